@@ -1,0 +1,490 @@
+//! Dumps: all tensors of one training step, as JSON, plain or gzipped.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::ser::{SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{Loss, ShapeError, Tensor, TensorName, file};
+
+/// What a dump says of itself in its field `format`.
+const FORMAT: &str = "four-levels-dump";
+/// The only version of the format so far.
+const VERSION: u32 = 1;
+
+/// The arithmetic that made a dump, from which the error that it may have follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// IEEE binary32, unit roundoff 2⁻²⁴.
+    F32,
+    /// IEEE binary64, unit roundoff 2⁻⁵³.
+    F64,
+    /// binary32 whose matrix products round their inputs to 10 fraction bits: 2⁻¹¹.
+    Tf32,
+}
+
+impl Dtype {
+    /// The name in the header: `f32`, `f64` or `tf32`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Tf32 => "tf32",
+        }
+    }
+}
+
+/// Where a dump comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The program that computed it: `level1-cpu`, `reference-pytorch`, ….
+    pub level: String,
+    /// The device it ran on, so that an emulated run never passes for hardware.
+    pub device: String,
+    /// The preset or fixture.
+    pub preset: String,
+    /// The loss; a dump without it is compared with the widest bound of the three losses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// The arithmetic.
+    pub dtype: Dtype,
+    /// The seed of the initial parameters and of the order of the samples.
+    pub seed: u64,
+    /// How many updates came before this step.
+    pub step: u64,
+    /// The learning rate that made the `_next` parameters, as the `f32` that the levels use.
+    pub learning_rate: f32,
+}
+
+/// One tensor of a dump. The elements are `f64` in memory, which holds every `f32` exactly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DumpedTensor {
+    /// Its name.
+    pub name: TensorName,
+    /// The length of each axis.
+    pub shape: Vec<usize>,
+    /// The elements, row-major.
+    pub data: Vec<f64>,
+}
+
+impl DumpedTensor {
+    /// The tensor in single precision; exact where a level wrote it.
+    #[must_use]
+    pub fn to_tensor(&self) -> Tensor {
+        #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is asked for")]
+        let data = self.data.iter().map(|&value| value as f32).collect();
+        Tensor::new(self.shape.clone(), data).expect("a dump's shapes are checked when it is read")
+    }
+}
+
+/// All tensors of one training step, in the order of computation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dump {
+    /// Where it comes from.
+    pub header: Header,
+    /// The tensors; no name comes twice.
+    pub tensors: Vec<DumpedTensor>,
+}
+
+/// What can go wrong with a dump.
+#[derive(Debug, Error)]
+pub enum DumpError {
+    /// The file can't be opened or read; a truncated `.gz` is found here.
+    #[error("can't read the dump {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system or the decompressor says.
+        source: io::Error,
+    },
+    /// The text is no JSON, or is JSON of another form.
+    #[error("{} is not a dump: {source}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// The JSON is well formed, and what it says makes no sense.
+    #[error("{} is not a usable dump: {reason}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The file can't be written.
+    #[error("can't write the dump {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+}
+
+impl Dump {
+    /// A dump without tensors yet.
+    #[must_use]
+    pub const fn new(header: Header) -> Self {
+        Self { header, tensors: Vec::new() }
+    }
+
+    /// Appends a tensor.
+    pub fn push(&mut self, name: TensorName, tensor: &Tensor) {
+        self.tensors.push(DumpedTensor {
+            name,
+            shape: tensor.shape().to_vec(),
+            data: tensor.data().iter().map(|&value| f64::from(value)).collect(),
+        });
+    }
+
+    /// The tensor of that name, if the dump has it.
+    #[must_use]
+    pub fn get(&self, name: TensorName) -> Option<&DumpedTensor> {
+        self.tensors.iter().find(|tensor| tensor.name == name)
+    }
+
+    /// Reads a dump, plain or gzipped: the content decides, not the file's name.
+    ///
+    /// # Errors
+    /// When the file can't be read, is cut off, is not JSON, is not a dump of version 1, or has a
+    /// tensor that comes twice or whose shape doesn't hold its elements.
+    pub fn read(path: &Path) -> Result<Self, DumpError> {
+        let error = |source| DumpError::Read { path: path.to_owned(), source };
+        let mut bytes = Vec::new();
+        let mut reader = BufReader::new(File::open(path).map_err(error)?);
+        reader.read_to_end(&mut bytes).map_err(error)?;
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            let mut unpacked = Vec::new();
+            MultiGzDecoder::new(&bytes[..]).read_to_end(&mut unpacked).map_err(error)?;
+            bytes = unpacked;
+        }
+        Self::from_json(&bytes, path)
+    }
+
+    /// Reads a dump from JSON; `path` is what errors name as its origin.
+    ///
+    /// # Errors
+    /// As [`Dump::read`].
+    pub fn from_json(json: &[u8], path: &Path) -> Result<Self, DumpError> {
+        let content = |reason: String| DumpError::Content { path: path.to_owned(), reason };
+        let parse = |source| DumpError::Parse { path: path.to_owned(), source };
+        // The format first: what is no dump at all should not be called a dump with an odd field.
+        let stamp: Stamp = serde_json::from_slice(json).map_err(parse)?;
+        if stamp.format != FORMAT || stamp.version != VERSION {
+            return Err(content(format!(
+                "it says it is {:?} version {}, and this program reads {FORMAT:?} version {VERSION}",
+                stamp.format, stamp.version
+            )));
+        }
+        let file: DumpFile<Vec<TensorFile<Numbers>>> =
+            serde_json::from_slice(json).map_err(parse)?;
+        let mut dump = Self::new(file.header);
+        for TensorFile { name, shape, data: Numbers(data) } in file.tensors {
+            ShapeError::check(&shape, data.len())
+                .map_err(|error| content(format!("{name}: {error}")))?;
+            if dump.get(name).is_some() {
+                return Err(content(format!("{name} comes twice")));
+            }
+            dump.tensors.push(DumpedTensor { name, shape, data });
+        }
+        Ok(dump)
+    }
+
+    /// Writes the dump, gzipped when the name ends in `.gz`, whole or not at all.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn write(&self, path: &Path) -> Result<(), DumpError> {
+        let written = file::write_atomically::<io::Error>(path, |writer| {
+            if path.extension().is_some_and(|extension| extension == "gz") {
+                let mut encoder = GzEncoder::new(writer, Compression::default());
+                self.to_json(&mut encoder)?;
+                encoder.finish()?;
+                Ok(())
+            } else {
+                self.to_json(writer)
+            }
+        });
+        written.map_err(|source| DumpError::Write { path: path.to_owned(), source })
+    }
+
+    /// Writes the dump as JSON, a tensor a line.
+    fn to_json(&self, writer: &mut dyn Write) -> io::Result<()> {
+        let file = DumpFile {
+            format: FORMAT.into(),
+            version: VERSION,
+            header: self.header.clone(),
+            tensors: [(); 0],
+        };
+        let head = serde_json::to_string(&file)?;
+        let head = head.strip_suffix("]}").expect("the tensors are the last field");
+        write!(writer, "{head}")?;
+        for (i, tensor) in self.tensors.iter().enumerate() {
+            writer.write_all(if i == 0 { b"\n" } else { b",\n" })?;
+            let single = self.header.dtype != Dtype::F64;
+            let data = NumbersOf { data: &tensor.data, single };
+            serde_json::to_writer(
+                &mut *writer,
+                &TensorFile { name: tensor.name, shape: tensor.shape.clone(), data },
+            )?;
+        }
+        writer.write_all(b"\n]}\n")
+    }
+}
+
+#[derive(Deserialize)]
+struct Stamp {
+    #[serde(default)]
+    format: String,
+    #[serde(default)]
+    version: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DumpFile<T> {
+    format: String,
+    version: u32,
+    #[serde(flatten)]
+    header: Header,
+    tensors: T,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TensorFile<T> {
+    name: TensorName,
+    shape: Vec<usize>,
+    data: T,
+}
+
+/// Numbers to be written: NaN and the infinities as strings, `f32` with the fewest digits that
+/// read back as the same `f32`.
+struct NumbersOf<'a> {
+    data: &'a [f64],
+    single: bool,
+}
+
+impl Serialize for NumbersOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sequence = serializer.serialize_seq(Some(self.data.len()))?;
+        for &value in self.data {
+            if value.is_nan() {
+                sequence.serialize_element("NaN")?;
+            } else if value.is_infinite() {
+                sequence.serialize_element(if value > 0.0 { "Infinity" } else { "-Infinity" })?;
+            } else if self.single {
+                #[expect(clippy::cast_possible_truncation, reason = "it was an f32")]
+                sequence.serialize_element(&(value as f32))?;
+            } else {
+                sequence.serialize_element(&value)?;
+            }
+        }
+        sequence.end()
+    }
+}
+
+/// Numbers that were read: JSON numbers, and the strings that stand for what JSON can't say.
+struct Numbers(Vec<f64>);
+
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumbersVisitor;
+
+        impl<'de> Visitor<'de> for NumbersVisitor {
+            type Value = Numbers;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of numbers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Numbers, A::Error> {
+                let mut numbers = Vec::new();
+                while let Some(Number(value)) = sequence.next_element()? {
+                    numbers.push(value);
+                }
+                Ok(Numbers(numbers))
+            }
+        }
+
+        deserializer.deserialize_seq(NumbersVisitor)
+    }
+}
+
+struct Number(f64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberVisitor;
+
+        impl Visitor<'_> for NumberVisitor {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number, \"NaN\", \"Infinity\" or \"-Infinity\"")
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Number, E> {
+                Ok(Number(value))
+            }
+
+            #[expect(clippy::cast_precision_loss, reason = "JSON's 1 is 1.0")]
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Number, E> {
+                Ok(Number(value as f64))
+            }
+
+            #[expect(clippy::cast_precision_loss, reason = "JSON's -1 is -1.0")]
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Number, E> {
+                Ok(Number(value as f64))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Number, E> {
+                match text {
+                    "NaN" => Ok(Number(f64::NAN)),
+                    "Infinity" => Ok(Number(f64::INFINITY)),
+                    "-Infinity" => Ok(Number(f64::NEG_INFINITY)),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn header(dtype: Dtype) -> Header {
+        Header {
+            level: "level1-cpu".into(),
+            device: "cpu".into(),
+            preset: "softmax".into(),
+            loss: Some(Loss::CrossEntropy),
+            dtype,
+            seed: 1,
+            step: 0,
+            learning_rate: 0.1,
+        }
+    }
+
+    fn round_trip(dump: &Dump, name: &str) -> Dump {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        dump.write(&path).unwrap();
+        Dump::read(&path).unwrap()
+    }
+
+    proptest! {
+        /// Every finite f32, subnormals and −0 among them, comes back bit for bit.
+        #[test]
+        fn finite_f32_round_trips(bits in prop::collection::vec(any::<u32>(), 1..200)) {
+            let values: Vec<f32> =
+                bits.into_iter().map(f32::from_bits).filter(|value| value.is_finite()).collect();
+            let mut dump = Dump::new(header(Dtype::F32));
+            dump.push(TensorName::X, &Tensor::new([values.len()], values.clone()).unwrap());
+            let back = round_trip(&dump, "a.json").tensors[0].to_tensor();
+            let bits = |data: &[f32]| data.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(back.data()), bits(&values));
+        }
+    }
+
+    #[test]
+    fn non_finite_values_are_words() {
+        let mut dump = Dump::new(header(Dtype::F32));
+        let values = vec![0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+        dump.push(TensorName::Loss, &Tensor::new([2, 2], values).unwrap());
+        let mut json = Vec::new();
+        dump.to_json(&mut json).unwrap();
+        let json = String::from_utf8(json).unwrap();
+        assert!(json.contains(r#""data":[0.0,"NaN","Infinity","-Infinity"]"#), "{json}");
+        assert!(json.starts_with(r#"{"format":"four-levels-dump","version":1,"level":"#), "{json}");
+        let back = round_trip(&dump, "a.json.gz");
+        assert!(back.tensors[0].data[1].is_nan());
+        assert_eq!(back.tensors[0].data[2..], [f64::INFINITY, f64::NEG_INFINITY]);
+    }
+
+    #[test]
+    fn double_precision_keeps_all_its_digits() {
+        let mut dump = Dump::new(header(Dtype::F64));
+        let data = vec![1.0 / 3.0, 5e-324, f64::MAX];
+        dump.tensors.push(DumpedTensor { name: TensorName::P, shape: vec![3], data });
+        assert_eq!(round_trip(&dump, "a.json"), dump);
+    }
+
+    /// The header that the design fixes, without the optional loss, whole numbers among the data.
+    #[test]
+    fn a_dump_written_by_hand_is_read() {
+        let json = br#"{"format": "four-levels-dump", "version": 1, "level": "me", "device": "cpu",
+            "preset": "softmax", "dtype": "f32", "seed": 1, "step": 0, "learning_rate": 0.1,
+            "tensors": [{"name": "x", "shape": [1, 3], "data": [0, -1, "NaN"]}]}"#;
+        let dump = Dump::from_json(json, Path::new("hand.json")).unwrap();
+        assert_eq!(dump.header.loss, None);
+        assert_eq!(dump.tensors[0].data[..2], [0.0, -1.0]);
+    }
+
+    #[test]
+    fn what_is_no_dump_is_refused_with_the_reason() {
+        let tensor = |tensors: &str| {
+            format!(
+                r#"{{"format": "four-levels-dump", "version": 1, "level": "l", "device": "d",
+                "preset": "p", "dtype": "f32", "seed": 1, "step": 0, "learning_rate": 0.1,
+                "tensors": [{tensors}]}}"#
+            )
+        };
+        let cases = [
+            ("not json".into(), "is not a dump: expected ident"),
+            ("[1, 2]".into(), "is not a dump"),
+            ("{}".into(), r#"it says it is "" version 0"#),
+            (r#"{"format": "four-levels-dump", "version": 2}"#.into(), "version 2"),
+            (r#"{"format": "four-levels-dump", "version": 1}"#.into(), "missing field"),
+            (tensor(r#"{"name": "q", "shape": [1], "data": [1]}"#), "\"q\" is not the name"),
+            (
+                tensor(r#"{"name": "x", "shape": [2], "data": [1]}"#),
+                "x: the shape [2] does not hold 1",
+            ),
+            (tensor(r#"{"name": "x", "shape": [1], "data": ["nan"]}"#), "invalid value"),
+            (
+                tensor(
+                    r#"{"name": "p", "shape": [], "data": [1]},
+                       {"name": "p", "shape": [], "data": [1]}"#,
+                ),
+                "p comes twice",
+            ),
+            (
+                tensor(r#"{"name": "x", "shape": [18446744073709551615, 2], "data": [1]}"#),
+                "does not hold 1",
+            ),
+        ];
+        for (json, reason) in cases {
+            let error = Dump::from_json(json.as_bytes(), Path::new("bad.json")).unwrap_err();
+            assert!(error.to_string().contains(reason), "{json}\ngave: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_is_an_error_plain_or_gzipped() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.json", "a.json.gz"] {
+            let path = folder.path().join(name);
+            let mut dump = Dump::new(header(Dtype::F32));
+            dump.push(TensorName::X, &Tensor::zeros([8, 8]));
+            dump.write(&path).unwrap();
+            let whole = std::fs::read(&path).unwrap();
+            for cut in [0, 1, 20, whole.len() / 2, whole.len() - 2] {
+                std::fs::write(&path, &whole[..cut]).unwrap();
+                assert!(Dump::read(&path).is_err(), "{name} cut to {cut} bytes was accepted");
+            }
+        }
+    }
+}

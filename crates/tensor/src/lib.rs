@@ -1,0 +1,17 @@
+//! The vocabulary that every other crate shares: a [`Tensor`], the [`TensorName`] it goes by in
+//! PyTorch, NumPy, Rust, CUDA, PTX and the book alike, the [`Network`] that says which tensors
+//! exist and in which order they are computed, and the [`Dump`] that carries them from one
+//! program to another as JSON.
+//!
+//! Nothing here computes: this crate sits at the bottom of the house, and has few dependencies.
+
+mod dump;
+pub mod file;
+mod name;
+mod network;
+mod tensor;
+
+pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header};
+pub use name::{ParseNameError, TensorName};
+pub use network::{Loss, Network};
+pub use tensor::{ShapeError, Tensor};

@@ -1,0 +1,152 @@
+//! The names that tensors go by, in every language of this project.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The name of one tensor of a training step. Layers count from 1, as in the mathematics: layer
+/// `l` turns `a(l-1)` into `z(l)`, and `a0` is the input `x`.
+///
+/// With a batch of `B` samples, `n0` inputs and `C` classes, the shapes are those of
+/// [`Network::shape`](crate::Network::shape). A gradient is `d` + the name of what it is the
+/// gradient of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum TensorName {
+    /// Input batch, `[B, n0]`.
+    X,
+    /// One-hot targets, `[B, C]`.
+    Y,
+    /// Weights of layer `l` before the step, `[n_l, n_(l-1)]`.
+    W(usize),
+    /// Biases of layer `l` before the step, `[n_l]`.
+    B(usize),
+    /// Pre-activation of layer `l`, `z = a_prev · wᵀ + b`, `[B, n_l]`.
+    Z(usize),
+    /// Activation of hidden layer `l`, `relu(z)`, `[B, n_l]`.
+    A(usize),
+    /// Output: softmax, sigmoid or identity of the last `z`, by loss, `[B, C]`.
+    P,
+    /// The loss as the preset prints it, a scalar.
+    Loss,
+    /// Gradient of `z(l)`, `[B, n_l]`.
+    Dz(usize),
+    /// Gradient of `w(l)`, `dzᵀ · a_prev`, `[n_l, n_(l-1)]`.
+    Dw(usize),
+    /// Gradient of `b(l)`, `Σ_batch dz`, `[n_l]`.
+    Db(usize),
+    /// Gradient of `a(l)`, `dz_next · w_next`, `[B, n_l]`.
+    Da(usize),
+    /// Weights of layer `l` after the step, `w − lr·dw`.
+    WNext(usize),
+    /// Biases of layer `l` after the step, `b − lr·db`.
+    BNext(usize),
+}
+
+impl fmt::Display for TensorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::X => "x".into(),
+            Self::Y => "y".into(),
+            Self::W(layer) => format!("w{layer}"),
+            Self::B(layer) => format!("b{layer}"),
+            Self::Z(layer) => format!("z{layer}"),
+            Self::A(layer) => format!("a{layer}"),
+            Self::P => "p".into(),
+            Self::Loss => "loss".into(),
+            Self::Dz(layer) => format!("dz{layer}"),
+            Self::Dw(layer) => format!("dw{layer}"),
+            Self::Db(layer) => format!("db{layer}"),
+            Self::Da(layer) => format!("da{layer}"),
+            Self::WNext(layer) => format!("w{layer}_next"),
+            Self::BNext(layer) => format!("b{layer}_next"),
+        };
+        f.pad(&text)
+    }
+}
+
+/// The text is not the name of a tensor.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error(
+    "{0:?} is not the name of a tensor: expected x, y, p, loss, or one of w b z a dz dw db da \
+     followed by a layer from 1, such as w1, dz2 or w1_next"
+)]
+pub struct ParseNameError(pub String);
+
+impl FromStr for TensorName {
+    type Err = ParseNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || ParseNameError(text.to_owned());
+        match text {
+            "x" => return Ok(Self::X),
+            "y" => return Ok(Self::Y),
+            "p" => return Ok(Self::P),
+            "loss" => return Ok(Self::Loss),
+            _ => {}
+        }
+        let (stem, next) = match text.strip_suffix("_next") {
+            Some(stem) => (stem, true),
+            None => (text, false),
+        };
+        let digits = stem.find(|c: char| c.is_ascii_digit()).ok_or_else(error)?;
+        let (letters, digits) = stem.split_at(digits);
+        let layer: usize = digits.parse().map_err(|_| error())?;
+        // "w0" and "w01" would parse, and then print as another name than they were read as.
+        if layer == 0 || digits.starts_with('0') {
+            return Err(error());
+        }
+        match (letters, next) {
+            ("w", false) => Ok(Self::W(layer)),
+            ("b", false) => Ok(Self::B(layer)),
+            ("z", false) => Ok(Self::Z(layer)),
+            ("a", false) => Ok(Self::A(layer)),
+            ("dz", false) => Ok(Self::Dz(layer)),
+            ("dw", false) => Ok(Self::Dw(layer)),
+            ("db", false) => Ok(Self::Db(layer)),
+            ("da", false) => Ok(Self::Da(layer)),
+            ("w", true) => Ok(Self::WNext(layer)),
+            ("b", true) => Ok(Self::BNext(layer)),
+            _ => Err(error()),
+        }
+    }
+}
+
+impl TryFrom<String> for TensorName {
+    type Error = ParseNameError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<TensorName> for String {
+    fn from(name: TensorName) -> Self {
+        name.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for text in ["x", "y", "w1", "b12", "z3", "a1", "p", "loss", "dz2", "dw1", "db1", "da1"] {
+            assert_eq!(text.parse::<TensorName>().unwrap().to_string(), text);
+        }
+        assert_eq!("w2_next".parse(), Ok(TensorName::WNext(2)));
+        assert_eq!("b2_next".parse(), Ok(TensorName::BNext(2)));
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for text in
+            ["", "w", "w0", "w01", "w1x", "dw1_next", "x_next", "W1", "q1", "1", "é1", "w１"]
+        {
+            assert!(text.parse::<TensorName>().is_err(), "{text:?} was accepted");
+        }
+    }
+}
