@@ -61,6 +61,10 @@ pub struct Header {
     pub step: u64,
     /// The learning rate that made the `_next` parameters, as the `f32` that the levels use.
     pub learning_rate: f32,
+    /// Tensors that this level never holds in memory, such as a `z1` that an epilog consumes.
+    /// A comparison shows them as such; any other tensor that is absent is a mistake.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_materialised: Vec<TensorName>,
 }
 
 /// One tensor of a dump. The elements are `f64` in memory, which holds every `f32` exactly.
@@ -375,6 +379,7 @@ mod tests {
             seed: 1,
             step: 0,
             learning_rate: 0.1,
+            not_materialised: Vec::new(),
         }
     }
 
