@@ -82,7 +82,6 @@ impl DumpedTensor {
     /// The tensor in single precision; exact where a level wrote it.
     #[must_use]
     pub fn to_tensor(&self) -> Tensor {
-        #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is asked for")]
         let data = self.data.iter().map(|&value| value as f32).collect();
         Tensor::new(self.shape.clone(), data).expect("a dump's shapes are checked when it is read")
     }
@@ -285,7 +284,6 @@ impl Serialize for NumbersOf<'_> {
             } else if value.is_infinite() {
                 sequence.serialize_element(if value > 0.0 { "Infinity" } else { "-Infinity" })?;
             } else if self.single {
-                #[expect(clippy::cast_possible_truncation, reason = "it was an f32")]
                 sequence.serialize_element(&(value as f32))?;
             } else {
                 sequence.serialize_element(&value)?;
@@ -339,12 +337,10 @@ impl<'de> Deserialize<'de> for Number {
                 Ok(Number(value))
             }
 
-            #[expect(clippy::cast_precision_loss, reason = "JSON's 1 is 1.0")]
             fn visit_u64<E: de::Error>(self, value: u64) -> Result<Number, E> {
                 Ok(Number(value as f64))
             }
 
-            #[expect(clippy::cast_precision_loss, reason = "JSON's -1 is -1.0")]
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<Number, E> {
                 Ok(Number(value as f64))
             }

@@ -1,0 +1,126 @@
+//! Level 1: the network by hand, on the CPU. It is the blueprint of every later level: the same
+//! files, the same operations in the same order, under the same names.
+//!
+//! [`operations`] is what the lower levels turn into kernels; `forward`, `backward` and `update`
+//! put them in order; `state` holds the buffers. `fast` is the same step once more, as fast as
+//! this machine allows, and a test holds it to the plain one.
+
+mod backward;
+mod fast;
+mod forward;
+pub mod operations;
+mod program;
+mod state;
+mod update;
+
+use data::{Batch, Dataset};
+use tensor::{Loss, Network, Tensor, TensorName};
+use training::{Level, Parameters, Result};
+
+pub use program::{Form, Options, Program};
+use state::State;
+
+/// The network on the CPU.
+pub struct Level1 {
+    network: Network,
+    state: State,
+    form: Form,
+    /// Whether the buffers are as a fused step left them, in which some are not written.
+    fused: bool,
+}
+
+impl Level1 {
+    /// A network with all parameters 0.
+    #[must_use]
+    pub fn new(network: &Network, form: Form) -> Self {
+        Self { network: network.clone(), state: State::new(network), form, fused: false }
+    }
+}
+
+impl Level for Level1 {
+    fn dataset(&mut self, _set: &Dataset) -> Result<()> {
+        // The set is in memory already, where this level computes.
+        Ok(())
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
+        self.state.load(batch);
+        Ok(())
+    }
+
+    fn forward(&mut self) -> Result<()> {
+        self.fused = false;
+        forward::forward(&mut self.state);
+        Ok(())
+    }
+
+    fn backward(&mut self) -> Result<()> {
+        backward::backward(&mut self.state);
+        Ok(())
+    }
+
+    fn update(&mut self, learning_rate: f32) -> Result<()> {
+        update::update(&mut self.state, learning_rate);
+        Ok(())
+    }
+
+    fn step(&mut self, learning_rate: f32) -> Result<()> {
+        match self.form {
+            Form::Textbook => {
+                self.forward()?;
+                self.backward()?;
+                self.update(learning_rate)
+            }
+            Form::Fast => {
+                self.fused = true;
+                fast::step(&mut self.state, learning_rate);
+                Ok(())
+            }
+        }
+    }
+
+    fn loss(&mut self) -> Result<f32> {
+        let State { layers, y, loss, .. } = &self.state;
+        let last = &layers[layers.len() - 1];
+        Ok(match loss {
+            Loss::CrossEntropy => operations::cross_entropy(&last.z, y, last.outputs),
+            Loss::Bce => operations::bce(&last.z, y, last.outputs),
+            Loss::SquaredError => operations::squared_error(&last.z, y, last.outputs),
+        })
+    }
+
+    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
+        for (layer, given) in self.state.layers.iter_mut().zip(&parameters.layers) {
+            layer.w.copy_from_slice(given.w.data());
+            layer.b.copy_from_slice(given.b.data());
+        }
+        Ok(())
+    }
+
+    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
+        use TensorName::{A, B, Da, Db, Dw, Dz, P, W, X, Y, Z};
+        let State { layers, input, y, p, batch, .. } = &self.state;
+        let last = layers.len();
+        let buffer: &[f32] = match name {
+            // A fused step writes relu(z) and the masked gradient at once, and applies the
+            // gradients of the parameters without writing them down.
+            Z(l) if self.fused && l < last => return Ok(None),
+            Da(_) | Dw(_) | Db(_) if self.fused => return Ok(None),
+            X => input.x(),
+            Y => y,
+            P => p,
+            W(l) => &layers[l - 1].w,
+            B(l) => &layers[l - 1].b,
+            Z(l) => &layers[l - 1].z,
+            A(l) => &layers[l - 1].a,
+            Dz(l) => &layers[l - 1].dz,
+            Dw(l) => &layers[l - 1].dw,
+            Db(l) => &layers[l - 1].db,
+            Da(l) => &layers[l - 1].da,
+            TensorName::Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
+            TensorName::WNext(_) | TensorName::BNext(_) => return Ok(None),
+        };
+        let shape = self.network.shape(name, *batch).unwrap_or_default();
+        Tensor::new(shape, buffer.to_vec()).map(Some).map_err(training::Error::level)
+    }
+}

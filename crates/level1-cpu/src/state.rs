@@ -1,0 +1,135 @@
+//! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
+
+use std::ops::Range;
+
+use data::{Batch, Dataset};
+use tensor::{Loss, Network};
+
+// ANCHOR: state
+/// Everything a training step touches. Each buffer is flat and row-major, and is reused from
+/// batch to batch: nothing is allocated while training.
+pub(crate) struct State {
+    /// The layers, first to last.
+    pub layers: Vec<Layer>,
+    /// The loss, which decides what `p` is.
+    pub loss: Loss,
+    /// `B`, the number of samples of the loaded batch.
+    pub batch: usize,
+    /// `x`, `[B, n0]`.
+    pub input: Input,
+    /// `y`, `[B, C]`, one-hot.
+    pub y: Vec<f32>,
+    /// `p`, `[B, C]`.
+    pub p: Vec<f32>,
+}
+
+/// One layer, `n` units on `m` inputs.
+pub(crate) struct Layer {
+    /// `m`.
+    pub inputs: usize,
+    /// `n`.
+    pub outputs: usize,
+
+    // These live as long as the training: read by every step, written by its update.
+    /// Weights, `[n, m]`.
+    pub w: Vec<f32>,
+    /// Biases, `[n]`.
+    pub b: Vec<f32>,
+
+    // These live for one step: written by the forward pass, read by the backward pass.
+    /// `[B, n]`.
+    pub z: Vec<f32>,
+    /// `relu(z)`, `[B, n]`; empty in the last layer, which has `p`.
+    pub a: Vec<f32>,
+
+    // These live for one step too: written by the backward pass, the last two read by the update.
+    /// `[B, n]`; empty in the last layer.
+    pub da: Vec<f32>,
+    /// `[B, n]`.
+    pub dz: Vec<f32>,
+    /// `[n, m]`.
+    pub dw: Vec<f32>,
+    /// `[n]`.
+    pub db: Vec<f32>,
+}
+// ANCHOR_END: state
+
+/// Where the rows of `x` lie.
+pub(crate) enum Input {
+    /// In the dataset itself, one after the other: nothing needs to be copied.
+    InPlace(Dataset, Range<usize>),
+    /// Gathered from all over the dataset.
+    Gathered(Vec<f32>),
+}
+
+impl Input {
+    /// `x`, `[B, n0]`.
+    pub(crate) fn x(&self) -> &[f32] {
+        match self {
+            Self::InPlace(set, rows) => {
+                &set.x()[rows.start * set.features()..rows.end * set.features()]
+            }
+            Self::Gathered(x) => x,
+        }
+    }
+}
+
+impl State {
+    /// All buffers of a network, empty where their size depends on the batch.
+    pub(crate) fn new(network: &Network) -> Self {
+        let layer = |n: &[usize]| Layer {
+            inputs: n[0],
+            outputs: n[1],
+            w: vec![0.0; n[1] * n[0]],
+            b: vec![0.0; n[1]],
+            z: Vec::new(),
+            a: Vec::new(),
+            da: Vec::new(),
+            dz: Vec::new(),
+            dw: vec![0.0; n[1] * n[0]],
+            db: vec![0.0; n[1]],
+        };
+        Self {
+            layers: network.sizes.windows(2).map(layer).collect(),
+            loss: network.loss,
+            batch: 0,
+            input: Input::Gathered(Vec::new()),
+            y: Vec::new(),
+            p: Vec::new(),
+        }
+    }
+
+    /// Takes in a batch, and fits the buffers to its size.
+    pub(crate) fn load(&mut self, batch: &Batch<'_>) {
+        let set = batch.dataset();
+        match batch.contiguous() {
+            Some(rows) => self.input = Input::InPlace(set.clone(), rows),
+            None => {
+                // The buffer is taken back, so that only the first batch allocates it.
+                let mut x = match std::mem::replace(&mut self.input, Input::Gathered(Vec::new())) {
+                    Input::Gathered(x) => x,
+                    Input::InPlace(..) => Vec::new(),
+                };
+                x.resize(batch.len() * set.features(), 0.0);
+                batch.copy_x(&mut x);
+                self.input = Input::Gathered(x);
+            }
+        }
+        if batch.len() != self.batch {
+            self.batch = batch.len();
+            let last = self.layers.len() - 1;
+            for (l, layer) in self.layers.iter_mut().enumerate() {
+                let elements = self.batch * layer.outputs;
+                let hidden = if l < last { elements } else { 0 };
+                layer.z.resize(elements, 0.0);
+                layer.a.resize(hidden, 0.0);
+                layer.da.resize(hidden, 0.0);
+                layer.dz.resize(elements, 0.0);
+            }
+            let outputs = self.batch * self.layers[last].outputs;
+            self.y.resize(outputs, 0.0);
+            self.p.resize(outputs, 0.0);
+        }
+        batch.copy_y(&mut self.y);
+    }
+}

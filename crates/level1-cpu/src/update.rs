@@ -1,0 +1,15 @@
+//! The update: plain stochastic gradient descent.
+
+use crate::operations;
+use crate::state::State;
+
+// ANCHOR: update
+/// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer, only now that no
+/// gradient needs the old weights any more.
+pub(crate) fn update(state: &mut State, learning_rate: f32) {
+    for layer in &mut state.layers {
+        operations::update(&mut layer.w, &layer.dw, learning_rate);
+        operations::update(&mut layer.b, &layer.db, learning_rate);
+    }
+}
+// ANCHOR_END: update

@@ -1,0 +1,227 @@
+//! The command line as a reader meets it: what it prints, what it writes, and what it says to bad
+//! input. Runs the program itself, without network and without MNIST.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// The program on the built-in digits; `MNIST_DIR` of whoever runs the tests plays no part.
+fn level1(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_level1-cpu"))
+        .args(args)
+        .env_remove("MNIST_DIR")
+        .output()
+        .expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
+}
+
+/// Runs the program, and expects it to end with that exit code and to complain in these words.
+fn fails(args: &[&str], code: i32, words: &[&str]) {
+    let output = level1(args);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?} said: {said}");
+    for word in words {
+        assert!(said.contains(word), "{args:?} did not mention {word:?} but said: {said}");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+/// A folder with `name` in it, as a string for the command line.
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
+}
+
+#[test]
+fn training_prints_its_losses_and_writes_report_parameters_and_pictures() {
+    let folder = TempDir::new().unwrap();
+    let (report, model, pictures) =
+        (path(&folder, "r.json"), path(&folder, "m.safetensors"), path(&folder, "pictures"));
+    let output = level1(&[
+        "--data",
+        "digits",
+        "--samples",
+        "2560",
+        "--json",
+        &report,
+        "--save",
+        &model,
+        "--plot",
+        &pictures,
+    ]);
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(said.starts_with("level1-cpu on cpu, preset nvmath\n"), "{said}");
+    assert!(said.contains("built-in digits: 2560 training"), "{said}");
+    assert!(said.contains("batch      0   loss 0."), "{said}");
+    assert!(said.contains("(") && said.contains("of 9984, full batches only)"), "{said}");
+
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    assert_eq!(report["level"], "level1-cpu");
+    assert_eq!(report["preset_unchanged"], false, "--samples was given");
+    assert_eq!(report["samples"], 2560);
+    assert_eq!(report["stop_reason"], "epochs");
+    let losses = report["losses"].as_array().unwrap();
+    let batches: Vec<u64> = losses.iter().map(|l| l["batch"].as_u64().unwrap()).collect();
+    assert_eq!(batches, [0, 9], "every 20th batch and the last one");
+    let first = losses[0]["loss"].as_f64().unwrap();
+    assert!((0.6..0.8).contains(&first), "{first}");
+    for name in ["curve.svg", "training.svg", "predictions.svg"] {
+        let svg = fs::read_to_string(Path::new(&pictures).join(name)).unwrap();
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{name}");
+    }
+
+    let output = level1(&["predict", "--data", "digits", "--load", &model, "--count", "3"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 4);
+    let output = level1(&["--data", "digits", "--samples", "256", "--load", &model]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_run_is_the_same_twice_and_another_with_another_seed() {
+    let losses = |seed: &str| {
+        let args = ["--data", "digits", "--samples", "1024", "--report-every", "1", "--seed", seed];
+        let said = text(&level1(&args).stdout);
+        said.lines().filter(|line| line.starts_with("batch")).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(losses("1"), losses("1"));
+    assert_ne!(losses("1"), losses("2"));
+}
+
+#[test]
+fn a_learning_rate_that_is_too_large_is_found_out() {
+    let args = ["--data", "digits", "--preset", "manning", "--samples", "4000", "--epochs", "1"];
+    for form in ["textbook", "fast"] {
+        let args = [&args[..], &["--learning-rate", "1e30", "--form", form]].concat();
+        fails(&args, 1, &["training diverged: at batch 1 (epoch 1), z2 is the first tensor"]);
+    }
+}
+
+#[test]
+fn what_can_not_be_written_is_known_before_training() {
+    let folder = TempDir::new().unwrap();
+    let absent = path(&folder, "absent/r.json");
+    fails(&["--json", &absent], 1, &["can't write", "absent/r.json", "No such file"]);
+    fails(&["--save", &path(&folder, "")], 1, &["can't write", "it is a folder"]);
+    let file = path(&folder, "file");
+    fs::write(&file, "").unwrap();
+    fails(&["--plot", &file], 1, &["can't write"]);
+    fails(&["dump", "--preset", "softmax", "--out", &absent], 1, &["can't write"]);
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    if Path::new("/dev/full").exists() {
+        let args = ["dump", "--preset", "softmax", "--out", "/dev/full"];
+        fails(&args, 1, &["can't write the dump /dev/full", "No space left"]);
+    }
+}
+
+#[test]
+fn usage_errors_say_what_would_be_right() {
+    fails(&["--preset", "nosuch"], 2, &["nosuch", "nvmath"]);
+    fails(&["--preset", "softmax"], 2, &["softmax is a fixture for `dump`", "nvmath"]);
+    fails(&["--batch-size", "0"], 2, &["at least 1"]);
+    fails(&["--learning-rate", "NaN"], 2, &["finite number above 0"]);
+    fails(&["--sizes", "784"], 2, &["at least inputs and outputs"]);
+    fails(&["--sizes", "100-10"], 2, &["784 pixels", "--sizes"]);
+    fails(&["--stop-at-accuracy", "0.9"], 2, &["--evaluate-every"]);
+    fails(&["dump", "--preset", "softmax"], 2, &["--out"]);
+    let few = ["--data", "digits", "--samples", "100"];
+    fails(&few, 2, &["100 training images do not fill one batch of 256", "--drop-last false"]);
+}
+
+#[test]
+fn a_folder_with_bad_images_is_refused_with_the_reason() {
+    let folder = TempDir::new().unwrap();
+    let name = folder.path().to_str().unwrap();
+    fails(&["--data-dir", name], 2, &["train-images", name]);
+
+    // 100 images and labels in IDX form: magic, counts, bytes.
+    let images = |magic: u32, count: u32, bytes: usize| {
+        let header = [magic, count, 28, 28].map(u32::to_be_bytes).concat();
+        [header, vec![7; bytes]].concat()
+    };
+    let labels = |magic: u32, count: u32, label: u8| {
+        let header = [magic, count].map(u32::to_be_bytes).concat();
+        [header, vec![label; count as usize]].concat()
+    };
+    let good = (images(2051, 100, 100 * 784), labels(2049, 100, 3));
+    let cases: [(_, _, _, &[&str]); 5] = [
+        ("cut off", images(2051, 100, 99 * 784), good.1.clone(), &["train-images"]),
+        ("wrong magic", images(2052, 100, 100 * 784), good.1.clone(), &["0x00000804"]),
+        ("label above 9", good.0.clone(), labels(2049, 100, 10), &["label", "10"]),
+        ("wrong count", good.0.clone(), labels(2049, 99, 3), &["99", "100"]),
+        ("empty", Vec::new(), good.1, &["train-images"]),
+    ];
+    for (case, images, labels, words) in cases {
+        let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+        for set in ["train", "t10k"] {
+            write(&format!("{set}-images-idx3-ubyte"), &images);
+            write(&format!("{set}-labels-idx1-ubyte"), &labels);
+        }
+        eprintln!("case: {case}");
+        fails(&["--data-dir", name], 2, words);
+    }
+    let write = |name: &str| fs::write(folder.path().join(name), [0x1f, 0x8b, 8, 0, 1, 2]).unwrap();
+    fs::remove_file(folder.path().join("train-images-idx3-ubyte")).unwrap();
+    write("train-images-idx3-ubyte.gz");
+    fails(&["--data-dir", name], 2, &["train-images-idx3-ubyte.gz"]);
+}
+
+#[test]
+fn inputs_of_a_dump_are_taken_over_and_checked() {
+    let folder = TempDir::new().unwrap();
+    let (first, inputs, again) =
+        (path(&folder, "a.json"), path(&folder, "i.json.gz"), path(&folder, "b.json"));
+    let run = |args: &[&str]| {
+        let output = level1(args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    };
+    run(&["dump", "--preset", "three-layer", "--out", &first]);
+    run(&["dump", "--preset", "three-layer", "--inputs-only", "--out", &inputs]);
+    run(&["dump", "--inputs", &inputs, "--out", &again]);
+    assert_eq!(fs::read(&first).unwrap(), fs::read(&again).unwrap());
+
+    let bad = PathBuf::from(path(&folder, "bad.json"));
+    let bad_name = bad.to_str().unwrap();
+    let dump = ["dump", "--inputs", bad_name, "--out", &again];
+    fails(&dump, 2, &["can't read the dump", "bad.json"]);
+    fs::write(&bad, "not json").unwrap();
+    fails(&dump, 2, &["bad.json is not a dump"]);
+    let whole = fs::read(&first).unwrap();
+    fs::write(&bad, &whole[..whole.len() / 2]).unwrap();
+    fails(&dump, 2, &["bad.json is not a dump", "line"]);
+    let json = String::from_utf8(whole).unwrap();
+    fs::write(&bad, json.replace("\"name\":\"b2\"", "\"name\":\"b9\"")).unwrap();
+    fails(&dump, 2, &["bad.json", "no tensor b2"]);
+}
+
+#[test]
+fn pictures_are_recognised_or_refused() {
+    let folder = TempDir::new().unwrap();
+    let (model, picture) = (path(&folder, "m.safetensors"), path(&folder, "digit.png"));
+    let output = level1(&["--data", "digits", "--samples", "10240", "--save", &model]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let predict = ["predict", "--load", &model, &picture];
+    fails(&predict, 2, &["can't read", "digit.png"]);
+    fs::write(&picture, "no picture").unwrap();
+    fails(&predict, 2, &["digit.png", "no usable PNG"]);
+    fails(&["predict", "--load", &picture, &picture], 2, &["safetensors"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_goes_away_is_no_reason_to_panic() {
+    let program = env!("CARGO_BIN_EXE_level1-cpu");
+    let output = Command::new("sh")
+        .args(["-c", &format!("{program} --data digits --samples 512 | head -n 1")])
+        .output()
+        .unwrap();
+    assert_eq!(text(&output.stderr), "");
+}

@@ -1,0 +1,141 @@
+//! The speed of a level's training step.
+
+use std::time::{Duration, Instant};
+
+use data::Dataset;
+use serde::Serialize;
+use tensor::Network;
+
+use crate::train::epoch_order;
+use crate::{Error, Level, Parameters, Preset, Result};
+
+/// Samples per second over several runs in one process.
+#[derive(Clone, Debug, Serialize)]
+pub struct Bench {
+    /// The level.
+    pub level: String,
+    /// The device it ran on.
+    pub device: String,
+    /// The preset.
+    pub preset: String,
+    /// Where the images come from.
+    pub data: String,
+    /// Counted runs, after one that warms up.
+    pub runs: usize,
+    /// Training steps in each run.
+    pub steps: usize,
+    /// The median of the runs.
+    pub samples_per_second: f64,
+    /// The slowest run.
+    pub samples_per_second_min: f64,
+    /// The fastest run.
+    pub samples_per_second_max: f64,
+    /// Arithmetic of the matrix products at the median rate, in 10⁹ operations a second.
+    pub gflops: f64,
+    /// What this device's own matrix product reaches on large square matrices, measured beside
+    /// it, in the same unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sgemm_gflops: Option<f64>,
+    /// The loss of the last batch, so that it is seen that the work was done.
+    pub last_loss: f32,
+}
+
+/// Floating-point operations of the matrix products of a training step, per sample: a
+/// multiplication and an addition for each weight in the forward product, the same again for
+/// `dw`, and, except in the first layer, for `da`.
+#[must_use]
+pub fn operations_per_sample(network: &Network) -> usize {
+    let products = network.sizes.windows(2).map(|n| n[0] * n[1]);
+    products.enumerate().map(|(l, weights)| 2 * weights * if l == 0 { 2 } else { 3 }).sum()
+}
+
+/// How a measurement is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Counted runs.
+    pub runs: usize,
+    /// Training steps in a run; `None` takes as many as fill half a second.
+    pub steps: Option<usize>,
+}
+
+/// Measures training steps over preloaded data: load, forward, backward, update, batch after
+/// batch, waiting for the device at the end of each run.
+///
+/// # Errors
+/// What the level says, or that the loss is not finite in the end.
+pub fn bench(
+    level: &mut dyn Level,
+    preset: &Preset,
+    train: &Dataset,
+    start: &Parameters,
+    plan: Plan,
+) -> Result<(Vec<f64>, usize, f32)> {
+    let mut position = 0;
+    let mut run = |level: &mut dyn Level, steps: usize| -> Result<(usize, Duration, f32)> {
+        let per_epoch = epoch_order(preset, train.len(), 0).batches();
+        if per_epoch == 0 {
+            return Err(Error::Usage("the samples do not fill one batch".into()));
+        }
+        let mut samples = 0;
+        let clock = Instant::now();
+        let mut done = 0;
+        while done < steps {
+            let order = epoch_order(preset, train.len(), position / per_epoch);
+            for k in position % per_epoch..per_epoch.min(position % per_epoch + steps - done) {
+                let batch = order.batch(train, k);
+                let next = (k + 1 < per_epoch).then(|| order.batch(train, k + 1));
+                level.load(&batch, next.as_ref())?;
+                level.step(preset.learning_rate)?;
+                samples += batch.len();
+                position += 1;
+                done += 1;
+            }
+        }
+        let loss = level.loss()?;
+        Ok((samples, clock.elapsed(), loss))
+    };
+    level.dataset(train)?;
+    level.set_parameters(start)?;
+    let steps = match plan.steps {
+        Some(steps) => {
+            run(level, steps)?;
+            steps
+        }
+        None => {
+            // Also the warm-up: doubles the steps until they take long enough to be measured.
+            let mut steps = 16;
+            loop {
+                let (_, time, _) = run(level, steps)?;
+                if time >= Duration::from_millis(250) {
+                    break ((steps as f64 * 0.5 / time.as_secs_f64()).ceil()) as usize;
+                }
+                steps *= 2;
+            }
+        }
+    };
+    let mut rates = Vec::new();
+    let mut last = f32::NAN;
+    for _ in 0..plan.runs {
+        let (samples, time, loss) = run(level, steps)?;
+        rates.push(samples as f64 / time.as_secs_f64());
+        last = loss;
+    }
+    if !last.is_finite() {
+        return Err(Error::level("the loss is not finite, so the speed means nothing"));
+    }
+    rates.sort_by(f64::total_cmp);
+    Ok((rates, steps, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use tensor::Loss;
+
+    use super::*;
+
+    #[test]
+    fn operations_are_counted_from_the_products() {
+        let network = Network { sizes: vec![784, 30, 10], loss: Loss::Bce };
+        assert_eq!(operations_per_sample(&network), 4 * 784 * 30 + 6 * 30 * 10);
+    }
+}

@@ -1,0 +1,184 @@
+//! The command line that every level shares: `train` (when no subcommand is given), `dump`,
+//! `bench` and `predict`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
+use tensor::Network;
+
+use crate::{Level, Result};
+
+mod commands;
+mod preset_args;
+
+use preset_args::{DataArgs, PresetArgs};
+
+/// A level as a program: its name, its own options, and how it is made.
+pub trait Program {
+    /// The name of the crate and the executable, such as `level1-cpu`.
+    const NAME: &'static str;
+    /// What the level is, in one line.
+    const ABOUT: &'static str;
+    /// The options that only this level has.
+    type Options: Args;
+
+    /// The device that a run with these options computes on, as dumps and reports name it.
+    ///
+    /// # Errors
+    /// When that device is not to be had.
+    fn device(options: &Self::Options) -> Result<String>;
+
+    /// Makes the level.
+    ///
+    /// # Errors
+    /// What its device says.
+    fn level(options: &Self::Options, network: &Network) -> Result<Box<dyn Level>>;
+
+    /// What this device's own single-precision matrix product reaches on large square matrices,
+    /// in 10⁹ operations a second, measured now. `bench` states a level's speed as a share of it.
+    ///
+    /// # Errors
+    /// What its device says.
+    fn sgemm_gflops(_options: &Self::Options) -> Result<Option<f64>> {
+        Ok(None)
+    }
+}
+
+/// The whole command line.
+#[derive(Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+struct Cli<O: Args> {
+    #[command(subcommand)]
+    command: Option<Command<O>>,
+    #[command(flatten)]
+    train: TrainArgs<O>,
+}
+
+#[derive(Subcommand)]
+enum Command<O: Args> {
+    /// Trains the network and tests it (what is done when no command is given).
+    Train(TrainArgs<O>),
+    /// Runs one training step and writes every tensor of it as JSON.
+    Dump(DumpArgs<O>),
+    /// Measures the speed of training steps.
+    Bench(BenchArgs<O>),
+    /// Recognises digits with saved parameters.
+    Predict(PredictArgs<O>),
+}
+
+#[derive(Args)]
+struct TrainArgs<O: Args> {
+    #[command(flatten)]
+    preset: PresetArgs,
+    #[command(flatten)]
+    data: DataArgs,
+    /// Write the report of the run to this file.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    json: Option<PathBuf>,
+    /// Write pictures to this folder: the curve of losses and accuracies, a sheet of training
+    /// images with their labels, a sheet of test images with predicted and true digits.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    plot: Option<PathBuf>,
+    /// Save the trained parameters as safetensors.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    save: Option<PathBuf>,
+    /// Start from parameters saved as safetensors instead of drawing them.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    load: Option<PathBuf>,
+    #[command(flatten)]
+    options: O,
+}
+
+#[derive(Args)]
+struct DumpArgs<O: Args> {
+    #[command(flatten)]
+    preset: PresetArgs,
+    #[command(flatten)]
+    data: DataArgs,
+    /// Write the dump to this file; gzipped when it ends in .gz.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out: PathBuf,
+    /// Take batch, parameters, seed and learning rate from this dump instead of making them.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    inputs: Option<PathBuf>,
+    /// Write only what the step starts from: the batch and the parameters.
+    #[arg(long, conflicts_with_all = ["step", "fused"])]
+    inputs_only: bool,
+    /// Train so many batches before the step that is dumped.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    step: u64,
+    /// Run the step that training runs, where phases may be fused, instead of one phase after the
+    /// other. What a fused step never holds in memory is listed in the dump.
+    #[arg(long)]
+    fused: bool,
+    /// Start from parameters saved as safetensors instead of drawing them.
+    #[arg(long, value_name = "FILE", conflicts_with = "inputs", value_hint = ValueHint::FilePath)]
+    load: Option<PathBuf>,
+    #[command(flatten)]
+    options: O,
+}
+
+#[derive(Args)]
+struct BenchArgs<O: Args> {
+    #[command(flatten)]
+    preset: PresetArgs,
+    #[command(flatten)]
+    data: DataArgs,
+    /// Counted runs.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = preset_args::positive)]
+    runs: usize,
+    /// Training steps in a run [default: as many as fill half a second].
+    #[arg(long, value_name = "N", value_parser = preset_args::positive)]
+    steps: Option<usize>,
+    /// Write the result to this file.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    options: O,
+}
+
+#[derive(Args)]
+struct PredictArgs<O: Args> {
+    #[command(flatten)]
+    preset: PresetArgs,
+    #[command(flatten)]
+    data: DataArgs,
+    /// The parameters, saved by `train --save` or by PyTorch as w1, b1, ….
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    load: PathBuf,
+    /// Pictures of one digit each (PNG); dark ink on light paper is recognised as such.
+    #[arg(value_name = "PNG", value_hint = ValueHint::FilePath)]
+    pictures: Vec<PathBuf>,
+    /// Without pictures: how many test images to show.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = preset_args::positive)]
+    count: usize,
+    #[command(flatten)]
+    options: O,
+}
+
+/// Runs a level's command line and says how it ended: 0 done, 1 it ran and failed, 2 usage or bad
+/// input.
+#[must_use]
+pub fn main<P: Program>() -> ExitCode {
+    let command = Cli::<P::Options>::command().name(P::NAME).about(P::ABOUT);
+    let cli = Cli::<P::Options>::from_arg_matches(&command.get_matches());
+    let cli = match cli {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let result = match cli.command {
+        None => commands::train::<P>(&cli.train),
+        Some(Command::Train(args)) => commands::train::<P>(&args),
+        Some(Command::Dump(args)) => commands::dump::<P>(&args),
+        Some(Command::Bench(args)) => commands::bench::<P>(&args),
+        Some(Command::Predict(args)) => commands::predict::<P>(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

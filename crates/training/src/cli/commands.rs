@@ -1,0 +1,284 @@
+//! What each command does.
+
+use std::path::Path;
+
+use data::{Batch, Counts, Dataset, Digits, Epoch};
+use tensor::{Dump, TensorName, file};
+
+use super::preset_args::datasets;
+use super::{BenchArgs, DumpArgs, PredictArgs, Program, TrainArgs};
+use crate::bench::{self, Bench};
+use crate::dump::{self, Inputs};
+use crate::report::{Report, write_json};
+use crate::train::{self, Outcome, StopReason};
+use crate::{Console, Error, Kind, Level, Parameters, Preset, Result, checkpoint, picture, plot};
+
+/// How many images a sheet of `--plot` shows.
+const SHEET: usize = 40;
+
+/// `train`: trains, tests, and writes what was asked for.
+pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
+    let preset = args.preset.preset()?;
+    only_presets(&preset, "train")?;
+    for path in args.json.iter().chain(&args.save) {
+        check_writable(path)?;
+    }
+    if let Some(folder) = &args.plot {
+        plot::prepare(folder)?;
+    }
+    let start = start_from(args.load.as_deref(), &preset)?;
+    let counts = Counts { train: preset.samples, test: usize::MAX };
+    let digits = args.data.load(&preset.network, counts)?;
+    let (train_set, test_set) = datasets(&digits, &preset);
+    let device = P::device(&args.options)?;
+    let mut level = P::level(&args.options, &preset.network)?;
+
+    let mut console = Console::new();
+    console.line(&format!("{} on {device}, preset {}", P::NAME, preset.name));
+    console.line(&describe(&preset, &digits));
+    let run = train::train(level.as_mut(), &preset, &train_set, &test_set, &start, &mut console)?;
+    for line in summary(&preset, &run) {
+        console.line(&line);
+    }
+
+    let report = Report::new(P::NAME, &device, &preset, &digits, &run);
+    if let Some(path) = &args.json {
+        write_json(path, &report)?;
+    }
+    if let Some(path) = &args.save {
+        checkpoint::save(path, &run.parameters, &preset)?;
+        console.line(&format!("parameters saved to {}", path.display()));
+    }
+    if let Some(folder) = &args.plot {
+        let order = Epoch::in_order(test_set.len(), SHEET, false);
+        let predictions = train::predict(level.as_mut(), &order.batch(&test_set, 0))?;
+        plot::curve(&folder.join("curve.svg"), &report)?;
+        plot::sheet(
+            &folder.join("training.svg"),
+            &digits.train,
+            &digits.train.labels()[..SHEET.min(digits.train.len())],
+        )?;
+        plot::sheet(&folder.join("predictions.svg"), &digits.test, &predictions)?;
+        console.line(&format!("pictures written to {}", folder.display()));
+    }
+    Ok(())
+}
+
+/// `dump`: one training step, every tensor of it.
+pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
+    let mut preset = args.preset.preset()?;
+    check_writable(&args.out)?;
+    let inputs = match &args.inputs {
+        Some(path) => {
+            let source = Dump::read(path)?;
+            if let Some(named) = Preset::find(&source.header.preset) {
+                preset = named;
+            }
+            preset.name.clone_from(&source.header.preset);
+            let inputs = Inputs::from_dump(&source, &mut preset);
+            let inputs = inputs
+                .map_err(|error| Error::Read { path: path.clone(), reason: error.to_string() })?;
+            args.preset.apply_to(&mut preset)?;
+            if preset.network.sizes != inputs.parameters.sizes() {
+                return Err(Error::Usage(format!(
+                    "--sizes asks for {}, and the parameters in {} are of another network",
+                    preset.network,
+                    path.display()
+                )));
+            }
+            inputs
+        }
+        None if preset.kind == Kind::Fixture => {
+            let mut inputs = Inputs::fixture(&preset);
+            if let Some(path) = &args.load {
+                inputs.parameters = checkpoint::load(path, &preset.network)?;
+            }
+            inputs
+        }
+        None => {
+            let parameters = start_from(args.load.as_deref(), &preset)?;
+            let counts = Counts { train: preset.samples, test: 1 };
+            let digits = args.data.load(&preset.network, counts)?;
+            let set = Dataset::new(&digits.train, preset.normalisation);
+            Inputs { set, parameters }
+        }
+    };
+    let device = P::device(&args.options)?;
+    let header = dump::header(P::NAME, &device, &preset, args.step);
+    let dump = if args.inputs_only {
+        dump::inputs_only(header, &preset, &inputs)
+    } else {
+        let mut level = P::level(&args.options, &preset.network)?;
+        dump::dump(level.as_mut(), header, &preset, &inputs, args.fused)?
+    };
+    Ok(dump.write(&args.out)?)
+}
+
+/// `bench`: samples per second.
+pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
+    let preset = args.preset.preset()?;
+    only_presets(&preset, "bench")?;
+    if let Some(path) = &args.json {
+        check_writable(path)?;
+    }
+    let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
+    let counts = Counts { train: preset.samples, test: 1 };
+    let digits = args.data.load(&preset.network, counts)?;
+    let (set, _) = datasets(&digits, &preset);
+    let device = P::device(&args.options)?;
+    let mut level = P::level(&args.options, &preset.network)?;
+    let plan = bench::Plan { runs: args.runs, steps: args.steps };
+    let (rates, steps, last_loss) = bench::bench(level.as_mut(), &preset, &set, &start, plan)?;
+    let median = rates[rates.len() / 2];
+    let result = Bench {
+        level: P::NAME.into(),
+        device,
+        preset: preset.name.clone(),
+        data: digits.origin.to_string(),
+        runs: rates.len(),
+        steps,
+        samples_per_second: median,
+        samples_per_second_min: rates[0],
+        samples_per_second_max: rates[rates.len() - 1],
+        gflops: median * bench::operations_per_sample(&preset.network) as f64 * 1e-9,
+        sgemm_gflops: P::sgemm_gflops(&args.options)?,
+        last_loss,
+    };
+    let console = Console::new();
+    console.line(&format!("{} on {}, preset {}", result.level, result.device, result.preset));
+    console.line(&describe(&preset, &digits));
+    console.line(&format!(
+        "{:.0} samples/s, the median of {} runs of {} steps (slowest {:.0}, fastest {:.0})",
+        median, result.runs, steps, result.samples_per_second_min, result.samples_per_second_max
+    ));
+    let share = match result.sgemm_gflops {
+        Some(peak) => {
+            format!(", {:.0} % of the {peak:.0} of a large sgemm", 100.0 * result.gflops / peak)
+        }
+        None => String::new(),
+    };
+    console.line(&format!("{:.1} GFLOP/s in matrix products{share}", result.gflops));
+    console.line(&format!("loss of the last batch {last_loss:.4}"));
+    match &args.json {
+        Some(path) => write_json(path, &result),
+        None => Ok(()),
+    }
+}
+
+/// `predict`: which digit pictures show.
+pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
+    let preset = args.preset.preset()?;
+    let parameters = checkpoint::load(&args.load, &preset.network)?;
+    let console = Console::new();
+    let mut level = P::level(&args.options, &preset.network)?;
+    level.set_parameters(&parameters)?;
+    if args.pictures.is_empty() {
+        let counts = Counts { train: 1, test: args.count };
+        let digits = args.data.load(&preset.network, counts)?;
+        let (_, set) = datasets(&digits, &preset);
+        console.line(&format!("test images of {}", digits.origin));
+        let order = Epoch::in_order(set.len(), set.len(), false);
+        let batch = order.batch(&set, 0);
+        let answers = answers(level.as_mut(), &batch)?;
+        for (i, ((digit, p), label)) in answers.iter().zip(batch.labels()).enumerate() {
+            let verdict = if *digit == label { "" } else { "   wrong" };
+            console.line(&format!(
+                "image {i:>5}   label {label}   predicted {digit}   p {p:.3}{verdict}"
+            ));
+        }
+    } else {
+        let mut x = Vec::new();
+        for path in &args.pictures {
+            let pixels = picture::read_digit(path)?;
+            x.extend(pixels.iter().map(|&pixel| preset.normalisation.apply(pixel)));
+        }
+        // The labels are not known; they are not looked at either.
+        let labels = vec![0; args.pictures.len()];
+        let (inputs, classes) = (preset.network.inputs(), preset.network.outputs());
+        let set = Dataset::from_rows(x, labels, inputs, classes)?;
+        let order = Epoch::in_order(set.len(), set.len(), false);
+        let answers = answers(level.as_mut(), &order.batch(&set, 0))?;
+        for (path, (digit, p)) in args.pictures.iter().zip(answers) {
+            console.line(&format!("{}: {digit}   p {p:.3}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// The predicted digit of each sample, and the output `p` that won.
+fn answers(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<(u8, f32)>> {
+    let digits = train::predict(level, batch)?;
+    let p = level.tensor(TensorName::P)?.map(tensor::Tensor::into_data).unwrap_or_default();
+    let rows = p.chunks_exact(p.len() / digits.len());
+    Ok(digits.into_iter().zip(rows).map(|(digit, row)| (digit, row[usize::from(digit)])).collect())
+}
+
+fn only_presets(preset: &Preset, command: &str) -> Result<()> {
+    if preset.kind == Kind::Preset {
+        return Ok(());
+    }
+    let names: Vec<String> = Preset::presets().into_iter().map(|preset| preset.name).collect();
+    Err(Error::Usage(format!(
+        "{} is a fixture for `dump`, one batch of noise: {command} takes one of {}",
+        preset.name,
+        names.join(", ")
+    )))
+}
+
+fn check_writable(path: &Path) -> Result<()> {
+    file::check_writable(path).map_err(|source| Error::Write { path: path.into(), source })
+}
+
+/// The parameters that a run starts from: drawn, or those of a file.
+fn start_from(file: Option<&Path>, preset: &Preset) -> Result<Parameters> {
+    match file {
+        Some(path) => checkpoint::load(path, &preset.network),
+        None => Ok(Parameters::new(&preset.network, preset.initialisation, preset.seed)),
+    }
+}
+
+/// What is trained on what and how, in three lines.
+fn describe(preset: &Preset, digits: &Digits) -> String {
+    let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+    format!(
+        "network   {}, {} parameters\n\
+         data      {}: {} training and {} test images, {}\n\
+         training  SGD, learning rate {:?}, batches of {}{}, {}, {}, seed {}",
+        preset.network,
+        preset.network.parameter_count(),
+        digits.origin,
+        digits.train.len(),
+        digits.test.len(),
+        preset.normalisation,
+        preset.learning_rate,
+        preset.batch_size,
+        if preset.drop_last { ", the last one only if full" } else { "" },
+        if preset.shuffle { "shuffled" } else { "in order" },
+        plural(preset.epochs, "epoch"),
+        preset.seed
+    )
+}
+
+/// What came of it.
+fn summary(preset: &Preset, run: &Outcome) -> Vec<String> {
+    let seconds = run.training_time.as_secs_f64();
+    let rate = run.samples as f64 / seconds;
+    let mut lines = match run.stop_reason {
+        StopReason::Interrupted => vec!["stopped by Ctrl-C".to_owned()],
+        StopReason::Accuracy => vec!["stopped: the test accuracy passed the mark".to_owned()],
+        StopReason::MaxBatches => vec![format!("stopped after {} batches", run.batches)],
+        StopReason::Epochs => Vec::new(),
+    };
+    lines.push(format!(
+        "{} batches, {} samples in {seconds:.2} s: {rate:.0} samples/s",
+        run.batches, run.samples
+    ));
+    let left_out = if preset.drop_last { ", full batches only" } else { "" };
+    lines.push(format!(
+        "test accuracy {:.2} % ({} of {}{left_out})",
+        100.0 * run.accuracy.fraction(),
+        run.accuracy.correct,
+        run.accuracy.total
+    ));
+    lines
+}

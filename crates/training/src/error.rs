@@ -1,0 +1,99 @@
+//! What can go wrong, and the exit code that follows from it.
+
+use std::io;
+use std::path::PathBuf;
+
+use data::DataError;
+use tensor::{DumpError, TensorName};
+use thiserror::Error;
+
+/// The result of everything in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a command ended early. The message says what, where and what to do next.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The command line, or a file that it names, asks for what can't be done.
+    #[error("{0}")]
+    Usage(String),
+    /// The images or labels can't be had.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A dump can't be read or written.
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    /// A file can't be read.
+    #[error("can't read {}: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// A file can't be written.
+    #[error("can't write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Training left the finite numbers.
+    #[error(
+        "training diverged: at batch {batch} (epoch {epoch}), {tensor} is the first tensor with a \
+         value that is not finite ({value} at {index:?}); a smaller --learning-rate than \
+         {learning_rate:?} is the usual cure"
+    )]
+    NonFinite {
+        /// The batch, counted from 0 over all epochs.
+        batch: usize,
+        /// The epoch, counted from 1.
+        epoch: usize,
+        /// The first such tensor in the order of computation.
+        tensor: TensorName,
+        /// The index of its first such element.
+        index: Vec<usize>,
+        /// The element.
+        value: f32,
+        /// The learning rate of the run.
+        learning_rate: f32,
+    },
+    /// A value is not finite, and going over the same batches again finds none that is not.
+    #[error(
+        "training diverged between batches {first} and {last}: {what} is not finite, but going \
+         over the same batches again shows only finite tensors; this level does not compute the \
+         same thing twice"
+    )]
+    NonFiniteOnce {
+        /// The first batch that can be at fault.
+        first: usize,
+        /// The last batch that can be at fault.
+        last: usize,
+        /// What was found not to be finite.
+        what: TensorName,
+    },
+    /// The level itself failed: its device, its libraries.
+    #[error(transparent)]
+    Level(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    /// An error of a level's own.
+    pub fn level(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Level(error.into())
+    }
+
+    /// 1: it ran and failed; 2: usage or bad input.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Data(_) | Self::Read { .. } => 2,
+            Self::Dump(DumpError::Write { .. }) => 1,
+            Self::Dump(_) => 2,
+            Self::Write { .. }
+            | Self::NonFinite { .. }
+            | Self::NonFiniteOnce { .. }
+            | Self::Level(_) => 1,
+        }
+    }
+}

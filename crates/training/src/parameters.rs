@@ -1,0 +1,128 @@
+//! The parameters of a network: a weight matrix and a bias vector for each layer.
+
+use data::{Generator, Stream};
+use tensor::{Dump, Network, Tensor, TensorName};
+
+use crate::{Error, Initialisation, Result};
+
+/// The parameters of one layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// Weights, `[n_l, n_(l-1)]`: a row for each output, as in PyTorch's `Linear`.
+    pub w: Tensor,
+    /// Biases, `[n_l]`.
+    pub b: Tensor,
+}
+
+/// All parameters of a network; `layers[0]` holds `w1` and `b1`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// The layers, first to last.
+    pub layers: Vec<Layer>,
+}
+
+impl Parameters {
+    /// Draws the parameters: the same bits on every platform for the same seed.
+    #[must_use]
+    pub fn new(network: &Network, initialisation: Initialisation, seed: u64) -> Self {
+        let mut generator = Generator::new(seed, Stream::Parameters, 0);
+        let mut layers = Vec::new();
+        for sizes in network.sizes.windows(2) {
+            let (inputs, outputs) = (sizes[0], sizes[1]);
+            let fan_in = inputs as f32;
+            let mut draw = |bound: f32| match initialisation {
+                Initialisation::SmallNormal => 0.01 * generator.normal(),
+                _ => generator.uniform(-bound, bound),
+            };
+            let weights: Vec<f32> = {
+                let bound = match initialisation {
+                    Initialisation::KaimingUniform => (2.0 / fan_in).sqrt(),
+                    _ => 1.0 / fan_in.sqrt(),
+                };
+                (0..outputs * inputs).map(|_| draw(bound)).collect()
+            };
+            let biases: Vec<f32> = match initialisation {
+                Initialisation::KaimingUniform => vec![0.0; outputs],
+                _ => (0..outputs).map(|_| draw(1.0 / fan_in.sqrt())).collect(),
+            };
+            layers.push(Layer {
+                w: Tensor::new([outputs, inputs], weights).expect("drawn to this size"),
+                b: Tensor::new([outputs], biases).expect("drawn to this size"),
+            });
+        }
+        Self { layers }
+    }
+
+    /// The parameters that a dump carries: `w1 b1 … wL bL`, before its step.
+    ///
+    /// # Errors
+    /// When one of them is missing or has another shape than the network's.
+    pub fn from_dump(dump: &Dump, network: &Network) -> Result<Self> {
+        Self::collect(network, |name| {
+            dump.get(name)
+                .map(tensor::DumpedTensor::to_tensor)
+                .ok_or_else(|| Error::Usage(format!("the dump has no tensor {name}")))
+        })
+    }
+
+    /// Builds the parameters from a source of tensors by name.
+    ///
+    /// # Errors
+    /// The source's, or one that names the tensor whose shape is not the network's.
+    pub fn collect(
+        network: &Network,
+        mut tensor: impl FnMut(TensorName) -> Result<Tensor>,
+    ) -> Result<Self> {
+        let mut checked = |name| {
+            let tensor = tensor(name)?;
+            let expected = network.shape(name, 0).unwrap_or_default();
+            if tensor.shape() != expected {
+                let shape = tensor.shape();
+                return Err(Error::Usage(format!(
+                    "{name} has the shape {shape:?}, and the network {network} asks for {expected:?}"
+                )));
+            }
+            Ok(tensor)
+        };
+        let layers = (1..=network.layers())
+            .map(|l| Ok(Layer { w: checked(TensorName::W(l))?, b: checked(TensorName::B(l))? }))
+            .collect::<Result<_>>()?;
+        Ok(Self { layers })
+    }
+
+    /// The layer sizes that these parameters belong to, input first.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<usize> {
+        let inputs = self.layers.first().map(|layer| layer.w.shape()[1]);
+        inputs.into_iter().chain(self.layers.iter().map(|layer| layer.w.shape()[0])).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tensor::Loss;
+
+    use super::*;
+
+    #[test]
+    fn parameters_are_drawn_within_their_bounds_and_from_the_seed() {
+        let network = Network { sizes: vec![784, 30, 10], loss: Loss::Bce };
+        let draw = |how, seed| Parameters::new(&network, how, seed);
+        let uniform = draw(Initialisation::UniformFanIn, 1);
+        assert_eq!(uniform, draw(Initialisation::UniformFanIn, 1));
+        assert_ne!(uniform, draw(Initialisation::UniformFanIn, 2));
+        assert_eq!(uniform.sizes(), network.sizes);
+        let largest = |tensor: &Tensor| tensor.data().iter().fold(0.0_f32, |m, v| m.max(v.abs()));
+        for (how, bound) in
+            [(Initialisation::UniformFanIn, 1.0), (Initialisation::KaimingUniform, 2.0_f32.sqrt())]
+        {
+            let bound = bound / 28.0; // √784 = 28
+            let found = largest(&draw(how, 1).layers[0].w);
+            assert!((0.999 * bound..=1.001 * bound).contains(&found), "{how}: {found} of {bound}");
+        }
+        assert_eq!(largest(&draw(Initialisation::KaimingUniform, 1).layers[1].b), 0.0);
+        let normal = draw(Initialisation::SmallNormal, 1).layers.remove(0).w.into_data();
+        let variance = normal.iter().map(|v| v * v).sum::<f32>() / normal.len() as f32;
+        assert!((0.97e-4..1.03e-4).contains(&variance), "{variance}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Pictures of a run: the curve of its losses and accuracies, and sheets of digits.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use data::Images;
+use plotters::prelude::*;
+use tensor::file;
+
+use crate::report::Report;
+use crate::{Error, Result, picture};
+
+/// The colour of what is wrong: a prediction that is not the label.
+const WRONG: &str = "#c0392b";
+
+/// Makes the folder for the pictures, and sees that files can be written there.
+///
+/// # Errors
+/// When it can't be made or written to.
+pub fn prepare(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)
+        .and_then(|()| file::check_writable(&folder.join("curve.svg")))
+        .map_err(|source| Error::Write { path: folder.into(), source })
+}
+
+/// Draws losses (left axis) and test accuracies (right axis) over the batches, as SVG.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn curve(path: &Path, report: &Report) -> Result<()> {
+    let mut svg = String::new();
+    draw_curve(&mut svg, report).map_err(|error| Error::Write {
+        path: path.into(),
+        source: io::Error::other(error.to_string()),
+    })?;
+    write(path, &svg)
+}
+
+fn draw_curve(svg: &mut String, report: &Report) -> Result<(), Box<dyn std::error::Error>> {
+    let at = |batch: usize| batch as f64;
+    let losses: Vec<(f64, f64)> =
+        report.losses.iter().map(|point| (at(point.batch), f64::from(point.loss))).collect();
+    let accuracies: Vec<(f64, f64)> =
+        report.accuracies.iter().map(|point| (at(point.batches), 100.0 * point.accuracy)).collect();
+    let last = at(report.batches.max(1));
+    let top = 1.05 * losses.iter().map(|point| point.1).fold(f64::MIN_POSITIVE, f64::max);
+
+    let root = SVGBackend::with_string(svg, (800, 450)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let title = format!("{} on {}: {}", report.level, report.device, report.preset);
+    let mut chart = ChartBuilder::on(&root)
+        .caption(title, ("sans-serif", 18))
+        .margin(12)
+        .x_label_area_size(40)
+        .y_label_area_size(55)
+        .right_y_label_area_size(55)
+        .build_cartesian_2d(0.0..last, 0.0..top)?
+        .set_secondary_coord(0.0..last, 0.0..100.0);
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_desc("batch")
+        .y_desc("loss")
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .draw()?;
+    chart.configure_secondary_axes().y_desc("test accuracy in %").draw()?;
+    chart
+        .draw_series(LineSeries::new(losses, BLUE.stroke_width(2)))?
+        .label("loss")
+        .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLUE.stroke_width(2)));
+    chart.draw_secondary_series(LineSeries::new(accuracies.clone(), RED.stroke_width(2)))?;
+    chart
+        .draw_secondary_series(accuracies.into_iter().map(|at| Circle::new(at, 4, RED.filled())))?
+        .label(format!("test accuracy, {:.2} % in the end", 100.0 * report.test_accuracy))
+        .legend(|(x, y)| Circle::new((x + 10, y), 4, RED.filled()));
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::MiddleRight)
+        .background_style(WHITE.mix(0.8))
+        .border_style(BLACK.mix(0.3))
+        .draw()?;
+    root.present()?;
+    Ok(())
+}
+
+/// Draws the first images of a set, each with what was predicted for it, and with the true digit
+/// where that differs; for a sheet of training images the labels themselves are the predictions.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn sheet(path: &Path, images: &Images, predictions: &[u8]) -> Result<()> {
+    const COLUMNS: usize = 10;
+    const CELL: (usize, usize) = (64, 84);
+    let count = predictions.len().min(images.len());
+    let (width, height) = (COLUMNS * CELL.0, count.div_ceil(COLUMNS) * CELL.1);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"14\" \
+         text-anchor=\"middle\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+    );
+    for (i, &predicted) in predictions.iter().enumerate().take(count) {
+        let (x, y) = (i % COLUMNS * CELL.0, i / COLUMNS * CELL.1);
+        let png = picture::data_uri(images.image(i), images.width(), images.height());
+        let label = images.labels()[i];
+        let (text, fill) = if predicted == label {
+            (predicted.to_string(), "black")
+        } else {
+            (format!("{predicted} (is {label})"), WRONG)
+        };
+        let _ = writeln!(
+            svg,
+            "<image x=\"{}\" y=\"{}\" width=\"56\" height=\"56\" style=\"image-rendering:pixelated\" \
+             href=\"{png}\"/><text x=\"{}\" y=\"{}\" fill=\"{fill}\">{text}</text>",
+            x + 4,
+            y + 4,
+            x + CELL.0 / 2,
+            y + 76
+        );
+    }
+    svg.push_str("</svg>\n");
+    write(path, &svg)
+}
+
+fn write(path: &Path, svg: &str) -> Result<()> {
+    file::write_atomically(path, |writer| writer.write_all(svg.as_bytes()))
+        .map_err(|source| Error::Write { path: path.into(), source })
+}

@@ -1,0 +1,221 @@
+//! Presets: every network of the documents this project comes from, by name, and the fixtures.
+
+use std::fmt;
+use std::str::FromStr;
+
+use data::Normalisation;
+use serde::Serialize;
+use tensor::{Loss, Network};
+
+/// How the parameters are drawn before training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Initialisation {
+    /// Weights and biases uniform in ±1/√fan_in, as PyTorch's `Linear`.
+    UniformFanIn,
+    /// Weights uniform in ±√(2/fan_in), biases 0.
+    KaimingUniform,
+    /// Weights and biases 0.01·N(0, 1).
+    SmallNormal,
+}
+
+impl Initialisation {
+    /// Every initialisation there is.
+    pub const ALL: [Self; 3] = [Self::UniformFanIn, Self::KaimingUniform, Self::SmallNormal];
+
+    /// The name as command lines and reports write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UniformFanIn => "uniform-fan-in",
+            Self::KaimingUniform => "kaiming-uniform",
+            Self::SmallNormal => "small-normal",
+        }
+    }
+}
+
+impl fmt::Display for Initialisation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Initialisation {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|one| one.name() == text)
+            .ok_or_else(|| format!("expected one of {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+/// Where the samples come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Trains on digits.
+    Preset,
+    /// One batch of noise for `dump`, small and of odd sizes; its reference dump is committed.
+    Fixture,
+}
+
+/// Everything that decides a training run. Each part can be overridden on the command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// The name, also in dumps and reports.
+    pub name: String,
+    /// A preset to train, or a fixture to dump.
+    pub kind: Kind,
+    /// Layer sizes and loss.
+    pub network: Network,
+    /// Samples in a batch, `B`.
+    pub batch_size: usize,
+    /// Learning rate of plain SGD.
+    pub learning_rate: f32,
+    /// Passes over the samples.
+    pub epochs: usize,
+    /// How many of the training images are used, the first ones.
+    pub samples: usize,
+    /// Whether each epoch has an order of its own.
+    pub shuffle: bool,
+    /// What becomes of a pixel.
+    pub normalisation: Normalisation,
+    /// How the parameters are drawn.
+    pub initialisation: Initialisation,
+    /// Whether a last batch that is not full is left out, in training and in testing.
+    pub drop_last: bool,
+    /// The seed of parameters and order.
+    pub seed: u64,
+    /// The loss is reported at every such batch.
+    pub report_every: usize,
+    /// The test accuracy is taken after every so many batches, besides at the end.
+    pub evaluate_every: Option<usize>,
+    /// Training stops when the test accuracy passes this fraction.
+    pub stop_at_accuracy: Option<f64>,
+    /// Training stops after so many batches.
+    pub max_batches: Option<usize>,
+}
+
+impl Preset {
+    /// The presets, the default one first.
+    #[must_use]
+    pub fn presets() -> Vec<Self> {
+        vec![
+            // The nvmath-python tutorial. Its published run: loss 0.6833 at batch 0, 0.0566 at
+            // batch 220, accuracy 91.46 % on the 9,984 test images of 39 full batches.
+            Self {
+                batch_size: 256,
+                learning_rate: 0.1,
+                drop_last: true,
+                report_every: 20,
+                ..Self::trained("nvmath", &[784, 30, 10], Loss::Bce)
+            },
+            // "Training and verifying neural nets in raw CUDA".
+            Self {
+                batch_size: 8,
+                epochs: 10,
+                samples: 10_000,
+                initialisation: Initialisation::KaimingUniform,
+                report_every: 1_250,
+                ..Self::trained("manning", &[784, 256, 10], Loss::CrossEntropy)
+            },
+            // The repository mnist-cuda.
+            Self {
+                batch_size: 32,
+                epochs: 10,
+                samples: 10_000,
+                initialisation: Initialisation::KaimingUniform,
+                drop_last: true,
+                report_every: 312,
+                ..Self::trained("mnist-cuda", &[784, 1024, 10], Loss::CrossEntropy)
+            },
+            // The PTX notebook's race to 60 %.
+            Self {
+                learning_rate: 0.001,
+                epochs: 11,
+                shuffle: true,
+                normalisation: Normalisation::Unit,
+                initialisation: Initialisation::SmallNormal,
+                evaluate_every: Some(100),
+                stop_at_accuracy: Some(0.6),
+                max_batches: Some(10_000),
+                ..Self::trained("ptx-mnist", &[784, 128, 10], Loss::SquaredError)
+            },
+            // The network whose gradients the PTX notebook derives: softmax on three layers.
+            Self::trained("ptx-3layer", &[784, 128, 64, 10], Loss::CrossEntropy),
+        ]
+    }
+
+    /// The fixtures: small hostile networks whose reference dumps are committed.
+    #[must_use]
+    pub fn fixtures() -> Vec<Self> {
+        vec![
+            Self::fixture("softmax", &[784, 30, 10], Loss::CrossEntropy, 8),
+            Self::fixture("squared-error", &[784, 17, 10], Loss::SquaredError, 7),
+            Self::fixture("bce", &[784, 30, 10], Loss::Bce, 7),
+            Self::fixture("three-layer", &[784, 32, 17, 10], Loss::CrossEntropy, 8),
+            Self::fixture("wide", &[784, 130, 10], Loss::CrossEntropy, 5),
+            Self::fixture("single", &[784, 30, 10], Loss::CrossEntropy, 1),
+        ]
+    }
+
+    /// The names that `--preset` accepts: presets, then fixtures.
+    #[must_use]
+    pub fn names() -> Vec<String> {
+        Self::presets().into_iter().chain(Self::fixtures()).map(|preset| preset.name).collect()
+    }
+
+    /// The preset or fixture of that name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Self::presets().into_iter().chain(Self::fixtures()).find(|preset| preset.name == name)
+    }
+
+    fn trained(name: &str, sizes: &[usize], loss: Loss) -> Self {
+        Self {
+            name: name.into(),
+            kind: Kind::Preset,
+            network: Network { sizes: sizes.into(), loss },
+            batch_size: 64,
+            learning_rate: 0.01,
+            epochs: 1,
+            samples: 60_000,
+            shuffle: false,
+            normalisation: Normalisation::MeanStd,
+            initialisation: Initialisation::UniformFanIn,
+            drop_last: false,
+            seed: 1,
+            report_every: 100,
+            evaluate_every: None,
+            stop_at_accuracy: None,
+            max_batches: None,
+        }
+    }
+
+    fn fixture(name: &str, sizes: &[usize], loss: Loss, batch_size: usize) -> Self {
+        Self {
+            kind: Kind::Fixture,
+            batch_size,
+            samples: batch_size,
+            learning_rate: 0.1,
+            ..Self::trained(name, sizes, loss)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_stands_for_one_preset() {
+        let names = Preset::names();
+        for name in &names {
+            assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
+            assert_eq!(Preset::find(name).unwrap().name, *name);
+        }
+        assert_eq!(Preset::presets()[0].name, "nvmath", "the default comes first");
+    }
+}

@@ -1,0 +1,103 @@
+//! The report of a training run, as `--json` writes it.
+
+use std::io;
+use std::path::Path;
+
+use data::Digits;
+use serde::Serialize;
+use tensor::file;
+
+use crate::train::{Accuracy, AccuracyAt, LossAt, Outcome, StopReason};
+use crate::{Error, Initialisation, Preset, Result};
+
+/// A training run in numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The level, such as `level1-cpu`.
+    pub level: String,
+    /// The device it ran on.
+    pub device: String,
+    /// The preset's name.
+    pub preset: String,
+    /// Whether every part of the preset was left as it is.
+    pub preset_unchanged: bool,
+    /// Layer sizes, input first.
+    pub sizes: Vec<usize>,
+    /// The loss.
+    pub loss: tensor::Loss,
+    /// Where the images come from.
+    pub data: String,
+    /// How pixels were normalised.
+    pub normalisation: String,
+    /// How the parameters were drawn.
+    pub initialisation: Initialisation,
+    /// The seed.
+    pub seed: u64,
+    /// Samples in a batch.
+    pub batch_size: usize,
+    /// Learning rate.
+    pub learning_rate: f32,
+    /// Batches trained.
+    pub batches: usize,
+    /// Samples trained, over all epochs.
+    pub samples: usize,
+    /// Seconds spent in training steps, without testing.
+    pub seconds: f64,
+    /// `samples / seconds`.
+    pub samples_per_second: f64,
+    /// The losses that were reported.
+    pub losses: Vec<LossAt>,
+    /// The test accuracies along the way.
+    pub accuracies: Vec<AccuracyAt>,
+    /// The final test accuracy, a fraction.
+    pub test_accuracy: f64,
+    /// The same as counts.
+    pub tested: Accuracy,
+    /// Why training ended.
+    pub stop_reason: StopReason,
+}
+
+impl Report {
+    /// The report of a run.
+    #[must_use]
+    pub fn new(level: &str, device: &str, preset: &Preset, digits: &Digits, run: &Outcome) -> Self {
+        let seconds = run.training_time.as_secs_f64();
+        Self {
+            level: level.into(),
+            device: device.into(),
+            preset: preset.name.clone(),
+            preset_unchanged: Preset::find(&preset.name).is_some_and(|original| {
+                original == Preset { seed: original.seed, ..preset.clone() }
+            }),
+            sizes: preset.network.sizes.clone(),
+            loss: preset.network.loss,
+            data: digits.origin.to_string(),
+            normalisation: preset.normalisation.to_string(),
+            initialisation: preset.initialisation,
+            seed: preset.seed,
+            batch_size: preset.batch_size,
+            learning_rate: preset.learning_rate,
+            batches: run.batches,
+            samples: run.samples,
+            seconds,
+            samples_per_second: run.samples as f64 / seconds,
+            losses: run.losses.clone(),
+            accuracies: run.accuracies.clone(),
+            test_accuracy: run.accuracy.fraction(),
+            tested: run.accuracy,
+            stop_reason: run.stop_reason,
+        }
+    }
+}
+
+/// Writes a value as indented JSON, whole or not at all.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    file::write_atomically::<io::Error>(path, |writer| {
+        serde_json::to_writer_pretty(&mut *writer, value)?;
+        writer.write_all(b"\n")
+    })
+    .map_err(|source| Error::Write { path: path.into(), source })
+}
