@@ -20,20 +20,27 @@ const LARGEST: u32 = 4096;
 /// Reads a PNG of one digit as an image like MNIST's: `28 × 28`, ink 255 on paper 0.
 ///
 /// A picture of `28 × 28` is taken as it is, any other is cropped to its ink, scaled to fit
-/// `20 × 20` and placed with its centre of mass in the middle, as MNIST's authors did. Where the
-/// border is brighter than half, the picture is dark ink on light paper, and is inverted.
+/// `20 × 20` and placed with its centre of mass in the middle, as MNIST's authors did. What the
+/// border shows is the paper, so dark ink on light paper and light on dark are both read.
 ///
 /// # Errors
 /// When the file is no PNG, is larger than 4096 pixels a side, or holds no ink.
 pub fn read_digit(path: &Path) -> Result<[u8; SIDE * SIDE]> {
     let error = |reason: String| Error::Read { path: path.into(), reason };
     let (gray, width, height) = read_gray(path).map_err(error)?;
-    let border = border_mean(&gray, width, height);
-    let ink: Vec<f32> = gray.into_iter().map(|v| if border > 0.5 { 1.0 - v } else { v }).collect();
-    let placed = if (width, height) == (SIDE, SIDE) { ink } else { place(&ink, width, height) };
-    if placed.iter().all(|&v| v < 0.1) {
+    let paper = border_mean(&gray, width, height);
+    let contrast = gray.iter().map(|v| (v - paper).abs()).fold(0.0, f32::max);
+    if contrast < 0.1 {
         return Err(error("it holds no ink: one even colour".into()));
     }
+    let placed = if (width, height) == (SIDE, SIDE) {
+        gray.into_iter().map(|v| if paper > 0.5 { 1.0 - v } else { v }).collect()
+    } else {
+        // Whatever the colours of paper and ink, paper becomes 0 and the strongest ink 1.
+        let ink = |v: f32| Some((v - paper).abs() / contrast).filter(|&v| v > 0.1);
+        let ink: Vec<f32> = gray.into_iter().map(|v| ink(v).unwrap_or(0.0)).collect();
+        place(&ink, width, height)
+    };
     let mut image = [0; SIDE * SIDE];
     for (pixel, value) in image.iter_mut().zip(placed) {
         let byte = (value.clamp(0.0, 1.0) * 255.0).round() as u8;
@@ -141,4 +148,89 @@ pub fn data_uri(pixels: &[u8], width: usize, height: usize) -> String {
         .and_then(|mut writer| writer.write_image_data(&paper))
         .expect("writing to memory does not fail");
     format!("data:image/png;base64,{}", STANDARD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use data::{Counts, Source};
+
+    use super::*;
+
+    /// A built-in digit.
+    fn digit() -> [u8; SIDE * SIDE] {
+        let counts = Counts { train: 3, test: 1 };
+        let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
+        digits.train.image(2).try_into().unwrap()
+    }
+
+    fn write_png(path: &Path, pixels: &[u8], width: usize, height: usize, colour: png::ColorType) {
+        let file = fs::File::create(path).unwrap();
+        let mut encoder = png::Encoder::new(file, width as u32, height as u32);
+        encoder.set_color(colour);
+        encoder.write_header().unwrap().write_image_data(pixels).unwrap();
+    }
+
+    #[test]
+    fn an_image_of_mnists_size_is_taken_as_it_is_white_on_black_or_black_on_white() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("digit.png");
+        let digit = digit();
+        write_png(&path, &digit, SIDE, SIDE, png::ColorType::Grayscale);
+        assert_eq!(read_digit(&path).unwrap(), digit);
+
+        let inverted: Vec<u8> = digit.iter().map(|v| 255 - v).collect();
+        write_png(&path, &inverted, SIDE, SIDE, png::ColorType::Grayscale);
+        assert_eq!(read_digit(&path).unwrap(), digit);
+
+        // Black ink whose opacity is the digit, on nothing.
+        let transparent: Vec<u8> = digit.iter().flat_map(|&v| [0, 0, 0, v]).collect();
+        write_png(&path, &transparent, SIDE, SIDE, png::ColorType::Rgba);
+        assert_eq!(read_digit(&path).unwrap(), digit);
+    }
+
+    #[test]
+    fn a_large_picture_is_brought_to_mnists_form() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("photo.png");
+        // The digit eight times as large, dark on light, far from the middle of a wide sheet.
+        let (zoom, width, height, left, top) = (8, 500, 300, 240, 40);
+        let digit = digit();
+        let mut sheet = vec![250; width * height];
+        for (i, pixel) in sheet.iter_mut().enumerate() {
+            let (x, y) = (i % width, i / width);
+            if (left..left + zoom * SIDE).contains(&x) && (top..top + zoom * SIDE).contains(&y) {
+                *pixel = 255 - digit[(y - top) / zoom * SIDE + (x - left) / zoom].max(5);
+            }
+        }
+        write_png(&path, &sheet, width, height, png::ColorType::Grayscale);
+        let read = read_digit(&path).unwrap();
+        let inked = |image: &[u8], i: usize| image[i] > 127;
+        let count = |test: &dyn Fn(usize) -> bool| (0..SIDE * SIDE).filter(|&i| test(i)).count();
+        let both = count(&|i| inked(&digit, i) && inked(&read, i));
+        let either = count(&|i| inked(&digit, i) || inked(&read, i));
+        assert!(3 * both > 2 * either, "{both} of {either} inked pixels are the same");
+        // The border of MNIST's images is empty.
+        assert!((0..SIDE).all(|i| read[i] == 0 && read[i * SIDE] == 0));
+    }
+
+    #[test]
+    fn what_shows_no_digit_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty.png");
+        for even in [0, 90, 255] {
+            write_png(&path, &[even; 40 * 30], 40, 30, png::ColorType::Grayscale);
+            let said = read_digit(&path).unwrap_err().to_string();
+            assert!(said.contains("holds no ink"), "{even}: {said}");
+        }
+        let whole = fs::read(&path).unwrap();
+        for cut in [0, 10, 40, whole.len() / 2] {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let said = read_digit(&path).unwrap_err().to_string();
+            assert!(said.contains("no usable PNG"), "{said}");
+        }
+        write_png(&path, &[0; 5000], 5000, 1, png::ColorType::Grayscale);
+        assert!(read_digit(&path).unwrap_err().to_string().contains("at most 4096"));
+    }
 }

@@ -1,0 +1,192 @@
+//! The training loop, on a level made for the purpose: its loss and its parameters are what the
+//! test wants them to be, and it writes down what it is asked to do.
+
+use data::{Batch, Dataset};
+use tensor::{Loss, Network, Tensor, TensorName};
+use training::train::{StopReason, train};
+use training::{Console, Error, Level, Parameters, Preset, Result};
+
+/// A level without arithmetic. It counts the steps; `p` is 1 for the label once `learns_after`
+/// steps are done, and otherwise for the class after it.
+struct Fake {
+    parameters: Parameters,
+    steps: usize,
+    labels: Vec<u8>,
+    learns_after: usize,
+    /// At this step `b1` becomes NaN.
+    breaks_at: usize,
+    /// Whether it breaks in `step` only, and not when the phases run one by one.
+    breaks_only_fused: bool,
+    sizes_of_batches: Vec<usize>,
+}
+
+impl Fake {
+    fn new(preset: &Preset) -> Self {
+        Self {
+            parameters: Parameters::new(&preset.network, preset.initialisation, 1),
+            steps: 0,
+            labels: Vec::new(),
+            learns_after: usize::MAX,
+            breaks_at: usize::MAX,
+            breaks_only_fused: false,
+            sizes_of_batches: Vec::new(),
+        }
+    }
+}
+
+impl Level for Fake {
+    fn dataset(&mut self, _set: &Dataset) -> Result<()> {
+        Ok(())
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
+        self.labels = batch.labels().collect();
+        Ok(())
+    }
+
+    fn forward(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn backward(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn update(&mut self, _learning_rate: f32) -> Result<()> {
+        self.sizes_of_batches.push(self.labels.len());
+        if self.steps == self.breaks_at && !self.breaks_only_fused {
+            self.parameters.layers[0].b.data_mut()[1] = f32::NAN;
+        }
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn step(&mut self, learning_rate: f32) -> Result<()> {
+        let broken = self.steps == self.breaks_at;
+        self.update(learning_rate)?;
+        if broken {
+            self.parameters.layers[0].b.data_mut()[1] = f32::NAN;
+        }
+        Ok(())
+    }
+
+    fn loss(&mut self) -> Result<f32> {
+        Ok(1.0)
+    }
+
+    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
+        self.parameters = parameters.clone();
+        // The loop looks at the parameters after batches 0, 4, 8, …; when it goes back to them, it
+        // goes back to the batch after.
+        self.steps = if self.steps == 0 { 0 } else { (self.steps - 1) / 4 * 4 - 3 };
+        Ok(())
+    }
+
+    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
+        Ok(match name {
+            TensorName::W(l) => Some(self.parameters.layers[l - 1].w.clone()),
+            TensorName::B(l) => Some(self.parameters.layers[l - 1].b.clone()),
+            TensorName::P => {
+                let mut p = Tensor::zeros([self.labels.len(), 10]);
+                let wrong = u8::from(self.steps < self.learns_after);
+                for (row, label) in p.data_mut().chunks_exact_mut(10).zip(&self.labels) {
+                    row[usize::from((label + wrong) % 10)] = 1.0;
+                }
+                Some(p)
+            }
+            _ => None,
+        })
+    }
+}
+
+/// 4 inputs, 100 samples, batches of 8: 12 full ones and one of 4.
+fn preset() -> Preset {
+    let mut preset = Preset::find("ptx-3layer").unwrap();
+    preset.network = Network { sizes: vec![4, 3, 10], loss: Loss::CrossEntropy };
+    preset.batch_size = 8;
+    preset.report_every = 4;
+    preset
+}
+
+fn samples(count: usize) -> Dataset {
+    let labels = (0..count).map(|i| (i % 10) as u8).collect();
+    Dataset::from_rows(vec![0.5; 4 * count], labels, 4, 10).unwrap()
+}
+
+fn run(fake: &mut Fake, preset: &Preset) -> Result<training::train::Outcome> {
+    let start = fake.parameters.clone();
+    train(fake, preset, &samples(100), &samples(30), &start, &mut Console::quiet())
+}
+
+#[test]
+fn every_sample_is_trained_and_the_last_loss_reported() {
+    let preset = preset();
+    let mut fake = Fake::new(&preset);
+    let run = run(&mut fake, &preset).unwrap();
+    assert_eq!((run.batches, run.samples), (13, 100));
+    assert_eq!(fake.sizes_of_batches[11..], [8, 4]);
+    assert_eq!(run.losses.iter().map(|l| l.batch).collect::<Vec<_>>(), [0, 4, 8, 12]);
+    assert_eq!((run.accuracy.correct, run.accuracy.total), (0, 30));
+    assert_eq!(run.stop_reason, StopReason::Epochs);
+}
+
+#[test]
+fn the_last_partial_batch_is_left_out_where_the_preset_says_so() {
+    let preset = Preset { drop_last: true, epochs: 2, ..preset() };
+    let run = run(&mut Fake::new(&preset), &preset).unwrap();
+    assert_eq!((run.batches, run.samples), (24, 192));
+    assert_eq!(run.accuracy.total, 24, "testing leaves it out too");
+}
+
+#[test]
+fn training_stops_at_the_accuracy_or_at_the_number_of_batches() {
+    let mark = Preset {
+        evaluate_every: Some(5),
+        stop_at_accuracy: Some(0.6),
+        epochs: 9,
+        max_batches: Some(17),
+        ..preset()
+    };
+    let mut fake = Fake { learns_after: 8, ..Fake::new(&mark) };
+    let run_to_mark = run(&mut fake, &mark).unwrap();
+    assert_eq!((run_to_mark.batches, run_to_mark.stop_reason), (10, StopReason::Accuracy));
+    assert_eq!(run_to_mark.accuracies.iter().map(|a| a.batches).collect::<Vec<_>>(), [5, 10]);
+
+    let run_to_limit = run(&mut Fake::new(&mark), &mark).unwrap();
+    assert_eq!((run_to_limit.batches, run_to_limit.stop_reason), (17, StopReason::MaxBatches));
+    assert_eq!(
+        run_to_limit.accuracies.iter().map(|a| a.batches).collect::<Vec<_>>(),
+        [5, 10, 15, 17]
+    );
+}
+
+#[test]
+fn the_first_tensor_that_is_not_finite_is_named_with_its_batch() {
+    let preset = preset();
+    let mut fake = Fake { breaks_at: 6, ..Fake::new(&preset) };
+    match run(&mut fake, &preset).unwrap_err() {
+        Error::NonFinite { batch, epoch, tensor, index, value, .. } => {
+            assert_eq!((batch, epoch, tensor, index), (6, 1, TensorName::BNext(1), vec![1]));
+            assert!(value.is_nan());
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_level_that_breaks_only_once_is_said_to() {
+    let preset = preset();
+    let mut fake = Fake { breaks_at: 6, breaks_only_fused: true, ..Fake::new(&preset) };
+    let error = run(&mut fake, &preset).unwrap_err();
+    let said = error.to_string();
+    assert!(said.starts_with("training diverged between batches 5 and 8: b1 is"), "{said}");
+    assert_eq!(error.exit_code(), 1);
+}
+
+#[test]
+fn a_set_that_fills_no_batch_is_a_usage_error() {
+    let preset = Preset { batch_size: 101, drop_last: true, ..preset() };
+    let error = run(&mut Fake::new(&preset), &preset).unwrap_err();
+    assert!(error.to_string().contains("100 training images do not fill one batch of 101"));
+    assert_eq!(error.exit_code(), 2);
+}
