@@ -1,0 +1,52 @@
+//! The table of presets in `reference/presets.py` says the same as the one in Rust. Needs a Python
+//! interpreter, and nothing installed in it; without one there is nothing to compare.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use training::Preset;
+
+#[test]
+fn both_tables_say_the_same() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/presets.py");
+    let output = match Command::new("python3").arg(&script).output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("not compared: python3 does not start ({error})");
+            return;
+        }
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let python: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rust: Value = Preset::presets()
+        .into_iter()
+        .chain(Preset::fixtures())
+        .map(|preset| (preset.name.clone(), in_json(&preset)))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    for (name, preset) in rust.as_object().unwrap() {
+        assert_eq!(*preset, python[name], "{name}");
+    }
+    assert_eq!(rust.as_object().unwrap().len(), python.as_object().unwrap().len());
+}
+
+fn in_json(preset: &Preset) -> Value {
+    json!({
+        "sizes": preset.network.sizes,
+        "loss": preset.network.loss,
+        "batch_size": preset.batch_size,
+        // As a decimal: 0.1, and not the f32 nearest to it.
+        "learning_rate": preset.learning_rate.to_string().parse::<f64>().unwrap(),
+        "epochs": preset.epochs,
+        "samples": preset.samples,
+        "shuffle": preset.shuffle,
+        "normalisation": preset.normalisation.to_string(),
+        "initialisation": preset.initialisation,
+        "drop_last": preset.drop_last,
+        "report_every": preset.report_every,
+        "evaluate_every": preset.evaluate_every,
+        "stop_at_accuracy": preset.stop_at_accuracy,
+        "max_batches": preset.max_batches,
+    })
+}
