@@ -1,0 +1,148 @@
+//! Samples as a network takes them: rows of numbers, and a class for each.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::{CLASSES, DataError, Images, Normalisation, PIXELS};
+
+/// `N` samples of `n0` features each, and their classes. A clone shares the numbers.
+#[derive(Clone, Debug)]
+pub struct Dataset(Arc<Samples>);
+
+#[derive(Debug)]
+struct Samples {
+    x: Vec<f32>,
+    labels: Vec<u8>,
+    features: usize,
+    classes: usize,
+}
+
+impl Dataset {
+    /// The images as rows of 784 normalised pixels, of 10 classes.
+    #[must_use]
+    pub fn new(images: &Images, normalisation: Normalisation) -> Self {
+        let table = normalisation.table();
+        let x = images.pixels().par_iter().map(|&pixel| table[usize::from(pixel)]).collect();
+        let labels = images.labels().to_vec();
+        Self(Arc::new(Samples { x, labels, features: PIXELS, classes: CLASSES }))
+    }
+
+    /// Samples given as numbers: `x` is `[N, features]`, row-major, `labels` is `[N]`.
+    ///
+    /// # Errors
+    /// When there is no feature, no class or more than 256 of them, when `x` has not `features`
+    /// numbers for each label, when a number is NaN or infinite, or when a label is not below
+    /// `classes`.
+    pub fn from_rows(
+        x: Vec<f32>,
+        labels: Vec<u8>,
+        features: usize,
+        classes: usize,
+    ) -> Result<Self, DataError> {
+        let error = |reason| Err(DataError::Rows { reason });
+        if features == 0 {
+            return error("a row needs at least one feature".into());
+        }
+        if !(1..=256).contains(&classes) {
+            return error(format!("there can be 1 to 256 classes, not {classes}"));
+        }
+        if Some(x.len()) != labels.len().checked_mul(features) {
+            return error(format!(
+                "{} labels of {features} features each do not go with {} numbers",
+                labels.len(),
+                x.len()
+            ));
+        }
+        if let Some(i) = x.iter().position(|value| !value.is_finite()) {
+            let (row, column, value) = (i / features, i % features, x[i]);
+            return error(format!("feature {column} of row {row} is {value}, not a finite number"));
+        }
+        if let Some(row) = labels.iter().position(|&label| usize::from(label) >= classes) {
+            return error(format!(
+                "the label of row {row} is {}, and there are {classes} classes, from 0",
+                labels[row]
+            ));
+        }
+        Ok(Self(Arc::new(Samples { x, labels, features, classes })))
+    }
+
+    /// The number of samples, `N`.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.labels.len()
+    }
+
+    /// Whether there is no sample.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.labels.is_empty()
+    }
+
+    /// The number of features of a sample, `n0`.
+    #[must_use]
+    pub fn features(&self) -> usize {
+        self.0.features
+    }
+
+    /// The number of classes, `C`.
+    #[must_use]
+    pub fn classes(&self) -> usize {
+        self.0.classes
+    }
+
+    /// All samples, `[N, n0]`, row-major.
+    #[must_use]
+    pub fn x(&self) -> &[f32] {
+        &self.0.x
+    }
+
+    /// The class of each sample, `[N]`, each below `C`.
+    #[must_use]
+    pub fn labels(&self) -> &[u8] {
+        &self.0.labels
+    }
+
+    /// One sample, `[n0]`.
+    ///
+    /// # Panics
+    /// When there are not so many samples.
+    #[must_use]
+    pub fn row(&self, i: usize) -> &[f32] {
+        &self.0.x[i * self.0.features..(i + 1) * self.0.features]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_become_normalised_rows() {
+        let images = Images::new((0..2 * PIXELS).map(|i| (i % 256) as u8).collect(), vec![3, 1]);
+        let set = Dataset::new(&images, Normalisation::Unit);
+        assert_eq!((set.len(), set.features(), set.classes()), (2, 784, 10));
+        assert_eq!(set.labels(), [3, 1]);
+        assert_eq!(set.row(1)[5], ((784 + 5) % 256) as f32 / 255.0);
+        assert!(std::ptr::eq(set.clone().x(), set.x()), "a clone shares the numbers");
+    }
+
+    #[test]
+    fn rows_that_make_no_dataset_are_refused() {
+        let reason = |x: &[f32], labels: &[u8], features, classes| {
+            let error = Dataset::from_rows(x.to_vec(), labels.to_vec(), features, classes);
+            error.unwrap_err().to_string()
+        };
+        assert!(Dataset::from_rows(vec![1.0, 2.0], vec![1], 2, 2).is_ok());
+        assert!(Dataset::from_rows(vec![], vec![], 2, 2).unwrap().is_empty());
+        assert_eq!(
+            reason(&[1.0; 5], &[0, 1], 3, 2),
+            "these rows are not a dataset: 2 labels of 3 features each do not go with 5 numbers"
+        );
+        assert!(reason(&[1.0; 2], &[0, 2], 1, 2).ends_with("there are 2 classes, from 0"));
+        assert!(reason(&[0.0, 1.0, f32::NAN], &[0, 0, 0], 1, 1).contains("row 2 is NaN"));
+        assert!(reason(&[], &[], 0, 1).contains("feature"));
+        assert!(reason(&[], &[], 1, 0).contains("classes"));
+        assert!(reason(&[], &[0, 0], usize::MAX, 1).contains("do not go"));
+    }
+}

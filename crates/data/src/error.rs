@@ -1,0 +1,110 @@
+//! What can go wrong with images and labels.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::idx::IdxError;
+
+/// The text is not one of the names that an option knows.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{given:?} is not a {what}: choose one of {known}")]
+pub struct UnknownName {
+    /// What kind of name was asked for.
+    pub what: &'static str,
+    /// The text.
+    pub given: String,
+    /// The names that are known, separated by commas.
+    pub known: &'static str,
+}
+
+/// Why there are no images, or none that can be trusted.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// A folder was named, and it is not there.
+    #[error(
+        "the folder of MNIST {} does not exist: name one that holds MNIST's four files, or leave \
+         --data-dir and MNIST_DIR out to have them downloaded", folder.display()
+    )]
+    NoFolder {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A folder lacks one of the four files.
+    #[error(
+        "the folder of MNIST {} has no {file} (nor {file}.gz): it takes the four files \
+         train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and \
+         t10k-labels-idx1-ubyte, gzipped or not, which are found at {address}; or leave \
+         --data-dir and MNIST_DIR out to have them downloaded", folder.display()
+    )]
+    MissingFile {
+        /// The folder.
+        folder: PathBuf,
+        /// The file's name without `.gz`.
+        file: &'static str,
+        /// Where the file is found on the network.
+        address: &'static str,
+    },
+    /// A file can't be opened, read or unpacked.
+    #[error("can't read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system or the decompressor says.
+        source: io::Error,
+    },
+    /// A file was read, and it is no IDX file of MNIST's form.
+    #[error("{} is not usable: {source}; fetch the file again", path.display())]
+    Idx {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: IdxError,
+    },
+    /// Two files that belong together have different numbers of items.
+    #[error(
+        "{} holds {images} images and {} holds {labels} labels: they are not of the same set; \
+         fetch both again", images_path.display(), labels_path.display()
+    )]
+    Counts {
+        /// The file of images.
+        images_path: PathBuf,
+        /// How many it holds.
+        images: usize,
+        /// The file of labels.
+        labels_path: PathBuf,
+        /// How many it holds.
+        labels: usize,
+    },
+    /// A file is well-formed, and it is not MNIST's.
+    #[error(
+        "{} is not the file of MNIST: the SHA-256 of its unpacked content is {found}, and that of \
+         MNIST's {file} is {expected}; fetch the file again", path.display()
+    )]
+    Digest {
+        /// The file.
+        path: PathBuf,
+        /// The name of the published file.
+        file: &'static str,
+        /// The published digest, in hexadecimal.
+        expected: &'static str,
+        /// The digest of what was read, in hexadecimal.
+        found: String,
+    },
+    /// MNIST was asked for, is not on this machine, and can't be downloaded.
+    #[error(
+        "MNIST is not on this machine and can't be downloaded ({reason}): put its four files into \
+         a folder and name it with --data-dir or MNIST_DIR, or use --data digits"
+    )]
+    Unavailable {
+        /// Why not.
+        reason: String,
+    },
+    /// Rows given as numbers do not make a dataset.
+    #[error("these rows are not a dataset: {reason}")]
+    Rows {
+        /// What is wrong.
+        reason: String,
+    },
+}

@@ -1,0 +1,248 @@
+//! The IDX format of MNIST's files.
+//!
+//! All integers are big-endian. A file begins with a magic number, two zero bytes, the type of the
+//! elements (8: unsigned byte) and the number of axes, then has the length of each axis as `u32`,
+//! then the elements, last axis fastest.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use thiserror::Error;
+
+use crate::{CLASSES, HEIGHT, PIXELS, WIDTH};
+
+/// Unsigned bytes on three axes: image, row, column.
+const IMAGES_MAGIC: u32 = 0x0000_0803;
+/// Unsigned bytes on one axis.
+const LABELS_MAGIC: u32 = 0x0000_0801;
+/// MNIST's largest file has 47 MB. What unpacks to more than this is something else, and is not
+/// read to its end.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// What is wrong with the content of an IDX file.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum IdxError {
+    /// The file ends within its header.
+    #[error("it ends after {found} bytes, within the header of {header} bytes")]
+    Header {
+        /// The length of the header in bytes.
+        header: usize,
+        /// The length of the file in bytes.
+        found: usize,
+    },
+    /// The magic number is another one.
+    #[error("it begins with {found:#010x}, and an IDX file of {what} begins with {expected:#010x}")]
+    Magic {
+        /// "images" or "labels".
+        what: &'static str,
+        /// The magic number of such a file.
+        expected: u32,
+        /// The one found.
+        found: u32,
+    },
+    /// The images have another size.
+    #[error("its images have {rows} x {columns} pixels, and those of MNIST have 28 x 28")]
+    Size {
+        /// Rows of an image.
+        rows: u32,
+        /// Columns of an image.
+        columns: u32,
+    },
+    /// The file is shorter than its header says.
+    #[error("it is cut off: its header promises {expected} bytes, and it has {found}")]
+    Truncated {
+        /// The length that the header promises, in bytes.
+        expected: u64,
+        /// The length of the file in bytes.
+        found: usize,
+    },
+    /// The file is longer than its header says.
+    #[error("it has bytes too many: its header promises {expected} bytes, and it has {found}")]
+    Trailing {
+        /// The length that the header promises, in bytes.
+        expected: u64,
+        /// The length of the file in bytes.
+        found: usize,
+    },
+    /// A label is no digit.
+    #[error("label {index} is {label}, and labels are digits from 0 to 9")]
+    Label {
+        /// Which label, from 0.
+        index: usize,
+        /// The label.
+        label: u8,
+    },
+}
+
+/// Reads a file whole, unpacked when it is gzipped: the content decides, not the file's name.
+///
+/// # Errors
+/// When the file can't be read, its gzip is corrupt or cut off, or it unpacks to more than any
+/// file of MNIST.
+pub(crate) fn read_unpacked(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    BufReader::new(File::open(path)?).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    unpacked(bytes)
+}
+
+/// The bytes, unpacked when they are gzipped.
+///
+/// # Errors
+/// As [`read_unpacked`].
+pub(crate) fn unpacked(mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    if is_gzipped(&bytes) {
+        let mut plain = Vec::new();
+        MultiGzDecoder::new(&bytes[..])
+            .take(MOST_BYTES + 1)
+            .read_to_end(&mut plain)
+            .map_err(|error| io::Error::new(error.kind(), format!("its gzip is bad: {error}")))?;
+        bytes = plain;
+    }
+    if bytes.len() as u64 > MOST_BYTES {
+        let message = format!("it has more than {MOST_BYTES} bytes, and no file of MNIST has");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
+/// Whether bytes begin as every gzip file does.
+pub(crate) fn is_gzipped(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b])
+}
+
+/// The pixels in an IDX file of 28 x 28 images, `[N, 28·28]`; the file's bytes are consumed.
+///
+/// # Errors
+/// When the bytes are not exactly such a file.
+pub(crate) fn images(mut bytes: Vec<u8>) -> Result<Vec<u8>, IdxError> {
+    let [count, rows, columns] = header(&bytes, "images", IMAGES_MAGIC)?;
+    if (rows as usize, columns as usize) != (HEIGHT, WIDTH) {
+        return Err(IdxError::Size { rows, columns });
+    }
+    check_length(&bytes, 16 + u64::from(count) * PIXELS as u64)?;
+    bytes.drain(..16);
+    Ok(bytes)
+}
+
+/// The labels in an IDX file, `[N]`, each from 0 to 9; the file's bytes are consumed.
+///
+/// # Errors
+/// When the bytes are not exactly such a file.
+pub(crate) fn labels(mut bytes: Vec<u8>) -> Result<Vec<u8>, IdxError> {
+    let [count] = header(&bytes, "labels", LABELS_MAGIC)?;
+    check_length(&bytes, 8 + u64::from(count))?;
+    bytes.drain(..8);
+    match bytes.iter().position(|&label| usize::from(label) >= CLASSES) {
+        Some(index) => Err(IdxError::Label { index, label: bytes[index] }),
+        None => Ok(bytes),
+    }
+}
+
+/// The lengths of the axes, after the magic number has been checked.
+fn header<const AXES: usize>(
+    bytes: &[u8],
+    what: &'static str,
+    magic: u32,
+) -> Result<[u32; AXES], IdxError> {
+    let mut words = bytes.chunks_exact(4).map(|w| u32::from_be_bytes([w[0], w[1], w[2], w[3]]));
+    let short = IdxError::Header { header: 4 * (1 + AXES), found: bytes.len() };
+    // The magic number first: what is no IDX file at all should not be called a short one.
+    let found = words.next().ok_or_else(|| short.clone())?;
+    if found != magic {
+        return Err(IdxError::Magic { what, expected: magic, found });
+    }
+    let mut lengths = [0; AXES];
+    for length in &mut lengths {
+        *length = words.next().ok_or_else(|| short.clone())?;
+    }
+    Ok(lengths)
+}
+
+fn check_length(bytes: &[u8], expected: u64) -> Result<(), IdxError> {
+    let found = bytes.len();
+    match (found as u64).cmp(&expected) {
+        std::cmp::Ordering::Less => Err(IdxError::Truncated { expected, found }),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(IdxError::Trailing { expected, found }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    fn file(words: &[u32], content: &[u8]) -> Vec<u8> {
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        bytes.extend_from_slice(content);
+        bytes
+    }
+
+    fn gzipped(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn well_formed_files_are_read() {
+        let content: Vec<u8> = (0..2 * PIXELS).map(|i| (i % 251) as u8).collect();
+        let bytes = file(&[IMAGES_MAGIC, 2, 28, 28], &content);
+        assert_eq!(images(unpacked(gzipped(&bytes)).unwrap()).unwrap(), content);
+        assert_eq!(images(bytes).unwrap(), content);
+        assert_eq!(labels(file(&[LABELS_MAGIC, 3], &[9, 0, 5])).unwrap(), [9, 0, 5]);
+        assert_eq!(labels(file(&[LABELS_MAGIC, 0], &[])).unwrap(), [0; 0]);
+    }
+
+    #[test]
+    fn each_fault_has_its_own_error() {
+        let image = |words: &[u32], length| images(file(words, &vec![0; length])).unwrap_err();
+        assert_eq!(image(&[IMAGES_MAGIC, 1, 28], 0), IdxError::Header { header: 16, found: 12 });
+        assert_eq!(image(&[], 3), IdxError::Header { header: 16, found: 3 });
+        assert_eq!(
+            image(&[LABELS_MAGIC, 1], 1).to_string(),
+            "it begins with 0x00000801, and an IDX file of images begins with 0x00000803"
+        );
+        assert_eq!(
+            image(&[IMAGES_MAGIC, 1, 32, 28], 32 * 28),
+            IdxError::Size { rows: 32, columns: 28 }
+        );
+        let (expected, found) = (16 + 2 * 784, 16 + 784);
+        assert_eq!(image(&[IMAGES_MAGIC, 2, 28, 28], 784), IdxError::Truncated { expected, found });
+        // No allocation follows a header that promises terabytes.
+        assert!(matches!(
+            image(&[IMAGES_MAGIC, u32::MAX, 28, 28], 784),
+            IdxError::Truncated { .. }
+        ));
+        assert_eq!(
+            image(&[IMAGES_MAGIC, 1, 28, 28], 785),
+            IdxError::Trailing { expected: 800, found: 801 }
+        );
+        let label = |count, content: &[u8]| labels(file(&[LABELS_MAGIC, count], content));
+        assert_eq!(
+            label(3, &[1, 10, 2]).unwrap_err().to_string(),
+            "label 1 is 10, and labels are digits from 0 to 9"
+        );
+        assert_eq!(label(2, &[1]), Err(IdxError::Truncated { expected: 10, found: 9 }));
+        assert_eq!(label(0, &[1]), Err(IdxError::Trailing { expected: 8, found: 9 }));
+    }
+
+    #[test]
+    fn bad_gzip_is_refused() {
+        let whole = gzipped(&(0..5000).map(|i| (i * i % 253) as u8).collect::<Vec<_>>());
+        let cut = unpacked(whole[..whole.len() / 2].to_vec()).unwrap_err();
+        assert!(cut.to_string().starts_with("its gzip is bad"), "{cut}");
+        let mut corrupt = whole.clone();
+        let checksum = corrupt.len() - 6;
+        corrupt[checksum] ^= 1;
+        unpacked(corrupt).unwrap_err();
+        let mut followed = whole;
+        followed.extend_from_slice(b"and more");
+        unpacked(followed).unwrap_err();
+    }
+}

@@ -1,0 +1,198 @@
+//! The portable random generator: a seed gives the same numbers on every platform.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// What random numbers are for. Each purpose has a stream of its own, so that drawing more
+/// numbers for one of them changes no other: switching shuffling on leaves the initial parameters
+/// as they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Initial weights and biases.
+    Parameters,
+    /// The order of the samples in an epoch.
+    Shuffle,
+    /// Inputs that are pure noise.
+    Noise,
+    /// The built-in digits.
+    Digits,
+}
+
+impl Stream {
+    /// The number of the ChaCha stream. It is part of what a seed means: never renumber.
+    const fn number(self) -> u64 {
+        match self {
+            Self::Parameters => 0,
+            Self::Shuffle => 1,
+            Self::Noise => 2,
+            Self::Digits => 3,
+        }
+    }
+}
+
+/// A random generator: ChaCha with 8 rounds, which is integer arithmetic only. What is made of
+/// its bits uses exact steps or `libm`, so it is the same everywhere too.
+#[derive(Clone, Debug)]
+pub struct Generator(ChaCha8Rng);
+
+impl Generator {
+    /// The generator of a seed, a purpose and an index, such as the epoch or the image. Any two
+    /// that differ in one of the three are independent of each other.
+    #[must_use]
+    pub fn new(seed: u64, stream: Stream, index: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8..16].copy_from_slice(&index.to_le_bytes());
+        let mut chacha = ChaCha8Rng::from_seed(key);
+        chacha.set_stream(stream.number());
+        Self(chacha)
+    }
+
+    /// 32 random bits.
+    pub fn next_u32(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+
+    /// A random integer from 0 to `n − 1`, each equally likely (Lemire, "Fast random integer
+    /// generation in an interval", 2019).
+    ///
+    /// # Panics
+    /// When `n` is 0.
+    pub fn below(&mut self, n: u32) -> u32 {
+        assert!(n > 0, "no integer is below 0");
+        // The high half of a 64-bit product is the result, the low half says whether this draw
+        // belongs to the 2^32 mod n surplus ones that would favour some results.
+        let mut product = u64::from(self.next_u32()) * u64::from(n);
+        if low(product) < n {
+            let surplus = n.wrapping_neg() % n;
+            while low(product) < surplus {
+                product = u64::from(self.next_u32()) * u64::from(n);
+            }
+        }
+        (product >> 32) as u32
+    }
+
+    /// A random number in `[0, 1)`, a multiple of 2⁻²⁴: every one of them is an exact `f32`.
+    pub fn unit(&mut self) -> f32 {
+        #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
+        let bits = (self.next_u32() >> 8) as f32;
+        bits * (1.0 / 16_777_216.0)
+    }
+
+    /// A random number between `low` and `high`, `low + (high − low)·unit`, rounded at each step;
+    /// the last rounding can give `high` itself.
+    pub fn uniform(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * self.unit()
+    }
+
+    /// A random number of the standard normal distribution: mean 0, variance 1. Box and Muller's
+    /// `√(−2·ln u)·cos(2π·v)`, computed in `f64` and rounded once.
+    pub fn normal(&mut self) -> f32 {
+        // u is in (0, 1], never 0, so that its logarithm is finite.
+        let u = 1.0 - self.unit_f64();
+        let v = self.unit_f64();
+        let radius = libm::sqrt(-2.0 * libm::log(u));
+        let value = radius * libm::cos(std::f64::consts::TAU * v);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "rounding to f32 is what is asked for"
+        )]
+        return value as f32;
+    }
+
+    /// Brings the items into a random order, each order equally likely (Fisher and Yates).
+    ///
+    /// # Panics
+    /// When there are 2³² items or more.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        let count = u32::try_from(items.len()).expect("fewer than 2^32 items are shuffled");
+        for last in (1..count).rev() {
+            let chosen = self.below(last + 1);
+            items.swap(last as usize, chosen as usize);
+        }
+    }
+
+    /// A random number in `[0, 1)`, a multiple of 2⁻⁵³.
+    fn unit_f64(&mut self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+        let bits = (self.0.next_u64() >> 11) as f64;
+        bits * (1.0 / 9_007_199_254_740_992.0)
+    }
+}
+
+/// The low half of a product.
+#[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
+const fn low(product: u64) -> u32 {
+    product as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_seeds_and_indices_are_independent() {
+        let first = |seed, stream, index| Generator::new(seed, stream, index).next_u32();
+        let mut seen = vec![
+            first(1, Stream::Parameters, 0),
+            first(1, Stream::Shuffle, 0),
+            first(1, Stream::Noise, 0),
+            first(1, Stream::Digits, 0),
+            first(2, Stream::Parameters, 0),
+            first(1, Stream::Parameters, 1),
+            first(0, Stream::Parameters, 1),
+        ];
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 7);
+    }
+
+    #[test]
+    fn integers_below_n_are_unbiased_and_all_reached() {
+        let mut generator = Generator::new(1, Stream::Noise, 0);
+        let mut counts = [0_u32; 10];
+        for _ in 0..100_000 {
+            counts[generator.below(10) as usize] += 1;
+        }
+        // Five standard deviations of a binomial with p = 0.1 are 475.
+        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 475), "{counts:?}");
+
+        // Three quarters of 2^32 is where taking a remainder would favour the lower third.
+        let n = 3 << 30;
+        let lower = (0..100_000).filter(|_| generator.below(n) < 1 << 30).count();
+        assert!(lower.abs_diff(33_333) < 750, "{lower}");
+        assert_eq!(generator.below(1), 0);
+    }
+
+    #[test]
+    fn normals_have_mean_0_and_variance_1() {
+        let mut generator = Generator::new(1, Stream::Noise, 0);
+        let values: Vec<f64> = (0..100_000).map(|_| f64::from(generator.normal())).collect();
+        let mean = values.iter().sum::<f64>() / 1e5;
+        let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 1e5;
+        let beyond = values.iter().filter(|v| v.abs() > 1.959_964).count();
+        assert!(mean.abs() < 0.016, "{mean}");
+        assert!((variance - 1.0).abs() < 0.023, "{variance}");
+        assert!(beyond.abs_diff(5_000) < 350, "{beyond} of 100,000 outside the 95 % interval");
+    }
+
+    #[test]
+    fn unit_is_a_multiple_of_two_to_the_minus_24() {
+        let mut generator = Generator::new(3, Stream::Noise, 0);
+        for _ in 0..1000 {
+            let value = generator.unit();
+            assert!((0.0..1.0).contains(&value));
+            assert_eq!((value * 16_777_216.0).fract(), 0.0);
+        }
+    }
+
+    #[test]
+    fn a_shuffle_is_a_permutation() {
+        let mut items: Vec<u32> = (0..1000).collect();
+        Generator::new(1, Stream::Shuffle, 0).shuffle(&mut items);
+        assert!(items.iter().zip(0..).any(|(item, i)| *item != i));
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..1000));
+        Generator::new(1, Stream::Shuffle, 0).shuffle(&mut [(); 0]);
+    }
+}
