@@ -1,0 +1,101 @@
+//! Commands: each one that a page shows in a block of `sh` is run somewhere, or says why not.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::output::Session;
+use crate::page::{Page, PieceKind};
+use crate::{Problem, files, read};
+
+/// Where the commands are listed that nothing runs, each with the reason.
+const LIST: &str = "book/commands.txt";
+
+/// Checks that each command a page shows is one that an output of the book shows the result of,
+/// that `.ci/run` or a script runs, or that `book/commands.txt` lists with the reason why nothing
+/// runs it. A line of that list that no page shows any more is a problem too.
+///
+/// # Errors
+/// When a file of the repository can't be read.
+pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem> {
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for session in Session::all(repository)? {
+        known.extend(session.commands().map(str::to_owned));
+    }
+    let mut scripts = files(&repository.join("scripts"), &["sh"]);
+    let entries = std::fs::read_dir(repository.join("scripts")).into_iter().flatten().flatten();
+    scripts.extend(entries.map(|entry| entry.path()).filter(|path| path.is_file()));
+    let ci = repository.join(".ci/run");
+    if ci.is_file() {
+        scripts.push(ci);
+    }
+    for script in scripts {
+        known.extend(read(&script)?.lines().map(|line| line.trim().to_owned()));
+    }
+    Ok(check_against(&known, &read(&repository.join(LIST))?, pages))
+}
+
+fn check_against(known: &BTreeSet<String>, list: &str, pages: &[Page]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut excused = Vec::new();
+    for (index, line) in list.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match line.split_once(" # ") {
+            _ if line.starts_with("# ") => {}
+            Some((command, reason)) if !reason.trim().is_empty() => {
+                excused.push((command.trim(), index + 1, false));
+            }
+            _ => problems.push(Problem::new(
+                format!("{LIST}:{}", index + 1),
+                "a line is `command # why nothing runs it`",
+            )),
+        }
+    }
+    for page in pages {
+        for piece in page.pieces() {
+            let commands: Vec<&str> = match &piece.kind {
+                PieceKind::Block(language) if language == "sh" => piece.text.lines().collect(),
+                PieceKind::Code if piece.text.starts_with("cargo ") => vec![&piece.text],
+                _ => continue,
+            };
+            for command in commands.into_iter().map(str::trim).filter(|line| !line.is_empty()) {
+                if let Some(entry) = excused.iter_mut().find(|entry| entry.0 == command) {
+                    entry.2 = true;
+                } else if !known.contains(command) {
+                    let what = format!("nothing runs `{command}`, and {LIST} doesn't say why");
+                    problems.push(Problem::new(page.place(piece.line), what));
+                }
+            }
+        }
+    }
+    for (command, line, _) in excused.into_iter().filter(|entry| !entry.2) {
+        let what = format!("no page shows `{command}`");
+        problems.push(Problem::new(format!("{LIST}:{line}"), what));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_nothing_runs_is_found() {
+        let page = Page {
+            path: "page.md".into(),
+            name: "page.md".into(),
+            text: "```sh\nmake a\nmake b\nmake c\n```\n`cargo d` `make e`\n".into(),
+        };
+        let known = BTreeSet::from(["make a".to_owned()]);
+        let list = "# The list.\nmake b # takes a day\nmake x # gone\nmake y\n";
+        let problems: Vec<String> =
+            check_against(&known, list, &[page]).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            problems,
+            [
+                "book/commands.txt:4: a line is `command # why nothing runs it`",
+                "page.md:1: nothing runs `make c`, and book/commands.txt doesn't say why",
+                "page.md:6: nothing runs `cargo d`, and book/commands.txt doesn't say why",
+                "book/commands.txt:3: no page shows `make x`",
+            ]
+        );
+    }
+}

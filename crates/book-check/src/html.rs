@@ -1,0 +1,242 @@
+//! The book as mdBook built it: it needs nothing from the network, and nothing in it is broken.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::{Problem, files, read};
+
+/// A start tag: its name, and its attributes in order.
+#[derive(Debug, PartialEq, Eq)]
+struct TagFound<'a> {
+    name: &'a str,
+    attributes: Vec<(&'a str, &'a str)>,
+}
+
+/// Checks the pages of a built book: no resource from elsewhere, no link that leads nowhere, no
+/// empty block of code, no directive that was not carried out, no formula that was not understood.
+///
+/// # Errors
+/// When a file can't be read, or there is no built book.
+pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
+    let mut problems = Vec::new();
+    let mut pages: BTreeMap<_, String> = BTreeMap::new();
+    for path in files(folder, &["html"]) {
+        pages.insert(path.clone(), read(&path)?);
+    }
+    if pages.is_empty() {
+        return Err(Problem::new(
+            folder.display(),
+            "there is no built book: run mdbook build book",
+        ));
+    }
+    let ids: BTreeMap<_, BTreeSet<&str>> = pages
+        .iter()
+        .map(|(path, html)| {
+            let ids = tags(html).into_iter().flat_map(|tag| tag.attributes);
+            (path.clone(), ids.filter(|(name, _)| *name == "id").map(|(_, id)| id).collect())
+        })
+        .collect();
+    for (path, html) in &pages {
+        let place = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        let mut problem = |what: String| problems.push(Problem::new(&place, what));
+        broken_text(html, &mut problem);
+        // The page for a wrong address is served from anywhere, so its links start at the root.
+        if path.ends_with("404.html") {
+            continue;
+        }
+        for (tag, attribute, target) in targets(html) {
+            let external = target.contains("://") || target.starts_with("//");
+            if external {
+                if tag != "a" {
+                    problem(format!("<{tag} {attribute}={target:?}> comes from elsewhere"));
+                }
+                continue;
+            }
+            if target.starts_with("data:") || target.starts_with("mailto:") {
+                continue;
+            }
+            let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
+            let file = file.split('?').next().unwrap_or_default();
+            let to = if file.is_empty() {
+                path.clone()
+            } else {
+                path.parent().unwrap_or(folder).join(file)
+            };
+            let Ok(to) = to.canonicalize() else {
+                problem(format!("<{tag} {attribute}={target:?}> leads nowhere"));
+                continue;
+            };
+            let known =
+                ids.iter().find(|(page, _)| page.canonicalize().is_ok_and(|page| page == to));
+            let missing = |ids: &BTreeSet<&str>| !fragment.is_empty() && !ids.contains(fragment);
+            if known.is_some_and(|(_, ids)| missing(ids)) {
+                problem(format!("{target:?} names a heading that is not there"));
+            }
+        }
+    }
+    for path in files(folder, &["css"]) {
+        let place = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+        let css = read(&path)?;
+        for url in css.split("url(").skip(1).chain(css.split("@import").skip(1)) {
+            let url = url.trim_start_matches([' ', '"', '\'']);
+            if ["http:", "https:", "//"].iter().any(|start| url.starts_with(start)) {
+                problems.push(Problem::new(&place, "it loads a file from elsewhere"));
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// Faults that show in the text of a page.
+fn broken_text(html: &str, problem: &mut impl FnMut(String)) {
+    if html.contains("{{#") {
+        problem("a directive was not carried out".into());
+    }
+    if html.contains("katex-error") {
+        problem("a formula was not understood".into());
+    }
+    if html.contains("class=\"playground\"") {
+        problem("a block of code offers to run on a server elsewhere".into());
+    }
+    for block in html.split("<pre><code").skip(1) {
+        let content = block.split_once('>').map_or("", |(_, rest)| rest);
+        if content.split("</code>").next().is_some_and(|code| code.trim().is_empty()) {
+            problem("a block of code is empty".into());
+            break;
+        }
+    }
+    // Markdown inside a formula would have been taken for emphasis, and cut it in two.
+    for note in html.split("<annotation").skip(1) {
+        let content = note.split_once('>').map_or("", |(_, rest)| rest);
+        let content = content.split("</annotation>").next().unwrap_or_default();
+        if content.contains('<') {
+            problem(format!("a formula was cut in two: {content}"));
+        }
+    }
+    // What is left of a dollar sign outside of code is a formula that was not found.
+    let mut rest = html.split("<main>").nth(1).unwrap_or_default();
+    rest = rest.split("</main>").next().unwrap_or_default();
+    let mut outside = String::new();
+    while let Some((before, after)) = rest.split_once("<code") {
+        outside.push_str(before);
+        rest = after.split_once("</code>").map_or("", |(_, after)| after);
+    }
+    outside.push_str(rest);
+    if let Some(position) = outside.find('$') {
+        let near: String = outside[position..].chars().take(40).collect();
+        problem(format!("a dollar sign is left over: {near}"));
+    }
+}
+
+/// What the tags of a page load or lead to: tag, attribute, address.
+fn targets(html: &str) -> Vec<(&str, &str, &str)> {
+    let names = ["src", "href", "srcset", "poster", "data", "xlink:href", "action"];
+    tags(html)
+        .into_iter()
+        .flat_map(|tag| {
+            tag.attributes.into_iter().map(move |(name, value)| (tag.name, name, value))
+        })
+        .filter(|(_, name, _)| names.contains(name))
+        .collect()
+}
+
+/// The start tags of a page, without those in comments, scripts and styles. Attributes are
+/// quoted, as mdBook writes them.
+fn tags(html: &str) -> Vec<TagFound<'_>> {
+    let mut found = Vec::new();
+    let mut rest = html;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start + 1..];
+        if let Some(comment) = rest.strip_prefix("!--") {
+            rest = comment.split_once("-->").map_or("", |(_, after)| after);
+            continue;
+        }
+        let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(0);
+        if length == 0 {
+            continue;
+        }
+        let (name, mut attributes_left) = rest.split_at(length);
+        let mut attributes = Vec::new();
+        loop {
+            attributes_left = attributes_left.trim_start();
+            let end = attributes_left.find(|c: char| c == '=' || c == '>' || c.is_whitespace());
+            let Some(end) = end else { break };
+            let (attribute, after) = attributes_left.split_at(end);
+            if let Some(value) = after.strip_prefix("=\"") {
+                let (value, after) = value.split_once('"').unwrap_or((value, ""));
+                attributes.push((attribute, value));
+                attributes_left = after;
+            } else if let Some(after) = after.strip_prefix('>') {
+                attributes_left = after;
+                break;
+            } else {
+                attributes_left = &after[1..];
+            }
+        }
+        found.push(TagFound { name, attributes });
+        rest = attributes_left;
+        if name == "script" || name == "style" {
+            let end = format!("</{name}>");
+            rest = rest.split_once(&end).map_or("", |(_, after)| after);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems_of(page: &str) -> Vec<String> {
+        static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("book-check-html-{}-{count}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.html"), page).unwrap();
+        std::fs::write(folder.join("b.html"), "<h1 id=\"here\">b</h1>").unwrap();
+        std::fs::write(folder.join("b.svg"), "<svg/>").unwrap();
+        let problems = check(&folder).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        problems.into_iter().map(|problem| problem.what).collect()
+    }
+
+    #[test]
+    fn a_sound_page_passes() {
+        let page = "<!-- <img src=\"https://a.org/x.png\"> --><link href=\"b.svg\">\
+            <script>if (a < b) { x = '<img src=\"gone\">' }</script><main>\
+            <a href=\"https://example.org\">e</a><a href=\"b.html#here\">b</a>\
+            <a class=\"h\" href=\"#top\" id=\"top\">t</a><img src=\"b.svg\">\
+            <pre><code class=\"language-sh\">$ ls</code></pre><code>$x$</code></main>";
+        assert_eq!(problems_of(page), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_fault_of_a_page_is_found() {
+        for (page, expected) in [
+            ("<img src=\"https://a.org/x.png\">", "<img src="),
+            ("<script async src=\"//a.org/x.js\"></script>", "<script src="),
+            ("<link rel=\"stylesheet\" href=\"https://a.org/k.css\">", "<link href="),
+            ("<a href=\"gone.html\">x</a>", "<a href=\"gone.html\"> leads nowhere"),
+            ("<a href=\"b.html#gone\">x</a>", "\"b.html#gone\" names a heading"),
+            ("<pre><code class=\"language-rust\"></code></pre>", "a block of code is empty"),
+            ("<p>{{#include x}}</p>", "a directive was not carried out"),
+            ("<span class=\"katex-error\">", "a formula was not understood"),
+            ("<annotation e=\"t\">a<em>b</em></annotation>", "a formula was cut in two"),
+            ("<main><p>it costs $5</p></main>", "a dollar sign is left over: $5"),
+            ("<pre class=\"playground\">x</pre>", "a block of code offers"),
+        ] {
+            let problems = problems_of(page);
+            assert!(
+                problems.len() == 1 && problems[0].starts_with(expected),
+                "{page}: {problems:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unbuilt_book_is_an_error() {
+        let error = check(Path::new("/nonexistent/book/html")).unwrap_err();
+        assert!(error.what.contains("mdbook build book"), "{error}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Keeps the book true.
+//!
+//! mdBook renders an include of an anchor that is gone as an empty block and still succeeds, and
+//! it knows nothing of what the commands in its pages print. So the agreement of the book with
+//! the code is checked here, by tests that run with all others, and, for the pages as they are
+//! built, by `scripts/check-book`.
+//!
+//! Every check is a function that returns what it found wrong; no problem means that all is well.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub mod commands;
+pub mod html;
+pub mod include;
+pub mod output;
+pub mod page;
+pub mod paths;
+
+/// Something in the book that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, and the line where that is known: `book/src/setup.md:12`.
+    pub place: String,
+    /// What is wrong there, and what would be right.
+    pub what: String,
+}
+
+impl Problem {
+    /// A problem at a place.
+    pub fn new(place: impl fmt::Display, what: impl Into<String>) -> Self {
+        Self { place: place.to_string(), what: what.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// The root of the repository this program was compiled in.
+#[must_use]
+pub fn repository() -> PathBuf {
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder.ancestors().nth(2).unwrap_or(crate_folder).to_owned()
+}
+
+/// Reads a text file; what goes wrong is a problem at that file.
+///
+/// # Errors
+/// When the file can't be read or is no UTF-8.
+pub fn read(path: &Path) -> Result<String, Problem> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Problem::new(path.display(), format!("can't be read: {error}")))
+}
+
+/// All files below a folder whose name ends in one of these extensions, in order of their names;
+/// what git ignores here (build outputs, caches) is left out.
+#[must_use]
+pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if path.is_dir() {
+                if !["target", "__pycache__", "venv"].contains(&name) && !name.starts_with('.') {
+                    folders.push(path);
+                }
+            } else if extensions.iter().any(|end| name.ends_with(&format!(".{end}"))) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}

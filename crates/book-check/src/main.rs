@@ -1,0 +1,48 @@
+//! Checks of the book that need more than the sources: `html` looks at the built pages, and
+//! `outputs` runs the commands whose output the pages show and writes what they print now.
+
+use std::process::ExitCode;
+
+use book_check::output::{Session, difference};
+use book_check::{Problem, html, repository};
+
+const USAGE: &str = "\
+Usage: book-check html            check the built book in book/html
+       book-check outputs [NAME]  run the sessions of book/outputs again (those whose names begin
+                                  with one of NAME) and write what they print";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.split_first() {
+        Some((command, [])) if command == "html" => html::check(&repository().join("book/html")),
+        Some((command, names)) if command == "outputs" => outputs(names),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let problems = result.unwrap_or_else(|problem| vec![problem]);
+    for problem in &problems {
+        eprintln!("{problem}");
+    }
+    ExitCode::from(u8::from(!problems.is_empty()))
+}
+
+/// Runs the sessions that are named, or all, and writes each anew where it says something else.
+fn outputs(names: &[String]) -> Result<Vec<Problem>, Problem> {
+    let chosen = |name: &str| names.is_empty() || names.iter().any(|start| name.starts_with(start));
+    for session in Session::all(&repository())?.into_iter().filter(|s| chosen(&s.name)) {
+        let problem = |error| Problem::new(session.path.display(), format!("{error}"));
+        let text = session.run(&repository()).map_err(problem)?;
+        let change = if text == session.text {
+            "as before"
+        } else if difference(&session.text, &text).is_none() {
+            "differs only as machines do"
+        } else {
+            "says something else now"
+        };
+        std::fs::write(&session.path, text).map_err(problem)?;
+        println!("{}: {change}", session.name);
+    }
+    Ok(Vec::new())
+}

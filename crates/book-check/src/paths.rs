@@ -1,0 +1,104 @@
+//! Paths that prose names in backticks: a map of rooms that are gone is worse than none.
+
+use std::path::Path;
+
+use crate::page::{Page, PieceKind};
+use crate::{Problem, files};
+
+/// What has a slash and is no path of the repository.
+const NO_PATHS: [&str; 2] = ["samples/s", "GFLOP/s"];
+
+/// The extensions by which a name without a slash is known to be a file's.
+const EXTENSIONS: [&str; 6] = ["rs", "py", "toml", "md", "cu", "ptx"];
+
+/// Checks that each path in backticks of a page exists in the repository.
+///
+/// What counts as a path: text of letters, digits and `_ - . / * { } ,` that has a slash, or that
+/// ends in a file's extension known here. It is looked for from the root; one that begins with
+/// `src/` or `tests/` may also lie in any crate, and a file's bare name anywhere. `*` stands for any one name, and `{a,b}` for each
+/// of its alternatives. `target/…` is what commands write.
+#[must_use]
+pub fn check(repository: &Path, page: &Page) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for piece in page.pieces().into_iter().filter(|piece| piece.kind == PieceKind::Code) {
+        if !looks_like_a_path(&piece.text) {
+            continue;
+        }
+        for path in alternatives(&piece.text) {
+            let anywhere = path.starts_with("src/") || path.starts_with("tests/");
+            let bare = !path.contains('/');
+            let there = exists(repository, &path)
+                || (bare
+                    && files(repository, &EXTENSIONS).iter().any(|file| file.ends_with(&path)))
+                || (anywhere && exists(repository, &format!("crates/*/{path}")));
+            if !there {
+                let what = format!("there is no {path} in the repository");
+                problems.push(Problem::new(page.place(piece.line), what));
+            }
+        }
+    }
+    problems
+}
+
+fn looks_like_a_path(text: &str) -> bool {
+    let ends = EXTENSIONS.iter().any(|end| {
+        text.strip_suffix(end).is_some_and(|stem| stem.len() > 1 && stem.ends_with('.'))
+    });
+    text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./*{},".contains(c))
+        && (text.contains('/') || ends)
+        && text.starts_with(|c: char| c.is_ascii_lowercase() || c == '.' || c == 'A')
+        && !NO_PATHS.contains(&text)
+        && !text.starts_with("target/")
+        && !text.contains("..")
+}
+
+/// `a/{b,c}` as `a/b` and `a/c`.
+fn alternatives(path: &str) -> Vec<String> {
+    let parts = path.split_once('{').and_then(|(head, rest)| {
+        let (choices, tail) = rest.split_once('}')?;
+        Some((head, choices, tail))
+    });
+    match parts {
+        None => vec![path.to_owned()],
+        Some((head, choices, tail)) => choices
+            .split(',')
+            .flat_map(|choice| alternatives(&format!("{head}{choice}{tail}")))
+            .collect(),
+    }
+}
+
+fn exists(root: &Path, path: &str) -> bool {
+    let (first, rest) = path.trim_end_matches('/').split_once('/').unwrap_or((path, ""));
+    let first = first.trim_end_matches('/');
+    let matching = |name: &str| match first.split_once('*') {
+        Some((head, tail)) => {
+            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+        }
+        None => name == first,
+    };
+    let Ok(entries) = std::fs::read_dir(root) else { return false };
+    entries.flatten().any(|entry| {
+        entry.file_name().to_str().is_some_and(matching)
+            && (rest.is_empty() || exists(&entry.path(), rest))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_gone_is_found() {
+        let text = "`crates/tensor/src/lib.rs` `src/lib.rs` `crates/{tensor,gone}` `crates/` \
+                    `crates/*/Cargo.toml` `crates/*/gone.toml` `Cargo.toml` `gone.py` `paths.rs` `src/gone.rs` \
+                    `samples/s` `x/255` `(p - y)/B` `w1` `target/l1.json` `cargo run`\n";
+        let page = Page { path: "page.md".into(), name: "page.md".into(), text: text.into() };
+        let missing: Vec<String> =
+            check(&crate::repository(), &page).into_iter().map(|problem| problem.what).collect();
+        assert_eq!(
+            missing,
+            ["crates/gone", "crates/*/gone.toml", "gone.py", "src/gone.rs", "x/255"]
+                .map(|path| format!("there is no {path} in the repository"))
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! The book agrees with the code: what it includes exists, what it shows is what is printed, and
+//! what it names is there.
+
+use std::process::{Command, Stdio};
+
+use book_check::output::{Needs, Session, difference};
+use book_check::page::{Page, PieceKind, unlisted};
+use book_check::{Problem, commands, include, paths, read, repository};
+
+fn pages() -> Vec<Page> {
+    Page::all(&repository()).unwrap()
+}
+
+#[track_caller]
+fn none(problems: Vec<Problem>) {
+    let list: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert!(list.is_empty(), "\n{}\n", list.join("\n"));
+}
+
+#[test]
+fn every_include_shows_one_region_and_every_anchor_is_shown() {
+    none(include::check(&repository(), &pages()).unwrap());
+}
+
+#[test]
+fn every_link_leads_somewhere_and_every_page_is_listed() {
+    let pages = pages();
+    none(pages.iter().flat_map(Page::broken_links).chain(unlisted(&pages)).collect());
+}
+
+#[test]
+fn every_command_shown_is_run_somewhere() {
+    none(commands::check(&repository(), &pages()).unwrap());
+}
+
+#[test]
+fn every_path_named_in_the_book_exists() {
+    none(pages().iter().flat_map(|page| paths::check(&repository(), page)).collect());
+}
+
+#[test]
+fn every_path_named_in_the_readme_and_the_map_exists() {
+    let repository = repository();
+    let mut problems = Vec::new();
+    for name in ["README.md", "ARCHITECTURE.md"] {
+        let path = repository.join(name);
+        match read(&path) {
+            Ok(text) => {
+                let page = Page { path, name: name.into(), text };
+                problems.extend(paths::check(&repository, &page));
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    none(problems);
+}
+
+#[test]
+fn every_output_is_shown() {
+    let shown: String = pages().into_iter().map(|page| page.text).collect();
+    let unused = Session::all(&repository()).unwrap().into_iter();
+    none(
+        unused
+            .filter(|session| !shown.contains(&format!("outputs/{}.txt}}}}", session.name)))
+            .map(|session| Problem::new(session.path.display(), "no page shows it"))
+            .collect(),
+    );
+}
+
+/// Runs again what this machine has the means for; the rest is for `scripts/book-outputs`.
+#[test]
+fn every_output_is_what_the_command_prints() {
+    let mnist = std::env::var_os("MNIST_DIR").is_some();
+    let torch = Command::new("python3")
+        .args(["-c", "import torch"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    let mut problems = Vec::new();
+    for session in Session::all(&repository()).unwrap() {
+        let able = session.needs().into_iter().all(|need| match need {
+            Needs::Mnist => mnist,
+            Needs::Torch => torch,
+            Needs::Time => false,
+        });
+        if !able {
+            eprintln!("{} is not run here", session.name);
+            continue;
+        }
+        let printed = session.run(&repository()).unwrap();
+        if let Some(difference) = difference(&session.text, &printed) {
+            problems.push(Problem::new(session.path.display(), difference));
+        }
+    }
+    none(problems);
+}
+
+/// A page without a picture, a table or an output to look at would be a page to rewrite.
+#[test]
+fn every_page_begins_with_its_title() {
+    for page in pages() {
+        assert!(page.text.starts_with("# "), "{} has no title", page.name);
+        let titles = page.text.lines().filter(|line| line.starts_with("# ")).count();
+        let in_code = page.pieces().iter().any(|piece| matches!(piece.kind, PieceKind::Block(_)));
+        assert!(titles == 1 || in_code || page.path.ends_with("SUMMARY.md"), "{}", page.name);
+    }
+}
