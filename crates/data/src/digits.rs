@@ -6,6 +6,8 @@
 
 mod hand;
 mod pen;
+// Formatted, each of its points would stand on a line of its own.
+#[rustfmt::skip]
 mod shapes;
 
 use rayon::prelude::*;

@@ -31,8 +31,8 @@ pub(crate) struct Downloader {
     /// How long mirrors that say nothing may still be waited for, all of them together.
     patience: Duration,
     proxy: Option<Proxy>,
-    /// Why mirrors failed.
-    failures: Vec<String>,
+    /// Which mirrors failed, and why; those that failed alike stand together.
+    failures: Vec<(String, String)>,
 }
 
 impl Downloader {
@@ -58,12 +58,17 @@ impl Downloader {
                 Ok((packed, content)) => return store(file, folder, &packed, content),
                 Err(reason) => {
                     self.patience = self.patience.saturating_sub(started.elapsed().min(share));
-                    self.failures.push(format!("{url}: {reason}"));
+                    let host = mirror.split('/').nth(2).unwrap_or(mirror);
+                    match self.failures.last_mut() {
+                        Some((hosts, same)) if *same == reason => *hosts += &format!(", {host}"),
+                        _ => self.failures.push((host.to_owned(), reason)),
+                    }
                     self.mirrors.remove(0);
                 }
             }
         }
-        Err(self.failures.join("; "))
+        let failures = self.failures.iter().map(|(hosts, reason)| format!("{hosts}: {reason}"));
+        Err(failures.collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -90,7 +95,8 @@ fn fetch_checked(
     if content.digest == file.digest {
         Ok((packed, content))
     } else {
-        Err(format!("its SHA-256, unpacked, is {}, not {}", content.digest, file.digest))
+        let (name, expected, found) = (file.name, file.digest, content.digest);
+        Err(format!("its {name} has the SHA-256 {found}, unpacked, and not {expected}"))
     }
 }
 
