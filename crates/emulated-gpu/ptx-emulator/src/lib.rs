@@ -1,0 +1,4 @@
+//! PTX on the CPU: reads it, checks it, runs it warp by warp, and checks every access.
+
+pub mod program;
+pub mod source;
