@@ -1,0 +1,155 @@
+"""The command line that PyTorch and NumPy share: `train` and `dump`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import dumps
+import mnist
+import presets
+import training
+from dumps import Dump, Tensors
+from failures import BadInput, Failure
+from presets import FIXTURES, PRESETS, Preset
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is different between PyTorch and NumPy."""
+
+    level: str
+    """The name in dumps and reports."""
+    about: str
+    """One line for `--help`."""
+    model: Callable[[Preset, str, int, Tensors | None], training.Model]
+    """Makes a network from a preset, a dtype (`f64` or `f32`), a seed, and the parameters
+    `w1 b1 …` to start from, if any."""
+    step: Callable[[Tensors, Sequence[int], str, float, str], Tensors]
+    """One training step from `x y w1 b1 …`, the layer sizes, the loss, the learning rate and the
+    dtype: every tensor of it, in the order of computation."""
+    threads: Callable[[int], None] | None = None
+    """Sets the number of threads, where the library can."""
+
+
+def main(program: Program) -> int:
+    """Runs the program; returns its exit code: 0 done, 1 it ran and failed, 2 bad input."""
+    arguments = _parser(program).parse_args()
+    if program.threads and arguments.threads:
+        program.threads(arguments.threads)
+    try:
+        if arguments.command == "dump":
+            _dump(program, arguments)
+        else:
+            _train(program, arguments)
+    except Failure as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return failure.exit_code
+    return 0
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say where the digits are."""
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="the four MNIST files (default: MNIST_DIR)"
+    )
+    parser.add_argument(
+        "--data-npz", type=Path, metavar="FILE", help="an .npz with x_train y_train x_test y_test"
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, for argparse."""
+    if (number := int(text)) <= 0:
+        raise ValueError
+    return number
+
+
+def _parser(program: Program) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=program.about)
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    dump = commands.add_parser("dump", help="run one training step and write every tensor of it")
+    dump.add_argument(
+        "--inputs",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="take batch, parameters, loss, seed and learning rate from this dump",
+    )
+    dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="write it here")
+    dump.add_argument("--dtype", choices=("f64", "f32"), default="f64")
+
+    train = commands.add_parser("train", help="train on MNIST and test what was learned")
+    train.add_argument("--preset", choices=PRESETS, default="nvmath")
+    add_data_options(train)
+    train.add_argument("--seed", type=int, default=1, metavar="N")
+    train.add_argument(
+        "--inputs", type=Path, metavar="FILE", help="start from the parameters of this dump"
+    )
+    train.add_argument("--learning-rate", type=float, metavar="RATE")
+    train.add_argument("--initialisation", choices=presets.INITIALISATIONS)
+    train.add_argument("--dtype", choices=("f64", "f32"), default="f32")
+    train.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file")
+
+    if program.threads:
+        for command in (dump, train):
+            command.add_argument("--threads", type=positive, metavar="N", help="threads to use")
+    return parser
+
+
+def _dump(program: Program, arguments: argparse.Namespace) -> None:
+    inputs = dumps.read(arguments.inputs)
+    sizes = dumps.layer_sizes(inputs, arguments.inputs)
+    header = inputs.header
+    known = (PRESETS | FIXTURES).get(header.preset)
+    loss = header.loss or (known.loss if known else None)
+    if loss is None:
+        raise BadInput(
+            f"{arguments.inputs} does not say its loss, and its preset {header.preset!r} is "
+            "unknown: add a field loss to its header"
+        )
+    header = dataclasses.replace(
+        header,
+        level=program.level,
+        device="cpu",
+        loss=loss,
+        dtype=arguments.dtype,
+        not_materialised=[],
+    )
+    tensors = program.step(inputs.tensors, sizes, loss, header.learning_rate, arguments.dtype)
+    dumps.write(Dump(header, tensors), arguments.out)
+
+
+def _train(program: Program, arguments: argparse.Namespace) -> None:
+    preset = PRESETS[arguments.preset]
+    changes = {
+        name: value
+        for name in ("learning_rate", "initialisation")
+        if (value := getattr(arguments, name)) is not None
+    }
+    preset = dataclasses.replace(preset, **changes)
+    parameters = None
+    if arguments.inputs:
+        start = dumps.read(arguments.inputs)
+        sizes = dumps.layer_sizes(start, arguments.inputs)
+        if tuple(sizes) != preset.sizes:
+            raise BadInput(f"{arguments.inputs} is of a network {sizes}, not {preset.sizes}")
+        parameters = start.tensors
+    training_set, test_set = mnist.load(
+        preset.normalisation, arguments.data_dir, arguments.data_npz
+    )
+    if training_set.x.shape[1] != preset.sizes[0]:
+        raise BadInput(f"the images have {training_set.x.shape[1]} pixels, not {preset.sizes[0]}")
+    model = program.model(preset, arguments.dtype, arguments.seed, parameters)
+    report = training.train(model, preset, arguments.seed, training_set, test_set)
+    if arguments.json:
+        head = {"level": program.level, "device": "cpu", "preset": arguments.preset}
+        training.write_report(
+            arguments.json,
+            head | {"preset_unchanged": not changes, "dtype": arguments.dtype} | report,
+        )

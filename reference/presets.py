@@ -1,0 +1,119 @@
+"""The presets and the fixtures: every network of this project, by name, in one table.
+
+The levels keep the same table in `crates/training/src/preset.rs`. Run as a program, this file
+prints its own as JSON, so that a test can compare the two; with `--fixtures`, only the names of
+the fixtures.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from dataclasses import dataclass
+
+LOSSES = ("cross-entropy", "bce", "squared-error")
+NORMALISATIONS = ("mean-std", "unit")
+INITIALISATIONS = ("uniform-fan-in", "kaiming-uniform", "small-normal")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Everything that decides a training run, except the seed."""
+
+    sizes: tuple[int, ...]
+    """Units of each layer, input first: `n0, n1, …, nL`."""
+    loss: str
+    """One of `LOSSES`. It also decides what turns the last `z` into `p`."""
+    batch_size: int = 64
+    """Samples in a batch, `B`."""
+    learning_rate: float = 0.01
+    """Learning rate of plain SGD; every program uses the `float32` next to it."""
+    epochs: int = 1
+    """Passes over the samples."""
+    samples: int = 60_000
+    """How many of the training images are used, the first ones."""
+    shuffle: bool = False
+    """Whether each epoch has an order of its own."""
+    normalisation: str = "mean-std"
+    """One of `NORMALISATIONS`: `(x/255 - 0.1307) / 0.3081`, or `x/255`."""
+    initialisation: str = "uniform-fan-in"
+    """One of `INITIALISATIONS`: w and b U(±1/√fan_in); w U(±√(2/fan_in)), b 0; 0.01·N(0,1)."""
+    drop_last: bool = False
+    """Whether a last batch that is not full is left out, in training and in testing."""
+    report_every: int = 100
+    """The loss is printed at every such batch."""
+    evaluate_every: int | None = None
+    """The test accuracy is taken after every so many batches, besides at the end."""
+    stop_at_accuracy: float | None = None
+    """Training stops when the test accuracy passes this fraction."""
+    max_batches: int | None = None
+    """Training stops after so many batches."""
+
+
+PRESETS = {
+    "nvmath": Preset(
+        sizes=(784, 30, 10),
+        loss="bce",
+        batch_size=256,
+        learning_rate=0.1,
+        drop_last=True,
+        report_every=20,
+    ),
+    "manning": Preset(
+        sizes=(784, 256, 10),
+        loss="cross-entropy",
+        batch_size=8,
+        epochs=10,
+        samples=10_000,
+        initialisation="kaiming-uniform",
+        report_every=1_250,
+    ),
+    "mnist-cuda": Preset(
+        sizes=(784, 1024, 10),
+        loss="cross-entropy",
+        batch_size=32,
+        epochs=10,
+        samples=10_000,
+        initialisation="kaiming-uniform",
+        drop_last=True,
+        report_every=312,
+    ),
+    "ptx-mnist": Preset(
+        sizes=(784, 128, 10),
+        loss="squared-error",
+        learning_rate=0.001,
+        epochs=11,
+        shuffle=True,
+        normalisation="unit",
+        initialisation="small-normal",
+        evaluate_every=100,
+        stop_at_accuracy=0.6,
+        max_batches=10_000,
+    ),
+    "ptx-3layer": Preset(sizes=(784, 128, 64, 10), loss="cross-entropy"),
+}
+"""What is trained on digits; the default one first."""
+
+
+def _fixture(sizes: tuple[int, ...], loss: str, batch_size: int) -> Preset:
+    return Preset(sizes, loss, batch_size, learning_rate=0.1, samples=batch_size)
+
+
+FIXTURES = {
+    "softmax": _fixture((784, 30, 10), "cross-entropy", 8),
+    "squared-error": _fixture((784, 17, 10), "squared-error", 7),
+    "bce": _fixture((784, 30, 10), "bce", 7),
+    "three-layer": _fixture((784, 32, 17, 10), "cross-entropy", 8),
+    "wide": _fixture((784, 130, 10), "cross-entropy", 5),
+    "single": _fixture((784, 30, 10), "cross-entropy", 1),
+}
+"""One batch of noise each, of odd sizes; their dumps are committed."""
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--fixtures"]:
+        print("\n".join(FIXTURES))
+    else:
+        table = {name: dataclasses.asdict(preset) for name, preset in (PRESETS | FIXTURES).items()}
+        print(json.dumps(table, indent=2))
