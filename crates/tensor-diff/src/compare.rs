@@ -1,0 +1,330 @@
+//! Judges a candidate's tensors against a reference's, one by one, in the order of computation.
+
+use std::collections::HashSet;
+
+use serde::{Serialize, Serializer};
+use tensor::{Dtype, Dump, DumpedTensor, TensorName};
+
+use crate::bounds::Bounds;
+use crate::chain::{self, Chain, Errors};
+use crate::order::{self, Misplaced};
+use crate::reading::{self, Divergence};
+use crate::rounding::Rounding;
+
+/// What was found of one tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every element lies within its bound.
+    Ok,
+    /// An element lies outside of its bound.
+    Differs,
+    /// An element is NaN, in either dump.
+    Nan,
+    /// An element is infinite, in either dump, and none is NaN.
+    Infinite,
+    /// The two shapes differ, or are not what the network's sizes ask for.
+    Shape,
+    /// One of the dumps lacks it.
+    Missing,
+    /// Its values are right, and it comes at the wrong place in one of the files.
+    Order,
+    /// One of the dumps lacks it and says that its level never holds it in memory. Not a mismatch,
+    /// and not an agreement either.
+    NotMaterialised,
+    /// The reference doesn't hold what a bound could be derived from.
+    NoBound,
+    /// The network has no tensor of this name.
+    Unexpected,
+}
+
+impl Verdict {
+    /// Whether this verdict makes the two dumps differ.
+    #[must_use]
+    pub const fn is_mismatch(self) -> bool {
+        !matches!(self, Self::Ok | Self::NotMaterialised)
+    }
+
+    /// The word in the table.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Differs => "DIFFERS",
+            Self::Nan => "NaN",
+            Self::Infinite => "infinity",
+            Self::Shape => "shape",
+            Self::Missing => "missing",
+            Self::Order => "order",
+            Self::NotMaterialised => "not materialised",
+            Self::NoBound => "no bound",
+            Self::Unexpected => "unexpected",
+        }
+    }
+}
+
+/// How far a tensor is off, and how far it may be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Deviation {
+    /// The largest `|candidate − reference|`; NaN where an element of either is NaN.
+    #[serde(serialize_with = "number")]
+    pub max_abs_error: f64,
+    /// The largest `|candidate − reference| / max(|candidate|, |reference|)`: at most 2, and at
+    /// least 1 where only one of the two is zero or the signs differ.
+    #[serde(serialize_with = "number")]
+    pub max_relative_error: f64,
+    /// The bound at the worst element.
+    #[serde(serialize_with = "number")]
+    pub allowed: f64,
+    /// The element with the largest `error / allowed`, or the first that is not finite.
+    pub worst_index: Vec<usize>,
+    /// `error / allowed` at the worst element: above 1 is a mismatch.
+    #[serde(serialize_with = "number")]
+    pub ratio: f64,
+    /// The number of elements outside of their bounds.
+    pub outside: usize,
+    /// The number of elements.
+    pub elements: usize,
+}
+
+/// A line of the table: one tensor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub name: TensorName,
+    /// Its shape in the reference, or in the candidate where the reference lacks it.
+    pub shape: Option<Vec<usize>>,
+    /// How far it is off, where both dumps have it in the same shape.
+    #[serde(flatten)]
+    pub deviation: Option<Deviation>,
+    /// What was found.
+    pub verdict: Verdict,
+}
+
+/// The result of comparing two dumps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// One row for each tensor of the network, in the order of computation, then what the network
+    /// doesn't have.
+    pub rows: Vec<Row>,
+    /// The first row that is a mismatch, and what it is likely to mean.
+    pub first_divergence: Option<Divergence>,
+    /// What makes the two dumps hard to compare.
+    pub warnings: Vec<String>,
+    /// What all bounds were multiplied by.
+    pub scale_tolerance: f64,
+}
+
+impl Comparison {
+    /// Whether no row is a mismatch, and there is something that agrees.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        self.first_divergence.is_none() && self.count(Verdict::Ok) > 0
+    }
+
+    /// The number of rows with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// The number of rows that are mismatches.
+    #[must_use]
+    pub fn mismatches(&self) -> usize {
+        self.rows.iter().filter(|row| row.verdict.is_mismatch()).count()
+    }
+
+    /// The row of that tensor.
+    #[must_use]
+    pub fn row(&self, name: TensorName) -> Option<&Row> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+}
+
+/// Everything that judging a row and reading it need.
+pub(crate) struct Context<'a> {
+    pub(crate) reference: &'a Dump,
+    pub(crate) candidate: &'a Dump,
+    /// `None` where the reference's inputs and parameters don't make a network.
+    pub(crate) chain: Option<Chain<'a>>,
+    /// The bounds, scaled.
+    pub(crate) bounds: Errors,
+    pub(crate) misplaced: Vec<Misplaced>,
+}
+
+/// Compares a candidate with a reference; every bound is multiplied by `scale_tolerance`, which is
+/// 1 unless there is a reason.
+#[must_use]
+pub fn compare(reference: &Dump, candidate: &Dump, scale_tolerance: f64) -> Comparison {
+    let (reference, candidate) = (&in_its_precision(reference), &in_its_precision(candidate));
+    let loss = reference.header.loss.or(candidate.header.loss);
+    let chain = Chain::of(reference, loss);
+    let rounding = Rounding::new(reference.header.dtype, candidate.header.dtype);
+    let mut bounds = chain
+        .as_ref()
+        .map_or_else(Errors::new, |chain| Bounds::derive(chain, candidate, &rounding).allowed);
+    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
+
+    let expected = chain::names(chain::layers(reference).max(chain::layers(candidate)));
+    let misplaced = order::misplaced(reference, candidate, &expected);
+    let context = Context { reference, candidate, chain, bounds, misplaced };
+
+    let known: HashSet<TensorName> = expected.iter().copied().collect();
+    let mut names = expected;
+    for tensor in reference.tensors.iter().chain(&candidate.tensors) {
+        if !names.contains(&tensor.name) {
+            names.push(tensor.name);
+        }
+    }
+    let rows: Vec<Row> = names.iter().map(|&name| judge(name, &context, &known)).collect();
+    let first_divergence = reading::first_divergence(&rows, &context);
+    let warnings = warnings(reference, candidate);
+    Comparison { rows, first_divergence, warnings, scale_tolerance }
+}
+
+/// The values that a dump stands for. A float32 is written with as few digits as name it among the
+/// float32s, and `0.1`, read as a float64, is another number than the float32 that was meant.
+fn in_its_precision(dump: &Dump) -> Dump {
+    let mut dump = dump.clone();
+    if dump.header.dtype != Dtype::F64 {
+        for value in dump.tensors.iter_mut().flat_map(|tensor| &mut tensor.data) {
+            #[expect(clippy::cast_possible_truncation, reason = "it was a float32")]
+            let single = *value as f32;
+            *value = f64::from(single);
+        }
+    }
+    dump
+}
+
+fn judge(name: TensorName, context: &Context<'_>, known: &HashSet<TensorName>) -> Row {
+    let (reference, candidate) = (context.reference.get(name), context.candidate.get(name));
+    let shape = reference.or(candidate).map(|tensor| tensor.shape.clone());
+    let row = |verdict| Row { name, shape: shape.clone(), deviation: None, verdict };
+    if !known.contains(&name) {
+        return row(Verdict::Unexpected);
+    }
+    let (Some(r), Some(c)) = (reference, candidate) else {
+        let declared = (reference.is_some() || declares_absent(context.reference, name))
+            && (candidate.is_some() || declares_absent(context.candidate, name));
+        return row(if declared { Verdict::NotMaterialised } else { Verdict::Missing });
+    };
+    let right_shape = context.chain.as_ref().and_then(|chain| chain.shape(name));
+    if r.shape != c.shape || right_shape.is_some_and(|shape| shape != r.shape) {
+        return row(Verdict::Shape);
+    }
+    let unbounded = vec![f64::NAN; r.data.len()];
+    let bounds = context.bounds.get(&name).unwrap_or(&unbounded);
+    let deviation = deviation(r, c, bounds);
+    let all = || r.data.iter().chain(&c.data);
+    let verdict = if all().any(|value| value.is_nan()) {
+        Verdict::Nan
+    } else if all().any(|value| value.is_infinite()) {
+        Verdict::Infinite
+    } else if !bounds.iter().all(|bound| bound.is_finite()) {
+        Verdict::NoBound
+    } else if deviation.outside > 0 {
+        Verdict::Differs
+    } else if context.misplaced.iter().any(|misplaced| misplaced.name == name) {
+        Verdict::Order
+    } else {
+        Verdict::Ok
+    };
+    Row { name, shape, deviation: Some(deviation), verdict }
+}
+
+/// Whether an element is as it should be; NaN, in any of the three, never is.
+pub(crate) fn within(reference: f64, candidate: f64, bound: f64) -> bool {
+    (candidate - reference).abs() <= bound
+}
+
+fn deviation(reference: &DumpedTensor, candidate: &DumpedTensor, bounds: &[f64]) -> Deviation {
+    let mut found = Deviation {
+        max_abs_error: 0.0,
+        max_relative_error: 0.0,
+        allowed: bounds.first().copied().unwrap_or(0.0),
+        worst_index: index(0, &reference.shape),
+        ratio: 0.0,
+        outside: 0,
+        elements: reference.data.len(),
+    };
+    let elements = reference.data.iter().zip(&candidate.data).zip(bounds).enumerate();
+    for (i, ((&r, &c), &bound)) in elements {
+        let error = (c - r).abs();
+        let relative = if error == 0.0 { 0.0 } else { error / c.abs().max(r.abs()) };
+        let ratio = match () {
+            () if !r.is_finite() || !c.is_finite() => f64::NAN,
+            () if error == 0.0 && bound >= 0.0 => 0.0,
+            () => error / bound,
+        };
+        if !within(r, c, bound) {
+            found.outside += 1;
+        }
+        if exceeds(error, found.max_abs_error) {
+            found.max_abs_error = error;
+        }
+        if exceeds(relative, found.max_relative_error) {
+            found.max_relative_error = relative;
+        }
+        if exceeds(ratio, found.ratio) {
+            found.ratio = ratio;
+            found.allowed = bound;
+            found.worst_index = index(i, &reference.shape);
+        }
+    }
+    found
+}
+
+/// Whether a number is worse than the worst so far; NaN is worse than all, and the first one stays.
+fn exceeds(value: f64, worst: f64) -> bool {
+    !worst.is_nan() && (value.is_nan() || value > worst)
+}
+
+/// Where the flat element `i` of a row-major tensor lies.
+pub(crate) fn index(mut i: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index = vec![0; shape.len()];
+    for (position, &axis) in index.iter_mut().zip(shape).rev() {
+        *position = i % axis.max(1);
+        i /= axis.max(1);
+    }
+    index
+}
+
+/// What a header can say against comparing two dumps at all.
+fn warnings(reference: &Dump, candidate: &Dump) -> Vec<String> {
+    let (r, c) = (&reference.header, &candidate.header);
+    let mut warnings = Vec::new();
+    let mut differ = |what: &str, r: String, c: String| {
+        if r != c {
+            warnings.push(format!(
+                "the reference was made with {what} {r} and the candidate with {what} {c}"
+            ));
+        }
+    };
+    differ("preset", r.preset.clone(), c.preset.clone());
+    if let (Some(r), Some(c)) = (r.loss, c.loss) {
+        differ("loss", r.to_string(), c.to_string());
+    }
+    differ("learning rate", r.learning_rate.to_string(), c.learning_rate.to_string());
+    differ("seed", r.seed.to_string(), c.seed.to_string());
+    differ("step", r.step.to_string(), c.step.to_string());
+    warnings
+}
+
+/// A number as JSON: NaN and the infinities as the same words as in a dump.
+pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if value.is_nan() {
+        serializer.serialize_str("NaN")
+    } else if value.is_infinite() {
+        serializer.serialize_str(if *value > 0.0 { "Infinity" } else { "-Infinity" })
+    } else {
+        serializer.serialize_f64(*value)
+    }
+}
+
+/// Whether the header names the tensor as one that its level never holds. Inputs and the
+/// parameters before and after the step can't be declared away: every level has them, and without
+/// them nothing would be compared.
+fn declares_absent(dump: &Dump, name: TensorName) -> bool {
+    let held = chain::is_given(name) || matches!(name, TensorName::WNext(_) | TensorName::BNext(_));
+    !held && dump.header.not_materialised.contains(&name)
+}

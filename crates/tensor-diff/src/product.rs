@@ -1,0 +1,119 @@
+//! The three matrix products of a training step, as one: `out[i, j] = Σ_k left[i, k]·right[j, k]`.
+
+/// One factor of a product: its elements, what each may err by, and where element `[outer, k]`
+/// lies.
+#[derive(Clone, Copy)]
+pub(crate) struct Factor<'a> {
+    pub(crate) values: &'a [f64],
+    /// `None` is exact.
+    pub(crate) errors: Option<&'a [f64]>,
+    /// The distance from one row of the result's (or column's) elements to the next.
+    pub(crate) outer: usize,
+    /// The distance along the sum.
+    pub(crate) inner: usize,
+}
+
+impl<'a> Factor<'a> {
+    /// A row-major matrix whose last axis, `[outer, k]`, is summed over.
+    pub(crate) const fn by_rows(values: &'a [f64], errors: Option<&'a [f64]>, k: usize) -> Self {
+        Self { values, errors, outer: k, inner: 1 }
+    }
+
+    /// A row-major matrix whose first axis, `[k, outer]`, is summed over.
+    pub(crate) const fn by_columns(
+        values: &'a [f64],
+        errors: Option<&'a [f64]>,
+        outer: usize,
+    ) -> Self {
+        Self { values, errors, outer: 1, inner: outer }
+    }
+
+    fn at(&self, outer: usize, k: usize) -> (f64, f64) {
+        let i = outer * self.outer + k * self.inner;
+        (self.values[i], self.errors.map_or(0.0, |errors| errors[i]))
+    }
+}
+
+/// `out[i, j] = Σ_k left[i, k]·right[j, k]`, row-major `[rows, columns]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Product<'a> {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    /// The number of terms of each sum.
+    pub(crate) length: usize,
+    pub(crate) left: Factor<'a>,
+    pub(crate) right: Factor<'a>,
+}
+
+impl Product<'_> {
+    fn each(&self, element: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+        (0..self.rows)
+            .flat_map(|i| (0..self.columns).map(move |j| (i, j)))
+            .map(|(i, j)| element(i, j))
+            .collect()
+    }
+
+    /// The product in `float64`.
+    pub(crate) fn values(&self) -> Vec<f64> {
+        self.each(|i, j| {
+            (0..self.length).map(|k| self.left.at(i, k).0 * self.right.at(j, k).0).sum()
+        })
+    }
+
+    /// The part of the product that the terms `k` make.
+    pub(crate) fn term(&self, k: usize) -> Vec<f64> {
+        self.each(|i, j| self.left.at(i, k).0 * self.right.at(j, k).0)
+    }
+
+    /// What each element may err by when the factors err by their errors and each term by
+    /// `relative` of itself: with `|p̂ − p| ≤ δp` and `|q̂ − q| ≤ δq`,
+    /// `|p̂·q̂ − p·q| ≤ |p|·δq + δp·|q| + δp·δq`, and rounding adds `relative·(|p| + δp)·(|q| + δq)`.
+    ///
+    /// `tiny` is what a product near zero and a factor near zero lose by underflow.
+    pub(crate) fn errors(&self, relative: f64, tiny: f64) -> Vec<f64> {
+        self.each(|i, j| {
+            (0..self.length)
+                .map(|k| {
+                    let (p, p_error) = self.left.at(i, k);
+                    let (q, q_error) = self.right.at(j, k);
+                    let (p, q) = (p.abs(), q.abs());
+                    let (widest_p, widest_q) = (p + p_error, q + q_error);
+                    p * q_error
+                        + p_error * widest_q
+                        + relative * widest_p * widest_q
+                        + tiny * (1.0 + widest_p + widest_q)
+                })
+                .sum()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `[[1, 2, 3], [4, 5, 6]]` times the transpose of `[[1, 0, 2], [0, 1, 0]]`, both ways of storing.
+    #[test]
+    fn both_ways_of_storing_a_factor_are_read() {
+        let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let by_rows = [1.0, 0.0, 2.0, 0.0, 1.0, 0.0];
+        let by_columns = [1.0, 0.0, 0.0, 1.0, 2.0, 0.0];
+        for right in [Factor::by_rows(&by_rows, None, 3), Factor::by_columns(&by_columns, None, 2)]
+        {
+            let left = Factor::by_rows(&left, None, 3);
+            let product = Product { rows: 2, columns: 2, length: 3, left, right };
+            assert_eq!(product.values(), [7.0, 2.0, 16.0, 5.0]);
+            assert_eq!(product.term(2), [6.0, 0.0, 12.0, 0.0]);
+            assert_eq!(product.errors(0.5, 0.0), [3.5, 1.0, 8.0, 2.5]);
+        }
+    }
+
+    #[test]
+    fn errors_of_the_factors_carry_over() {
+        let left = Factor::by_rows(&[-2.0], Some(&[0.5]), 1);
+        let right = Factor::by_rows(&[3.0], Some(&[0.25]), 1);
+        let product = Product { rows: 1, columns: 1, length: 1, left, right };
+        // The farthest corner: 2.5·3.25 − 2·3.
+        assert_eq!(product.errors(0.0, 0.0), [2.125]);
+    }
+}

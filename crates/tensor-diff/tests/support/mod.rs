@@ -1,0 +1,377 @@
+//! A small multilayer perceptron that writes its own dumps: in float64 as a reference, and in
+//! float32 with any order of summation, with and without fused multiply-add, with and without TF32
+//! inputs, as honest candidates. Faults are injected into what it writes.
+
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::iter::Sum;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use tensor::{Dtype, Dump, DumpedTensor, Header, Loss, Network, TensorName};
+use tensor_diff::{Comparison, compare};
+
+/// A pseudo-random number generator for tests: xorshift64*.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+    }
+
+    /// Below `n`.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.bits() as usize % n
+    }
+
+    /// Uniform in `[-scale, scale)`.
+    pub(crate) fn uniform(&mut self, scale: f32) -> f32 {
+        ((self.bits() & 0xff_ffff) as f32 / 8_388_608.0 - 1.0) * scale
+    }
+}
+
+/// What a network starts from.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    pub(crate) sizes: Vec<usize>,
+    pub(crate) batch: usize,
+    pub(crate) loss: Loss,
+    pub(crate) learning_rate: f32,
+    x: Vec<f32>,
+    y: Vec<f32>,
+    /// `(w, b)` of each layer.
+    parameters: Vec<(Vec<f32>, Vec<f32>)>,
+}
+
+impl Start {
+    /// Inputs as a normalised MNIST has them (most pixels are background), parameters
+    /// U(±1/√fan_in).
+    pub(crate) fn new(sizes: &[usize], batch: usize, loss: Loss, seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let x = (0..batch * sizes[0])
+            .map(|_| if random.below(5) > 0 { -0.424_213 } else { random.uniform(1.6) + 1.2 })
+            .collect();
+        let outputs = sizes[sizes.len() - 1];
+        let mut y = vec![0.0; batch * outputs];
+        for sample in 0..batch {
+            y[sample * outputs + random.below(outputs)] = 1.0;
+        }
+        let parameters = sizes
+            .windows(2)
+            .map(|n| {
+                let scale = 1.0 / (n[0] as f32).sqrt();
+                let mut draw = |count: usize| (0..count).map(|_| random.uniform(scale)).collect();
+                (draw(n[0] * n[1]), draw(n[1]))
+            })
+            .collect();
+        Self { sizes: sizes.to_vec(), batch, loss, learning_rate: 0.1, x, y, parameters }
+    }
+
+    /// The same with all weights and biases multiplied: large ones saturate softmax and sigmoid.
+    pub(crate) fn scaled(mut self, scale: f32) -> Self {
+        let all = self.parameters.iter_mut().flat_map(|(w, b)| w.iter_mut().chain(b));
+        all.for_each(|parameter| *parameter *= scale);
+        self
+    }
+
+    /// The dump of an honest float64 step.
+    pub(crate) fn reference(&self) -> Dump {
+        self.reference_by(Arithmetic::default())
+    }
+
+    /// The dump of an honest float64 step that computes like this.
+    pub(crate) fn reference_by(&self, arithmetic: Arithmetic) -> Dump {
+        self.run::<f64>(Dtype::F64, arithmetic)
+    }
+
+    /// The dump of an honest float32 step, plain loops from the front.
+    pub(crate) fn candidate(&self) -> Dump {
+        self.candidate_by(Arithmetic::default())
+    }
+
+    /// The dump of an honest float32 step that computes like this.
+    pub(crate) fn candidate_by(&self, arithmetic: Arithmetic) -> Dump {
+        let dtype = if arithmetic.tf32 { Dtype::Tf32 } else { Dtype::F32 };
+        self.run::<f32>(dtype, arithmetic)
+    }
+}
+
+/// In which order a sum is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Order {
+    #[default]
+    Forward,
+    Backward,
+    Pairwise,
+    /// Eight partial sums, as a vectorised loop takes them.
+    Lanes,
+}
+
+/// How sums of products are computed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arithmetic {
+    pub(crate) order: Order,
+    pub(crate) fused: bool,
+    pub(crate) tf32: bool,
+}
+
+/// What the step is computed in.
+pub(crate) trait Real:
+    Copy
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + Sum
+{
+    fn from_f32(value: f32) -> Self;
+    fn to_f64(self) -> f64;
+    fn fused(self, b: Self, c: Self) -> Self;
+    fn exponential(self) -> Self;
+    fn logarithm(self) -> Self;
+    /// Rounded to 10 fraction bits.
+    fn tf32(self) -> Self;
+}
+
+impl Real for f32 {
+    fn from_f32(value: f32) -> Self {
+        value
+    }
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    fn fused(self, b: Self, c: Self) -> Self {
+        self.mul_add(b, c)
+    }
+    fn exponential(self) -> Self {
+        self.exp()
+    }
+    fn logarithm(self) -> Self {
+        self.ln()
+    }
+    fn tf32(self) -> Self {
+        // Half of the last bit that stays, then cut off: to nearest, ties away from zero.
+        Self::from_bits((self.to_bits() + 0x1000) & !0x1fff)
+    }
+}
+
+impl Real for f64 {
+    fn from_f32(value: f32) -> Self {
+        Self::from(value)
+    }
+    fn to_f64(self) -> f64 {
+        self
+    }
+    fn fused(self, b: Self, c: Self) -> Self {
+        self.mul_add(b, c)
+    }
+    fn exponential(self) -> Self {
+        self.exp()
+    }
+    fn logarithm(self) -> Self {
+        self.ln()
+    }
+    fn tf32(self) -> Self {
+        self
+    }
+}
+
+impl Arithmetic {
+    /// `start + Σ a·b`.
+    fn dot<T: Real>(self, start: T, pairs: impl Iterator<Item = (T, T)>) -> T {
+        let round = |value: T| if self.tf32 { value.tf32() } else { value };
+        let pairs: Vec<(T, T)> = pairs.map(|(a, b)| (round(a), round(b))).collect();
+        let add = |sum: T, &(a, b): &(T, T)| if self.fused { a.fused(b, sum) } else { sum + a * b };
+        let zero = T::from_f32(0.0);
+        match self.order {
+            Order::Forward => pairs.iter().fold(start, add),
+            Order::Backward => pairs.iter().rev().fold(zero, add) + start,
+            Order::Pairwise => pairwise(&pairs) + start,
+            Order::Lanes => {
+                let lane = |lane: usize| pairs.iter().skip(lane).step_by(8).fold(zero, add);
+                (0..8).map(lane).fold(zero, |sum, lane| sum + lane) + start
+            }
+        }
+    }
+}
+
+fn pairwise<T: Real>(pairs: &[(T, T)]) -> T {
+    match pairs {
+        [] => T::from_f32(0.0),
+        [(a, b)] => *a * *b,
+        _ => {
+            let (left, right) = pairs.split_at(pairs.len() / 2);
+            pairwise(left) + pairwise(right)
+        }
+    }
+}
+
+impl Start {
+    fn run<T: Real>(&self, dtype: Dtype, arithmetic: Arithmetic) -> Dump {
+        let plain = Arithmetic { tf32: false, ..arithmetic };
+        let (zero, one) = (T::from_f32(0.0), T::from_f32(1.0));
+        let of = |data: &[f32]| data.iter().map(|&v| T::from_f32(v)).collect::<Vec<T>>();
+        let network = Network { sizes: self.sizes.clone(), loss: self.loss };
+        let (batch, last) = (self.batch, network.layers());
+        let classes = self.sizes[last];
+        let mut values: Vec<(TensorName, Vec<T>)> =
+            vec![(TensorName::X, of(&self.x)), (TensorName::Y, of(&self.y))];
+        let get = |values: &[(TensorName, Vec<T>)], name| {
+            values.iter().find(|(n, _)| *n == name).map(|(_, v)| v.clone()).unwrap()
+        };
+        for (l, (w, b)) in (1..).zip(&self.parameters) {
+            values.push((TensorName::W(l), of(w)));
+            values.push((TensorName::B(l), of(b)));
+        }
+        for l in 1..=last {
+            let (inputs, outputs) = (self.sizes[l - 1], self.sizes[l]);
+            let fed = if l == 1 { TensorName::X } else { TensorName::A(l - 1) };
+            let (a, w, b) =
+                (get(&values, fed), get(&values, TensorName::W(l)), get(&values, TensorName::B(l)));
+            let mut z = Vec::new();
+            for i in 0..batch {
+                for j in 0..outputs {
+                    let terms = (0..inputs).map(|k| (a[i * inputs + k], w[j * inputs + k]));
+                    z.push(arithmetic.dot(b[j], terms));
+                }
+            }
+            if l < last {
+                let a = z.iter().map(|&z| if z > zero { z } else { zero }).collect();
+                values.push((TensorName::Z(l), z));
+                values.push((TensorName::A(l), a));
+            } else {
+                values.push((TensorName::Z(l), z));
+            }
+        }
+        let (z, y) = (get(&values, TensorName::Z(last)), get(&values, TensorName::Y));
+        let n = |count: usize| T::from_f32(count as f32);
+        let (mut p, mut terms) = (Vec::new(), Vec::new());
+        for (z, y) in z.chunks(classes).zip(y.chunks(classes)) {
+            let largest = z.iter().copied().fold(z[0], |a, b| if b > a { b } else { a });
+            let total: T = z.iter().map(|&z| (z - largest).exponential()).sum();
+            for (&z, &y) in z.iter().zip(y) {
+                let (output, term) = match self.loss {
+                    Loss::CrossEntropy => (
+                        (z - largest).exponential() / total,
+                        y * (total.logarithm() - (z - largest)),
+                    ),
+                    Loss::Bce => {
+                        let magnitude = if z > zero { z } else { -z };
+                        let positive = if z > zero { z } else { zero };
+                        let softplus = (one + (-magnitude).exponential()).logarithm();
+                        (one / (one + (-z).exponential()), positive - z * y + softplus)
+                    }
+                    Loss::SquaredError => (z, T::from_f32(0.5) * (z - y) * (z - y)),
+                };
+                p.push(output);
+                terms.push(term);
+            }
+        }
+        let divisor = if self.loss == Loss::Bce { batch * classes } else { batch };
+        let loss = plain.dot(zero, terms.iter().map(|&t| (t, one))) / n(divisor);
+        let dz: Vec<T> = p.iter().zip(&y).map(|(&p, &y)| (p - y) / n(batch)).collect();
+        values.push((TensorName::P, p));
+        values.push((TensorName::Loss, vec![loss]));
+        values.push((TensorName::Dz(last), dz));
+        for l in (1..=last).rev() {
+            let (inputs, outputs) = (self.sizes[l - 1], self.sizes[l]);
+            let fed = if l == 1 { TensorName::X } else { TensorName::A(l - 1) };
+            let (dz, a) = (get(&values, TensorName::Dz(l)), get(&values, fed));
+            let mut dw = Vec::new();
+            for j in 0..outputs {
+                for k in 0..inputs {
+                    let terms = (0..batch).map(|i| (dz[i * outputs + j], a[i * inputs + k]));
+                    dw.push(arithmetic.dot(zero, terms));
+                }
+            }
+            let column = |j: usize| {
+                (0..batch).map({
+                    let dz = &dz;
+                    move |i| (dz[i * outputs + j], one)
+                })
+            };
+            let db = (0..outputs).map(|j| plain.dot(zero, column(j))).collect();
+            values.push((TensorName::Dw(l), dw));
+            values.push((TensorName::Db(l), db));
+            if l > 1 {
+                let w = get(&values, TensorName::W(l));
+                let mut da = Vec::new();
+                for i in 0..batch {
+                    for k in 0..inputs {
+                        let terms = (0..outputs).map(|j| (dz[i * outputs + j], w[j * inputs + k]));
+                        da.push(arithmetic.dot(zero, terms));
+                    }
+                }
+                let z = get(&values, TensorName::Z(l - 1));
+                let dz =
+                    da.iter().zip(&z).map(|(&da, &z)| if z > zero { da } else { zero }).collect();
+                values.push((TensorName::Da(l - 1), da));
+                values.push((TensorName::Dz(l - 1), dz));
+            }
+        }
+        let rate = T::from_f32(self.learning_rate);
+        for l in 1..=last {
+            for (next, parameter, gradient) in [
+                (TensorName::WNext(l), TensorName::W(l), TensorName::Dw(l)),
+                (TensorName::BNext(l), TensorName::B(l), TensorName::Db(l)),
+            ] {
+                let (w, dw) = (get(&values, parameter), get(&values, gradient));
+                let step = |(&w, &dw): (&T, &T)| {
+                    if plain.fused { (-rate).fused(dw, w) } else { w - rate * dw }
+                };
+                values.push((next, w.iter().zip(&dw).map(step).collect()));
+            }
+        }
+        let mut dump = Dump::new(header(dtype, self.loss, self.learning_rate));
+        for name in network.tensor_names() {
+            dump.tensors.push(DumpedTensor {
+                name,
+                shape: network.shape(name, batch).unwrap(),
+                data: get(&values, name).into_iter().map(T::to_f64).collect(),
+            });
+        }
+        dump
+    }
+}
+
+fn header(dtype: Dtype, loss: Loss, learning_rate: f32) -> Header {
+    Header {
+        level: "a test".into(),
+        device: "cpu".into(),
+        preset: "small".into(),
+        loss: Some(loss),
+        dtype,
+        seed: 1,
+        step: 0,
+        learning_rate,
+        not_materialised: Vec::new(),
+    }
+}
+
+/// The tensor of that name, to be spoilt.
+pub(crate) fn tensor_mut(dump: &mut Dump, name: TensorName) -> &mut DumpedTensor {
+    dump.tensors.iter_mut().find(|tensor| tensor.name == name).unwrap()
+}
+
+/// The elements of the tensor of that name, to be spoilt.
+pub(crate) fn data(dump: &mut Dump, name: TensorName) -> &mut Vec<f64> {
+    &mut tensor_mut(dump, name).data
+}
+
+/// Compares with the tolerance as it is derived.
+pub(crate) fn diff(reference: &Dump, candidate: &Dump) -> Comparison {
+    compare(reference, candidate, 1.0)
+}
+
+/// What a comparison says, for a failing test.
+pub(crate) fn explain(comparison: &Comparison) -> String {
+    format!("{:#?}\n{:#?}", comparison.first_divergence, comparison.rows)
+}
