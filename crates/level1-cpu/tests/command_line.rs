@@ -175,6 +175,16 @@ fn a_folder_with_bad_images_is_refused_with_the_reason() {
 }
 
 #[test]
+fn an_empty_folder_name_is_none() {
+    let output = Command::new(env!("CARGO_BIN_EXE_level1-cpu"))
+        .args(["--data", "digits", "--samples", "256"])
+        .env("MNIST_DIR", "")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
 fn inputs_of_a_dump_are_taken_over_and_checked() {
     let folder = TempDir::new().unwrap();
     let (first, inputs, again) =

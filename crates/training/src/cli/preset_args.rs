@@ -1,6 +1,7 @@
 //! The options that name a preset, override its parts, and say where the images come from.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::Path;
 use std::str::FromStr;
 
 use clap::builder::PossibleValuesParser;
@@ -121,9 +122,10 @@ pub(crate) struct DataArgs {
     /// digits.
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
     data: Source,
-    /// Folder of the four MNIST files.
-    #[arg(long, value_name = "DIR", env = "MNIST_DIR", value_hint = ValueHint::DirPath)]
-    data_dir: Option<PathBuf>,
+    /// Folder of the four MNIST files; an empty name counts as none.
+    #[arg(long, value_name = "DIR", env = "MNIST_DIR", hide_env_values = true,
+          value_hint = ValueHint::DirPath)]
+    data_dir: Option<OsString>,
 }
 
 impl DataArgs {
@@ -135,7 +137,8 @@ impl DataArgs {
                  --sizes has to begin with 784 and end with 10"
             )));
         }
-        Ok(data::load(self.data, self.data_dir.as_deref(), counts, &mut |notice| {
+        let folder = self.data_dir.as_deref().filter(|folder| !folder.is_empty()).map(Path::new);
+        Ok(data::load(self.data, folder, counts, &mut |notice| {
             eprintln!("note: {notice}");
         })?)
     }
