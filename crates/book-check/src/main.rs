@@ -4,7 +4,8 @@
 use std::process::ExitCode;
 
 use book_check::output::{Session, difference};
-use book_check::{Problem, html, repository};
+use book_check::{Problem, html, output, repository};
+use tensor::file;
 
 const USAGE: &str = "\
 Usage: book-check html            check the built book in book/html
@@ -30,9 +31,11 @@ fn main() -> ExitCode {
 
 /// Runs the sessions that are named, or all, and writes each anew where it says something else.
 fn outputs(names: &[String]) -> Result<Vec<Problem>, Problem> {
+    output::build(&repository()).map_err(|error| Problem::new("cargo build", error.to_string()))?;
     let chosen = |name: &str| names.is_empty() || names.iter().any(|start| name.starts_with(start));
     for session in Session::all(&repository())?.into_iter().filter(|s| chosen(&s.name)) {
-        let problem = |error| Problem::new(session.path.display(), format!("{error}"));
+        let problem =
+            |error: std::io::Error| Problem::new(session.path.display(), format!("{error}"));
         let text = session.run(&repository()).map_err(problem)?;
         let change = if text == session.text {
             "as before"
@@ -41,7 +44,8 @@ fn outputs(names: &[String]) -> Result<Vec<Problem>, Problem> {
         } else {
             "says something else now"
         };
-        std::fs::write(&session.path, text).map_err(problem)?;
+        file::write_atomically(&session.path, |writer| writer.write_all(text.as_bytes()))
+            .map_err(problem)?;
         println!("{}: {change}", session.name);
     }
     Ok(Vec::new())

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use book_check::output::{Needs, Session, difference};
 use book_check::page::{Page, PieceKind, unlisted};
-use book_check::{Problem, commands, include, paths, read, repository};
+use book_check::{Problem, commands, include, output, paths, read, repository};
 
 fn pages() -> Vec<Page> {
     Page::all(&repository()).unwrap()
@@ -76,6 +76,7 @@ fn every_output_is_what_the_command_prints() {
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
+    output::build(&repository()).unwrap();
     let mut problems = Vec::new();
     for session in Session::all(&repository()).unwrap() {
         let able = session.needs().into_iter().all(|need| match need {
