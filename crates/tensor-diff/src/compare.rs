@@ -73,12 +73,16 @@ pub struct Deviation {
     /// least 1 where only one of the two is zero or the signs differ.
     #[serde(serialize_with = "number")]
     pub max_relative_error: f64,
-    /// The bound at the worst element.
+    /// The element with the largest `error / allowed`, or the first that is not finite. It needn't
+    /// be the one with the largest error: another may be allowed more.
+    pub worst_index: Vec<usize>,
+    /// `|candidate − reference|` there.
+    #[serde(serialize_with = "number")]
+    pub worst_error: f64,
+    /// The bound there.
     #[serde(serialize_with = "number")]
     pub allowed: f64,
-    /// The element with the largest `error / allowed`, or the first that is not finite.
-    pub worst_index: Vec<usize>,
-    /// `error / allowed` at the worst element: above 1 is a mismatch.
+    /// `error / allowed` there: above 1 is a mismatch.
     #[serde(serialize_with = "number")]
     pub ratio: f64,
     /// The number of elements outside of their bounds.
@@ -241,8 +245,9 @@ fn deviation(reference: &DumpedTensor, candidate: &DumpedTensor, bounds: &[f64])
     let mut found = Deviation {
         max_abs_error: 0.0,
         max_relative_error: 0.0,
-        allowed: bounds.first().copied().unwrap_or(0.0),
         worst_index: index(0, &reference.shape),
+        worst_error: 0.0,
+        allowed: bounds.first().copied().unwrap_or(0.0),
         ratio: 0.0,
         outside: 0,
         elements: reference.data.len(),
@@ -267,8 +272,9 @@ fn deviation(reference: &DumpedTensor, candidate: &DumpedTensor, bounds: &[f64])
         }
         if exceeds(ratio, found.ratio) {
             found.ratio = ratio;
-            found.allowed = bound;
             found.worst_index = index(i, &reference.shape);
+            found.worst_error = error;
+            found.allowed = bound;
         }
     }
     found

@@ -123,7 +123,8 @@ fn exponential_errors(z: &[f64], d: &[f64], p: &[f64], rounding: &Rounding) -> (
         z.iter().zip(d).map(|(z, d)| rounding.exp(largest_z - z + largest_d + d)).collect();
     // Each numerator weighs in the sum as much as its own p, which may itself be off by exp(2d).
     let weighted: f64 = p.iter().zip(&exponentials).map(|(p, e)| p * e).sum();
-    (exponentials, weighted * (2.0 * largest_d).exp() + rounding.gamma(z.len()))
+    let sum = (weighted * (2.0 * largest_d).exp()).min(maximum(&exponentials));
+    (exponentials, sum + rounding.gamma(z.len()))
 }
 
 /// Softmax of one sample. With `|z_j − ẑ_j| ≤ d_j`, `p_i` is largest where `z_i` is up by `d_i` and
@@ -174,7 +175,9 @@ fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> 
             let others = (0..z.len()).filter(|&j| j != c);
             others.map(|j| p[j] * (sign * (d[j] + d[c])).exp_m1()).sum::<f64>().ln_1p().abs()
         };
-        let propagated = moved(1.0).max(moved(-1.0));
+        // And by no more than the z move, which is what is left where p_c is lost in the sum.
+        let farthest = maximum(d) + d[c];
+        let propagated = moved(1.0).min(farthest).max(moved(-1.0).min(farthest));
         // Either as ln Σ e^(z_j − max) + max − z_c, in whichever order, or as −ln p_c.
         let rounded = exponentials[c]
             + sum_error
@@ -196,7 +199,9 @@ fn bce_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64)
         // ln(q + p·e^d) − d·y is the difference of the loss at z + d and at z; it is convex in d,
         // so one of the ends is the farthest.
         let moved = |d: f64| ((p * d.exp_m1()).ln_1p() - d * y).abs();
-        let propagated = moved(d).max(moved(-d));
+        // And no farther than the slope, p − y, allows, which is what is left where 1 − p is lost.
+        let farthest = d * (1.0 + y.abs());
+        let propagated = moved(d).min(farthest).max(moved(-d).min(farthest));
         let magnitude = z.abs() + d;
         let small = (-z.abs()).exp();
         // max(z, 0) − z·y + ln(1 + E): E, the 1 it is added to, the logarithm, two additions and
@@ -278,14 +283,15 @@ mod tests {
     fn bounds_stay_sound_at_both_ends_of_the_scale() {
         let rounding = Rounding::new(EXACT[0], EXACT[1]);
         let z = [0.0, 40.0, -40.0];
-        for (d, largest) in [(1e-16, 1e-13), (1e5, 1.1)] {
+        for (d, largest) in [(1e-16, 1e-13), (50.0, 1.1), (1e5, 1.1)] {
             let d = [d; 3];
             let logits = Logits { z: &z, errors: &d, classes: 3 };
             for kind in [Loss::CrossEntropy, Loss::Bce] {
                 for bound in logits.output_errors(kind, &rounding) {
                     assert!(bound > 0.0 && bound < largest, "{kind}: {bound}");
                 }
-                assert!(logits.loss_error(kind, &[0.0, 1.0, 0.0], &rounding) > 0.0);
+                let bound = logits.loss_error(kind, &[0.0, 0.0, 1.0], &rounding);
+                assert!(bound > 0.0 && bound < 2.001 * d[0] + 1e-12, "{kind}: {bound}");
             }
         }
     }

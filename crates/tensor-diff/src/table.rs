@@ -12,10 +12,20 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const CAUTION: Style = AnsiColor::Yellow.on_default();
 
-const HEADINGS: [&str; 7] =
-    ["tensor", "shape", "max abs error", "max rel error", "allowed", "worst at", "verdict"];
+/// The worst element, its error and what it is allowed stand side by side: these two numbers make
+/// the verdict.
+const HEADINGS: [&str; 8] = [
+    "tensor",
+    "shape",
+    "max abs error",
+    "max rel error",
+    "worst at",
+    "error there",
+    "allowed there",
+    "verdict",
+];
 /// Words are aligned to the left, numbers to the right.
-const NUMBERS: [bool; 7] = [false, false, true, true, true, false, false];
+const NUMBERS: [bool; 8] = [false, false, true, true, false, true, true, false];
 
 /// Writes the result, with colours as ANSI escapes: `out` strips them where they don't belong.
 ///
@@ -74,14 +84,14 @@ fn verdict(
 }
 
 fn rows(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
-    let cells: Vec<[String; 7]> = rows.iter().map(cells).collect();
+    let cells: Vec<[String; 8]> = rows.iter().map(cells).collect();
     let mut widths = HEADINGS.map(str::len);
     for row in &cells {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.len());
         }
     }
-    let line = |out: &mut dyn Write, cells: [&str; 7], style: Style| {
+    let line = |out: &mut dyn Write, cells: [&str; 8], style: Style| {
         let last = cells.len() - 1;
         for (i, cell) in cells[..last].iter().enumerate() {
             let width = widths[i];
@@ -106,22 +116,23 @@ fn rows(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
-fn cells(row: &Row) -> [String; 7] {
+fn cells(row: &Row) -> [String; 8] {
     let shape = row.shape.as_ref().map_or_else(|| "-".into(), |shape| format!("{shape:?}"));
     let numbers = row.deviation.as_ref().map_or_else(
-        || ["-"; 4].map(String::from),
+        || ["-"; 5].map(String::from),
         |found: &Deviation| {
             [
                 number(found.max_abs_error),
                 number(found.max_relative_error),
-                number(found.allowed),
                 format!("{:?}", found.worst_index),
+                number(found.worst_error),
+                number(found.allowed),
             ]
         },
     );
-    let [absolute, relative, allowed, worst] = numbers;
+    let [absolute, relative, worst, error, allowed] = numbers;
     let label = row.verdict.label().to_owned();
-    [row.name.to_string(), shape, absolute, relative, allowed, worst, label]
+    [row.name.to_string(), shape, absolute, relative, worst, error, allowed, label]
 }
 
 /// Three significant digits are plenty for an error.

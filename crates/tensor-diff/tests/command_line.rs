@@ -61,7 +61,7 @@ fn agreeing_dumps_exit_with_0() {
     let heading: Vec<&str> = lines[2].split_whitespace().collect();
     assert_eq!(
         heading.join(" "),
-        "tensor shape max abs error max rel error allowed worst at verdict"
+        "tensor shape max abs error max rel error worst at error there allowed there verdict"
     );
     let names: Vec<&str> =
         lines[3..25].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
@@ -99,8 +99,21 @@ fn differing_dumps_exit_with_1_and_the_first_divergence_comes_first() {
 }
 
 #[test]
-fn no_colours_reach_a_pipe() {
-    let (_, out, _) = Folder::new().diff(&["reference.json", "bad.json"]);
+fn no_colours_reach_a_pipe_unless_they_are_forced_to() {
+    let folder = Folder::new();
+    let coloured = |variable: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_tensor-diff"))
+            .args(["reference.json", "bad.json"])
+            .current_dir(folder.folder.path())
+            .env_remove("NO_COLOR")
+            .env(variable, "1")
+            .output()
+            .unwrap();
+        output.stdout.contains(&0x1b)
+    };
+    assert!(!coloured("TERM_PROGRAM"));
+    assert!(coloured("CLICOLOR_FORCE"));
+    let (_, out, _) = folder.diff(&["reference.json", "bad.json"]);
     assert!(!out.contains('\u{1b}'), "{out:?}");
 }
 
@@ -228,7 +241,7 @@ fn json_takes_the_place_of_the_table() {
     let dw1 = tensors.iter().find(|tensor| tensor["name"] == "dw1").unwrap();
     assert_eq!(dw1["shape"], serde_json::json!([7, 13]));
     assert_eq!(dw1["verdict"], "differs");
-    for field in ["max_abs_error", "max_relative_error", "allowed", "ratio"] {
+    for field in ["max_abs_error", "max_relative_error", "worst_error", "allowed", "ratio"] {
         assert!(dw1[field].as_f64().unwrap() > 0.0, "{field}");
     }
     assert_eq!(dw1["worst_index"].as_array().unwrap().len(), 2);

@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -37,16 +38,26 @@ impl Random {
 }
 
 /// What a network starts from.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Start {
     pub(crate) sizes: Vec<usize>,
     pub(crate) batch: usize,
     pub(crate) loss: Loss,
     pub(crate) learning_rate: f32,
+    seed: u64,
+    scale: f32,
     x: Vec<f32>,
     y: Vec<f32>,
     /// `(w, b)` of each layer.
     parameters: Vec<(Vec<f32>, Vec<f32>)>,
+}
+
+impl fmt::Debug for Start {
+    /// Without the numbers, of which there are thousands.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sizes, batch, loss, seed, scale, .. } = self;
+        write!(f, "Start::new(&{sizes:?}, {batch}, {loss}, {seed}).scaled({scale})")
+    }
 }
 
 impl Start {
@@ -70,13 +81,24 @@ impl Start {
                 (draw(n[0] * n[1]), draw(n[1]))
             })
             .collect();
-        Self { sizes: sizes.to_vec(), batch, loss, learning_rate: 0.1, x, y, parameters }
+        Self {
+            sizes: sizes.to_vec(),
+            batch,
+            loss,
+            learning_rate: 0.1,
+            seed,
+            scale: 1.0,
+            x,
+            y,
+            parameters,
+        }
     }
 
     /// The same with all weights and biases multiplied: large ones saturate softmax and sigmoid.
     pub(crate) fn scaled(mut self, scale: f32) -> Self {
         let all = self.parameters.iter_mut().flat_map(|(w, b)| w.iter_mut().chain(b));
         all.for_each(|parameter| *parameter *= scale);
+        self.scale = scale;
         self
     }
 
