@@ -93,6 +93,12 @@ fn every_output_is_what_the_command_prints() {
             problems.push(Problem::new(session.path.display(), difference));
         }
     }
+    // One of the sessions draws a picture that a page shows.
+    let drawn = read(&repository().join("target/plots/training.svg"));
+    if drawn != read(&repository().join("book/src/pictures/digits.svg")) {
+        let what = "it is not the sheet that train-digits draws: run scripts/book-outputs";
+        problems.push(Problem::new("book/src/pictures/digits.svg", what));
+    }
     none(problems);
 }
 
