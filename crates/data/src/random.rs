@@ -74,7 +74,6 @@ impl Generator {
 
     /// A random number in `[0, 1)`, a multiple of 2⁻²⁴: every one of them is an exact `f32`.
     pub fn unit(&mut self) -> f32 {
-        #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
         let bits = (self.next_u32() >> 8) as f32;
         bits * (1.0 / 16_777_216.0)
     }
@@ -93,11 +92,7 @@ impl Generator {
         let v = self.unit_f64();
         let radius = libm::sqrt(-2.0 * libm::log(u));
         let value = radius * libm::cos(std::f64::consts::TAU * v);
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "rounding to f32 is what is asked for"
-        )]
-        return value as f32;
+        value as f32
     }
 
     /// Brings the items into a random order, each order equally likely (Fisher and Yates).
@@ -114,14 +109,12 @@ impl Generator {
 
     /// A random number in `[0, 1)`, a multiple of 2⁻⁵³.
     fn unit_f64(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
         let bits = (self.0.next_u64() >> 11) as f64;
         bits * (1.0 / 9_007_199_254_740_992.0)
     }
 }
 
 /// The low half of a product.
-#[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
 const fn low(product: u64) -> u32 {
     product as u32
 }

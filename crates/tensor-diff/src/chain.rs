@@ -246,7 +246,6 @@ pub(crate) const fn is_given(name: TensorName) -> bool {
 }
 
 /// A length as a number to compute with.
-#[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
 pub(crate) const fn count(length: usize) -> f64 {
     length as f64
 }

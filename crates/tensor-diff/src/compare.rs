@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde::{Serialize, Serializer};
-use tensor::{Dtype, Dump, DumpedTensor, TensorName};
+use tensor::{Dump, DumpedTensor, TensorName};
 
 use crate::bounds::Bounds;
 use crate::chain::{self, Chain, Errors};
@@ -160,7 +160,6 @@ pub(crate) struct Context<'a> {
 /// 1 unless there is a reason.
 #[must_use]
 pub fn compare(reference: &Dump, candidate: &Dump, scale_tolerance: f64) -> Comparison {
-    let (reference, candidate) = (&in_its_precision(reference), &in_its_precision(candidate));
     let loss = reference.header.loss.or(candidate.header.loss);
     let chain = Chain::of(reference, loss);
     let rounding = Rounding::new(reference.header.dtype, candidate.header.dtype);
@@ -184,20 +183,6 @@ pub fn compare(reference: &Dump, candidate: &Dump, scale_tolerance: f64) -> Comp
     let first_divergence = reading::first_divergence(&rows, &context);
     let warnings = warnings(reference, candidate);
     Comparison { rows, first_divergence, warnings, scale_tolerance }
-}
-
-/// The values that a dump stands for. A float32 is written with as few digits as name it among the
-/// float32s, and `0.1`, read as a float64, is another number than the float32 that was meant.
-fn in_its_precision(dump: &Dump) -> Dump {
-    let mut dump = dump.clone();
-    if dump.header.dtype != Dtype::F64 {
-        for value in dump.tensors.iter_mut().flat_map(|tensor| &mut tensor.data) {
-            #[expect(clippy::cast_possible_truncation, reason = "it was a float32")]
-            let single = *value as f32;
-            *value = f64::from(single);
-        }
-    }
-    dump
 }
 
 fn judge(name: TensorName, context: &Context<'_>, known: &HashSet<TensorName>) -> Row {

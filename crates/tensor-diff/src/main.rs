@@ -31,7 +31,6 @@ struct Arguments {
     candidate: PathBuf,
     /// Write the result as JSON to FILE, or to standard output in place of the table.
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
-    #[expect(clippy::option_option, reason = "not given, given, given with a file")]
     json: Option<Option<PathBuf>>,
     /// Multiply every tolerance by X.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = factor)]

@@ -121,7 +121,6 @@ impl Suspect<'_> {
         moved.zip(self.bounds).filter(|(moved, bound)| moved.abs() > 4.0 * slack * **bound).count()
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what is looked for")]
     fn rounded_to_single(&self) -> Option<Pattern> {
         let rounded: Vec<f64> = self.reference.iter().map(|&r| f64::from(r as f32)).collect();
         (self.bounds.iter().all(|&bound| bound == 0.0) && self.candidate == rounded).then(|| {

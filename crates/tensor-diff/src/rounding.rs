@@ -68,7 +68,6 @@ impl Side {
 
 /// γₙ of unit roundoff `unit`, or infinity where n is so large that nothing can be said.
 fn gamma_of(n: usize, unit: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "lengths are far below 2^53")]
     let nu = n as f64 * unit;
     if nu < 1.0 { nu / (1.0 - nu) } else { f64::INFINITY }
 }

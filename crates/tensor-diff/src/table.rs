@@ -69,7 +69,6 @@ fn verdict(
     if absent > 0 {
         parts.push(format!("{absent} not materialised, and not compared"));
     }
-    #[expect(clippy::float_cmp, reason = "1 is the default, exactly")]
     if comparison.scale_tolerance != 1.0 {
         parts.push(format!("every tolerance multiplied by {}", comparison.scale_tolerance));
     }

@@ -154,7 +154,6 @@ fn fit(strokes: &mut [Vec<Dot>], radius: f32, random: &mut Generator) {
     let middle = Point { x: 0.5 * sum.0 / sum.2, y: 0.5 * sum.1 / sum.2 };
     let size = 19.6 + 0.6 * random.normal().clamp(-2.5, 2.5);
     let scale = (size - 2.0 * radius) / (high.x - low.x).max(high.y - low.y);
-    #[expect(clippy::cast_precision_loss, reason = "28")]
     let centre = Point {
         x: 0.5 * WIDTH as f32 + 0.5 * random.normal().clamp(-2.5, 2.5),
         y: 0.5 * HEIGHT as f32 + 0.5 * random.normal().clamp(-2.5, 2.5),
@@ -186,13 +185,7 @@ fn develop(paper: &Paper, random: &mut Generator, image: &mut [u8]) {
     let grain = random.uniform(0.0, 50.0);
     for (pixel, &ink) in image.iter_mut().zip(paper.ink()) {
         *pixel = if ink > 0.0 {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "saturates"
-            )]
-            let value = (darkness * ink + grain * (random.unit() - 0.5) + 0.5) as u8;
-            value
+            (darkness * ink + grain * (random.unit() - 0.5) + 0.5) as u8
         } else {
             0
         };

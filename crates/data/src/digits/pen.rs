@@ -76,13 +76,11 @@ impl Paper {
 
 /// The centre of a row or column of pixels.
 fn centre(index: usize) -> f32 {
-    #[expect(clippy::cast_precision_loss, reason = "below 28")]
-    return index as f32 + 0.5;
+    index as f32 + 0.5
 }
 
 /// The rows or columns between two places, on the paper. A conversion to an integer saturates, so
 /// what lies outside of the paper is cut off.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturation is meant")]
 fn span(from: f32, to: f32, most: usize) -> std::ops::Range<usize> {
     let end = (to as usize + 1).min(most);
     (from as usize).min(end)..end
