@@ -16,7 +16,7 @@ const EXTENSIONS: [&str; 6] = ["rs", "py", "toml", "md", "cu", "ptx"];
 /// What counts as a path: text of letters, digits and `_ - . / * { } ,` that has a slash, or that
 /// ends in a file's extension known here. It is looked for from the root; one that begins with
 /// `src/` or `tests/` may also lie in any crate, and a file's bare name anywhere. `*` stands for any one name, and `{a,b}` for each
-/// of its alternatives. `target/…` is what commands write.
+/// of its alternatives. What commands write, `target/…` and `book/html`, may be absent.
 #[must_use]
 pub fn check(repository: &Path, page: &Page) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -48,7 +48,7 @@ fn looks_like_a_path(text: &str) -> bool {
         && (text.contains('/') || ends)
         && text.starts_with(|c: char| c.is_ascii_lowercase() || c == '.' || c == 'A')
         && !NO_PATHS.contains(&text)
-        && !text.starts_with("target/")
+        && !["target/", "book/html"].iter().any(|start| text.starts_with(start))
         && !text.contains("..")
 }
 
@@ -91,7 +91,7 @@ mod tests {
     fn a_path_that_is_gone_is_found() {
         let text = "`crates/tensor/src/lib.rs` `src/lib.rs` `crates/{tensor,gone}` `crates/` \
                     `crates/*/Cargo.toml` `crates/*/gone.toml` `Cargo.toml` `gone.py` `paths.rs` `src/gone.rs` \
-                    `samples/s` `x/255` `(p - y)/B` `w1` `target/l1.json` `cargo run`\n";
+                    `samples/s` `x/255` `(p - y)/B` `w1` `target/l1.json` `book/html/x.html` `cargo run`\n";
         let page = Page { path: "page.md".into(), name: "page.md".into(), text: text.into() };
         let missing: Vec<String> =
             check(&crate::repository(), &page).into_iter().map(|problem| problem.what).collect();

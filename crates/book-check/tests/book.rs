@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 use book_check::output::{Needs, Session, difference};
-use book_check::page::{Page, PieceKind, unlisted};
+use book_check::page::{Page, unlisted};
 use book_check::{Problem, commands, include, output, paths, read, repository};
 
 fn pages() -> Vec<Page> {
@@ -102,13 +102,14 @@ fn every_output_is_what_the_command_prints() {
     none(problems);
 }
 
-/// A page without a picture, a table or an output to look at would be a page to rewrite.
+/// mdBook's search and its list of headings go by the title.
 #[test]
 fn every_page_begins_with_its_title() {
-    for page in pages() {
-        assert!(page.text.starts_with("# "), "{} has no title", page.name);
-        let titles = page.text.lines().filter(|line| line.starts_with("# ")).count();
-        let in_code = page.pieces().iter().any(|piece| matches!(piece.kind, PieceKind::Block(_)));
-        assert!(titles == 1 || in_code || page.path.ends_with("SUMMARY.md"), "{}", page.name);
-    }
+    none(
+        pages()
+            .into_iter()
+            .filter(|page| !page.text.starts_with("# "))
+            .map(|page| Problem::new(page.name, "the first line is not the title"))
+            .collect(),
+    );
 }
