@@ -41,18 +41,9 @@ fn training_prints_its_losses_and_writes_report_parameters_and_pictures() {
     let folder = TempDir::new().unwrap();
     let (report, model, pictures) =
         (path(&folder, "r.json"), path(&folder, "m.safetensors"), path(&folder, "pictures"));
-    let output = level1(&[
-        "--data",
-        "digits",
-        "--samples",
-        "2560",
-        "--json",
-        &report,
-        "--save",
-        &model,
-        "--plot",
-        &pictures,
-    ]);
+    let shorter = ["--data", "digits", "--samples", "2560", "--sizes", "784-20-10"];
+    let files = ["--json", &report, "--save", &model, "--plot", &pictures];
+    let output = level1(&[shorter, files].concat());
     let said = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(said.starts_with("level1-cpu on cpu, preset nvmath\n"), "{said}");
@@ -62,7 +53,7 @@ fn training_prints_its_losses_and_writes_report_parameters_and_pictures() {
 
     let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
     assert_eq!(report["level"], "level1-cpu");
-    assert_eq!(report["preset_unchanged"], false, "--samples was given");
+    assert_eq!(report["preset_unchanged"], false, "--samples and --sizes were given");
     assert_eq!(report["samples"], 2560);
     assert_eq!(report["stop_reason"], "epochs");
     let losses = report["losses"].as_array().unwrap();
@@ -78,8 +69,10 @@ fn training_prints_its_losses_and_writes_report_parameters_and_pictures() {
     let output = level1(&["predict", "--data", "digits", "--load", &model, "--count", "3"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout).lines().count(), 4);
-    let output = level1(&["--data", "digits", "--samples", "256", "--load", &model]);
+    let more = ["--data", "digits", "--samples", "256", "--load", &model];
+    let output = level1(&[&more[..], &["--sizes", "784-20-10"]].concat());
     assert!(output.status.success(), "{}", text(&output.stderr));
+    fails(&more, 2, &["w1 has the shape [20, 784]", "784-30-10"]);
 }
 
 #[test]

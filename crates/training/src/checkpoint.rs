@@ -7,7 +7,7 @@ use std::path::Path;
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
-use tensor::{Network, Tensor, TensorName, file};
+use tensor::{Loss, Network, Tensor, TensorName, file};
 
 use crate::{Error, Parameters, Preset, Result};
 
@@ -39,6 +39,45 @@ pub fn save(path: &Path, parameters: &Parameters, preset: &Preset) -> Result<()>
     file::write_atomically(path, |writer| writer.write_all(&bytes)).map_err(write)
 }
 
+/// The preset that saved parameters belong to: name, loss and normalisation from the file's
+/// metadata where it has them (as [`save`] writes), layer sizes from the tensors themselves.
+///
+/// # Errors
+/// When the file can't be read, is no safetensors file, or has no `w1`.
+pub fn preset(path: &Path) -> Result<Preset> {
+    let bytes = read(path)?;
+    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| unusable(path, &error))?;
+    let known = |key: &str| header.metadata().as_ref().and_then(|known| known.get(key));
+    let preset = known("preset").and_then(|name| Preset::find(name));
+    let mut preset = preset.unwrap_or_else(|| Preset::presets().remove(0));
+    let loss = |name: &String| Loss::ALL.into_iter().find(|loss| loss.name() == name);
+    preset.network.loss = known("loss").and_then(loss).unwrap_or(preset.network.loss);
+    let normalisation = known("normalisation").and_then(|name| name.parse().ok());
+    preset.normalisation = normalisation.unwrap_or(preset.normalisation);
+    let mut sizes = Vec::new();
+    while let Some(w) = header.info(&TensorName::W(sizes.len().max(1)).to_string()) {
+        let &[outputs, inputs] = &w.shape[..] else { break };
+        if sizes.is_empty() {
+            sizes.push(inputs);
+        }
+        sizes.push(outputs);
+    }
+    if sizes.is_empty() {
+        let reason = "it has no matrix w1, w2, … as its first tensors".into();
+        return Err(Error::Read { path: path.into(), reason });
+    }
+    preset.network.sizes = sizes;
+    Ok(preset)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| Error::Read { path: path.into(), reason: error.to_string() })
+}
+
+fn unusable(path: &Path, error: &dyn std::error::Error) -> Error {
+    Error::Read { path: path.into(), reason: format!("it is no usable safetensors file: {error}") }
+}
+
 /// Reads parameters that [`save`] or PyTorch wrote, and checks them against the network.
 ///
 /// # Errors
@@ -46,9 +85,8 @@ pub fn save(path: &Path, parameters: &Parameters, preset: &Preset) -> Result<()>
 /// type or shape or with a value that is not finite.
 pub fn load(path: &Path, network: &Network) -> Result<Parameters> {
     let error = |reason: String| Error::Read { path: path.into(), reason };
-    let bytes = fs::read(path).map_err(|source| error(source.to_string()))?;
-    let file = SafeTensors::deserialize(&bytes)
-        .map_err(|source| error(format!("it is no usable safetensors file: {source}")))?;
+    let bytes = read(path)?;
+    let file = SafeTensors::deserialize(&bytes).map_err(|error| unusable(path, &error))?;
     let parameters = Parameters::collect(network, |name| {
         let view = file.tensor(&name.to_string()).map_err(|_| {
             let mut names = file.names();
@@ -84,6 +122,19 @@ mod tests {
         let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
         save(&path, &parameters, &preset).unwrap();
         assert_eq!(load(&path, &preset.network).unwrap(), parameters);
+        assert_eq!(super::preset(&path).unwrap(), preset);
+    }
+
+    #[test]
+    fn a_file_says_which_network_it_is_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let mut preset = Preset::find("manning").unwrap();
+        preset.network = Network { sizes: vec![784, 20, 12, 10], loss: Loss::SquaredError };
+        preset.normalisation = data::Normalisation::Unit;
+        let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
+        save(&path, &parameters, &preset).unwrap();
+        assert_eq!(super::preset(&path).unwrap(), preset);
     }
 
     #[test]

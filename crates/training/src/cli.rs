@@ -144,7 +144,8 @@ struct PredictArgs<O: Args> {
     preset: PresetArgs,
     #[command(flatten)]
     data: DataArgs,
-    /// The parameters, saved by `train --save` or by PyTorch as w1, b1, ….
+    /// The parameters, saved by `train --save` or by PyTorch as w1, b1, …; the file says which
+    /// network they are of, unless --preset does.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     load: PathBuf,
     /// Pictures of one digit each (PNG); dark ink on light paper is recognised as such.

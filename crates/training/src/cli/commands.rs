@@ -167,7 +167,7 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
 
 /// `predict`: which digit pictures show.
 pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
-    let preset = args.preset.preset()?;
+    let preset = args.preset.preset_or(|| checkpoint::preset(&args.load))?;
     let parameters = checkpoint::load(&args.load, &preset.network)?;
     let console = Console::new();
     let mut level = P::level(&args.options, &preset.network)?;

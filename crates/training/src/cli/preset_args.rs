@@ -15,10 +15,9 @@ use crate::{Error, Initialisation, Preset, Result};
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Preset")]
 pub(crate) struct PresetArgs {
-    /// The network and its training, by name; the fixtures are for `dump`.
-    #[arg(long, value_name = "NAME", default_value = "nvmath",
-          value_parser = PossibleValuesParser::new(Preset::names()))]
-    pub preset: String,
+    /// The network and its training, by name; the fixtures are for `dump` [default: nvmath].
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Preset::names()))]
+    preset: Option<String>,
     /// Layer sizes, inputs first, such as 784-30-10.
     #[arg(long, value_name = "N-N-N", value_parser = sizes)]
     sizes: Option<Sizes>,
@@ -69,8 +68,16 @@ pub(crate) struct PresetArgs {
 impl PresetArgs {
     /// The preset with what the command line overrides.
     pub(crate) fn preset(&self) -> Result<Preset> {
-        let mut preset = Preset::find(&self.preset)
-            .ok_or_else(|| Error::Usage(format!("there is no preset {}", self.preset)))?;
+        self.preset_or(|| Ok(Preset::presets().remove(0)))
+    }
+
+    /// The same, with another preset where the command line names none.
+    pub(crate) fn preset_or(&self, default: impl FnOnce() -> Result<Preset>) -> Result<Preset> {
+        let mut preset = match &self.preset {
+            Some(name) => Preset::find(name)
+                .ok_or_else(|| Error::Usage(format!("there is no preset {name}")))?,
+            None => default()?,
+        };
         self.apply_to(&mut preset)?;
         Ok(preset)
     }
