@@ -55,6 +55,27 @@ fn every_path_named_in_the_readme_and_the_map_exists() {
     none(problems);
 }
 
+/// The README can't include anything, so it repeats: the tables that scripts make, and the first
+/// lines of a comparison.
+#[test]
+fn the_readme_repeats_what_the_book_shows() {
+    let readme = read(&repository().join("README.md")).unwrap();
+    let outputs = repository().join("book/outputs");
+    let mut problems = Vec::new();
+    for name in ["accuracy.md", "speed.md"] {
+        let table = read(&outputs.join(name)).unwrap();
+        if !readme.contains(table.trim_end()) {
+            problems.push(Problem::new("README.md", format!("its table is not that of {name}")));
+        }
+    }
+    let planted = read(&outputs.join("planted-bug.txt")).unwrap();
+    let head: Vec<&str> = planted.lines().skip(1).take(4).collect();
+    if !readme.contains(&head.join("\n")) {
+        problems.push(Problem::new("README.md", "its comparison is not that of planted-bug.txt"));
+    }
+    none(problems);
+}
+
 #[test]
 fn every_output_is_shown() {
     let shown: String = pages().into_iter().map(|page| page.text).collect();
