@@ -1,0 +1,43 @@
+//! The arithmetic of PTX, on the bits of one lane.
+//!
+//! Pure functions without state. Each family has a general function for every type and modifier,
+//! on values as bits in a u64, narrow ones zero-extended; bits above a type's width don't count:
+//!
+//! | instructions | function |
+//! |---|---|
+//! | integer, logic, shift | [`int_binary`], [`int_unary`], [`int_mad`], [`carry`], [`sad`] |
+//! | bit fields, bytes | [`bit_extract`], [`bit_insert`], [`find_nth_set`], [`lop3`], [`funnel_shift`], [`permute`], [`dot_product`] |
+//! | f16, f16x2, bf16, bf16x2, f32, f64 | [`float_binary`], [`float_unary`], [`fma`] |
+//! | `cvt` | [`convert()`] |
+//! | `setp`, `set`, `slct`, `selp`, `testp` | [`compare()`], [`compare_both`], [`combine`], [`set_value`], [`select_by_sign`], [`select`], [`test_property`] |
+//!
+//! For the common ones there are besides small functions on Rust's own types, meant to be inlined
+//! into loops over lanes: f32 and f64 to nearest in [`host`], halves in [`half`], integers of 32 bits in [`integer`], the
+//! conversions in [`mod@convert`], the approximations in [`approximate`]. Both ways give the same
+//! bits, on every platform: no function of the C library is called but a fused multiply-add (where
+//! the processor has none), which is exact.
+//!
+//! What the ISA leaves open is said where it is decided. No argument panics; a combination that the
+//! checker refuses gives a value that the function names.
+
+pub mod approximate;
+pub mod bit_field;
+pub mod bits;
+pub mod compare;
+pub mod convert;
+pub mod float;
+pub mod format;
+pub mod half;
+pub mod host;
+pub mod integer;
+pub mod soft;
+
+pub use bit_field::{
+    bit_extract, bit_insert, dot_product, find_nth_set, funnel_shift, lop3, permute,
+};
+pub use compare::{
+    combine, compare, compare_both, select, select_by_sign, set_value, takes_first, test_property,
+};
+pub use convert::convert;
+pub use float::{float_binary, float_unary, fma};
+pub use integer::{carry, int_binary, int_mad, int_unary, sad};

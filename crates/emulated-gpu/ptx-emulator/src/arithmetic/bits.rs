@@ -1,0 +1,79 @@
+//! How wide the values of a type are, and how their bits lie in a u64.
+
+use crate::program::Type;
+
+/// The width of a value of this type in bits. A predicate is 1 wide; `.b128`, on which there is no
+/// arithmetic, counts as the 64 bits that fit.
+#[inline]
+pub const fn width(ty: Type) -> u32 {
+    match ty {
+        Type::Pred => 1,
+        Type::B8 | Type::U8 | Type::S8 => 8,
+        Type::B16
+        | Type::U16
+        | Type::S16
+        | Type::F16
+        | Type::Bf16
+        | Type::E4m3x2
+        | Type::E5m2x2 => 16,
+        Type::B32
+        | Type::U32
+        | Type::S32
+        | Type::F16x2
+        | Type::Bf16x2
+        | Type::Tf32
+        | Type::F32
+        | Type::U16x2
+        | Type::S16x2 => 32,
+        Type::B64 | Type::U64 | Type::S64 | Type::F64 | Type::B128 => 64,
+    }
+}
+
+/// Ones in the lowest `width` bits; `width` is at most 64.
+#[inline]
+pub const fn mask(width: u32) -> u64 {
+    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
+}
+
+/// Whether the type is a signed integer, or two of them.
+#[inline]
+pub const fn is_signed(ty: Type) -> bool {
+    matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2)
+}
+
+/// The lowest `width` bits, with the uppermost of them repeated up to bit 63; `width` is 1 to 64.
+#[inline]
+pub const fn sign_extend(width: u32, bits: u64) -> i64 {
+    let unused = 64 - width;
+    ((bits << unused) as i64) >> unused
+}
+
+/// The value that the bits of an integer type stand for; those above its width don't count.
+#[inline]
+pub const fn integer_value(ty: Type, bits: u64) -> i128 {
+    let width = width(ty);
+    if is_signed(ty) { sign_extend(width, bits) as i128 } else { (bits & mask(width)) as i128 }
+}
+
+/// The least and the greatest value of an integer type.
+#[inline]
+pub const fn integer_range(ty: Type) -> (i128, i128) {
+    let width = width(ty);
+    if is_signed(ty) {
+        (-(1 << (width - 1)), (1 << (width - 1)) - 1)
+    } else {
+        (0, mask(width) as i128)
+    }
+}
+
+/// The lower and the upper 16 bits of a packed 32-bit value.
+#[inline]
+pub(crate) const fn halves(bits: u64) -> (u64, u64) {
+    (bits & 0xffff, bits >> 16 & 0xffff)
+}
+
+/// Puts two 16-bit values into 32 bits.
+#[inline]
+pub(crate) const fn pack_halves(low: u64, high: u64) -> u64 {
+    high << 16 | low
+}

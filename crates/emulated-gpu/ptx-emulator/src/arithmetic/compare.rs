@@ -1,0 +1,138 @@
+//! Comparisons and what is made of them: `setp`, `set`, `slct`, `selp`, `testp`.
+
+use std::cmp::Ordering;
+
+use super::bits::{halves, integer_value, mask, pack_halves, width};
+use super::float::is_pair;
+use super::format::Format;
+use crate::program::{Combine, Comparison, FloatProperty, Type};
+
+/// The comparison of `setp` and `set` (PTX ISA, "Comparison and Selection Instructions"), of every
+/// scalar type; of a packed type that of the lower half.
+///
+/// `flush` is `.ftz`: subnormal operands are zero. Of integers, the unordered comparisons are the
+/// ordered ones, `Num` is true and `Nan` false; the checker refuses those.
+#[inline]
+pub fn compare(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u64) -> bool {
+    let ordering = match Format::of(ty) {
+        Some(format) => {
+            let [a, b] = [a, b].map(|x| if flush { format.flush(x) } else { x });
+            if format.is_nan(a) || format.is_nan(b) {
+                None
+            } else {
+                Some(format.order(a).cmp(&format.order(b)))
+            }
+        }
+        None => Some(integer_value(ty, a).cmp(&integer_value(ty, b))),
+    };
+    holds(comparison, ordering)
+}
+
+/// The comparison of both halves of a packed type, the lower first: `setp` puts them into `p` and
+/// `q`. Of a scalar type, its comparison and the opposite of it.
+#[inline]
+pub fn compare_both(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u64) -> (bool, bool) {
+    if is_pair(ty) {
+        let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
+        (
+            compare(comparison, ty, flush, a_low, b_low),
+            compare(comparison, ty, flush, a_high, b_high),
+        )
+    } else {
+        let holds = compare(comparison, ty, flush, a, b);
+        (holds, !holds)
+    }
+}
+
+/// Whether a comparison holds, given how the operands are ordered: `None` when one is NaN.
+#[inline(always)]
+pub const fn holds(comparison: Comparison, ordering: Option<Ordering>) -> bool {
+    use Comparison::{Eq, Equ, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ltu, Nan, Ne, Neu, Num};
+    let Some(ordering) = ordering else {
+        return matches!(comparison, Equ | Neu | Ltu | Leu | Gtu | Geu | Nan);
+    };
+    match comparison {
+        Eq | Equ => ordering.is_eq(),
+        Ne | Neu => ordering.is_ne(),
+        Lt | Ltu => ordering.is_lt(),
+        Le | Leu => ordering.is_le(),
+        Gt | Gtu => ordering.is_gt(),
+        Ge | Geu => ordering.is_ge(),
+        Num => true,
+        Nan => false,
+    }
+}
+
+/// The comparison of two f32, for loops over lanes.
+#[inline(always)]
+pub fn compare_f32(comparison: Comparison, a: f32, b: f32) -> bool {
+    holds(comparison, a.partial_cmp(&b))
+}
+
+/// The comparison of two f64, for loops over lanes.
+#[inline(always)]
+pub fn compare_f64(comparison: Comparison, a: f64, b: f64) -> bool {
+    holds(comparison, a.partial_cmp(&b))
+}
+
+/// `.and`, `.or`, `.xor` of a comparison and another predicate.
+#[inline(always)]
+pub const fn combine(combine: Combine, a: bool, b: bool) -> bool {
+    match combine {
+        Combine::And => a && b,
+        Combine::Or => a || b,
+        Combine::Xor => a != b,
+    }
+}
+
+/// What `set` writes: 1.0 or all ones, as wide as the result's type, where true, else 0. `ty` is
+/// the type compared: of a packed one both outcomes count, the lower half's first, and each gets
+/// 16 bits of the result; of a scalar one only the first.
+#[inline]
+pub fn set_value(result: Type, ty: Type, outcomes: (bool, bool)) -> u64 {
+    let truth = match Format::of(result) {
+        Some(format) => format.one(),
+        None => mask(width(result)),
+    };
+    if is_pair(ty) || is_pair(result) {
+        let half = if is_pair(result) { truth } else { 0xffff };
+        return pack_halves(u64::from(outcomes.0) * half, u64::from(outcomes.1) * half);
+    }
+    u64::from(outcomes.0) * truth
+}
+
+/// `slct`: whether `a` is taken. That is so where `c ≥ 0`, −0 included; a NaN takes `b`. `flush` is
+/// `.ftz`: a subnormal `c` is a zero. `sign` is `.s32` or `.f32`.
+#[inline]
+pub fn takes_first(sign: Type, flush: bool, c: u64) -> bool {
+    compare(Comparison::Ge, sign, flush, c, 0)
+}
+
+/// `slct`: `a` where `c ≥ 0`, else `b`, unchanged.
+#[inline]
+pub fn select_by_sign(sign: Type, flush: bool, a: u64, b: u64, c: u64) -> u64 {
+    if takes_first(sign, flush, c) { a } else { b }
+}
+
+/// `selp`: `a` where the predicate holds, else `b`.
+#[inline(always)]
+pub const fn select(a: u64, b: u64, predicate: bool) -> u64 {
+    if predicate { a } else { b }
+}
+
+/// `testp` (PTX ISA, "Floating-Point Instructions: testp"): "positive and negative zero are
+/// considered normal numbers". Of a type that isn't a floating-point one, false.
+pub fn test_property(property: FloatProperty, ty: Type, a: u64) -> bool {
+    let Some(format) = Format::of(ty) else { return false };
+    let magnitude = a & format.magnitude();
+    let subnormal = magnitude != 0 && magnitude < format.least_normal();
+    let finite = magnitude < format.infinity();
+    match property {
+        FloatProperty::Finite => finite,
+        FloatProperty::Infinite => magnitude == format.infinity() && !format.is_nan(a),
+        FloatProperty::Number => !format.is_nan(a),
+        FloatProperty::NotANumber => format.is_nan(a),
+        FloatProperty::Normal => finite && !subnormal,
+        FloatProperty::Subnormal => subnormal,
+    }
+}

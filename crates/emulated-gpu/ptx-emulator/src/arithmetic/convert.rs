@@ -1,0 +1,321 @@
+//! `cvt` between every pair of types (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+//!
+//! - To an integer, a value is rounded as `.rni .rzi .rmi .rpi` say and clamped to the type's range,
+//!   `.sat` or not. NaN gives 0, but from f64, or to 64 bits, the uppermost bit alone: the least
+//!   signed number, or half the unsigned range.
+//! - From integer to integer, bits are chopped, or extended by the sign of the source; `.sat` clamps.
+//! - To a floating-point type, the value is rounded once; `.sat` clamps to \[0, 1\] and makes NaN +0,
+//!   `.relu` makes negative values +0. NaN becomes the destination's canonical NaN, and keeps its
+//!   payload only between f64 and f64, and from f32 to f64.
+//! - `.ftz` flushes subnormal f32, as source and as destination, and nothing else.
+//! - `.satfinite` makes what is too great, and an infinity, the greatest finite number. To `.e4m3x2`
+//!   and `.e5m2x2` it is mandatory, and so always done. To `.f16x2`, `.bf16`, `.bf16x2` and `.tf32`,
+//!   which have no `.sat`, [`FloatMode::saturate`] stands for it; to a single `.f16` that is `.sat`.
+//! - Two f32 become a packed pair with `a` in the upper half.
+
+use super::bits::{integer_range, integer_value, mask, width};
+use super::float::finish;
+use super::format::Format;
+use super::soft::{Magnitude, Unpacked};
+use crate::program::{FloatMode, Rounding, Type};
+
+/// Converts the bits of one type to those of another. Bits above the width of the source's type
+/// don't count (a source register may be wider); the result is zero-extended from the width of the
+/// destination's type, and a destination register that is wider wants it extended by
+/// [`extend_result`].
+///
+/// `rounding` is that of a result in a floating-point type, or, with `integer` or an integer
+/// destination, to an integer. Without one it is to nearest, and towards zero to an integer; the
+/// checker demands it wherever it matters. `b` is the second f32 of those that are packed.
+/// A conversion that the ISA lacks (of a packed type to another sort of type) gives 0.
+pub fn convert(
+    to: Type,
+    from: Type,
+    rounding: Option<Rounding>,
+    integer: bool,
+    mode: FloatMode,
+    a: u64,
+    b: Option<u64>,
+) -> u64 {
+    if let (None, Some(bits)) = (b, common(to, from, rounding, integer, mode, a)) {
+        return bits;
+    }
+    let one = |value| {
+        // Each half of a packed pair as if it were alone, where that is the common case.
+        let alone = match to {
+            Type::F16x2 => Type::F16,
+            Type::Bf16x2 => Type::Bf16,
+            other => other,
+        };
+        match common(alone, from, rounding, integer, mode, value) {
+            Some(bits) => bits,
+            None => float_to_float(to, from, rounding, integer, mode, value),
+        }
+    };
+    match (pair(to), pair(from)) {
+        (None, None) => scalar(to, from, rounding, integer, mode, a),
+        // The upper half comes from `a`; without `b` the lower one is that of 0.
+        (Some(half), None) if from == Type::F32 => one(a) << half | one(b.unwrap_or(0)),
+        (Some(half), Some(source)) => {
+            one(a >> source & mask(source)) << half | one(a & mask(source))
+        }
+        _ => 0,
+    }
+}
+
+/// The width of half a packed floating-point type.
+const fn pair(ty: Type) -> Option<u32> {
+    match ty {
+        Type::F16x2 | Type::Bf16x2 => Some(16),
+        Type::E4m3x2 | Type::E5m2x2 => Some(8),
+        _ => None,
+    }
+}
+
+/// The result of `cvt` for a destination register that is wider than the type: "sign-extended to the
+/// destination register width for signed integers, and … zero-extended … for unsigned, bit-size, and
+/// floating-point types".
+#[inline]
+pub const fn extend_result(ty: Type, bits: u64) -> u64 {
+    match ty {
+        Type::S8 | Type::S16 | Type::S32 => super::bits::sign_extend(width(ty), bits) as u64,
+        _ => bits,
+    }
+}
+
+/// Conversions that programs are full of, by the host's own instructions.
+#[inline]
+fn common(
+    to: Type,
+    from: Type,
+    rounding: Option<Rounding>,
+    integer: bool,
+    mode: FloatMode,
+    a: u64,
+) -> Option<u64> {
+    if mode.flush || mode.saturate || mode.relu || integer && Format::of(to).is_some() {
+        return None;
+    }
+    let narrow = a as u32;
+    let single = |x: f32| u64::from(x.to_bits());
+    Some(match (to, from, rounding) {
+        (Type::F32, Type::S32, Some(Rounding::NearestEven)) => single(narrow as i32 as f32),
+        (Type::F32, Type::U32, Some(Rounding::NearestEven)) => single(narrow as f32),
+        (Type::S32, Type::F32, Some(Rounding::TowardsZero)) => {
+            u64::from(f32::from_bits(narrow) as i32 as u32)
+        }
+        (Type::U32, Type::F32, Some(Rounding::TowardsZero)) => {
+            u64::from(f32::from_bits(narrow) as u32)
+        }
+        (Type::F32, Type::F16, _) => single(f16_to_f32(a as u16)),
+        (Type::F32, Type::Bf16, _) => single(bf16_to_f32(a as u16)),
+        (Type::F16, Type::F32, Some(Rounding::NearestEven)) => {
+            u64::from(f32_to_f16(f32::from_bits(narrow)))
+        }
+        (Type::Bf16, Type::F32, Some(Rounding::NearestEven)) => {
+            u64::from(f32_to_bf16(f32::from_bits(narrow)))
+        }
+        _ => return None,
+    })
+}
+
+fn scalar(
+    to: Type,
+    from: Type,
+    rounding: Option<Rounding>,
+    integer: bool,
+    mode: FloatMode,
+    a: u64,
+) -> u64 {
+    match (Format::of(to), Format::of(from)) {
+        (None, None) => {
+            let value = integer_value(from, a);
+            let (least, greatest) = integer_range(to);
+            let value = if mode.saturate { value.clamp(least, greatest) } else { value };
+            value as u64 & mask(width(to))
+        }
+        (Some(format), None) => {
+            let rounding = rounding.unwrap_or(Rounding::NearestEven);
+            let bits = Unpacked::integer(integer_value(from, a)).round(format, rounding);
+            to_register(to, finish(format, mode, bits))
+        }
+        (None, Some(format)) => float_to_integer(to, from, format, rounding, mode, a),
+        (Some(_), Some(_)) => float_to_float(to, from, rounding, integer, mode, a),
+    }
+}
+
+/// The value of a source operand, flushed where `.ftz` asks for it.
+fn source(from: Type, format: Format, mode: FloatMode, a: u64) -> u64 {
+    let a = if from == Type::Tf32 { a >> 13 } else { a };
+    let a = a & (format.sign() | format.magnitude());
+    if mode.flush && from == Type::F32 { format.flush(a) } else { a }
+}
+
+/// The digits of `.tf32` are the upper ones of its 32 bits.
+fn to_register(to: Type, bits: u64) -> u64 {
+    if to != Type::Tf32 {
+        bits
+    } else if Format::TF32.is_nan(bits) {
+        Format::F32.nan()
+    } else {
+        bits << 13
+    }
+}
+
+fn float_to_integer(
+    to: Type,
+    from: Type,
+    format: Format,
+    rounding: Option<Rounding>,
+    mode: FloatMode,
+    a: u64,
+) -> u64 {
+    let (least, greatest) = integer_range(to);
+    let width = width(to);
+    let value = Unpacked::new(format, source(from, format, mode, a))
+        .round_to_integer(rounding.unwrap_or(Rounding::TowardsZero));
+    let clamped = match value.magnitude {
+        Magnitude::Nan if from == Type::F64 || width == 64 => return 1 << (width - 1),
+        Magnitude::Nan | Magnitude::Zero => 0,
+        Magnitude::Finite { exponent, significand }
+            if exponent + (significand.ilog2() as i32) < 100 =>
+        {
+            let magnitude = (significand << exponent) as i128;
+            (if value.negative { -magnitude } else { magnitude }).clamp(least, greatest)
+        }
+        Magnitude::Finite { .. } | Magnitude::Infinite if value.negative => least,
+        Magnitude::Finite { .. } | Magnitude::Infinite => greatest,
+    };
+    clamped as u64 & mask(width)
+}
+
+fn float_to_float(
+    to: Type,
+    from: Type,
+    rounding: Option<Rounding>,
+    integer: bool,
+    mode: FloatMode,
+    a: u64,
+) -> u64 {
+    let (Some(target), Some(format)) = (Format::of(to), Format::of(from)) else { return 0 };
+    let a = source(from, format, mode, a);
+    let rounding = rounding.unwrap_or(Rounding::NearestEven);
+    let value = Unpacked::new(format, a);
+    let value = if integer { value.round_to_integer(rounding) } else { value };
+    let mut bits = match value.magnitude {
+        Magnitude::Nan if target == Format::F64 => double_nan(format, a),
+        Magnitude::Nan => target.nan(),
+        _ => value.round(target, rounding),
+    };
+    let to_single = mode.flush && to == Type::F32;
+    let least_normal = bits & target.magnitude() == target.least_normal();
+    if to_single && least_normal && value.is_tiny(target, rounding) {
+        bits &= target.sign();
+    }
+    let eight_bits = matches!(to, Type::E4m3x2 | Type::E5m2x2);
+    let without_sat = matches!(to, Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::Tf32);
+    let finite = eight_bits || without_sat && mode.saturate;
+    if finite && bits & target.magnitude() == target.infinity() && !target.is_nan(bits) {
+        bits = bits & target.sign() | target.greatest();
+    }
+    let mode = FloatMode {
+        flush: to_single,
+        saturate: mode.saturate && !(eight_bits || without_sat),
+        ..mode
+    };
+    to_register(to, finish(target, mode, bits))
+}
+
+/// A NaN as a double: the payload of an f64 or f32 is kept, made quiet; others are canonical.
+fn double_nan(format: Format, a: u64) -> u64 {
+    match format {
+        Format::F64 => a | 1 << 51,
+        Format::F32 => (a & format.sign()) << 32 | 0x7ff8 << 48 | (a & 0x007f_ffff) << 29,
+        _ => 0x7fff_ffff_e000_0000,
+    }
+}
+
+/// `cvt.f32.f16`, exact; NaN becomes 0x7fffffff.
+#[inline(always)]
+pub fn f16_to_f32(a: u16) -> f32 {
+    let magnitude = u32::from(a & 0x7fff);
+    // With exponent and fraction moved into place, what lacks is a factor of 2^(127 − 15); times
+    // this subnormal numbers come out right too.
+    let scaled = f32::from_bits(magnitude << 13) * f32::from_bits((127 + 127 - 15) << 23);
+    let bits = match magnitude {
+        0x7c01.. => return f32::from_bits(0x7fff_ffff),
+        0x7c00 => 0x7f80_0000,
+        _ => scaled.to_bits(),
+    };
+    f32::from_bits(bits | u32::from(a & 0x8000) << 16)
+}
+
+/// `cvt.rn.f16.f32`; NaN becomes 0x7fff.
+#[inline(always)]
+pub fn f32_to_f16(a: f32) -> u16 {
+    let magnitude = a.abs();
+    let bits = if a.is_nan() {
+        return 0x7fff;
+    } else if magnitude >= 65520.0 {
+        0x7c00
+    } else if magnitude < f32::from_bits((127 - 14) << 23) {
+        // Subnormal: the sum with 0.5 has its last bit at 2^−24, so the addition rounds.
+        (magnitude + 0.5).to_bits() - 0.5_f32.to_bits()
+    } else {
+        // Half of the last place kept, less one where that is even already.
+        let bits = magnitude.to_bits() - ((127 - 15) << 23);
+        (bits + 0xfff + (bits >> 13 & 1)) >> 13
+    };
+    bits as u16 | (a.to_bits() >> 16 & 0x8000) as u16
+}
+
+/// `cvt.f32.bf16`, exact; NaN becomes 0x7fffffff.
+#[inline(always)]
+pub fn bf16_to_f32(a: u16) -> f32 {
+    super::host::canonical_f32(f32::from_bits(u32::from(a) << 16))
+}
+
+/// `cvt.rn.bf16.f32`; NaN becomes 0x7fff.
+#[inline(always)]
+pub fn f32_to_bf16(a: f32) -> u16 {
+    let bits = a.to_bits();
+    if a.is_nan() { 0x7fff } else { ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16 }
+}
+
+/// `cvt.rzi.s32.f32`: clamped, NaN gives 0.
+#[inline(always)]
+pub fn f32_to_s32(a: f32) -> i32 {
+    a as i32
+}
+
+/// `cvt.rzi.u32.f32`: clamped, NaN gives 0.
+#[inline(always)]
+pub fn f32_to_u32(a: f32) -> u32 {
+    a as u32
+}
+
+/// `cvt.rn.f32.s32`
+#[inline(always)]
+pub fn s32_to_f32(a: i32) -> f32 {
+    a as f32
+}
+
+/// `cvt.rn.f32.u32`
+#[inline(always)]
+pub fn u32_to_f32(a: u32) -> f32 {
+    a as f32
+}
+
+/// `cvt.f64.f32`, exact; a NaN keeps its payload and becomes quiet.
+#[inline(always)]
+pub fn f32_to_f64(a: f32) -> f64 {
+    let bits = u64::from(a.to_bits());
+    let nan = (bits & 0x8000_0000) << 32 | 0x7ff8 << 48 | (bits & 0x007f_ffff) << 29;
+    if a.is_nan() { f64::from_bits(nan) } else { f64::from(a) }
+}
+
+/// `cvt.rn.f32.f64`; NaN becomes 0x7fffffff.
+#[inline(always)]
+pub fn f64_to_f32(a: f64) -> f32 {
+    super::host::canonical_f32(a as f32)
+}

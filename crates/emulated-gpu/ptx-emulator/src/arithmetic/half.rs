@@ -1,0 +1,107 @@
+//! f16 and bf16 to nearest, by way of the host's double precision, with a single rounding.
+//!
+//! A product of two halves is exact in double precision. So is a sum of two f16; one of two bf16
+//! need not be, but a double has more than twice the digits of a bf16 and two more, so that its
+//! rounding can't change the next one (Figueroa, "When is double rounding innocuous?"). A
+//! multiply-add has no such luck: its sum is rounded to odd, which leaves the last bit as a witness
+//! of what was lost, and is then harmless to any shorter rounding (Boldo and Melquiond, "Emulation
+//! of FMA and correctly rounded sums").
+//!
+//! A result that is NaN is 0x7fff, the canonical NaN of both formats. Subnormal numbers count.
+
+use super::convert::{bf16_to_f32, f16_to_f32};
+
+/// `add.rn.f16`
+#[inline(always)]
+pub fn add_f16(a: u16, b: u16) -> u16 {
+    to_f16(from_f16(a) + from_f16(b))
+}
+
+/// `mul.rn.f16`
+#[inline(always)]
+pub fn mul_f16(a: u16, b: u16) -> u16 {
+    to_f16(from_f16(a) * from_f16(b))
+}
+
+/// `fma.rn.f16`, with one rounding.
+#[inline(always)]
+pub fn fma_f16(a: u16, b: u16, c: u16) -> u16 {
+    to_f16(add_to_odd(from_f16(a) * from_f16(b), from_f16(c)))
+}
+
+/// `add.rn.bf16`
+#[inline(always)]
+pub fn add_bf16(a: u16, b: u16) -> u16 {
+    to_bf16(from_bf16(a) + from_bf16(b))
+}
+
+/// `mul.rn.bf16`
+#[inline(always)]
+pub fn mul_bf16(a: u16, b: u16) -> u16 {
+    to_bf16(from_bf16(a) * from_bf16(b))
+}
+
+/// `fma.rn.bf16`, with one rounding.
+#[inline(always)]
+pub fn fma_bf16(a: u16, b: u16, c: u16) -> u16 {
+    to_bf16(add_to_odd(from_bf16(a) * from_bf16(b), from_bf16(c)))
+}
+
+#[inline(always)]
+fn from_f16(a: u16) -> f64 {
+    f64::from(f16_to_f32(a))
+}
+
+#[inline(always)]
+fn from_bf16(a: u16) -> f64 {
+    f64::from(bf16_to_f32(a))
+}
+
+#[inline(always)]
+fn to_f16(x: f64) -> u16 {
+    round::<10, 15>(x)
+}
+
+#[inline(always)]
+fn to_bf16(x: f64) -> u16 {
+    round::<7, 127>(x)
+}
+
+/// The sum rounded to odd: of the two neighbours of an inexact sum the one whose last bit is set.
+#[inline(always)]
+fn add_to_odd(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    // Knuth's TwoSum: what the addition lost, exactly. NaN where the sum is infinite or NaN, and a
+    // comparison with NaN is false.
+    let b_part = sum - a;
+    let lost = (a - (sum - b_part)) + (b - b_part);
+    let bits = sum.to_bits();
+    if lost.abs() > 0.0 && bits & 1 == 0 {
+        let away = (lost > 0.0) == (sum > 0.0);
+        f64::from_bits(if away { bits + 1 } else { bits - 1 })
+    } else {
+        sum
+    }
+}
+
+/// The nearest number with so many bits of fraction, and its exponent's bias, as 16 bits.
+#[inline(always)]
+fn round<const FRACTION: u32, const BIAS: u64>(x: f64) -> u16 {
+    let infinity = 0x7fff_u64 >> FRACTION << FRACTION;
+    let magnitude = x.abs();
+    let bits = magnitude.to_bits();
+    let least_normal = f64::from_bits((1023 + 1 - BIAS) << 52);
+    let rounded = if x.is_nan() {
+        return 0x7fff;
+    } else if magnitude < least_normal {
+        // In this sum the last place of a double is that of the subnormal numbers: it rounds.
+        let unit = f64::from_bits((1023 + 1 - BIAS + 52 - FRACTION as u64) << 52);
+        (magnitude + unit).to_bits() - unit.to_bits()
+    } else {
+        // Half of the last place kept, less one where that is even already.
+        let shift = 52 - FRACTION;
+        let bits = bits - ((1023 - BIAS) << 52);
+        ((bits + (1 << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift).min(infinity)
+    };
+    rounded as u16 | (x.to_bits() >> 48 & 0x8000) as u16
+}

@@ -1,0 +1,205 @@
+//! The common case on the host's own floating-point unit: f32 and f64, to nearest, no modifiers.
+//!
+//! These are the small functions that an engine puts into its loops over lanes; each is a few
+//! instructions without a branch, and vectorises. The general functions of
+//! [`float`](super::float) give the same bits.
+//!
+//! NaN (PTX ISA, "Floating-Point Instructions"): "Single-precision instructions return an
+//! unspecified NaN", here always 0x7fffffff as on hardware. "NaN payloads are supported for
+//! double-precision instructions": a result that is NaN is the first operand that is one, made
+//! quiet, and 0xfff8000000000000 where none is. The hosts differ in both, so it is done here.
+//!
+//! The multiply-adds are fused on every host: where the processor has no such instruction (or the
+//! calling function isn't compiled for it), `mul_add` calls the C library's `fma`, which is exact
+//! and slow.
+
+const QUIET: u64 = 1 << 51;
+const SIGN: u64 = 1 << 63;
+const DEFAULT_NAN: u64 = 0xfff8_0000_0000_0000;
+
+/// A NaN becomes the one NaN of single precision, 0x7fffffff.
+#[inline(always)]
+pub fn canonical_f32(x: f32) -> f32 {
+    if x.is_nan() { f32::from_bits(0x7fff_ffff) } else { x }
+}
+
+/// `.ftz`: a subnormal number becomes the zero of its sign.
+#[inline(always)]
+pub fn flush_f32(x: f32) -> f32 {
+    if x.abs() < f32::MIN_POSITIVE { f32::from_bits(x.to_bits() & 0x8000_0000) } else { x }
+}
+
+/// `.sat`: clamped to \[0, 1\]; NaN and −0 become +0.
+#[inline(always)]
+pub fn saturate_f32(x: f32) -> f32 {
+    // A comparison with NaN is false.
+    if x > 0.0 { if x < 1.0 { x } else { 1.0 } } else { 0.0 }
+}
+
+/// `add.rn.f32`
+#[inline(always)]
+pub fn add_f32(a: f32, b: f32) -> f32 {
+    canonical_f32(a + b)
+}
+
+/// `sub.rn.f32`
+#[inline(always)]
+pub fn sub_f32(a: f32, b: f32) -> f32 {
+    canonical_f32(a - b)
+}
+
+/// `mul.rn.f32`
+#[inline(always)]
+pub fn mul_f32(a: f32, b: f32) -> f32 {
+    canonical_f32(a * b)
+}
+
+/// `fma.rn.f32`, with one rounding.
+#[inline(always)]
+pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+    canonical_f32(a.mul_add(b, c))
+}
+
+/// `div.rn.f32`
+#[inline(always)]
+pub fn div_f32(a: f32, b: f32) -> f32 {
+    canonical_f32(a / b)
+}
+
+/// `sqrt.rn.f32`
+#[inline(always)]
+pub fn sqrt_f32(a: f32) -> f32 {
+    // LLVM takes "NaN where the operand is less than 0, else the root" for the root alone, because
+    // that is a NaN there too, if another one. It doesn't where the bits are asked.
+    let root = a.sqrt().to_bits();
+    f32::from_bits(if root & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { root })
+}
+
+/// `min.f32`: of a number and a NaN the number; −0 < +0.
+#[inline(always)]
+pub fn min_f32(a: f32, b: f32) -> f32 {
+    // Equal values differ at most in the sign of a zero.
+    let equal = f32::from_bits(a.to_bits() | b.to_bits());
+    let least = if a < b || b.is_nan() { a } else { b };
+    canonical_f32(if a == b { equal } else { least })
+}
+
+/// `max.f32`: of a number and a NaN the number; −0 < +0.
+#[inline(always)]
+pub fn max_f32(a: f32, b: f32) -> f32 {
+    let equal = f32::from_bits(a.to_bits() & b.to_bits());
+    let greatest = if a > b || b.is_nan() { a } else { b };
+    canonical_f32(if a == b { equal } else { greatest })
+}
+
+/// `add.rn.ftz.f32`. What is subnormal in a sum of normal numbers is exact.
+#[inline(always)]
+pub fn add_ftz_f32(a: f32, b: f32) -> f32 {
+    flush_f32(add_f32(flush_f32(a), flush_f32(b)))
+}
+
+/// `sub.rn.ftz.f32`
+#[inline(always)]
+pub fn sub_ftz_f32(a: f32, b: f32) -> f32 {
+    flush_f32(sub_f32(flush_f32(a), flush_f32(b)))
+}
+
+/// `mul.rn.ftz.f32`
+#[inline(always)]
+pub fn mul_ftz_f32(a: f32, b: f32) -> f32 {
+    let (a, b) = (flush_f32(a), flush_f32(b));
+    flush_result(mul_f32(a, b), (a + a) * b)
+}
+
+/// `fma.rn.ftz.f32`
+#[inline(always)]
+pub fn fma_ftz_f32(a: f32, b: f32, c: f32) -> f32 {
+    let (a, b, c) = (flush_f32(a), flush_f32(b), flush_f32(c));
+    flush_result(fma_f32(a, b, c), (a + a).mul_add(b, c + c))
+}
+
+/// `.ftz` of a result, by the same operation with a result twice as great: just below the least
+/// normal number that one has all its digits, and so tells as
+/// [`is_tiny`](super::soft::Unpacked::is_tiny) does. Where the double overflows it is not less, and
+/// the result is not subnormal, or an exact zero.
+#[inline(always)]
+fn flush_result(result: f32, double: f32) -> f32 {
+    if double.abs() < 2.0 * f32::MIN_POSITIVE {
+        f32::from_bits(result.to_bits() & 0x8000_0000)
+    } else {
+        result
+    }
+}
+
+/// The result of a double-precision operation on `a`, `b` and `c`, its NaN as the ISA wants it; an
+/// operand that the operation lacks is given as 0.
+#[inline(always)]
+pub fn propagate_f64(result: f64, a: f64, b: f64, c: f64) -> f64 {
+    let quiet = |x: f64| f64::from_bits(x.to_bits() | QUIET);
+    let nan = if a.is_nan() {
+        quiet(a)
+    } else if b.is_nan() {
+        quiet(b)
+    } else if c.is_nan() {
+        quiet(c)
+    } else {
+        f64::from_bits(DEFAULT_NAN)
+    };
+    if result.is_nan() { nan } else { result }
+}
+
+/// `add.rn.f64`
+#[inline(always)]
+pub fn add_f64(a: f64, b: f64) -> f64 {
+    propagate_f64(a + b, a, b, 0.0)
+}
+
+/// `sub.rn.f64`
+#[inline(always)]
+pub fn sub_f64(a: f64, b: f64) -> f64 {
+    propagate_f64(a - b, a, b, 0.0)
+}
+
+/// `mul.rn.f64`
+#[inline(always)]
+pub fn mul_f64(a: f64, b: f64) -> f64 {
+    propagate_f64(a * b, a, b, 0.0)
+}
+
+/// `fma.rn.f64`, with one rounding.
+#[inline(always)]
+pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+    propagate_f64(a.mul_add(b, c), a, b, c)
+}
+
+/// `div.rn.f64`
+#[inline(always)]
+pub fn div_f64(a: f64, b: f64) -> f64 {
+    propagate_f64(a / b, a, b, 0.0)
+}
+
+/// `sqrt.rn.f64`
+#[inline(always)]
+pub fn sqrt_f64(a: f64) -> f64 {
+    // By the bits, for the reason that `sqrt_f32` gives.
+    let (operand, root) = (a.to_bits(), a.sqrt().to_bits());
+    let infinity = 0x7ff0_0000_0000_0000;
+    let nan = if operand & !SIGN > infinity { operand | QUIET } else { DEFAULT_NAN };
+    f64::from_bits(if root & !SIGN > infinity { nan } else { root })
+}
+
+/// `min.f64`: of a number and a NaN the number; −0 < +0.
+#[inline(always)]
+pub fn min_f64(a: f64, b: f64) -> f64 {
+    let equal = f64::from_bits(a.to_bits() | b.to_bits());
+    let least = if a < b || b.is_nan() { a } else { b };
+    propagate_f64(if a == b { equal } else { least }, a, b, 0.0)
+}
+
+/// `max.f64`: of a number and a NaN the number; −0 < +0.
+#[inline(always)]
+pub fn max_f64(a: f64, b: f64) -> f64 {
+    let equal = f64::from_bits(a.to_bits() & b.to_bits());
+    let greatest = if a > b || b.is_nan() { a } else { b };
+    propagate_f64(if a == b { equal } else { greatest }, a, b, 0.0)
+}

@@ -1,0 +1,229 @@
+//! Integer arithmetic, and the logic and shifts of every width (PTX ISA, "Integer Arithmetic
+//! Instructions", "Extended-Precision Integer Arithmetic Instructions", "Logic and Shift
+//! Instructions").
+//!
+//! Values are bits, zero-extended; bits of an operand above the width of its type don't count. Every
+//! operation wraps. An operation on a type that the ISA doesn't allow gives what the same formula
+//! gives, never a panic; a product that is wider than 64 bits its lowest 64.
+
+use super::bits::{
+    halves, integer_range, integer_value, is_signed, mask, pack_halves, sign_extend, width,
+};
+use crate::program::{IntBinary, IntUnary, Type};
+
+/// A binary operation on integers or bits; `.u16x2` and `.s16x2` by halves.
+///
+/// - `div` and `rem` by zero ("an unspecified, machine-specific value") give all ones, as hardware
+///   does; the least number divided by −1 is itself, with remainder 0.
+/// - The second operand of shifts is a u32 of any size: "Shift amounts greater than the register
+///   width N are clamped to N."
+/// - `mul24` and its like take the lowest 24 bits of each operand, with the sign for `.s32`.
+/// - The result of `mul.wide` is twice as wide as `ty`.
+pub fn int_binary(op: IntBinary, ty: Type, a: u64, b: u64) -> u64 {
+    let half = match ty {
+        Type::U16x2 => Type::U16,
+        Type::S16x2 => Type::S16,
+        _ => return scalar(op, ty, a, b),
+    };
+    let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
+    pack_halves(scalar(op, half, a_low, b_low) & 0xffff, scalar(op, half, a_high, b_high) & 0xffff)
+}
+
+fn scalar(op: IntBinary, ty: Type, a: u64, b: u64) -> u64 {
+    let width = width(ty);
+    let ones = mask(width);
+    let (x, y) = (integer_value(ty, a), integer_value(ty, b));
+    match op {
+        IntBinary::Add { saturate } => wrap_or_clamp(ty, saturate, x + y),
+        IntBinary::Sub { saturate } => wrap_or_clamp(ty, saturate, x - y),
+        IntBinary::MulLow => x.wrapping_mul(y) as u64 & ones,
+        IntBinary::MulHigh => (product(ty, x, y) >> width) as u64 & ones,
+        IntBinary::MulWide => product(ty, x, y) as u64 & mask(2 * width),
+        IntBinary::Mul24Low => product_24(ty, a, b) as u64 & ones,
+        IntBinary::Mul24High => (product_24(ty, a, b) >> 16) as u64 & ones,
+        IntBinary::Div if y == 0 => ones,
+        IntBinary::Rem if y == 0 => ones,
+        IntBinary::Div => (x / y) as u64 & ones,
+        IntBinary::Rem => (x % y) as u64 & ones,
+        IntBinary::Min => x.min(y) as u64 & ones,
+        IntBinary::Max => x.max(y) as u64 & ones,
+        IntBinary::And => a & b & ones,
+        IntBinary::Or => (a | b) & ones,
+        IntBinary::Xor => (a ^ b) & ones,
+        // 64 is enough for every width, and i128 has room for it.
+        IntBinary::ShiftLeft => (x << (b as u32).min(64)) as u64 & ones,
+        IntBinary::ShiftRight => (x >> (b as u32).min(64)) as u64 & ones,
+    }
+}
+
+/// The exact product, as the bits of 128.
+fn product(ty: Type, x: i128, y: i128) -> u128 {
+    if is_signed(ty) { (x * y) as u128 } else { x as u128 * y as u128 }
+}
+
+fn product_24(ty: Type, a: u64, b: u64) -> i64 {
+    let value = |bits: u64| {
+        if is_signed(ty) { sign_extend(24, bits) } else { (bits & mask(24)) as i64 }
+    };
+    value(a) * value(b)
+}
+
+fn wrap_or_clamp(ty: Type, saturate: bool, value: i128) -> u64 {
+    let (least, greatest) = integer_range(ty);
+    let value = if saturate { value.clamp(least, greatest) } else { value };
+    value as u64 & mask(width(ty))
+}
+
+/// A unary operation on integers or bits. `popc`, `clz` and `bfind` give a u32; of the least number
+/// `neg` and `abs` give itself.
+pub fn int_unary(op: IntUnary, ty: Type, a: u64) -> u64 {
+    let width = width(ty);
+    let a = a & mask(width);
+    match op {
+        IntUnary::Neg => a.wrapping_neg() & mask(width),
+        IntUnary::Abs => integer_value(ty, a).unsigned_abs() as u64 & mask(width),
+        IntUnary::Not => !a & mask(width),
+        IntUnary::CNot => u64::from(a == 0),
+        IntUnary::PopC => u64::from(a.count_ones()),
+        IntUnary::Clz => u64::from(a.leading_zeros() - (64 - width)),
+        IntUnary::Brev => a.reverse_bits() >> (64 - width),
+        IntUnary::BFind { shift_amount } => {
+            let value = integer_value(ty, a);
+            // Of a negative number the first bit that differs from the sign.
+            let bits = if value < 0 { !value } else { value };
+            match bits.checked_ilog2() {
+                None => 0xffff_ffff,
+                Some(position) if shift_amount => u64::from(width - 1 - position),
+                Some(position) => u64::from(position),
+            }
+        }
+    }
+}
+
+/// `mad.lo`, `mad.hi`, `mad.wide`, `mad24.lo`, `mad24.hi`: the product as [`int_binary`] has it, plus
+/// `c`, which with `mad.wide` is twice as wide as `ty`. `saturate` clamps the sum (`.hi.sat.s32`).
+pub fn int_mad(op: IntBinary, saturate: bool, ty: Type, a: u64, b: u64, c: u64) -> u64 {
+    let product = int_binary(op, ty, a, b);
+    if op == IntBinary::MulWide {
+        return product.wrapping_add(c) & mask(2 * width(ty));
+    }
+    wrap_or_clamp(ty, saturate, integer_value(ty, product) + integer_value(ty, c))
+}
+
+/// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc` and their like: `x + y + carry` or
+/// `x − (y + carry)`, where `x` is `a · b` and `y` is `c` if there is a product, else `a` and `b`.
+/// Returns the result and the carry (or borrow) out; an instruction without carry-in hands in false.
+pub fn carry(
+    subtract: bool,
+    product: Option<IntBinary>,
+    ty: Type,
+    (a, b, c): (u64, u64, u64),
+    carry: bool,
+) -> (u64, bool) {
+    let ones = mask(width(ty));
+    let (x, y) = match product {
+        Some(op) => (int_binary(op, ty, a, b) & ones, c & ones),
+        None => (a & ones, b & ones),
+    };
+    let y = u128::from(y) + u128::from(carry);
+    let x = u128::from(x);
+    let out = if subtract { x < y } else { x + y > u128::from(ones) };
+    let result = if subtract { x.wrapping_sub(y) } else { x + y };
+    (result as u64 & ones, out)
+}
+
+/// `sad`: `c + |a − b|`.
+pub fn sad(ty: Type, a: u64, b: u64, c: u64) -> u64 {
+    let distance = integer_value(ty, a).abs_diff(integer_value(ty, b));
+    (distance as u64).wrapping_add(c) & mask(width(ty))
+}
+
+/// `shl.b32` by any amount.
+#[inline(always)]
+pub const fn shl_b32(a: u32, amount: u32) -> u32 {
+    if amount < 32 { a << amount } else { 0 }
+}
+
+/// `shl.b64` by any amount.
+#[inline(always)]
+pub const fn shl_b64(a: u64, amount: u32) -> u64 {
+    if amount < 64 { a << amount } else { 0 }
+}
+
+/// `shr.u32` and `shr.b32` by any amount.
+#[inline(always)]
+pub const fn shr_u32(a: u32, amount: u32) -> u32 {
+    if amount < 32 { a >> amount } else { 0 }
+}
+
+/// `shr.u64` and `shr.b64` by any amount.
+#[inline(always)]
+pub const fn shr_u64(a: u64, amount: u32) -> u64 {
+    if amount < 64 { a >> amount } else { 0 }
+}
+
+/// `shr.s32` by any amount: beyond the width all bits are the sign.
+#[inline(always)]
+pub const fn shr_s32(a: i32, amount: u32) -> i32 {
+    a >> if amount < 32 { amount } else { 31 }
+}
+
+/// `shr.s64` by any amount.
+#[inline(always)]
+pub const fn shr_s64(a: i64, amount: u32) -> i64 {
+    a >> if amount < 64 { amount } else { 63 }
+}
+
+/// `mul.hi.u32`
+#[inline(always)]
+pub const fn mul_hi_u32(a: u32, b: u32) -> u32 {
+    ((a as u64 * b as u64) >> 32) as u32
+}
+
+/// `mul.hi.s32`
+#[inline(always)]
+pub const fn mul_hi_s32(a: i32, b: i32) -> i32 {
+    ((a as i64 * b as i64) >> 32) as i32
+}
+
+/// `mul.wide.s32`
+#[inline(always)]
+pub const fn mul_wide_s32(a: i32, b: i32) -> i64 {
+    a as i64 * b as i64
+}
+
+/// `mul.wide.u32`
+#[inline(always)]
+pub const fn mul_wide_u32(a: u32, b: u32) -> u64 {
+    a as u64 * b as u64
+}
+
+/// `div.u32`; by zero all ones.
+#[inline(always)]
+pub const fn div_u32(a: u32, b: u32) -> u32 {
+    match a.checked_div(b) {
+        Some(quotient) => quotient,
+        None => u32::MAX,
+    }
+}
+
+/// `rem.u32`; by zero all ones.
+#[inline(always)]
+pub const fn rem_u32(a: u32, b: u32) -> u32 {
+    match a.checked_rem(b) {
+        Some(remainder) => remainder,
+        None => u32::MAX,
+    }
+}
+
+/// `div.s32`; by zero −1.
+#[inline(always)]
+pub const fn div_s32(a: i32, b: i32) -> i32 {
+    if b == 0 { -1 } else { a.wrapping_div(b) }
+}
+
+/// `rem.s32`; by zero −1.
+#[inline(always)]
+pub const fn rem_s32(a: i32, b: i32) -> i32 {
+    if b == 0 { -1 } else { a.wrapping_rem(b) }
+}

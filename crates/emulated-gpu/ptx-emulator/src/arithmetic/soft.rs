@@ -1,0 +1,265 @@
+//! Floating-point arithmetic on integers: exact results, rounded once, in every format and
+//! rounding.
+//!
+//! A number is taken apart into a sign, an exponent and a significand of up to 128 bits. An
+//! operation gives its result exactly, or with the last bit of the significand set where bits below
+//! it got lost ("sticky"); the significand is then long enough that rounding can't tell the
+//! difference. [`Unpacked::round`] is the only place where anything is rounded. The host's rounding
+//! mode is never touched.
+
+use super::format::Format;
+use crate::program::Rounding;
+
+/// What is left of a number when its format is taken away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Magnitude {
+    /// Not a number.
+    Nan,
+    /// An infinity.
+    Infinite,
+    /// A zero.
+    Zero,
+    /// `significand · 2^exponent`, the significand not 0. Its last bit may be sticky.
+    Finite {
+        /// The power of two of the significand's last bit.
+        exponent: i32,
+        /// The digits.
+        significand: u128,
+    },
+}
+
+/// A sign and a [`Magnitude`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Whether the sign is set.
+    pub negative: bool,
+    /// The rest.
+    pub magnitude: Magnitude,
+}
+
+impl Unpacked {
+    const NAN: Self = Self { negative: false, magnitude: Magnitude::Nan };
+
+    /// Takes the bits of a format apart.
+    pub fn new(format: Format, bits: u64) -> Self {
+        let negative = bits & format.sign() != 0;
+        let field = ((bits & format.magnitude()) >> format.fraction_bits) as i32;
+        let fraction = bits & (format.least_normal() - 1);
+        let magnitude = if format.is_nan(bits) {
+            Magnitude::Nan
+        } else if format.ieee && bits & format.magnitude() == format.infinity() {
+            Magnitude::Infinite
+        } else if field == 0 && fraction == 0 {
+            Magnitude::Zero
+        } else if field == 0 {
+            Magnitude::Finite {
+                exponent: format.least_exponent(),
+                significand: u128::from(fraction),
+            }
+        } else {
+            Magnitude::Finite {
+                exponent: format.least_exponent() + field - 1,
+                significand: u128::from(fraction | format.least_normal()),
+            }
+        };
+        Self { negative, magnitude }
+    }
+
+    /// An integer.
+    pub fn integer(value: i128) -> Self {
+        let magnitude = match value.unsigned_abs() {
+            0 => Magnitude::Zero,
+            significand => Magnitude::Finite { exponent: 0, significand },
+        };
+        Self { negative: value < 0, magnitude }
+    }
+
+    /// The nearest number of the format, by this rounding, as its bits. What is too great becomes
+    /// an infinity or the greatest finite number, as IEEE 754 says for the rounding; in a format
+    /// without infinities always the latter.
+    pub fn round(self, format: Format, rounding: Rounding) -> u64 {
+        let sign = if self.negative { format.sign() } else { 0 };
+        let (exponent, significand) = match self.magnitude {
+            Magnitude::Nan => return format.nan(),
+            Magnitude::Zero => return sign,
+            Magnitude::Infinite if format.ieee => return sign | format.infinity(),
+            Magnitude::Infinite => return sign | format.greatest(),
+            Magnitude::Finite { exponent, significand } => (exponent, significand),
+        };
+        let top = exponent + significand.ilog2() as i32;
+        let last = (top - format.fraction_bits as i32).max(format.least_exponent());
+        let kept = round_at(significand, last - exponent, rounding, self.negative);
+        // The leading 1 of a normal significand counts one up in the exponent's field, and so does
+        // a carry out of the rounding: subnormal, normal and overflowing results need no cases.
+        let steps = (last - format.least_exponent()) as u128;
+        let bits = (steps << format.fraction_bits) + kept;
+        if bits < u128::from(format.infinity()) {
+            return sign | bits as u64;
+        }
+        let away = match rounding {
+            Rounding::NearestEven | Rounding::NearestAway => true,
+            Rounding::TowardsZero => false,
+            Rounding::Down => self.negative,
+            Rounding::Up => !self.negative,
+        };
+        sign | if away && format.ieee { format.infinity() } else { format.greatest() }
+    }
+
+    /// Whether `.ftz` makes this result a zero: whether it would be less than the least normal
+    /// number if it were rounded to as many digits without a limit to the exponent (IEEE 754's
+    /// "tininess after rounding"). Some of what [`Unpacked::round`] rounds up to the least normal
+    /// number is, because subnormal numbers have fewer digits. The ISA doesn't say; this is how
+    /// ptxas folds constants.
+    pub fn is_tiny(self, format: Format, rounding: Rounding) -> bool {
+        let Magnitude::Finite { exponent, significand } = self.magnitude else { return false };
+        let top = exponent + significand.ilog2() as i32;
+        let fraction_bits = format.fraction_bits as i32;
+        let least_normal = format.least_exponent() + fraction_bits;
+        if top != least_normal - 1 {
+            return top < least_normal;
+        }
+        let kept = round_at(significand, top - fraction_bits - exponent, rounding, self.negative);
+        kept < 2 << format.fraction_bits
+    }
+
+    /// The nearest integer, by this rounding; a zero keeps the sign.
+    pub fn round_to_integer(self, rounding: Rounding) -> Self {
+        let Magnitude::Finite { exponent, significand } = self.magnitude else { return self };
+        if exponent >= 0 {
+            return self;
+        }
+        let magnitude = match round_at(significand, -exponent, rounding, self.negative) {
+            0 => Magnitude::Zero,
+            significand => Magnitude::Finite { exponent: 0, significand },
+        };
+        Self { magnitude, ..self }
+    }
+
+    /// `self · other`, exactly. Both significands have to be at most 64 bits long, as those of all
+    /// formats are.
+    pub fn multiply(self, other: Self) -> Self {
+        use Magnitude::{Finite, Infinite, Nan, Zero};
+        let magnitude = match (self.magnitude, other.magnitude) {
+            (Nan, _) | (_, Nan) | (Zero, Infinite) | (Infinite, Zero) => return Self::NAN,
+            (Infinite, _) | (_, Infinite) => Infinite,
+            (Zero, _) | (_, Zero) => Zero,
+            (Finite { exponent: e, significand: s }, Finite { exponent: f, significand: t }) => {
+                Finite { exponent: e + f, significand: s.wrapping_mul(t) }
+            }
+        };
+        Self { negative: self.negative != other.negative, magnitude }
+    }
+
+    /// `self + other`. The rounding decides the sign of an exact zero. Operands may be products of
+    /// two doubles: 106 bits.
+    pub fn add(self, other: Self, rounding: Rounding) -> Self {
+        use Magnitude::{Finite, Infinite, Nan, Zero};
+        let exact_zero = Self { negative: rounding == Rounding::Down, magnitude: Zero };
+        match (self.magnitude, other.magnitude) {
+            (Nan, _) | (_, Nan) => Self::NAN,
+            (Infinite, Infinite) if self.negative != other.negative => Self::NAN,
+            (Infinite, _) => self,
+            (_, Infinite) => other,
+            (Zero, Zero) if self.negative != other.negative => exact_zero,
+            (_, Zero) => self,
+            (Zero, _) => other,
+            (Finite { exponent: e, significand: s }, Finite { exponent: f, significand: t }) => {
+                // Both begin at bit 125, so that a sum can carry. The smaller one loses bits only
+                // where it begins more than 19 bits below the greater one, and then at most one
+                // leading bit cancels.
+                let (e, s) = normalised(e, s);
+                let (f, t) = normalised(f, t);
+                let (negative, exponent, great, small) = if (e, s) >= (f, t) {
+                    (self.negative, e, s, shift_right_sticky(t, (e - f) as u32))
+                } else {
+                    (other.negative, f, t, shift_right_sticky(s, (f - e) as u32))
+                };
+                let significand =
+                    if self.negative == other.negative { great + small } else { great - small };
+                if significand == 0 {
+                    exact_zero
+                } else {
+                    Self { negative, magnitude: Finite { exponent, significand } }
+                }
+            }
+        }
+    }
+
+    /// `self / other`. Both significands have to be at most 63 bits long.
+    pub fn divide(self, other: Self) -> Self {
+        use Magnitude::{Finite, Infinite, Nan, Zero};
+        let magnitude = match (self.magnitude, other.magnitude) {
+            (Nan, _) | (_, Nan) | (Zero, Zero) | (Infinite, Infinite) => return Self::NAN,
+            (Infinite, _) | (_, Zero) => Infinite,
+            (Zero, _) | (_, Infinite) => Zero,
+            (Finite { exponent: e, significand: s }, Finite { exponent: f, significand: t }) => {
+                // A quotient of at least 125 − 63 = 62 bits, and more than any format has.
+                let (e, s) = normalised(e, s);
+                let sticky = u128::from(s % t != 0);
+                Finite { exponent: e - f, significand: (s / t) | sticky }
+            }
+        };
+        Self { negative: self.negative != other.negative, magnitude }
+    }
+
+    /// The square root; of −0 it is −0, of what is less NaN.
+    pub fn square_root(self) -> Self {
+        use Magnitude::{Finite, Nan, Zero};
+        let (exponent, significand) = match self.magnitude {
+            Nan => return Self::NAN,
+            Zero => return self,
+            _ if self.negative => return Self::NAN,
+            Magnitude::Infinite => return self,
+            Finite { exponent, significand } => (exponent, significand),
+        };
+        // An even exponent and 125 or 126 bits: the root has 63.
+        let (mut exponent, mut significand) = normalised(exponent, significand);
+        if exponent % 2 != 0 {
+            exponent += 1;
+            significand = shift_right_sticky(significand, 1);
+        }
+        let root = significand.isqrt();
+        let sticky = u128::from(root * root != significand);
+        Self {
+            negative: false,
+            magnitude: Finite { exponent: exponent / 2, significand: root | sticky },
+        }
+    }
+}
+
+/// `significand / 2^shift` (times, where the shift is negative) as an integer, by this rounding.
+fn round_at(significand: u128, shift: i32, rounding: Rounding, negative: bool) -> u128 {
+    if shift <= 0 {
+        return significand << -shift;
+    }
+    let shift = shift as u32;
+    let kept = significand.checked_shr(shift).unwrap_or(0);
+    let rest = significand ^ kept.checked_shl(shift).unwrap_or(0);
+    if rest == 0 {
+        return kept;
+    }
+    // Half a unit in the last place kept; beyond 128 bits more than any rest.
+    let to_half = 1_u128.checked_shl(shift - 1).map_or(std::cmp::Ordering::Less, |h| rest.cmp(&h));
+    let up = match rounding {
+        Rounding::NearestEven => to_half.is_gt() || to_half.is_eq() && kept & 1 == 1,
+        Rounding::NearestAway => to_half.is_ge(),
+        Rounding::TowardsZero => false,
+        Rounding::Down => negative,
+        Rounding::Up => !negative,
+    };
+    kept + u128::from(up)
+}
+
+/// The same number with its first digit at bit 125. The significand is not 0 and at most 126 bits
+/// long.
+fn normalised(exponent: i32, significand: u128) -> (i32, u128) {
+    let shift = significand.leading_zeros().saturating_sub(2);
+    (exponent - shift as i32, significand << shift)
+}
+
+/// `value >> shift`, with the last bit set where bits got lost.
+fn shift_right_sticky(value: u128, shift: u32) -> u128 {
+    let shifted = value.checked_shr(shift).unwrap_or(0);
+    let lost = value != shifted.checked_shl(shift).unwrap_or(0);
+    shifted | u128::from(lost)
+}

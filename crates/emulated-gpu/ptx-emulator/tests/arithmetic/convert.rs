@@ -1,0 +1,470 @@
+//! `cvt`. Exact rounding between the formats is in `rounding.rs`.
+
+use crate::oracle::{F16, F32, F64, PLAIN, Random, config};
+use proptest::prelude::*;
+use ptx_emulator::arithmetic::convert as fast;
+use ptx_emulator::arithmetic::convert;
+use ptx_emulator::program::{FloatMode, Rounding, Type};
+
+const NEAREST: Option<Rounding> = Some(Rounding::NearestEven);
+const ZERO: Option<Rounding> = Some(Rounding::TowardsZero);
+const DOWN: Option<Rounding> = Some(Rounding::Down);
+const UP: Option<Rounding> = Some(Rounding::Up);
+const NAN: u64 = 0x7fff_ffff;
+const FLUSH: FloatMode = FloatMode { flush: true, ..PLAIN };
+const RELU: FloatMode = FloatMode { relu: true, ..PLAIN };
+const SATURATE: FloatMode = FloatMode { saturate: true, ..PLAIN };
+
+fn bits(x: f32) -> u64 {
+    u64::from(x.to_bits())
+}
+
+/// `cvt` with a rounding to an integer.
+fn integer(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {
+    convert(to, from, rounding, true, PLAIN, a, None)
+}
+
+/// `cvt` with a rounding of a floating-point result, or none.
+fn plain(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {
+    convert(to, from, rounding, false, PLAIN, a, None)
+}
+
+#[test]
+fn integers_are_extended_and_chopped() {
+    assert_eq!(plain(Type::S64, Type::S32, None, 0xffff_fffe), u64::MAX - 1);
+    assert_eq!(plain(Type::U64, Type::U32, None, 0xffff_fffe), 0xffff_fffe);
+    assert_eq!(plain(Type::U64, Type::S32, None, 0xffff_fffe), u64::MAX - 1);
+    assert_eq!(plain(Type::U32, Type::S8, None, 0x80), 0xffff_ff80);
+    assert_eq!(plain(Type::S32, Type::U8, None, 0x80), 0x80);
+    assert_eq!(plain(Type::U16, Type::U32, None, 0x0012_3456), 0x3456);
+    assert_eq!(plain(Type::S8, Type::S32, None, 0x1ff), 0xff);
+    // A wider source register: only its lowest bits count.
+    assert_eq!(plain(Type::U32, Type::U8, None, 0xabcd), 0xcd);
+    // A wider destination register.
+    assert_eq!(fast::extend_result(Type::S8, 0xff), u64::MAX);
+    assert_eq!(fast::extend_result(Type::U8, 0xff), 0xff);
+    assert_eq!(fast::extend_result(Type::S16, 0x7fff), 0x7fff);
+    assert_eq!(fast::extend_result(Type::F16, 0x8000), 0x8000);
+}
+
+#[test]
+fn integers_saturate_where_asked() {
+    let run = |to, from, a| convert(to, from, None, false, SATURATE, a, None);
+    assert_eq!(run(Type::U8, Type::S32, 300), 255);
+    assert_eq!(run(Type::U8, Type::S32, 0xffff_ffff), 0);
+    assert_eq!(run(Type::S8, Type::S32, 0xffff_ff00), 0x80);
+    assert_eq!(run(Type::S8, Type::U32, 0xffff_ffff), 0x7f);
+    assert_eq!(run(Type::S32, Type::U32, 0xffff_ffff), 0x7fff_ffff);
+    assert_eq!(run(Type::U32, Type::S64, u64::MAX), 0);
+    assert_eq!(run(Type::S32, Type::S64, 1 << 40), 0x7fff_ffff);
+    assert_eq!(run(Type::U64, Type::S64, u64::MAX), 0);
+}
+
+/// `.rni .rzi .rmi .rpi` of halves and their neighbours.
+#[test]
+fn floats_become_integers_by_each_rounding() {
+    for (x, nearest, zero, down, up) in [
+        (2.5, 2, 2, 2, 3),
+        (3.5, 4, 3, 3, 4),
+        (-2.5, -2, -2, -3, -2),
+        (-3.5, -4, -3, -4, -3),
+        (0.4, 0, 0, 0, 1),
+        (-0.4, 0, 0, -1, 0),
+        (0.5, 0, 0, 0, 1),
+        (-0.6, -1, 0, -1, 0),
+        (7.0, 7, 7, 7, 7),
+        (-0.0, 0, 0, 0, 0),
+    ] {
+        for (rounding, value) in [(NEAREST, nearest), (ZERO, zero), (DOWN, down), (UP, up)] {
+            let expected = |width: u32| value as u64 & (u64::MAX >> (64 - width));
+            let single = bits(x);
+            let double = f64::from(x).to_bits();
+            let half = plain(Type::F16, Type::F32, NEAREST, single);
+            let brain = plain(Type::Bf16, Type::F32, NEAREST, single);
+            for (to, width) in [(Type::S8, 8), (Type::S16, 16), (Type::S32, 32), (Type::S64, 64)] {
+                assert_eq!(
+                    integer(to, Type::F32, rounding, single),
+                    expected(width),
+                    "{x} {rounding:?}"
+                );
+                assert_eq!(
+                    integer(to, Type::F64, rounding, double),
+                    expected(width),
+                    "{x} {rounding:?}"
+                );
+                if x.abs() != 0.4 && x != -0.6 {
+                    assert_eq!(integer(to, Type::F16, rounding, half), expected(width));
+                    assert_eq!(integer(to, Type::Bf16, rounding, brain), expected(width));
+                }
+            }
+            // To an unsigned type what is negative is clamped.
+            let clamped = u64::try_from(value).unwrap_or(0);
+            assert_eq!(
+                integer(Type::U32, Type::F32, rounding, single),
+                clamped,
+                "{x} {rounding:?}"
+            );
+            assert_eq!(
+                integer(Type::U64, Type::F64, rounding, double),
+                clamped,
+                "{x} {rounding:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn floats_are_clamped_to_the_integer_range_without_being_asked() {
+    for mode in [PLAIN, SATURATE] {
+        let run = |to, from, a| convert(to, from, ZERO, true, mode, a, None);
+        assert_eq!(run(Type::S32, Type::F32, bits(3e9)), 0x7fff_ffff);
+        assert_eq!(run(Type::S32, Type::F32, bits(-3e9)), 0x8000_0000);
+        assert_eq!(run(Type::U32, Type::F32, bits(5e9)), 0xffff_ffff);
+        assert_eq!(run(Type::U32, Type::F32, bits(-1.5)), 0);
+        assert_eq!(run(Type::U32, Type::F32, bits(4294967040.0)), 0xffff_ff00);
+        assert_eq!(run(Type::U8, Type::F32, bits(300.0)), 255);
+        assert_eq!(run(Type::S8, Type::F32, bits(-300.0)), 0x80);
+        assert_eq!(run(Type::S16, Type::F64, 1e300_f64.to_bits()), 0x7fff);
+        assert_eq!(run(Type::S64, Type::F32, bits(f32::INFINITY)), (1 << 63) - 1);
+        assert_eq!(run(Type::S64, Type::F32, bits(f32::NEG_INFINITY)), 1 << 63);
+        assert_eq!(run(Type::U64, Type::F64, f64::INFINITY.to_bits()), u64::MAX);
+        assert_eq!(
+            run(Type::U64, Type::F64, 18446744073709549568.0_f64.to_bits()),
+            u64::MAX - 2047
+        );
+        assert_eq!(run(Type::S16, Type::F16, 0x7bff), 0x7fff);
+    }
+}
+
+/// NaN gives 0 between types of at most 32 bits, else the uppermost bit.
+#[test]
+fn nan_becomes_an_integer() {
+    let (single, double) = (bits(f32::NAN), f64::NAN.to_bits());
+    for to in [Type::S8, Type::U8, Type::S16, Type::U16, Type::S32, Type::U32] {
+        for from in [Type::F32, Type::F16, Type::Bf16] {
+            let nan = if from == Type::F32 { single } else { 0x7fff };
+            assert_eq!(integer(to, from, ZERO, nan), 0, "{to:?} {from:?}");
+        }
+    }
+    for to in [Type::S64, Type::U64] {
+        assert_eq!(integer(to, Type::F32, ZERO, single), 1 << 63);
+        assert_eq!(integer(to, Type::F16, ZERO, 0x7e00), 1 << 63);
+        assert_eq!(integer(to, Type::F64, ZERO, double), 1 << 63);
+    }
+    assert_eq!(integer(Type::S32, Type::F64, ZERO, double), 0x8000_0000);
+    assert_eq!(integer(Type::U32, Type::F64, NEAREST, double), 0x8000_0000);
+    assert_eq!(integer(Type::S16, Type::F64, ZERO, double), 0x8000);
+    assert_eq!(integer(Type::U8, Type::F64, ZERO, double), 0x80);
+}
+
+#[test]
+fn flushing_applies_to_f32_alone() {
+    let run = |to, from, rounding, integer, a| convert(to, from, rounding, integer, FLUSH, a, None);
+    // As a source:
+    assert_eq!(run(Type::S32, Type::F32, UP, true, 1), 0);
+    assert_eq!(integer(Type::S32, Type::F32, UP, 1), 1);
+    assert_eq!(run(Type::F64, Type::F32, None, false, 0x8000_0001), 1 << 63);
+    assert_eq!(run(Type::F32, Type::F32, None, false, 0x807f_ffff), 0x8000_0000);
+    assert_eq!(run(Type::F32, Type::F32, UP, true, 1), 0);
+    // As a destination:
+    assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 1e-40_f64.to_bits()), 0);
+    assert_eq!(plain(Type::F32, Type::F64, NEAREST, 1e-40_f64.to_bits()), 0x0001_16c2);
+    // 2^−126 − 2^−150 rounds to the least normal number, but has 24 digits of its own.
+    assert_eq!(plain(Type::F32, Type::F64, NEAREST, 0x380f_ffff_e000_0000), 0x0080_0000);
+    assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 0x380f_ffff_e000_0000), 0);
+    assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 0x380f_ffff_ffff_ffff), 0x0080_0000);
+    // A subnormal f16 is a normal f32, and a subnormal result in f16 stays.
+    assert_eq!(run(Type::F32, Type::F16, None, false, 1), bits(2.0_f32.powi(-24)));
+    assert_eq!(run(Type::F16, Type::F32, NEAREST, false, bits(2.0_f32.powi(-24))), 1);
+    // A subnormal bf16 becomes a subnormal f32.
+    assert_eq!(run(Type::F32, Type::Bf16, None, false, 1), 0);
+    assert_eq!(plain(Type::F32, Type::Bf16, None, 1), 0x0001_0000);
+}
+
+#[test]
+fn floats_rounded_to_integers_stay_floats_and_keep_their_sign() {
+    let run = |rounding, x: f32| integer(Type::F32, Type::F32, rounding, bits(x));
+    assert_eq!(run(NEAREST, 2.5), bits(2.0));
+    assert_eq!(run(UP, -0.3), bits(-0.0));
+    assert_eq!(run(ZERO, -0.3), bits(-0.0));
+    assert_eq!(run(DOWN, -0.3), bits(-1.0));
+    assert_eq!(run(UP, 1e30), bits(1e30));
+    assert_eq!(run(NEAREST, f32::INFINITY), bits(f32::INFINITY));
+    assert_eq!(run(NEAREST, f32::NAN), NAN);
+    assert_eq!(integer(Type::F64, Type::F64, DOWN, (-1.5_f64).to_bits()), (-2.0_f64).to_bits());
+    assert_eq!(integer(Type::F16, Type::F16, UP, 0x3c01), 0x4000);
+    assert_eq!(integer(Type::Bf16, Type::Bf16, NEAREST, 0x4020), 0x4000);
+    // The sum of both modifiers: 1.7 rounds to 2, which is clamped.
+    let saturated = convert(Type::F32, Type::F32, NEAREST, true, SATURATE, bits(1.7), None);
+    assert_eq!(saturated, bits(1.0));
+}
+
+#[test]
+fn integers_become_floats() {
+    assert_eq!(plain(Type::F32, Type::S32, NEAREST, 0xffff_ffff), bits(-1.0));
+    assert_eq!(plain(Type::F32, Type::U32, NEAREST, 0xffff_ffff), bits(4294967296.0));
+    assert_eq!(plain(Type::F32, Type::U32, ZERO, 0xffff_ffff), bits(4294967040.0));
+    assert_eq!(plain(Type::F32, Type::S32, NEAREST, 16777217), bits(16777216.0));
+    assert_eq!(plain(Type::F32, Type::S32, UP, 16777217), bits(16777218.0));
+    assert_eq!(
+        plain(Type::F64, Type::U64, NEAREST, u64::MAX),
+        18446744073709551616.0_f64.to_bits()
+    );
+    assert_eq!(plain(Type::F64, Type::S64, ZERO, i64::MAX as u64), 0x43df_ffff_ffff_ffff);
+    assert_eq!(plain(Type::F16, Type::S32, NEAREST, 65520), 0x7c00);
+    assert_eq!(plain(Type::F16, Type::S32, ZERO, 65520), 0x7bff);
+    assert_eq!(plain(Type::F16, Type::U8, NEAREST, 0x1ff), 0x5bf8);
+    assert_eq!(plain(Type::Bf16, Type::S16, NEAREST, 0x8000), 0xc700);
+    assert_eq!(convert(Type::F32, Type::S32, NEAREST, false, SATURATE, 7, None), bits(1.0));
+}
+
+#[test]
+fn nans_and_clamps_between_floats() {
+    assert_eq!(plain(Type::F32, Type::F16, None, 0xfe01), NAN);
+    assert_eq!(plain(Type::F32, Type::Bf16, None, 0xffc1), NAN);
+    assert_eq!(plain(Type::F16, Type::F32, NEAREST, 0xff80_0001), 0x7fff);
+    assert_eq!(plain(Type::Bf16, Type::F32, NEAREST, 0xff80_0001), 0x7fff);
+    assert_eq!(plain(Type::Bf16, Type::F32, ZERO, 0xff80_0001), 0x7fff);
+    assert_eq!(plain(Type::F32, Type::F64, NEAREST, 0xfff0_0000_0000_0001), NAN);
+    assert_eq!(plain(Type::F64, Type::F32, None, 0xff80_0001), 0xfff8_0000_2000_0000);
+    assert_eq!(plain(Type::F64, Type::F64, None, 0x7ff0_0000_0000_0001), 0x7ff8_0000_0000_0001);
+    let run = |mode, to, x: f32| convert(to, Type::F32, NEAREST, false, mode, bits(x), None);
+    assert_eq!(run(SATURATE, Type::F16, 2.0), 0x3c00);
+    assert_eq!(run(SATURATE, Type::F16, f32::NAN), 0);
+    assert_eq!(run(SATURATE, Type::F32, -3.0), 0);
+    assert_eq!(run(RELU, Type::F16, -2.0), 0);
+    assert_eq!(run(RELU, Type::F16, 2.0), 0x4000);
+    assert_eq!(run(RELU, Type::F16, f32::NAN), 0x7fff);
+    assert_eq!(run(RELU, Type::Bf16, -0.0), 0);
+    assert_eq!(run(PLAIN, Type::F16, -0.0), 0x8000);
+}
+
+#[test]
+fn two_floats_are_packed_with_the_first_on_top() {
+    let run = |to, rounding, mode, a: f32, b: f32| {
+        convert(to, Type::F32, rounding, false, mode, bits(a), Some(bits(b)))
+    };
+    assert_eq!(run(Type::F16x2, NEAREST, PLAIN, 1.0, -2.0), 0x3c00_c000);
+    assert_eq!(run(Type::Bf16x2, NEAREST, PLAIN, 1.0, -2.0), 0x3f80_c000);
+    assert_eq!(run(Type::Bf16x2, NEAREST, RELU, -1.0, 2.0), 0x0000_4000);
+    // 1 + 2^−8 + 2^−20 is above the tie of bf16.
+    let x = 1.0 + 2.0_f32.powi(-8) + 2.0_f32.powi(-20);
+    assert_eq!(run(Type::Bf16x2, NEAREST, PLAIN, x, x), 0x3f81_3f81);
+    assert_eq!(run(Type::Bf16x2, ZERO, PLAIN, x, x), 0x3f80_3f80);
+    assert_eq!(run(Type::F16x2, ZERO, PLAIN, 70000.0, f32::NAN), 0x7bff_7fff);
+    assert_eq!(run(Type::F16x2, NEAREST, PLAIN, 70000.0, f32::NAN), 0x7c00_7fff);
+}
+
+/// `.satfinite`, of the types that have no `.sat`.
+#[test]
+fn finite_saturation() {
+    let run =
+        |to, rounding, a: f32, b| convert(to, Type::F32, rounding, false, SATURATE, bits(a), b);
+    let minus_infinity = Some(bits(f32::NEG_INFINITY));
+    assert_eq!(run(Type::F16x2, NEAREST, 70000.0, minus_infinity), 0x7bff_fbff);
+    assert_eq!(run(Type::F16x2, NEAREST, 3.0, Some(NAN)), 0x4200_7fff);
+    assert_eq!(run(Type::Bf16x2, ZERO, f32::MAX, minus_infinity), 0x7f7f_ff7f);
+    assert_eq!(run(Type::Bf16, NEAREST, f32::MAX, None), 0x7f7f);
+    assert_eq!(run(Type::Bf16, NEAREST, -2.0, None), 0xc000);
+    assert_eq!(run(Type::Tf32, Some(Rounding::NearestAway), f32::MAX, None), 0x7f7f_e000);
+}
+
+/// Ten bits of fraction, in the upper bits of 32; ties away from zero.
+#[test]
+fn tf32() {
+    let away = Some(Rounding::NearestAway);
+    let run = |rounding, a| plain(Type::Tf32, Type::F32, rounding, a);
+    assert_eq!(run(away, bits(1.0)), bits(1.0));
+    assert_eq!(run(away, 0x3f80_1000), 0x3f80_2000);
+    assert_eq!(run(away, 0x3f80_0fff), 0x3f80_0000);
+    assert_eq!(run(away, 0xbf80_1000), 0xbf80_2000);
+    assert_eq!(run(NEAREST, 0x3f80_1000), 0x3f80_0000);
+    assert_eq!(run(NEAREST, 0x3f80_3000), 0x3f80_4000);
+    assert_eq!(run(ZERO, 0x3f80_1fff), 0x3f80_0000);
+    assert_eq!(run(away, bits(f32::MAX)), bits(f32::INFINITY));
+    assert_eq!(run(away, 0xffff_ffff), NAN);
+    assert_eq!(convert(Type::Tf32, Type::F32, NEAREST, false, RELU, bits(-1.0), None), 0);
+}
+
+/// The formats of eight bits: e4m3 has no infinities and 448 as the greatest number, e5m2 has
+/// 57344; both saturate.
+#[test]
+fn eight_bit_floats() {
+    let run = |to, mode, a: f32, b: f32| {
+        convert(to, Type::F32, NEAREST, false, mode, bits(a), Some(bits(b)))
+    };
+    assert_eq!(run(Type::E4m3x2, PLAIN, 1.0, -1.5), 0x38bc);
+    assert_eq!(run(Type::E4m3x2, PLAIN, 448.0, 1e9), 0x7e7e);
+    assert_eq!(run(Type::E4m3x2, PLAIN, f32::NEG_INFINITY, f32::NAN), 0xfe7f);
+    // 464 is halfway from 448 to what would be 480; 17 is a tie of 16 and 18, 19 one of 18 and 20.
+    assert_eq!(run(Type::E4m3x2, PLAIN, 464.0, 17.0), 0x7e58);
+    assert_eq!(run(Type::E4m3x2, PLAIN, 19.0, -0.0), 0x5a80);
+    // The least subnormal, 2^−9, and its half, which is a tie with 0.
+    assert_eq!(run(Type::E4m3x2, PLAIN, 2.0_f32.powi(-9), 2.0_f32.powi(-10)), 0x0100);
+    assert_eq!(run(Type::E4m3x2, RELU, -3.0, 0.5), 0x0030);
+    assert_eq!(run(Type::E5m2x2, PLAIN, 1.0, -1.5), 0x3cbe);
+    assert_eq!(run(Type::E5m2x2, PLAIN, 1e9, f32::NEG_INFINITY), 0x7bfb);
+    assert_eq!(run(Type::E5m2x2, PLAIN, f32::NAN, 2.0_f32.powi(-16)), 0x7f01);
+
+    let pack = |to, a| convert(to, Type::F16x2, NEAREST, false, PLAIN, a, None);
+    assert_eq!(pack(Type::E4m3x2, 0x3c00_be00), 0x38bc);
+    assert_eq!(pack(Type::E5m2x2, 0x7c00_3c00), 0x7b3c);
+    let unpack = |from, mode, a| convert(Type::F16x2, from, NEAREST, false, mode, a, None);
+    assert_eq!(unpack(Type::E4m3x2, PLAIN, 0x38bc), 0x3c00_be00);
+    assert_eq!(unpack(Type::E4m3x2, PLAIN, 0x7e7f), 0x5f00_7fff);
+    assert_eq!(unpack(Type::E4m3x2, PLAIN, 0x0180), 0x1800_8000);
+    assert_eq!(unpack(Type::E4m3x2, RELU, 0x38bc), 0x3c00_0000);
+    assert_eq!(unpack(Type::E5m2x2, PLAIN, 0x7c01), 0x7c00_0100);
+}
+
+/// Every number of the formats of eight bits, by their definition.
+#[test]
+fn every_eight_bit_float() {
+    for bits in 0..=255_u32 {
+        let (field, fraction) = (bits >> 3 & 15, bits & 7);
+        let e4m3 = if field == 0 {
+            f64::from(fraction) * 2.0_f64.powi(-9)
+        } else {
+            (1.0 + f64::from(fraction) / 8.0) * 2.0_f64.powi(field as i32 - 7)
+        };
+        if bits & 0x7f != 0x7f {
+            check_eight_bits(Type::E4m3x2, bits, e4m3);
+        }
+        let (field, fraction) = (bits >> 2 & 31, bits & 3);
+        let e5m2 = if field == 0 {
+            f64::from(fraction) * 2.0_f64.powi(-16)
+        } else {
+            (1.0 + f64::from(fraction) / 4.0) * 2.0_f64.powi(field as i32 - 15)
+        };
+        if field != 31 {
+            check_eight_bits(Type::E5m2x2, bits, e5m2);
+        }
+    }
+}
+
+fn check_eight_bits(ty: Type, encoding: u32, magnitude: f64) {
+    let value = if encoding & 0x80 == 0 { magnitude } else { -magnitude } as f32;
+    let half = convert(Type::F16x2, ty, NEAREST, false, PLAIN, u64::from(encoding), None);
+    assert_eq!(fast::f16_to_f32(half as u16).to_bits(), value.to_bits(), "{ty:?} {encoding:#x}");
+    let back = convert(ty, Type::F32, NEAREST, false, PLAIN, bits(value), Some(bits(value)));
+    assert_eq!(back, u64::from(encoding * 0x101), "{ty:?} {value}");
+}
+
+/// Every half there is, by its definition.
+#[test]
+fn every_half_becomes_a_single() {
+    for half in 0..=u16::MAX {
+        let single = fast::f16_to_f32(half);
+        if F16.is_nan(u64::from(half)) {
+            assert_eq!(single.to_bits(), 0x7fff_ffff);
+            continue;
+        }
+        let (field, fraction) = (half >> 10 & 31, f64::from(half & 0x3ff));
+        let magnitude = match field {
+            0 => fraction * 2.0_f64.powi(-24),
+            31 => f64::INFINITY,
+            _ => (1.0 + fraction / 1024.0) * 2.0_f64.powi(i32::from(field) - 15),
+        };
+        let value = if half & 0x8000 == 0 { magnitude } else { -magnitude };
+        assert_eq!(single.to_bits(), (value as f32).to_bits(), "{half:#x}");
+        assert_eq!(fast::f32_to_f16(single), half);
+        let brain = fast::bf16_to_f32(half);
+        if !brain.is_nan() {
+            assert_eq!(fast::f32_to_bf16(brain), half);
+        }
+    }
+}
+
+/// The functions for loops over lanes against the integers: with the rounding `.rna` of a value that
+/// isn't a tie the general function takes the other way.
+#[test]
+fn the_small_functions_agree_with_the_general_ones() {
+    let mut random = Random(3);
+    // A mode that changes nothing here and keeps off the shortcut.
+    let slow = |to, from, rounding, a| convert(to, from, rounding, false, FLUSH, a, None);
+    for _ in 0..500_000 {
+        let a = random.bits(F32);
+        let x = f32::from_bits(a as u32);
+        if x == 0.0 || x.is_normal() || x.is_nan() || x.is_infinite() {
+            assert_eq!(
+                u64::from(fast::f32_to_f16(x)),
+                slow(Type::F16, Type::F32, NEAREST, a),
+                "{a:x}"
+            );
+            assert_eq!(
+                u64::from(fast::f32_to_bf16(x)),
+                slow(Type::Bf16, Type::F32, NEAREST, a),
+                "{a:x}"
+            );
+            assert_eq!(
+                u64::from(fast::f32_to_s32(x) as u32),
+                slow(Type::S32, Type::F32, ZERO, a),
+                "{a:x}"
+            );
+            assert_eq!(
+                u64::from(fast::f32_to_u32(x)),
+                slow(Type::U32, Type::F32, ZERO, a),
+                "{a:x}"
+            );
+            assert_eq!(fast::f32_to_f64(x).to_bits(), slow(Type::F64, Type::F32, None, a), "{a:x}");
+        }
+        let small = a as u32 >> (a >> 40 & 31);
+        assert_eq!(
+            bits(fast::u32_to_f32(small)),
+            slow(Type::F32, Type::U32, NEAREST, u64::from(small))
+        );
+        assert_eq!(
+            bits(fast::s32_to_f32(small as i32)),
+            slow(Type::F32, Type::S32, NEAREST, u64::from(small))
+        );
+        let a = random.bits(F64);
+        let direct = convert(Type::F32, Type::F64, NEAREST, false, PLAIN, a, None);
+        assert_eq!(bits(fast::f64_to_f32(f64::from_bits(a))), direct, "{a:x}");
+    }
+}
+
+proptest! {
+    #![proptest_config(config(4000))]
+
+    /// Rust's own conversions: towards zero and clamped.
+    #[test]
+    fn towards_zero_agrees_with_rust(a in any::<u64>(), b in any::<u32>()) {
+        let (double, single) = (f64::from_bits(a), f32::from_bits(b));
+        prop_assume!(!double.is_nan() && !single.is_nan());
+        for x in [double, f64::from(single), double.rem_euclid(1e20) - 5e19] {
+            prop_assume!(!x.is_nan());
+            let run = |to| integer(to, Type::F64, ZERO, x.to_bits());
+            prop_assert_eq!(run(Type::S8), x as i8 as u8 as u64);
+            prop_assert_eq!(run(Type::U16), x as u16 as u64);
+            prop_assert_eq!(run(Type::S32), x as i32 as u32 as u64);
+            prop_assert_eq!(run(Type::U64), x as u64);
+            prop_assert_eq!(run(Type::S64), x as i64 as u64);
+        }
+    }
+
+    /// No conversion between any two types panics.
+    #[test]
+    fn every_pair_of_types_gives_something(a in any::<u64>(), b in any::<Option<u64>>(), all in any::<u8>()) {
+        const TYPES: [Type; 25] = [
+            Type::Pred, Type::B8, Type::B16, Type::B32, Type::B64, Type::B128, Type::U8, Type::U16,
+            Type::U32, Type::U64, Type::S8, Type::S16, Type::S32, Type::S64, Type::F16, Type::F16x2,
+            Type::Bf16, Type::Bf16x2, Type::Tf32, Type::F32, Type::F64, Type::E4m3x2, Type::E5m2x2,
+            Type::U16x2, Type::S16x2,
+        ];
+        let mode = FloatMode {
+            rounding: Rounding::NearestEven,
+            flush: all & 1 != 0,
+            saturate: all & 2 != 0,
+            relu: all & 4 != 0,
+        };
+        for to in TYPES {
+            for from in TYPES {
+                for rounding in [None, NEAREST, DOWN, Some(Rounding::NearestAway)] {
+                    let result = convert(to, from, rounding, all & 8 != 0, mode, a, b);
+                    prop_assert_eq!(result & !ptx_emulator::arithmetic::bits::mask(
+                        ptx_emulator::arithmetic::bits::width(to)), 0, "{:?} {:?}", to, from);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! f32 and f64: special values, modifiers, minimum and maximum. Exact rounding is in `rounding.rs`.
+
+use crate::oracle::{F32, F64, PLAIN, Random, mode};
+use ptx_emulator::arithmetic::approximate::{rcp_approx_f32, rsqrt_approx_f32};
+use ptx_emulator::arithmetic::host::{
+    self, flush_f32, max_f32, max_f64, min_f32, min_f64, saturate_f32,
+};
+use ptx_emulator::arithmetic::{float_binary, float_unary, fma};
+use ptx_emulator::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
+
+const NAN: u64 = 0x7fff_ffff;
+const INF: u64 = 0x7f80_0000;
+const SIGN: u64 = 0x8000_0000;
+const DIV: FloatBinary = FloatBinary::Div { approximate: Approximate::No };
+const MIN: FloatBinary = FloatBinary::Min { nan: false, xorsign_abs: false };
+const MAX: FloatBinary = FloatBinary::Max { nan: false, xorsign_abs: false };
+const FLUSH: FloatMode = FloatMode { flush: true, ..PLAIN };
+const SATURATE: FloatMode = FloatMode { saturate: true, ..PLAIN };
+
+fn bits(x: f32) -> u64 {
+    u64::from(x.to_bits())
+}
+
+fn single(op: FloatBinary, a: f32, b: f32) -> u64 {
+    float_binary(op, PLAIN, Type::F32, bits(a), bits(b))
+}
+
+#[test]
+fn ordinary_values() {
+    assert_eq!(single(FloatBinary::Add, 1.5, 2.25), bits(3.75));
+    assert_eq!(single(FloatBinary::Sub, 1.5, 2.25), bits(-0.75));
+    assert_eq!(single(FloatBinary::Mul, 1.5, -2.0), bits(-3.0));
+    assert_eq!(single(DIV, 1.0, 3.0), 0x3eaa_aaab);
+    assert_eq!(
+        float_binary(DIV, mode(Rounding::TowardsZero), Type::F32, bits(1.0), bits(3.0)),
+        0x3eaa_aaaa
+    );
+    assert_eq!(
+        float_binary(DIV, mode(Rounding::Down), Type::F32, bits(-1.0), bits(3.0)),
+        0xbeaa_aaab
+    );
+    assert_eq!(
+        float_binary(DIV, mode(Rounding::Up), Type::F32, bits(-1.0), bits(3.0)),
+        0xbeaa_aaaa
+    );
+    let sqrt = FloatUnary::Sqrt { approximate: false };
+    assert_eq!(float_unary(sqrt, PLAIN, Type::F32, bits(2.0)), 0x3fb5_04f3);
+    assert_eq!(float_unary(sqrt, mode(Rounding::Up), Type::F32, bits(2.0)), 0x3fb5_04f4);
+    assert_eq!(float_unary(sqrt, PLAIN, Type::F64, 2.0_f64.to_bits()), 0x3ff6_a09e_667f_3bcd);
+    assert_eq!(
+        float_unary(sqrt, mode(Rounding::Down), Type::F64, 2.0_f64.to_bits()),
+        0x3ff6_a09e_667f_3bcc
+    );
+    let rcp = FloatUnary::Rcp { approximate: false };
+    assert_eq!(float_unary(rcp, PLAIN, Type::F64, 3.0_f64.to_bits()), 0x3fd5_5555_5555_5555);
+    assert_eq!(
+        float_unary(rcp, mode(Rounding::Up), Type::F64, 3.0_f64.to_bits()),
+        0x3fd5_5555_5555_5556
+    );
+}
+
+/// 1 + 2^−12 squared is 1 + 2^−11 + 2^−24; minus the first two, only a fused operation keeps the
+/// last.
+#[test]
+fn multiply_add_is_fused() {
+    let a = 1.0 + 1.0 / 4096.0;
+    let c = -(1.0 + 1.0 / 2048.0);
+    let expected = bits(2.0_f32.powi(-24));
+    assert_eq!(fma(PLAIN, Type::F32, bits(a), bits(a), bits(c)), expected);
+    // In f64 the sum 1 + 2^−24 + 2^−60-odd would be rounded to a tie first, and then down.
+    let (a, b) = (bits(1.0), bits(1.0 + 2.0_f32.powi(-23)));
+    let tie_and_more = fma(PLAIN, Type::F32, bits(2.0_f32.powi(-24)), b, a);
+    assert_eq!(tie_and_more, bits(1.0 + 2.0_f32.powi(-23)));
+    let tiny = bits(2.0_f32.powi(-100));
+    let above_tie =
+        fma(PLAIN, Type::F32, bits(1.0 + 2.0_f32.powi(-12)), bits(1.0 + 2.0_f32.powi(-12)), tiny);
+    assert_eq!(above_tie, bits(1.0 + 2.0_f32.powi(-11)) + 1);
+}
+
+#[test]
+fn invalid_operations_and_nan_operands_give_the_canonical_nan() {
+    let inf = f32::INFINITY;
+    assert_eq!(single(FloatBinary::Add, inf, -inf), NAN);
+    assert_eq!(single(FloatBinary::Sub, inf, inf), NAN);
+    assert_eq!(single(FloatBinary::Mul, 0.0, inf), NAN);
+    assert_eq!(single(DIV, 0.0, 0.0), NAN);
+    assert_eq!(single(DIV, inf, inf), NAN);
+    let odd_nan = 0xff80_0001;
+    for op in [FloatBinary::Add, FloatBinary::Sub, FloatBinary::Mul, DIV] {
+        for rounding in [Rounding::NearestEven, Rounding::Up] {
+            assert_eq!(float_binary(op, mode(rounding), Type::F32, odd_nan, bits(1.0)), NAN);
+            assert_eq!(float_binary(op, mode(rounding), Type::F32, bits(1.0), odd_nan), NAN);
+        }
+    }
+    assert_eq!(fma(PLAIN, Type::F32, bits(0.0), INF, bits(1.0)), NAN);
+    assert_eq!(fma(PLAIN, Type::F32, bits(1.0), bits(1.0), odd_nan), NAN);
+    assert_eq!(fma(PLAIN, Type::F32, INF, bits(1.0), INF | SIGN), NAN);
+    for approximate in [false, true] {
+        assert_eq!(
+            float_unary(FloatUnary::Sqrt { approximate }, PLAIN, Type::F32, bits(-1.0)),
+            NAN
+        );
+        assert_eq!(float_unary(FloatUnary::Rcp { approximate }, PLAIN, Type::F32, odd_nan), NAN);
+    }
+    assert_eq!(float_unary(FloatUnary::Neg, PLAIN, Type::F32, odd_nan), NAN);
+    assert_eq!(float_unary(FloatUnary::Abs, PLAIN, Type::F32, odd_nan), NAN);
+}
+
+/// "NaN payloads are supported for double-precision instructions."
+#[test]
+fn double_precision_keeps_payloads() {
+    let signalling = 0x7ff0_0000_dead_beef;
+    let quiet = 0x7ff8_0000_dead_beef;
+    let other = 0xfff8_0000_0000_1234;
+    let one = 1.0_f64.to_bits();
+    for op in [FloatBinary::Add, FloatBinary::Sub, FloatBinary::Mul, DIV] {
+        for rounding in [Rounding::NearestEven, Rounding::TowardsZero] {
+            let run = |a, b| float_binary(op, mode(rounding), Type::F64, a, b);
+            assert_eq!(run(signalling, one), quiet);
+            assert_eq!(run(one, signalling), quiet);
+            assert_eq!(run(signalling, other), quiet);
+            assert_eq!(run(other, signalling), other);
+        }
+    }
+    assert_eq!(fma(PLAIN, Type::F64, one, one, other), other);
+    let inf = f64::INFINITY.to_bits();
+    let default = 0xfff8_0000_0000_0000;
+    assert_eq!(float_binary(FloatBinary::Sub, PLAIN, Type::F64, inf, inf), default);
+    assert_eq!(float_binary(FloatBinary::Sub, mode(Rounding::Up), Type::F64, inf, inf), default);
+    assert_eq!(float_unary(FloatUnary::Neg, PLAIN, Type::F64, quiet), quiet | 1 << 63);
+    assert_eq!(float_unary(FloatUnary::Abs, PLAIN, Type::F64, other), other & !(1 << 63));
+}
+
+#[test]
+fn infinities_and_zeros() {
+    assert_eq!(single(DIV, 1.0, 0.0), INF);
+    assert_eq!(single(DIV, -1.0, 0.0), INF | SIGN);
+    assert_eq!(single(DIV, 1.0, f32::NEG_INFINITY), SIGN);
+    assert_eq!(single(FloatBinary::Add, f32::INFINITY, 1.0), INF);
+    assert_eq!(single(FloatBinary::Add, 0.0, -0.0), 0);
+    assert_eq!(single(FloatBinary::Add, -0.0, -0.0), SIGN);
+    assert_eq!(single(FloatBinary::Sub, 1.0, 1.0), 0);
+    let down = |op, a, b| float_binary(op, mode(Rounding::Down), Type::F32, bits(a), bits(b));
+    assert_eq!(down(FloatBinary::Sub, 1.0, 1.0), SIGN);
+    assert_eq!(down(FloatBinary::Add, 0.0, -0.0), SIGN);
+    assert_eq!(down(FloatBinary::Add, 0.0, 0.0), 0);
+    let sqrt = FloatUnary::Sqrt { approximate: false };
+    assert_eq!(float_unary(sqrt, mode(Rounding::Up), Type::F32, SIGN), SIGN);
+    assert_eq!(float_unary(sqrt, mode(Rounding::Up), Type::F32, INF), INF);
+    assert_eq!(float_unary(sqrt, mode(Rounding::Up), Type::F32, INF | SIGN), NAN);
+    let rcp = FloatUnary::Rcp { approximate: false };
+    for rounding in [Rounding::NearestEven, Rounding::Down] {
+        assert_eq!(float_unary(rcp, mode(rounding), Type::F32, SIGN), INF | SIGN);
+        assert_eq!(float_unary(rcp, mode(rounding), Type::F32, INF | SIGN), SIGN);
+    }
+}
+
+#[test]
+fn overflow_depends_on_the_rounding() {
+    let max = bits(f32::MAX);
+    let run =
+        |rounding, a: u64, b: u64| float_binary(FloatBinary::Add, mode(rounding), Type::F32, a, b);
+    assert_eq!(run(Rounding::NearestEven, max, max), INF);
+    assert_eq!(run(Rounding::TowardsZero, max, max), max);
+    assert_eq!(run(Rounding::Down, max, max), max);
+    assert_eq!(run(Rounding::Up, max, max), INF);
+    assert_eq!(run(Rounding::Down, max | SIGN, max | SIGN), INF | SIGN);
+    assert_eq!(run(Rounding::Up, max | SIGN, max | SIGN), max | SIGN);
+    assert_eq!(run(Rounding::TowardsZero, INF, max), INF);
+}
+
+#[test]
+fn flush_to_zero_takes_operands_and_results_and_keeps_the_sign() {
+    let (tiny, least_normal) = (1_u64, bits(f32::MIN_POSITIVE));
+    let run = |op, a, b| float_binary(op, FLUSH, Type::F32, a, b);
+    assert_eq!(run(FloatBinary::Add, tiny, tiny | SIGN), 0);
+    assert_eq!(run(FloatBinary::Add, tiny | SIGN, tiny | SIGN), SIGN);
+    assert_eq!(run(FloatBinary::Add, least_normal, tiny), least_normal);
+    assert_eq!(run(FloatBinary::Mul, least_normal, bits(0.5)), 0);
+    assert_eq!(run(FloatBinary::Mul, least_normal | SIGN, bits(0.5)), SIGN);
+    assert_eq!(single(FloatBinary::Mul, f32::MIN_POSITIVE, 0.5), 0x0040_0000);
+    assert_eq!(run(DIV, bits(1.0), tiny), INF);
+    assert_eq!(run(MIN, tiny, bits(1.0)), 0);
+    assert_eq!(run(MAX, tiny | SIGN, bits(-1.0)), SIGN);
+    assert_eq!(fma(FLUSH, Type::F32, tiny, bits(1.0), bits(2.0)), bits(2.0));
+    assert_eq!(fma(FLUSH, Type::F32, least_normal, bits(0.5), 0), 0);
+    assert_eq!(float_unary(FloatUnary::Abs, FLUSH, Type::F32, tiny | SIGN), 0);
+    assert_eq!(float_unary(FloatUnary::Neg, FLUSH, Type::F32, tiny), SIGN);
+    assert_eq!(float_unary(FloatUnary::Neg, PLAIN, Type::F32, tiny), tiny | SIGN);
+    let sqrt = FloatUnary::Sqrt { approximate: false };
+    assert_eq!(float_unary(sqrt, FLUSH, Type::F32, tiny | SIGN), SIGN);
+    // 1 / 2^127 is subnormal.
+    let rcp = FloatUnary::Rcp { approximate: false };
+    assert_eq!(float_unary(rcp, FLUSH, Type::F32, bits(2.0_f32.powi(127))), 0);
+    assert_eq!(flush_f32(f32::from_bits(0x807f_ffff)).to_bits(), 0x8000_0000);
+    assert_eq!(flush_f32(f32::MIN_POSITIVE), f32::MIN_POSITIVE);
+    assert!(flush_f32(f32::NAN).is_nan());
+}
+
+/// 2^−126 − 2^−150 is a tie between the greatest subnormal number and the least normal one, and
+/// rounds to the latter. With 24 digits and no limit to the exponent it is less, and flushed; ptxas
+/// folds the constants of `mul.ftz.f32` and `cvt.rn.ftz.f32.f64` so. 2^−126 − 2^−173 is not.
+#[test]
+fn results_that_are_normal_only_for_want_of_digits_are_flushed() {
+    let least_normal = bits(f32::MIN_POSITIVE);
+    let (a, half) = (0x00ff_ffff, bits(0.5));
+    let run = |mode, a, b| float_binary(FloatBinary::Mul, mode, Type::F32, a, b);
+    assert_eq!(run(PLAIN, a, half), least_normal);
+    assert_eq!(run(FLUSH, a, half), 0);
+    assert_eq!(run(FLUSH, a | SIGN, half), SIGN);
+    assert_eq!(fma(FLUSH, Type::F32, a, half, 0), 0);
+    assert_eq!(float_binary(DIV, FLUSH, Type::F32, a, bits(2.0)), 0);
+    // 8388609 · 16777214 = 2^47 − 2
+    let (a, b) = (bits(8_388_609.0 * 2.0_f32.powi(-100)), bits(16_777_214.0 * 2.0_f32.powi(-73)));
+    assert_eq!(run(FLUSH, a, b), least_normal);
+    assert_eq!(run(FloatMode { flush: true, ..mode(Rounding::TowardsZero) }, a, b), 0);
+    assert_eq!(run(FloatMode { flush: true, ..mode(Rounding::Up) }, a, b), least_normal);
+}
+
+#[test]
+fn saturation_clamps_to_one_and_nan_to_zero() {
+    let run =
+        |a: f32, b: f32| float_binary(FloatBinary::Add, SATURATE, Type::F32, bits(a), bits(b));
+    assert_eq!(run(0.25, 0.5), bits(0.75));
+    assert_eq!(run(1.0, 0.5), bits(1.0));
+    assert_eq!(run(-1.0, 0.5), 0);
+    assert_eq!(run(-0.0, -0.0), 0);
+    assert_eq!(run(f32::NAN, 0.5), 0);
+    assert_eq!(run(f32::INFINITY, 0.0), bits(1.0));
+    assert_eq!(run(f32::NEG_INFINITY, 0.0), 0);
+    assert_eq!(fma(SATURATE, Type::F32, bits(3.0), bits(2.0), bits(1.0)), bits(1.0));
+    for (x, y) in [(0.5, 0.5), (2.0, 1.0), (-3.0, 0.0), (-0.0, 0.0), (f32::NAN, 0.0)] {
+        assert_eq!(saturate_f32(x).to_bits(), f32::to_bits(y));
+    }
+}
+
+#[test]
+fn minimum_and_maximum() {
+    assert_eq!(single(MIN, 1.0, 2.0), bits(1.0));
+    assert_eq!(single(MAX, 1.0, -2.0), bits(1.0));
+    assert_eq!(single(MIN, 0.0, -0.0), SIGN);
+    assert_eq!(single(MIN, -0.0, 0.0), SIGN);
+    assert_eq!(single(MAX, 0.0, -0.0), 0);
+    assert_eq!(single(MAX, -0.0, 0.0), 0);
+    assert_eq!(single(MIN, f32::NAN, 3.0), bits(3.0));
+    assert_eq!(single(MAX, 3.0, f32::NAN), bits(3.0));
+    assert_eq!(single(MIN, f32::NAN, f32::NAN), NAN);
+    assert_eq!(single(MIN, f32::NEG_INFINITY, 3.0), INF | SIGN);
+
+    let min_nan = FloatBinary::Min { nan: true, xorsign_abs: false };
+    assert_eq!(single(min_nan, f32::NAN, 3.0), NAN);
+    assert_eq!(single(min_nan, 3.0, f32::NAN), NAN);
+    assert_eq!(single(min_nan, 3.0, 4.0), bits(3.0));
+
+    let min_xor = FloatBinary::Min { nan: false, xorsign_abs: true };
+    let max_xor = FloatBinary::Max { nan: false, xorsign_abs: true };
+    assert_eq!(single(min_xor, -3.0, 4.0), bits(-3.0));
+    assert_eq!(single(min_xor, -3.0, -4.0), bits(3.0));
+    assert_eq!(single(max_xor, 3.0, -4.0), bits(-4.0));
+    assert_eq!(single(max_xor, f32::NAN, -4.0) & !SIGN, bits(4.0));
+    assert_eq!(single(max_xor, f32::NAN, f32::NAN), NAN);
+
+    let double = |op, a: f64, b: f64| float_binary(op, PLAIN, Type::F64, a.to_bits(), b.to_bits());
+    assert_eq!(double(MIN, 0.0, -0.0), 1 << 63);
+    assert_eq!(double(MAX, f64::NAN, -1.0), (-1.0_f64).to_bits());
+    assert_eq!(double(MIN, f64::NEG_INFINITY, f64::NAN), f64::NEG_INFINITY.to_bits());
+}
+
+#[test]
+fn copysign_takes_the_sign_of_the_first() {
+    assert_eq!(single(FloatBinary::CopySign, -1.0, 3.0), bits(-3.0));
+    assert_eq!(single(FloatBinary::CopySign, 1.0, -0.0), 0);
+    let run = |a: f64, b: f64| {
+        float_binary(FloatBinary::CopySign, PLAIN, Type::F64, a.to_bits(), b.to_bits())
+    };
+    assert_eq!(run(-0.0, 2.0), (-2.0_f64).to_bits());
+}
+
+/// The functions for loops over lanes and the general ones, on the same operands.
+#[test]
+fn the_small_functions_agree_with_the_general_ones() {
+    let mut random = Random(2);
+    for _ in 0..200_000 {
+        let (a, b) = (random.bits(F32), random.bits(F32));
+        let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
+        assert_eq!(bits(min_f32(x, y)), float_binary(MIN, PLAIN, Type::F32, a, b), "{a:x} {b:x}");
+        assert_eq!(bits(max_f32(x, y)), float_binary(MAX, PLAIN, Type::F32, a, b), "{a:x} {b:x}");
+        assert_eq!(bits(min_f32(x, -x)), float_binary(MIN, PLAIN, Type::F32, a, a ^ SIGN), "{a:x}");
+        let (a, b) = (random.bits(F64), random.bits(F64));
+        let (x, y) = (f64::from_bits(a), f64::from_bits(b));
+        assert_eq!(
+            min_f64(x, y).to_bits(),
+            float_binary(MIN, PLAIN, Type::F64, a, b),
+            "{a:x} {b:x}"
+        );
+        assert_eq!(
+            max_f64(x, y).to_bits(),
+            float_binary(MAX, PLAIN, Type::F64, a, b),
+            "{a:x} {b:x}"
+        );
+    }
+}
+
+/// As an engine calls them, inlined into a loop that the compiler vectorises. It must not take one
+/// NaN for another there.
+#[test]
+fn loops_over_lanes_give_the_same_bits() {
+    type Lanes = [u32; 32];
+    let map = |a: &Lanes, b: &Lanes, f: &dyn Fn(&Lanes, &Lanes, &mut Lanes)| {
+        let mut result = [0; 32];
+        f(a, b, &mut result);
+        result
+    };
+    macro_rules! check {
+        ($a:expr, $b:expr, $small:expr, $general:expr) => {
+            let small = map($a, $b, &|a, b, result| {
+                for lane in 0..32 {
+                    let (x, y) = (f32::from_bits(a[lane]), f32::from_bits(b[lane]));
+                    result[lane] = f32::to_bits($small(x, y));
+                }
+            });
+            for lane in 0..32 {
+                let (x, y) = (u64::from($a[lane]), u64::from($b[lane]));
+                assert_eq!(u64::from(small[lane]), $general(x, y), "{x:#x} {y:#x}");
+            }
+        };
+    }
+    let mut random = Random(4);
+    for _ in 0..5000 {
+        let a: Lanes = std::array::from_fn(|_| random.bits(F32) as u32);
+        let b: Lanes = std::array::from_fn(|_| random.bits(F32) as u32);
+        let run = |op, mode| move |x, y| float_binary(op, mode, Type::F32, x, y);
+        let unary = |op| move |x, _| float_unary(op, PLAIN, Type::F32, x);
+        check!(&a, &b, host::add_f32, run(FloatBinary::Add, PLAIN));
+        check!(&a, &b, host::sub_f32, run(FloatBinary::Sub, PLAIN));
+        check!(&a, &b, host::mul_f32, run(FloatBinary::Mul, PLAIN));
+        check!(&a, &b, host::div_f32, run(DIV, PLAIN));
+        check!(&a, &b, host::min_f32, run(MIN, PLAIN));
+        check!(&a, &b, host::max_f32, run(MAX, PLAIN));
+        check!(&a, &b, |x, _| host::sqrt_f32(x), unary(FloatUnary::Sqrt { approximate: false }));
+        check!(&a, &b, |x, _| rsqrt_approx_f32(x), unary(FloatUnary::Rsqrt));
+        check!(&a, &b, |x, _| rcp_approx_f32(x), unary(FloatUnary::Rcp { approximate: true }));
+        check!(&a, &b, host::add_ftz_f32, run(FloatBinary::Add, FLUSH));
+        check!(&a, &b, host::sub_ftz_f32, run(FloatBinary::Sub, FLUSH));
+        check!(&a, &b, host::mul_ftz_f32, run(FloatBinary::Mul, FLUSH));
+        check!(&a, &b, |x, y| host::fma_ftz_f32(x, y, x), |x, y| fma(FLUSH, Type::F32, x, y, x));
+        // Products near the least normal number.
+        let near = |seed: u32, exponent: u32| seed & 0x807f_ffff | exponent << 23;
+        let c: Lanes = std::array::from_fn(|lane| near(a[lane] | 0x007f_f000, 64));
+        let d: Lanes = std::array::from_fn(|lane| near(b[lane] & 0xff80_0fff, 63));
+        check!(&c, &d, host::mul_ftz_f32, run(FloatBinary::Mul, FLUSH));
+        let quarter = 2.0_f32.powi(-128);
+        check!(&c, &d, |x, y| host::fma_ftz_f32(x, y, quarter), |x, y| fma(
+            FLUSH,
+            Type::F32,
+            x,
+            y,
+            bits(quarter)
+        ));
+        check!(&c, &d, |x, y| host::fma_ftz_f32(x, y, f32::MIN_POSITIVE), |x, y| fma(
+            FLUSH,
+            Type::F32,
+            x,
+            y,
+            bits(f32::MIN_POSITIVE)
+        ));
+        check!(&a, &b, |x, y| saturate_f32(host::add_f32(x, y)), run(FloatBinary::Add, SATURATE));
+        check!(&a, &b, |x, y| host::fma_f32(x, y, x), |x, y| fma(PLAIN, Type::F32, x, y, x));
+    }
+}
+
+/// What the checker refuses gives a value all the same.
+#[test]
+fn types_without_arithmetic_give_zero() {
+    assert_eq!(float_binary(FloatBinary::Add, PLAIN, Type::S32, 1, 1), 0);
+    assert_eq!(float_unary(FloatUnary::Neg, PLAIN, Type::B64, 1), 0);
+    assert_eq!(fma(PLAIN, Type::U32, 1, 1, 1), 0);
+}

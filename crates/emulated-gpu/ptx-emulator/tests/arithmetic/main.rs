@@ -1,0 +1,11 @@
+//! The arithmetic of PTX, against values written down from the ISA and against exact arithmetic.
+
+mod approximate;
+mod bit_field;
+mod compare;
+mod convert;
+mod float;
+mod half;
+mod integer;
+mod oracle;
+mod rounding;

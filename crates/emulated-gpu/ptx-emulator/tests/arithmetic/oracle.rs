@@ -1,0 +1,264 @@
+//! An independent opinion on every rounding: exact rational arithmetic on big integers, and a binary
+//! search for the neighbours among all numbers of a format. Nothing here shifts or sticks bits as
+//! the code under test does.
+
+use num_bigint::BigUint;
+use proptest::prelude::*;
+use ptx_emulator::program::{FloatMode, Rounding};
+use std::cmp::Ordering;
+
+/// A format: the widths of exponent and fraction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) exponent: u32,
+    pub(crate) fraction: u32,
+}
+
+pub(crate) const F16: Shape = Shape { exponent: 5, fraction: 10 };
+pub(crate) const BF16: Shape = Shape { exponent: 8, fraction: 7 };
+pub(crate) const F32: Shape = Shape { exponent: 8, fraction: 23 };
+pub(crate) const F64: Shape = Shape { exponent: 11, fraction: 52 };
+pub(crate) const E5M2: Shape = Shape { exponent: 5, fraction: 2 };
+pub(crate) const TF32: Shape = Shape { exponent: 8, fraction: 10 };
+
+pub(crate) const ROUNDINGS: [Rounding; 4] =
+    [Rounding::NearestEven, Rounding::TowardsZero, Rounding::Down, Rounding::Up];
+
+pub(crate) const PLAIN: FloatMode =
+    FloatMode { rounding: Rounding::NearestEven, flush: false, saturate: false, relu: false };
+
+/// The modifiers of a rounding alone.
+pub(crate) fn mode(rounding: Rounding) -> FloatMode {
+    FloatMode { rounding, ..PLAIN }
+}
+
+/// A magnitude: `numerator / denominator`, or the square root of that.
+#[derive(Clone, Debug)]
+pub(crate) struct Exact {
+    pub(crate) negative: bool,
+    pub(crate) numerator: BigUint,
+    pub(crate) denominator: BigUint,
+    pub(crate) root: bool,
+}
+
+impl Shape {
+    pub(crate) fn sign(self) -> u64 {
+        1 << (self.exponent + self.fraction)
+    }
+
+    pub(crate) fn infinity(self) -> u64 {
+        ((1 << self.exponent) - 1) << self.fraction
+    }
+
+    pub(crate) fn is_nan(self, bits: u64) -> bool {
+        bits & (self.sign() - 1) > self.infinity()
+    }
+
+    pub(crate) fn is_finite(self, bits: u64) -> bool {
+        bits & (self.sign() - 1) < self.infinity()
+    }
+
+    pub(crate) fn is_zero(self, bits: u64) -> bool {
+        bits & (self.sign() - 1) == 0
+    }
+
+    /// The digits and the exponent of the last one, of an encoding without sign; that of infinity
+    /// counts as the power of two that would come next.
+    fn digits(self, magnitude: u64) -> (u64, i64) {
+        let field = magnitude >> self.fraction;
+        let fraction = magnitude & ((1 << self.fraction) - 1);
+        let bias = (1_i64 << (self.exponent - 1)) - 1;
+        let last = field.max(1) as i64 - bias - i64::from(self.fraction);
+        (if field == 0 { fraction } else { fraction + (1 << self.fraction) }, last)
+    }
+
+    /// The exact value of a finite encoding.
+    pub(crate) fn exact(self, bits: u64) -> Exact {
+        let (digits, exponent) = self.digits(bits & (self.sign() - 1));
+        let power = BigUint::from(1_u8) << exponent.unsigned_abs();
+        let one = BigUint::from(1_u8);
+        let (numerator, denominator) = if exponent >= 0 {
+            (BigUint::from(digits) * power, one)
+        } else {
+            (BigUint::from(digits), power)
+        };
+        Exact { negative: bits & self.sign() != 0, numerator, denominator, root: false }
+    }
+}
+
+impl Exact {
+    pub(crate) fn integer(value: i128) -> Self {
+        Self {
+            negative: value < 0,
+            numerator: BigUint::from(value.unsigned_abs()),
+            denominator: BigUint::from(1_u8),
+            root: false,
+        }
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.numerator == BigUint::ZERO
+    }
+
+    pub(crate) fn times(&self, other: &Self) -> Self {
+        Self {
+            negative: self.negative != other.negative,
+            numerator: &self.numerator * &other.numerator,
+            denominator: &self.denominator * &other.denominator,
+            root: false,
+        }
+    }
+
+    pub(crate) fn over(&self, other: &Self) -> Self {
+        Self {
+            negative: self.negative != other.negative,
+            numerator: &self.numerator * &other.denominator,
+            denominator: &self.denominator * &other.numerator,
+            root: false,
+        }
+    }
+
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let x = &self.numerator * &other.denominator;
+        let y = &other.numerator * &self.denominator;
+        let (negative, numerator) = if self.negative == other.negative {
+            (self.negative, x + y)
+        } else if x >= y {
+            (self.negative, x - y)
+        } else {
+            (other.negative, y - x)
+        };
+        Self {
+            negative,
+            numerator,
+            denominator: &self.denominator * &other.denominator,
+            root: false,
+        }
+    }
+
+    /// How `digits · 2^exponent` compares with this magnitude.
+    fn compare(&self, digits: &BigUint, exponent: i64) -> Ordering {
+        let (digits, exponent) =
+            if self.root { (digits * digits, 2 * exponent) } else { (digits.clone(), exponent) };
+        let mut left = digits * &self.denominator;
+        let mut right = self.numerator.clone();
+        if exponent >= 0 {
+            left <<= exponent.unsigned_abs();
+        } else {
+            right <<= exponent.unsigned_abs();
+        }
+        left.cmp(&right)
+    }
+
+    /// The encoding that the rounding picks. The value is not zero.
+    pub(crate) fn round(&self, shape: Shape, rounding: Rounding) -> u64 {
+        let compare = |magnitude: u64| {
+            let (digits, exponent) = shape.digits(magnitude);
+            self.compare(&BigUint::from(digits), exponent)
+        };
+        // The greatest finite encoding that is not above the value.
+        let (mut low, mut high) = (0, shape.infinity());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if compare(middle) == Ordering::Greater { high = middle } else { low = middle }
+        }
+        let (digits, exponent) = shape.digits(low);
+        let exact = compare(low) == Ordering::Equal;
+        // Halfway to the next one.
+        let half = self.compare(&(BigUint::from(digits) * 2_u8 + 1_u8), exponent - 1);
+        let away = !exact
+            && match rounding {
+                Rounding::NearestEven => {
+                    half == Ordering::Less || half == Ordering::Equal && low % 2 == 1
+                }
+                Rounding::NearestAway => half != Ordering::Greater,
+                Rounding::TowardsZero => false,
+                Rounding::Down => self.negative,
+                Rounding::Up => !self.negative,
+            };
+        low + u64::from(away) + if self.negative { shape.sign() } else { 0 }
+    }
+}
+
+/// Bits of a format: edge cases, anything at all, and numbers of like size (whose sums cancel and
+/// whose products fall near the limits).
+pub(crate) fn bits(shape: Shape) -> impl Strategy<Value = u64> + Clone {
+    let sign = shape.sign();
+    let infinity = shape.infinity();
+    let normal = 1_u64 << shape.fraction;
+    let one = infinity >> 1 & !(normal - 1);
+    let edges = vec![
+        0,
+        1,
+        2,
+        3,
+        normal - 1,
+        normal,
+        normal + 1,
+        one - 1,
+        one,
+        one + 1,
+        one + normal,
+        infinity - 1,
+        infinity - 2,
+        infinity,
+        infinity + 1,
+        infinity + normal / 2,
+    ];
+    let near = one.saturating_sub(4 * normal)..one + 4 * normal;
+    // Few digits, so that ties come up.
+    let short = (0..infinity >> shape.fraction, 0..8_u64).prop_map(move |(field, top)| {
+        field << shape.fraction | top << shape.fraction.saturating_sub(3)
+    });
+    (
+        prop_oneof![
+            2 => proptest::sample::select(edges),
+            3 => 0..sign,
+            3 => near,
+            1 => short,
+        ],
+        any::<bool>(),
+    )
+        .prop_map(move |(magnitude, negative)| {
+            magnitude & (sign - 1) | if negative { sign } else { 0 }
+        })
+}
+
+/// One of the roundings that arithmetic has.
+pub(crate) fn rounding() -> impl Strategy<Value = Rounding> + Clone {
+    proptest::sample::select(ROUNDINGS.to_vec())
+}
+
+/// Many cases, and no files left behind.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// A small generator for the loops over millions (SplitMix64).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// Bits of a format, one in eight of them extreme.
+    pub(crate) fn bits(&mut self, shape: Shape) -> u64 {
+        let bits = self.next();
+        let width = 1 + shape.exponent + shape.fraction;
+        let extreme = match bits >> 61 {
+            0 => bits & (shape.sign() | 7),
+            1 => (bits & shape.sign()) | (shape.infinity() - 3 + (bits & 7)),
+            // Near 1: exponents that meet.
+            2 | 3 => {
+                let one = shape.infinity() >> 1 & !((1 << shape.fraction) - 1);
+                (bits & shape.sign()) | (one + (bits & ((2 << shape.fraction) - 1)))
+            }
+            _ => bits,
+        };
+        if width == 64 { extreme } else { extreme & ((1 << width) - 1) }
+    }
+}
