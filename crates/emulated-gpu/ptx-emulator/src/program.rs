@@ -3,6 +3,10 @@
 //!
 //! Nothing here is text any more, except names that a person will want to read in a report.
 
+mod operands;
+
+pub use operands::{Read, Written};
+
 use crate::source::Span;
 
 /// A PTX file, resolved and checked.
@@ -140,7 +144,7 @@ pub struct Register(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LocalId(pub u32);
 
-/// An index into [`Function::instructions`]; one past the end stands for the end.
+/// An index into [`Function::body`]; one past the end stands for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(pub u32);
 

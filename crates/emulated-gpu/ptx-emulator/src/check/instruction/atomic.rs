@@ -1,0 +1,190 @@
+//! `atom` and `red` (PTX ISA, "Parallel Synchronization and Communication Instructions").
+
+use crate::diagnostic::Problem;
+use crate::program::{Atomic, Op, Ordering, Scope, Space, Type};
+
+use super::memory::SCOPES;
+use crate::check::Result;
+use crate::check::modifiers::dotted;
+use crate::check::operands::{Check, Width};
+use crate::check::types;
+use crate::syntax::OperandKind;
+
+const OPERATIONS: [(&str, Atomic); 10] = [
+    ("add", Atomic::Add),
+    ("min", Atomic::Min),
+    ("max", Atomic::Max),
+    ("and", Atomic::And),
+    ("or", Atomic::Or),
+    ("xor", Atomic::Xor),
+    ("inc", Atomic::Inc),
+    ("dec", Atomic::Dec),
+    ("exch", Atomic::Exchange),
+    ("cas", Atomic::CompareAndSwap),
+];
+
+/// The types of an operation (PTX ISA, "atom").
+fn types_of(op: Atomic, reduction: bool) -> &'static [Type] {
+    match op {
+        Atomic::Add => &[
+            Type::U32,
+            Type::S32,
+            Type::U64,
+            Type::F32,
+            Type::F64,
+            Type::F16,
+            Type::F16x2,
+            Type::Bf16,
+            Type::Bf16x2,
+        ],
+        Atomic::Min | Atomic::Max => &[Type::U32, Type::S32, Type::U64, Type::S64],
+        Atomic::And | Atomic::Or | Atomic::Xor => &[Type::B32, Type::B64],
+        Atomic::Inc | Atomic::Dec => &[Type::U32],
+        Atomic::Exchange if !reduction => &[Type::B32, Type::B64, Type::B128],
+        _ => &[Type::B16, Type::B32, Type::B64, Type::B128],
+    }
+}
+
+pub(super) fn atom(check: &mut Check<'_, '_>) -> Result<Op> {
+    atomic(check, false)
+}
+
+pub(super) fn red(check: &mut Check<'_, '_>) -> Result<Op> {
+    atomic(check, true)
+}
+
+fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
+    if ["v2", "v4", "v8", "async", "bulk", "L2::cache_hint"]
+        .iter()
+        .any(|name| check.modifiers.has(name))
+    {
+        return Err(super::not_emulated(check));
+    }
+    let orders = [
+        ("relaxed", Ordering::Relaxed),
+        ("acquire", Ordering::Acquire),
+        ("release", Ordering::Release),
+        ("acq_rel", Ordering::AcquireRelease),
+    ];
+    let ordering = if reduction {
+        check.modifiers.pick(&[orders[0], orders[2]])
+    } else {
+        check.modifiers.pick(&orders)
+    };
+    let scope = check.modifiers.pick(&SCOPES);
+    let spaces = [
+        ("global", Space::Global),
+        ("shared", Space::Shared),
+        ("shared::cta", Space::Shared),
+        ("shared::cluster", Space::Shared),
+    ];
+    let space = check.modifiers.pick(&spaces).unwrap_or(Space::Generic);
+    let operations = if reduction { &OPERATIONS[..8] } else { &OPERATIONS[..] };
+    let op = check.modifiers.need("an operation", operations)?;
+    let ty = check.modifiers.ty(types_of(op, reduction)).map_err(|problem| {
+        let names: Vec<&str> = types_of(op, reduction).iter().map(|ty| types::name(*ty)).collect();
+        problem.help(format!("this operation exists for {}", dotted(&names)))
+    })?;
+    let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
+    let noftz = half && check.modifiers.flag("noftz");
+    if half && !noftz {
+        return Err(Problem::new(check.name_span(), format!("`{}` needs `.noftz`", check.title()))
+            .help("add .noftz: additions in half precision keep subnormal numbers"));
+    }
+    requirements(check, op, ty, ordering, scope)?;
+    operands(
+        check,
+        reduction,
+        op,
+        ty,
+        space,
+        ordering.unwrap_or(Ordering::Relaxed),
+        scope.unwrap_or(Scope::Gpu),
+    )
+}
+
+fn requirements(
+    check: &Check<'_, '_>,
+    op: Atomic,
+    ty: Type,
+    ordering: Option<Ordering>,
+    scope: Option<Scope>,
+) -> Result<()> {
+    match ty {
+        Type::F64 => check.require(60, (5, 0))?,
+        Type::F16x2 => check.require(60, (6, 2))?,
+        Type::F16 => check.require(70, (6, 3))?,
+        Type::Bf16 | Type::Bf16x2 => check.require(90, (7, 8))?,
+        Type::B128 => check.require(90, (8, 3))?,
+        Type::B16 if op == Atomic::CompareAndSwap => check.require(70, (6, 3))?,
+        _ => {}
+    }
+    if ordering.is_some() {
+        check.require(70, (6, 0))?;
+        if scope.is_none() {
+            // ptxas takes .gpu where none is given, with or without an order.
+        }
+    }
+    match scope {
+        Some(Scope::Cluster) => check.require(90, (7, 8)),
+        Some(_) => check.require(60, (5, 0)),
+        None => Ok(()),
+    }
+}
+
+fn operands(
+    check: &mut Check<'_, '_>,
+    reduction: bool,
+    op: Atomic,
+    ty: Type,
+    space: Space,
+    ordering: Ordering,
+    scope: Scope,
+) -> Result<Op> {
+    let swap = op == Atomic::CompareAndSwap;
+    let is_address = |index: usize| {
+        matches!(
+            check.written.operands.get(index).map(|operand| &operand.kind),
+            Some(OperandKind::Address(..))
+        )
+    };
+    if !reduction && is_address(0) {
+        let mut help =
+            "give a register that takes the old value, or `_`, in front of the address".to_owned();
+        if !swap && op != Atomic::Exchange {
+            let rest = check.title();
+            help = format!(
+                "write {}, which returns nothing; or give a register for the old value, or `_`, in front of the address",
+                rest.replacen("atom", "red", 1)
+            );
+        }
+        return Err(Problem::new(
+            check.operand(0)?.span,
+            format!("`{}` lacks its destination", check.title()),
+        )
+        .label("the old value goes in front of the address")
+        .help(help));
+    }
+    if reduction && is_address(1) {
+        return Err(Problem::new(check.operand(0)?.span, "`red` returns nothing").help(format!(
+            "remove this operand, or write {}",
+            check.title().replacen("red", "atom", 1)
+        )));
+    }
+    check.shape(match (reduction, swap) {
+        (true, _) => "[a], b",
+        (false, false) => "d, [a], b",
+        (false, true) => "d, [a], b, c",
+    })?;
+    let at = usize::from(!reduction);
+    let written = check.written;
+    let d = if reduction {
+        None
+    } else {
+        Some(check.destination_or_sink(&written.operands[0], ty, Width::Exact)?)
+    };
+    let address = check.address(at, space)?;
+    let b = check.source(at + 1, ty)?;
+    let c = if swap { Some(check.source(at + 2, ty)?) } else { None };
+    Ok(Op::Atomic { op, space, ordering, scope, ty, d, address, b, c })
+}

@@ -1,0 +1,197 @@
+//! Comparison and selection (PTX ISA, "Comparison and Selection Instructions" and "Half Precision
+//! Comparison Instructions").
+
+use crate::diagnostic::Problem;
+use crate::program::{Combine, Comparison, Op, Operand, Type};
+
+use super::require_half;
+use crate::check::Result;
+use crate::check::operands::Check;
+use crate::check::types::{self, Class};
+
+const COMPARISONS: [(&str, Comparison); 18] = [
+    ("eq", Comparison::Eq),
+    ("ne", Comparison::Ne),
+    ("lt", Comparison::Lt),
+    ("le", Comparison::Le),
+    ("gt", Comparison::Gt),
+    ("ge", Comparison::Ge),
+    ("lo", Comparison::Lt),
+    ("ls", Comparison::Le),
+    ("hi", Comparison::Gt),
+    ("hs", Comparison::Ge),
+    ("equ", Comparison::Equ),
+    ("neu", Comparison::Neu),
+    ("ltu", Comparison::Ltu),
+    ("leu", Comparison::Leu),
+    ("gtu", Comparison::Gtu),
+    ("geu", Comparison::Geu),
+    ("num", Comparison::Num),
+    ("nan", Comparison::Nan),
+];
+
+const COMBINES: [(&str, Combine); 3] =
+    [("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)];
+
+const COMPARED: [Type; 15] = [
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F32,
+    Type::F64,
+    Type::F16,
+    Type::F16x2,
+    Type::Bf16,
+    Type::Bf16x2,
+];
+
+/// The operator, the type of what is compared, and `.ftz`.
+struct Compared {
+    comparison: Comparison,
+    combine: Option<Combine>,
+    ty: Type,
+    flush: bool,
+}
+
+/// Asks for what `setp` and `set` share; the type of a `set`'s result has been taken before.
+fn compared(check: &mut Check<'_, '_>) -> Result<Compared> {
+    let names: Vec<&str> = check.written.modifiers.iter().map(|word| word.text).collect();
+    let comparison = check.modifiers.need("a comparison", &COMPARISONS)?;
+    let combine = check.modifiers.pick(&COMBINES);
+    let ty = check.modifiers.ty(&COMPARED)?;
+    let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.modifiers.flag("ftz");
+    require_half(check, ty, 53, 90)?;
+    let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
+    let ordered =
+        matches!(comparison, Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge);
+    let unsigned_name = ["lo", "ls", "hi", "hs"].iter().any(|name| names.contains(name));
+    let allowed = match types::class(ty) {
+        Class::Bits => equality,
+        Class::Unsigned => equality || ordered,
+        Class::Signed => (equality || ordered) && !unsigned_name,
+        Class::Float => !unsigned_name,
+        Class::Predicate => false,
+    };
+    if !allowed {
+        let help = match types::class(ty) {
+            Class::Bits => {
+                "untyped values are compared with .eq and .ne only: name a .u or .s type"
+            }
+            Class::Unsigned | Class::Signed if unsigned_name => {
+                "lo, ls, hi and hs are for unsigned types: write lt, le, gt, ge"
+            }
+            Class::Float => "lo, ls, hi and hs are for unsigned types: write lt, le, gt, ge",
+            _ => "the comparisons ending in u, num and nan are for floating-point types only",
+        };
+        return Err(Problem::new(
+            check.name_span(),
+            format!("`.{}` values can't be compared so", types::name(ty)),
+        )
+        .help(help));
+    }
+    Ok(Compared { comparison, combine, ty, flush })
+}
+
+pub(super) fn setp(check: &mut Check<'_, '_>) -> Result<Op> {
+    let Compared { comparison, combine, ty, flush } = compared(check)?;
+    check.shape(if combine.is_some() { "p, a, b, c" } else { "p, a, b" })?;
+    // The packed types compare two pairs: p and q are their results, not opposites.
+    if matches!(ty, Type::F16 | Type::Bf16) && check.is_pair(0) {
+        return Err(Problem::new(
+            check.operand(0)?.span,
+            "a comparison in half precision has one result",
+        )
+        .help("name one predicate, and negate it where it is used: !p"));
+    }
+    let (p, q) = check.destination_pair(0, Type::Pred)?;
+    if check.is_pair(0) && p.is_none() && q.is_none() {
+        return Err(Problem::new(check.operand(0)?.span, "both results are thrown away")
+            .help("name a predicate for one of them"));
+    }
+    let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
+    let combine = third(check, combine)?;
+    Ok(Op::SetPredicate { comparison, combine, ty, flush, p, q, a, b })
+}
+
+fn third(
+    check: &mut Check<'_, '_>,
+    combine: Option<Combine>,
+) -> Result<Option<(Combine, Operand)>> {
+    combine.map(|combine| Ok((combine, check.predicate(3)?))).transpose()
+}
+
+pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
+    let results = [
+        Type::U32,
+        Type::S32,
+        Type::F32,
+        Type::F16,
+        Type::F16x2,
+        Type::Bf16,
+        Type::Bf16x2,
+        Type::U16,
+        Type::S16,
+    ];
+    let result = check.modifiers.ty(&results)?;
+    let Compared { comparison, combine, ty, flush } = compared(check)?;
+    let half = super::HALVES.contains(&ty);
+    let packed = matches!(ty, Type::F16x2 | Type::Bf16x2);
+    let fits = match result {
+        Type::U32 | Type::S32 => true,
+        Type::F32 => !half,
+        Type::U16 | Type::S16 => half && !packed,
+        Type::F16 => !packed && ty != Type::Bf16,
+        Type::Bf16 => !packed,
+        _ => packed && result == ty,
+    };
+    if !fits {
+        return Err(Problem::new(
+            check.name_span(),
+            format!("a comparison of .{} has no .{} result", types::name(ty), types::name(result)),
+        )
+        .help("write set.….u32 and the type that is compared"));
+    }
+    check.shape(if combine.is_some() { "d, a, b, c" } else { "d, a, b" })?;
+    let d = check.destination(0, result)?;
+    let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
+    let combine = third(check, combine)?;
+    Ok(Op::Set { comparison, combine, result, ty, flush, d, a, b })
+}
+
+const SELECTED: [Type; 11] = [
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F32,
+    Type::F64,
+];
+
+pub(super) fn selp(check: &mut Check<'_, '_>) -> Result<Op> {
+    let ty = check.modifiers.ty(&SELECTED)?;
+    check.shape("d, a, b, c")?;
+    let d = check.destination(0, ty)?;
+    let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
+    Ok(Op::Select { ty, d, a, b, c: check.predicate(3)? })
+}
+
+pub(super) fn slct(check: &mut Check<'_, '_>) -> Result<Op> {
+    let ty = check.modifiers.ty(&SELECTED)?;
+    let sign = check.modifiers.ty(&[Type::S32, Type::F32])?;
+    let flush = sign == Type::F32 && check.modifiers.flag("ftz");
+    check.shape("d, a, b, c")?;
+    let d = check.destination(0, ty)?;
+    let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
+    Ok(Op::SelectBySign { ty, sign, flush, d, a, b, c: check.source(3, sign)? })
+}

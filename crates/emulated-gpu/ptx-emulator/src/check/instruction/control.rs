@@ -1,0 +1,310 @@
+//! Branches and calls (PTX ISA, "Control Flow Instructions", "Stack Manipulation Instructions" and
+//! "Miscellaneous Instructions").
+
+use crate::diagnostic::Problem;
+use crate::program::{CallArgument, Function, Label, Linkage, Op, Operand, Space, Type};
+use crate::source::Span;
+use crate::syntax::{Expression, Name, Node, OperandKind};
+
+use crate::check::body::{Shape, Signature};
+use crate::check::operands::{Check, Width, is_sink};
+use crate::check::scope::Binding;
+use crate::check::{Global, Result, types};
+
+/// An operand that is just a name.
+fn name<'a>(check: &Check<'_, 'a>, index: usize, what: &str) -> Result<Name<'a>> {
+    let operand = check.operand(index)?;
+    match &operand.kind {
+        OperandKind::Plain(Node { expression: Expression::Name(text), span }) => {
+            Ok(Name { text, span: *span })
+        }
+        _ => Err(Problem::new(operand.span, format!("`{}` takes {what} here", check.title()))
+            .help(format!("name {what}"))),
+    }
+}
+
+pub(super) fn bra(check: &mut Check<'_, '_>) -> Result<Op> {
+    let uniform = check.modifiers.flag("uni");
+    check.shape("label")?;
+    let name = name(check, 0, "a label")?;
+    let label = check.body.label(name)?;
+    // The index becomes the place of the label when the body has been read.
+    Ok(Op::Branch { target: Label(label as u32), uniform })
+}
+
+pub(super) fn brx(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.need("`.idx`", &[("idx", ())])?;
+    let uniform = check.modifiers.flag("uni");
+    check.require(30, (6, 0))?;
+    check.shape("index, list")?;
+    let index = check.source(0, Type::U32)?;
+    let list = name(check, 1, "a list of labels")?;
+    let Some(Binding::BranchTargets(targets)) = check.body.find(list.text) else {
+        return Err(Problem::new(list.span, format!("there is no list of labels `{}`", list.text))
+            .help(format!("put it above: {}: .branchtargets a, b;", list.text)));
+    };
+    let targets = targets.into_iter().map(|label| Label(label as u32)).collect();
+    Ok(Op::BranchIndexed { index, targets, uniform })
+}
+
+pub(super) fn call(check: &mut Check<'_, '_>) -> Result<Op> {
+    let uniform = check.modifiers.flag("uni");
+    check.modifiers.finish()?;
+    let written = check.written;
+    let is_list = |index: usize| {
+        matches!(
+            written.operands.get(index).map(|operand| &operand.kind),
+            Some(OperandKind::List(_))
+        )
+    };
+    // call {(results),} callee {, (arguments)} {, prototype}
+    let at = usize::from(is_list(0));
+    let arguments_at = is_list(at + 1).then_some(at + 1);
+    let prototype_at = at + 1 + usize::from(arguments_at.is_some());
+    if check.count() > prototype_at + 1 || check.count() <= at {
+        return Err(Problem::new(written.span, "`call` has another form").help(
+            "write call (results), function, (arguments); results and arguments may be missing",
+        ));
+    }
+    let prototype = match written.operands.get(prototype_at) {
+        Some(_) => Some(signature(check, prototype_at)?),
+        None => None,
+    };
+    let (callee, signature) = callee(check, at, prototype)?;
+    let results = list(check, (at == 1).then_some(0), &signature.results, true)?;
+    let arguments = list(check, arguments_at, &signature.parameters, false)?;
+    Ok(Op::Call { callee, results, arguments, uniform })
+}
+
+/// A prototype, or a list of functions.
+fn signature(check: &mut Check<'_, '_>, index: usize) -> Result<Signature> {
+    let name = name(check, index, "a prototype")?;
+    match check.body.find(name.text) {
+        Some(Binding::Signature(signature)) => Ok(check.body.signatures[signature].clone()),
+        _ => Err(Problem::new(name.span, format!("there is no prototype `{}`", name.text)).help(
+            format!("put it above: {}: .callprototype (results) _ (parameters);", name.text),
+        )),
+    }
+}
+
+fn callee(
+    check: &mut Check<'_, '_>,
+    index: usize,
+    prototype: Option<Signature>,
+) -> Result<(Operand, Signature)> {
+    let name = name(check, index, "a function")?;
+    if let Some(Global::Function(id)) = check.context.names.get(name.text).copied()
+        && check.body.find(name.text).is_none()
+    {
+        let function = &check.context.module.functions[id.0 as usize];
+        callable(function, name)?;
+        return Ok((Operand::Function(id), Signature::of(function)));
+    }
+    match check.body.find(name.text) {
+        Some(Binding::Register(_)) => {}
+        Some(_) => {
+            return Err(Problem::new(name.span, format!("`{}` is not a function", name.text))
+                .help("name a .func, or a register that holds the address of one"));
+        }
+        None => {
+            return Err(check
+                .body
+                .undeclared(check.context, name.text, name.span)
+                .help(format!("declare it above: .func {} …", name.text)));
+        }
+    }
+    let callee = check.source(index, Type::U64)?;
+    let Some(signature) = prototype else {
+        return Err(Problem::new(name.span, "a call through a register needs a prototype").help(
+            "add the name of a .callprototype, or of a .calltargets list, as the last operand",
+        ));
+    };
+    Ok((callee, signature))
+}
+
+fn callable(function: &Function, name: Name) -> Result<()> {
+    if function.entry {
+        return Err(Problem::new(name.span, format!("`{}` is an entry", name.text))
+            .help("entries are launched by the host: put what is shared into a .func"));
+    }
+    // Those of the system are provided; others have to be in the file.
+    let provided = ["vprintf", "__assertfail", "malloc", "free"].contains(&name.text);
+    if function.linkage == Linkage::Extern && function.body.is_none() && !provided {
+        return Err(Problem::new(name.span, format!("`{}` is defined in no file", name.text))
+            .help("nothing is linked: put its definition into this file"));
+    }
+    Ok(())
+}
+
+/// The results or the arguments of a call, against those that the function has.
+fn list(
+    check: &mut Check<'_, '_>,
+    index: Option<usize>,
+    shapes: &[Shape],
+    results: bool,
+) -> Result<Vec<CallArgument>> {
+    let written = check.written;
+    let (operands, span): (&[crate::syntax::Operand], Span) = match index {
+        Some(index) => match &written.operands[index].kind {
+            OperandKind::List(operands) => (operands, written.operands[index].span),
+            _ => (&[], written.operands[index].span),
+        },
+        None => (&[], written.span),
+    };
+    let what = if results { "result" } else { "argument" };
+    if operands.len() != shapes.len() {
+        let plural = if shapes.len() == 1 { "" } else { "s" };
+        return Err(Problem::new(
+            span,
+            format!("the function has {} {what}{plural}, found {}", shapes.len(), operands.len()),
+        )
+        .help(format!("write one {what} for each that the function declares")));
+    }
+    operands
+        .iter()
+        .zip(shapes)
+        .map(|(operand, shape)| match shape {
+            Shape::Memory { size } => memory_argument(check, operand, *size, results),
+            Shape::Register(ty) => register_argument(check, operand, *ty, results),
+        })
+        .collect()
+}
+
+fn memory_argument(
+    check: &mut Check<'_, '_>,
+    operand: &crate::syntax::Operand<'_>,
+    size: u64,
+    results: bool,
+) -> Result<CallArgument> {
+    let what = if results { "result" } else { "argument" };
+    let found = match &operand.kind {
+        OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => {
+            check.body.find(name)
+        }
+        _ => None,
+    };
+    if let Some(Binding::Variable(id)) = found {
+        let variable = &check.body.function.variables[id.0 as usize];
+        if variable.space == Space::Param {
+            if variable.size == size {
+                return Ok(CallArgument::Variable(id));
+            }
+            return Err(Problem::new(
+                operand.span,
+                format!("`{}` has {} bytes, the {what} has {size}", variable.name, variable.size),
+            )
+            .help("declare it as the function declares it"));
+        }
+    }
+    Err(Problem::new(operand.span, format!("this {what} is passed in .param space")).help(
+        "declare a .param variable in the block of the call, fill it with st.param, and pass it",
+    ))
+}
+
+fn register_argument<'a>(
+    check: &mut Check<'_, 'a>,
+    operand: &crate::syntax::Operand<'a>,
+    ty: Type,
+    results: bool,
+) -> Result<CallArgument> {
+    let node = check.plain_of(operand)?;
+    if results {
+        if is_sink(operand) {
+            let unused = check.body.register("_", ty, operand.span);
+            return Ok(CallArgument::Operand(Operand::Register(unused)));
+        }
+        let register = check.any_register(node)?;
+        if !types::fits(check.register_type(register), ty) {
+            return Err(Problem::new(operand.span, format!("the result is .{}", types::name(ty)))
+                .help("name a register of that type"));
+        }
+        return Ok(CallArgument::Operand(Operand::Register(register)));
+    }
+    check.value(node, ty, Width::Exact).map(CallArgument::Operand)
+}
+
+pub(super) fn ret(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.flag("uni");
+    check.shape("")?;
+    Ok(Op::Return)
+}
+
+pub(super) fn exit(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.shape("")?;
+    Ok(Op::Exit)
+}
+
+pub(super) fn trap(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.shape("")?;
+    Ok(Op::Trap)
+}
+
+pub(super) fn brkpt(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.shape("")?;
+    Ok(Op::Nothing)
+}
+
+pub(super) fn nanosleep(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.ty(&[Type::U32])?;
+    check.require(70, (6, 3))?;
+    check.shape("t")?;
+    check.source(0, Type::U32)?;
+    Ok(Op::Nothing)
+}
+
+pub(super) fn pmevent(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.flag("mask");
+    check.shape("a")?;
+    check.number(0)?;
+    Ok(Op::Nothing)
+}
+
+pub(super) fn griddepcontrol(check: &mut Check<'_, '_>) -> Result<Op> {
+    let actions = [("launch_dependents", ()), ("wait", ())];
+    check.modifiers.need("an action", &actions)?;
+    check.require(90, (7, 8))?;
+    check.shape("")?;
+    Ok(Op::Nothing)
+}
+
+pub(super) fn setmaxnreg(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.need("an action", &[("inc", ()), ("dec", ())])?;
+    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
+    check.modifiers.ty(&[Type::U32])?;
+    check.require(90, (8, 0))?;
+    if !check.context.specific {
+        return Err(Problem::new(
+            check.name_span(),
+            "`setmaxnreg` needs an architecture with its letter",
+        )
+        .help("write .target sm_90a"));
+    }
+    check.shape("count")?;
+    let count = check.number(0)?;
+    if !(24..=256).contains(&count) || !count.is_multiple_of(8) {
+        return Err(Problem::new(
+            check.operand(0)?.span,
+            format!("{count} is no number of registers"),
+        )
+        .help("write a multiple of 8 from 24 to 256"));
+    }
+    Ok(Op::Nothing)
+}
+
+pub(super) fn alloca(check: &mut Check<'_, '_>) -> Result<Op> {
+    let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
+    check.require(52, (7, 3))?;
+    check.shape("d, size, {align}")?;
+    let d = check.destination(0, ty)?;
+    let size = check.source(1, ty)?;
+    let align = if check.count() == 3 { check.number(2)? } else { 8 };
+    if !align.is_power_of_two() {
+        return Err(Problem::new(
+            check.operand(2)?.span,
+            format!("{align} is not an alignment of the stack"),
+        )
+        .help("write a power of two"));
+    }
+    Ok(Op::StackAllocate { d, size, align })
+}

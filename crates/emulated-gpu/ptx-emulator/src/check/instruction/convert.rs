@@ -1,0 +1,227 @@
+//! `cvt` (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+
+use crate::diagnostic::Problem;
+use crate::program::{FloatMode, Op, Operand, Rounding, Type};
+
+use super::moves::special_register;
+use crate::check::Result;
+use crate::check::operands::{Check, Width};
+use crate::check::types;
+
+const CONVERTED: [Type; 12] = [
+    Type::U8,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S8,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F16,
+    Type::F32,
+    Type::F64,
+    Type::Bf16,
+];
+
+const TO_INTEGER: [(&str, Rounding); 4] = [
+    ("rni", Rounding::NearestEven),
+    ("rzi", Rounding::TowardsZero),
+    ("rmi", Rounding::Down),
+    ("rpi", Rounding::Up),
+];
+
+const ROUNDED: [(&str, Rounding); 4] = crate::check::modifiers::ROUNDINGS;
+
+pub(super) fn cvt(check: &mut Check<'_, '_>) -> Result<Op> {
+    if check.modifiers.has("pack") {
+        return Err(super::not_emulated(check));
+    }
+    let mut targets = CONVERTED.to_vec();
+    targets.extend([Type::F16x2, Type::Bf16x2, Type::Tf32, Type::E4m3x2, Type::E5m2x2]);
+    let to = check.modifiers.ty(&targets)?;
+    match to {
+        Type::F16x2 | Type::Bf16x2 | Type::Tf32 | Type::E4m3x2 | Type::E5m2x2 => packed(check, to),
+        _ => scalar(check, to),
+    }
+}
+
+/// What a conversion between two scalar types may, or has to, say about rounding.
+#[derive(PartialEq)]
+enum Need {
+    /// Exact: no rounding.
+    Nothing,
+    /// `.rn` and its like.
+    Round,
+    /// `.rni` and its like.
+    ToInteger,
+    /// `.rni` and its like are allowed.
+    MaybeToInteger,
+}
+
+fn need(to: Type, from: Type) -> Need {
+    let precision = |ty| match ty {
+        Type::F16 | Type::Bf16 => 0,
+        Type::F32 => 1,
+        _ => 2,
+    };
+    match (types::is_float(to), types::is_float(from)) {
+        (false, false) => Need::Nothing,
+        (true, false) => Need::Round,
+        (false, true) => Need::ToInteger,
+        (true, true) if to == from => Need::MaybeToInteger,
+        (true, true) if precision(to) > precision(from) => Need::Nothing,
+        (true, true) => Need::Round,
+    }
+}
+
+fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
+    let from = check.modifiers.ty(&CONVERTED)?;
+    requirements(check, to, from)?;
+    let need = need(to, from);
+    let (rounding, integer) = match need {
+        // Widening a bf16 is exact, but may be said to round.
+        Need::Nothing if from == Type::Bf16 => {
+            check.modifiers.rounding();
+            (None, false)
+        }
+        Need::Nothing => (None, false),
+        Need::MaybeToInteger => (check.modifiers.pick(&TO_INTEGER), true),
+        Need::Round => {
+            let half_up = to == Type::Bf16 && from == Type::F32;
+            let names = if half_up { &ROUNDED[..2] } else { &ROUNDED[..] };
+            (Some(rounding(check, to, from, names, &TO_INTEGER)?), false)
+        }
+        Need::ToInteger => (Some(rounding(check, to, from, &TO_INTEGER, &ROUNDED)?), true),
+    };
+    let single = to == Type::F32 || from == Type::F32;
+    let flush = single && check.modifiers.flag("ftz");
+    // Between integers it clamps to the range of the result; floats clamp to [0, 1].
+    let saturate = can_saturate(to, from) && check.modifiers.flag("sat");
+    let relu =
+        matches!(to, Type::F16 | Type::Bf16) && from == Type::F32 && check.modifiers.flag("relu");
+    if relu {
+        check.require(80, (7, 0))?;
+    }
+    check.shape("d, a")?;
+    let width = if to == Type::Bf16 { Width::Exact } else { Width::Relaxed };
+    let d = check.destination_as(0, to, width)?;
+    // The alternate format lives in registers of 16 bits only.
+    let a = if from == Type::Bf16 { check.source(1, from)? } else { source(check, 1, from)? };
+    let mode =
+        FloatMode { rounding: rounding.unwrap_or(Rounding::NearestEven), flush, saturate, relu };
+    let integer = integer && rounding.is_some();
+    Ok(Op::Convert { to, from, rounding, integer, mode, d, a, b: None })
+}
+
+/// Whether a value of one type may lie outside the other, so that `.sat` has something to do.
+fn can_saturate(to: Type, from: Type) -> bool {
+    if to == Type::Bf16 || from == Type::Bf16 {
+        return false;
+    }
+    if types::is_float(to) || types::is_float(from) {
+        return true;
+    }
+    let signed = |ty| types::class(ty) == types::Class::Signed;
+    match (signed(from), signed(to)) {
+        (false, true) => types::bits(to) <= types::bits(from),
+        (true, false) => true,
+        _ => types::bits(to) < types::bits(from),
+    }
+}
+
+/// The rounding that a conversion can't do without; `other` are those of the other kind, for help.
+fn rounding(
+    check: &mut Check<'_, '_>,
+    to: Type,
+    from: Type,
+    names: &[(&'static str, Rounding)],
+    other: &[(&'static str, Rounding)],
+) -> Result<Rounding> {
+    if let Some(rounding) = check.modifiers.pick(names) {
+        return Ok(rounding);
+    }
+    let (to, from) = (types::name(to), types::name(from));
+    let wrong = other.iter().find(|(name, _)| check.modifiers.has(name));
+    let (first, rest): (&str, Vec<String>) =
+        (names[0].0, names[1..].iter().map(|(name, _)| format!(".{name}")).collect());
+    let message = match wrong {
+        Some((name, _)) => format!("`.{name}` is not a rounding from .{from} to .{to}"),
+        None => format!("the conversion from .{from} to .{to} needs a rounding"),
+    };
+    Err(Problem::new(check.name_span(), message)
+        .help(format!("write cvt.{first}.{to}.{from} (or {})", rest.join(", "))))
+}
+
+fn source(check: &mut Check<'_, '_>, index: usize, from: Type) -> Result<Operand> {
+    let written = check.written;
+    if let Some(operand) = written.operands.get(index) {
+        let node = check.plain_of(operand)?;
+        if let Some(special) = special_register(check, node, from)? {
+            return Ok(special);
+        }
+    }
+    check.source_as(index, from, Width::Relaxed)
+}
+
+fn requirements(check: &Check<'_, '_>, to: Type, from: Type) -> Result<()> {
+    let half = |ty| ty == Type::Bf16;
+    if half(to) && from == Type::F32 {
+        check.require(80, (7, 0))
+    } else if half(to) || half(from) {
+        if half(from) && to == Type::F32 {
+            // Widening a bf16 is exact, and came earlier than the rest.
+            return check.require(80, (7, 1));
+        }
+        check.require(90, (7, 8))
+    } else {
+        Ok(())
+    }
+}
+
+/// Two floats into one register, tf32, and the eight-bit formats.
+fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
+    let eight = matches!(to, Type::E4m3x2 | Type::E5m2x2);
+    let wide = matches!(to, Type::F16x2) && check.modifiers.peek_type() != Some(Type::F32);
+    let from = match to {
+        Type::Tf32 | Type::Bf16x2 => check.modifiers.ty(&[Type::F32])?,
+        Type::F16x2 if wide => check.modifiers.ty(&[Type::F32, Type::E4m3x2, Type::E5m2x2])?,
+        Type::F16x2 => check.modifiers.ty(&[Type::F32])?,
+        _ => check.modifiers.ty(&[Type::F32, Type::F16x2])?,
+    };
+    let names: &[(&str, Rounding)] = match to {
+        Type::Tf32 => &[
+            ("rna", Rounding::NearestAway),
+            ("rn", Rounding::NearestEven),
+            ("rz", Rounding::TowardsZero),
+        ],
+        _ if eight || wide => &ROUNDED[..1],
+        _ => &ROUNDED[..2],
+    };
+    let rounding = rounding(check, to, from, names, &TO_INTEGER)?;
+    let away = rounding == Rounding::NearestAway;
+    let saturate = if eight {
+        check.modifiers.need("`.satfinite`", &[("satfinite", true)])?
+    } else {
+        !wide && check.modifiers.flag("satfinite")
+    };
+    let relu = !away && check.modifiers.flag("relu");
+    if to == Type::Tf32 && saturate && !away {
+        check.require(100, (8, 6))?;
+    }
+    if eight || wide {
+        check.require(89, (8, 1))?;
+    } else if to == Type::Tf32 && !away {
+        check.require(90, (7, 8))?;
+    } else if saturate {
+        check.require(80, (8, 1))?;
+    } else {
+        check.require(80, (7, 0))?;
+    }
+    let two = from == Type::F32 && to != Type::Tf32;
+    check.shape(if two { "d, a, b" } else { "d, a" })?;
+    let d = check.destination(0, if to == Type::Tf32 { Type::B32 } else { to })?;
+    let a = check.source(1, from)?;
+    let b = if two { Some(check.source(2, from)?) } else { None };
+    let mode = FloatMode { rounding, flush: false, saturate, relu };
+    Ok(Op::Convert { to, from, rounding: Some(rounding), integer: false, mode, d, a, b })
+}

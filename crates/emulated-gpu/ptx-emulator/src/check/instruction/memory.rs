@@ -1,0 +1,381 @@
+//! Loads, stores and hints (PTX ISA, "Data Movement and Conversion Instructions").
+
+use crate::diagnostic::Problem;
+use crate::program::{Op, Operand, Ordering, Scope, Space, Type};
+use crate::syntax::{Expression, Node, OperandKind};
+
+use crate::check::operands::{Check, Width};
+use crate::check::{Result, types};
+
+const MOVED: [Type; 15] = [
+    Type::B8,
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::B128,
+    Type::U8,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S8,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F32,
+    Type::F64,
+];
+
+pub(super) const SCOPES: [(&str, Scope); 4] =
+    [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("sys", Scope::System)];
+
+/// Cache hints mean nothing here, but have to be known ones.
+fn hints(
+    check: &mut Check<'_, '_>,
+    ordering: Ordering,
+    space: Space,
+    caches: &[(&'static str, ())],
+) -> Result<bool> {
+    let cache = check.modifiers.pick(caches).is_some();
+    let first = check
+        .modifiers
+        .pick(&[
+            ("L1::evict_normal", ()),
+            ("L1::evict_unchanged", ()),
+            ("L1::evict_first", ()),
+            ("L1::evict_last", ()),
+            ("L1::no_allocate", ()),
+        ])
+        .is_some();
+    let second =
+        check.modifiers.pick(&[("L2::64B", ()), ("L2::128B", ()), ("L2::256B", ())]).is_some();
+    if first && !matches!(space, Space::Global | Space::Generic) {
+        return Err(Problem::new(check.name_span(), "only .global memory has a first-level cache")
+            .help("remove the cache modifier"));
+    }
+    if first || second {
+        check.require(if second { 75 } else { 70 }, (7, 4))?;
+    }
+    if cache && (first || ordering != Ordering::Weak) {
+        return Err(Problem::new(check.name_span(), "two ways to cache exclude each other")
+            .help("remove one of the cache modifiers"));
+    }
+    Ok(check.modifiers.flag("L2::cache_hint"))
+}
+
+/// The order among memory accesses, and the scope it has.
+fn ordering(
+    check: &mut Check<'_, '_>,
+    strong: &[(&'static str, Ordering)],
+) -> Result<(Ordering, Option<Scope>)> {
+    let ordering = check.modifiers.pick(strong).unwrap_or(Ordering::Weak);
+    if ordering == Ordering::Mmio {
+        check.modifiers.need("`.relaxed` beside `.mmio`", &[("relaxed", ())])?;
+    }
+    let scope = check.modifiers.pick(&SCOPES);
+    match (ordering, scope) {
+        (Ordering::Weak | Ordering::Volatile, None) => {}
+        (Ordering::Weak | Ordering::Volatile, Some(_)) => {
+            return Err(Problem::new(
+                check.name_span(),
+                "a scope goes with .relaxed, .acquire or .release",
+            )
+            .help("remove the scope, or name the order it is for"));
+        }
+        (_, None) => {
+            return Err(Problem::new(
+                check.name_span(),
+                format!("`{}` needs a scope", check.title()),
+            )
+            .help("add .cta, .cluster, .gpu or .sys: among whom the order holds"));
+        }
+        (Ordering::Mmio, Some(scope)) if scope != Scope::System => {
+            return Err(Problem::new(check.name_span(), "`.mmio` goes with `.sys` only")
+                .help("write .mmio.relaxed.sys"));
+        }
+        (_, Some(scope)) => {
+            check.require(70, (6, 0))?;
+            if scope == Scope::Cluster {
+                check.require(90, (7, 8))?;
+            }
+        }
+    }
+    Ok((ordering, scope))
+}
+
+/// That memory of that space can be ordered at all: what is private or constant can't.
+fn ordered_space(check: &Check<'_, '_>, ordering: Ordering, space: Space) -> Result<()> {
+    if ordering != Ordering::Weak && matches!(space, Space::Const | Space::Param | Space::Local) {
+        return Err(Problem::new(
+            check.name_span(),
+            "only .global and .shared memory can be ordered",
+        )
+        .help("remove the order and the scope"));
+    }
+    Ok(())
+}
+
+/// The state space of a load or store; none means generic.
+fn space(check: &mut Check<'_, '_>, spaces: &[(&'static str, Space)]) -> Result<Space> {
+    if check.modifiers.has("shared::cluster") {
+        check.require(90, (7, 8))?;
+    }
+    Ok(check.modifiers.pick(spaces).unwrap_or(Space::Generic))
+}
+
+/// `.v2`, `.v4`, `.v8`, whose elements together have at most 128 bits (256 from sm_100).
+fn lanes(check: &mut Check<'_, '_>) -> Result<usize> {
+    Ok(check.modifiers.pick(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1))
+}
+
+fn check_lanes(check: &Check<'_, '_>, ty: Type, lanes: usize, space: Space) -> Result<()> {
+    let bits = types::bits(ty) as usize * lanes;
+    if ty == Type::B128 {
+        if lanes > 1 {
+            return Err(Problem::new(check.name_span(), "a vector of .b128 does not exist")
+                .help("remove the .v2 or .v4"));
+        }
+        return check.require(70, (8, 3));
+    }
+    if lanes == 8 && bits != 256 || bits > 256 {
+        return Err(Problem::new(
+            check.name_span(),
+            format!("{bits} bits can't be accessed at once"),
+        )
+        .help("access at most 128 bits: two or four elements"));
+    }
+    if bits > 128 {
+        if space != Space::Global {
+            return Err(Problem::new(
+                check.name_span(),
+                "256 bits are accessed in .global space only",
+            )
+            .help("access at most 128 bits: two or four elements"));
+        }
+        return check.require(100, (8, 8));
+    }
+    Ok(())
+}
+
+fn check_count(check: &Check<'_, '_>, index: usize, found: usize, lanes: usize) -> Result<()> {
+    if found == lanes {
+        return Ok(());
+    }
+    let span = check.operand(index)?.span;
+    let elements = if found == 1 { "1 element".into() } else { format!("{found} elements") };
+    Err(Problem::new(span, format!("`{}` takes {lanes} here, found {elements}", check.title()))
+        .help(if lanes == 1 {
+            "add .v2 or .v4 to move several at once".into()
+        } else {
+            format!("write {lanes} registers in braces")
+        }))
+}
+
+pub(super) fn ld(check: &mut Check<'_, '_>) -> Result<Op> {
+    let nc = check.modifiers.flag("nc");
+    let (ordering, scope) = ordering(
+        check,
+        &[
+            ("weak", Ordering::Weak),
+            ("volatile", Ordering::Volatile),
+            ("relaxed", Ordering::Relaxed),
+            ("acquire", Ordering::Acquire),
+            ("mmio", Ordering::Mmio),
+        ],
+    )?;
+    let space = space(
+        check,
+        &[
+            ("global", Space::Global),
+            ("shared", Space::Shared),
+            ("shared::cta", Space::Shared),
+            ("shared::cluster", Space::Shared),
+            ("local", Space::Local),
+            ("const", Space::Const),
+            ("param", Space::Param),
+            ("param::entry", Space::Param),
+            ("param::func", Space::Param),
+        ],
+    )?;
+    ordered_space(check, ordering, space)?;
+    if nc && (space != Space::Global || ordering != Ordering::Weak) {
+        return Err(Problem::new(check.name_span(), "`.nc` is for ld.global only")
+            .help("write ld.global.nc, or remove .nc"));
+    }
+    let caches = [("ca", ()), ("cg", ()), ("cs", ()), ("lu", ()), ("cv", ())];
+    let policy = hints(check, ordering, space, if nc { &caches[..3] } else { &caches })?;
+    load(check, space, ordering, scope, policy)
+}
+
+fn load(
+    check: &mut Check<'_, '_>,
+    space: Space,
+    ordering: Ordering,
+    scope: Option<Scope>,
+    policy: bool,
+) -> Result<Op> {
+    let lanes = lanes(check)?;
+    let ty = check.modifiers.ty(&MOVED)?;
+    check_lanes(check, ty, lanes, space)?;
+    check.shape(if policy { "d, [a], policy" } else { "d, [a]" })?;
+    cache_policy(check, policy, 2)?;
+    let parts = check.parts(0)?;
+    check_count(check, 0, parts.len(), lanes)?;
+    if lanes == 1 && crate::check::operands::is_sink(check.operand(0)?) {
+        check.destination(0, ty)?;
+    }
+    let d = parts
+        .iter()
+        .map(|part| check.part_destination(part, ty, Width::Relaxed))
+        .collect::<Result<_>>()?;
+    let address = check.address(1, space)?;
+    if let Operand::Address(crate::program::Symbol::Local(id), _) = address.base
+        && check.body.function.results.contains(&crate::program::Parameter::Variable(id))
+    {
+        return Err(Problem::new(check.operand(1)?.span, "a function can't read its result")
+            .help("keep the value in a register, and store it last"));
+    }
+    Ok(Op::Load { space, ordering, scope, ty, d, address })
+}
+
+/// The operand of `.L2::cache_hint`, which has to be a register.
+fn cache_policy(check: &mut Check<'_, '_>, policy: bool, index: usize) -> Result<()> {
+    if policy {
+        check.require(80, (7, 4))?;
+        check.source(index, Type::B64)?;
+    }
+    Ok(())
+}
+
+pub(super) fn ldu(check: &mut Check<'_, '_>) -> Result<Op> {
+    let space = check.modifiers.pick(&[("global", Space::Global)]).unwrap_or(Space::Generic);
+    load(check, space, Ordering::Weak, None, false)
+}
+
+pub(super) fn st(check: &mut Check<'_, '_>) -> Result<Op> {
+    if check.modifiers.has("async") || check.modifiers.has("bulk") {
+        return Err(super::not_emulated(check));
+    }
+    let (ordering, scope) = ordering(
+        check,
+        &[
+            ("weak", Ordering::Weak),
+            ("volatile", Ordering::Volatile),
+            ("relaxed", Ordering::Relaxed),
+            ("release", Ordering::Release),
+            ("mmio", Ordering::Mmio),
+        ],
+    )?;
+    let space = space(
+        check,
+        &[
+            ("global", Space::Global),
+            ("shared", Space::Shared),
+            ("shared::cta", Space::Shared),
+            ("shared::cluster", Space::Shared),
+            ("local", Space::Local),
+            ("param", Space::Param),
+            ("param::func", Space::Param),
+        ],
+    )?;
+    ordered_space(check, ordering, space)?;
+    let policy = hints(check, ordering, space, &[("wb", ()), ("cg", ()), ("cs", ()), ("wt", ())])?;
+    let lanes = lanes(check)?;
+    let ty = check.modifiers.ty(&MOVED)?;
+    check_lanes(check, ty, lanes, space)?;
+    check.shape(if policy { "[a], b, policy" } else { "[a], b" })?;
+    cache_policy(check, policy, 2)?;
+    let address = check.address(0, space)?;
+    if space == Space::Param
+        && let Operand::Address(crate::program::Symbol::Local(id), _) = address.base
+        && is_input(check, id)
+    {
+        return Err(Problem::new(check.operand(0)?.span, "a function can't write its parameters")
+            .help("keep the value in a register, or in a .local variable"));
+    }
+    let parts = check.parts(1)?;
+    check_count(check, 1, parts.len(), lanes)?;
+    let a = parts
+        .iter()
+        .map(|part| check.part_source(part, ty, Width::Relaxed))
+        .collect::<Result<_>>()?;
+    Ok(Op::Store { space, ordering, scope, ty, address, a })
+}
+
+fn is_input(check: &Check<'_, '_>, id: crate::program::LocalId) -> bool {
+    check.body.function.parameters.contains(&crate::program::Parameter::Variable(id))
+}
+
+/// `prefetch`, `prefetchu`, `applypriority`, `discard`: nothing is moved, but the address has to
+/// be one.
+pub(super) fn hint(check: &mut Check<'_, '_>) -> Result<Op> {
+    if check.modifiers.has("tensormap") {
+        return Err(super::not_emulated(check));
+    }
+    let spaces: &[(&str, Space)] = match check.opcode() {
+        "prefetch" => &[("global", Space::Global), ("local", Space::Local)],
+        "prefetchu" => &[],
+        _ => &[("global", Space::Global)],
+    };
+    let space = check.modifiers.pick(spaces).unwrap_or(Space::Generic);
+    let size = match check.opcode() {
+        "prefetch" => {
+            check.modifiers.need(
+                "a cache level",
+                &[("L1", ()), ("L2", ()), ("L2::evict_last", ()), ("L2::evict_normal", ())],
+            )?;
+            None
+        }
+        "prefetchu" => {
+            check.modifiers.need("a cache level", &[("L1", ())])?;
+            None
+        }
+        "discard" => {
+            check.modifiers.need("a cache level", &[("L2", ())])?;
+            check.require(80, (7, 4))?;
+            Some(())
+        }
+        _ => {
+            check.modifiers.need("a priority", &[("L2::evict_normal", ())])?;
+            check.require(80, (7, 4))?;
+            Some(())
+        }
+    };
+    check.shape(if size.is_some() { "[a], size" } else { "[a]" })?;
+    if size.is_some() && check.number(1)? != 128 {
+        return Err(
+            Problem::new(check.operand(1)?.span, "the size has to be 128").help("write 128")
+        );
+    }
+    Ok(Op::Hint { space, address: check.address(0, space)? })
+}
+
+/// `createpolicy`: there are no caches, so any number is a policy.
+pub(super) fn createpolicy(check: &mut Check<'_, '_>) -> Result<Op> {
+    let kind = check.modifiers.need(
+        "`.fractional`, `.range` or `.cvt`",
+        &[("fractional", 1), ("range", 3), ("cvt", 1)],
+    )?;
+    check.modifiers.pick(&[("global", ())]);
+    check.modifiers.flag("L2");
+    let priorities = [
+        ("L2::evict_last", ()),
+        ("L2::evict_normal", ()),
+        ("L2::evict_first", ()),
+        ("L2::evict_unchanged", ()),
+    ];
+    while check.modifiers.pick(&priorities).is_some() {}
+    let ty = check.modifiers.ty(&[Type::B64])?;
+    check.require(80, (7, 4))?;
+    check.shape(if kind == 3 { "d, [a], size, total" } else { "d, {fraction}" })?;
+    let d = check.destination(0, ty)?;
+    for index in 1..check.count() {
+        let operand = &check.written.operands[index];
+        if let OperandKind::Plain(Node { expression: Expression::Name(name), .. }) = &operand.kind {
+            let found = check.body.find(name);
+            if found.is_none() {
+                return Err(check.body.undeclared(check.context, name, operand.span));
+            }
+        }
+    }
+    Ok(Op::Mov { ty, d, a: Operand::Immediate(0) })
+}

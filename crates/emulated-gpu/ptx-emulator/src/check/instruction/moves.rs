@@ -1,0 +1,339 @@
+//! `mov`, `cvta`, `isspacep` (PTX ISA, "Data Movement and Conversion Instructions").
+
+use crate::diagnostic::Problem;
+use crate::program::{Destination, IntBinary, Op, Operand, Space, Symbol, Type};
+use crate::source::Span;
+use crate::syntax::{Expression, Node, OperandKind, Unary};
+
+use super::untyped;
+use crate::check::operands::{Check, Width, space_name};
+use crate::check::special::{self, Reads};
+use crate::check::{Result, types};
+
+const MOVED: [Type; 13] = [
+    Type::Pred,
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F32,
+    Type::F64,
+    Type::B128,
+];
+
+pub(super) fn mov(check: &mut Check<'_, '_>) -> Result<Op> {
+    let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4)]);
+    let ty = check.modifiers.ty(&MOVED)?;
+    check.shape("d, a")?;
+    if let Some(lanes) = lanes {
+        return vector(check, ty, lanes);
+    }
+    let written = check.written;
+    let is_vector = |index: usize| match &written.operands[index].kind {
+        OperandKind::Vector(parts) => parts.len() > 1,
+        _ => false,
+    };
+    match (is_vector(0), is_vector(1)) {
+        (true, true) => Err(Problem::new(written.operands[1].span, "a vector on both sides")
+            .help("write mov.v2 or mov.v4, or move the elements one by one")),
+        (true, false) => unpack(check, ty),
+        (false, true) => pack(check, ty),
+        (false, false) => {
+            let d = check.destination(0, ty)?;
+            let a = source(check, ty)?;
+            Ok(match a {
+                Source::Operand(a) => Op::Mov { ty, d, a },
+                Source::Sum(a, b) => {
+                    let op = IntBinary::Add { saturate: false };
+                    Op::IntBinary { op, ty, d, a, b }
+                }
+            })
+        }
+    }
+}
+
+/// What `mov` reads.
+enum Source {
+    Operand(Operand),
+    /// A register plus a constant, which ptxas takes as well.
+    Sum(Operand, Operand),
+}
+
+fn source(check: &mut Check<'_, '_>, ty: Type) -> Result<Source> {
+    let written = check.written;
+    let operand = &written.operands[1];
+    if let OperandKind::Element(name, index) = &operand.kind {
+        let node = Node { expression: Expression::Name(name.text), span: name.span };
+        let (value, _) =
+            crate::check::constants::integer(crate::check::constants::evaluate(index)?, index)?;
+        let Some((Operand::Address(symbol, _), space)) = check.symbol(name.text) else {
+            return Err(Problem::new(node.span, format!("`{}` is not a variable", name.text))
+                .help("only the elements of variables have addresses"));
+        };
+        address_type(check, ty, space, operand.span)?;
+        let size = types::bytes(element_type(check, symbol)) as i64;
+        return Ok(Source::Operand(Operand::Address(symbol, (value as i64).wrapping_mul(size))));
+    }
+    let node = check.plain_of(operand)?;
+    if let Some(special) = special_register(check, node, ty)? {
+        return Ok(Source::Operand(special));
+    }
+    let (base, offset) = check.base_and_offset(node)?;
+    if let Expression::Name(name) = base.expression
+        && let Some((symbol, space)) = check.symbol(name)
+    {
+        address_type(check, ty, space, base.span)?;
+        return match symbol {
+            Operand::Address(symbol, _) => Ok(Source::Operand(Operand::Address(symbol, offset))),
+            other if offset == 0 => Ok(Source::Operand(other)),
+            _ => Err(Problem::new(node.span, "there is nothing behind the address of a function")
+                .help("leave the offset away")),
+        };
+    }
+    if offset != 0 && !std::ptr::eq(base, node) && types::class(ty) != types::Class::Float {
+        let a = check.value(base, ty, Width::Exact)?;
+        return Ok(Source::Sum(a, Operand::Immediate(mask(offset as u64, ty))));
+    }
+    if ty == Type::Pred {
+        return check.predicate_of(node).map(Source::Operand);
+    }
+    check.value(node, ty, Width::Exact).map(Source::Operand)
+}
+
+fn mask(value: u64, ty: Type) -> u64 {
+    if types::bits(ty) < 64 { value & ((1 << types::bits(ty)) - 1) } else { value }
+}
+
+fn element_type(check: &Check<'_, '_>, symbol: Symbol) -> Type {
+    match symbol {
+        Symbol::Local(id) => check.body.function.variables[id.0 as usize].element,
+        Symbol::Module(id) => check.context.module.variables[id.0 as usize].element,
+    }
+}
+
+/// Addresses of variables go to integers; those in shared, local and parameter space fit into 32
+/// bits.
+fn address_type(check: &Check<'_, '_>, ty: Type, space: Space, span: Span) -> Result<()> {
+    let narrow = !matches!(space, Space::Global | Space::Generic);
+    if matches!(ty, Type::B64 | Type::U64 | Type::S64)
+        || narrow && matches!(ty, Type::B32 | Type::U32 | Type::S32)
+    {
+        return Ok(());
+    }
+    Err(Problem::new(span, format!("`{}` can't hold an address", check.title()))
+        .help("an address has 64 bits: write mov.u64"))
+}
+
+/// A special register as the source of a `mov` or `cvt`.
+pub(super) fn special_register<'a>(
+    check: &mut Check<'_, 'a>,
+    node: &Node<'a>,
+    ty: Type,
+) -> Result<Option<Operand>> {
+    let (name, member) = match node.expression {
+        Expression::Name(name) => (name, None),
+        Expression::Member(name, member) => (name, Some(member)),
+        _ => return Ok(None),
+    };
+    let Some((reads, found)) = special::named(name, member) else { return Ok(None) };
+    // A register of that name, declared here, hides it.
+    if check.body.find(name).is_some() {
+        return Ok(None);
+    }
+    let integer = matches!(types::class(ty), types::Class::Bits) || types::is_integer(ty);
+    let (have, want) = (types::bits(found), types::bits(ty));
+    let fits = match found {
+        Type::Pred => ty == Type::Pred,
+        // Older PTX read the positions as .u16, and %gridid as .u32.
+        _ => {
+            integer
+                && (have == want
+                    || member.is_some() && want == 16
+                    || name == "%gridid" && want == 32)
+        }
+    };
+    if !fits {
+        let shown = member.map_or(name.to_owned(), |member| format!("{name}.{member}"));
+        return Err(Problem::new(
+            node.span,
+            format!(
+                "`{shown}` is .{}, `{}` reads .{}",
+                types::name(found),
+                check.title(),
+                types::name(ty)
+            ),
+        )
+        .help(format!("write mov.{0} into a register of type .{0}", types::name(found))));
+    }
+    match reads {
+        Reads::As(special) => Ok(Some(Operand::Special(special))),
+        Reads::Constant(value) => Ok(Some(Operand::Immediate(value))),
+        Reads::Nothing => Err(Problem::new(node.span, format!("`{name}` is not emulated"))
+            .help("it is set by hardware or by tools: the kernel has to do without it")),
+    }
+}
+
+fn unpack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
+    let (parts, part) = part_type(check, ty, 0)?;
+    let parts: Vec<Destination> = parts
+        .iter()
+        .map(|operand| check.part_destination(operand, part, Width::Exact))
+        .collect::<Result<_>>()?;
+    if parts.iter().all(Option::is_none) {
+        return Err(Problem::new(check.operand(0)?.span, "every part is thrown away")
+            .help("name a register for one of them"));
+    }
+    Ok(Op::Unpack { ty, parts, part, a: check.source(1, ty)? })
+}
+
+fn pack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
+    let d = check.destination(0, ty)?;
+    let (parts, part) = part_type(check, ty, 1)?;
+    let parts = parts
+        .iter()
+        .map(|operand| check.part_source(operand, part, Width::Exact))
+        .collect::<Result<_>>()?;
+    Ok(Op::Pack { ty, d, parts, part })
+}
+
+/// The parts of a vector, and their type: together they are as wide as the whole.
+fn part_type<'c, 'a>(
+    check: &mut Check<'c, 'a>,
+    ty: Type,
+    index: usize,
+) -> Result<(Vec<crate::check::operands::Part<'c, 'a>>, Type)> {
+    let parts = check.parts(index)?;
+    let span = check.operand(index)?.span;
+    let bits = types::bits(ty);
+    let whole = types::class(ty) == types::Class::Bits;
+    if whole && matches!(parts.len(), 2 | 4) && bits / parts.len() as u32 >= 8 {
+        return Ok((parts.into_iter().collect(), untyped(bits / check.parts(index)?.len() as u32)));
+    }
+    let problem = Problem::new(
+        span,
+        format!("`{}` can't be split into {} parts", check.title(), parts.len()),
+    );
+    Err(if whole {
+        problem.help("two or four registers that are as wide together")
+    } else {
+        problem.help(format!("write mov.b{bits}: only bits are packed and unpacked"))
+    })
+}
+
+/// `mov.v2` and `mov.v4`: element by element, from copies, for sources may be destinations too.
+fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
+    let (to, from) = (check.parts(0)?, all_of(check)?);
+    let from_len = from
+        .as_ref()
+        .map_or_else(|| check.parts(1).map(|parts| parts.len()), |all| Ok(all.len()))?;
+    if to.len() != lanes || from_len != lanes || ty == Type::Pred || ty == Type::B128 {
+        return Err(Problem::new(
+            check.written.span,
+            format!("`{}` takes two vectors of {lanes}", check.title()),
+        )
+        .help("write {a, b} = two, {a, b, c, d} = four registers"));
+    }
+    let sources = match from {
+        Some(sources) => sources,
+        None => {
+            let parts = check.parts(1)?;
+            parts
+                .iter()
+                .map(|part| check.part_source(part, ty, Width::Exact))
+                .collect::<Result<_>>()?
+        }
+    };
+    let mut copies = Vec::new();
+    for (part, a) in to.iter().zip(sources) {
+        let d = check.part_destination(part, ty, Width::Exact)?;
+        let copy = check.body.register("", ty, check.written.span);
+        check.before.push(Op::Mov { ty, d: Some(copy), a });
+        copies.push(Op::Mov { ty, d, a: Operand::Register(copy) });
+    }
+    let last = copies.pop();
+    check.before.extend(copies);
+    last.ok_or_else(|| Problem::new(check.written.span, "an empty vector").help("name registers"))
+}
+
+/// All components of `%tid` and its like.
+fn all_of(check: &mut Check<'_, '_>) -> Result<Option<Vec<Operand>>> {
+    let written = check.written;
+    let OperandKind::Plain(node) = &written.operands[1].kind else { return Ok(None) };
+    let Expression::Name(name) = node.expression else { return Ok(None) };
+    if !special::is_vector(name) || check.body.find(name).is_some() {
+        return Ok(None);
+    }
+    let components = ["x", "y", "z", "w"].map(|member| match special::named(name, Some(member)) {
+        Some((Reads::As(special), _)) => Operand::Special(special),
+        _ => Operand::Immediate(0),
+    });
+    Ok(Some(components.to_vec()))
+}
+
+const SPACES: [(&str, Space); 7] = [
+    ("global", Space::Global),
+    ("shared", Space::Shared),
+    ("shared::cta", Space::Shared),
+    ("local", Space::Local),
+    ("const", Space::Const),
+    ("param", Space::Param),
+    ("param::entry", Space::Param),
+];
+
+pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
+    if check.modifiers.has("shared::cluster") {
+        return Err(super::not_emulated(check));
+    }
+    let to_space = check.modifiers.flag("to");
+    let space = check.modifiers.need("a state space", &SPACES)?;
+    let ty = check.modifiers.ty(&[Type::U64])?;
+    if space == Space::Param {
+        check.require(70, (7, 7))?;
+    }
+    check.shape("d, a")?;
+    let d = check.destination(0, ty)?;
+    let written = check.written;
+    let node = check.plain_of(&written.operands[1])?;
+    let (base, offset) = check.base_and_offset(node)?;
+    let a = match base.expression {
+        Expression::Name(name) => match check.symbol(name) {
+            Some((Operand::Address(symbol, _), found)) if found == space && !to_space => {
+                Operand::Address(symbol, offset)
+            }
+            Some((_, found)) => {
+                return Err(Problem::new(
+                    base.span,
+                    format!("`{name}` is in {} space", space_name(found)),
+                )
+                .help(format!(
+                    "write cvta{}.u64, or name a variable of that space",
+                    space_name(found)
+                )));
+            }
+            None => check.source(1, ty)?,
+        },
+        Expression::Unary(Unary::Not, _) | Expression::Member(..) => check.source(1, ty)?,
+        _ => check.source(1, ty)?,
+    };
+    Ok(Op::ConvertAddress { space, to_space, ty, d, a })
+}
+
+pub(super) fn isspacep(check: &mut Check<'_, '_>) -> Result<Op> {
+    if check.modifiers.has("shared::cluster") {
+        return Err(super::not_emulated(check));
+    }
+    let space = check.modifiers.need("a state space", &SPACES)?;
+    match space {
+        Space::Const => check.require(20, (3, 1))?,
+        Space::Param => check.require(70, (7, 7))?,
+        _ => {}
+    }
+    check.shape("p, a")?;
+    let d = check.destination(0, Type::Pred)?;
+    Ok(Op::IsSpace { space, d, a: check.source(1, Type::U64)? })
+}

@@ -1,0 +1,165 @@
+//! The modifiers of one instruction. ptxas takes them in any order, so each instruction asks for
+//! those it knows, and what nobody asked for is an error.
+
+use crate::diagnostic::{Problem, closest};
+use crate::program::{Rounding, Type};
+use crate::source::Span;
+use crate::syntax::{Instruction, Name};
+
+use super::types;
+
+type Result<T> = std::result::Result<T, Problem>;
+
+/// The modifiers that are still to be asked for.
+pub(super) struct Modifiers<'a> {
+    opcode: Name<'a>,
+    words: Vec<Name<'a>>,
+    /// What has been asked for: the help of an error.
+    known: Vec<&'static str>,
+    /// What has been taken, to name the instruction in errors.
+    taken: Vec<Name<'a>>,
+}
+
+impl<'a> Modifiers<'a> {
+    pub(super) fn new(instruction: &Instruction<'a>) -> Self {
+        Self {
+            opcode: instruction.opcode,
+            words: instruction.modifiers.clone(),
+            known: Vec::new(),
+            taken: Vec::new(),
+        }
+    }
+
+    /// Where the instruction is named, modifiers included.
+    pub(super) fn span(&self) -> Span {
+        let words = self.words.iter().chain(&self.taken);
+        let end = words.map(|word| word.span.end).max().unwrap_or(self.opcode.span.end);
+        Span { start: self.opcode.span.start, end: end.max(self.opcode.span.end) }
+    }
+
+    /// Whether a modifier is there; it has to be taken all the same.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.words.iter().any(|word| word.text == name)
+    }
+
+    /// Takes a modifier that may be there.
+    pub(super) fn flag(&mut self, name: &'static str) -> bool {
+        self.pick(&[(name, ())]).is_some()
+    }
+
+    /// Takes the first modifier that is one of `options`.
+    pub(super) fn pick<T: Copy>(&mut self, options: &[(&'static str, T)]) -> Option<T> {
+        self.known.extend(options.iter().map(|(name, _)| *name));
+        let find = |word: &Name| options.iter().position(|(name, _)| *name == word.text);
+        let (at, option) =
+            self.words.iter().enumerate().find_map(|(at, word)| Some((at, find(word)?)))?;
+        let word = self.words.remove(at);
+        self.taken.push(word);
+        Some(options[option].1)
+    }
+
+    /// Takes one of `options`, which the instruction can't do without.
+    pub(super) fn need<T: Copy>(&mut self, what: &str, options: &[(&'static str, T)]) -> Result<T> {
+        if let Some(option) = self.pick(options) {
+            return Ok(option);
+        }
+        let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+        let opcode = self.opcode.text;
+        let problem = Problem::new(self.span(), format!("`{opcode}` needs {what}"));
+        if let Some((word, name)) = self.misspelt(&names) {
+            return Err(Problem::new(
+                word.span,
+                format!("`{opcode}` has no modifier `.{}`", word.text),
+            )
+            .help(format!("did you mean `.{name}`?")));
+        }
+        Err(problem.help(format!("add one of {}", dotted(&names))))
+    }
+
+    fn misspelt(&self, names: &[&'static str]) -> Option<(Name<'a>, &'static str)> {
+        self.words
+            .iter()
+            .filter(|word| types::named(word.text).is_none())
+            .find_map(|word| Some((*word, closest(word.text, names.iter().copied())?)))
+    }
+
+    /// The first type that is still there, not taken.
+    pub(super) fn peek_type(&self) -> Option<Type> {
+        self.words.iter().find_map(|word| types::named(word.text))
+    }
+
+    /// Takes the type, which has to be one of `allowed`.
+    pub(super) fn ty(&mut self, allowed: &[Type]) -> Result<Type> {
+        let found = self.words.iter().position(|word| types::named(word.text).is_some());
+        let names: Vec<&str> = allowed.iter().map(|ty| types::name(*ty)).collect();
+        let opcode = self.opcode.text;
+        let Some(at) = found else {
+            if let Some(word) =
+                self.words.iter().find(|word| closest(word.text, names.iter().copied()).is_some())
+            {
+                let meant = closest(word.text, names.iter().copied()).unwrap_or_default();
+                return Err(Problem::new(word.span, format!("`.{}` is not a type", word.text))
+                    .help(format!("did you mean `.{meant}`?")));
+            }
+            return Err(Problem::new(self.span(), format!("`{opcode}` needs a type"))
+                .help(format!("add one of {}", dotted(&names))));
+        };
+        let word = self.words.remove(at);
+        self.taken.push(word);
+        let ty = types::named(word.text).unwrap_or(Type::B32);
+        if allowed.contains(&ty) {
+            return Ok(ty);
+        }
+        let same = allowed.iter().copied().find(|other| {
+            types::class(*other) == types::Class::Bits && types::bits(*other) == types::bits(ty)
+        });
+        let help = match same {
+            Some(same) => {
+                format!("write `.{}`: `{opcode}` treats its operands as bits", types::name(same))
+            }
+            None => format!("its types are {}", dotted(&names)),
+        };
+        Err(Problem::new(word.span, format!("`{opcode}` has no type `.{}`", word.text)).help(help))
+    }
+
+    /// Takes `.rn`, `.rz`, `.rm`, `.rp`.
+    pub(super) fn rounding(&mut self) -> Option<Rounding> {
+        self.pick(&ROUNDINGS)
+    }
+
+    /// That nothing is left.
+    pub(super) fn finish(&self) -> Result<()> {
+        let Some(word) = self.words.first() else { return Ok(()) };
+        let mut name = self.opcode.text.to_owned();
+        for taken in self.taken.iter().filter(|taken| types::named(taken.text).is_some()) {
+            name = format!("{name}.{}", taken.text);
+        }
+        let text = word.text;
+        if self.taken.iter().any(|taken| taken.text == text) {
+            return Err(
+                Problem::new(word.span, format!("`.{text}` is given twice")).help("remove one")
+            );
+        }
+        let help = match closest(text, self.known.iter().copied()) {
+            Some(close) if close != text => Some(format!("did you mean `.{close}`?")),
+            Some(_) => Some(format!(
+                "`.{text}` can't be combined with the other modifiers: remove one of them"
+            )),
+            None => Some(format!("remove `.{text}`")),
+        };
+        Err(Problem::new(word.span, format!("`{name}` has no modifier `.{text}`")).maybe_help(help))
+    }
+}
+
+/// The roundings of arithmetic.
+pub(super) const ROUNDINGS: [(&str, Rounding); 4] = [
+    ("rn", Rounding::NearestEven),
+    ("rz", Rounding::TowardsZero),
+    ("rm", Rounding::Down),
+    ("rp", Rounding::Up),
+];
+
+/// `.a, .b, .c`
+pub(super) fn dotted(names: &[&str]) -> String {
+    names.iter().map(|name| format!(".{name}")).collect::<Vec<_>>().join(", ")
+}

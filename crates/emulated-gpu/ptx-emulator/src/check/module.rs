@@ -1,0 +1,284 @@
+//! Module scope: version, target, variables and functions, in the order of the file.
+
+use std::collections::HashMap;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::program::{Function, FunctionId, Limits, Linkage, Module, Space, VariableId};
+use crate::source::Span;
+use crate::syntax::{self, Declaration, Directive, File, Item, Name};
+
+use super::body::{self, Signature};
+use super::{Context, Global, Result, duplicate, target, variables};
+
+/// The bytes of `.const` variables that a module may have (PTX ISA, "Constant State Space").
+const CONSTANT_BANK: u64 = 1 << 16;
+
+/// Checks a file, item after item.
+pub(super) fn check(file: &File, problems: &mut Problems) -> Module {
+    let mut context = Context {
+        module: Module {
+            version: (6, 0),
+            target: 0,
+            variables: Vec::new(),
+            functions: Vec::new(),
+            files: Vec::new(),
+        },
+        names: HashMap::new(),
+        specific: false,
+    };
+    if let Err(problem) = header(file, &mut context) {
+        problems.push(problem);
+        // What needs a newer target would only repeat this.
+        context.module.target = u32::MAX;
+        context.module.version = (u32::MAX, 0);
+    }
+    for item in &file.items {
+        let checked = match item {
+            Item::Variable(declaration) => declare(&mut context, declaration),
+            Item::Function(function) => self::function(&mut context, function, problems),
+            Item::File(index, name) => {
+                context.module.files.push((*index, name.clone()));
+                Ok(())
+            }
+            Item::Alias(alias, of) => self::alias(&mut context, *alias, *of),
+        };
+        if let Err(problem) = checked {
+            problems.push(problem);
+        }
+    }
+    for function in &context.module.functions {
+        if function.body.is_none() && function.linkage != Linkage::Extern {
+            problems.push(
+                Problem::new(function.span, format!("`{}` is never defined", function.name))
+                    .help("put its body into this file: nothing is linked"),
+            );
+        }
+    }
+    constant_bank(&context.module, problems);
+    context.module
+}
+
+/// The constants of a module share one bank.
+fn constant_bank(module: &Module, problems: &mut Problems) {
+    let mut used = 0u64;
+    for variable in module.variables.iter().filter(|variable| variable.space == Space::Const) {
+        used = used.saturating_add(variable.size);
+        if used > CONSTANT_BANK {
+            problems.push(
+                Problem::new(
+                    variable.span,
+                    format!("more than {CONSTANT_BANK} bytes of constants"),
+                )
+                .help("declare the largest one .global"),
+            );
+            return;
+        }
+    }
+}
+
+fn header(file: &File, context: &mut Context) -> Result<()> {
+    let start = Span { start: 0, end: 0 };
+    let Some((version, span)) = file.version else {
+        return Err(Problem::new(start, "the version of PTX is missing")
+            .help("begin the file with .version 8.0 and .target sm_80"));
+    };
+    if !target::is_known(version) {
+        return Err(Problem::new(span, format!("there is no PTX {}.{}", version.0, version.1))
+            .help("write a version from 6.0 to 9.x"));
+    }
+    context.module.version = version;
+    let Some(name) = file.target else {
+        return Err(Problem::new(span, "the target is missing")
+            .help("write .target sm_80, or another architecture, below .version"));
+    };
+    (context.module.target, context.specific) = target::parse(name, version)?;
+    Ok(())
+}
+
+fn declare<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Result<()> {
+    if matches!(declaration.space, Space::Register | Space::Local | Space::Param) {
+        let span = declaration.names.first().map_or(declaration.ty_span, |name| name.name.span);
+        return Err(Problem::new(span, "this variable has no place outside functions")
+            .help("move it into the function that uses it"));
+    }
+    for declarator in &declaration.names {
+        let variable = variables::variable(context, declaration, declarator)?;
+        let name = declarator.name;
+        match context.names.get(name.text) {
+            // `.extern` announces what is defined below.
+            Some(Global::Variable(id)) => {
+                let id = id.0 as usize;
+                let known = &mut context.module.variables[id];
+                let announced =
+                    known.linkage == Linkage::Extern || variable.linkage == Linkage::Extern;
+                if !announced || (known.space, known.element) != (variable.space, variable.element)
+                {
+                    return Err(duplicate(name));
+                }
+                if variable.linkage == Linkage::Internal || known.linkage == Linkage::Internal {
+                    return Err(Problem::new(
+                        name.span,
+                        format!("`{}` is both .extern and private", name.text),
+                    )
+                    .help("declare it .visible, or remove the .extern declaration"));
+                }
+                if variable.linkage != Linkage::Extern {
+                    *known = variable;
+                }
+            }
+            Some(Global::Function(_)) => return Err(duplicate(name)),
+            None => {
+                let id = VariableId(context.module.variables.len() as u32);
+                context.module.variables.push(variable);
+                context.names.insert(name.text, Global::Variable(id));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn function<'a>(
+    context: &mut Context<'a>,
+    function: &syntax::Function<'a>,
+    problems: &mut Problems,
+) -> Result<()> {
+    let name = function.name;
+    let limits = limits(function, problems);
+    if function.body.is_some() && function.linkage == Linkage::Extern {
+        return Err(Problem::new(name.span, format!("`{}` is .extern and has a body", name.text))
+            .help("write .visible in place of .extern, or remove the body"));
+    }
+    let mut checked = body::header(context, function, limits, problems);
+    let id = match context.names.get(name.text) {
+        Some(Global::Variable(_)) => return Err(duplicate(name)),
+        Some(Global::Function(id)) => {
+            let known = &context.module.functions[id.0 as usize];
+            if known.body.is_some() && function.body.is_some() {
+                return Err(duplicate(name));
+            }
+            if known.entry != function.entry
+                || Signature::of(known) != Signature::of(&checked.function)
+            {
+                return Err(Problem::new(
+                    name.span,
+                    format!("`{}` was declared with other parameters", name.text),
+                )
+                .help("make the declaration and the definition agree"));
+            }
+            *id
+        }
+        None => {
+            let id = FunctionId(context.module.functions.len() as u32);
+            context.module.functions.push(checked.function.clone());
+            context.names.insert(name.text, Global::Function(id));
+            id
+        }
+    };
+    if let Some(block) = &function.body {
+        // The function may call itself, so that it has to be known, as far as it goes, beforehand.
+        context.module.functions[id.0 as usize] =
+            Function { body: Some(Vec::new()), ..checked.function.clone() };
+        checked.body(context, block, problems);
+        context.module.functions[id.0 as usize] = checked.function;
+    }
+    Ok(())
+}
+
+fn alias<'a>(context: &mut Context<'a>, alias: Name<'a>, of: Name<'a>) -> Result<()> {
+    context.require(alias.span, "`.alias`", 30, (6, 3))?;
+    let Some(Global::Function(target)) = context.names.get(of.text).copied() else {
+        return Err(Problem::new(of.span, format!("undeclared function `{}`", of.text))
+            .help("an alias names a .func that is defined above"));
+    };
+    let function = &context.module.functions[target.0 as usize];
+    if function.entry || function.body.is_none() {
+        return Err(Problem::new(of.span, format!("`{}` can't have an alias", of.text))
+            .help("an alias names a .func that is defined above"));
+    }
+    let copy = Function { name: alias.text.to_owned(), span: alias.span, ..function.clone() };
+    match context.names.get(alias.text) {
+        Some(Global::Function(id)) if context.module.functions[id.0 as usize].body.is_none() => {
+            // Calls that were read before refer to the declaration: it becomes the function.
+            context.module.functions[id.0 as usize] = copy;
+        }
+        Some(Global::Function(_)) => return Err(duplicate(alias)),
+        _ => {
+            return Err(Problem::new(alias.span, format!("undeclared function `{}`", alias.text))
+                .help("declare the alias as a .func, without a body, above"));
+        }
+    }
+    Ok(())
+}
+
+/// Performance-tuning directives: which bind a launch, and whether each is known at all.
+fn limits(function: &syntax::Function, problems: &mut Problems) -> Limits {
+    let mut limits = Limits::default();
+    for directive in &function.directives {
+        let shape = || {
+            let mut shape = [1; 3];
+            for (to, (value, _)) in shape.iter_mut().zip(&directive.values) {
+                *to = *value;
+            }
+            shape
+        };
+        let (least, most) = match directive.name.text {
+            ".maxntid" => {
+                limits.max_threads = Some(shape());
+                (1, 3)
+            }
+            ".reqntid" => {
+                limits.required_threads = Some(shape());
+                (1, 3)
+            }
+            ".reqnctapercluster" => (1, 3),
+            ".minnctapersm"
+            | ".maxnctapersm"
+            | ".maxnreg"
+            | ".maxclusterrank"
+            | ".abi_preserve"
+            | ".abi_preserve_control" => (1, 1),
+            ".noreturn" if !function.entry => (0, 0),
+            ".explicitcluster" | ".blocksareclusters" | ".unique" => (0, 0),
+            _ => {
+                problems.push(unknown_directive(directive));
+                continue;
+            }
+        };
+        let wrong = !(least..=most).contains(&directive.values.len());
+        if wrong || directive.values.iter().any(|(value, _)| *value == 0) {
+            let name = directive.name;
+            let numbers =
+                if least == most { format!("{most}") } else { format!("{least} to {most}") };
+            problems.push(
+                Problem::new(name.span, format!("`{}` takes {numbers} numbers from 1", name.text))
+                    .help("separate them with commas"),
+            );
+        }
+    }
+    if limits.max_threads.is_some() && limits.required_threads.is_some() {
+        problems.push(
+            Problem::new(function.name.span, "`.maxntid` and `.reqntid` exclude each other")
+                .help("remove one of them"),
+        );
+    }
+    limits
+}
+
+fn unknown_directive(directive: &Directive) -> Problem {
+    let name = directive.name;
+    let known = [
+        ".maxntid",
+        ".reqntid",
+        ".minnctapersm",
+        ".maxnctapersm",
+        ".maxnreg",
+        ".noreturn",
+        ".pragma",
+        ".reqnctapercluster",
+        ".maxclusterrank",
+        ".explicitcluster",
+    ];
+    let help = crate::diagnostic::closest(name.text, known);
+    Problem::new(name.span, format!("`{}` is not a directive of functions", name.text))
+        .maybe_help(help.map(|name| format!("did you mean `{name}`?")))
+}

@@ -1,0 +1,739 @@
+//! Operands of one instruction: looked up, and checked against the type that the instruction
+//! wants (PTX ISA, "Instruction Operands" and "Type Checking of Operands").
+
+use crate::diagnostic::Problem;
+use crate::program::{Address, Destination, Op, Operand, Register, Space, Symbol, Type};
+use crate::source::Span;
+use crate::syntax::{self, Binary, Expression, Instruction, Name, Node, OperandKind, Unary};
+
+use super::body::Body;
+use super::modifiers::Modifiers;
+use super::scope::Binding;
+use super::special;
+use super::{Context, Global, Result, constants, types, variables};
+
+/// One instruction while it is checked.
+pub(super) struct Check<'c, 'a> {
+    pub body: &'c mut Body<'a>,
+    pub context: &'c mut Context<'a>,
+    pub written: &'c Instruction<'a>,
+    pub modifiers: Modifiers<'a>,
+    /// What has to be done before: the parts of an operation that the program has no word for.
+    pub before: Vec<Op>,
+}
+
+/// How the width of a register is judged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    /// As wide as the type.
+    Exact,
+    /// At least as wide: `ld`, `st`, `cvt`.
+    Relaxed,
+}
+
+impl<'c, 'a> Check<'c, 'a> {
+    pub(super) fn opcode(&self) -> &'a str {
+        self.written.opcode.text
+    }
+
+    /// `add.f32`, as written.
+    pub(super) fn title(&self) -> String {
+        let mut title = self.opcode().to_owned();
+        for modifier in &self.written.modifiers {
+            title = format!("{title}.{}", modifier.text);
+        }
+        title
+    }
+
+    pub(super) fn name_span(&self) -> Span {
+        self.modifiers.span()
+    }
+
+    /// That the file's target and version have the instruction.
+    pub(super) fn require(&self, target: u32, version: (u32, u32)) -> Result<()> {
+        let title = format!("`{}`", self.title());
+        self.context.require(self.name_span(), &title, target, version)
+    }
+
+    /// That all modifiers were understood, and that the number of operands is right. `shape` names
+    /// the operands: `d, a, b`.
+    pub(super) fn shape(&self, shape: &str) -> Result<()> {
+        let optional = shape.matches('{').count();
+        let most = if shape.is_empty() { 0 } else { shape.split(',').count() };
+        self.modifiers.finish()?;
+        let found = self.written.operands.len();
+        if (most - optional..=most).contains(&found) {
+            return Ok(());
+        }
+        let names = shape.replace(['{', '}'], "");
+        let wanted = match (most - optional, most) {
+            (0, 0) => "no operands".to_owned(),
+            (1, 1) => "1 operand".to_owned(),
+            (least, most) if least == most => format!("{most} operands"),
+            (least, most) => format!("{least} to {most} operands"),
+        };
+        let help = if most == 0 {
+            "remove them".into()
+        } else {
+            format!("write {} {names};", self.title())
+        };
+        Err(Problem::new(
+            self.written.span,
+            format!("`{}` takes {wanted}, found {found}", self.title()),
+        )
+        .help(help))
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.written.operands.len()
+    }
+
+    /// The operand of that index. [`Self::shape`] has seen that it is there; what is not is an
+    /// error all the same.
+    pub(super) fn operand(&self, index: usize) -> Result<&syntax::Operand<'a>> {
+        self.written.operands.get(index).ok_or_else(|| {
+            Problem::new(self.written.span, format!("`{}` lacks an operand", self.title()))
+                .help("write the operands that the instruction takes, separated by commas")
+        })
+    }
+
+    /// An operand that is a plain expression.
+    fn plain(&self, index: usize) -> Result<&'_ Node<'a>> {
+        let operand = self.operand(index)?;
+        self.plain_of(operand)
+    }
+
+    pub(super) fn plain_of<'o>(&self, operand: &'o syntax::Operand<'a>) -> Result<&'o Node<'a>> {
+        match &operand.kind {
+            OperandKind::Plain(node) => Ok(node),
+            OperandKind::Vector(parts) if parts.len() == 1 => self.plain_of(&parts[0]),
+            OperandKind::Vector(_) => {
+                Err(Problem::new(operand.span, format!("`{}` takes no vector here", self.title()))
+                    .help("name one register"))
+            }
+            OperandKind::Address(..) | OperandKind::Element(..) => {
+                Err(Problem::new(operand.span, format!("`{}` can't access memory", self.title()))
+                    .help("load the value into a register with ld first, or store it with st"))
+            }
+            OperandKind::List(_) => Err(Problem::new(operand.span, "a list has no place here")
+                .help("only call takes lists in parentheses")),
+        }
+    }
+
+    fn info(&self, register: Register) -> &crate::program::RegisterInfo {
+        &self.body.function.registers[register.0 as usize]
+    }
+
+    pub(super) fn register_type(&self, register: Register) -> Type {
+        self.info(register).ty
+    }
+
+    fn mismatch(&self, register: Register, ty: Type, width: Width, span: Span) -> Problem {
+        let (name, found) = (self.info(register).name.clone(), self.register_type(register));
+        let (wide, want) = (types::bits(found), types::bits(ty));
+        let title = self.title();
+        let label = format!("declared .{}", types::name(found));
+        if found == Type::Pred || ty == Type::Pred {
+            let help = if ty == Type::Pred {
+                "make a predicate of it with setp.ne"
+            } else {
+                "make a number of it with selp: selp.b32 d, 1, 0, p;"
+            };
+            return Problem::new(
+                span,
+                format!(
+                    "`{name}` is .{}, `{title}` wants .{} here",
+                    types::name(found),
+                    types::name(ty)
+                ),
+            )
+            .label(label)
+            .help(help);
+        }
+        let narrow = if width == Width::Relaxed { wide < want } else { wide != want };
+        if narrow {
+            let (from, to) = (converted(found), converted(ty));
+            let round = match (types::is_float(from), types::is_float(to)) {
+                (true, false) => ".rzi",
+                (false, true) => ".rn",
+                (true, true) if want < wide => ".rn",
+                _ => "",
+            };
+            let help = format!(
+                "convert it first, with cvt{round}.{}.{}, or use a register of {want} bits",
+                types::name(to),
+                types::name(from),
+            );
+            return Problem::new(
+                span,
+                format!("`{name}` has {wide} bits, `{title}` wants {want} here"),
+            )
+            .label(label)
+            .help(help);
+        }
+        Problem::new(
+            span,
+            format!(
+                "`{name}` is .{}, `{title}` wants .{} here",
+                types::name(found),
+                types::name(ty)
+            ),
+        )
+        .label(label)
+        .help(format!("convert its value with cvt, or move its bits with mov.b{want}"))
+    }
+
+    /// A register that is written.
+    fn written_register(&mut self, node: &Node<'a>, ty: Type, width: Width) -> Result<Register> {
+        let register = self.any_register(node)?;
+        let found = self.register_type(register);
+        let fits = if width == Width::Exact {
+            types::fits(found, ty)
+        } else {
+            types::fits_relaxed(found, ty)
+        };
+        if fits { Ok(register) } else { Err(self.mismatch(register, ty, width, node.span)) }
+    }
+
+    /// A register of any type, to be written.
+    pub(super) fn any_register(&mut self, node: &Node<'a>) -> Result<Register> {
+        let found = match &node.expression {
+            Expression::Name(name) => {
+                if special::named(name, None).is_some() && self.body.find(name).is_none() {
+                    return Err(read_only(node.span, name));
+                }
+                self.body.find(name)
+            }
+            Expression::Member(name, member) => match self.body.find(name) {
+                Some(Binding::Vector(registers)) => {
+                    Some(Binding::Register(element(&registers, name, member, node.span)?))
+                }
+                Some(_) => return Err(no_vector(node.span, name)),
+                None if special::named(name, Some(member)).is_some() => {
+                    return Err(read_only(node.span, &format!("{name}.{member}")));
+                }
+                None => return Err(self.body.undeclared(self.context, name, node.span)),
+            },
+            _ => {
+                return Err(Problem::new(node.span, "the result needs a register")
+                    .help("name a register that takes the result"));
+            }
+        };
+        match (found, &node.expression) {
+            (Some(Binding::Register(register)), _) => Ok(register),
+            (Some(Binding::Vector(_)), Expression::Name(name)) => {
+                Err(Problem::new(node.span, format!("`{name}` is a vector"))
+                    .help(format!("name one element: {name}.x")))
+            }
+            (None, Expression::Name(name)) => {
+                Err(self.body.undeclared(self.context, name, node.span))
+            }
+            _ => Err(Problem::new(node.span, "the result needs a register")
+                .help("name a register that takes the result")),
+        }
+    }
+
+    /// The destination `d`.
+    pub(super) fn destination(&mut self, index: usize, ty: Type) -> Result<Destination> {
+        self.destination_as(index, ty, Width::Exact)
+    }
+
+    pub(super) fn destination_as(
+        &mut self,
+        index: usize,
+        ty: Type,
+        width: Width,
+    ) -> Result<Destination> {
+        let operands = &self.written.operands;
+        if operands.get(index).is_some_and(|operand| is_sink(operand)) {
+            return Err(Problem::new(operands[index].span, format!("`{}` can't throw its result away", self.title()))
+                .help("name a register; `_` stands only for results of atom, setp, shfl, and parts of vectors"));
+        }
+        let written = self.written;
+        let Some(operand) = written.operands.get(index) else { return Ok(None) };
+        let node = self.plain_of(operand)?;
+        self.written_register(node, ty, width).map(Some)
+    }
+
+    /// A destination that may be `_`.
+    pub(super) fn destination_or_sink(
+        &mut self,
+        operand: &syntax::Operand<'a>,
+        ty: Type,
+        width: Width,
+    ) -> Result<Destination> {
+        if is_sink(operand) {
+            return Ok(None);
+        }
+        let node = self.plain_of(operand)?;
+        self.written_register(node, ty, width).map(Some)
+    }
+
+    /// `d|p`, either of which may be `_`, or `d` alone.
+    pub(super) fn destination_pair(
+        &mut self,
+        index: usize,
+        ty: Type,
+    ) -> Result<(Destination, Destination)> {
+        let written = self.written;
+        let Some(operand) = written.operands.get(index) else { return Ok((None, None)) };
+        let node = self.plain_of(operand)?;
+        let mut side = |node: &Node<'a>, ty| match node.expression {
+            Expression::Name("_") => Ok(None),
+            _ => self.written_register(node, ty, Width::Exact).map(Some),
+        };
+        match &node.expression {
+            Expression::Binary(Binary::Or, d, p) => Ok((side(d, ty)?, side(p, Type::Pred)?)),
+            _ => Ok((side(node, ty)?, None)),
+        }
+    }
+
+    /// Whether an operand is of the form `d|p`.
+    pub(super) fn is_pair(&self, index: usize) -> bool {
+        let operand = self.written.operands.get(index).map(|operand| &operand.kind);
+        matches!(
+            operand,
+            Some(OperandKind::Plain(Node { expression: Expression::Binary(Binary::Or, ..), .. }))
+        )
+    }
+
+    /// A source of exactly the instruction's width.
+    pub(super) fn source(&mut self, index: usize, ty: Type) -> Result<Operand> {
+        self.source_as(index, ty, Width::Exact)
+    }
+
+    pub(super) fn source_as(&mut self, index: usize, ty: Type, width: Width) -> Result<Operand> {
+        let written = self.written;
+        if index >= written.operands.len() {
+            self.operand(index)?;
+        }
+        let node = self.plain_of(&written.operands[index])?;
+        self.value(node, ty, width)
+    }
+
+    /// A register, or a constant, as a value of a type.
+    pub(super) fn value(&mut self, node: &Node<'a>, ty: Type, width: Width) -> Result<Operand> {
+        if let Some(register) = self.read_register(node)? {
+            let found = self.register_type(register);
+            let fits = if width == Width::Exact {
+                types::fits(found, ty)
+            } else {
+                types::fits_relaxed(found, ty)
+            };
+            return if fits {
+                Ok(Operand::Register(register))
+            } else {
+                Err(self.mismatch(register, ty, width, node.span))
+            };
+        }
+        self.constant(node, ty).map(Operand::Immediate)
+    }
+
+    /// A constant as the bits of a type.
+    pub(super) fn constant(&mut self, node: &Node<'a>, ty: Type) -> Result<u64> {
+        if ty == Type::B128 {
+            return Err(Problem::new(node.span, "there are no constants of 128 bits")
+                .help("put it together with mov.b128 from two registers of 64 bits"));
+        }
+        variables::immediate(constants::evaluate(node)?, ty, node)
+    }
+
+    /// A constant integer, such as a table or a count.
+    pub(super) fn number(&mut self, index: usize) -> Result<u64> {
+        let node = self.plain(index)?;
+        let (value, _) = constants::integer(constants::evaluate(node)?, node)?;
+        Ok(value)
+    }
+
+    /// The register that an expression names; `None` for what may be a constant.
+    fn read_register(&mut self, node: &Node<'a>) -> Result<Option<Register>> {
+        let (name, member) = match &node.expression {
+            Expression::Name("WARP_SZ") => return Ok(None),
+            Expression::Name(name) => (*name, None),
+            Expression::Member(name, member) => (*name, Some(*member)),
+            Expression::Unary(Unary::Minus | Unary::Not, of) if self.is_register(of) => {
+                return Err(Problem::new(node.span, "a register can't be negated here")
+                    .help("negate it first, with neg or not"));
+            }
+            _ => return Ok(None),
+        };
+        match (self.body.find(name), member) {
+            (Some(Binding::Register(register)), None) => Ok(Some(register)),
+            (Some(Binding::Vector(registers)), Some(member)) => {
+                element(&registers, name, member, node.span).map(Some)
+            }
+            (Some(Binding::Vector(_)), None) => {
+                Err(Problem::new(node.span, format!("`{name}` is a vector"))
+                    .help(format!("name one element: {name}.x")))
+            }
+            (Some(Binding::Register(_)), Some(_)) => Err(no_vector(node.span, name)),
+            (Some(Binding::Variable(_) | Binding::Static(_)), _) => {
+                Err(self.memory(node.span, name))
+            }
+            (Some(_), _) => {
+                Err(Problem::new(node.span, format!("`{name}` is a label, not a value"))
+                    .help("name a register or a constant"))
+            }
+            (None, member) => {
+                if special::named(name, member).is_some() {
+                    return Err(Problem::new(
+                        node.span,
+                        format!("`{}` can't read a special register", self.title()),
+                    )
+                    .help("move it into a register first: mov.u32 r, %tid.x;"));
+                }
+                if self.context.names.contains_key(name) {
+                    return Err(self.memory(node.span, name));
+                }
+                if name == "_" {
+                    return Err(Problem::new(node.span, "`_` can't be read")
+                        .help("name a register or write a constant"));
+                }
+                Err(self.body.undeclared(self.context, name, node.span))
+            }
+        }
+    }
+
+    fn memory(&self, span: Span, name: &str) -> Problem {
+        Problem::new(span, format!("`{name}` is in memory"))
+            .help("load its value with ld, or take its address with mov")
+    }
+
+    fn is_register(&mut self, node: &Node<'a>) -> bool {
+        let (Expression::Name(name) | Expression::Member(name, _)) = node.expression else {
+            return false;
+        };
+        matches!(self.body.find(name), Some(Binding::Register(_) | Binding::Vector(_)))
+    }
+
+    /// A predicate that is read; `!p` too, and a constant.
+    pub(super) fn predicate(&mut self, index: usize) -> Result<Operand> {
+        let written = self.written;
+        if index >= written.operands.len() {
+            self.operand(index)?;
+        }
+        let node = self.plain_of(&written.operands[index])?;
+        self.predicate_of(node)
+    }
+
+    pub(super) fn predicate_of(&mut self, node: &Node<'a>) -> Result<Operand> {
+        if let Expression::Unary(Unary::Not, of) = &node.expression
+            && self.is_register(of)
+        {
+            return match self.value(of, Type::Pred, Width::Exact)? {
+                Operand::Register(register) => Ok(Operand::Not(register)),
+                other => Ok(other),
+            };
+        }
+        self.value(node, Type::Pred, Width::Exact)
+    }
+
+    /// What a name is the address of, and its state space: a variable, or a function.
+    pub(super) fn symbol(&mut self, name: &str) -> Option<(Operand, Space)> {
+        let module = &self.context.module;
+        match self.body.find(name) {
+            Some(Binding::Variable(id)) => {
+                let variable = &self.body.function.variables[id.0 as usize];
+                Some((Operand::Address(Symbol::Local(id), 0), variable.space))
+            }
+            Some(Binding::Static(id)) => {
+                let variable = &module.variables[id.0 as usize];
+                Some((Operand::Address(Symbol::Module(id), 0), variable.space))
+            }
+            Some(_) => None,
+            None => match self.context.names.get(name)? {
+                Global::Variable(id) => {
+                    let variable = &module.variables[id.0 as usize];
+                    Some((Operand::Address(Symbol::Module(*id), 0), variable.space))
+                }
+                Global::Function(id) => Some((Operand::Function(*id), Space::Generic)),
+            },
+        }
+    }
+
+    /// `symbol + offset` or `register + offset`; what is not one is `None`.
+    pub(super) fn base_and_offset<'n>(
+        &mut self,
+        node: &'n Node<'a>,
+    ) -> Result<(&'n Node<'a>, i64)> {
+        let (mut node, mut offset) = (node, 0i64);
+        // The tree leans to the left: `a + 4 + 4` is `(a + 4) + 4`.
+        while let Expression::Binary(Binary::Add, left, right) = &node.expression {
+            if !self.has_name(left) {
+                if self.has_name(right) {
+                    return Err(Problem::new(
+                        node.span,
+                        "the register or variable of an address comes first",
+                    )
+                    .help("write base+offset"));
+                }
+                break;
+            }
+            let (value, _) = match constants::evaluate(right) {
+                Ok(value) => constants::integer(value, right)?,
+                Err(problem) => {
+                    let problem = Problem::help(
+                        problem,
+                        "an address is a register or a variable plus a constant: add the registers first, with add.s64",
+                    );
+                    return Err(problem);
+                }
+            };
+            offset = offset.wrapping_add(value as i64);
+            node = left;
+        }
+        if let Expression::Binary(_, left, _) = &node.expression
+            && self.has_name(left)
+        {
+            return Err(Problem::new(
+                node.span,
+                "an address is a register or a variable plus a constant",
+            )
+            .help("write base+offset; a negative offset is written base+-4"));
+        }
+        Ok((node, offset))
+    }
+
+    /// Whether a name, other than that of a constant, is at the left end of an expression.
+    fn has_name(&self, node: &Node<'a>) -> bool {
+        match &node.expression {
+            Expression::Name(name) => *name != "WARP_SZ",
+            Expression::Member(..) => true,
+            Expression::Binary(Binary::Add | Binary::Subtract, left, _) => self.has_name(left),
+            _ => false,
+        }
+    }
+
+    /// `[…]`, in a state space.
+    pub(super) fn address(&mut self, index: usize, space: Space) -> Result<Address> {
+        let written = self.written;
+        if index >= written.operands.len() {
+            self.operand(index)?;
+        }
+        let operand = &written.operands[index];
+        match &operand.kind {
+            OperandKind::Address(node, more) if more.is_empty() => self.address_of(node, space),
+            OperandKind::Address(..) => {
+                Err(Problem::new(operand.span, "textures and tensors are not emulated")
+                    .help("an address is one register or variable plus a constant"))
+            }
+            OperandKind::Element(name, index) => self.element_of(*name, index, space),
+            _ => {
+                let text = match &operand.kind {
+                    OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => name,
+                    _ => "address",
+                };
+                Err(Problem::new(operand.span, format!("`{}` takes an address here", self.title()))
+                    .help(format!("put it into brackets: [{text}]")))
+            }
+        }
+    }
+
+    fn element_of(&mut self, name: Name<'a>, index: &Node<'a>, space: Space) -> Result<Address> {
+        let (index, _) = constants::integer(constants::evaluate(index)?, index)?;
+        let node = Node { expression: Expression::Name(name.text), span: name.span };
+        let mut address = self.address_of(&node, space)?;
+        let element = match address.base {
+            Operand::Address(Symbol::Local(id), _) => {
+                self.body.function.variables[id.0 as usize].element
+            }
+            Operand::Address(Symbol::Module(id), _) => {
+                self.context.module.variables[id.0 as usize].element
+            }
+            _ => Type::B8,
+        };
+        address.offset = (index as i64).wrapping_mul(types::bytes(element) as i64);
+        Ok(address)
+    }
+
+    fn address_of(&mut self, node: &Node<'a>, space: Space) -> Result<Address> {
+        let (base, offset) = self.base_and_offset(node)?;
+        if let Expression::Name(name) = base.expression
+            && let Some((symbol, found)) = self.symbol(name)
+        {
+            let generic = space == Space::Generic
+                && matches!(found, Space::Global | Space::Const | Space::Shared | Space::Local);
+            if matches!(symbol, Operand::Function(_)) {
+                return Err(Problem::new(base.span, format!("`{name}` is a function"))
+                    .help("functions are called, with call"));
+            }
+            if found != space && !generic {
+                let (want, have) = (space_name(space), space_name(found));
+                return Err(Problem::new(
+                    base.span,
+                    format!("`{name}` is in {have} space, `{}` accesses {want}", self.title()),
+                )
+                .help(format!("write {}{have}", self.opcode())));
+            }
+            return Ok(Address { base: symbol, offset });
+        }
+        if self.is_register(base) {
+            let register = self.read_register(base)?;
+            let Some(register) = register else { return Err(self.memory(base.span, "address")) };
+            self.check_address_register(register, space, base.span)?;
+            return Ok(Address { base: Operand::Register(register), offset });
+        }
+        if let Expression::Name(name) | Expression::Member(name, _) = base.expression
+            && name != "WARP_SZ"
+        {
+            // Reports what is wrong with the name.
+            self.read_register(base)?;
+            return Err(self.body.undeclared(self.context, name, base.span));
+        }
+        let (value, _) = constants::integer(constants::evaluate(base)?, base)?;
+        if space != Space::Local {
+            return Err(Problem::new(base.span, "a number is no address here")
+                .help("name a register or a variable; only .local can be addressed by numbers"));
+        }
+        Ok(Address { base: Operand::Immediate(value), offset })
+    }
+
+    fn check_address_register(&self, register: Register, space: Space, span: Span) -> Result<()> {
+        let ty = self.register_type(register);
+        let name = &self.info(register).name;
+        if types::is_float(ty) || ty == Type::Pred {
+            return Err(Problem::new(
+                span,
+                format!("`{name}` is .{}: no address", types::name(ty)),
+            )
+            .help("addresses are in integer or untyped registers"));
+        }
+        if types::bits(ty) < 64 && matches!(space, Space::Global | Space::Generic) {
+            return Err(Problem::new(
+                span,
+                format!("`{name}` has {} bits, an address has 64", types::bits(ty)),
+            )
+            .label(format!("declared .{}", types::name(ty)))
+            .help("use a register of 64 bits; widen an offset with cvt.u64.u32 or mul.wide.u32"));
+        }
+        Ok(())
+    }
+
+    /// The parts of a vector operand: `{a, b}`, a vector register, or one operand alone.
+    pub(super) fn parts(&mut self, index: usize) -> Result<Vec<Part<'c, 'a>>> {
+        let written = self.written;
+        let Some(operand) = written.operands.get(index) else { return Ok(Vec::new()) };
+        Ok(match &operand.kind {
+            OperandKind::Vector(parts) => parts.iter().map(Part::Written).collect(),
+            OperandKind::Plain(Node { expression: Expression::Name(name), span }) => {
+                match self.body.find(name) {
+                    Some(Binding::Vector(registers)) => registers
+                        .into_iter()
+                        .map(|register| Part::Register(register, *span))
+                        .collect(),
+                    _ => vec![Part::Written(operand)],
+                }
+            }
+            _ => vec![Part::Written(operand)],
+        })
+    }
+
+    /// A part that is written.
+    pub(super) fn part_destination(
+        &mut self,
+        part: &Part<'_, 'a>,
+        ty: Type,
+        width: Width,
+    ) -> Result<Destination> {
+        match part {
+            Part::Written(operand) => self.destination_or_sink(operand, ty, width),
+            Part::Register(register, span) => {
+                self.part_register(*register, ty, width, *span).map(Some)
+            }
+        }
+    }
+
+    /// A part that is read.
+    pub(super) fn part_source(
+        &mut self,
+        part: &Part<'_, 'a>,
+        ty: Type,
+        width: Width,
+    ) -> Result<Operand> {
+        match part {
+            Part::Written(operand) => {
+                let node = self.plain_of(operand)?;
+                self.value(node, ty, width)
+            }
+            Part::Register(register, span) => {
+                self.part_register(*register, ty, width, *span).map(Operand::Register)
+            }
+        }
+    }
+
+    fn part_register(
+        &self,
+        register: Register,
+        ty: Type,
+        width: Width,
+        span: Span,
+    ) -> Result<Register> {
+        let found = self.register_type(register);
+        let fits = if width == Width::Exact {
+            types::fits(found, ty)
+        } else {
+            types::fits_relaxed(found, ty)
+        };
+        if fits { Ok(register) } else { Err(self.mismatch(register, ty, width, span)) }
+    }
+}
+
+/// One element of a vector operand.
+pub(super) enum Part<'o, 'a> {
+    Written(&'o syntax::Operand<'a>),
+    /// An element of a vector register.
+    Register(Register, Span),
+}
+
+/// Whether an operand is `_`.
+pub(super) fn is_sink(operand: &syntax::Operand) -> bool {
+    matches!(&operand.kind, OperandKind::Plain(Node { expression: Expression::Name("_"), .. }))
+}
+
+fn element(registers: &[Register], name: &str, member: &str, span: Span) -> Result<Register> {
+    let index = match member {
+        "x" | "r" => 0,
+        "y" | "g" => 1,
+        "z" | "b" => 2,
+        "w" | "a" => 3,
+        _ => usize::MAX,
+    };
+    registers.get(index).copied().ok_or_else(|| {
+        Problem::new(span, format!("`{name}` has no element .{member}"))
+            .help(format!("it has {}: .x, .y, .z, .w", registers.len()))
+    })
+}
+
+fn read_only(span: Span, name: &str) -> Problem {
+    Problem::new(span, format!("`{name}` can't be written"))
+        .label("a special register")
+        .help("name a register of your own")
+}
+
+fn no_vector(span: Span, name: &str) -> Problem {
+    Problem::new(span, format!("`{name}` is not a vector")).help("leave the component away")
+}
+
+/// The typed twin of an untyped type, for the name of a conversion.
+fn converted(ty: Type) -> Type {
+    match ty {
+        Type::B8 => Type::U8,
+        Type::B16 => Type::U16,
+        Type::B32 => Type::U32,
+        Type::B64 => Type::U64,
+        other => other,
+    }
+}
+
+/// `.global`, `generic`, ….
+pub(super) fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Register => ".reg",
+        Space::Const => ".const",
+        Space::Global => ".global",
+        Space::Local => ".local",
+        Space::Param => ".param",
+        Space::Shared => ".shared",
+        Space::Generic => "generic",
+    }
+}

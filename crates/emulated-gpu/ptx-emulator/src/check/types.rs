@@ -1,0 +1,158 @@
+//! What types are: their names, their widths, and which registers may hold them (PTX ISA,
+//! "Type Checking of Operands").
+
+use crate::program::Type;
+
+/// Every type that a modifier can name.
+const NAMES: [(&str, Type); 25] = [
+    ("pred", Type::Pred),
+    ("b8", Type::B8),
+    ("b16", Type::B16),
+    ("b32", Type::B32),
+    ("b64", Type::B64),
+    ("b128", Type::B128),
+    ("u8", Type::U8),
+    ("u16", Type::U16),
+    ("u32", Type::U32),
+    ("u64", Type::U64),
+    ("s8", Type::S8),
+    ("s16", Type::S16),
+    ("s32", Type::S32),
+    ("s64", Type::S64),
+    ("f16", Type::F16),
+    ("f16x2", Type::F16x2),
+    ("bf16", Type::Bf16),
+    ("bf16x2", Type::Bf16x2),
+    ("tf32", Type::Tf32),
+    ("f32", Type::F32),
+    ("f64", Type::F64),
+    ("e4m3x2", Type::E4m3x2),
+    ("e5m2x2", Type::E5m2x2),
+    ("u16x2", Type::U16x2),
+    ("s16x2", Type::S16x2),
+];
+
+impl Type {
+    /// Its name in PTX, without the dot.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, named)| *named == self).map_or("?", |(text, _)| text)
+    }
+
+    /// Its width in bits; 1 for a predicate.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        bits(self)
+    }
+
+    /// Its width in bytes, in memory.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        bytes(self)
+    }
+}
+
+/// What the bits of a type mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Predicate,
+    Bits,
+    Unsigned,
+    Signed,
+    Float,
+}
+
+/// The type of that name (without its dot).
+pub(super) fn named(name: &str) -> Option<Type> {
+    NAMES.iter().find(|(text, _)| *text == name).map(|(_, ty)| *ty)
+}
+
+/// The name of a type, without its dot.
+pub(super) fn name(ty: Type) -> &'static str {
+    ty.name()
+}
+
+/// The width in bits; 1 for a predicate.
+pub(super) fn bits(ty: Type) -> u32 {
+    match ty {
+        Type::Pred => 1,
+        Type::B8 | Type::U8 | Type::S8 => 8,
+        Type::B16
+        | Type::U16
+        | Type::S16
+        | Type::F16
+        | Type::Bf16
+        | Type::E4m3x2
+        | Type::E5m2x2 => 16,
+        Type::B32
+        | Type::U32
+        | Type::S32
+        | Type::F16x2
+        | Type::Bf16x2
+        | Type::Tf32
+        | Type::F32
+        | Type::U16x2
+        | Type::S16x2 => 32,
+        Type::B64 | Type::U64 | Type::S64 | Type::F64 => 64,
+        Type::B128 => 128,
+    }
+}
+
+/// The width in bytes of a type in memory.
+pub(super) fn bytes(ty: Type) -> u64 {
+    u64::from(bits(ty)).div_ceil(8)
+}
+
+pub(super) fn class(ty: Type) -> Class {
+    match ty {
+        Type::Pred => Class::Predicate,
+        Type::B8 | Type::B16 | Type::B32 | Type::B64 | Type::B128 => Class::Bits,
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::U16x2 => Class::Unsigned,
+        Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2 => Class::Signed,
+        _ => Class::Float,
+    }
+}
+
+pub(super) fn is_integer(ty: Type) -> bool {
+    matches!(class(ty), Class::Unsigned | Class::Signed)
+}
+
+pub(super) fn is_float(ty: Type) -> bool {
+    class(ty) == Class::Float
+}
+
+/// Whether a register can be an operand of an instruction's type: as wide, and of the same kind or
+/// untyped.
+pub(super) fn fits(register: Type, wanted: Type) -> bool {
+    if bits(register) != bits(wanted) {
+        return false;
+    }
+    match (class(wanted), class(register)) {
+        (Class::Predicate, other) => other == Class::Predicate,
+        (_, Class::Predicate) => false,
+        // As ptxas has it: a pair of halves is as good as bits, except where a float is wanted.
+        (Class::Unsigned | Class::Signed, Class::Float) => register == Type::F16x2,
+        (Class::Bits, _) | (_, Class::Bits) => true,
+        // The packed and the alternate formats live in untyped registers only.
+        (Class::Unsigned | Class::Signed, Class::Unsigned | Class::Signed) => {
+            !matches!(wanted, Type::U16x2 | Type::S16x2)
+        }
+        (Class::Float, Class::Float) => register == wanted,
+        _ => false,
+    }
+}
+
+/// Whether a register can be read or written by an `ld`, `st` or `cvt` of a type: it may be wider
+/// (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
+pub(super) fn fits_relaxed(register: Type, wanted: Type) -> bool {
+    if bits(register) <= bits(wanted) {
+        return fits(register, wanted);
+    }
+    match (class(wanted), class(register)) {
+        (Class::Predicate, _) | (_, Class::Predicate) => false,
+        (Class::Bits, _) | (_, Class::Bits) => true,
+        (Class::Unsigned | Class::Signed, Class::Unsigned | Class::Signed) => true,
+        (Class::Unsigned | Class::Signed, Class::Float) => register == Type::F16x2,
+        _ => false,
+    }
+}

@@ -1,0 +1,190 @@
+//! What is wrong with a PTX text, shown as a compiler would: message, place, line, underline, help.
+
+use std::fmt;
+
+use crate::source::{Source, Span};
+
+/// As many errors are shown of one text; what follows is likely to be a consequence.
+const MOST: usize = 50;
+/// Longer lines are shown in part.
+const WIDEST: usize = 160;
+
+/// An error in a PTX text. It carries the line it is about, so that it can be shown without the
+/// text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub message: String,
+    /// The name of the text, usually a path.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The line itself.
+    pub text: String,
+    /// How many characters are underlined, at least 1.
+    pub width: usize,
+    /// Stands beside the underline; may be empty.
+    pub label: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        // A window onto a very long line; a tab is shown as four blanks, so that the underline fits.
+        let from = if self.column > WIDEST { self.column - 1 - WIDEST / 2 } else { 0 };
+        let mut shown = String::new();
+        let (mut before, mut under) = (0, 0);
+        for (index, character) in self.text.chars().enumerate().skip(from).take(WIDEST) {
+            let blanks = if character == '\t' { 4 } else { 1 };
+            match character {
+                '\t' => shown.push_str("    "),
+                c if c.is_control() => shown.push('\u{fffd}'),
+                c => shown.push(c),
+            }
+            if index + 1 < self.column {
+                before += blanks;
+            } else if index + 1 < self.column + self.width {
+                under += blanks;
+            }
+        }
+        let underline = format!("{}{}", " ".repeat(before), "^".repeat(under.max(1)));
+        writeln!(f, "error: {}", self.message)?;
+        writeln!(f, "{margin}--> {}:{}:{}", self.file, self.line, self.column)?;
+        writeln!(f, "{margin} |")?;
+        writeln!(f, "{}", format!("{number} | {shown}").trim_end())?;
+        writeln!(f, "{}", format!("{margin} | {underline} {}", self.label).trim_end())?;
+        if let Some(help) = &self.help {
+            writeln!(f, "{margin} = help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// An error that still refers to its text by a span.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    span: Span,
+    message: String,
+    label: String,
+    help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+        Self { span, message: message.into(), label: String::new(), help: None }
+    }
+
+    pub(crate) fn label(self, label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..self }
+    }
+
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// With help only where there is some.
+    pub(crate) fn maybe_help(self, help: Option<String>) -> Self {
+        Self { help: help.or(self.help), ..self }
+    }
+}
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(crate) fn push(&mut self, problem: Problem) {
+        self.0.push(problem);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// In the order of the text, each place once.
+    pub(crate) fn into_diagnostics(mut self, source: &Source) -> Vec<Diagnostic> {
+        self.0.sort_by_key(|problem| (problem.span.start, problem.span.end));
+        self.0.dedup_by(|b, a| a.span == b.span && a.message == b.message);
+        let more = self.0.len().saturating_sub(MOST);
+        if more > 0 {
+            self.0.truncate(MOST + 1);
+            let last = &mut self.0[MOST];
+            let errors = if more == 1 { "error is" } else { "errors are" };
+            *last = Problem::new(last.span, format!("{more} more {errors} not shown"));
+        }
+        self.0.into_iter().map(|problem| locate(problem, source)).collect()
+    }
+}
+
+fn locate(problem: Problem, source: &Source) -> Diagnostic {
+    let Problem { span, message, label, help } = problem;
+    let (line, column, text) = source.line_of(span.start);
+    let end = source.text.floor_char_boundary(span.end.max(span.start) as usize);
+    let start = source.text.floor_char_boundary(span.start as usize);
+    let characters = source.text[start..end].lines().next().map_or(0, |line| line.chars().count());
+    let left = (text.chars().count() + 1).saturating_sub(column);
+    Diagnostic {
+        message,
+        file: source.name.clone(),
+        line,
+        column,
+        text: text.to_owned(),
+        width: characters.min(left).max(1),
+        label,
+        help,
+    }
+}
+
+/// The one of `candidates` that `word` was probably meant to be.
+pub(crate) fn closest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let close = |candidate: &&str| candidate.len().abs_diff(word.len()) <= 3;
+    candidates
+        .into_iter()
+        .filter(close)
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance * 3 <= candidate.len().max(word.len()).max(3))
+        .min_by_key(|(distance, candidate)| (*distance, *candidate))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_underlines_its_place() {
+        let source = Source { name: "a.ptx".into(), text: "ret;\n\tadd.f32 %f1;\n".into() };
+        let mut problems = Problems::default();
+        let span = Span { start: 14, end: 17 };
+        problems.push(Problem::new(span, "wrong").label("here").help("do it right"));
+        let shown = problems.into_diagnostics(&source)[0].to_string();
+        let expected = "error: wrong\n --> a.ptx:2:10\n  |\n2 |     add.f32 %f1;\n  |             \
+                        ^^^ here\n  = help: do it right\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_place_at_the_end_of_the_text_can_be_shown() {
+        let source = Source { name: "a.ptx".into(), text: String::new() };
+        let mut problems = Problems::default();
+        problems.push(Problem::new(Span { start: 0, end: 0 }, "empty"));
+        assert!(problems.into_diagnostics(&source)[0].to_string().contains("a.ptx:1:1"));
+    }
+
+    #[test]
+    fn a_word_close_by_is_found_and_a_distant_one_is_not() {
+        assert_eq!(closest("fam", ["add", "fma", "mul"]), Some("fma"));
+        assert_eq!(closest("%f9", ["%f1", "%rd3"]), Some("%f1"));
+        assert_eq!(closest("quux", ["add", "fma", "mul"]), None);
+    }
+}

@@ -1,0 +1,328 @@
+//! Splits a PTX text into tokens (PTX ISA, "Syntax").
+
+use crate::diagnostic::{Problem, Problems};
+use crate::source::Span;
+
+/// What a token is. Its text is that of its span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// A name, `%` and `$` included; `_` alone is one too.
+    Word,
+    /// `.global`, `.f32`, `.shared::cta`: the dot included.
+    Dotted,
+    /// An integer; `unsigned` when it has the suffix `U` or does not fit into s64.
+    Integer { value: u64, unsigned: bool },
+    /// `1.5`, `1e5` and `0d…`.
+    Float(f64),
+    /// `0f…`
+    Single(u32),
+    /// In double quotes.
+    Text,
+    /// Punctuation; two-character operators too.
+    Mark(&'static str),
+    /// The end of the text.
+    End,
+}
+
+/// A token.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token {
+    pub kind: Kind,
+    pub span: Span,
+}
+
+/// The longer ones first.
+const MARKS: [&str; 34] = [
+    "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "{", "}", "(", ")", "[", "]", "<", ">", ",",
+    ";", ":", "?", "=", "@", "!", "~", "+", "-", "*", "/", "%", "&", "|", "^", "#", ".",
+];
+
+/// Every token of the text, and one [`Kind::End`]. The text must be shorter than 4 GiB.
+pub(crate) fn tokens(text: &str, problems: &mut Problems) -> Vec<Token> {
+    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, problems };
+    let mut tokens = Vec::with_capacity(text.len() / 4);
+    loop {
+        lexer.skip_blanks();
+        let start = lexer.at;
+        let Some(kind) = lexer.next() else { continue };
+        let span = Span { start: start as u32, end: lexer.at as u32 };
+        tokens.push(Token { kind, span });
+        if kind == Kind::End {
+            return tokens;
+        }
+    }
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    problems: &'a mut Problems,
+}
+
+fn follows(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')
+}
+
+impl Lexer<'_> {
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn problem(&mut self, start: usize, message: impl Into<String>, help: &str) {
+        let span = Span { start: start as u32, end: self.at as u32 };
+        self.problems.push(Problem::new(span, message).help(help));
+    }
+
+    /// Reports non-ASCII characters in `start..self.at`: ptxas refuses them, in comments too.
+    fn refuse_non_ascii(&mut self, start: usize) {
+        let Some(first) = self.bytes[start..self.at].iter().position(|b| !b.is_ascii()) else {
+            return;
+        };
+        let end = std::mem::replace(&mut self.at, start + first);
+        let rest = &self.text[self.at..end];
+        let run = rest.find(|c: char| c.is_ascii()).unwrap_or(rest.len());
+        let from = self.at;
+        self.at += run;
+        let characters: String = self.text[from..self.at].chars().take(8).collect();
+        self.problem(
+            from,
+            format!("`{characters}` is not ASCII"),
+            "PTX is ASCII only, in comments too: ptxas refuses anything else",
+        );
+        self.at = end;
+    }
+
+    fn skip_blanks(&mut self) {
+        loop {
+            let start = self.at;
+            match (self.peek(0), self.peek(1)) {
+                (b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c, _) => self.at += 1,
+                (b'/', b'/') => {
+                    self.skip_line();
+                    self.refuse_non_ascii(start);
+                }
+                (b'/', b'*') => {
+                    if let Some(end) = self.text[self.at + 2..].find("*/") {
+                        self.at += end + 4;
+                    } else {
+                        self.at += 2;
+                        self.problem(start, "this comment has no end", "close it with */");
+                        self.at = self.bytes.len();
+                    }
+                    self.refuse_non_ascii(start);
+                }
+                // `# 1 "file.c"`: what a preprocessor leaves behind.
+                (b'#', _) if self.is_line_marker() => self.skip_line(),
+                // `@@DWARF`: debug information of old PTX.
+                (b'@', b'@') => self.skip_line(),
+                // A NUL ends the text, as it does for the driver.
+                (0, _) => {
+                    self.at = self.bytes.len();
+                    return;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn skip_line(&mut self) {
+        let rest = &self.bytes[self.at..];
+        self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+    }
+
+    fn is_line_marker(&self) -> bool {
+        let before = self.text[..self.at].trim_end_matches([' ', '\t']);
+        let rest = self.text[self.at + 1..].trim_start_matches([' ', '\t']);
+        let rest = rest.strip_prefix("line").map_or(rest, |rest| rest.trim_start_matches([' ']));
+        (before.is_empty() || before.ends_with('\n'))
+            && rest.starts_with(|c: char| c.is_ascii_digit())
+    }
+
+    /// `None` after a character that can't be read, which has been reported and skipped.
+    fn next(&mut self) -> Option<Kind> {
+        let start = self.at;
+        if start == self.bytes.len() {
+            return Some(Kind::End);
+        }
+        let (byte, second) = (self.peek(0), self.peek(1));
+        match byte {
+            b'0'..=b'9' => return Some(self.number()),
+            b'.' if second.is_ascii_digit() && !self.after_word() => return Some(self.number()),
+            b'"' => return Some(self.string()),
+            b'.' if follows(second) => {
+                self.at += 1;
+                self.skip_word();
+                while self.peek(0) == b':' && self.peek(1) == b':' && follows(self.peek(2)) {
+                    self.at += 2;
+                    self.skip_word();
+                }
+                return Some(Kind::Dotted);
+            }
+            b'%' if follows(second) => {
+                self.at += 1;
+                self.skip_word();
+                return Some(Kind::Word);
+            }
+            _ if follows(byte) => {
+                self.skip_word();
+                return Some(Kind::Word);
+            }
+            _ => {}
+        }
+        if let Some(mark) =
+            MARKS.iter().find(|mark| self.bytes[start..].starts_with(mark.as_bytes()))
+        {
+            self.at += mark.len();
+            return Some(Kind::Mark(mark));
+        }
+        let rest = &self.text[start..];
+        if byte.is_ascii() {
+            self.at += 1;
+            let character = char::from(byte).escape_default().to_string();
+            self.problem(start, format!("`{character}` has no meaning in PTX"), "remove it");
+        } else {
+            self.at += rest.find(|c: char| c.is_ascii()).unwrap_or(rest.len());
+            self.refuse_non_ascii(start);
+        }
+        None
+    }
+
+    /// Whether the byte before is part of a word, so that `.1d` is a modifier and no number.
+    fn after_word(&self) -> bool {
+        self.at > 0 && follows(self.bytes[self.at - 1])
+    }
+
+    fn skip_word(&mut self) {
+        while follows(self.peek(0)) {
+            self.at += 1;
+        }
+    }
+
+    fn string(&mut self) -> Kind {
+        let start = self.at;
+        self.at += 1;
+        loop {
+            match self.peek(0) {
+                b'\\' if self.at + 1 < self.bytes.len() => self.at += 2,
+                b'"' => {
+                    self.at += 1;
+                    break;
+                }
+                b'\n' | 0 => {
+                    self.problem(start, "this string has no end", "close it with \" on its line");
+                    break;
+                }
+                _ => self.at += 1,
+            }
+        }
+        // An escaped character may be a wide one: stay on its boundary.
+        while !self.text.is_char_boundary(self.at) {
+            self.at += 1;
+        }
+        self.refuse_non_ascii(start);
+        Kind::Text
+    }
+
+    fn number(&mut self) -> Kind {
+        let start = self.at;
+        if self.peek(0) == b'0' && matches!(self.peek(1), b'f' | b'F' | b'd' | b'D') {
+            return self.float_bits();
+        }
+        if self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X') {
+            return self.integer(2, 16);
+        }
+        if self.peek(0) == b'0' && matches!(self.peek(1), b'b' | b'B') {
+            return self.integer(2, 2);
+        }
+        let digits = |lexer: &Self, from: usize| {
+            (from..).take_while(|&ahead| lexer.peek(ahead).is_ascii_digit()).count()
+        };
+        let whole = digits(self, 0);
+        let mut length = whole;
+        let point = self.peek(length) == b'.' && !self.peek(length + 1).is_ascii_alphabetic();
+        let point = point || (self.peek(length) == b'.' && self.is_exponent(length + 1));
+        if point {
+            length += 1 + digits(self, length + 1);
+        }
+        let exponent = self.is_exponent(length);
+        if exponent {
+            let sign = usize::from(matches!(self.peek(length + 1), b'+' | b'-'));
+            length += 1 + sign;
+            length += digits(self, length);
+        }
+        if !point && !exponent {
+            let octal = self.peek(0) == b'0' && whole > 1;
+            return if octal { self.integer(1, 8) } else { self.integer(0, 10) };
+        }
+        self.at += length;
+        if follows(self.peek(0)) {
+            self.skip_word();
+            self.bad_number(start);
+            return Kind::Float(0.0);
+        }
+        // Rust reads `.5`, `5.` and `1e5` just so.
+        match self.text[start..self.at].parse() {
+            Ok(value) => Kind::Float(value),
+            Err(_) => {
+                self.bad_number(start);
+                Kind::Float(0.0)
+            }
+        }
+    }
+
+    fn is_exponent(&self, ahead: usize) -> bool {
+        matches!(self.peek(ahead), b'e' | b'E')
+            && (self.peek(ahead + 1).is_ascii_digit()
+                || matches!(self.peek(ahead + 1), b'+' | b'-')
+                    && self.peek(ahead + 2).is_ascii_digit())
+    }
+
+    fn bad_number(&mut self, start: usize) {
+        let text = self.text[start..self.at].to_owned();
+        self.problem(
+            start,
+            format!("`{text}` is not a number"),
+            "write 12, 0x1F, 017, 0b101, 12U, 1.5, 1.5e3, 0f3F800000 or 0d3FF0000000000000",
+        );
+    }
+
+    /// `0f` and 8, or `0d` and 16 hexadecimal digits.
+    fn float_bits(&mut self) -> Kind {
+        let start = self.at;
+        let single = matches!(self.peek(1), b'f' | b'F');
+        self.at += 2;
+        self.skip_word();
+        let digits = &self.text[start + 2..self.at];
+        let wanted = if single { 8 } else { 16 };
+        let value = u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() == wanted);
+        if value.is_none() {
+            let text = self.text[start..self.at].to_owned();
+            let help = format!("{} takes exactly {wanted} hexadecimal digits", &text[..2]);
+            self.problem(start, format!("`{text}` is not a floating-point constant"), &help);
+        }
+        let value = value.unwrap_or(0);
+        if single { Kind::Single(value as u32) } else { Kind::Float(f64::from_bits(value)) }
+    }
+
+    fn integer(&mut self, prefix: usize, radix: u32) -> Kind {
+        let start = self.at;
+        self.skip_word();
+        let word = &self.text[start + prefix..self.at];
+        let digits = word.strip_suffix('U').unwrap_or(word);
+        let suffix = digits.len() != word.len();
+        match u64::from_str_radix(digits, radix) {
+            Ok(value) => Kind::Integer { value, unsigned: suffix || i64::try_from(value).is_err() },
+            Err(error) => {
+                let text = self.text[start..self.at].to_owned();
+                if *error.kind() == std::num::IntErrorKind::PosOverflow {
+                    let help = "integer constants have 64 bits";
+                    self.problem(start, format!("`{text}` is too large"), help);
+                } else {
+                    self.bad_number(start);
+                }
+                Kind::Integer { value: 0, unsigned: false }
+            }
+        }
+    }
+}

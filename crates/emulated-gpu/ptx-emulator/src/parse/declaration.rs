@@ -1,0 +1,218 @@
+//! Declarations of variables, registers and parameters (PTX ISA, "Variables").
+
+use super::{Parser, Result};
+use crate::diagnostic::{Problem, closest};
+use crate::lexer::Kind;
+use crate::program::{Linkage, Space, Type};
+use crate::source::Span;
+use crate::syntax::{Declaration, Declarator, Initializer, Name};
+
+/// The state spaces that declarations name.
+const SPACES: [(&str, Space); 6] = [
+    (".reg", Space::Register),
+    (".const", Space::Const),
+    (".global", Space::Global),
+    (".local", Space::Local),
+    (".param", Space::Param),
+    (".shared", Space::Shared),
+];
+
+/// The types that declarations may have (PTX ISA, "Fundamental Types").
+const TYPES: [(&str, Type); 18] = [
+    (".pred", Type::Pred),
+    (".b8", Type::B8),
+    (".b16", Type::B16),
+    (".b32", Type::B32),
+    (".b64", Type::B64),
+    (".b128", Type::B128),
+    (".u8", Type::U8),
+    (".u16", Type::U16),
+    (".u32", Type::U32),
+    (".u64", Type::U64),
+    (".s8", Type::S8),
+    (".s16", Type::S16),
+    (".s32", Type::S32),
+    (".s64", Type::S64),
+    (".f16", Type::F16),
+    (".f16x2", Type::F16x2),
+    (".f32", Type::F32),
+    (".f64", Type::F64),
+];
+
+impl<'a> Parser<'a, '_> {
+    /// The state space that begins a declaration here, if one does.
+    pub(super) fn space(&self) -> Option<Space> {
+        if self.kind() != Kind::Dotted {
+            return None;
+        }
+        let word = match self.word() {
+            ".shared::cta" => ".shared",
+            ".param::func" | ".param::entry" => ".param",
+            word => word,
+        };
+        SPACES.iter().find(|(name, _)| *name == word).map(|(_, space)| *space)
+    }
+
+    /// `.global .align 4 .f32 a[4] = {…}, b;`, its linkage having been read.
+    pub(super) fn declaration(&mut self, linkage: Linkage) -> Result<Declaration<'a>> {
+        let mut declaration = self.declared_type(linkage)?;
+        loop {
+            let declarator = self.declarator(declaration.space)?;
+            declaration.names.push(declarator);
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.semicolon()?;
+        Ok(declaration)
+    }
+
+    /// `.param .u64 a`, without a `;`.
+    pub(super) fn parameter(&mut self) -> Result<Declaration<'a>> {
+        let mut declaration = self.declared_type(Linkage::Internal)?;
+        let declarator = self.declarator(declaration.space)?;
+        declaration.names.push(declarator);
+        Ok(declaration)
+    }
+
+    /// Everything before the names.
+    fn declared_type(&mut self, linkage: Linkage) -> Result<Declaration<'a>> {
+        let Some(space) = self.space() else {
+            return Err(self.expected("a state space").help(
+                "a declaration begins with .reg, .global, .shared, .const, .local or .param",
+            ));
+        };
+        self.advance();
+        let (mut align, mut lanes, mut ty) = (None, 1, None);
+        while self.kind() == Kind::Dotted {
+            let span = self.span();
+            match self.word() {
+                ".align" if ty.is_none() => {
+                    self.advance();
+                    align = Some((u64::from(self.number("an alignment")?), self.since(span)));
+                }
+                ".attribute" => {
+                    self.advance();
+                    self.expect("(")?;
+                    self.list(")", Self::attribute)?;
+                }
+                // `.ptr .global .align 16`: tells the compiler what a parameter points to. Its
+                // alignment is that of what it points to, not the parameter's.
+                ".ptr" if space == Space::Param => self.pointer()?,
+                ".v2" | ".v4" | ".v8" => {
+                    lanes = u32::from(self.word().as_bytes()[2] - b'0');
+                    self.advance();
+                }
+                word => {
+                    let Some(found) = TYPES.iter().find(|(name, _)| *name == word) else {
+                        return Err(self.unknown_type());
+                    };
+                    if ty.is_some() {
+                        return Err(Problem::new(span, "a second type")
+                            .help("a declaration has one type: remove this or the other"));
+                    }
+                    ty = Some((found.1, span));
+                    self.advance();
+                }
+            }
+        }
+        let Some((ty, ty_span)) = ty else {
+            return Err(self
+                .expected("a type")
+                .help("name one of .b32, .u32, .s32, .f32, ….".trim_end_matches('.')));
+        };
+        Ok(Declaration { linkage, space, align, lanes, ty, ty_span, names: Vec::new() })
+    }
+
+    fn attribute(&mut self) -> Result<()> {
+        match (self.kind(), self.word()) {
+            (Kind::Dotted, ".managed") => {
+                self.advance();
+                Ok(())
+            }
+            (Kind::Dotted, ".unified") => {
+                self.advance();
+                self.expect("(")?;
+                self.list(")", |parser| parser.expression().map(drop)).map(drop)
+            }
+            _ => Err(self.expected("`.managed` or `.unified(…)`")),
+        }
+    }
+
+    fn pointer(&mut self) -> Result<()> {
+        self.advance();
+        if matches!(self.word(), ".const" | ".global" | ".local" | ".shared") {
+            self.advance();
+        }
+        if self.take_word(".align") {
+            self.number("an alignment")?;
+        }
+        Ok(())
+    }
+
+    fn unknown_type(&self) -> Problem {
+        let word = self.word();
+        let problem = Problem::new(self.span(), format!("`{word}` is not a type of variables"));
+        match word {
+            ".bf16" => problem.help("declare it .b16: the instructions say that it holds a bf16"),
+            ".bf16x2" | ".tf32" => {
+                problem.help("declare it .b32: the instructions say what it holds")
+            }
+            ".texref" | ".samplerref" | ".surfref" => {
+                problem.help("textures and surfaces are not emulated: read memory with ld instead")
+            }
+            _ => {
+                let names = TYPES.iter().map(|(name, _)| *name).chain([".align", ".v2", ".v4"]);
+                let help = closest(word, names).map(|name| format!("did you mean `{name}`?"));
+                let last = "alignment and vectors come before the type";
+                let help = if word == ".align" { Some(last.into()) } else { help };
+                problem.help("types are .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 and .f64").maybe_help(help)
+            }
+        }
+    }
+
+    fn declarator(&mut self, space: Space) -> Result<Declarator<'a>> {
+        let name = self.name("a name")?;
+        let mut declarator = Declarator { name, range: None, lengths: Vec::new(), initial: None };
+        if space == Space::Register && self.take("<") {
+            declarator.range = Some(u64::from(self.number("the number of registers")?));
+            self.expect(">")?;
+        }
+        while self.is("[") {
+            declarator.lengths.push(self.length()?);
+        }
+        if self.take("=") {
+            declarator.initial = Some(self.initializer()?);
+        }
+        Ok(declarator)
+    }
+
+    fn initializer(&mut self) -> Result<Initializer<'a>> {
+        let start = self.span();
+        if !self.take("{") {
+            return Ok(Initializer::Value(self.expression()?));
+        }
+        let list = self.nested(|parser| {
+            let mut list = Vec::new();
+            while !parser.take("}") {
+                if !list.is_empty() {
+                    parser.expect(",")?;
+                }
+                list.push(parser.initializer()?);
+            }
+            Ok(list)
+        })?;
+        Ok(Initializer::List(list, self.since(start)))
+    }
+
+    /// `name` or `name.modifier…`: a word and the dotted words that follow it.
+    pub(super) fn modifiers(&mut self) -> Vec<Name<'a>> {
+        let mut modifiers = Vec::new();
+        while self.kind() == Kind::Dotted {
+            let Span { start, end } = self.advance().span;
+            let span = Span { start: start + 1, end };
+            modifiers.push(Name { text: self.text_of(span), span });
+        }
+        modifiers
+    }
+}

@@ -1,0 +1,177 @@
+//! Functions and their bodies (PTX ISA, "Kernel and Function Directives").
+
+use super::{Parser, Result};
+use crate::diagnostic::Problem;
+use crate::lexer::Kind;
+use crate::program::Linkage;
+use crate::syntax::{Block, Directive, Function, Name, Signature, Statement};
+
+impl<'a> Parser<'a, '_> {
+    /// `.entry name (…) … { … }` or `.func (…) name (…) … { … }`.
+    pub(super) fn function(&mut self, linkage: Linkage) -> Result<Function<'a>> {
+        let entry = self.word() == ".entry";
+        self.advance();
+        let results = if !entry && self.is("(") { self.parameters()? } else { Vec::new() };
+        let name = self.name("the name of a function")?;
+        let parameters = if self.is("(") { self.parameters()? } else { Vec::new() };
+        let mut function =
+            Function { linkage, entry, name, results, parameters, directives: vec![], body: None };
+        while self.kind() == Kind::Dotted {
+            if let Some(directive) = self.directive()? {
+                function.directives.push(directive);
+            }
+        }
+        if self.is("{") {
+            function.body = Some(self.block()?);
+        } else {
+            self.semicolon()?;
+        }
+        Ok(function)
+    }
+
+    fn parameters(&mut self) -> Result<Vec<crate::syntax::Declaration<'a>>> {
+        self.expect("(")?;
+        self.list(")", Self::parameter)
+    }
+
+    /// `.maxntid 256, 1, 1`; `None` for a `.pragma`.
+    fn directive(&mut self) -> Result<Option<Directive<'a>>> {
+        let span = self.span();
+        let name = Name { text: self.word(), span };
+        self.advance();
+        if name.text == ".pragma" {
+            self.string()?;
+            while self.take(",") {
+                self.string()?;
+            }
+            self.expect(";")?;
+            return Ok(None);
+        }
+        let mut values = Vec::new();
+        while let Kind::Integer { .. } = self.kind() {
+            let span = self.span();
+            values.push((self.number("a number of threads or registers")?, span));
+            if !self.take(",") {
+                break;
+            }
+        }
+        Ok(Some(Directive { name, values }))
+    }
+
+    /// `{ … }`
+    pub(super) fn block(&mut self) -> Result<Block<'a>> {
+        let open = self.span();
+        self.expect("{")?;
+        self.nested(|parser| {
+            let mut statements = Vec::new();
+            loop {
+                if parser.take("}") {
+                    return Ok(Block { statements });
+                }
+                if parser.kind() == Kind::End {
+                    return Err(Problem::new(open, "this block has no end").help("close it with }"));
+                }
+                let before = parser.at;
+                let declares = !matches!(parser.kind(), Kind::Word | Kind::Mark("@" | ";"))
+                    || matches!(parser.ahead(1), Kind::Mark(":"));
+                match parser.statement(&mut statements) {
+                    Ok(()) => {}
+                    Err(problem) => {
+                        parser.problems.push(problem);
+                        parser.lost |= declares;
+                        parser.recover();
+                        if parser.at == before && !parser.is("}") {
+                            parser.advance();
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    fn statement(&mut self, statements: &mut Vec<Statement<'a>>) -> Result<()> {
+        if self.kind() == Kind::Word && matches!(self.ahead(1), Kind::Mark(":")) {
+            let label = self.name("a label")?;
+            self.advance();
+            return self.labelled(label, statements);
+        }
+        let statement = match self.kind() {
+            Kind::Mark("{") => Statement::Block(self.block()?),
+            Kind::Dotted if self.space().is_some() => {
+                Statement::Declaration(self.declaration(Linkage::Internal)?)
+            }
+            Kind::Dotted => return self.body_directive(statements),
+            Kind::Mark(";") => {
+                return Err(self.expected("a statement").help("remove this `;`"));
+            }
+            _ => Statement::Instruction(self.instruction()?),
+        };
+        statements.push(statement);
+        Ok(())
+    }
+
+    fn labelled(&mut self, label: Name<'a>, statements: &mut Vec<Statement<'a>>) -> Result<()> {
+        let statement = match (self.kind(), self.word()) {
+            (Kind::Dotted, ".branchtargets") => {
+                self.advance();
+                Statement::BranchTargets(label, self.names("a label")?)
+            }
+            (Kind::Dotted, ".calltargets") => {
+                self.advance();
+                Statement::CallTargets(label, self.names("the name of a function")?)
+            }
+            (Kind::Dotted, ".callprototype") => {
+                self.advance();
+                Statement::CallPrototype(label, self.prototype()?)
+            }
+            _ => {
+                statements.push(Statement::Label(label));
+                return Ok(());
+            }
+        };
+        statements.push(statement);
+        self.semicolon()
+    }
+
+    /// `(.param .b32 _) _ (.param .b32 _) .noreturn`
+    fn prototype(&mut self) -> Result<Signature<'a>> {
+        let results = if self.is("(") { self.parameters()? } else { Vec::new() };
+        self.name("`_`")?;
+        let parameters = if self.is("(") { self.parameters()? } else { Vec::new() };
+        while self.kind() == Kind::Dotted {
+            self.directive()?;
+        }
+        Ok(Signature { results, parameters })
+    }
+
+    fn body_directive(&mut self, statements: &mut Vec<Statement<'a>>) -> Result<()> {
+        match self.word() {
+            ".loc" => {
+                self.advance();
+                let file = self.number("the number of a file")?;
+                let line = self.number("a line")?;
+                self.number("a column")?;
+                // `, function_name $L__info_string0+4, inlined_at 1 20 3`
+                while self.take(",") {
+                    if self.take_word("function_name") {
+                        self.expression()?;
+                    } else if self.take_word("inlined_at") {
+                        for what in ["the number of a file", "a line", "a column"] {
+                            self.number(what)?;
+                        }
+                    } else {
+                        return Err(self.expected("`function_name` or `inlined_at`"));
+                    }
+                }
+                statements.push(Statement::Location { file, line });
+                Ok(())
+            }
+            ".pragma" => {
+                self.directive()?;
+                Ok(())
+            }
+            word => Err(Problem::new(self.span(), format!("`{word}` has no place in a function"))
+                .help("a body holds declarations, labels, instructions, .loc and .pragma")),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What stands at module scope (PTX ISA, "PTX Module Directives").
+
+use super::{Parser, Result};
+use crate::diagnostic::{Problem, closest};
+use crate::lexer::Kind;
+use crate::program::Linkage;
+use crate::syntax::{File, Item, Name};
+
+impl<'a> Parser<'a, '_> {
+    pub(super) fn file(&mut self) -> File<'a> {
+        let mut file = File::default();
+        while self.kind() != Kind::End {
+            let before = self.at;
+            if let Err(problem) = self.item(&mut file) {
+                self.problems.push(problem);
+                self.lost = true;
+                self.recover_item();
+            }
+            if self.at == before {
+                self.advance();
+            }
+        }
+        file
+    }
+
+    /// Goes to the next directive that can only stand at module scope, or behind the next `;`.
+    fn recover_item(&mut self) {
+        loop {
+            match self.kind() {
+                Kind::End => return,
+                Kind::Mark(";") => {
+                    self.advance();
+                    return;
+                }
+                Kind::Dotted
+                    if matches!(
+                        self.word(),
+                        ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".common"
+                    ) =>
+                {
+                    return;
+                }
+                _ => {
+                    self.advance();
+                }
+            }
+        }
+    }
+
+    fn item(&mut self, file: &mut File<'a>) -> Result<()> {
+        let linkage = match self.word() {
+            ".visible" => Linkage::Visible,
+            ".extern" => Linkage::Extern,
+            ".weak" => Linkage::Weak,
+            ".common" => Linkage::Common,
+            _ => Linkage::Internal,
+        };
+        if linkage != Linkage::Internal {
+            self.advance();
+        }
+        if self.kind() != Kind::Dotted {
+            return Err(self.expected("a directive").help(
+                "at module scope stand .version, .target, variables and functions (.entry, .func)",
+            ));
+        }
+        if self.space().is_some() {
+            file.items.push(Item::Variable(self.declaration(linkage)?));
+            return Ok(());
+        }
+        let span = self.span();
+        match self.word() {
+            ".entry" | ".func" => file.items.push(Item::Function(self.function(linkage)?)),
+            ".version" => {
+                self.advance();
+                let span = self.span();
+                let version = self.word();
+                let parts = version.split_once('.');
+                let parsed = parts.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                if !matches!(self.kind(), Kind::Float(_)) || parsed.is_none() {
+                    return Err(self.expected("a version such as 8.0"));
+                }
+                self.advance();
+                if file.version.is_some() {
+                    return Err(Problem::new(span, "a second .version").help("remove one of them"));
+                }
+                file.version = parsed.map(|version| (version, span));
+            }
+            ".target" => {
+                if file.version.is_none() {
+                    return Err(Problem::new(span, "the version of PTX is missing")
+                        .help("begin the file with .version 8.0, above .target"));
+                }
+                self.advance();
+                let targets = self.names("a target such as sm_80")?;
+                for target in targets {
+                    let known =
+                        ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
+                    if target.text.starts_with("sm_") || target.text.starts_with("compute_") {
+                        file.target = Some(target);
+                    } else if !known.contains(&target.text) {
+                        return Err(unknown_target(target));
+                    }
+                }
+            }
+            ".address_size" => {
+                self.advance();
+                let span = self.span();
+                if self.number("64")? != 64 {
+                    return Err(Problem::new(span, "addresses have to have 64 bits")
+                        .help("write .address_size 64: 32-bit addresses are no longer supported"));
+                }
+            }
+            ".file" => {
+                self.advance();
+                let index = self.number("the number of a file")?;
+                let name = self.string()?;
+                if self.take(",") {
+                    self.expression()?;
+                    self.expect(",")?;
+                    self.expression()?;
+                }
+                file.items.push(Item::File(index, name));
+            }
+            ".pragma" => {
+                self.advance();
+                self.string()?;
+                while self.take(",") {
+                    self.string()?;
+                }
+                self.semicolon()?;
+            }
+            ".section" => self.section()?,
+            ".alias" => {
+                self.advance();
+                let alias = self.name("the new name of a function")?;
+                self.expect(",")?;
+                let function = self.name("the name of a function")?;
+                self.semicolon()?;
+                file.items.push(Item::Alias(alias, function));
+            }
+            word => {
+                let known = [
+                    ".version",
+                    ".target",
+                    ".address_size",
+                    ".entry",
+                    ".func",
+                    ".global",
+                    ".const",
+                    ".shared",
+                    ".visible",
+                    ".extern",
+                    ".weak",
+                    ".common",
+                    ".file",
+                    ".pragma",
+                    ".section",
+                    ".alias",
+                ];
+                let help = closest(word, known).map(|name| format!("did you mean `{name}`?"));
+                return Err(Problem::new(
+                    span,
+                    format!("`{word}` is not a directive of module scope"),
+                )
+                .maybe_help(help));
+            }
+        }
+        Ok(())
+    }
+
+    /// `.section .debug_info { … }`: debug information, of which nothing is used. Its lines are
+    /// labels and data; only that the braces match is checked.
+    fn section(&mut self) -> Result<()> {
+        let start = self.span();
+        self.advance();
+        if !matches!(self.kind(), Kind::Dotted | Kind::Word) {
+            return Err(self.expected("the name of a section such as .debug_info"));
+        }
+        self.advance();
+        self.expect("{")?;
+        loop {
+            match self.kind() {
+                Kind::End => {
+                    return Err(
+                        Problem::new(start, "this section has no end").help("close it with }")
+                    );
+                }
+                Kind::Mark("}") => {
+                    self.advance();
+                    return Ok(());
+                }
+                Kind::Mark("{") => return Err(self.expected("data, a label or `}`")),
+                _ => {
+                    self.advance();
+                }
+            }
+        }
+    }
+}
+
+fn unknown_target(target: Name) -> Problem {
+    Problem::new(target.span, format!("`{}` is not a target", target.text))
+        .help("write an architecture such as sm_52, sm_75, sm_80 or sm_90")
+}

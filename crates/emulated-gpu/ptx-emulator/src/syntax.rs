@@ -1,0 +1,216 @@
+//! The syntax tree: what a PTX text says, before any name is looked up.
+
+use crate::program::{Linkage, Space, Type};
+use crate::source::Span;
+
+/// A word of the text and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name<'a> {
+    pub text: &'a str,
+    pub span: Span,
+}
+
+/// A whole file.
+#[derive(Debug, Default)]
+pub(crate) struct File<'a> {
+    /// `.version`
+    pub version: Option<((u32, u32), Span)>,
+    /// The first word of `.target`, such as `sm_90a`.
+    pub target: Option<Name<'a>>,
+    /// The rest, in order.
+    pub items: Vec<Item<'a>>,
+}
+
+/// What stands at module scope.
+#[derive(Debug)]
+pub(crate) enum Item<'a> {
+    Variable(Declaration<'a>),
+    Function(Function<'a>),
+    /// `.file 1 "name"`
+    File(u32, String),
+    /// `.alias new, old;`
+    Alias(Name<'a>, Name<'a>),
+}
+
+/// A declaration of variables, registers or one parameter.
+#[derive(Debug)]
+pub(crate) struct Declaration<'a> {
+    pub linkage: Linkage,
+    pub space: Space,
+    pub align: Option<(u64, Span)>,
+    /// 1, or the lanes of `.v2`, `.v4`, `.v8`.
+    pub lanes: u32,
+    pub ty: Type,
+    pub ty_span: Span,
+    pub names: Vec<Declarator<'a>>,
+}
+
+/// One name that a declaration declares.
+#[derive(Debug)]
+pub(crate) struct Declarator<'a> {
+    pub name: Name<'a>,
+    /// `%r<10>`
+    pub range: Option<u64>,
+    /// `[4][]`: a length, or none where it is left open.
+    pub lengths: Vec<(Option<Node<'a>>, Span)>,
+    pub initial: Option<Initializer<'a>>,
+}
+
+/// `= …`
+#[derive(Debug)]
+pub(crate) enum Initializer<'a> {
+    Value(Node<'a>),
+    List(Vec<Initializer<'a>>, Span),
+}
+
+/// `.entry` or `.func`.
+#[derive(Debug)]
+pub(crate) struct Function<'a> {
+    pub linkage: Linkage,
+    pub entry: bool,
+    pub name: Name<'a>,
+    pub results: Vec<Declaration<'a>>,
+    pub parameters: Vec<Declaration<'a>>,
+    pub directives: Vec<Directive<'a>>,
+    pub body: Option<Block<'a>>,
+}
+
+/// A performance-tuning directive and its numbers.
+#[derive(Debug)]
+pub(crate) struct Directive<'a> {
+    pub name: Name<'a>,
+    pub values: Vec<(u32, Span)>,
+}
+
+/// `{ … }`
+#[derive(Debug)]
+pub(crate) struct Block<'a> {
+    pub statements: Vec<Statement<'a>>,
+}
+
+/// What stands in a body.
+#[derive(Debug)]
+pub(crate) enum Statement<'a> {
+    Label(Name<'a>),
+    Declaration(Declaration<'a>),
+    Block(Block<'a>),
+    Instruction(Instruction<'a>),
+    /// `.loc file line column`
+    Location {
+        file: u32,
+        line: u32,
+    },
+    /// `name: .branchtargets a, b;`
+    BranchTargets(Name<'a>, Vec<Name<'a>>),
+    /// `name: .calltargets f, g;`
+    CallTargets(Name<'a>, Vec<Name<'a>>),
+    /// `name: .callprototype (…) _ (…);`
+    CallPrototype(Name<'a>, Signature<'a>),
+}
+
+/// What a call through a register hands over and gets back.
+#[derive(Debug)]
+pub(crate) struct Signature<'a> {
+    pub results: Vec<Declaration<'a>>,
+    pub parameters: Vec<Declaration<'a>>,
+}
+
+/// One instruction.
+#[derive(Debug)]
+pub(crate) struct Instruction<'a> {
+    /// The predicate, and whether it is negated.
+    pub guard: Option<(Name<'a>, bool)>,
+    pub opcode: Name<'a>,
+    /// Each without its dot.
+    pub modifiers: Vec<Name<'a>>,
+    pub operands: Vec<Operand<'a>>,
+    /// Without the `;`.
+    pub span: Span,
+}
+
+/// An operand.
+#[derive(Debug)]
+pub(crate) struct Operand<'a> {
+    pub kind: OperandKind<'a>,
+    pub span: Span,
+}
+
+/// What an operand looks like.
+#[derive(Debug)]
+pub(crate) enum OperandKind<'a> {
+    /// A register, a symbol, a constant, `!p`, `p|q`, `_`.
+    Plain(Node<'a>),
+    /// `{a, b}`
+    Vector(Vec<Operand<'a>>),
+    /// `[a+4]`; more than one inside where textures and tensors are addressed.
+    Address(Node<'a>, Vec<Operand<'a>>),
+    /// `name[index]`: the address of an element.
+    Element(Name<'a>, Node<'a>),
+    /// `(a, b)` of a call.
+    List(Vec<Operand<'a>>),
+}
+
+/// An expression and where it stands.
+#[derive(Debug)]
+pub(crate) struct Node<'a> {
+    pub expression: Expression<'a>,
+    pub span: Span,
+}
+
+/// An expression (PTX ISA, "Constant Expressions").
+#[derive(Debug)]
+pub(crate) enum Expression<'a> {
+    Integer {
+        value: u64,
+        unsigned: bool,
+    },
+    Float(f64),
+    Single(u32),
+    Name(&'a str),
+    /// `%tid.x`
+    Member(&'a str, &'a str),
+    /// `generic(name)`
+    Generic(Name<'a>),
+    /// `0xff(name)`: one byte of an address.
+    Mask(Name<'a>),
+    Unary(Unary, Box<Node<'a>>),
+    Binary(Binary, Box<Node<'a>>, Box<Node<'a>>),
+    Ternary(Box<[Node<'a>; 3]>),
+    /// `(.s64) a`
+    Cast {
+        unsigned: bool,
+        of: Box<Node<'a>>,
+    },
+}
+
+/// Operators before their operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Plus,
+    Minus,
+    Not,
+    Complement,
+}
+
+/// Operators between two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Multiply,
+    Divide,
+    Remainder,
+    Add,
+    Subtract,
+    ShiftLeft,
+    ShiftRight,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    NotEqual,
+    And,
+    Xor,
+    Or,
+    LogicalAnd,
+    LogicalOr,
+}
