@@ -3,11 +3,23 @@
 pub mod arithmetic;
 mod check;
 mod diagnostic;
+mod emulator;
+mod engine;
+pub mod fault;
 mod lexer;
+pub mod memory;
 mod parse;
 pub mod program;
 pub mod source;
+pub mod statistics;
 mod syntax;
+pub mod trace;
 
 pub use diagnostic::Diagnostic;
+pub use emulator::{Checks, Emulator, Kernel, Launch, Loaded, Options};
+pub use engine::{Output, ParameterLayout};
+pub use fault::{Fault, FaultKind};
+pub use memory::Memory;
 pub use parse::parse;
+pub use statistics::Statistics;
+pub use trace::Trace;

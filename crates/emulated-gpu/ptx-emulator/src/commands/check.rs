@@ -1,0 +1,97 @@
+//! `check FILE…`: what is wrong with PTX files, or what is in them.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use ptx_emulator::program::{Function, Module, Parameter, Space};
+
+use super::{DONE, FAILED, Failure, UNUSABLE, print, read};
+
+/// What `check` is told.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The PTX files.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// Checks every file, and says which is the worst that was found.
+///
+/// # Errors
+/// When standard output can't be written. What can't be read is reported, and the next file
+/// checked.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+    let mut worst = DONE;
+    for path in &arguments.files {
+        let source = match read(path) {
+            Ok(source) => source,
+            Err(failure) => {
+                anstream::eprintln!("error: {failure}");
+                worst = UNUSABLE;
+                continue;
+            }
+        };
+        match ptx_emulator::parse(&source) {
+            Ok(module) => print(&format!("{}: {}\n", source.name, summary(&module)))?,
+            Err(diagnostics) => {
+                for diagnostic in &diagnostics {
+                    anstream::eprintln!("{diagnostic}");
+                }
+                let errors = if diagnostics.len() == 1 { "error" } else { "errors" };
+                print(&format!("{}: {} {errors}\n", source.name, diagnostics.len()))?;
+                worst = worst.max(FAILED);
+            }
+        }
+    }
+    Ok(worst)
+}
+
+/// Version, target, and each entry with its parameters, registers and shared memory.
+fn summary(module: &Module) -> String {
+    let (major, minor) = module.version;
+    let mut text = format!("PTX {major}.{minor} for sm_{}", module.target);
+    let shared: u64 = module
+        .variables
+        .iter()
+        .filter(|variable| variable.space == Space::Shared)
+        .map(|variable| variable.size)
+        .sum();
+    for entry in module.functions.iter().filter(|function| function.entry) {
+        let _ = write!(text, "; {}", describe(entry, shared));
+    }
+    text
+}
+
+/// `name(.u64 a, .u32 b): 12 registers, 64 bytes of shared memory`
+fn describe(entry: &Function, module_shared: u64) -> String {
+    let parameters: Vec<String> = entry
+        .parameters
+        .iter()
+        .filter_map(|parameter| describe_parameter(entry, *parameter))
+        .collect();
+    let own: u64 = entry
+        .variables
+        .iter()
+        .filter(|variable| variable.space == Space::Shared)
+        .map(|variable| variable.size)
+        .sum();
+    format!(
+        "{}({}): {} registers, {} bytes of shared memory",
+        entry.name,
+        parameters.join(", "),
+        entry.registers.len(),
+        own + module_shared,
+    )
+}
+
+fn describe_parameter(entry: &Function, parameter: Parameter) -> Option<String> {
+    let Parameter::Variable(id) = parameter else { return None };
+    let variable = &entry.variables[id.0 as usize];
+    let (ty, element) = (variable.element.name(), variable.element.bytes());
+    Some(if variable.size > element {
+        format!(".{ty} {}[{}]", variable.name, variable.size / element)
+    } else {
+        format!(".{ty} {}", variable.name)
+    })
+}

@@ -1,0 +1,94 @@
+//! `profile FILE`: runs a kernel and writes beside each line of its PTX what it cost.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use clap::Args;
+use ptx_emulator::Options;
+use ptx_emulator::statistics::LineStatistics;
+
+use super::{DONE, FAILED, Failure, launch, print};
+
+/// What `profile` is told.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    launch: launch::Arguments,
+    /// Leave out the lines that were not executed.
+    #[arg(long)]
+    executed: bool,
+}
+
+/// Runs the kernel and prints the PTX with its counts.
+///
+/// # Errors
+/// When the launch can't be made, or standard output can't be written. What stops the kernel is
+/// reported, and decides the exit code.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+    let options = Options { statistics: true, ..Options::default() };
+    let prepared = arguments.launch.prepare(options)?;
+    let statistics = match prepared.emulator.launch(&prepared.kernel, &prepared.launch) {
+        Ok(statistics) => statistics,
+        Err(fault) => {
+            anstream::eprintln!("error: {fault}");
+            return Ok(FAILED);
+        }
+    };
+    let mut lines: HashMap<usize, LineStatistics> = HashMap::new();
+    for count in &statistics.lines {
+        // Several instructions may stand in one line.
+        let sum = lines.entry(count.line).or_default();
+        sum.executions += count.executions;
+        sum.active_lanes += count.active_lanes;
+        sum.divergent += count.divergent;
+        sum.global_requests += count.global_requests;
+        sum.global_sectors += count.global_sectors;
+        sum.shared_requests += count.shared_requests;
+        sum.shared_passes += count.shared_passes;
+    }
+    let mut text = format!(
+        "{}: {} warp instructions, {} thread instructions\n\
+         executed  lanes  diverged  sectors  passes\n",
+        prepared.kernel.name(),
+        statistics.warp_instructions,
+        statistics.thread_instructions
+    );
+    for (index, source) in prepared.source.lines().enumerate() {
+        match lines.get(&(index + 1)).filter(|count| count.executions > 0) {
+            Some(count) => {
+                let _ = writeln!(text, "{}  {source}", row(count));
+            }
+            None if arguments.executed => {}
+            None => {
+                let _ = writeln!(text, "{:41}  {source}", "");
+            }
+        }
+    }
+    text.push_str(
+        "executed: by warps. lanes: active ones, mean of 32. diverged: while other lanes of the \
+         warp were\nelsewhere. sectors: of 32 bytes, for each access of a warp to global memory (4 \
+         for 32 words in a row).\npasses: for each access to shared memory (1 without a bank \
+         conflict).\n",
+    );
+    print(&text)?;
+    Ok(DONE)
+}
+
+/// The columns of one line; blank where they say nothing.
+fn row(count: &LineStatistics) -> String {
+    let ratio = |part: u64, whole: u64| match whole {
+        0 => String::new(),
+        whole => format!("{:.1}", part as f64 / whole as f64),
+    };
+    let diverged = match count.divergent {
+        0 => String::new(),
+        some => format!("{:.0} %", 100.0 * some as f64 / count.executions as f64),
+    };
+    format!(
+        "{:>8}  {:>5}  {diverged:>8}  {:>7}  {:>6}",
+        count.executions,
+        ratio(count.active_lanes, count.executions),
+        ratio(count.global_sectors, count.global_requests),
+        ratio(count.shared_passes, count.shared_requests),
+    )
+}

@@ -1,0 +1,487 @@
+//! The emulated device: loads modules, launches kernels.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use crate::diagnostic::{Diagnostic, Problem, Problems};
+use crate::engine::grid::{Grid, Setting};
+use crate::engine::lower::Loading;
+use crate::engine::trace::{Followed, Tracer};
+use crate::engine::{Executable, Output, ParameterLayout, grid, lower};
+use crate::fault::{Fault, FaultKind, Report};
+use crate::memory::{AllocationKind, Memory};
+use crate::program::{Limits, Linkage, Module, Space, VariableId};
+use crate::source::Source;
+use crate::statistics::Statistics;
+use crate::trace::Trace;
+
+/// Threads of a block, at most, in all and along each axis.
+const BLOCK: (u64, [u32; 3]) = (1024, [1024, 1024, 64]);
+/// Blocks of a grid along each axis, at most.
+const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Warps that are resident at once, at most: 64 on each of 132 multiprocessors.
+const RESIDENT: u64 = 132 * 64;
+/// Bytes of shared memory of a block, at most, as on devices of compute capability 9.0.
+const SHARED: u32 = 227 << 10;
+
+/// What a device is to do beyond running kernels.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Host threads that blocks run on; 0 for as many as the machine has.
+    pub threads: usize,
+    /// Everything on one thread, blocks in order, and a clock that counts instructions: two runs
+    /// are the same.
+    pub deterministic: bool,
+    /// Shuffles the order in which the warps of a block take turns.
+    pub seed: Option<u64>,
+    /// What is checked besides the bounds of every access, which always are.
+    pub checks: Checks,
+    /// Counts for each instruction.
+    pub statistics: bool,
+    /// Most instructions that one warp may execute.
+    pub instruction_limit: Option<u64>,
+    /// Does without AVX2 and FMA where the host has them. The results are the same, which is what
+    /// this is for: to show it.
+    pub portable: bool,
+    /// Where `printf` of kernels goes; standard output by default.
+    pub output: Output,
+}
+
+/// Checks that cost time or that correct programs may fail on hardware's terms. Every access is
+/// checked for bounds, alignment and use after free whatever is chosen here: nothing else keeps a
+/// kernel from writing over the host's own memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// initcheck: reads of global, shared and local memory, and of registers, that nothing has
+    /// written.
+    pub initialisation: bool,
+    /// racecheck: accesses of two threads to the same global or shared memory that nothing orders.
+    pub races: bool,
+    /// synccheck: lanes of one warp that wait at different barriers or that a barrier leaves behind,
+    /// and shuffles from lanes that don't take part.
+    pub synchronisation: bool,
+}
+
+/// An emulated device. Clones are the same device.
+#[derive(Clone, Debug)]
+pub struct Emulator(Arc<Device>);
+
+#[derive(Debug)]
+struct Device {
+    options: Options,
+    memory: Arc<Memory>,
+    pool: OnceLock<Option<rayon::ThreadPool>>,
+    launches: AtomicU64,
+    /// Whether each instruction is counted.
+    counting: AtomicBool,
+}
+
+impl Emulator {
+    /// A device with nothing in its memory.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let memory = Arc::new(Memory::new(options.checks.initialisation));
+        let (pool, launches) = (OnceLock::new(), AtomicU64::new(0));
+        let counting = AtomicBool::new(options.statistics);
+        Self(Arc::new(Device { options, memory, pool, launches, counting }))
+    }
+
+    /// Counts for each instruction, or no longer, from the next launch on.
+    pub fn set_statistics(&self, on: bool) {
+        self.0.counting.store(on, Ordering::Relaxed);
+    }
+
+    /// The device's memory.
+    #[must_use]
+    pub fn memory(&self) -> &Memory {
+        &self.0.memory
+    }
+
+    /// Reads, checks and loads a PTX text. Its variables are allocated until the last clone of what
+    /// is returned, and of its kernels, is dropped.
+    ///
+    /// # Errors
+    /// What is wrong with the text, or what the emulator can't run.
+    pub fn load(&self, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
+        let module = crate::parse(&source)?;
+        self.load_module(module, source)
+    }
+
+    /// Loads a module that has been parsed from `source` already.
+    ///
+    /// # Errors
+    /// What the emulator can't run.
+    pub fn load_module(&self, module: Module, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
+        let (module, source) = (&Arc::new(module), Arc::new(source));
+        let mut variables = Variables { memory: Arc::clone(&self.0.memory), list: Vec::new() };
+        let addresses = self
+            .allocate(module, &mut variables)
+            .map_err(|problems| problems.into_diagnostics(&source))?;
+        let loading = Loading {
+            module,
+            source: Arc::clone(&source),
+            addresses,
+            checks: self.0.options.checks,
+            portable: self.0.options.portable,
+        };
+        let executables =
+            lower::lower(&loading).map_err(|problems| problems.into_diagnostics(&source))?;
+        let variables = Arc::new(variables);
+        let kernels = executables
+            .into_iter()
+            .map(|executable| Kernel { executable, variables: Arc::clone(&variables) })
+            .collect();
+        Ok(Loaded { kernels, variables })
+    }
+
+    /// Allocates and fills the variables of module scope.
+    fn allocate(
+        &self,
+        module: &Module,
+        variables: &mut Variables,
+    ) -> Result<HashMap<VariableId, u64>, Problems> {
+        let mut problems = Problems::default();
+        let mut addresses = HashMap::new();
+        for (index, variable) in module.variables.iter().enumerate() {
+            if !matches!(variable.space, Space::Global | Space::Const) {
+                continue;
+            }
+            if variable.linkage == Linkage::Extern {
+                let message = format!("`{}` is not defined in this file", variable.name);
+                problems.push(
+                    Problem::new(variable.span, message)
+                        .help("modules are not linked with each other: define it here"),
+                );
+                continue;
+            }
+            let name = Some(variable.name.clone());
+            match self.memory().allocate_as(
+                variable.size,
+                variable.align.max(1),
+                AllocationKind::Variable,
+                name,
+            ) {
+                Ok(address) => {
+                    variables.list.push((variable.name.clone(), address, variable.size));
+                    addresses.insert(VariableId(index as u32), address);
+                }
+                Err(error) => problems.push(Problem::new(variable.span, error.to_string())),
+            }
+        }
+        for (index, variable) in module.variables.iter().enumerate() {
+            let id = VariableId(index as u32);
+            let (Some(initial), Some(&address)) = (&variable.initial, addresses.get(&id)) else {
+                continue;
+            };
+            let mut bytes = initial.bytes.clone();
+            bytes.resize(bytes.len().max(variable.size as usize), 0);
+            for part in &initial.addresses {
+                let Some(&target) = addresses.get(&part.variable) else {
+                    let name = &module.variables[part.variable.0 as usize].name;
+                    let message = format!("the address of `{name}` is not known before a launch");
+                    problems.push(Problem::new(variable.span, message));
+                    continue;
+                };
+                let value = target.wrapping_add_signed(part.offset).to_le_bytes();
+                let at = part.at as usize;
+                for (byte, value) in bytes.iter_mut().skip(at).zip(value) {
+                    *byte = value;
+                }
+            }
+            if self.memory().write(address, &bytes).is_err() {
+                let message = format!("the initial value of `{}` is longer than it", variable.name);
+                problems.push(Problem::new(variable.span, message));
+            }
+        }
+        if problems.is_empty() { Ok(addresses) } else { Err(problems) }
+    }
+
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    /// The first rule that a thread broke, or what is wrong with the launch.
+    pub fn launch(&self, kernel: &Kernel, launch: &Launch) -> Result<Statistics, Fault> {
+        self.run(kernel, launch, None)
+    }
+
+    /// Runs a kernel, and records the first `most` instructions that one thread, `thread` of
+    /// `block`, comes to. What stopped the kernel stands beside what the thread did until then.
+    ///
+    /// # Errors
+    /// When the launch has no such thread, or can't be made.
+    pub fn trace(
+        &self,
+        kernel: &Kernel,
+        launch: &Launch,
+        (block, thread): ([u32; 3], [u32; 3]),
+        most: usize,
+    ) -> Result<(Trace, Result<Statistics, Fault>), Fault> {
+        check_launch(kernel, launch)?;
+        let refuse = |what: &str, index: [u32; 3], shape: [u32; 3]| {
+            invalid(kernel, format!("there is no {what} {index:?}: the shape is {shape:?}"))
+        };
+        let number = |index: [u32; 3], shape: [u32; 3]| {
+            let [i, s] = [index, shape].map(|axes| axes.map(u64::from));
+            let inside = index.iter().zip(shape).all(|(&index, length)| index < length);
+            inside.then(|| i[0] + s[0] * (i[1] + s[1] * i[2]))
+        };
+        let block =
+            number(block, launch.grid).ok_or_else(|| refuse("block", block, launch.grid))?;
+        let thread =
+            number(thread, launch.block).ok_or_else(|| refuse("thread", thread, launch.block))?;
+        let followed = Followed { block, thread: thread as u32, most };
+        let tracer = Arc::new(Mutex::new(Tracer::new(&kernel.executable, followed)));
+        let outcome = self.run(kernel, launch, Some(Arc::clone(&tracer)));
+        let mut tracer = tracer.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((tracer.take(), outcome))
+    }
+
+    fn run(
+        &self,
+        kernel: &Kernel,
+        launch: &Launch,
+        trace: Option<Arc<Mutex<Tracer>>>,
+    ) -> Result<Statistics, Fault> {
+        check_launch(kernel, launch)?;
+        let options = &self.0.options;
+        let setting = Setting {
+            memory: self.memory(),
+            output: &options.output,
+            pool: self.pool(),
+            deterministic: options.deterministic,
+            seed: options.seed,
+            statistics: self.0.counting.load(Ordering::Relaxed),
+            trace,
+            instruction_limit: options.instruction_limit.unwrap_or(u64::MAX),
+            check_synchronisation: options.checks.synchronisation,
+            check_initialisation: options.checks.initialisation,
+            check_races: options.checks.races,
+            grid_id: self.0.launches.fetch_add(1, Ordering::Relaxed),
+        };
+        let grid = Grid {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared: launch.dynamic_shared,
+            parameters: &launch.parameters,
+            cooperative: launch.cooperative,
+        };
+        grid::run(&kernel.executable, &grid, &setting)
+    }
+
+    /// Helpers beside the thread that launches; none where one thread is to do everything.
+    fn pool(&self) -> Option<&rayon::ThreadPool> {
+        let options = &self.0.options;
+        let make = || {
+            let threads = match options.threads {
+                _ if options.deterministic => 1,
+                0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+                threads => threads,
+            };
+            let build = || {
+                rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads - 1)
+                    .thread_name(|index| format!("emulated-gpu-{index}"))
+                    .build()
+                    .ok()
+            };
+            (threads > 1).then(build).flatten()
+        };
+        self.0.pool.get_or_init(make).as_ref()
+    }
+}
+
+/// A launch that can't be made.
+fn invalid(kernel: &Kernel, message: String) -> Fault {
+    Fault::from(Report {
+        kind: FaultKind::InvalidLaunch,
+        message,
+        kernel: kernel.name().to_owned(),
+        place: None,
+        cuda: None,
+        block: None,
+        thread: None,
+        address: None,
+        other: None,
+        notes: Vec::new(),
+    })
+}
+
+fn check_launch(kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
+    let refuse = |message: String| Err(invalid(kernel, message));
+    let count = |shape: [u32; 3]| shape.iter().map(|&n| u64::from(n)).product::<u64>();
+    let too_long = |shape: [u32; 3], most: [u32; 3]| shape.iter().zip(most).any(|(&n, m)| n > m);
+    let (grid, block) = (launch.grid, launch.block);
+    if grid.contains(&0) || block.contains(&0) {
+        return refuse(format!("grid {grid:?}, block {block:?}: nothing may be 0"));
+    }
+    if count(block) > BLOCK.0 || too_long(block, BLOCK.1) {
+        return refuse(format!(
+            "block {block:?}: at most 1024 threads, {:?} along the axes",
+            BLOCK.1
+        ));
+    }
+    if too_long(grid, GRID) {
+        return refuse(format!("grid {grid:?}: at most {GRID:?} blocks along the axes"));
+    }
+    let limits = kernel.limits();
+    if let Some(required) = limits.required_threads
+        && required != block
+    {
+        return refuse(format!("block {block:?}: the kernel requires {required:?} (.reqntid)"));
+    }
+    if let Some(most) = limits.max_threads
+        && count(block) > count(most)
+    {
+        return refuse(format!(
+            "block {block:?}: the kernel allows {} threads (.maxntid)",
+            count(most)
+        ));
+    }
+    let shared = u64::from(kernel.static_shared()) + u64::from(launch.dynamic_shared);
+    if shared > u64::from(SHARED) {
+        return refuse(format!("{shared} bytes of shared memory: a block has at most {SHARED}"));
+    }
+    let warps = count(grid).saturating_mul(count(block).div_ceil(32));
+    if launch.cooperative && warps > RESIDENT {
+        return refuse(format!(
+            "a cooperative grid of {warps} warps: at most {RESIDENT} are resident at once"
+        ));
+    }
+    let wanted = kernel.parameter_bytes();
+    if launch.parameters.len() < wanted as usize {
+        let given = launch.parameters.len();
+        return refuse(format!("{given} bytes of parameters: the kernel takes {wanted}"));
+    }
+    Ok(())
+}
+
+/// Variables of a module; frees them.
+#[derive(Debug)]
+struct Variables {
+    memory: Arc<Memory>,
+    list: Vec<(String, u64, u64)>,
+}
+
+impl Drop for Variables {
+    fn drop(&mut self) {
+        for (_, address, _) in &self.list {
+            // Already freed only if somebody freed what was not theirs; nothing is left to do then.
+            let _ = self.memory.free(*address);
+        }
+    }
+}
+
+/// A module that has been loaded. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    kernels: Vec<Kernel>,
+    variables: Arc<Variables>,
+}
+
+impl Loaded {
+    /// The kernel of that name.
+    #[must_use]
+    pub fn kernel(&self, name: &str) -> Option<Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name() == name).cloned()
+    }
+
+    /// The names of all kernels, in the order of the file.
+    #[must_use]
+    pub fn kernels(&self) -> Vec<String> {
+        self.kernels.iter().map(|kernel| kernel.name().to_owned()).collect()
+    }
+
+    /// Address and size of the `.global` or `.const` variable of that name.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        let found = self.variables.list.iter().find(|(own, ..)| own == name);
+        found.map(|&(_, address, size)| (address, size))
+    }
+}
+
+/// A kernel of a loaded module. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    executable: Arc<Executable>,
+    /// Keeps the module's variables alive.
+    #[expect(dead_code, reason = "held for its `Drop`")]
+    variables: Arc<Variables>,
+}
+
+/// How and with what a kernel is launched.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// Blocks along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Parameters, packed at the offsets of [`Kernel::parameters`].
+    pub parameters: Vec<u8>,
+    /// All blocks are resident at once, so that they may wait for each other.
+    pub cooperative: bool,
+}
+
+impl Kernel {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.executable.name()
+    }
+
+    /// Where each parameter lies in [`Launch::parameters`].
+    #[must_use]
+    pub fn parameters(&self) -> &[ParameterLayout] {
+        self.executable.parameters()
+    }
+
+    /// The bytes of all parameters.
+    #[must_use]
+    pub fn parameter_bytes(&self) -> u32 {
+        self.executable.parameter_bytes()
+    }
+
+    /// Bytes of shared memory that a block has without dynamic ones.
+    #[must_use]
+    pub fn static_shared(&self) -> u32 {
+        self.executable.static_shared()
+    }
+
+    /// Bytes of local memory of a thread.
+    #[must_use]
+    pub fn local_bytes(&self) -> u32 {
+        self.executable.local_bytes()
+    }
+
+    /// Registers of 32 bits that its body declares.
+    #[must_use]
+    pub fn registers(&self) -> u32 {
+        self.executable.registers()
+    }
+
+    /// Bytes of the module's `.const` variables.
+    #[must_use]
+    pub fn constant_bytes(&self) -> u32 {
+        self.executable.constant_bytes()
+    }
+
+    /// `.maxntid` and `.reqntid`.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.executable.limits()
+    }
+
+    /// `.version`
+    #[must_use]
+    pub fn ptx_version(&self) -> (u32, u32) {
+        self.executable.version()
+    }
+
+    /// `.target`, as 90 for `sm_90`.
+    #[must_use]
+    pub fn target(&self) -> u32 {
+        self.executable.target()
+    }
+}

@@ -1,0 +1,34 @@
+//! The engine: a kernel lowered to steps, and what runs them.
+//!
+//! A launch is a [`grid`] of [`block`]s of [`warp`]s. A warp of 32 lanes runs in lockstep over
+//! [`registers`] that are rows of 32 words; lanes that diverge become fragments, which join again
+//! where they meet. [`run`] is the loop, [`vector`] and [`hot`] are the operations that matter,
+//! [`access`] and [`space`] the way to memory, and [`lower`] makes the steps.
+
+mod access;
+mod atomics;
+mod barrier;
+mod block;
+mod builtin;
+mod code;
+mod collective;
+mod copy_async;
+mod core;
+mod format;
+pub(crate) mod grid;
+mod hot;
+mod initialised;
+pub(crate) mod lower;
+mod output;
+mod profile;
+mod race;
+mod registers;
+mod run;
+mod space;
+pub(crate) mod trace;
+mod vector;
+mod warp;
+
+pub(crate) use code::Executable;
+pub use code::ParameterLayout;
+pub use output::Output;

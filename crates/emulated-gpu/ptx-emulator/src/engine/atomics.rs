@@ -1,0 +1,142 @@
+//! `atom` and `red`. Blocks run on several host threads, so these are the host's own atomics, on
+//! shared memory too: one code for all spaces. Lanes take their turns from the lowest.
+
+#![allow(unsafe_code, reason = "the host's atomics are applied to device memory, once checked")]
+
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use super::access::Access;
+use super::core::{Core, Outcome, Problem};
+use super::initialised::Resolved;
+use super::registers::{Slot, lanes};
+use super::space::Room;
+use crate::arithmetic;
+use crate::fault::FaultKind;
+use crate::program::{Atomic, FloatBinary, FloatMode, IntBinary, Rounding, Type};
+
+/// `atom` or `red`.
+#[derive(Clone, Debug)]
+pub(super) struct AtomicAccess {
+    pub(super) op: Atomic,
+    pub(super) ty: Type,
+    /// `values` holds the first operand.
+    pub(super) access: Access,
+    pub(super) compare_with: Option<Slot>,
+    pub(super) d: Option<Slot>,
+    /// It makes known what others have released; it releases what its thread has done.
+    pub(super) acquires: bool,
+    pub(super) releases: bool,
+}
+
+/// What an atomic operation leaves in memory (PTX ISA, "Parallel Synchronization and Communication
+/// Instructions: atom").
+pub(super) fn combine(op: Atomic, ty: Type, old: u64, b: u64, c: u64) -> u64 {
+    let integer = |op| arithmetic::int_binary(op, ty, old, b);
+    let float = |op| {
+        let mode = FloatMode {
+            rounding: Rounding::NearestEven,
+            // atom.add.f32 flushes subnormals in shared memory only where hardware says so; the
+            // ISA leaves it open there, and global memory keeps them.
+            flush: false,
+            saturate: false,
+            relu: false,
+        };
+        arithmetic::float_binary(op, mode, ty, old, b)
+    };
+    let is_float =
+        matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::F32 | Type::F64);
+    match op {
+        Atomic::Add if is_float => float(FloatBinary::Add),
+        Atomic::Min if is_float => float(FloatBinary::Min { nan: false, xorsign_abs: false }),
+        Atomic::Max if is_float => float(FloatBinary::Max { nan: false, xorsign_abs: false }),
+        Atomic::Add => integer(IntBinary::Add { saturate: false }),
+        Atomic::Min => integer(IntBinary::Min),
+        Atomic::Max => integer(IntBinary::Max),
+        Atomic::And => old & b,
+        Atomic::Or => old | b,
+        Atomic::Xor => old ^ b,
+        // Counts up to b and begins again at 0; counts down to 0 and begins again at b.
+        Atomic::Inc => {
+            if old >= b {
+                0
+            } else {
+                old + 1
+            }
+        }
+        Atomic::Dec => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
+        Atomic::Exchange => b,
+        Atomic::CompareAndSwap => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
+    }
+}
+
+/// Applies `change` atomically to `bytes` bytes and gives what was there before.
+///
+/// # Safety
+/// `at` is readable and writable for `bytes` bytes (2, 4 or 8), and aligned to them.
+unsafe fn update(at: *mut u8, bytes: u64, change: impl Fn(u64) -> u64) -> u64 {
+    macro_rules! with {
+        ($atomic:ty, $word:ty) => {{
+            // SAFETY: as the caller promises.
+            let atomic = unsafe { <$atomic>::from_ptr(at.cast()) };
+            let mut old = atomic.load(Ordering::Relaxed);
+            loop {
+                let new = change(u64::from(old)) as $word;
+                match atomic.compare_exchange_weak(old, new, Ordering::SeqCst, Ordering::Relaxed) {
+                    Ok(_) => return u64::from(old),
+                    Err(now) => old = now,
+                }
+            }
+        }};
+    }
+    match bytes {
+        2 => with!(AtomicU16, u16),
+        4 => with!(AtomicU32, u32),
+        _ => with!(AtomicU64, u64),
+    }
+}
+
+/// Runs an `atom` or `red` for the lanes of a mask.
+pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outcome {
+    let access = &atomic.access;
+    let Some(&source) = access.values.first() else { return Ok(()) };
+    for lane in lanes(mask) {
+        let address = access.of_lane(core, lane);
+        if matches!(access.room, Room::Local | Room::Param) {
+            return Err(Problem::new(
+                FaultKind::InvalidInstruction,
+                "an atomic operation takes global, shared or generic addresses",
+            )
+            .lane(lane)
+            .address(address));
+        }
+        let host = core.resolve(access.room, access.site, address, access.bytes, lane, true)?;
+        if core.initialisation {
+            let (room, site, bytes) = (access.room, access.site, access.bytes);
+            core.require_written(Resolved { room, site, address, bytes, lane })?;
+        }
+        core.race(access, 1 << lane, access.bytes, access.manner, true)?;
+        core.publish(access, lane, atomic.releases);
+        let b = core.registers.get(source, lane);
+        let c = atomic.compare_with.map_or(0, |slot| core.registers.get(slot, lane));
+        // SAFETY: `resolve` has checked the range and its alignment.
+        let old =
+            unsafe { update(host, access.bytes, |old| combine(atomic.op, atomic.ty, old, b, c)) };
+        core.look(access, lane, address, atomic.acquires);
+        if let Some(d) = atomic.d {
+            core.registers.set(d, lane, old);
+        }
+    }
+    Ok(())
+}

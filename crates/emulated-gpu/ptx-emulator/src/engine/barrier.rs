@@ -1,0 +1,96 @@
+//! The sixteen barriers of a block.
+
+use super::code::{Action, BarrierKind, Executable};
+use super::race::Threads;
+use super::registers::{LANES, lanes};
+use super::warp::{State, Warp};
+use crate::program::Atomic;
+
+/// How many a block has.
+pub(super) const BARRIERS: usize = 16;
+
+/// One barrier.
+#[derive(Clone, Copy, Default)]
+pub(super) struct BarrierState {
+    /// Threads that have come.
+    arrived: u32,
+    /// Threads that are to come; `None` for all of the block.
+    expected: Option<u32>,
+    /// Threads whose predicate was true.
+    votes: u32,
+    /// Threads that brought a predicate.
+    voters: u32,
+}
+
+/// All of them.
+#[derive(Clone, Default)]
+pub(super) struct Barriers {
+    states: [BarrierState; BARRIERS],
+    /// One bit for each that somebody waits at or has come to.
+    used: u32,
+}
+
+impl Barriers {
+    /// Lanes come to a barrier.
+    pub(super) fn arrive(&mut self, index: u8, threads: u32, expected: Option<u32>) {
+        let state = &mut self.states[usize::from(index)];
+        state.arrived += threads;
+        state.expected = expected;
+        self.used |= 1 << index;
+    }
+
+    /// And bring a predicate.
+    pub(super) fn vote(&mut self, index: u8, voters: u32, votes: u32) {
+        let state = &mut self.states[usize::from(index)];
+        state.voters += voters;
+        state.votes += votes;
+    }
+
+    /// Lets those go on who wait at a barrier that everybody has come to.
+    pub(super) fn release(
+        &mut self,
+        executable: &Executable,
+        warps: &mut [Warp],
+        mut threads: Option<&mut Threads>,
+    ) {
+        for index in lanes(self.used) {
+            let state = self.states[index];
+            let alive = || warps.iter().map(|warp| warp.alive.count_ones()).sum();
+            if state.arrived < state.expected.unwrap_or_else(alive) {
+                continue;
+            }
+            if let Some(threads) = threads.as_deref_mut() {
+                threads.release(index as u8, alive());
+            }
+            self.states[index] = BarrierState::default();
+            self.used &= !(1 << index);
+            for warp in warps.iter_mut() {
+                for fragment in &mut warp.fragments {
+                    if fragment.state != State::AtBarrier(index as u8) {
+                        continue;
+                    }
+                    if let Action::Barrier(barrier) = &executable.code[fragment.pc as usize].action
+                        && let BarrierKind::Reduce { operation, d, .. } = barrier.action
+                    {
+                        let result = match operation {
+                            Atomic::And => u64::from(state.votes == state.voters),
+                            Atomic::Or => u64::from(state.votes != 0),
+                            _ => u64::from(state.votes),
+                        };
+                        for lane in lanes(fragment.mask) {
+                            warp.registers.set(d, lane, result);
+                        }
+                    }
+                    fragment.state = State::Ready;
+                    fragment.pc += 1;
+                }
+            }
+        }
+    }
+
+    /// How many threads a part of a warp counts for at a barrier with a number of threads: that
+    /// number is a multiple of 32, so a whole warp counts as one even where lanes have exited.
+    pub(super) fn weight(mask: u32, alive: u32, counted: bool) -> u32 {
+        if counted && mask == alive { LANES as u32 } else { mask.count_ones() }
+    }
+}

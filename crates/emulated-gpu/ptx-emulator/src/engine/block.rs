@@ -1,0 +1,283 @@
+//! A block: its warps, its barriers, its shared memory.
+
+use super::barrier::Barriers;
+use super::code::{Action, Executable};
+use super::core::{Bytes, Core, Problem};
+use super::profile::Profile;
+use super::race::Threads;
+use super::registers::{LANES, Registers, Slot, lanes};
+use super::run::{Rules, Stopped, turn};
+use super::warp::{State, Warp};
+use crate::fault::FaultKind;
+use crate::program::Special;
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) dynamic_shared: u32,
+    /// Which launch of the process this is.
+    pub(super) grid_id: u64,
+    /// Host threads, which play the multiprocessors.
+    pub(super) processors: u32,
+}
+
+impl Shape {
+    pub(super) fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    pub(super) fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// `%ctaid` of the block with a number.
+    pub(super) fn block_at(&self, index: u64) -> [u32; 3] {
+        position(index, self.grid)
+    }
+
+    /// `%tid` of the thread with a number.
+    pub(super) fn thread_at(&self, index: u32) -> [u32; 3] {
+        position(u64::from(index), self.block)
+    }
+}
+
+fn position(index: u64, shape: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = shape.map(|n| u64::from(n.max(1)));
+    [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
+}
+
+/// What a pass over a block's warps came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    Finished,
+    /// Some warps are to have another turn.
+    Going,
+}
+
+/// A block between two passes.
+#[derive(Default)]
+pub(super) struct Block {
+    pub(super) warps: Vec<Warp>,
+    shared: Bytes,
+    /// What its threads know of each other, to find races.
+    threads: Option<Box<Threads>>,
+    barriers: Barriers,
+    index: u64,
+    /// State of the generator that shuffles the warps; 0 when they keep their order.
+    shuffle: u64,
+    pub(super) thread_instructions: u64,
+}
+
+impl Block {
+    /// Makes room for blocks of a shape; `track` remembers what has been written, `races` who has
+    /// accessed what.
+    pub(super) fn new(executable: &Executable, shape: Shape, track: bool, races: bool) -> Self {
+        let warps = (0..shape.threads().div_ceil(LANES as u32))
+            .map(|index| {
+                let mut registers = Registers::new(executable.rows, executable.predicates);
+                for &(slot, value) in &executable.constants {
+                    registers.broadcast(slot, value);
+                }
+                let mut warp = Warp {
+                    registers,
+                    local: Bytes::tracked(executable.local_bytes as usize * LANES, track),
+                    index,
+                    ..Warp::default()
+                };
+                for &(slot, special) in &executable.specials {
+                    constant_special(&mut warp.registers, slot, special, shape, index, executable);
+                }
+                warp
+            })
+            .collect();
+        let shared = executable.static_shared as usize + shape.dynamic_shared as usize;
+        let threads = races.then(|| Box::new(Threads::new(shape.threads(), shared as u64)));
+        Self { warps, shared: Bytes::tracked(shared, track), threads, ..Self::default() }
+    }
+
+    /// Begins the block with a number.
+    pub(super) fn start(
+        &mut self,
+        executable: &Executable,
+        shape: Shape,
+        index: u64,
+        seed: Option<u64>,
+        processor: u32,
+    ) {
+        self.index = index;
+        self.barriers = Barriers::default();
+        self.shared.clear();
+        if let Some(threads) = &mut self.threads {
+            threads.start(index);
+        }
+        self.shuffle = seed.map_or(0, |seed| mix(seed ^ mix(index + 1)) | 1);
+        let at = shape.block_at(index);
+        let threads = shape.threads();
+        for warp in &mut self.warps {
+            let first = warp.index * LANES as u32;
+            let count = (threads - first).min(LANES as u32);
+            warp.start(if count == 32 { u32::MAX } else { (1 << count) - 1 });
+            warp.registers.clear(executable.cleared.clone());
+            warp.local.clear();
+            for &(slot, special) in &executable.specials {
+                match special {
+                    Special::Ctaid(axis) | Special::ClusterId(axis) => {
+                        let value = at.get(usize::from(axis)).copied().unwrap_or(0);
+                        warp.registers.broadcast(slot, u64::from(value));
+                    }
+                    Special::SmId => warp.registers.broadcast(slot, u64::from(processor)),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Gives each warp that can do something a turn.
+    pub(super) fn pass(
+        &mut self,
+        core: &mut Core<'_>,
+        profile: &mut Option<Profile>,
+        rules: Rules,
+    ) -> Result<Pass, (Stopped, u32)> {
+        std::mem::swap(&mut core.shared, &mut self.shared);
+        std::mem::swap(&mut core.threads, &mut self.threads);
+        let result = self.turns(core, profile, rules);
+        std::mem::swap(&mut core.threads, &mut self.threads);
+        std::mem::swap(&mut core.shared, &mut self.shared);
+        result
+    }
+
+    fn turns(
+        &mut self,
+        core: &mut Core<'_>,
+        profile: &mut Option<Profile>,
+        rules: Rules,
+    ) -> Result<Pass, (Stopped, u32)> {
+        let count = self.warps.len();
+        core.block = self.index;
+        let (first, stride) = self.order(count);
+        let mut moved = false;
+        for turn_number in 0..count {
+            let warp = &mut self.warps[(first + turn_number * stride) % count];
+            if !warp.ready() {
+                continue;
+            }
+            moved = true;
+            core.warp = warp.index;
+            std::mem::swap(&mut core.registers, &mut warp.registers);
+            std::mem::swap(&mut core.local, &mut warp.local);
+            let result = turn(core, warp, &mut self.barriers, profile.as_mut(), rules);
+            std::mem::swap(&mut core.registers, &mut warp.registers);
+            std::mem::swap(&mut core.local, &mut warp.local);
+            let (_, threads) = result.map_err(|stopped| (stopped, warp.index))?;
+            self.thread_instructions += threads;
+            self.barriers.release(core.executable, &mut self.warps, core.threads.as_deref_mut());
+        }
+        if self.warps.iter().all(|warp| warp.alive == 0) {
+            return Ok(Pass::Finished);
+        }
+        if moved { Ok(Pass::Going) } else { Err(self.deadlock(core.executable)) }
+    }
+
+    /// In which order the warps take turns: from which, and how many further the next one is.
+    fn order(&mut self, count: usize) -> (usize, usize) {
+        if self.shuffle == 0 {
+            return (0, 1);
+        }
+        self.shuffle = mix(self.shuffle) | 1;
+        let first = (self.shuffle >> 32) as usize % count;
+        // Coprime to the count, so that every warp has its turn.
+        let wanted = (self.shuffle >> 8) as usize % count + 1;
+        let stride = (wanted..).find(|&stride| gcd(stride, count) == 1).unwrap_or(1);
+        (first, stride)
+    }
+
+    fn deadlock(&self, executable: &Executable) -> (Stopped, u32) {
+        let waiting: Vec<_> = self
+            .warps
+            .iter()
+            .flat_map(|warp| warp.fragments.iter().map(move |fragment| (warp, fragment)))
+            .collect();
+        let mut problem = Problem::new(
+            FaultKind::Deadlock,
+            "every thread of the block that still runs is waiting, and none can go on",
+        );
+        for (warp, fragment) in waiting.iter().take(8) {
+            let line =
+                executable.source.line_of(executable.places[fragment.pc as usize].span.start);
+            let what = match fragment.state {
+                State::AtBarrier(index) => format!("at barrier {index}"),
+                _ => "for other lanes of the warp".to_owned(),
+            };
+            problem = problem.note(format!(
+                "warp {}, lanes {:#010x}: wait {what}, line {}: {}",
+                warp.index,
+                fragment.mask,
+                line.0,
+                line.2.trim()
+            ));
+        }
+        let (pc, mask, index) = waiting
+            .first()
+            .map_or((0, 1, 0), |(warp, fragment)| (fragment.pc, fragment.mask, warp.index));
+        problem.lane = Some(mask.trailing_zeros() as usize);
+        (Stopped { problem, pc, mask }, index)
+    }
+}
+
+/// A special register that is the same for every block of a launch.
+fn constant_special(
+    registers: &mut Registers,
+    slot: Slot,
+    special: Special,
+    shape: Shape,
+    warp: u32,
+    executable: &Executable,
+) {
+    let axis_of = |values: [u32; 3], axis: u8| values.get(usize::from(axis)).copied().unwrap_or(0);
+    for lane in lanes(u32::MAX) {
+        let bit = 1u32 << lane;
+        let value = match special {
+            Special::Tid(axis) => axis_of(shape.thread_at(warp * LANES as u32 + lane as u32), axis),
+            Special::Ntid(axis) => axis_of(shape.block, axis),
+            Special::Nctaid(axis) | Special::NClusterId(axis) => axis_of(shape.grid, axis),
+            Special::LaneId => lane as u32,
+            Special::WarpId => warp,
+            Special::NWarpId => shape.threads().div_ceil(LANES as u32),
+            Special::NSmId => shape.processors,
+            Special::LanemaskEq => bit,
+            Special::LanemaskLt => bit - 1,
+            Special::LanemaskLe => bit | (bit - 1),
+            Special::LanemaskGe => !(bit - 1),
+            Special::LanemaskGt => !(bit | (bit - 1)),
+            Special::DynamicSharedSize => shape.dynamic_shared,
+            Special::TotalSharedSize => executable.static_shared + shape.dynamic_shared,
+            Special::ClusterNCtaId(_) | Special::ClusterNCtaRank => 1,
+            Special::GridId => {
+                registers.set(slot, lane, shape.grid_id);
+                continue;
+            }
+            _ => 0,
+        };
+        registers.set(slot, lane, u64::from(value));
+    }
+}
+
+/// Whether a step ends the lanes that come to it; the lowering puts one at the end of each function.
+pub(super) fn ends(action: &Action) -> bool {
+    matches!(action, Action::Exit | Action::Return | Action::Trap)
+}
+
+/// SplitMix64.
+fn mix(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

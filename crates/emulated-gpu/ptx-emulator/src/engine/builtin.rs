@@ -1,0 +1,139 @@
+//! The functions that every device has: `vprintf`, `__assertfail`, `malloc`, `free`.
+
+#![allow(unsafe_code, reason = "strings and arguments are read from checked device memory")]
+
+use super::access::{read_bits, write_bits};
+use super::code::{Argument, Builtin, BuiltinArguments};
+use super::core::{Core, Outcome, Problem};
+use super::format::format;
+use super::initialised::Resolved;
+use super::registers::lanes;
+use super::space::Room;
+use crate::fault::FaultKind;
+use crate::memory::AllocationKind;
+
+/// A longer string has probably lost its end.
+const LONGEST_STRING: u64 = 1 << 16;
+
+/// Calls a builtin for each lane of a mask.
+pub(super) fn run(
+    core: &mut Core<'_>,
+    builtin: Builtin,
+    arguments: &BuiltinArguments,
+    mask: u32,
+) -> Outcome {
+    let mut printed = Vec::new();
+    for lane in lanes(mask) {
+        let result = match builtin {
+            Builtin::Print => {
+                let text = argument(core, arguments, 0, lane)?;
+                let mut at = argument(core, arguments, 1, lane)?;
+                let template = string(core, text, lane)?;
+                let before = printed.len();
+                let core = std::cell::RefCell::new(&mut *core);
+                format(
+                    &template,
+                    &mut printed,
+                    |bytes| {
+                        at = at.checked_next_multiple_of(bytes).unwrap_or(u64::MAX);
+                        let bits = generic(&mut core.borrow_mut(), at, bytes, lane)?;
+                        at = at.wrapping_add(bytes);
+                        Ok(bits)
+                    },
+                    |address| string(&mut core.borrow_mut(), address, lane),
+                )?;
+                (printed.len() - before) as u64
+            }
+            Builtin::AssertFail => {
+                let expression = argument(core, arguments, 0, lane)?;
+                let file = argument(core, arguments, 1, lane)?;
+                let line = argument(core, arguments, 2, lane)?;
+                let function = argument(core, arguments, 3, lane)?;
+                let [expression, file, function] = [expression, file, function].map(|address| {
+                    string(core, address, lane)
+                        .map(|text| String::from_utf8_lossy(&text).into_owned())
+                });
+                let message = format!("`{}` does not hold", expression?);
+                return Err(Problem::new(FaultKind::Assert, message)
+                    .lane(lane)
+                    .note(format!("{}:{}, in {}", file?, line as u32, function?)));
+            }
+            Builtin::Allocate => {
+                let size = argument(core, arguments, 0, lane)?;
+                core.memory.allocate_as(size, 16, AllocationKind::Heap, None).unwrap_or(0)
+            }
+            Builtin::Free => {
+                let address = argument(core, arguments, 0, lane)?;
+                if address != 0 && core.memory.free(address).is_err() {
+                    let message = format!("free of {address:#x}, where no allocation begins");
+                    return Err(Problem::new(FaultKind::IllegalAddress, message)
+                        .lane(lane)
+                        .address(address)
+                        .note(core.memory.neighbourhood(address)));
+                }
+                // Nobody may go on using what is gone through a site that remembers it.
+                core.forget_sites();
+                0
+            }
+        };
+        match arguments.result {
+            Some(Argument::Register(slot)) => core.registers.set(slot, lane, result),
+            Some(Argument::Memory { offset, bytes }) => {
+                let host = core.resolve(Room::Local, 0, offset, bytes, lane, true)?;
+                let (room, site) = (Room::Local, 0);
+                core.mark_written(Resolved { room, site, address: offset, bytes, lane });
+                // SAFETY: `resolve` has checked the range and its alignment.
+                unsafe { write_bits(host, bytes, result) };
+            }
+            None => {}
+        }
+    }
+    if !printed.is_empty() {
+        core.output.write(&printed);
+    }
+    Ok(())
+}
+
+fn argument(
+    core: &mut Core<'_>,
+    arguments: &BuiltinArguments,
+    index: usize,
+    lane: usize,
+) -> Result<u64, Box<Problem>> {
+    match arguments.arguments.get(index) {
+        Some(&Argument::Register(slot)) => Ok(core.registers.get(slot, lane)),
+        Some(&Argument::Memory { offset, bytes }) => {
+            let host = core.resolve(Room::Local, 0, offset, bytes, lane, false)?;
+            // SAFETY: `resolve` has checked the range and its alignment.
+            Ok(unsafe { read_bits(host, bytes) })
+        }
+        None => Err(Problem::new(
+            FaultKind::InvalidInstruction,
+            format!("this function takes more than {index} arguments"),
+        )),
+    }
+}
+
+fn generic(
+    core: &mut Core<'_>,
+    address: u64,
+    bytes: u64,
+    lane: usize,
+) -> Result<u64, Box<Problem>> {
+    let host = core.resolve(Room::Generic, 0, address, bytes, lane, false)?;
+    // SAFETY: `resolve` has checked the range and its alignment.
+    Ok(unsafe { read_bits(host, bytes) })
+}
+
+/// A string that ends with a zero byte.
+fn string(core: &mut Core<'_>, address: u64, lane: usize) -> Result<Vec<u8>, Box<Problem>> {
+    let mut text = Vec::new();
+    for at in address..address.saturating_add(LONGEST_STRING) {
+        match generic(core, at, 1, lane)? {
+            0 => return Ok(text),
+            byte => text.push(byte as u8),
+        }
+    }
+    let message = format!("the string at {address:#x} has no end");
+    Err(Problem::new(FaultKind::IllegalAddress, message).lane(lane).address(address))
+}

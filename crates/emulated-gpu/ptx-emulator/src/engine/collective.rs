@@ -1,0 +1,185 @@
+//! Instructions in which the lanes of a warp see each other's values. They are computed for all
+//! lanes that take part, wherever in the program each stands, once all have come.
+
+use super::registers::{LANES, Registers, Slot, lanes};
+use crate::arithmetic;
+use crate::program::{Atomic, IntBinary, Shuffle, Type, Vote};
+
+/// A collective instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Collective {
+    pub(super) kind: CollectiveKind,
+    /// Who takes part; `None` for whoever is there.
+    pub(super) members: Option<Slot>,
+    /// The value that a lane brings.
+    pub(super) a: Slot,
+    /// A predicate that it brings is negated.
+    pub(super) negated: bool,
+    /// `shfl`: the lane or the distance, and the clamp with the segment mask.
+    pub(super) lane: Slot,
+    pub(super) clamp: Slot,
+    pub(super) d: Slot,
+    pub(super) p: Slot,
+}
+
+/// Which one. Two lanes meet when theirs are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CollectiveKind {
+    /// `bar.warp.sync`
+    Barrier,
+    Shuffle(Shuffle),
+    Vote(Vote),
+    MatchAny,
+    MatchAll,
+    Reduce(Atomic, Type),
+    Elect,
+}
+
+/// What each lane brings.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Brought {
+    a: u64,
+    lane: u32,
+    clamp: u32,
+}
+
+impl Collective {
+    /// Who takes part, as the lowest lane of a mask says.
+    pub(super) fn members_of(&self, registers: &Registers, mask: u32) -> u32 {
+        let lane = mask.trailing_zeros() as usize & (LANES - 1);
+        self.members.map_or(mask, |slot| registers.get(slot, lane) as u32)
+    }
+
+    /// Collects what the lanes of a mask bring.
+    pub(super) fn bring(&self, registers: &Registers, mask: u32, all: &mut [Brought; LANES]) {
+        for lane in lanes(mask) {
+            all[lane] = Brought {
+                a: registers.get(self.a, lane) ^ u64::from(self.negated),
+                lane: registers.get(self.lane, lane) as u32,
+                clamp: registers.get(self.clamp, lane) as u32,
+            };
+        }
+    }
+
+    /// Gives the lanes of `mask` their results, where `members` take part.
+    pub(super) fn give(
+        &self,
+        registers: &mut Registers,
+        mask: u32,
+        members: u32,
+        all: &[Brought; LANES],
+    ) {
+        // What every member gets alike, and what it depends on the lane for.
+        let values = || lanes(members).map(|lane| all[lane].a);
+        match self.kind {
+            CollectiveKind::Barrier => {}
+            CollectiveKind::Shuffle(mode) => {
+                for lane in lanes(mask) {
+                    let (source, inside) = shuffle_source(mode, lane as u32, all[lane]);
+                    registers.set(self.d, lane, all[source as usize].a);
+                    registers.set(self.p, lane, u64::from(inside));
+                }
+            }
+            CollectiveKind::Vote(mode) => {
+                let ballot = lanes(members)
+                    .fold(0, |ballot, lane| ballot | ((all[lane].a & 1) as u32) << lane);
+                let result = match mode {
+                    Vote::All => u64::from(ballot == members),
+                    Vote::Any => u64::from(ballot != 0),
+                    Vote::Uniform => u64::from(ballot == 0 || ballot == members),
+                    Vote::Ballot => u64::from(ballot),
+                };
+                lanes(mask).for_each(|lane| registers.set(self.d, lane, result));
+            }
+            CollectiveKind::MatchAny => {
+                for lane in lanes(mask) {
+                    let same = lanes(members)
+                        .filter(|&other| all[other].a == all[lane].a)
+                        .fold(0u32, |same, other| same | 1 << other);
+                    registers.set(self.d, lane, u64::from(same));
+                }
+            }
+            CollectiveKind::MatchAll => {
+                let first = values().next();
+                let same = values().all(|value| Some(value) == first);
+                for lane in lanes(mask) {
+                    registers.set(self.d, lane, if same { u64::from(members) } else { 0 });
+                    registers.set(self.p, lane, u64::from(same));
+                }
+            }
+            CollectiveKind::Reduce(op, ty) => {
+                let combine = |a, b| match op {
+                    Atomic::Add => {
+                        arithmetic::int_binary(IntBinary::Add { saturate: false }, ty, a, b)
+                    }
+                    Atomic::Min => arithmetic::int_binary(IntBinary::Min, ty, a, b),
+                    Atomic::Max => arithmetic::int_binary(IntBinary::Max, ty, a, b),
+                    Atomic::And => a & b,
+                    Atomic::Or => a | b,
+                    _ => a ^ b,
+                };
+                let result = values().reduce(combine).unwrap_or(0);
+                lanes(mask).for_each(|lane| registers.set(self.d, lane, result));
+            }
+            CollectiveKind::Elect => {
+                let leader = members.trailing_zeros();
+                for lane in lanes(mask) {
+                    registers.set(self.d, lane, u64::from(leader));
+                    registers.set(self.p, lane, u64::from(lane as u32 == leader));
+                }
+            }
+        }
+    }
+}
+
+/// From which lane a lane reads, and whether that is inside its segment (PTX ISA, "Data Movement
+/// and Conversion Instructions: shfl.sync", whose pseudocode this is).
+fn shuffle_source(mode: Shuffle, lane: u32, brought: Brought) -> (u32, bool) {
+    let distance = brought.lane & 0x1f;
+    let clamp = brought.clamp & 0x1f;
+    let segment = brought.clamp >> 8 & 0x1f;
+    let last = lane & segment | clamp & !segment & 0x1f;
+    let first = lane & segment;
+    let (source, inside) = match mode {
+        // For `up` the clamp is the lower bound of the lanes.
+        Shuffle::Up => {
+            (lane.wrapping_sub(distance), lane as i64 - i64::from(distance) >= i64::from(last))
+        }
+        Shuffle::Down => (lane + distance, lane + distance <= last),
+        Shuffle::Butterfly => (lane ^ distance, lane ^ distance <= last),
+        Shuffle::Index => {
+            let source = first | distance & !segment & 0x1f;
+            (source, source <= last)
+        }
+    };
+    (if inside { source & 0x1f } else { lane }, inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources(mode: Shuffle, distance: u32, clamp: u32) -> Vec<(u32, bool)> {
+        (0..32)
+            .map(|lane| shuffle_source(mode, lane, Brought { a: 0, lane: distance, clamp }))
+            .collect()
+    }
+
+    #[test]
+    fn a_shuffle_reads_inside_its_segment_and_else_from_itself() {
+        // __shfl_down_sync(…, 16): c = 31.
+        let down = sources(Shuffle::Down, 16, 0x1f);
+        assert_eq!((down[0], down[15], down[16]), ((16, true), (31, true), (16, false)));
+        // __shfl_up_sync(…, 1): c = 0.
+        let up = sources(Shuffle::Up, 1, 0);
+        assert_eq!((up[0], up[1], up[31]), ((0, false), (0, true), (30, true)));
+        // __shfl_xor_sync(…, 1).
+        let xor = sources(Shuffle::Butterfly, 1, 0x1f);
+        assert_eq!((xor[0], xor[31]), ((1, true), (30, true)));
+        // Width 8: c = ((32 - 8) << 8) | 31.
+        let eight = sources(Shuffle::Index, 3, 0x181f);
+        assert_eq!((eight[0], eight[9], eight[31]), ((3, true), (11, true), (27, true)));
+        let eight = sources(Shuffle::Down, 4, 0x181f);
+        assert_eq!((eight[3], eight[4], eight[8]), ((7, true), (4, false), (12, true)));
+    }
+}

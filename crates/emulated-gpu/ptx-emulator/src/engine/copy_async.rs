@@ -1,0 +1,70 @@
+//! Copies: `cp.async`, and those of a call's parameters. Of `cp.async` the copy is done at once, so
+//! that every group is complete when it is waited for; racecheck finds who does not wait.
+
+#![allow(unsafe_code, reason = "bytes are copied between checked ranges of device memory")]
+
+use super::code::CopyAsync;
+use super::core::{Core, Outcome, Problem};
+use super::initialised::Resolved;
+use super::race::Manner;
+use super::registers::{LANES, lanes};
+use super::space::Room;
+use crate::fault::FaultKind;
+
+/// Copies for the lanes of a mask; bytes beyond the source's size become 0.
+pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
+    let bytes = u64::from(copy.copy);
+    for lane in lanes(mask) {
+        let (to, from) = (copy.to.of_lane(core, lane), copy.from.of_lane(core, lane));
+        let ignored = copy
+            .ignore
+            .is_some_and(|(slot, negated)| (core.registers.get(slot, lane) != 0) != negated);
+        let wanted = match copy.source {
+            _ if ignored => 0,
+            Some(slot) => (core.registers.get(slot, lane) & 0xffff_ffff).min(bytes),
+            None => bytes,
+        };
+        if from & (bytes - 1) != 0 {
+            let message = format!(
+                "cp.async of {bytes} bytes from {from:#x}, which is not a multiple of {bytes}"
+            );
+            return Err(Problem::new(FaultKind::Misaligned, message).lane(lane).address(from));
+        }
+        let mut buffer = [0u8; 16];
+        if wanted > 0 {
+            let host =
+                core.resolve_bytes(copy.from.room, copy.from.site, from, wanted, lane, false)?;
+            if core.initialisation {
+                let (room, site) = (copy.from.room, copy.from.site);
+                core.require_written(Resolved { room, site, address: from, bytes: wanted, lane })?;
+            }
+            core.race(&copy.from, 1 << lane, wanted, Manner::default(), false)?;
+            // SAFETY: `wanted` bytes at `host` have been checked; the buffer holds 16.
+            unsafe { std::ptr::copy(host, buffer.as_mut_ptr(), wanted.min(16) as usize) };
+        }
+        let host = core.resolve(copy.to.room, copy.to.site, to, bytes, lane, true)?;
+        if core.initialisation {
+            let (room, site) = (copy.to.room, copy.to.site);
+            core.mark_written(Resolved { room, site, address: to, bytes, lane });
+        }
+        let manner = Manner { asynchronous: true, ..Manner::default() };
+        core.race(&copy.to, 1 << lane, bytes, manner, true)?;
+        if let Some(threads) = &mut core.threads {
+            let thread = core.warp * LANES as u32 + lane as u32;
+            threads.copies(thread, to, bytes);
+        }
+        // SAFETY: `bytes` (4, 8 or 16) bytes at `host` have been checked.
+        unsafe { std::ptr::copy(buffer.as_ptr(), host, bytes.min(16) as usize) };
+    }
+    Ok(())
+}
+
+/// Copies between places of one thread's own memory.
+pub(super) fn local(core: &mut Core<'_>, to: u64, from: u64, bytes: u64, lane: usize) -> Outcome {
+    let source = core.resolve_bytes(Room::Local, 0, from, bytes, lane, false)?;
+    let target = core.resolve_bytes(Room::Local, 0, to, bytes, lane, true)?;
+    core.copy_written(to, from, bytes, lane);
+    // SAFETY: `bytes` bytes at both have been checked.
+    unsafe { std::ptr::copy(source, target, bytes as usize) };
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! What a step may touch: the registers of its warp, the memory of its block, the device's memory.
+
+#![allow(unsafe_code, reason = "memory of blocks and threads is raw memory, viewed as bytes")]
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::code::Executable;
+use super::output::Output;
+use super::race::{Races, Shadow as RaceShadow, Threads};
+use super::registers::Registers;
+use crate::fault::FaultKind;
+use crate::memory::{Memory, Shadow};
+
+/// What went wrong in a step; the place is added by who runs it.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) kind: FaultKind,
+    pub(super) message: String,
+    /// The lane it happened to, where it is one.
+    pub(super) lane: Option<usize>,
+    pub(super) address: Option<u64>,
+    /// The other thread of a race.
+    pub(super) other: Option<Other>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The other side of a race.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Other {
+    /// The block's number in the grid, the thread's in the block.
+    pub(super) block: u32,
+    pub(super) thread: u32,
+    pub(super) step: u32,
+    /// It wrote; else it read.
+    pub(super) wrote: bool,
+}
+
+impl Problem {
+    pub(super) fn new(kind: FaultKind, message: impl Into<String>) -> Box<Self> {
+        let message = message.into();
+        let (lane, address, other, notes) = (None, None, None, Vec::new());
+        Box::new(Self { kind, message, lane, address, other, notes })
+    }
+
+    pub(super) fn lane(mut self: Box<Self>, lane: usize) -> Box<Self> {
+        self.lane = Some(lane);
+        self
+    }
+
+    pub(super) fn address(mut self: Box<Self>, address: u64) -> Box<Self> {
+        self.address = Some(address);
+        self
+    }
+
+    pub(super) fn note(mut self: Box<Self>, note: impl Into<String>) -> Box<Self> {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+/// Whether a step could be done.
+pub(super) type Outcome = Result<(), Box<Problem>>;
+
+/// 128 bytes, aligned so.
+#[derive(Clone, Copy)]
+#[repr(C, align(128))]
+struct Chunk([u8; 128]);
+
+/// Zeroed bytes, aligned to 128.
+#[derive(Default)]
+pub(super) struct Bytes {
+    chunks: Vec<Chunk>,
+    len: usize,
+    /// As long as the bytes where it is kept, else empty.
+    shadow: Vec<AtomicU8>,
+}
+
+impl Bytes {
+    pub(super) fn new(len: usize) -> Self {
+        let shadow = Vec::new();
+        Self { chunks: vec![Chunk([0; 128]); len.div_ceil(128)], len, shadow }
+    }
+
+    /// Bytes that nothing has written yet, which is remembered where `track` says so.
+    pub(super) fn tracked(len: usize, track: bool) -> Self {
+        let shadow = if track { (0..len).map(|_| AtomicU8::new(0)).collect() } else { Vec::new() };
+        Self { shadow, ..Self::new(len) }
+    }
+
+    /// One byte for each, 1 where it has been written; empty where that is not remembered.
+    pub(super) fn shadow(&self) -> &[AtomicU8] {
+        &self.shadow
+    }
+
+    /// Zeroes them, as if nothing had been written.
+    pub(super) fn clear(&mut self) {
+        self.as_mut_slice().fill(0);
+        self.shadow.iter_mut().for_each(|byte| *byte.get_mut() = 0);
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.len as u64
+    }
+
+    pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.chunks.as_mut_ptr().cast()
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: the chunks are at least `len` bytes of plain data, borrowed uniquely.
+        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        // SAFETY: the chunks are at least `len` bytes of plain data.
+        unsafe { std::slice::from_raw_parts(self.chunks.as_ptr().cast(), self.len) }
+    }
+}
+
+/// Memory that an access may touch without asking again: `len` bytes from the address `base`, at
+/// `host` in the host.
+#[derive(Clone, Copy)]
+pub(super) struct Region {
+    pub(super) base: u64,
+    pub(super) len: u64,
+    pub(super) host: *mut u8,
+}
+
+impl Region {
+    pub(super) const NONE: Self = Self { base: 0, len: 0, host: std::ptr::null_mut() };
+
+    /// Where `bytes` bytes at an address are in the host, if they are inside.
+    #[inline(always)]
+    pub(super) fn host(&self, address: u64, bytes: u64) -> Option<*mut u8> {
+        let offset = address.wrapping_sub(self.base);
+        (bytes <= self.len && offset <= self.len - bytes)
+            .then(|| self.host.wrapping_add(offset as usize))
+    }
+}
+
+/// What an access site found last time.
+#[derive(Clone)]
+pub(super) struct Site {
+    pub(super) region: Region,
+    pub(super) shadow: Shadow,
+    pub(super) races: Option<Arc<RaceShadow>>,
+}
+
+impl Site {
+    pub(super) const NONE: Self = Self { region: Region::NONE, shadow: None, races: None };
+}
+
+/// See the module's comment. One for each host thread of a launch; blocks and warps take turns in
+/// it.
+pub(super) struct Core<'launch> {
+    pub(super) executable: &'launch Executable,
+    pub(super) memory: &'launch Memory,
+    pub(super) output: &'launch Output,
+    /// Packed parameters.
+    pub(super) parameters: &'launch Bytes,
+    /// The warp's.
+    pub(super) registers: Registers,
+    /// The warp's: that of lane 0, then that of lane 1, ….
+    pub(super) local: Bytes,
+    /// The block's.
+    pub(super) shared: Bytes,
+    pub(super) sites: Vec<Site>,
+    /// Which warp of the block this is, and which block of the grid.
+    pub(super) warp: u32,
+    pub(super) block: u64,
+    /// Steps executed by this host thread, the device's clock.
+    pub(super) clock: u64,
+    pub(super) deterministic: bool,
+    /// Reads of memory that nothing has written are faults.
+    pub(super) initialisation: bool,
+    /// The step that runs, where it accesses memory.
+    pub(super) step: u32,
+    /// What the launch remembers to find races, where it does.
+    pub(super) races: Option<&'launch Races>,
+    /// The same, of the block.
+    pub(super) threads: Option<Box<Threads>>,
+}
+
+impl Core<'_> {
+    /// `%globaltimer`: nanoseconds; in deterministic runs, of the device's own clock.
+    pub(super) fn global_timer(&self) -> u64 {
+        if self.deterministic {
+            return self.clock;
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        now.as_nanos() as u64
+    }
+
+    /// Forgets which allocations were found where.
+    pub(super) fn forget_sites(&mut self) {
+        self.sites.fill(Site::NONE);
+    }
+
+    /// The bytes of local memory of one thread.
+    pub(super) fn thread_local_bytes(&self) -> u64 {
+        u64::from(self.executable.local_bytes)
+    }
+}

@@ -1,0 +1,299 @@
+//! A launch: blocks run on the host's threads, each of which takes the next one that is left.
+//! Those of a cooperative launch are all resident from the beginning, and take turns.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::block::{Block, Pass, Shape};
+use super::code::Executable;
+use super::core::{Bytes, Core, Other, Site};
+use super::output::Output;
+use super::profile::Profile;
+use super::race::Races;
+use super::registers::{LANES, Registers};
+use super::run::{Rules, Stopped};
+use super::trace::Tracer;
+use crate::fault::{Fault, OtherAccess, Report};
+use crate::memory::Memory;
+use crate::statistics::Statistics;
+
+/// What a launch needs besides its kernel.
+pub(crate) struct Setting<'launch> {
+    pub(crate) memory: &'launch Memory,
+    pub(crate) output: &'launch Output,
+    /// `None` when everything is to run on the thread that asks.
+    pub(crate) pool: Option<&'launch rayon::ThreadPool>,
+    pub(crate) deterministic: bool,
+    pub(crate) seed: Option<u64>,
+    pub(crate) statistics: bool,
+    /// Records what one thread does.
+    pub(crate) trace: Option<Arc<Mutex<Tracer>>>,
+    pub(crate) instruction_limit: u64,
+    pub(crate) check_synchronisation: bool,
+    pub(crate) check_initialisation: bool,
+    pub(crate) check_races: bool,
+    pub(crate) grid_id: u64,
+}
+
+/// What is launched: already found valid.
+pub(crate) struct Grid<'launch> {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) dynamic_shared: u32,
+    pub(crate) parameters: &'launch [u8],
+    pub(crate) cooperative: bool,
+}
+
+/// What host threads share during a launch.
+struct Shared<'launch> {
+    executable: &'launch Executable,
+    setting: &'launch Setting<'launch>,
+    shape: Shape,
+    parameters: Bytes,
+    races: Option<Races>,
+    next: AtomicU64,
+    stop: AtomicBool,
+    /// The fault of the block with the lowest number so far, and that number.
+    fault: Mutex<Option<(u64, Fault)>>,
+    total: Mutex<(Statistics, Option<Profile>)>,
+}
+
+/// Runs a launch to its end.
+pub(crate) fn run(
+    executable: &Executable,
+    grid: &Grid<'_>,
+    setting: &Setting<'_>,
+) -> Result<Statistics, Fault> {
+    let mut parameters = Bytes::new(executable.parameter_bytes as usize);
+    let given = grid.parameters.len().min(parameters.len() as usize);
+    parameters.as_mut_slice()[..given].copy_from_slice(&grid.parameters[..given]);
+    let threads = setting.pool.map_or(1, |pool| pool.current_num_threads() + 1);
+    let shape = Shape {
+        grid: grid.grid,
+        block: grid.block,
+        dynamic_shared: grid.dynamic_shared,
+        grid_id: setting.grid_id,
+        processors: threads as u32,
+    };
+    let profile = (setting.statistics || setting.trace.is_some())
+        .then(|| Profile::new(executable, setting.trace.clone()));
+    let shared = Shared {
+        executable,
+        setting,
+        shape,
+        parameters,
+        races: setting.check_races.then(Races::default),
+        next: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        fault: Mutex::new(None),
+        total: Mutex::new((Statistics::default(), profile)),
+    };
+    let blocks = shape.blocks();
+    let workers = (threads as u64).min(blocks) as u32;
+    let _running = setting.memory.running();
+    if grid.cooperative {
+        // Threads of their own: those of the pool may be held up by another launch, and a grid
+        // barrier waits for all of them.
+        std::thread::scope(|scope| {
+            for worker in 1..workers {
+                let shared = &shared;
+                scope.spawn(move || shared.resident(worker, workers));
+            }
+            shared.resident(0, workers);
+        });
+    } else {
+        match setting.pool {
+            Some(pool) if workers > 1 => pool.in_place_scope(|scope| {
+                for worker in 1..workers {
+                    let shared = &shared;
+                    scope.spawn(move |_| shared.one_by_one(worker));
+                }
+                shared.one_by_one(0);
+            }),
+            _ => shared.one_by_one(0),
+        }
+    }
+    let fault = shared.fault.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some((_, fault)) = fault {
+        return Err(fault);
+    }
+    let (mut statistics, profile) =
+        shared.total.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    statistics.blocks = blocks;
+    statistics.warps = blocks * u64::from(shape.threads().div_ceil(LANES as u32));
+    if let Some(profile) = profile {
+        statistics.lines = profile.lines(executable);
+    }
+    Ok(statistics)
+}
+
+impl Shared<'_> {
+    fn core(&self) -> Core<'_> {
+        Core {
+            executable: self.executable,
+            memory: self.setting.memory,
+            output: self.setting.output,
+            parameters: &self.parameters,
+            registers: Registers::default(),
+            local: Bytes::default(),
+            shared: Bytes::default(),
+            sites: vec![Site::NONE; self.executable.sites as usize],
+            warp: 0,
+            block: 0,
+            clock: 0,
+            deterministic: self.setting.deterministic,
+            initialisation: self.setting.check_initialisation,
+            step: 0,
+            races: self.races.as_ref(),
+            threads: None,
+        }
+    }
+
+    fn block(&self) -> Block {
+        let (track, races) = (self.setting.check_initialisation, self.setting.check_races);
+        Block::new(self.executable, self.shape, track, races)
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            instruction_limit: self.setting.instruction_limit,
+            check_synchronisation: self.setting.check_synchronisation,
+        }
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        (self.setting.statistics || self.setting.trace.is_some())
+            .then(|| Profile::new(self.executable, self.setting.trace.clone()))
+    }
+
+    /// Takes one block after the other, each to its end.
+    fn one_by_one(&self, processor: u32) {
+        let mut core = self.core();
+        let mut profile = self.profile();
+        let mut block = self.block();
+        let mut sum = Statistics::default();
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= self.shape.blocks() {
+                break;
+            }
+            block.start(self.executable, self.shape, index, self.setting.seed, processor);
+            if !self.to_the_end(&mut core, &mut block, &mut profile, index) {
+                break;
+            }
+            sum.warp_instructions += block.warps.iter().map(|warp| warp.executed).sum::<u64>();
+        }
+        sum.thread_instructions = block.thread_instructions;
+        self.add(&sum, profile.as_ref());
+    }
+
+    /// Whether the block came to its end.
+    fn to_the_end(
+        &self,
+        core: &mut Core<'_>,
+        block: &mut Block,
+        profile: &mut Option<Profile>,
+        index: u64,
+    ) -> bool {
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            match block.pass(core, profile, self.rules()) {
+                Ok(Pass::Going) => {}
+                Ok(Pass::Finished) => return true,
+                Err((stopped, warp)) => {
+                    self.report(stopped, index, warp);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Keeps every `workers`-th block, and gives them turns.
+    fn resident(&self, worker: u32, workers: u32) {
+        let mut core = self.core();
+        let mut profile = self.profile();
+        let mut sum = Statistics::default();
+        let mut blocks: Vec<(u64, Block)> = (u64::from(worker)..self.shape.blocks())
+            .step_by(workers as usize)
+            .map(|index| {
+                let mut block = self.block();
+                block.start(self.executable, self.shape, index, self.setting.seed, worker);
+                (index, block)
+            })
+            .collect();
+        while !blocks.is_empty() {
+            let mut failed = false;
+            blocks.retain_mut(|(index, block)| {
+                if failed || self.stop.load(Ordering::Relaxed) {
+                    return false;
+                }
+                match block.pass(&mut core, &mut profile, self.rules()) {
+                    Ok(Pass::Going) => true,
+                    Ok(Pass::Finished) => {
+                        sum.warp_instructions +=
+                            block.warps.iter().map(|warp| warp.executed).sum::<u64>();
+                        sum.thread_instructions += block.thread_instructions;
+                        false
+                    }
+                    Err((stopped, warp)) => {
+                        self.report(stopped, *index, warp);
+                        failed = true;
+                        false
+                    }
+                }
+            });
+            // Those that only spin wait for blocks of other host threads.
+            std::thread::yield_now();
+        }
+        self.add(&sum, profile.as_ref());
+    }
+
+    fn add(&self, sum: &Statistics, profile: Option<&Profile>) {
+        let mut total = self.total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        total.0.warp_instructions += sum.warp_instructions;
+        total.0.thread_instructions += sum.thread_instructions;
+        if let (Some(own), Some(other)) = (&mut total.1, profile) {
+            own.add(other);
+        }
+    }
+
+    fn report(&self, stopped: Stopped, block: u64, warp: u32) {
+        self.stop.store(true, Ordering::Relaxed);
+        let fault = self.fault(stopped, block, warp);
+        let mut first = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(index, _)| *index > block) {
+            *first = Some((block, fault));
+        }
+    }
+
+    fn fault(&self, stopped: Stopped, block: u64, warp: u32) -> Fault {
+        let Stopped { problem, pc, mask } = stopped;
+        let executable = self.executable;
+        let lane = problem.lane.unwrap_or(mask.trailing_zeros() as usize & (LANES - 1));
+        let (place, cuda) = executable.place_of(pc);
+        let other = problem.other.map(|Other { block, thread, step, wrote }| {
+            let (place, cuda) = executable.place_of(step);
+            OtherAccess {
+                block: self.shape.block_at(u64::from(block)),
+                thread: self.shape.thread_at(thread),
+                wrote,
+                place,
+                cuda,
+            }
+        });
+        Fault::from(Report {
+            kind: problem.kind,
+            message: problem.message,
+            kernel: executable.name.clone(),
+            place: Some(place),
+            cuda,
+            block: Some(self.shape.block_at(block)),
+            thread: Some(self.shape.thread_at(warp * LANES as u32 + lane as u32)),
+            address: problem.address,
+            other,
+            notes: problem.notes,
+        })
+    }
+}

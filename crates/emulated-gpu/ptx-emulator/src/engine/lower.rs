@@ -1,0 +1,531 @@
+//! From a [`Module`] to steps: each register, constant and special register gets a slot, each
+//! variable a place, each label a step. Functions have slots of their own, not frames, which is why
+//! a function can't call itself.
+
+mod calls;
+mod instruction;
+mod memory;
+mod slots;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::access::Host;
+use super::block::ends;
+use super::code::{Action, Builtin, Executable, ParameterLayout, Place, Step};
+use super::registers::{ALWAYS, FIRST_PREDICATE, FIRST_ROW, Slot, Width};
+use crate::diagnostic::{Problem, Problems};
+use crate::emulator::Checks;
+use crate::program::{
+    Function, FunctionId, LocalId, Module, Op, Operand, Parameter, Space, Special, Symbol,
+    VariableId,
+};
+use crate::source::{Source, Span};
+
+/// What `alloca` may use of a thread's memory.
+const STACK: u64 = 16 << 10;
+/// Local memory of a thread, at most (CUDA C++ Programming Guide, "Technical Specifications").
+const LOCAL: u64 = 512 << 10;
+/// Shared memory of a block, at most.
+const SHARED: u64 = 227 << 10;
+/// Parameters of a kernel, at most (PTX ISA, "Parameter State Space").
+const PARAMETERS: u64 = 32_764;
+/// Rows of registers of a warp, at most: 128 bytes each, on each of 32 warps.
+const ROWS: u64 = 1 << 17;
+
+/// What the kernels of a module have in common.
+pub(crate) struct Loading<'module> {
+    pub(crate) module: &'module Arc<Module>,
+    pub(crate) source: Arc<Source>,
+    /// Addresses of the variables of module scope that are in global or constant memory.
+    pub(crate) addresses: HashMap<VariableId, u64>,
+    /// What is to be found beside faults.
+    pub(crate) checks: Checks,
+    /// Not to use what the host's processor has beyond the least of its kind.
+    pub(crate) portable: bool,
+}
+
+/// Lowers every kernel of a module.
+pub(crate) fn lower(loading: &Loading<'_>) -> Result<Vec<Arc<Executable>>, Problems> {
+    let mut problems = Problems::default();
+    let fast = !loading.portable && super::vector::fast_host();
+    let mut kernels = Vec::new();
+    for (index, function) in loading.module.functions.iter().enumerate() {
+        if function.entry && function.body.is_some() {
+            let lowering = Lowering::new(loading, fast, &mut problems);
+            kernels.push(Arc::new(lowering.kernel(FunctionId(index as u32))));
+        }
+    }
+    if problems.is_empty() { Ok(kernels) } else { Err(problems) }
+}
+
+/// Where a variable of a function is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Home {
+    /// At an offset in the thread's own memory.
+    Local(u64),
+    /// At an offset in the launch's parameters.
+    Parameter(u64),
+    Shared(u64),
+    /// After all shared variables of known size.
+    DynamicShared,
+    /// It could not be placed; that has been reported.
+    Nowhere,
+}
+
+/// A function of the kernel.
+pub(super) struct Plan {
+    pub(super) registers: Vec<Slot>,
+    pub(super) homes: Vec<Home>,
+    /// The first step of each instruction, and one past the last one's.
+    pub(super) starts: Vec<u32>,
+    /// Where the stack pointer is kept while a function that uses `alloca` runs.
+    saved_stack: Option<Slot>,
+    /// Its first step, once known.
+    entry: Option<u32>,
+}
+
+struct Lowering<'l> {
+    loading: &'l Loading<'l>,
+    module: &'l Module,
+    fast: bool,
+    problems: &'l mut Problems,
+    code: Vec<Step>,
+    places: Vec<Place>,
+    rows: u32,
+    predicates: u32,
+    constants: HashMap<(u64, Width), Slot>,
+    specials: HashMap<Special, Slot>,
+    sites: u32,
+    plans: HashMap<FunctionId, Plan>,
+    shared: u64,
+    module_shared: HashMap<VariableId, Home>,
+    /// Constants to be filled with an offset from where dynamic shared memory begins.
+    dynamic_shared: HashMap<(i64, Width), Slot>,
+    local: u64,
+    stack_pointer: Option<Slot>,
+    stack_start: Option<Slot>,
+    carry: Option<Slot>,
+    /// The function whose body is being lowered.
+    current: FunctionId,
+    place: Place,
+    guard: (u32, u32),
+}
+
+impl<'l> Lowering<'l> {
+    fn new(loading: &'l Loading<'l>, fast: bool, problems: &'l mut Problems) -> Self {
+        Self {
+            loading,
+            module: loading.module,
+            fast,
+            problems,
+            code: Vec::new(),
+            places: Vec::new(),
+            rows: FIRST_ROW,
+            predicates: FIRST_PREDICATE,
+            constants: HashMap::new(),
+            specials: HashMap::new(),
+            // Site 0 is that of the builtins.
+            sites: 1,
+            plans: HashMap::new(),
+            shared: 0,
+            module_shared: HashMap::new(),
+            dynamic_shared: HashMap::new(),
+            local: 0,
+            stack_pointer: None,
+            stack_start: None,
+            carry: None,
+            current: FunctionId(0),
+            place: Place { span: Span::default(), loc: None },
+            guard: (ALWAYS, 0),
+        }
+    }
+
+    fn kernel(mut self, id: FunctionId) -> Executable {
+        let function = self.function(id);
+        let order = self.reachable(id);
+        for &each in &order {
+            self.plan(each);
+        }
+        let cleared = FIRST_ROW..self.rows;
+        for &each in &order {
+            self.body(each);
+        }
+        self.link();
+        let constant_bytes: u64 =
+            self.module.variables.iter().filter(|v| v.space == Space::Const).map(|v| v.size).sum();
+        let constant_bytes = constant_bytes as u32;
+        let parameters = self.parameter_layout(function);
+        let parameter_bytes =
+            parameters.last().map_or(0, |last| u64::from(last.offset) + u64::from(last.size));
+        let parameter_bytes = self.bounded(parameter_bytes, PARAMETERS, "parameters", function);
+        self.bounded(u64::from(self.rows) * 128, ROWS * 128, "registers of a warp", function);
+        // Dynamic shared memory begins at a multiple of 16, the largest alignment of a type.
+        let static_shared = aligned(self.shared, 16);
+        let mut constants: Vec<(Slot, u64)> =
+            self.constants.iter().map(|(&(value, _), &slot)| (slot, value)).collect();
+        constants.extend(
+            self.dynamic_shared
+                .iter()
+                .map(|(&(offset, _), &slot)| (slot, static_shared.wrapping_add_signed(offset))),
+        );
+        let stack_start = aligned(self.local, 16);
+        if let Some(slot) = self.stack_start {
+            constants.push((slot, stack_start));
+            self.local = stack_start.saturating_add(STACK);
+        }
+        let bits: u32 = function.registers.iter().map(|r| slots::bits(r.ty).div_ceil(32)).sum();
+        let local = aligned(self.local, 16);
+        let local_bytes = self.bounded(local, LOCAL, "local memory of a thread", function);
+        let shared_variables = self.shared_variables();
+        let static_shared = if self.shared == 0 { 0 } else { static_shared };
+        let static_shared = self.bounded(static_shared, SHARED, "shared memory", function);
+        Executable {
+            name: function.name.clone(),
+            rows: self.rows,
+            cleared,
+            predicates: self.predicates,
+            constants,
+            specials: self.specials.iter().map(|(&special, &slot)| (slot, special)).collect(),
+            sites: self.sites,
+            static_shared,
+            shared_variables,
+            local_bytes,
+            constant_bytes,
+            registers: bits,
+            parameters,
+            parameter_bytes,
+            limits: function.limits,
+            version: self.module.version,
+            target: self.module.target,
+            source: Arc::clone(&self.loading.source),
+            files: Arc::new(self.module.files.clone()),
+            module: Arc::clone(self.loading.module),
+            kernel: id,
+            plans: self.plans,
+            module_shared: self.module_shared,
+            code: self.code,
+            places: self.places,
+        }
+    }
+
+    /// Shared variables of known size, for reports.
+    fn shared_variables(&self) -> Vec<(String, u64, u64)> {
+        let of_functions = self.plans.iter().flat_map(|(&id, plan)| {
+            plan.homes.iter().zip(&self.function(id).variables)
+        });
+        let of_module = self
+            .module_shared
+            .iter()
+            .map(|(id, home)| (home, &self.module.variables[id.0 as usize]));
+        let mut list: Vec<(String, u64, u64)> = of_functions
+            .chain(of_module)
+            .filter_map(|(home, variable)| match home {
+                Home::Shared(at) => Some((variable.name.clone(), *at, variable.size)),
+                _ => None,
+            })
+            .collect();
+        list.sort_by_key(|&(_, at, _)| at);
+        list
+    }
+
+    fn bounded(&mut self, bytes: u64, most: u64, what: &str, function: &Function) -> u32 {
+        if bytes > most {
+            let message = format!("{bytes} bytes of {what}: there are {most} at most");
+            self.problem(function.span, message);
+            return 0;
+        }
+        bytes as u32
+    }
+
+    fn host(&self) -> Host {
+        Host { fast: self.fast, checks: self.loading.checks }
+    }
+
+    fn function(&self, id: FunctionId) -> &'l Function {
+        &self.module.functions[id.0 as usize]
+    }
+
+    fn problem(&mut self, span: Span, message: impl Into<String>) {
+        self.problems.push(Problem::new(span, message));
+    }
+
+    fn parameter_layout(&self, function: &Function) -> Vec<ParameterLayout> {
+        let mut end = 0u64;
+        let mut layout = Vec::new();
+        for parameter in &function.parameters {
+            let Parameter::Variable(local) = parameter else { continue };
+            let variable = &function.variables[local.0 as usize];
+            let offset = aligned(end, variable.align);
+            end = offset.saturating_add(variable.size);
+            layout.push(ParameterLayout {
+                // What does not fit is refused with all parameters.
+                offset: u32::try_from(offset).unwrap_or(u32::MAX),
+                size: u32::try_from(variable.size).unwrap_or(u32::MAX),
+                align: variable.align as u32,
+            });
+        }
+        layout
+    }
+
+    /// The kernel and every function that it may come to, each once; reports recursion.
+    fn reachable(&mut self, kernel: FunctionId) -> Vec<FunctionId> {
+        let mut order = Vec::new();
+        // Functions that are being visited now: a call of one of them is a recursion.
+        let mut path = vec![(kernel, self.callees(kernel), 0)];
+        order.push(kernel);
+        while let Some((_, callees, next)) = path.last_mut() {
+            let Some(&(callee, span)) = callees.get(*next) else {
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            if path.iter().any(|(id, ..)| *id == callee) {
+                let name = &self.function(callee).name;
+                self.problems.push(
+                    Problem::new(span, format!("`{name}` comes to call itself"))
+                        .label("this call may lead back to it")
+                        .help("the emulator has no recursion: write it as a loop"),
+                );
+                continue;
+            }
+            if !order.contains(&callee) {
+                order.push(callee);
+                path.push((callee, self.callees(callee), 0));
+            }
+        }
+        order
+    }
+
+    /// The functions with a body that a function calls, and where.
+    fn callees(&self, id: FunctionId) -> Vec<(FunctionId, Span)> {
+        let body = self.function(id).body.as_deref().unwrap_or(&[]);
+        let mut found = Vec::new();
+        for instruction in body {
+            let Op::Call { callee, results, arguments, .. } = &instruction.op else { continue };
+            match callee {
+                Operand::Function(callee) => {
+                    if self.function(*callee).body.is_some() {
+                        found.push((*callee, instruction.span));
+                    }
+                }
+                _ => found.extend(
+                    self.candidates(results.len(), arguments.len())
+                        .into_iter()
+                        .map(|callee| (callee, instruction.span)),
+                ),
+            }
+        }
+        found
+    }
+
+    /// Functions that a call through a register may reach: their address is taken somewhere, and
+    /// they take and give as many values.
+    fn candidates(&self, results: usize, arguments: usize) -> Vec<FunctionId> {
+        let mut found: Vec<FunctionId> = self
+            .module
+            .functions
+            .iter()
+            .filter_map(|function| function.body.as_deref())
+            .flatten()
+            .filter_map(|instruction| match instruction.op {
+                Op::Mov { a: Operand::Function(id), .. } => Some(id),
+                _ => None,
+            })
+            .filter(|&id| {
+                let function = self.function(id);
+                function.body.is_some()
+                    && !function.entry
+                    && function.results.len() == results
+                    && function.parameters.len() == arguments
+            })
+            .collect();
+        found.sort_by_key(|id| id.0);
+        found.dedup();
+        found
+    }
+
+    /// Gives a function's registers slots and its variables places.
+    fn plan(&mut self, id: FunctionId) {
+        let function = self.function(id);
+        let registers = function
+            .registers
+            .iter()
+            .map(|register| self.new_slot(slots::width(register.ty)))
+            .collect();
+        let mut homes = vec![Home::Nowhere; function.variables.len()];
+        if function.entry {
+            let layout = self.parameter_layout(function);
+            let locals = function.parameters.iter().filter_map(|parameter| match parameter {
+                Parameter::Variable(local) => Some(*local),
+                Parameter::Register(_) => None,
+            });
+            for (LocalId(local), place) in locals.zip(layout) {
+                homes[local as usize] = Home::Parameter(u64::from(place.offset));
+            }
+        }
+        for (index, variable) in function.variables.iter().enumerate() {
+            if !matches!(homes[index], Home::Nowhere) {
+                continue;
+            }
+            let align = variable.align;
+            homes[index] = match variable.space {
+                Space::Local | Space::Param => {
+                    let at = aligned(self.local, align);
+                    self.local = at.saturating_add(variable.size);
+                    Home::Local(at)
+                }
+                Space::Shared if variable.size == 0 => Home::DynamicShared,
+                Space::Shared => {
+                    let at = aligned(self.shared, align);
+                    self.shared = at.saturating_add(variable.size);
+                    Home::Shared(at)
+                }
+                _ => {
+                    let message = format!("`{}` belongs outside of the function", variable.name);
+                    self.problem(variable.span, message);
+                    Home::Nowhere
+                }
+            };
+        }
+        let uses_stack = function
+            .body
+            .iter()
+            .flatten()
+            .any(|instruction| matches!(instruction.op, Op::StackAllocate { .. }));
+        let saved_stack = uses_stack.then(|| {
+            if self.stack_pointer.is_none() {
+                self.stack_pointer = Some(self.new_slot(Width::Wide));
+                self.stack_start = Some(self.new_slot(Width::Wide));
+            }
+            self.new_slot(Width::Wide)
+        });
+        self.plans
+            .insert(id, Plan { registers, homes, starts: Vec::new(), saved_stack, entry: None });
+    }
+
+    /// Where a variable is.
+    fn home(&mut self, symbol: Symbol) -> Home {
+        match symbol {
+            Symbol::Local(local) => self
+                .plans
+                .get(&self.current)
+                .and_then(|plan| plan.homes.get(local.0 as usize))
+                .copied()
+                .unwrap_or(Home::Nowhere),
+            Symbol::Module(id) => {
+                if let Some(&home) = self.module_shared.get(&id) {
+                    return home;
+                }
+                let variable = &self.module.variables[id.0 as usize];
+                let home = if variable.size == 0 {
+                    Home::DynamicShared
+                } else {
+                    let at = aligned(self.shared, variable.align);
+                    self.shared = at.saturating_add(variable.size);
+                    Home::Shared(at)
+                };
+                self.module_shared.insert(id, home);
+                home
+            }
+        }
+    }
+
+    fn emit(&mut self, action: Action) {
+        self.code.push(Step { guard: self.guard.0, flip: self.guard.1, action });
+        self.places.push(self.place);
+    }
+
+    /// Emits something that happens whatever the guard says.
+    fn emit_always(&mut self, action: Action) {
+        let guard = std::mem::replace(&mut self.guard, (ALWAYS, 0));
+        self.emit(action);
+        self.guard = guard;
+    }
+
+    fn body(&mut self, id: FunctionId) {
+        self.current = id;
+        let function = self.function(id);
+        let first = self.code.len() as u32;
+        self.guard = (ALWAYS, 0);
+        self.place = Place { span: function.span, loc: None };
+        if self.code.is_empty()
+            && let (Some(pointer), Some(start)) = (self.stack_pointer, self.stack_start)
+        {
+            self.copy(pointer, start);
+        }
+        if let (Some(saved), Some(pointer)) = (self.saved_stack(), self.stack_pointer) {
+            self.copy(saved, pointer);
+        }
+        let body = function.body.as_deref().unwrap_or(&[]);
+        let mut starts = Vec::with_capacity(body.len() + 1);
+        for instruction in body {
+            starts.push(self.code.len() as u32);
+            self.place = Place { span: instruction.span, loc: instruction.loc };
+            self.guard = match instruction.guard {
+                None => (ALWAYS, 0),
+                Some(guard) => {
+                    (self.register(guard.register).index, if guard.negated { u32::MAX } else { 0 })
+                }
+            };
+            self.instruction(instruction);
+        }
+        starts.push(self.code.len() as u32);
+        self.guard = (ALWAYS, 0);
+        // What a label at the end leads to, and what keeps the program counter inside.
+        self.return_from();
+        self.resolve_labels(first as usize..self.code.len(), &starts);
+        if let Some(plan) = self.plans.get_mut(&id) {
+            plan.entry = Some(first);
+            plan.starts = starts;
+        }
+        debug_assert!(self.code.last().is_some_and(|step| ends(&step.action)));
+    }
+
+    fn saved_stack(&self) -> Option<Slot> {
+        self.plans.get(&self.current).and_then(|plan| plan.saved_stack)
+    }
+
+    fn return_from(&mut self) {
+        if let (Some(saved), Some(pointer)) = (self.saved_stack(), self.stack_pointer) {
+            self.copy(pointer, saved);
+        }
+        self.emit(Action::Return);
+    }
+
+    /// Branches were emitted with the numbers of instructions; from here on they have those of steps.
+    fn resolve_labels(&mut self, range: Range<usize>, starts: &[u32]) {
+        let end = starts.last().copied().unwrap_or(0);
+        let step = |label: u32| starts.get(label as usize).copied().unwrap_or(end);
+        for each in &mut self.code[range] {
+            match &mut each.action {
+                Action::Branch(target) => *target = step(*target),
+                Action::BranchIndexed { targets, .. } => {
+                    targets.iter_mut().for_each(|target| *target = step(*target));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Calls were emitted with the numbers of functions; from here on they have those of steps.
+    fn link(&mut self) {
+        for step in &mut self.code {
+            if let Action::Call(target) = &mut step.action {
+                let plan = self.plans.get(&FunctionId(*target));
+                *target = plan.and_then(|plan| plan.entry).unwrap_or(0);
+            }
+        }
+    }
+
+    fn builtin(&self, id: FunctionId) -> Option<Builtin> {
+        let function = self.function(id);
+        function.body.is_none().then(|| Builtin::named(&function.name)).flatten()
+    }
+}
+
+/// The next multiple of an alignment, or as far as it goes.
+fn aligned(at: u64, align: u64) -> u64 {
+    at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
+}

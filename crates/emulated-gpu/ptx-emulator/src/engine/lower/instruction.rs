@@ -1,0 +1,638 @@
+//! One instruction: the fast operation where there is one, else the general one lane by lane.
+
+use std::sync::Arc;
+
+use super::Lowering;
+use super::slots::{bits, signed};
+use crate::arithmetic;
+use crate::engine::code::{Action, Barrier, BarrierKind, Compute, Operands};
+use crate::engine::collective::{Collective, CollectiveKind};
+use crate::engine::hot;
+use crate::engine::registers::{ALWAYS, NEVER, SINK_PREDICATE, Slot, Width, lanes};
+use crate::engine::space::{LOCAL_WINDOW, SHARED_WINDOW};
+use crate::program::{
+    BarrierAction, Combine, Destination, Instruction, IntBinary, IntUnary, Op, Operand, Scope,
+    Space, Type,
+};
+
+const NOWHERE: Slot = Slot { index: SINK_PREDICATE, width: Width::Predicate };
+
+impl Lowering<'_> {
+    pub(super) fn lanes1(
+        &mut self,
+        d: Slot,
+        a: Slot,
+        f: impl Fn(u64) -> u64 + Send + Sync + 'static,
+    ) {
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            for lane in lanes(mask) {
+                let value = f(registers.get(a, lane));
+                registers.set(d, lane, value);
+            }
+        })));
+    }
+
+    fn lanes2(
+        &mut self,
+        d: Slot,
+        (a, b): (Slot, Slot),
+        f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static,
+    ) {
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            for lane in lanes(mask) {
+                let value = f(registers.get(a, lane), registers.get(b, lane));
+                registers.set(d, lane, value);
+            }
+        })));
+    }
+
+    fn lanes3(
+        &mut self,
+        d: Slot,
+        (a, b, c): (Slot, Slot, Slot),
+        f: impl Fn(u64, u64, u64) -> u64 + Send + Sync + 'static,
+    ) {
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            for lane in lanes(mask) {
+                let (a, b) = (registers.get(a, lane), registers.get(b, lane));
+                let value = f(a, b, registers.get(c, lane));
+                registers.set(d, lane, value);
+            }
+        })));
+    }
+
+    /// Emits the fast operation if there is one and every operand is stored as wide as it expects.
+    fn fast(&mut self, compute: Option<Compute>, expected: &[(Slot, Width)]) -> bool {
+        let fits = expected.iter().all(|(slot, width)| slot.width == *width);
+        let Some(compute) = compute.filter(|_| fits) else { return false };
+        let index = |at: usize| expected.get(at).map_or(0, |(slot, _)| slot.index);
+        let operands = Operands { d: index(0), a: index(1), b: index(2), c: index(3) };
+        self.emit(Action::Compute(compute, operands));
+        true
+    }
+
+    /// An operation of one type, lane by lane: a result narrower than its register is sign-extended
+    /// where the type is signed, as `cvt` and `ld` do.
+    pub(super) fn instruction(&mut self, instruction: &Instruction) {
+        match &instruction.op {
+            Op::Mov { ty, d, a } => self.mov(*ty, *d, *a),
+            Op::Pack { d, parts, part, .. } => self.pack(*d, parts, *part),
+            Op::Unpack { ty, parts, part, a } => self.unpack(*ty, parts, *part, *a),
+            Op::IntUnary { op, ty, d, a } => self.int_unary(*op, *ty, *d, *a),
+            Op::IntBinary { op, ty, d, a, b } => self.int_binary(*op, *ty, *d, (*a, *b)),
+            Op::IntMad { product, saturate, ty, d, a, b, c } => {
+                let (product, saturate, ty) = (*product, *saturate, *ty);
+                let wide = if product == IntBinary::MulWide { twice(ty) } else { ty };
+                let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
+                let c = self.operand(*c, wide);
+                let d = self.destination(*d, wide);
+                let compute = (!saturate).then(|| hot::int_mad(product, ty, self.fast)).flatten();
+                let (w, t) = (super::slots::width(wide), super::slots::width(ty));
+                if !self.fast(compute, &[(d, w), (a, t), (b, t), (c, w)]) {
+                    self.lanes3(d, (a, b, c), move |a, b, c| {
+                        arithmetic::int_mad(product, saturate, ty, a, b, c)
+                    });
+                }
+            }
+            Op::Carry { subtract, product, carry_in, carry_out, ty, d, a, b, c } => {
+                let c = c.map(|c| self.operand(c, *ty));
+                let (a, b) = (self.operand(*a, *ty), self.operand(*b, *ty));
+                let d = self.destination(*d, *ty);
+                let flag = self.carry.unwrap_or_else(|| self.new_slot(Width::Predicate));
+                self.carry = Some(flag);
+                let (subtract, product, ty) = (*subtract, *product, *ty);
+                let (carry_in, carry_out) = (*carry_in, *carry_out);
+                self.emit(Action::General(Box::new(move |registers, mask| {
+                    for lane in lanes(mask) {
+                        let operands = (
+                            registers.get(a, lane),
+                            registers.get(b, lane),
+                            c.map_or(0, |c| registers.get(c, lane)),
+                        );
+                        let carry = carry_in && registers.get(flag, lane) == 1;
+                        let (value, out) =
+                            arithmetic::carry(subtract, product, ty, operands, carry);
+                        registers.set(d, lane, value);
+                        if carry_out {
+                            registers.set(flag, lane, u64::from(out));
+                        }
+                    }
+                })));
+            }
+            Op::Sad { ty, d, a, b, c } => {
+                let (ty, operands) = (*ty, self.three(*ty, (*a, *b, *c)));
+                let d = self.destination(*d, ty);
+                self.lanes3(d, operands, move |a, b, c| arithmetic::sad(ty, a, b, c));
+            }
+            Op::BitExtract { ty, d, a, position, length } => {
+                let ty = *ty;
+                let a = self.operand(*a, ty);
+                let position = self.operand(*position, Type::U32);
+                let length = self.operand(*length, Type::U32);
+                let d = self.destination(*d, ty);
+                self.lanes3(d, (a, position, length), move |a, position, length| {
+                    arithmetic::bit_extract(ty, a, position as u32, length as u32)
+                });
+            }
+            Op::BitInsert { ty, d, a, b, position, length } => {
+                let ty = *ty;
+                let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
+                let position = self.operand(*position, Type::U32);
+                let length = self.operand(*length, Type::U32);
+                let d = self.destination(*d, ty);
+                self.emit(Action::General(Box::new(move |registers, mask| {
+                    for lane in lanes(mask) {
+                        let get = |slot| registers.get(slot, lane);
+                        let (position, length) = (get(position) as u32, get(length) as u32);
+                        let value = arithmetic::bit_insert(ty, get(a), get(b), position, length);
+                        registers.set(d, lane, value);
+                    }
+                })));
+            }
+            Op::FindNthSet { d, mask, base, offset } => {
+                let operands = self.three(Type::B32, (*mask, *base, *offset));
+                let d = self.destination(*d, Type::B32);
+                self.lanes3(d, operands, |mask, base, offset| {
+                    let found =
+                        arithmetic::find_nth_set(mask as u32, base as u32, offset as u32 as i32);
+                    u64::from(found)
+                });
+            }
+            Op::Lop3 { table, d, a, b, c, predicate } => {
+                let (table, operands) = (*table, self.three(Type::B32, (*a, *b, *c)));
+                let d = self.destination(*d, Type::B32);
+                let predicate = predicate.map(|(combine, p, q)| {
+                    (combine, self.register(p), self.operand(q, Type::Pred))
+                });
+                let (a, b, c) = operands;
+                self.emit(Action::General(Box::new(move |registers, mask| {
+                    for lane in lanes(mask) {
+                        let get = |slot| registers.get(slot, lane) as u32;
+                        let value = arithmetic::lop3(table, get(a), get(b), get(c));
+                        if let Some((combine, p, q)) = predicate {
+                            let q = get(q) != 0;
+                            let p_value = arithmetic::combine(combine, value != 0, q);
+                            registers.set(p, lane, u64::from(p_value));
+                        }
+                        registers.set(d, lane, u64::from(value));
+                    }
+                })));
+            }
+            Op::FunnelShift { right, wrap, d, a, b, c } => {
+                let (right, wrap) = (*right, *wrap);
+                self.words(*d, (*a, *b, *c), move |a, b, c| {
+                    arithmetic::funnel_shift(right, wrap, a, b, c)
+                });
+            }
+            Op::Permute { mode, d, a, b, c } => {
+                let mode = *mode;
+                self.words(*d, (*a, *b, *c), move |a, b, c| arithmetic::permute(mode, a, b, c));
+            }
+            Op::DotProduct { high, a_signed, b_signed, d, a, b, c } => {
+                let (high, signs) = (*high, (*a_signed, *b_signed));
+                self.words(*d, (*a, *b, *c), move |a, b, c| {
+                    arithmetic::dot_product(high, signs, a, b, c)
+                });
+            }
+            Op::SetPredicate { comparison, combine, ty, flush, p, q, a, b } => {
+                let (comparison, ty, flush) = (*comparison, *ty, *flush);
+                let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
+                let d = self.destination(*p, Type::Pred);
+                let w = super::slots::width(ty);
+                let simple = combine.is_none() && q.is_none();
+                let compute =
+                    simple.then(|| hot::compare(comparison, ty, flush, self.fast)).flatten();
+                if self.fast(compute, &[(d, Width::Predicate), (a, w), (b, w)]) {
+                    return;
+                }
+                let q = self.destination(*q, Type::Pred);
+                let combine = self.combining(*combine);
+                let pair = matches!(ty, Type::F16x2 | Type::Bf16x2);
+                self.emit(Action::General(Box::new(move |registers, mask| {
+                    for lane in lanes(mask) {
+                        let (a, b) = (registers.get(a, lane), registers.get(b, lane));
+                        let (first, second) = if pair {
+                            arithmetic::compare_both(comparison, ty, flush, a, b)
+                        } else {
+                            let holds = arithmetic::compare(comparison, ty, flush, a, b);
+                            (holds, !holds)
+                        };
+                        let (p, second) = match combine {
+                            None => (first, second),
+                            Some((combine, c)) => {
+                                let c = registers.get(c, lane) != 0;
+                                let apply = |value| arithmetic::combine(combine, value, c);
+                                (apply(first), apply(second))
+                            }
+                        };
+                        registers.set(q, lane, u64::from(second));
+                        registers.set(d, lane, u64::from(p));
+                    }
+                })));
+            }
+            Op::Set { comparison, combine, result, ty, flush, d, a, b } => {
+                let (comparison, result, ty, flush) = (*comparison, *result, *ty, *flush);
+                let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
+                let d = self.destination(*d, result);
+                let combine = self.combining(*combine);
+                self.emit(Action::General(Box::new(move |registers, mask| {
+                    for lane in lanes(mask) {
+                        let (a, b) = (registers.get(a, lane), registers.get(b, lane));
+                        let (first, second) = arithmetic::compare_both(comparison, ty, flush, a, b);
+                        let outcomes = match combine {
+                            None => (first, second),
+                            Some((combine, c)) => {
+                                let c = registers.get(c, lane) != 0;
+                                let apply = |value| arithmetic::combine(combine, value, c);
+                                (apply(first), apply(second))
+                            }
+                        };
+                        registers.set(d, lane, arithmetic::set_value(result, ty, outcomes));
+                    }
+                })));
+            }
+            Op::Select { ty, d, a, b, c } => {
+                let (a, b) = (self.operand(*a, *ty), self.operand(*b, *ty));
+                let c = self.operand(*c, Type::Pred);
+                let d = self.destination(*d, *ty);
+                let w = super::slots::width(*ty);
+                let compute = match w {
+                    Width::Narrow(_) => Some(hot::select(false, self.fast)),
+                    Width::Wide => Some(hot::select(true, self.fast)),
+                    _ => None,
+                };
+                if !self.fast(compute, &[(d, w), (a, w), (b, w), (c, Width::Predicate)]) {
+                    self.lanes3(d, (a, b, c), |a, b, c| if c != 0 { a } else { b });
+                }
+            }
+            Op::SelectBySign { ty, sign, flush, d, a, b, c } => {
+                let (sign, flush) = (*sign, *flush);
+                let (a, b) = (self.operand(*a, *ty), self.operand(*b, *ty));
+                let c = self.operand(*c, sign);
+                let d = self.destination(*d, *ty);
+                self.lanes3(d, (a, b, c), move |a, b, c| {
+                    arithmetic::select_by_sign(sign, flush, a, b, c)
+                });
+            }
+            Op::FloatUnary { op, mode, ty, d, a } => {
+                let (op, mode, ty) = (*op, *mode, *ty);
+                let a = self.operand(*a, ty);
+                let d = self.destination(*d, ty);
+                let w = super::slots::width(ty);
+                let compute = hot::float_unary(op, mode, ty, self.fast);
+                if !self.fast(compute, &[(d, w), (a, w)]) {
+                    self.lanes1(d, a, move |a| arithmetic::float_unary(op, mode, ty, a));
+                }
+            }
+            Op::FloatBinary { op, mode, ty, d, a, b } => {
+                let (op, mode, ty) = (*op, *mode, *ty);
+                let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
+                let d = self.destination(*d, ty);
+                let w = super::slots::width(ty);
+                let compute = hot::float_binary(op, mode, ty, self.fast);
+                if !self.fast(compute, &[(d, w), (a, w), (b, w)]) {
+                    self.lanes2(d, (a, b), move |a, b| {
+                        arithmetic::float_binary(op, mode, ty, a, b)
+                    });
+                }
+            }
+            Op::Fma { mode, ty, d, a, b, c } => {
+                let (mode, ty) = (*mode, *ty);
+                let (a, b, c) = self.three(ty, (*a, *b, *c));
+                let d = self.destination(*d, ty);
+                let w = super::slots::width(ty);
+                let compute = hot::fma(mode, ty, self.fast);
+                if !self.fast(compute, &[(d, w), (a, w), (b, w), (c, w)]) {
+                    self.lanes3(d, (a, b, c), move |a, b, c| arithmetic::fma(mode, ty, a, b, c));
+                }
+            }
+            Op::TestProperty { property, ty, d, a } => {
+                let (property, ty) = (*property, *ty);
+                let a = self.operand(*a, ty);
+                let d = self.destination(*d, Type::Pred);
+                self.lanes1(d, a, move |a| u64::from(arithmetic::test_property(property, ty, a)));
+            }
+            Op::Convert { to, from, rounding, integer, mode, d, a, b } => {
+                let (to, from, rounding, integer, mode) = (*to, *from, *rounding, *integer, *mode);
+                let a = self.operand(*a, from);
+                let d = self.destination(*d, to);
+                let Some(b) = *b else {
+                    let compute = hot::convert((to, from), rounding, mode, self.fast)
+                        // To an integral value of the same type is another thing.
+                        .filter(|_| !integer || is_integer(to));
+                    let expected = [(d, super::slots::width(to)), (a, super::slots::width(from))];
+                    if !self.fast(compute, &expected) {
+                        let unused = 64 - bits(to).min(64);
+                        let extend = signed(to) && d.width != super::slots::width(to);
+                        self.lanes1(d, a, move |a| {
+                            let value =
+                                arithmetic::convert(to, from, rounding, integer, mode, a, None);
+                            let extended = ((value << unused) as i64 >> unused) as u64;
+                            if extend { extended } else { value }
+                        });
+                    }
+                    return;
+                };
+                let b = self.operand(b, from);
+                self.lanes2(d, (a, b), move |a, b| {
+                    arithmetic::convert(to, from, rounding, integer, mode, a, Some(b))
+                });
+            }
+            Op::ConvertAddress { space, to_space, ty, d, a } => {
+                self.convert_address(*space, *to_space, *ty, *d, *a);
+            }
+            Op::IsSpace { space, d, a } => {
+                let a = self.operand(*a, Type::B64);
+                let d = self.destination(*d, Type::Pred);
+                let constants: Arc<[(u64, u64)]> = self
+                    .loading
+                    .addresses
+                    .iter()
+                    .map(|(id, &address)| (address, &self.module.variables[id.0 as usize]))
+                    .filter(|(_, variable)| variable.space == Space::Const)
+                    .map(|(address, variable)| (address, variable.size))
+                    .collect();
+                self.emit(Action::IsSpace { space: *space, constants, d, a });
+            }
+            Op::Load { space, ordering, scope, ty, d, address } => {
+                self.load((*space, *ordering, *scope), *ty, d, *address);
+            }
+            Op::Store { space, ordering, scope, ty, address, a } => {
+                self.store((*space, *ordering, *scope), *ty, *address, a);
+            }
+            Op::Atomic { op, space, ordering, scope, ty, d, address, b, c } => {
+                self.atomic((*op, *ty), (*space, *ordering, *scope), *d, *address, (*b, *c));
+            }
+            Op::Fence { scope } => {
+                let wide = matches!(scope, Scope::Gpu | Scope::System);
+                self.emit(Action::Fence { wide });
+            }
+            // Hardware drops a prefetch that leads nowhere.
+            Op::Hint { .. } => self.emit(Action::Nothing),
+            Op::CopyAsyncCommit => self.emit(Action::CopyAsyncCommit),
+            Op::CopyAsyncWait { pending } => self.emit(Action::CopyAsyncWait(*pending)),
+            Op::CopyAsync { to, from, copy, source, ignore_source } => {
+                self.copy_async((*to, *from), *copy, *source, *ignore_source);
+            }
+            Op::Branch { target, .. } => self.emit(Action::Branch(target.0)),
+            Op::BranchIndexed { index, targets, .. } => {
+                let index = self.operand(*index, Type::U32);
+                let targets = targets.iter().map(|target| target.0).collect();
+                self.emit(Action::BranchIndexed { index, targets });
+            }
+            Op::Call { callee, results, arguments, .. } => self.call(*callee, results, arguments),
+            Op::Return => self.return_from(),
+            Op::Exit => self.emit(Action::Exit),
+            Op::Trap => self.emit(Action::Trap),
+            Op::Nothing => self.emit(Action::Pause),
+            Op::Barrier { action, barrier, threads, aligned } => {
+                let index = self.operand(*barrier, Type::U32);
+                let threads = threads.map(|threads| self.operand(threads, Type::U32));
+                let action = match action {
+                    BarrierAction::Sync => BarrierKind::Sync,
+                    BarrierAction::Arrive => BarrierKind::Arrive,
+                    BarrierAction::Reduce { operation, destination, predicate } => {
+                        let ty = match operation {
+                            crate::program::Atomic::Add => Type::U32,
+                            _ => Type::Pred,
+                        };
+                        BarrierKind::Reduce {
+                            operation: *operation,
+                            d: self.destination(*destination, ty),
+                            predicate: self.operand(*predicate, Type::Pred),
+                            negated: false,
+                        }
+                    }
+                };
+                let aligned = *aligned;
+                self.emit(Action::Barrier(Box::new(Barrier { action, index, threads, aligned })));
+            }
+            Op::WarpBarrier { mask } => {
+                let mask = self.operand(*mask, Type::B32);
+                self.collective(CollectiveKind::Barrier, Some(mask), NOWHERE, (NOWHERE, NOWHERE));
+            }
+            Op::Shuffle { mode, d, p, a, lane, clamp, mask } => {
+                let mask = mask.map(|mask| self.operand(mask, Type::B32));
+                let a = self.operand(*a, Type::B32);
+                let lane = self.operand(*lane, Type::B32);
+                let clamp = self.operand(*clamp, Type::B32);
+                let d = self.destination(*d, Type::B32);
+                let p = self.destination(*p, Type::Pred);
+                let kind = CollectiveKind::Shuffle(*mode);
+                let collective =
+                    Collective { kind, members: mask, a, negated: false, lane, clamp, d, p };
+                self.emit(Action::Collective(Box::new(collective)));
+            }
+            Op::Vote { mode, d, a, mask } => {
+                let mask = mask.map(|mask| self.operand(mask, Type::B32));
+                let a = self.operand(*a, Type::Pred);
+                let ty = match mode {
+                    crate::program::Vote::Ballot => Type::B32,
+                    _ => Type::Pred,
+                };
+                let d = self.destination(*d, ty);
+                self.collective(CollectiveKind::Vote(*mode), mask, a, (d, NOWHERE));
+            }
+            Op::Match { all, ty, d, p, a, mask } => {
+                let mask = self.operand(*mask, Type::B32);
+                let a = self.operand(*a, *ty);
+                let d = self.destination(*d, Type::B32);
+                let p = self.destination(*p, Type::Pred);
+                let kind = if *all { CollectiveKind::MatchAll } else { CollectiveKind::MatchAny };
+                self.collective(kind, Some(mask), a, (d, p));
+            }
+            Op::ActiveMask { d } => {
+                let d = self.destination(*d, Type::B32);
+                self.emit(Action::General(Box::new(move |registers, mask| {
+                    lanes(mask).for_each(|lane| registers.set(d, lane, u64::from(mask)));
+                })));
+            }
+            Op::Reduce { op, ty, d, a, mask } => {
+                let mask = self.operand(*mask, Type::B32);
+                let a = self.operand(*a, *ty);
+                let d = self.destination(*d, *ty);
+                self.collective(CollectiveKind::Reduce(*op, *ty), Some(mask), a, (d, NOWHERE));
+            }
+            Op::Elect { d, p, mask } => {
+                let mask = self.operand(*mask, Type::B32);
+                let d = self.destination(*d, Type::B32);
+                let p = self.destination(*p, Type::Pred);
+                self.collective(CollectiveKind::Elect, Some(mask), NOWHERE, (d, p));
+            }
+            Op::StackAllocate { d, size, align } => {
+                let size = self.operand(*size, Type::B64);
+                let d = self.destination(*d, Type::B64);
+                if let Some(pointer) = self.stack_pointer {
+                    let align = (*align).clamp(1, 1 << 20).next_power_of_two();
+                    self.emit(Action::StackAllocate { pointer, d, size, align });
+                }
+            }
+        }
+    }
+
+    fn three(&mut self, ty: Type, (a, b, c): (Operand, Operand, Operand)) -> (Slot, Slot, Slot) {
+        (self.operand(a, ty), self.operand(b, ty), self.operand(c, ty))
+    }
+
+    fn words(
+        &mut self,
+        d: Destination,
+        operands: (Operand, Operand, Operand),
+        f: impl Fn(u32, u32, u32) -> u32 + Send + Sync + 'static,
+    ) {
+        let operands = self.three(Type::B32, operands);
+        let d = self.destination(d, Type::B32);
+        self.lanes3(d, operands, move |a, b, c| u64::from(f(a as u32, b as u32, c as u32)));
+    }
+
+    fn combining(&mut self, combine: Option<(Combine, Operand)>) -> Option<(Combine, Slot)> {
+        combine.map(|(combine, operand)| (combine, self.operand(operand, Type::Pred)))
+    }
+
+    fn collective(
+        &mut self,
+        kind: CollectiveKind,
+        members: Option<Slot>,
+        a: Slot,
+        (d, p): (Slot, Slot),
+    ) {
+        let collective =
+            Collective { kind, members, a, negated: false, lane: NOWHERE, clamp: NOWHERE, d, p };
+        self.emit(Action::Collective(Box::new(collective)));
+    }
+
+    fn mov(&mut self, ty: Type, d: Destination, a: Operand) {
+        let a = self.operand(a, ty);
+        let d = self.destination(d, ty);
+        self.copy(d, a);
+    }
+
+    fn pack(&mut self, d: Destination, parts: &[Operand], part: Type) {
+        let slots: Vec<Slot> = parts.iter().map(|&operand| self.operand(operand, part)).collect();
+        let size = bits(part);
+        let whole = match size * slots.len() as u32 {
+            128 => Type::B128,
+            64 => Type::B64,
+            32 => Type::B32,
+            _ => Type::B16,
+        };
+        let d = self.destination(d, whole);
+        let (low, high) = d.halves();
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            for lane in lanes(mask) {
+                let mut value = 0u128;
+                for (index, &slot) in slots.iter().enumerate() {
+                    let bits = u128::from(registers.get(slot, lane)) & ((1 << size) - 1);
+                    value |= bits << (size * index as u32);
+                }
+                registers.set(low, lane, value as u64);
+                if d.width == Width::Quad {
+                    registers.set(high, lane, (value >> 64) as u64);
+                }
+            }
+        })));
+    }
+
+    fn unpack(&mut self, ty: Type, parts: &[Destination], part: Type, a: Operand) {
+        let a = self.operand(a, ty);
+        let size = bits(part);
+        let slots: Vec<Slot> = parts.iter().map(|&d| self.destination(d, part)).collect();
+        let (low, high) = a.halves();
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            for lane in lanes(mask) {
+                let mut value = u128::from(registers.get(low, lane));
+                if a.width == Width::Quad {
+                    value |= u128::from(registers.get(high, lane)) << 64;
+                }
+                for (index, &slot) in slots.iter().enumerate() {
+                    let bits = value >> (size * index as u32) & ((1 << size) - 1);
+                    registers.set(slot, lane, bits as u64);
+                }
+            }
+        })));
+    }
+
+    fn int_unary(&mut self, op: IntUnary, ty: Type, d: Destination, a: Operand) {
+        let result = match op {
+            IntUnary::PopC | IntUnary::Clz | IntUnary::BFind { .. } => Type::U32,
+            _ => ty,
+        };
+        let a = self.operand(a, ty);
+        let d = self.destination(d, result);
+        if ty == Type::Pred {
+            if let Some(xor) = hot::predicate(IntBinary::Xor) {
+                let operands = Operands { d: d.index, a: a.index, b: ALWAYS, c: 0 };
+                self.emit(Action::Compute(xor, operands));
+            }
+            return;
+        }
+        let w = super::slots::width(ty);
+        if !self.fast(hot::int_unary(op, ty, self.fast), &[(d, w), (a, w)]) {
+            self.lanes1(d, a, move |a| arithmetic::int_unary(op, ty, a));
+        }
+    }
+
+    fn int_binary(&mut self, op: IntBinary, ty: Type, d: Destination, (a, b): (Operand, Operand)) {
+        let shift = matches!(op, IntBinary::ShiftLeft | IntBinary::ShiftRight);
+        let second = if shift { Type::U32 } else { ty };
+        let result = if op == IntBinary::MulWide { twice(ty) } else { ty };
+        let (a, b) = (self.operand(a, ty), self.operand(b, second));
+        let d = self.destination(d, result);
+        if ty == Type::Pred {
+            if let Some(compute) = hot::predicate(op) {
+                let operands = Operands { d: d.index, a: a.index, b: b.index, c: NEVER };
+                self.emit(Action::Compute(compute, operands));
+            }
+            return;
+        }
+        let [w, t, s] = [result, ty, second].map(super::slots::width);
+        if !self.fast(hot::int_binary(op, ty, self.fast), &[(d, w), (a, t), (b, s)]) {
+            self.lanes2(d, (a, b), move |a, b| arithmetic::int_binary(op, ty, a, b));
+        }
+    }
+
+    /// `cvta`: only shared, local and parameter addresses differ from their generic ones.
+    fn convert_address(
+        &mut self,
+        space: Space,
+        to_space: bool,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+    ) {
+        // The address of a local variable is an offset; of a parameter in local memory, generic.
+        let a = self.operand(a, ty);
+        let d = self.destination(d, ty);
+        let window = match space {
+            Space::Shared => SHARED_WINDOW,
+            Space::Local => LOCAL_WINDOW,
+            Space::Param => {
+                self.emit(Action::ConvertParameter { to_space, d, a });
+                return;
+            }
+            _ => {
+                self.copy(d, a);
+                return;
+            }
+        };
+        if to_space {
+            self.lanes1(d, a, move |a| a.wrapping_sub(window));
+        } else {
+            self.lanes1(d, a, move |a| a.wrapping_add(window));
+        }
+    }
+}
+
+fn twice(ty: Type) -> Type {
+    match ty {
+        Type::U16 => Type::U32,
+        Type::S16 => Type::S32,
+        Type::U32 => Type::U64,
+        Type::S32 => Type::S64,
+        other => other,
+    }
+}
+
+fn is_integer(ty: Type) -> bool {
+    !matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64)
+}

@@ -1,0 +1,153 @@
+//! Instructions that access memory.
+
+use super::slots::{bits, signed};
+use super::{Home, Lowering};
+use crate::diagnostic::Problem;
+use crate::engine::access::{Access, transfer};
+use crate::engine::atomics::AtomicAccess;
+use crate::engine::code::{Action, CopyAsync};
+use crate::engine::race::{Manner, manner};
+use crate::engine::registers::{Slot, Width};
+use crate::engine::space::Room;
+use crate::program::{Address, Atomic, Destination, Operand, Ordering, Scope, Space, Symbol, Type};
+
+impl Lowering<'_> {
+    /// An access without values.
+    fn access(&mut self, space: Space, address: Address, ty: Type) -> Access {
+        let (room, slot, offset) = match address.base {
+            Operand::Address(symbol, extra) => {
+                let offset = address.offset.wrapping_add(extra);
+                self.symbol_access(symbol, offset)
+            }
+            Operand::Immediate(value) => {
+                let value = value.wrapping_add_signed(address.offset);
+                (room_of(space), self.constant(value, Width::Wide), 0)
+            }
+            base => {
+                let slot = self.operand(base, Type::B64);
+                (room_of(space), slot, address.offset)
+            }
+        };
+        let site = self.sites;
+        self.sites += 1;
+        Access {
+            room,
+            address: slot,
+            offset: offset as u64,
+            bytes: u64::from(bits(ty)).div_ceil(8),
+            values: Vec::new(),
+            signed: signed(ty),
+            site,
+            fence: false,
+            strong: false,
+            manner: Manner::default(),
+            constant: space == Space::Const,
+        }
+    }
+
+    /// A variable named in an access is accessed in its own space.
+    fn symbol_access(&mut self, symbol: Symbol, offset: i64) -> (Room, Slot, i64) {
+        let module_global =
+            matches!(symbol, Symbol::Module(_)) && self.variable_space(symbol) != Space::Shared;
+        if module_global {
+            return (Room::Global, self.address_of(symbol, offset, Width::Wide), 0);
+        }
+        match self.home(symbol) {
+            Home::Parameter(at) => {
+                (Room::Param, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
+            }
+            Home::Local(at) => {
+                (Room::Local, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
+            }
+            _ => (Room::Shared, self.address_of(symbol, offset, Width::Wide), 0),
+        }
+    }
+
+    pub(super) fn load(
+        &mut self,
+        (space, ordering, scope): (Space, Ordering, Option<Scope>),
+        ty: Type,
+        d: &[Destination],
+        address: Address,
+    ) {
+        let mut access = self.access(space, address, ty);
+        access.values = d.iter().map(|&d| self.destination(d, ty)).collect();
+        access.manner = manner(ordering, scope);
+        access.fence = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
+        access.strong = !matches!(ordering, Ordering::Weak);
+        let function = transfer(&access, false, self.host());
+        self.emit(Action::Transfer(function, Box::new(access)));
+    }
+
+    pub(super) fn store(
+        &mut self,
+        (space, ordering, scope): (Space, Ordering, Option<Scope>),
+        ty: Type,
+        address: Address,
+        a: &[Operand],
+    ) {
+        let mut access = self.access(space, address, ty);
+        access.values = a.iter().map(|&a| self.operand(a, ty)).collect();
+        access.manner = manner(ordering, scope);
+        access.fence = matches!(ordering, Ordering::Release | Ordering::AcquireRelease);
+        access.strong = !matches!(ordering, Ordering::Weak);
+        let function = transfer(&access, true, self.host());
+        self.emit(Action::Transfer(function, Box::new(access)));
+    }
+
+    pub(super) fn atomic(
+        &mut self,
+        (op, ty): (Atomic, Type),
+        (space, ordering, scope): (Space, Ordering, Scope),
+        d: Option<Destination>,
+        address: Address,
+        (b, c): (Operand, Option<Operand>),
+    ) {
+        if !matches!(bits(ty), 16 | 32 | 64) {
+            let message = "atomic operations on 128 bits are not known to the emulator";
+            self.problems.push(
+                Problem::new(self.place.span, message)
+                    .help("use 16, 32 or 64 bits, or a lock around plain accesses"),
+            );
+            return;
+        }
+        let mut access = self.access(space, address, ty);
+        access.values = vec![self.operand(b, ty)];
+        access.signed = false;
+        access.manner = Manner { strong: true, ..manner(Ordering::Relaxed, Some(scope)) };
+        let acquires = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
+        let releases = matches!(ordering, Ordering::Release | Ordering::AcquireRelease);
+        let compare_with = match (op, c) {
+            // `b` is what memory is compared with, `c` what is put there.
+            (Atomic::CompareAndSwap, Some(c)) => Some(self.operand(c, ty)),
+            _ => None,
+        };
+        let d = d.flatten().map(|register| self.register(register));
+        let atomic = AtomicAccess { op, ty, access, compare_with, d, acquires, releases };
+        self.emit(Action::Atomic(Box::new(atomic)));
+    }
+
+    pub(super) fn copy_async(
+        &mut self,
+        (to, from): (Address, Address),
+        copy: u32,
+        source: Option<Operand>,
+        ignore: Option<Operand>,
+    ) {
+        let to = self.access(Space::Shared, to, Type::B8);
+        let from = self.access(Space::Global, from, Type::B8);
+        let source = source.map(|source| self.operand(source, Type::U32));
+        let ignore = ignore.map(|ignore| (self.operand(ignore, Type::Pred), false));
+        self.emit(Action::CopyAsync(Box::new(CopyAsync { to, from, copy, source, ignore })));
+    }
+}
+
+fn room_of(space: Space) -> Room {
+    match space {
+        Space::Global | Space::Const => Room::Global,
+        Space::Shared => Room::Shared,
+        Space::Local => Room::Local,
+        Space::Param => Room::Param,
+        Space::Generic | Space::Register => Room::Generic,
+    }
+}

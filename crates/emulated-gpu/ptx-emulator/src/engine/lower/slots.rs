@@ -1,0 +1,215 @@
+//! Slots: where registers, constants and special registers are.
+
+use super::{Home, Lowering};
+use crate::engine::code::{Action, Operands};
+use crate::engine::hot;
+use crate::engine::registers::{ALWAYS, NEVER, SINK, SINK_PREDICATE, Slot, Width};
+use crate::engine::space::{FUNCTION_WINDOW, LOCAL_WINDOW};
+use crate::program::{
+    Destination, FunctionId, IntBinary, Operand, Register, Space, Special, Symbol, Type,
+};
+
+/// The bits of a type.
+pub(super) fn bits(ty: Type) -> u32 {
+    match ty {
+        Type::Pred => 1,
+        Type::B8 | Type::U8 | Type::S8 => 8,
+        Type::B16
+        | Type::U16
+        | Type::S16
+        | Type::F16
+        | Type::Bf16
+        | Type::E4m3x2
+        | Type::E5m2x2 => 16,
+        Type::B32
+        | Type::U32
+        | Type::S32
+        | Type::F32
+        | Type::Tf32
+        | Type::F16x2
+        | Type::Bf16x2
+        | Type::U16x2
+        | Type::S16x2 => 32,
+        Type::B64 | Type::U64 | Type::S64 | Type::F64 => 64,
+        Type::B128 => 128,
+    }
+}
+
+/// How a register of a type is stored.
+pub(super) fn width(ty: Type) -> Width {
+    match bits(ty) {
+        1 => Width::Predicate,
+        64 => Width::Wide,
+        128 => Width::Quad,
+        narrow => Width::Narrow(narrow as u8),
+    }
+}
+
+/// Whether a type is a signed integer.
+pub(super) fn signed(ty: Type) -> bool {
+    matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64)
+}
+
+/// The address of a function, as a register holds it.
+pub(super) fn function_address(id: FunctionId) -> u64 {
+    FUNCTION_WINDOW + u64::from(id.0) * 16
+}
+
+impl Lowering<'_> {
+    pub(super) fn new_slot(&mut self, width: Width) -> Slot {
+        let (counter, size) = match width {
+            Width::Predicate => (&mut self.predicates, 1),
+            Width::Narrow(_) => (&mut self.rows, 1),
+            Width::Wide => (&mut self.rows, 2),
+            Width::Quad => (&mut self.rows, 4),
+        };
+        let index = *counter;
+        *counter += size;
+        Slot { index, width }
+    }
+
+    pub(super) fn register(&self, register: Register) -> Slot {
+        let plan = self.plans.get(&self.current);
+        plan.and_then(|plan| plan.registers.get(register.0 as usize))
+            .copied()
+            .unwrap_or(Slot { index: SINK_PREDICATE, width: Width::Predicate })
+    }
+
+    /// Where a result goes.
+    pub(super) fn destination(&self, d: Destination, ty: Type) -> Slot {
+        d.map_or_else(|| sink(width(ty)), |register| self.register(register))
+    }
+
+    /// A slot that holds a value in every lane.
+    pub(super) fn constant(&mut self, value: u64, width: Width) -> Slot {
+        let value = match width {
+            Width::Predicate => {
+                let index = if value & 1 == 1 { ALWAYS } else { NEVER };
+                return Slot { index, width };
+            }
+            Width::Narrow(bits) if bits < 64 => value & ((1 << bits) - 1),
+            _ => value,
+        };
+        if let Some(&slot) = self.constants.get(&(value, width)) {
+            return slot;
+        }
+        let slot = self.new_slot(width);
+        self.constants.insert((value, width), slot);
+        slot
+    }
+
+    /// A slot that holds the operand when the step that is emitted next runs.
+    pub(super) fn operand(&mut self, operand: Operand, ty: Type) -> Slot {
+        match operand {
+            Operand::Register(register) => self.register(register),
+            Operand::Not(register) => {
+                let a = self.register(register);
+                let d = self.new_slot(Width::Predicate);
+                if let Some(xor) = hot::predicate(IntBinary::Xor) {
+                    let operands = Operands { d: d.index, a: a.index, b: ALWAYS, c: 0 };
+                    self.emit_always(Action::Compute(xor, operands));
+                }
+                d
+            }
+            Operand::Immediate(value) => self.constant(value, width(ty)),
+            Operand::Special(special) => self.special(special),
+            Operand::Address(symbol, offset) => self.address_of(symbol, offset, width(ty)),
+            Operand::Function(id) => self.constant(function_address(id), width(ty)),
+        }
+    }
+
+    fn special(&mut self, special: Special) -> Slot {
+        let width = match special {
+            Special::Clock64 | Special::GlobalTimer | Special::GridId => Width::Wide,
+            _ => Width::Narrow(32),
+        };
+        match special {
+            Special::Clock
+            | Special::ClockHi
+            | Special::Clock64
+            | Special::GlobalTimer
+            | Special::GlobalTimerLo
+            | Special::GlobalTimerHi => {
+                let d = self.new_slot(width);
+                self.emit_always(Action::ReadClock { d, which: special });
+                d
+            }
+            _ => {
+                if let Some(&slot) = self.specials.get(&special) {
+                    return slot;
+                }
+                let slot = self.new_slot(width);
+                self.specials.insert(special, slot);
+                slot
+            }
+        }
+    }
+
+    /// The address of a variable in its own space.
+    pub(super) fn address_of(&mut self, symbol: Symbol, offset: i64, width: Width) -> Slot {
+        if let Symbol::Module(id) = symbol
+            && self.module.variables[id.0 as usize].space != Space::Shared
+        {
+            let base = self.loading.addresses.get(&id).copied().unwrap_or(0);
+            return self.constant(base.wrapping_add_signed(offset), width);
+        }
+        match self.home(symbol) {
+            Home::DynamicShared => {
+                if let Some(&slot) = self.dynamic_shared.get(&(offset, width)) {
+                    return slot;
+                }
+                let slot = self.new_slot(width);
+                self.dynamic_shared.insert((offset, width), slot);
+                slot
+            }
+            Home::Shared(at) | Home::Parameter(at) => {
+                self.constant(at.wrapping_add_signed(offset), width)
+            }
+            Home::Local(at) => {
+                let at = at.wrapping_add_signed(offset);
+                // `ld.param` tells a function's parameters from a kernel's by the window.
+                let window =
+                    if self.variable_space(symbol) == Space::Param { LOCAL_WINDOW } else { 0 };
+                self.constant(at.wrapping_add(window), width)
+            }
+            Home::Nowhere => self.constant(0, width),
+        }
+    }
+
+    /// The space that a variable is declared in.
+    pub(super) fn variable_space(&self, symbol: Symbol) -> Space {
+        match symbol {
+            Symbol::Module(id) => self.module.variables[id.0 as usize].space,
+            Symbol::Local(id) => self.function(self.current).variables[id.0 as usize].space,
+        }
+    }
+
+    /// Copies one register to another of the same width.
+    pub(super) fn copy(&mut self, d: Slot, a: Slot) {
+        let operands = Operands { d: d.index, a: a.index, b: NEVER, c: 0 };
+        match (d.width, a.width) {
+            (Width::Predicate, Width::Predicate) => {
+                if let Some(or) = hot::predicate(IntBinary::Or) {
+                    self.emit(Action::Compute(or, operands));
+                }
+            }
+            (Width::Narrow(to), Width::Narrow(from)) if from <= to => {
+                self.emit(Action::Compute(hot::copy(false, self.fast), operands));
+            }
+            (Width::Wide, Width::Wide) => {
+                self.emit(Action::Compute(hot::copy(true, self.fast), operands));
+            }
+            (Width::Quad, Width::Quad) => {
+                let ((dl, dh), (al, ah)) = (d.halves(), a.halves());
+                self.copy(dl, al);
+                self.copy(dh, ah);
+            }
+            _ => self.lanes1(d, a, |a| a),
+        }
+    }
+}
+
+fn sink(width: Width) -> Slot {
+    let index = if width == Width::Predicate { SINK_PREDICATE } else { SINK };
+    Slot { index, width }
+}

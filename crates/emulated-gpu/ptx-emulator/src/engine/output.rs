@@ -1,0 +1,33 @@
+//! Where `printf` of kernels goes.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Takes what kernels print: standard output, or a writer of one's own.
+#[derive(Clone, Default)]
+pub struct Output(Option<Arc<Mutex<dyn Write + Send>>>);
+
+impl Output {
+    /// A writer of one's own.
+    #[must_use]
+    pub fn to(writer: Arc<Mutex<dyn Write + Send>>) -> Self {
+        Self(Some(writer))
+    }
+
+    /// Writes; what can't be written is lost, as there is nobody a kernel could tell.
+    pub(super) fn write(&self, text: &[u8]) {
+        let _ = match &self.0 {
+            Some(writer) => writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(text),
+            None => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(text).and_then(|()| out.flush())
+            }
+        };
+    }
+}
+
+impl std::fmt::Debug for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "a writer" } else { "standard output" })
+    }
+}

@@ -1,0 +1,393 @@
+//! racecheck: two threads access the same bytes, at least one of them writes, at least one of the
+//! two accesses is weak, and nothing orders them.
+//!
+//! What orders (PTX ISA, "Memory Consistency Model"; where it leaves a kernel no right that NVIDIA's
+//! own samples rely on, the samples win):
+//!
+//! - One thread's accesses are in order; those of two lanes of a warp are not, though they run in
+//!   lockstep.
+//! - `bar` and `barrier` order the threads that take part: those that wait know what all have done,
+//!   those that only arrive are known.
+//! - `bar.warp.sync`, and the other `.sync` instructions of a warp, order the lanes of their mask.
+//! - A strong write (volatile, relaxed, atomic) tells those who strongly read there later what its
+//!   thread had closed off with a fence before; a release tells everything. The reader knows it
+//!   after a fence, an acquire, or (as in the sample threadFenceReduction) a barrier. Scopes count:
+//!   a fence or an access of `.cta` tells other blocks nothing.
+//! - Nothing else orders two blocks. A barrier of a cooperative grid is made of the above.
+//! - One launch comes after the other: each begins with nothing accessed.
+//!
+//! Atomic and other strong accesses never race with each other, where each is in the other's scope.
+//! Two lanes that store the same value with the same instruction are let pass: one of them is
+//! performed (CUDA C++ Programming Guide, "SIMT Architecture"). The write of a `cp.async` is one of
+//! a thread of its own until it has been waited for.
+//!
+//! A word remembers two reads and two writes ([`cell`]), so a kernel in which some threads wait for
+//! some others can hide a race from it. What it reports is one.
+
+mod cell;
+mod clocks;
+mod event;
+mod shadow;
+mod threads;
+mod variables;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use self::cell::{Cell, Conflict};
+use self::event::Event;
+pub(super) use self::event::Manner;
+use self::shadow::PAGE;
+pub(super) use self::shadow::Shadow;
+pub(super) use self::threads::Threads;
+use self::variables::Variables;
+use super::access::Access;
+use super::core::{Core, Other, Outcome, Problem};
+use super::registers::{LANES, lanes};
+use super::space::{LOCAL_WINDOW, Room, SHARED_WINDOW, in_window};
+use crate::fault::FaultKind;
+use crate::program::{Ordering, Scope};
+
+/// What the blocks of a launch share.
+#[derive(Debug, Default)]
+pub(super) struct Races {
+    shadows: Mutex<BTreeMap<u64, Arc<Shadow>>>,
+    variables: Variables,
+}
+
+impl Races {
+    /// The shadow of an allocation.
+    pub(super) fn shadow(&self, base: u64, size: u64) -> Arc<Shadow> {
+        let mut shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || Arc::new(Shadow::new(base, size));
+        Arc::clone(shadows.entry(base).or_insert_with(make))
+    }
+}
+
+/// How an instruction takes part in the memory model.
+pub(super) fn manner(ordering: Ordering, scope: Option<Scope>) -> Manner {
+    let strong = ordering != Ordering::Weak;
+    // Volatile is relaxed with the scope of the system.
+    let wide = matches!(scope, None | Some(Scope::Gpu | Scope::System));
+    Manner { strong, wide: strong && wide, asynchronous: false }
+}
+
+/// A lane's access: where in a shadow.
+#[derive(Clone, Copy)]
+struct At {
+    lane: usize,
+    /// In the shadow's own count.
+    address: u64,
+}
+
+/// The accesses of one instruction that go to the same shadow.
+struct Batch<'batch> {
+    shadow: &'batch Shadow,
+    shared: bool,
+    lanes: &'batch [At],
+    bytes: u64,
+    manner: Manner,
+    write: bool,
+    warp: u32,
+    step: u32,
+    /// Whether two lanes store the same value.
+    same_value: &'batch dyn Fn(usize, usize) -> bool,
+}
+
+impl Batch<'_> {
+    /// Remembers all of them; the first that races, and with what.
+    fn run(&self, threads: &mut Threads) -> Option<(At, Conflict)> {
+        let mut page_at = usize::MAX;
+        let mut page = None;
+        let mut first = None;
+        for &at in self.lanes {
+            let thread = self.warp * LANES as u32 + at.lane as u32;
+            let last = self.shadow.word(at.address + self.bytes - 1);
+            for word in self.shadow.word(at.address)..=last {
+                if page_at != word / PAGE {
+                    page_at = word / PAGE;
+                    // The last page's lock goes before the next is taken.
+                    drop(page.take());
+                    page = self.shadow.page(word).map(|page| (page, page.cells()));
+                }
+                let Some((page, cells)) = &mut page else { continue };
+                let bytes = bytes_of(self.shadow.address(word), at.address, self.bytes);
+                let event = threads.event(thread, self.manner, bytes);
+                let known = |event| threads.knows(thread, event, self.shared);
+                let cell: &mut Cell = &mut cells[word % PAGE];
+                let conflict = cell.access(event, self.step, self.write, known);
+                let stamp = match cell.read_by() {
+                    Some((reads, writes)) if !self.write => threads.stamp(reads, writes),
+                    _ => 0,
+                };
+                page.set_stamp(word, stamp);
+                if let (Some(conflict), None) = (conflict, &first)
+                    && !self.same_store(at, event, conflict)
+                {
+                    first = Some((at, conflict));
+                }
+            }
+        }
+        first
+    }
+
+    /// Two lanes store the same value to the same address with this instruction.
+    fn same_store(&self, at: At, event: Event, conflict: Conflict) -> bool {
+        let other = (conflict.event.thread() % LANES as u32) as usize;
+        self.write
+            && !self.manner.asynchronous
+            && conflict.wrote
+            && conflict.step == self.step
+            && conflict.event.same_block(event)
+            && conflict.event.warp() == event.warp()
+            && conflict.event.clock() == event.clock()
+            && self.lanes.iter().any(|mate| mate.lane == other && mate.address == at.address)
+            && (self.same_value)(at.lane, other)
+    }
+}
+
+/// Which bytes of the word at `word` an access touches, one bit for each.
+fn bytes_of(word: u64, address: u64, bytes: u64) -> u32 {
+    let from = address.saturating_sub(word).min(4);
+    let to = (address + bytes).saturating_sub(word).min(4);
+    ((1u32 << to) - 1) & !((1 << from) - 1)
+}
+
+impl Core<'_> {
+    /// Whether every lane reads a word that needs no look. Only for words, of one room.
+    #[inline]
+    pub(super) fn quiet(&self, access: &Access, addresses: &[u64; LANES], mask: u32) -> bool {
+        let Some(threads) = &self.threads else { return true };
+        let shadow = match access.room {
+            Room::Shared => &threads.shared,
+            Room::Global => match &self.sites[access.site as usize].races {
+                Some(shadow) => shadow,
+                None => return false,
+            },
+            _ => return false,
+        };
+        let [one, other] = threads.quiet_stamps();
+        let mut page_at = usize::MAX;
+        let mut page = None;
+        for lane in lanes(mask) {
+            let word = shadow.word(addresses[lane]);
+            if page_at != word / PAGE {
+                page_at = word / PAGE;
+                page = shadow.page(word);
+            }
+            let Some(page) = page else { return false };
+            let stamp = page.stamp(word);
+            if stamp != one && stamp != other {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Remembers the accesses of the lanes of a mask, `bytes` bytes each, and reports a race.
+    pub(super) fn race(
+        &mut self,
+        access: &Access,
+        mask: u32,
+        bytes: u64,
+        manner: Manner,
+        write: bool,
+    ) -> Outcome {
+        let Some(mut threads) = self.threads.take() else { return Ok(()) };
+        let result = if threads.counting() && bytes > 0 {
+            self.race_with(&mut threads, access, mask, bytes, manner, write)
+        } else {
+            Ok(())
+        };
+        self.threads = Some(threads);
+        result
+    }
+
+    fn race_with(
+        &mut self,
+        threads: &mut Threads,
+        access: &Access,
+        mask: u32,
+        bytes: u64,
+        manner: Manner,
+        write: bool,
+    ) -> Outcome {
+        let mut left = mask;
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let address = access.of_lane(self, first);
+            // Finds the allocation, or the fault.
+            self.resolve_bytes(access.room, access.site, address, bytes, first, write)?;
+            let shared_window = in_window(address, SHARED_WINDOW) && access.room == Room::Generic;
+            let (shadow, base, len, minus) = match access.room {
+                Room::Local | Room::Param => return Ok(()),
+                Room::Shared => (Some(&threads.shared), 0, self.shared.len(), 0),
+                Room::Generic if shared_window => {
+                    (Some(&threads.shared), SHARED_WINDOW, self.shared.len(), SHARED_WINDOW)
+                }
+                Room::Generic if in_window(address, LOCAL_WINDOW) => (None, 0, 0, 0),
+                Room::Global | Room::Generic => {
+                    let site = &self.sites[access.site as usize];
+                    let inside = site.region.host(address, bytes).is_some();
+                    let shadow = site.races.as_ref().filter(|_| inside);
+                    (shadow, site.region.base, site.region.len, 0)
+                }
+            };
+            let mut list = [At { lane: 0, address: 0 }; LANES];
+            let mut count = 0;
+            for lane in lanes(left) {
+                let address = access.of_lane(self, lane);
+                let offset = address.wrapping_sub(base);
+                let inside = bytes <= len && offset <= len - bytes;
+                if lane == first || shadow.is_some() && inside {
+                    left &= !(1 << lane);
+                    list[count] = At { lane, address: address.wrapping_sub(minus) };
+                    count += 1;
+                }
+            }
+            let Some(shadow) = shadow.map(Arc::clone) else { continue };
+            let mut list = &mut list[..count];
+            if !write {
+                list = outermost(list);
+            }
+            let registers = &self.registers;
+            let same_value = |one: usize, other: usize| {
+                access.values.iter().all(|&slot| {
+                    let (low, high) = slot.halves();
+                    registers.get(low, one) == registers.get(low, other)
+                        && (high == low || registers.get(high, one) == registers.get(high, other))
+                })
+            };
+            let batch = Batch {
+                shared: Arc::ptr_eq(&shadow, &threads.shared),
+                shadow: &shadow,
+                lanes: list,
+                bytes,
+                manner,
+                write,
+                warp: self.warp,
+                step: self.step,
+                same_value: &same_value,
+            };
+            if let Some((at, conflict)) = batch.run(threads) {
+                let address = at.address.wrapping_add(minus);
+                return Err(self.racing(access.room, address, bytes, at.lane, write, conflict));
+            }
+        }
+        Ok(())
+    }
+
+    fn racing(
+        &self,
+        room: Room,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+        write: bool,
+        conflict: Conflict,
+    ) -> Box<Problem> {
+        let Conflict { event, step, wrote } = conflict;
+        let what = super::space::access_name(room, bytes, write);
+        let verb = if wrote { "writes" } else { "reads" };
+        let mut problem = Problem::new(
+            FaultKind::Race,
+            format!("{what} at {address:#x}, which another thread {verb}; nothing orders the two"),
+        )
+        .lane(lane)
+        .address(address);
+        problem.other = Some(Other { block: event.block(), thread: event.thread(), step, wrote });
+        let same_block = u64::from(event.block()) == self.block & u64::from(event::HOST);
+        let advice = if event.asynchronous() {
+            "a cp.async has not been waited for: cp.async.wait_group (or wait_all), then a barrier"
+        } else if !same_block {
+            "blocks of a grid run in any order: use atomics with fences around them (of .gpu scope), \
+             a barrier of a cooperative grid, or two kernels"
+        } else if event.warp() == self.warp {
+            "lanes of a warp may run apart: put bar.warp.sync (__syncwarp) between the two"
+        } else {
+            "put a barrier (bar.sync, __syncthreads) between the two"
+        };
+        if let Some(near) = self.near(room, address) {
+            problem = problem.note(near);
+        }
+        problem.note(advice)
+    }
+
+    /// Where a strong access finds what was published for its block; and for all, where it can be
+    /// accessed by all.
+    fn meeting_place(room: Room, address: u64) -> (u64, bool) {
+        match room {
+            Room::Shared => (address.wrapping_add(SHARED_WINDOW), false),
+            _ => (address, !in_window(address, SHARED_WINDOW)),
+        }
+    }
+
+    /// Before a strong write: tells what the thread has closed off.
+    pub(super) fn publish(&mut self, access: &Access, lane: usize, release: bool) {
+        let (Some(threads), Some(races)) = (&mut self.threads, self.races) else { return };
+        let address = self.registers.get(access.address, lane).wrapping_add(access.offset);
+        let (place, everywhere) = Self::meeting_place(access.room, address);
+        let thread = self.warp * LANES as u32 + lane as u32;
+        if let Some(clocks) = threads.publishes(thread, false, release) {
+            threads.publish(place, &clocks);
+        }
+        if everywhere
+            && access.manner.wide
+            && let Some(clocks) = threads.publishes(thread, true, release)
+        {
+            races.variables.publish(place, &clocks);
+        }
+    }
+
+    /// After a strong read: finds what others have told.
+    pub(super) fn look(&mut self, access: &Access, lane: usize, address: u64, acquire: bool) {
+        let (Some(threads), Some(races)) = (&mut self.threads, self.races) else { return };
+        let (place, everywhere) = Self::meeting_place(access.room, address);
+        let thread = self.warp * LANES as u32 + lane as u32;
+        if let Some(clocks) = threads.published(place) {
+            threads.found(thread, &clocks, false, acquire);
+        }
+        if everywhere
+            && access.manner.wide
+            && let Some(clocks) = races.variables.find(place)
+        {
+            threads.found(thread, &clocks, true, acquire);
+        }
+    }
+}
+
+/// Of reads of the same address the first and the last lane; the others add nothing.
+fn outermost(list: &mut [At]) -> &mut [At] {
+    let mut kept = 0;
+    for index in 0..list.len() {
+        let same = |other: Option<&At>| other.is_some_and(|o| o.address == list[index].address);
+        let before = index.checked_sub(1).and_then(|index| list.get(index));
+        if !(same(before) && same(list.get(index + 1))) {
+            list[kept] = list[index];
+            kept += 1;
+        }
+    }
+    &mut list[..kept]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_touches_bytes_of_its_words() {
+        assert_eq!(bytes_of(8, 8, 4), 0b1111);
+        assert_eq!(bytes_of(8, 10, 2), 0b1100);
+        assert_eq!(bytes_of(8, 9, 1), 0b0010);
+        // Five bytes from 8 reach one byte into the next word.
+        assert_eq!((bytes_of(8, 8, 5), bytes_of(12, 8, 5)), (0b1111, 0b0001));
+    }
+
+    #[test]
+    fn of_lanes_that_read_the_same_word_two_are_kept() {
+        let at = |lane, address| At { lane, address };
+        let mut list = [at(0, 4), at(1, 4), at(2, 4), at(3, 8), at(4, 12), at(5, 12)];
+        let kept: Vec<usize> = outermost(&mut list).iter().map(|at| at.lane).collect();
+        assert_eq!(kept, [0, 2, 3, 4, 5]);
+    }
+}

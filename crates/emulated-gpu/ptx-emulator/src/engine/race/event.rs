@@ -1,0 +1,143 @@
+//! One access, as the shadow of memory remembers it: who, when, how, and which bytes of a word.
+
+/// Threads of a block and blocks of a grid are numbers of so many bits here. In a larger grid
+/// blocks are taken for one another, which hides races and invents none.
+const THREAD_BITS: u32 = 10;
+const BLOCK_BITS: u32 = 26;
+const CLOCK_BITS: u32 = 21;
+
+/// The latest time. A block that has come so far is no longer checked.
+pub(crate) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
+/// The number that stands for the host among the blocks.
+pub(crate) const HOST: u32 = (1 << BLOCK_BITS) - 1;
+
+/// How an access takes part in the memory model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manner {
+    /// Volatile, relaxed, acquire, release or atomic, not weak.
+    pub(crate) strong: bool,
+    /// Strong towards other blocks too: its scope is wider than `.cta`.
+    pub(crate) wide: bool,
+    /// The write of a `cp.async` that has not been waited for.
+    pub(crate) asynchronous: bool,
+}
+
+/// See the module's comment. Zero is none: clocks begin at 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Event(u64);
+
+const STRONG: u64 = 1 << 4;
+const WIDE: u64 = 1 << 5;
+const ASYNCHRONOUS: u64 = 1 << 6;
+const CLOCK_AT: u32 = 7;
+const THREAD_AT: u32 = CLOCK_AT + CLOCK_BITS;
+const BLOCK_AT: u32 = THREAD_AT + THREAD_BITS;
+
+impl Event {
+    /// No access.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// An access to the bytes of `mask`, one bit for each of the four of a word.
+    #[inline]
+    pub(crate) fn new(block: u32, thread: u32, clock: u32, manner: Manner, mask: u32) -> Self {
+        let flag = |set: bool, bit: u64| if set { bit } else { 0 };
+        Self(
+            u64::from(mask & 0xf)
+                | flag(manner.strong, STRONG)
+                | flag(manner.wide, WIDE)
+                | flag(manner.asynchronous, ASYNCHRONOUS)
+                | u64::from(clock.min(LAST_CLOCK)) << CLOCK_AT
+                | u64::from(thread & ((1 << THREAD_BITS) - 1)) << THREAD_AT
+                | u64::from(block & HOST) << BLOCK_AT,
+        )
+    }
+
+    #[inline]
+    pub(crate) fn is_some(self) -> bool {
+        self.0 != 0
+    }
+
+    pub(crate) fn block(self) -> u32 {
+        (self.0 >> BLOCK_AT) as u32
+    }
+
+    pub(crate) fn thread(self) -> u32 {
+        (self.0 >> THREAD_AT) as u32 & ((1 << THREAD_BITS) - 1)
+    }
+
+    pub(crate) fn warp(self) -> u32 {
+        self.thread() / 32
+    }
+
+    pub(crate) fn clock(self) -> u32 {
+        (self.0 >> CLOCK_AT) as u32 & LAST_CLOCK
+    }
+
+    pub(crate) fn bytes(self) -> u32 {
+        (self.0 & 0xf) as u32
+    }
+
+    pub(crate) fn strong(self) -> bool {
+        self.0 & STRONG != 0
+    }
+
+    pub(crate) fn asynchronous(self) -> bool {
+        self.0 & ASYNCHRONOUS != 0
+    }
+
+    /// Whether two accesses are of the same thread.
+    #[inline]
+    pub(crate) fn same_thread(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> THREAD_AT == 0
+    }
+
+    pub(crate) fn same_block(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> BLOCK_AT == 0
+    }
+
+    /// Whether two accesses never race, whatever orders them: both strong, each in the scope of the
+    /// other (PTX ISA, "Morally strong operations").
+    #[inline]
+    pub(crate) fn morally_strong(self, other: Self) -> bool {
+        let both = self.0 & other.0;
+        both & STRONG != 0 && (both & WIDE != 0 || self.same_block(other))
+    }
+
+    /// How far apart two threads are: 0 the same, 1 in one warp, 2 in one block, 3 further.
+    #[inline]
+    pub(crate) fn distance(self, other: Self) -> u32 {
+        if !self.same_block(other) {
+            3
+        } else if self.warp() != other.warp() {
+            2
+        } else {
+            u32::from(!self.same_thread(other))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_gives_back_what_it_was_made_of() {
+        let manner = Manner { strong: true, wide: false, asynchronous: true };
+        let event = Event::new(70_000, 1023, 12_345, manner, 0b0110);
+        assert_eq!((event.block(), event.thread(), event.clock()), (70_000, 1023, 12_345));
+        assert_eq!((event.warp(), event.bytes()), (31, 0b0110));
+        assert!(event.strong() && event.asynchronous() && event.is_some());
+        assert!(!Event::NONE.is_some());
+    }
+
+    #[test]
+    fn strong_accesses_are_morally_strong_inside_their_scopes() {
+        let narrow = Manner { strong: true, ..Manner::default() };
+        let wide = Manner { strong: true, wide: true, ..Manner::default() };
+        let event = |block, manner| Event::new(block, 0, 1, manner, 0xf);
+        assert!(event(0, narrow).morally_strong(event(0, wide)));
+        assert!(event(0, wide).morally_strong(event(1, wide)));
+        assert!(!event(0, wide).morally_strong(event(1, narrow)));
+        assert!(!event(0, wide).morally_strong(event(0, Manner::default())));
+    }
+}

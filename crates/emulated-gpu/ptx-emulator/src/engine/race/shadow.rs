@@ -1,0 +1,84 @@
+//! Beside each word of memory its cell, in pages that are made when they are first touched.
+//!
+//! Most memory is only read, by many. A stamp for each word says so, and a read that finds one that
+//! holds for it is done: the cell has two readers already of which any later writer will find one.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::cell::Cell;
+
+/// Words of a page.
+pub(crate) const PAGE: usize = 1024;
+
+/// Blocks other than one's own have read this word too, and nobody has written it.
+pub(crate) const READ_BY_BLOCKS: u64 = u64::MAX;
+
+/// The stamp of a word that several warps of a block have read since its last barrier.
+pub(crate) fn read_by_warps(block: u32, floor: u32) -> u64 {
+    1 << 63 | u64::from(block) << 32 | u64::from(floor)
+}
+
+/// The words of 4 KiB of memory.
+#[derive(Debug)]
+pub(crate) struct Page {
+    stamps: Box<[AtomicU64]>,
+    cells: Mutex<Box<[Cell]>>,
+}
+
+impl Page {
+    fn new() -> Self {
+        Self {
+            stamps: (0..PAGE).map(|_| AtomicU64::new(0)).collect(),
+            cells: Mutex::new(vec![Cell::default(); PAGE].into_boxed_slice()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn stamp(&self, word: usize) -> u64 {
+        self.stamps[word % PAGE].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set_stamp(&self, word: usize, stamp: u64) {
+        self.stamps[word % PAGE].store(stamp, Ordering::Relaxed);
+    }
+
+    pub(crate) fn cells(&self) -> MutexGuard<'_, Box<[Cell]>> {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The shadow of one allocation, or of a block's shared memory.
+#[derive(Debug)]
+pub(crate) struct Shadow {
+    /// The address of its first word.
+    base: u64,
+    pages: Box<[OnceLock<Page>]>,
+}
+
+impl Shadow {
+    pub(crate) fn new(address: u64, size: u64) -> Self {
+        let base = address & !3;
+        let words = (address + size - base).div_ceil(4) as usize;
+        Self { base, pages: (0..words.div_ceil(PAGE)).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The number of the word at an address.
+    #[inline]
+    pub(crate) fn word(&self, address: u64) -> usize {
+        (address.wrapping_sub(self.base) / 4) as usize
+    }
+
+    /// The address of a word.
+    #[inline]
+    pub(crate) fn address(&self, word: usize) -> u64 {
+        self.base.wrapping_add(word as u64 * 4)
+    }
+
+    /// The page of a word; `None` beyond the end.
+    #[inline]
+    pub(crate) fn page(&self, word: usize) -> Option<&Page> {
+        self.pages.get(word / PAGE).map(|page| page.get_or_init(Page::new))
+    }
+}

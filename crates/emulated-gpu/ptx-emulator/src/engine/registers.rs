@@ -1,0 +1,163 @@
+//! The registers of a warp: struct of arrays, 32 lanes side by side.
+//!
+//! A register of up to 32 bits is one row of 32 words (16- and 8-bit ones zero-extended), one of 64
+//! bits is two rows that hold 32 words of 64 bits. A predicate is one word with a bit for each lane.
+//! Constants and most special registers are rows too, filled beforehand: to fetch an operand is to
+//! read a row, whatever it is.
+
+#![allow(
+    unsafe_code,
+    reason = "two rows of 32-bit words are viewed as one of 64-bit words, in the innermost loop"
+)]
+
+/// How many lanes a warp has.
+pub(super) const LANES: usize = 32;
+
+/// 32 words.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(128))]
+pub(super) struct Row(pub(super) [u32; LANES]);
+
+/// Predicate slots that are the same in every kernel.
+pub(super) const ALWAYS: u32 = 0;
+/// Always false.
+pub(super) const NEVER: u32 = 1;
+/// Takes predicates that nobody wants.
+pub(super) const SINK_PREDICATE: u32 = 2;
+/// The first predicate slot that is free.
+pub(super) const FIRST_PREDICATE: u32 = 3;
+/// Rows 0 to 3 take results that nobody wants.
+pub(super) const SINK: u32 = 0;
+/// The first row that is free.
+pub(super) const FIRST_ROW: u32 = 4;
+
+/// The registers of one warp.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Registers {
+    rows: Vec<Row>,
+    /// One bit for each lane.
+    pub(super) predicates: Vec<u32>,
+}
+
+/// How a register is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Width {
+    /// One bit, in `predicates`.
+    Predicate,
+    /// One row, of which the low so many bits count.
+    Narrow(u8),
+    /// Two rows.
+    Wide,
+    /// Four rows: the low half, then the high half.
+    Quad,
+}
+
+/// Where a register is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Slot {
+    pub(super) index: u32,
+    pub(super) width: Width,
+}
+
+impl Slot {
+    /// The low or the high half of a register of 128 bits; of others, itself and a sink.
+    pub(super) fn halves(self) -> (Self, Self) {
+        let wide = |index| Self { index, width: Width::Wide };
+        match self.width {
+            Width::Quad => (wide(self.index), wide(self.index + 2)),
+            _ => (self, wide(SINK)),
+        }
+    }
+}
+
+impl Registers {
+    pub(super) fn new(rows: u32, predicates: u32) -> Self {
+        let mut words = vec![0; predicates.max(FIRST_PREDICATE) as usize];
+        words[ALWAYS as usize] = u32::MAX;
+        Self { rows: vec![Row([0; LANES]); rows.max(FIRST_ROW) as usize], predicates: words }
+    }
+
+    /// Sets the rows and predicates of a range to zero, as a new block finds them.
+    pub(super) fn clear(&mut self, rows: std::ops::Range<u32>) {
+        self.rows[rows.start as usize..rows.end as usize].fill(Row([0; LANES]));
+        self.predicates[FIRST_PREDICATE as usize..].fill(0);
+    }
+
+    /// A row of 32-bit words.
+    #[inline(always)]
+    pub(super) fn narrow(&self, index: u32) -> &[u32; LANES] {
+        &self.rows[index as usize].0
+    }
+
+    /// The same, to be written.
+    #[inline(always)]
+    pub(super) fn narrow_mut(&mut self, index: u32) -> &mut [u32; LANES] {
+        &mut self.rows[index as usize].0
+    }
+
+    /// A row of 64-bit words.
+    #[inline(always)]
+    pub(super) fn wide(&self, index: u32) -> &[u64; LANES] {
+        let rows = &self.rows[index as usize..index as usize + 2];
+        // SAFETY: two consecutive rows are 256 bytes, aligned to 128, every bit pattern is valid.
+        unsafe { &*rows.as_ptr().cast::<[u64; LANES]>() }
+    }
+
+    /// The same, to be written.
+    #[inline(always)]
+    pub(super) fn wide_mut(&mut self, index: u32) -> &mut [u64; LANES] {
+        let rows = &mut self.rows[index as usize..index as usize + 2];
+        // SAFETY: as in `wide`; the borrow of `self` is unique.
+        unsafe { &mut *rows.as_mut_ptr().cast::<[u64; LANES]>() }
+    }
+
+    /// One lane of a register of up to 64 bits; the low half of a wider one.
+    #[inline]
+    pub(super) fn get(&self, slot: Slot, lane: usize) -> u64 {
+        match slot.width {
+            Width::Predicate => u64::from(self.predicates[slot.index as usize] >> lane & 1),
+            Width::Narrow(_) => u64::from(self.narrow(slot.index)[lane]),
+            Width::Wide | Width::Quad => self.wide(slot.index)[lane],
+        }
+    }
+
+    /// Writes one lane; what does not fit is cut off.
+    #[inline]
+    pub(super) fn set(&mut self, slot: Slot, lane: usize, value: u64) {
+        match slot.width {
+            Width::Predicate => {
+                let word = &mut self.predicates[slot.index as usize];
+                *word = *word & !(1 << lane) | ((value & 1) as u32) << lane;
+            }
+            Width::Narrow(bits) => {
+                let kept = if bits >= 32 { u32::MAX } else { (1 << bits) - 1 };
+                self.narrow_mut(slot.index)[lane] = value as u32 & kept;
+            }
+            Width::Wide => self.wide_mut(slot.index)[lane] = value,
+            Width::Quad => {
+                self.wide_mut(slot.index)[lane] = value;
+                self.wide_mut(slot.index + 2)[lane] = 0;
+            }
+        }
+    }
+
+    /// The same value in every lane.
+    pub(super) fn broadcast(&mut self, slot: Slot, value: u64) {
+        for lane in 0..LANES {
+            self.set(slot, lane, value);
+        }
+    }
+}
+
+/// The lanes of a mask, from the lowest.
+#[inline]
+pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        (left != 0).then(|| {
+            let lane = left.trailing_zeros() as usize;
+            left &= left - 1;
+            lane
+        })
+    })
+}

@@ -1,0 +1,532 @@
+//! The interpreter's loop: a warp's turn.
+
+#![allow(
+    unsafe_code,
+    reason = "operations compiled for AVX2 and FMA are called, where the host has been asked"
+)]
+
+use super::barrier::{BARRIERS, Barriers};
+use super::code::{Action, Barrier, BarrierKind, Executable};
+use super::collective::{Brought, Collective};
+use super::core::{Core, Problem};
+use super::profile::Profile;
+use super::registers::{LANES, lanes};
+use super::space::{LOCAL_WINDOW, in_window};
+use super::warp::{Fragment, State, Warp, push};
+use super::{atomics, builtin, copy_async};
+use crate::fault::FaultKind;
+use crate::program::Special;
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Every lane has exited.
+    Exited,
+    /// Every fragment waits.
+    Waiting,
+    /// It ran for long; others are to have a turn.
+    Yielded,
+}
+
+/// A problem, and the step and the lanes that had it.
+pub(super) struct Stopped {
+    pub(super) problem: Box<Problem>,
+    pub(super) pc: u32,
+    pub(super) mask: u32,
+}
+
+/// Loop iterations of a turn.
+const FUEL: i64 = 16 << 10;
+/// An atomic or volatile access costs as much of it as so many iterations: it may be a spin.
+const SPIN: i64 = 64;
+
+/// What a launch asks of every turn.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    /// Most instructions of one warp.
+    pub(super) instruction_limit: u64,
+    /// Report lanes of one warp that wait at different barriers.
+    pub(super) check_synchronisation: bool,
+}
+
+/// Runs a warp until it waits, exits, or has run for long. Its registers and local memory are in
+/// `core`.
+pub(super) fn turn(
+    core: &mut Core<'_>,
+    warp: &mut Warp,
+    barriers: &mut Barriers,
+    profile: Option<&mut Profile>,
+    rules: Rules,
+) -> Result<(Turn, u64), Stopped> {
+    match profile {
+        Some(profile) => run::<true>(core, warp, barriers, profile, rules),
+        None => run::<false>(core, warp, barriers, &mut Profile::default(), rules),
+    }
+}
+
+fn run<const PROFILE: bool>(
+    core: &mut Core<'_>,
+    warp: &mut Warp,
+    barriers: &mut Barriers,
+    profile: &mut Profile,
+    rules: Rules,
+) -> Result<(Turn, u64), Stopped> {
+    let executable: &Executable = core.executable;
+    let code = &executable.code[..];
+    let mut fuel = FUEL;
+    // Executed by lanes, in this turn.
+    let mut threads = 0;
+    // Executed by the warp.
+    let mut executed = warp.executed;
+    let begun = executed;
+    let end = |core: &mut Core<'_>, warp: &mut Warp, executed: u64| {
+        core.clock += executed - begun;
+        warp.executed = executed;
+    };
+    'fragment: loop {
+        let Some((mut fragment, stop)) = warp.pick() else {
+            if meet(core, warp, code) {
+                continue;
+            }
+            end(core, warp, executed);
+            if warp.alive == 0 {
+                return Ok((Turn::Exited, threads));
+            }
+            if warp.fragments.iter().all(|fragment| fragment.state == State::Meeting) {
+                return Err(stranded(warp, code, core));
+            }
+            return Ok((Turn::Waiting, threads));
+        };
+        let width = u64::from(fragment.mask.count_ones());
+        loop {
+            if fragment.pc >= stop {
+                warp.fragments.push(fragment);
+                continue 'fragment;
+            }
+            let pc = fragment.pc;
+            let step = &code[pc as usize];
+            let active =
+                fragment.mask & (core.registers.predicates[step.guard as usize] ^ step.flip);
+            executed += 1;
+            threads += width;
+            if PROFILE {
+                profile.step(core, step, pc, fragment.mask, active, warp.alive);
+            }
+            if active == 0 {
+                fragment.pc += 1;
+                continue;
+            }
+            let stopped = |problem| Stopped { problem, pc, mask: active };
+            match &step.action {
+                Action::Compute(compute, operands) => {
+                    // SAFETY: the lowering chose a version for this host's features.
+                    unsafe { compute(&mut core.registers, operands, active) };
+                }
+                Action::Transfer(transfer, access) => {
+                    core.step = pc;
+                    if access.strong {
+                        fuel -= SPIN;
+                    }
+                    // SAFETY: as above.
+                    unsafe { transfer(core, access, active) }.map_err(stopped)?;
+                }
+                Action::General(general) => general(&mut core.registers, active),
+                Action::Branch(target) => {
+                    let backward = *target <= pc;
+                    if active == fragment.mask {
+                        fragment.pc = *target;
+                    } else {
+                        if PROFILE {
+                            profile.split(pc);
+                        }
+                        let rest = Fragment {
+                            pc: pc + 1,
+                            mask: fragment.mask & !active,
+                            frames: fragment.frames.clone(),
+                            state: State::Ready,
+                        };
+                        warp.fragments.push(rest);
+                        fragment.pc = *target;
+                        fragment.mask = active;
+                        warp.fragments.push(fragment);
+                        if !backward || tick(&mut fuel) {
+                            continue 'fragment;
+                        }
+                        warp.rotate = true;
+                        end(core, warp, executed);
+                        over(executed, rules).map_err(stopped)?;
+                        return Ok((Turn::Yielded, threads));
+                    }
+                    if backward && !tick(&mut fuel) {
+                        warp.fragments.push(fragment);
+                        warp.rotate = true;
+                        end(core, warp, executed);
+                        over(executed, rules).map_err(stopped)?;
+                        return Ok((Turn::Yielded, threads));
+                    }
+                    continue;
+                }
+                Action::BranchIndexed { index, targets } => {
+                    for lane in lanes(active) {
+                        let index = core.registers.get(*index, lane);
+                        let target = targets.get(index as usize).copied();
+                        let target = target.ok_or_else(|| {
+                            let message = format!(
+                                "branch to number {index} of a table of {} targets",
+                                targets.len()
+                            );
+                            let kind = FaultKind::InvalidInstruction;
+                            stopped(Problem::new(kind, message).lane(lane))
+                        })?;
+                        // Those that go to the same place join when one of them is picked.
+                        warp.fragments.push(Fragment {
+                            pc: target,
+                            mask: 1 << lane,
+                            frames: fragment.frames.clone(),
+                            state: State::Ready,
+                        });
+                    }
+                    fragment.mask &= !active;
+                    fragment.pc += 1;
+                    if fragment.mask != 0 {
+                        warp.fragments.push(fragment);
+                    }
+                    if !tick(&mut fuel) {
+                        warp.rotate = true;
+                        end(core, warp, executed);
+                        over(executed, rules).map_err(stopped)?;
+                        return Ok((Turn::Yielded, threads));
+                    }
+                    continue 'fragment;
+                }
+                Action::Call(target) => {
+                    let inside = Fragment {
+                        pc: *target,
+                        mask: active,
+                        frames: push(fragment.frames.clone(), pc + 1),
+                        state: State::Ready,
+                    };
+                    warp.fragments.push(inside);
+                    leave(warp, fragment, active);
+                    continue 'fragment;
+                }
+                Action::Return => {
+                    match &fragment.frames {
+                        Some(frame) => {
+                            let outside = Fragment {
+                                pc: frame.return_to,
+                                mask: active,
+                                frames: frame.parent.clone(),
+                                state: State::Ready,
+                            };
+                            warp.fragments.push(outside);
+                        }
+                        None => warp.alive &= !active,
+                    }
+                    leave(warp, fragment, active);
+                    continue 'fragment;
+                }
+                Action::Exit => {
+                    warp.alive &= !active;
+                    leave(warp, fragment, active);
+                    continue 'fragment;
+                }
+                Action::Atomic(atomic) => {
+                    fuel -= SPIN;
+                    core.step = pc;
+                    atomics::run(core, atomic, active).map_err(stopped)?;
+                }
+                Action::CopyAsync(copy) => {
+                    core.step = pc;
+                    copy_async::run(core, copy, active).map_err(stopped)?;
+                }
+                Action::Collective(collective) => {
+                    let members = collective.members_of(&core.registers, active);
+                    if active & !members != 0 {
+                        return Err(stopped(outside_mask(active, members)));
+                    }
+                    if members & warp.alive & !active == 0 {
+                        let mut all = [Brought::default(); LANES];
+                        collective.bring(&core.registers, active, &mut all);
+                        collective.give(&mut core.registers, active, active, &all);
+                        if let Some(threads) = &mut core.threads {
+                            threads.warp_sync(core.warp, active, warp.alive);
+                        }
+                    } else {
+                        let waiting = Fragment {
+                            pc,
+                            mask: active,
+                            frames: fragment.frames.clone(),
+                            state: State::Meeting,
+                        };
+                        warp.fragments.push(waiting);
+                        leave(warp, fragment, active);
+                        meet(core, warp, code);
+                        continue 'fragment;
+                    }
+                }
+                Action::Barrier(barrier) => {
+                    let waits = arrive(core, warp, barriers, barrier, pc, active, rules)
+                        .map_err(stopped)?;
+                    if let Some(index) = waits {
+                        let waiting = Fragment {
+                            pc,
+                            mask: active,
+                            frames: fragment.frames.clone(),
+                            state: State::AtBarrier(index),
+                        };
+                        warp.fragments.push(waiting);
+                        leave(warp, fragment, active);
+                        continue 'fragment;
+                    }
+                }
+                Action::Builtin(builtin, arguments) => {
+                    builtin::run(core, *builtin, arguments, active).map_err(stopped)?;
+                }
+                Action::ReadClock { d, which } => {
+                    let value = match which {
+                        Special::GlobalTimer | Special::GlobalTimerLo => core.global_timer(),
+                        Special::GlobalTimerHi => core.global_timer() >> 32,
+                        Special::ClockHi => (core.clock + (executed - begun)) >> 32,
+                        _ => core.clock + (executed - begun),
+                    };
+                    lanes(active).for_each(|lane| core.registers.set(*d, lane, value));
+                }
+                Action::StackAllocate { pointer, d, size, align } => {
+                    let limit = core.thread_local_bytes();
+                    for lane in lanes(active) {
+                        let size = core.registers.get(*size, lane);
+                        let at =
+                            core.registers.get(*pointer, lane).min(limit).next_multiple_of(*align);
+                        let end = at.checked_add(size).filter(|&end| end <= limit);
+                        let Some(end) = end else {
+                            let message =
+                                format!("alloca of {size} bytes does not fit on the stack");
+                            let kind = FaultKind::IllegalAddress;
+                            return Err(stopped(Problem::new(kind, message).lane(lane)));
+                        };
+                        core.registers.set(*d, lane, at);
+                        core.registers.set(*pointer, lane, end);
+                    }
+                }
+                Action::CopyLocal { to, from, bytes } => {
+                    for lane in lanes(active) {
+                        copy_async::local(core, *to, *from, *bytes, lane).map_err(stopped)?;
+                    }
+                }
+                Action::ConvertParameter { to_space, d, a } => {
+                    let base = core.parameters.as_slice().as_ptr() as u64;
+                    for lane in lanes(active) {
+                        let address = core.registers.get(*a, lane);
+                        let converted = match to_space {
+                            true if in_window(address, LOCAL_WINDOW) => address,
+                            true => address.wrapping_sub(base),
+                            false if address >= LOCAL_WINDOW => address,
+                            false => address.wrapping_add(base),
+                        };
+                        core.registers.set(*d, lane, converted);
+                    }
+                }
+                Action::IsSpace { space, constants, d, a } => {
+                    for lane in lanes(active) {
+                        let address = core.registers.get(*a, lane);
+                        let own = core.is_in(*space, address, constants);
+                        core.registers.set(*d, lane, u64::from(own));
+                    }
+                }
+                Action::Fence { wide } => {
+                    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+                    if let Some(threads) = &mut core.threads {
+                        threads.fence(core.warp, active, *wide);
+                    }
+                }
+                Action::CopyAsyncCommit => {
+                    if let Some(threads) = &mut core.threads {
+                        threads.commit(core.warp, active);
+                    }
+                }
+                Action::CopyAsyncWait(pending) => {
+                    if let Some(threads) = &mut core.threads {
+                        threads.wait(core.warp, active, *pending);
+                    }
+                }
+                Action::Pause => fuel -= SPIN,
+                Action::Nothing => {}
+                Action::Trap => {
+                    return Err(stopped(Problem::new(FaultKind::Trap, "the kernel executed trap")));
+                }
+                Action::NoFunction => {
+                    let message = "call through a register that holds the address of no function \
+                                   with these parameters";
+                    return Err(stopped(Problem::new(FaultKind::InvalidInstruction, message)));
+                }
+            }
+            fragment.pc += 1;
+        }
+    }
+}
+
+/// Takes lanes out of a fragment; the rest goes on with the next step.
+fn leave(warp: &mut Warp, mut fragment: Fragment, active: u32) {
+    fragment.mask &= !active;
+    fragment.pc += 1;
+    if fragment.mask != 0 {
+        warp.fragments.push(fragment);
+    }
+}
+
+/// Whether there is fuel for one more iteration.
+#[inline(always)]
+fn tick(fuel: &mut i64) -> bool {
+    *fuel -= 1;
+    *fuel > 0
+}
+
+fn over(executed: u64, rules: Rules) -> Result<(), Box<Problem>> {
+    if executed <= rules.instruction_limit {
+        return Ok(());
+    }
+    let limit = rules.instruction_limit;
+    Err(Problem::new(
+        FaultKind::Runaway,
+        format!("a warp executed {executed} instructions, more than the limit of {limit}"),
+    ))
+}
+
+fn outside_mask(active: u32, members: u32) -> Box<Problem> {
+    let lane = (active & !members).trailing_zeros() as usize;
+    let message =
+        format!("lane {lane} executes this, and is not in the member mask {members:#010x}");
+    Problem::new(FaultKind::BadMemberMask, message)
+        .lane(lane)
+        .note("every lane that executes a .sync instruction has to be named in its mask")
+}
+
+/// Lets those go on whose collective instruction all members have come to.
+fn meet(core: &mut Core<'_>, warp: &mut Warp, code: &[super::code::Step]) -> bool {
+    fn collective(code: &[super::code::Step], pc: u32) -> Option<&Collective> {
+        match &code[pc as usize].action {
+            Action::Collective(collective) => Some(collective),
+            _ => None,
+        }
+    }
+    let mut met = false;
+    for first in 0..warp.fragments.len() {
+        let leader = &warp.fragments[first];
+        if leader.state != State::Meeting {
+            continue;
+        }
+        let Some(own) = collective(code, leader.pc) else { continue };
+        let members = own.members_of(&core.registers, leader.mask);
+        let group: Vec<usize> = (first..warp.fragments.len())
+            .filter(|&index| {
+                let other = &warp.fragments[index];
+                other.state == State::Meeting
+                    && collective(code, other.pc).is_some_and(|step| {
+                        step.kind == own.kind
+                            && step.members_of(&core.registers, other.mask) == members
+                    })
+            })
+            .collect();
+        let present = group.iter().fold(0, |mask, &index| mask | warp.fragments[index].mask);
+        if members & warp.alive & !present != 0 {
+            continue;
+        }
+        let mut all = [Brought::default(); LANES];
+        for &index in &group {
+            let fragment = &warp.fragments[index];
+            if let Some(step) = collective(code, fragment.pc) {
+                step.bring(&core.registers, fragment.mask, &mut all);
+            }
+        }
+        for &index in &group {
+            let fragment = &mut warp.fragments[index];
+            if let Some(step) = collective(code, fragment.pc) {
+                step.give(&mut core.registers, fragment.mask, present, &all);
+            }
+            fragment.state = State::Ready;
+            fragment.pc += 1;
+        }
+        if let Some(threads) = &mut core.threads {
+            threads.warp_sync(core.warp, present, warp.alive);
+        }
+        met = true;
+    }
+    met
+}
+
+/// Nobody in the warp can go on: each waits for lanes that wait elsewhere.
+fn stranded(warp: &Warp, code: &[super::code::Step], core: &Core<'_>) -> Stopped {
+    let first = &warp.fragments[0];
+    let members = match &code[first.pc as usize].action {
+        Action::Collective(collective) => collective.members_of(&core.registers, first.mask),
+        _ => 0,
+    };
+    let missing = members & warp.alive & !first.mask;
+    let message = format!(
+        "lanes {:#010x} wait for lanes {missing:#010x}, which wait at another instruction",
+        first.mask
+    );
+    let problem = Problem::new(FaultKind::Deadlock, message)
+        .lane(first.mask.trailing_zeros() as usize)
+        .note("all lanes in a member mask have to execute the same .sync instruction");
+    Stopped { problem, pc: first.pc, mask: first.mask }
+}
+
+/// Lanes come to a barrier; `Some` with its number when they are to wait there.
+fn arrive(
+    core: &mut Core<'_>,
+    warp: &Warp,
+    barriers: &mut Barriers,
+    barrier: &Barrier,
+    pc: u32,
+    active: u32,
+    rules: Rules,
+) -> Result<Option<u8>, Box<Problem>> {
+    let lane = active.trailing_zeros() as usize;
+    let index = core.registers.get(barrier.index, lane);
+    if index >= BARRIERS as u64 {
+        let message = format!("barrier {index}: a block has barriers 0 to 15");
+        return Err(Problem::new(FaultKind::InvalidInstruction, message).lane(lane));
+    }
+    let expected = barrier.threads.map(|slot| core.registers.get(slot, lane) as u32);
+    if let Some(threads) = expected
+        && (threads == 0 || !threads.is_multiple_of(LANES as u32))
+    {
+        let message = format!("a barrier of {threads} threads: it has to be a multiple of 32");
+        return Err(Problem::new(FaultKind::InvalidInstruction, message).lane(lane));
+    }
+    if rules.check_synchronisation && barrier.aligned {
+        let elsewhere = warp
+            .fragments
+            .iter()
+            .find(|other| matches!(other.state, State::AtBarrier(_)) && other.pc != pc);
+        if let Some(other) = elsewhere {
+            let message = format!(
+                "lanes {active:#010x} of a warp come to this barrier while lanes {:#010x} wait at another one",
+                other.mask
+            );
+            return Err(Problem::new(FaultKind::BarrierDivergence, message)
+                .lane(lane)
+                .note("all threads of a warp have to execute the same barrier instruction"));
+        }
+    }
+    let index = index as u8;
+    let weight = Barriers::weight(active, warp.alive, expected.is_some());
+    barriers.arrive(index, weight, expected);
+    if let Some(threads) = &mut core.threads {
+        let waits = !matches!(barrier.action, BarrierKind::Arrive);
+        threads.arrive(index, core.warp, active, waits);
+    }
+    match barrier.action {
+        BarrierKind::Arrive => return Ok(None),
+        BarrierKind::Sync => {}
+        BarrierKind::Reduce { predicate, negated, .. } => {
+            let votes = lanes(active)
+                .filter(|&lane| (core.registers.get(predicate, lane) != 0) != negated)
+                .count();
+            barriers.vote(index, active.count_ones(), votes as u32);
+        }
+    }
+    Ok(Some(index))
+}

@@ -1,0 +1,241 @@
+//! Where an address leads: the windows that shared and local memory have among generic addresses,
+//! and the look-up of one lane's address, with the report when it leads nowhere.
+
+#![allow(unsafe_code, reason = "pointers into a block's or a thread's memory are computed here")]
+
+use super::core::{Core, Problem, Region, Site};
+use crate::fault::FaultKind;
+use crate::memory::Found;
+use crate::program::Space;
+
+/// Generic addresses of shared memory begin here. No address of the host is as high.
+pub(super) const SHARED_WINDOW: u64 = 1 << 48;
+/// Generic addresses of local memory begin here.
+pub(super) const LOCAL_WINDOW: u64 = 2 << 48;
+/// Function addresses begin here.
+pub(super) const FUNCTION_WINDOW: u64 = 3 << 48;
+/// Windows are this large.
+pub(super) const WINDOW: u64 = 1 << 32;
+
+/// Which rule finds the memory of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// Global and constant memory: addresses of the host.
+    Global,
+    /// Offsets in the block's shared memory.
+    Shared,
+    /// Offsets in the thread's own memory.
+    Local,
+    /// Offsets in the launch's parameters, or, above [`LOCAL_WINDOW`], in the thread's own memory.
+    Param,
+    /// Any of them.
+    Generic,
+}
+
+impl Core<'_> {
+    /// The host address of `bytes` bytes (a power of two) at `address` for one lane, aligned.
+    pub(super) fn resolve(
+        &mut self,
+        room: Room,
+        site: u32,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+        write: bool,
+    ) -> Result<*mut u8, Box<Problem>> {
+        if address & bytes.wrapping_sub(1) != 0 {
+            let what = access_name(room, bytes, write);
+            return Err(Problem::new(
+                FaultKind::Misaligned,
+                format!("{what} at {address:#x}, which is not a multiple of {bytes}"),
+            )
+            .lane(lane)
+            .address(address)
+            .note("the address of an access has to be a multiple of its size, all elements of a vector together"));
+        }
+        self.resolve_bytes(room, site, address, bytes, lane, write)
+    }
+
+    /// As [`resolve`](Self::resolve), of any number of bytes at any address.
+    pub(super) fn resolve_bytes(
+        &mut self,
+        room: Room,
+        site: u32,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+        write: bool,
+    ) -> Result<*mut u8, Box<Problem>> {
+        let found = match room {
+            Room::Global => return self.resolve_global(site, address, bytes, lane, write),
+            Room::Shared => self.shared_region(0).host(address, bytes),
+            Room::Local => self.local_region(0, lane).host(address, bytes),
+            Room::Param if address < LOCAL_WINDOW => self.parameter_region(0).host(address, bytes),
+            Room::Param => self.local_region(LOCAL_WINDOW, lane).host(address, bytes),
+            Room::Generic if in_window(address, SHARED_WINDOW) => {
+                self.shared_region(SHARED_WINDOW).host(address, bytes)
+            }
+            Room::Generic if in_window(address, LOCAL_WINDOW) => {
+                self.local_region(LOCAL_WINDOW, lane).host(address, bytes)
+            }
+            Room::Generic => {
+                let base = self.parameters.as_slice().as_ptr() as u64;
+                match self.parameter_region(base).host(address, bytes) {
+                    Some(host) if !write => Some(host),
+                    Some(_) => None,
+                    None => return self.resolve_global(site, address, bytes, lane, write),
+                }
+            }
+        };
+        found.ok_or_else(|| self.outside(room, address, bytes, lane, write))
+    }
+
+    /// Whether a generic address leads to a space; constant variables lie in the ranges given.
+    pub(super) fn is_in(&self, space: Space, address: u64, constants: &[(u64, u64)]) -> bool {
+        let shared = in_window(address, SHARED_WINDOW);
+        let local = in_window(address, LOCAL_WINDOW);
+        let base = self.parameters.as_slice().as_ptr() as u64;
+        let parameter = address.wrapping_sub(base) < self.parameters.len();
+        let constant = constants.iter().any(|&(base, size)| address.wrapping_sub(base) < size);
+        match space {
+            Space::Shared => shared,
+            Space::Local => local,
+            Space::Param => parameter,
+            Space::Const => constant,
+            _ => !(shared || local || parameter || constant),
+        }
+    }
+
+    /// Shared memory, as it begins at an address.
+    pub(super) fn shared_region(&mut self, base: u64) -> Region {
+        Region { base, len: self.shared.len(), host: self.shared.as_mut_ptr() }
+    }
+
+    /// The launch's parameters, as they begin at an address.
+    pub(super) fn parameter_region(&self, base: u64) -> Region {
+        let bytes = self.parameters.as_slice();
+        Region { base, len: bytes.len() as u64, host: bytes.as_ptr().cast_mut() }
+    }
+
+    /// One thread's own memory, as it begins at an address.
+    pub(super) fn local_region(&mut self, base: u64, lane: usize) -> Region {
+        let len = self.thread_local_bytes();
+        let at = len as usize * lane;
+        // A range of the slice, so that a lane stays inside of its own whatever the lengths are.
+        let own = self.local.as_mut_slice().get_mut(at..at + len as usize);
+        own.map_or(Region::NONE, |own| Region { base, len, host: own.as_mut_ptr() })
+    }
+
+    fn resolve_global(
+        &mut self,
+        site: u32,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+        write: bool,
+    ) -> Result<*mut u8, Box<Problem>> {
+        if let Some(host) = self.sites[site as usize].region.host(address, bytes) {
+            return Ok(host);
+        }
+        let what = access_name(Room::Global, bytes, write);
+        match self.memory.find(address, bytes) {
+            Found::Live { base, size, shadow } => {
+                let region = Region { base, len: size, host: base as *mut u8 };
+                let races = self.races.map(|races| races.shadow(base, size));
+                self.sites[site as usize] = Site { region, shadow, races };
+                Ok(address as *mut u8)
+            }
+            Found::Freed => Err(Problem::new(
+                FaultKind::UseAfterFree,
+                format!("{what} at {address:#x}, which has been freed"),
+            )),
+            Found::Nothing => Err(Problem::new(
+                FaultKind::IllegalAddress,
+                format!("{what} at {address:#x}, which is outside of every allocation"),
+            )),
+        }
+        .map_err(|problem| {
+            let near = match address {
+                0..4096 => "it is a null pointer, or close to one".to_owned(),
+                _ if in_window(address, SHARED_WINDOW) => "it is the generic address of shared memory; ld.global and st.global take global ones".to_owned(),
+                _ if in_window(address, LOCAL_WINDOW) => "it is the generic address of local memory; ld.global and st.global take global ones".to_owned(),
+                _ => self.memory.neighbourhood(address),
+            };
+            problem.lane(lane).address(address).note(near)
+        })
+    }
+
+    /// What an address is part of, for a report.
+    pub(super) fn near(&self, room: Room, address: u64) -> Option<String> {
+        let shared = match room {
+            Room::Shared => Some(address),
+            Room::Generic if in_window(address, SHARED_WINDOW) => Some(address - SHARED_WINDOW),
+            _ => None,
+        };
+        let Some(offset) = shared else {
+            let global = matches!(room, Room::Global | Room::Generic);
+            return global.then(|| self.memory.neighbourhood(address));
+        };
+        let variables = &self.executable.shared_variables;
+        let found = variables.iter().find(|(_, at, size)| offset.wrapping_sub(*at) < *size);
+        Some(match found {
+            Some((name, at, size)) => {
+                format!("it is {} bytes into the shared variable `{name}` of {size} bytes", offset - at)
+            }
+            None => {
+                let dynamic = offset.saturating_sub(u64::from(self.executable.static_shared));
+                format!("it is {dynamic} bytes into dynamic shared memory")
+            }
+        })
+    }
+
+    fn outside(
+        &self,
+        room: Room,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+        write: bool,
+    ) -> Box<Problem> {
+        let what = access_name(room, bytes, write);
+        let (name, size) = match room {
+            Room::Shared => ("shared memory of the block", self.shared.len()),
+            Room::Generic if in_window(address, SHARED_WINDOW) => {
+                ("shared memory of the block", self.shared.len())
+            }
+            Room::Param if address < LOCAL_WINDOW => ("kernel's parameters", self.parameters.len()),
+            Room::Generic if address < SHARED_WINDOW => {
+                ("kernel's parameters, which are read-only, of", self.parameters.len())
+            }
+            _ => ("local memory of the thread", self.thread_local_bytes()),
+        };
+        let problem = Problem::new(
+            FaultKind::IllegalAddress,
+            format!("{what} at {address:#x}, outside of the {name} ({size} bytes)"),
+        );
+        let offset = address & (WINDOW - 1);
+        let note = if offset >= size {
+            format!("it is {} bytes after the end", offset - size)
+        } else {
+            format!("it begins {} bytes before the end", size - offset)
+        };
+        problem.lane(lane).address(address).note(note)
+    }
+}
+
+/// Whether a generic address is in a window.
+pub(super) fn in_window(address: u64, window: u64) -> bool {
+    address.wrapping_sub(window) < WINDOW
+}
+
+pub(super) fn access_name(room: Room, bytes: u64, write: bool) -> String {
+    let space = match room {
+        Room::Global => "global ",
+        Room::Shared => "shared ",
+        Room::Local => "local ",
+        Room::Param => "parameter ",
+        Room::Generic => "generic ",
+    };
+    let verb = if write { "write" } else { "read" };
+    format!("{space}{verb} of {bytes} {}", if bytes == 1 { "byte" } else { "bytes" })
+}

@@ -1,0 +1,212 @@
+//! Operations on 32 lanes at once. Each is written once, as what it does to one lane, and compiled
+//! twice: for AVX2 and FMA, and for whatever the host has. Both give the same bits.
+
+use super::code::{Compute, Operands};
+use super::registers::{LANES, Registers};
+
+/// What a row holds.
+pub(super) trait Lane: Copy + Default {
+    /// Reads a row.
+    fn row(registers: &Registers, index: u32) -> &[Self; LANES];
+    /// Writes the lanes of a mask.
+    fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32);
+}
+
+impl Lane for u32 {
+    #[inline(always)]
+    fn row(registers: &Registers, index: u32) -> &[Self; LANES] {
+        registers.narrow(index)
+    }
+
+    #[inline(always)]
+    fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32) {
+        let row = registers.narrow_mut(index);
+        if mask == u32::MAX {
+            *row = *values;
+        } else {
+            for lane in 0..LANES {
+                row[lane] = if mask & (1 << lane) != 0 { values[lane] } else { row[lane] };
+            }
+        }
+    }
+}
+
+impl Lane for u64 {
+    #[inline(always)]
+    fn row(registers: &Registers, index: u32) -> &[Self; LANES] {
+        registers.wide(index)
+    }
+
+    #[inline(always)]
+    fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32) {
+        let row = registers.wide_mut(index);
+        if mask == u32::MAX {
+            *row = *values;
+        } else {
+            for lane in 0..LANES {
+                row[lane] =
+                    if u64::from(mask) & (1 << lane) != 0 { values[lane] } else { row[lane] };
+            }
+        }
+    }
+}
+
+/// An operand that is not there.
+impl Lane for () {
+    #[inline(always)]
+    fn row(_: &Registers, _: u32) -> &[Self; LANES] {
+        &[(); LANES]
+    }
+
+    #[inline(always)]
+    fn write(_: &mut Registers, _: u32, _: &[Self; LANES], _: u32) {}
+}
+
+/// An operation on rows.
+pub(super) trait Operation {
+    type D: Lane;
+    type A: Lane;
+    type B: Lane;
+    type C: Lane;
+    /// On one lane.
+    fn apply(a: Self::A, b: Self::B, c: Self::C) -> Self::D;
+}
+
+#[inline(always)]
+fn rows<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    let mut out = [O::D::default(); LANES];
+    {
+        let a = O::A::row(registers, operands.a);
+        let b = O::B::row(registers, operands.b);
+        let c = O::C::row(registers, operands.c);
+        for lane in 0..LANES {
+            out[lane] = O::apply(a[lane], b[lane], c[lane]);
+        }
+    }
+    O::D::write(registers, operands.d, &out, mask);
+}
+
+fn rows_portable<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    rows::<O>(registers, operands, mask);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn rows_avx2<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    rows::<O>(registers, operands, mask);
+}
+
+/// Whether the host has what the fast versions are compiled for.
+pub(super) fn fast_host() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// The version for this host; the caller says whether it is fast.
+pub(super) fn compile<O: Operation>(fast: bool) -> Compute {
+    #[cfg(target_arch = "x86_64")]
+    if fast {
+        return rows_avx2::<O>;
+    }
+    let _ = fast;
+    rows_portable::<O>
+}
+
+/// A comparison of rows into a predicate.
+pub(super) trait Comparator {
+    type A: Lane;
+    fn apply(a: Self::A, b: Self::A) -> bool;
+}
+
+#[inline(always)]
+fn compares<O: Comparator>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    let mut bits = 0;
+    {
+        let a = O::A::row(registers, operands.a);
+        let b = O::A::row(registers, operands.b);
+        for lane in 0..LANES {
+            bits |= if O::apply(a[lane], b[lane]) { 1u32 << lane } else { 0 };
+        }
+    }
+    let word = &mut registers.predicates[operands.d as usize];
+    *word = *word & !mask | bits & mask;
+}
+
+fn compares_portable<O: Comparator>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    compares::<O>(registers, operands, mask);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn compares_avx2<O: Comparator>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    compares::<O>(registers, operands, mask);
+}
+
+/// As [`compile`].
+pub(super) fn compile_comparison<O: Comparator>(fast: bool) -> Compute {
+    #[cfg(target_arch = "x86_64")]
+    if fast {
+        return compares_avx2::<O>;
+    }
+    let _ = fast;
+    compares_portable::<O>
+}
+
+#[inline(always)]
+fn selects<T: Lane>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    let chosen = registers.predicates[operands.c as usize];
+    let mut out = [T::default(); LANES];
+    {
+        let a = T::row(registers, operands.a);
+        let b = T::row(registers, operands.b);
+        for lane in 0..LANES {
+            out[lane] = if chosen & (1 << lane) != 0 { a[lane] } else { b[lane] };
+        }
+    }
+    T::write(registers, operands.d, &out, mask);
+}
+
+fn selects_portable<T: Lane>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    selects::<T>(registers, operands, mask);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn selects_avx2<T: Lane>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    selects::<T>(registers, operands, mask);
+}
+
+/// `selp` of a width.
+pub(super) fn compile_select<T: Lane>(fast: bool) -> Compute {
+    #[cfg(target_arch = "x86_64")]
+    if fast {
+        return selects_avx2::<T>;
+    }
+    let _ = fast;
+    selects_portable::<T>
+}
+
+/// Defines operations: name, types of the destination and the operands, what happens to one lane.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:ident: $d:ty = ($a:ident: $at:ty, $b:ident: $bt:ty, $c:ident: $ct:ty) $body:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(super) struct $name;
+            impl $crate::engine::vector::Operation for $name {
+                type D = $d;
+                type A = $at;
+                type B = $bt;
+                type C = $ct;
+                #[inline(always)]
+                fn apply($a: $at, $b: $bt, $c: $ct) -> $d {
+                    $body
+                }
+            }
+        )*
+    };
+}
+pub(super) use operations;

@@ -1,0 +1,124 @@
+//! A warp and its fragments. Lanes that diverge form fragments, each with a place in the program, a
+//! mask and a call stack. The fragment that is deepest in calls, and of those the one that stands
+//! first in the program, runs; fragments that come to the same place join.
+
+use std::rc::Rc;
+
+use super::core::Bytes;
+use super::registers::Registers;
+
+/// Where a call returns to.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) return_to: u32,
+    pub(super) parent: Frames,
+    depth: u32,
+}
+
+/// A call stack, shared between fragments that have the same one.
+pub(super) type Frames = Option<Rc<Frame>>;
+
+/// Enters a function.
+pub(super) fn push(parent: Frames, return_to: u32) -> Frames {
+    let depth = depth(&parent) + 1;
+    Some(Rc::new(Frame { return_to, parent, depth }))
+}
+
+fn depth(frames: &Frames) -> u32 {
+    frames.as_ref().map_or(0, |frame| frame.depth)
+}
+
+fn same(a: &Frames, b: &Frames) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            Rc::ptr_eq(a, b) || a.return_to == b.return_to && same(&a.parent, &b.parent)
+        }
+        _ => false,
+    }
+}
+
+/// What a fragment is waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nothing.
+    Ready,
+    /// A barrier of the block.
+    AtBarrier(u8),
+    /// The other members of a collective instruction.
+    Meeting,
+}
+
+/// Lanes that are at the same place.
+#[derive(Clone, Debug)]
+pub(super) struct Fragment {
+    pub(super) pc: u32,
+    pub(super) mask: u32,
+    pub(super) frames: Frames,
+    pub(super) state: State,
+}
+
+/// A warp between two turns.
+#[derive(Default)]
+pub(super) struct Warp {
+    pub(super) registers: Registers,
+    pub(super) local: Bytes,
+    pub(super) fragments: Vec<Fragment>,
+    /// Lanes that have not exited.
+    pub(super) alive: u32,
+    /// Its number in the block.
+    pub(super) index: u32,
+    /// Its last turn ended because it ran for long: another fragment is to go first.
+    pub(super) rotate: bool,
+    pub(super) executed: u64,
+}
+
+impl Warp {
+    /// Puts all lanes of `mask` at the beginning of the program.
+    pub(super) fn start(&mut self, mask: u32) {
+        self.fragments.clear();
+        self.fragments.push(Fragment { pc: 0, mask, frames: None, state: State::Ready });
+        self.alive = mask;
+        self.rotate = false;
+        self.executed = 0;
+    }
+
+    /// Whether a turn would do something.
+    pub(super) fn ready(&self) -> bool {
+        self.fragments.iter().any(|fragment| fragment.state == State::Ready)
+    }
+
+    /// Takes the fragment that is to run next, joined with those at the same place, and the place
+    /// at which it meets the next one.
+    pub(super) fn pick(&mut self) -> Option<(Fragment, u32)> {
+        if let [only] = &self.fragments[..] {
+            // Nothing to choose, nobody to meet.
+            return (only.state == State::Ready)
+                .then(|| self.fragments.pop())
+                .flatten()
+                .map(|fragment| (fragment, u32::MAX));
+        }
+        let rotate = std::mem::take(&mut self.rotate);
+        let ready = self.fragments.iter().enumerate().filter(|(_, f)| f.state == State::Ready);
+        let chosen = if rotate {
+            ready.map(|(index, _)| index).next()
+        } else {
+            ready.min_by_key(|(_, f)| (u32::MAX - depth(&f.frames), f.pc)).map(|(index, _)| index)
+        }?;
+        // `remove`, not `swap_remove`: the order is that of the last turns.
+        let mut fragment = self.fragments.remove(chosen);
+        let mut stop = u32::MAX;
+        self.fragments.retain(|other| {
+            let meets = other.state == State::Ready && same(&other.frames, &fragment.frames);
+            if meets && other.pc == fragment.pc {
+                fragment.mask |= other.mask;
+                return false;
+            }
+            if meets && other.pc > fragment.pc {
+                stop = stop.min(other.pc);
+            }
+            true
+        });
+        Some((fragment, stop))
+    }
+}

@@ -1,0 +1,78 @@
+//! The bench on which tests lay their programs: load, launch, read back.
+
+use ptx_emulator::source::Source;
+use ptx_emulator::{Emulator, Fault, Launch, Options, Statistics};
+
+/// A whole PTX text around a kernel `k` with pointer parameters `p0`, `p1`, …: `body` finds them,
+/// as global addresses, in `%p0`, `%p1`, ….
+pub(crate) fn kernel(pointers: usize, body: &str) -> String {
+    let list: Vec<String> = (0..pointers).map(|i| format!(".param .u64 p{i}")).collect();
+    let mut text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k({})\n{{\n.reg .b64 %p<{}>;\n",
+        list.join(", "),
+        pointers.max(1)
+    );
+    for i in 0..pointers {
+        text += &format!("ld.param.u64 %p{i}, [p{i}];\n");
+    }
+    text + body + "\n}\n"
+}
+
+/// Loads a text, or panics with its diagnostics.
+pub(crate) fn load(emulator: &Emulator, text: &str) -> ptx_emulator::Loaded {
+    let source = Source { name: "test.ptx".into(), text: text.into() };
+    emulator.load(source).unwrap_or_else(|errors| {
+        let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        panic!("{}", shown.join("\n"))
+    })
+}
+
+/// Launches the kernel `k` of a text with these pointers.
+pub(crate) fn launch(
+    emulator: &Emulator,
+    text: &str,
+    (grid, block): ([u32; 3], [u32; 3]),
+    pointers: &[u64],
+) -> Result<Statistics, Fault> {
+    let kernel = load(emulator, text).kernel("k").expect("the kernel k");
+    let parameters = pointers.iter().flat_map(|p| p.to_le_bytes()).collect();
+    emulator.launch(&kernel, &Launch { grid, block, parameters, ..Launch::default() })
+}
+
+/// A device for tests.
+pub(crate) fn emulator() -> Emulator {
+    Emulator::new(Options { instruction_limit: Some(10_000_000), ..Options::default() })
+}
+
+/// Device memory with these words.
+pub(crate) fn words(emulator: &Emulator, values: &[u32]) -> u64 {
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    let address = emulator.memory().allocate(bytes.len() as u64, 4).unwrap();
+    emulator.memory().write(address, &bytes).unwrap();
+    address
+}
+
+/// What is there.
+pub(crate) fn read(emulator: &Emulator, address: u64, count: usize) -> Vec<u32> {
+    let mut bytes = vec![0; count * 4];
+    emulator.memory().read(address, &mut bytes).unwrap();
+    bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+/// One block of `threads` threads runs `body`, which leaves one word for each in `%r0`; those words.
+pub(crate) fn each_thread(threads: u32, registers: &str, body: &str) -> Vec<u32> {
+    let text = kernel(
+        1,
+        &format!(
+            ".reg .b32 %r0, %out_t;\n.reg .b64 %out_a;\n{registers}\n{body}\n\
+             mov.u32 %out_t, %tid.x;\nmul.wide.u32 %out_a, %out_t, 4;\nadd.u64 %out_a, %out_a, %p0;\n\
+             st.global.u32 [%out_a], %r0;\nret;"
+        ),
+    );
+    let emulator = emulator();
+    let out = words(&emulator, &vec![0xdead_beef; threads as usize]);
+    if let Err(fault) = launch(&emulator, &text, ([1, 1, 1], [threads, 1, 1]), &[out]) {
+        panic!("{fault}");
+    }
+    read(&emulator, out, threads as usize)
+}

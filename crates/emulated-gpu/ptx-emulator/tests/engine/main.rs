@@ -1,0 +1,14 @@
+//! The engine through its public API: small PTX programs, with the values that the ISA gives.
+
+mod arithmetic;
+mod atomics;
+mod bench;
+mod calls;
+mod collectives;
+mod control;
+mod faults;
+mod launches;
+mod memory;
+mod printing;
+mod robust;
+mod sanitizer;

@@ -1,0 +1,142 @@
+//! Loads and stores in every space, of every width.
+
+use super::bench::{each_thread, emulator, kernel, launch, read, words};
+
+#[test]
+fn narrow_loads_extend_by_their_type() {
+    let emulator = emulator();
+    let (from, to) = (words(&emulator, &[0x8081_82ff]), words(&emulator, &[0; 4]));
+    let text = kernel(
+        2,
+        ".reg .b32 %r<4>;\n.reg .b16 %h;\nld.global.u8 %r0, [%p0];\nld.global.s8 %r1, [%p0];\n\
+         ld.global.u16 %r2, [%p0+2];\nld.global.s16 %h, [%p0+2];\ncvt.s32.s16 %r3, %h;\n\
+         st.global.v4.u32 [%p1], {%r0, %r1, %r2, %r3};\nret;",
+    );
+    launch(&emulator, &text, ([1, 1, 1], [1, 1, 1]), &[from, to]).unwrap();
+    assert_eq!(read(&emulator, to, 4), [0xff, 0xffff_ffff, 0x8081, 0xffff_8081]);
+}
+
+#[test]
+fn patterns_of_addresses_all_read_the_same_memory() {
+    // Word i holds 3 i. Strides 0 (uniform), 1 (contiguous), 2 and 33 (scattered), and half warps.
+    let values: Vec<u32> = (0..4096).map(|i| i * 3).collect();
+    for (index, expected) in [
+        ("mul.lo.u32 %i, %t, 0;", (|t| t * 0) as fn(u32) -> u32),
+        ("mul.lo.u32 %i, %t, 1;", |t| t),
+        ("mul.lo.u32 %i, %t, 2;", |t| t * 2),
+        ("mul.lo.u32 %i, %t, 33;", |t| t * 33),
+        ("shr.u32 %i, %t, 4;", |t| t >> 4),
+        ("and.b32 %i, %t, 15;", |t| t & 15),
+        ("xor.b32 %i, %t, 31;", |t| t ^ 31),
+    ] {
+        let emulator = emulator();
+        let (from, to) = (words(&emulator, &values), words(&emulator, &[0; 96]));
+        let text = kernel(
+            2,
+            &format!(
+                ".reg .b32 %t, %i, %v;\n.reg .b64 %o;\nmov.u32 %t, %tid.x;\n{index}\n\
+                 mul.wide.u32 %o, %i, 4;\nadd.u64 %o, %o, %p0;\nld.global.u32 %v, [%o];\n\
+                 mul.wide.u32 %o, %t, 4;\nadd.u64 %o, %o, %p1;\nst.global.u32 [%o], %v;\nret;"
+            ),
+        );
+        launch(&emulator, &text, ([1, 1, 1], [96, 1, 1]), &[from, to]).unwrap();
+        let expected: Vec<u32> = (0..96).map(|t| expected(t) * 3).collect();
+        assert_eq!(read(&emulator, to, 96), expected, "{index}");
+    }
+}
+
+#[test]
+fn shared_memory_static_and_dynamic_and_its_generic_addresses() {
+    let out = each_thread(
+        64,
+        ".shared .align 4 .b32 box[64];\n.reg .b32 %t, %a;\n.reg .b64 %g, %o;",
+        "mov.u32 %t, %tid.x;\nmov.u32 %a, box;\nmad.lo.u32 %a, %t, 4, %a;\nmul.lo.u32 %t, %t, 7;\n\
+         st.shared.u32 [%a], %t;\nbar.sync 0;\n\
+         mov.u32 %t, %tid.x;\nsub.u32 %t, 63, %t;\nmul.wide.u32 %o, %t, 4;\n\
+         mov.u64 %g, box;\ncvta.shared.u64 %g, %g;\nadd.u64 %g, %g, %o;\nld.u32 %r0, [%g];",
+    );
+    let expected: Vec<u32> = (0..64).map(|t| (63 - t) * 7).collect();
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn local_memory_is_each_threads_own() {
+    let out = each_thread(
+        40,
+        ".local .align 8 .b8 stack[16];\n.reg .b32 %t;\n.reg .b64 %sp, %l;",
+        "mov.u64 %l, stack;\ncvta.local.u64 %sp, %l;\nmov.u32 %t, %tid.x;\n\
+         st.local.u32 [%l+4], %t;\nst.u32 [%sp+8], 1000;\n\
+         ld.u32 %r0, [%sp+4];\nld.local.u32 %t, [stack+8];\nadd.u32 %r0, %r0, %t;",
+    );
+    assert_eq!(out, (1000..1040).collect::<Vec<u32>>());
+}
+
+#[test]
+fn constants_and_globals_have_their_initial_values() {
+    let emulator = emulator();
+    let to = words(&emulator, &[0; 3]);
+    let text = kernel(
+        1,
+        ".reg .b32 %r<3>;\n.reg .b64 %a;\nld.const.u32 %r0, [table+4];\nld.global.u64 %a, [pointer];\n\
+         ld.global.u32 %r1, [%a];\nld.global.u32 %r2, [zero];\nst.global.u32 [%p0], %r0;\n\
+         st.global.u32 [%p0+4], %r1;\nst.global.u32 [%p0+8], %r2;\nret;",
+    )
+    .replace(
+        ".visible .entry",
+        ".const .align 4 .u32 table[3] = {5, 6, 7};\n.global .u32 seven = 7;\n\
+         .global .u64 pointer = seven;\n.global .u32 zero;\n.visible .entry",
+    );
+    launch(&emulator, &text, ([1, 1, 1], [1, 1, 1]), &[to]).unwrap();
+    assert_eq!(read(&emulator, to, 3), [6, 7, 0]);
+}
+
+#[test]
+fn variables_are_freed_with_the_module() {
+    let emulator = emulator();
+    let text = kernel(0, "ret;").replace(".visible .entry", ".global .u32 g[9];\n.visible .entry");
+    let loaded = super::bench::load(&emulator, &text);
+    let kernel = loaded.kernel("k").unwrap();
+    assert_eq!(loaded.variable("g").unwrap().1, 36);
+    assert_eq!(emulator.memory().allocations().len(), 1);
+    drop(loaded);
+    assert_eq!(emulator.memory().allocations().len(), 1, "the kernel still needs it");
+    drop(kernel);
+    assert_eq!(emulator.memory().allocations().len(), 0);
+}
+
+#[test]
+fn cp_async_copies_and_fills_with_zeros() {
+    let emulator = emulator();
+    let (from, to) = (words(&emulator, &[1, 2, 3, 4]), words(&emulator, &[9; 4]));
+    let text = kernel(
+        2,
+        ".shared .align 16 .b8 box[16];\n.reg .b32 %r<4>, %a;\nmov.u32 %a, box;\n\
+         cp.async.ca.shared.global [%a], [%p0], 16, 8;\ncp.async.commit_group;\n\
+         cp.async.wait_group 0;\nld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [%a];\n\
+         st.global.v4.u32 [%p1], {%r0, %r1, %r2, %r3};\nret;",
+    );
+    launch(&emulator, &text, ([1, 1, 1], [1, 1, 1]), &[from, to]).unwrap();
+    assert_eq!(read(&emulator, to, 4), [1, 2, 0, 0]);
+}
+
+#[test]
+fn the_host_reads_writes_fills_and_copies_inside_allocations_only() {
+    let emulator = emulator();
+    let memory = emulator.memory();
+    let at = memory.allocate(16, 1).unwrap();
+    assert_eq!(at % 256, 0);
+    memory.fill(at, &[1, 2], 8).unwrap();
+    memory.copy(at + 4, at, 3).unwrap();
+    let mut bytes = [0; 8];
+    memory.read(at, &mut bytes).unwrap();
+    assert_eq!(bytes, [1, 2, 1, 2, 1, 2, 1, 2]);
+    assert_eq!(memory.range_of(at + 15), Some((at, 16)));
+    assert_eq!(memory.range_of(at + 16), None);
+    let error = memory.write(at + 9, &[0; 8]).unwrap_err();
+    assert!(error.to_string().contains("not inside one allocation"), "{error}");
+    assert!(memory.free(at + 1).is_err());
+    memory.free(at).unwrap();
+    assert!(memory.free(at).is_err());
+    assert!(memory.read(at, &mut bytes).unwrap_err().to_string().contains("has been freed"));
+    assert!(memory.allocate(u64::MAX, 1).is_err());
+}

@@ -1,0 +1,3 @@
+//! What the sanitizer finds: for each a planted fault, and a clean twin that is not flagged.
+
+mod racecheck;
