@@ -1,0 +1,56 @@
+//! The rungs of the ladder: which file of PTX a training step runs.
+
+use std::fmt;
+
+/// One rung: a file of `ptx/`, whole in itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rung {
+    /// One thread takes one sample through the whole network; gradients are added atomically.
+    ThreadPerSample,
+    /// A kernel for each product, with tiles in shared memory, wide loads and warp shuffles.
+    Tiled,
+    /// A whole training step in one cooperative launch, weights kept on chip.
+    #[default]
+    OneLaunch,
+}
+
+impl Rung {
+    /// Every rung, from the first to the last.
+    pub const ALL: [Self; 3] = [Self::ThreadPerSample, Self::Tiled, Self::OneLaunch];
+
+    /// The name as `--kernels` takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ThreadPerSample => "thread-per-sample",
+            Self::Tiled => "tiled",
+            Self::OneLaunch => "one-launch",
+        }
+    }
+
+    /// The file in `ptx/`.
+    #[must_use]
+    pub const fn file(self) -> &'static str {
+        match self {
+            Self::ThreadPerSample => "ptx/thread_per_sample.ptx",
+            Self::Tiled => "ptx/tiled.ptx",
+            Self::OneLaunch => "ptx/one_launch.ptx",
+        }
+    }
+
+    /// The text of that file.
+    #[must_use]
+    pub const fn ptx(self) -> &'static str {
+        match self {
+            Self::ThreadPerSample => include_str!("../../../ptx/thread_per_sample.ptx"),
+            Self::Tiled => include_str!("../../../ptx/tiled.ptx"),
+            Self::OneLaunch => include_str!("../../../ptx/one_launch.ptx"),
+        }
+    }
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
