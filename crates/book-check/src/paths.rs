@@ -6,7 +6,7 @@ use crate::page::{Page, PieceKind};
 use crate::{Problem, files};
 
 /// What has a slash and is no path of the repository.
-const NO_PATHS: [&str; 2] = ["samples/s", "GFLOP/s"];
+const NO_PATHS: [&str; 3] = ["samples/s", "items/s", "GFLOP/s"];
 
 /// The extensions by which a name without a slash is known to be a file's.
 const EXTENSIONS: [&str; 6] = ["rs", "py", "toml", "md", "cu", "ptx"];
@@ -30,7 +30,10 @@ pub fn check(repository: &Path, page: &Page) -> Vec<Problem> {
             let there = exists(repository, &path)
                 || (bare
                     && files(repository, &EXTENSIONS).iter().any(|file| file.ends_with(&path)))
-                || (anywhere && exists(repository, &format!("crates/*/{path}")));
+                || (anywhere
+                    && ["crates/*", "crates/emulated-gpu/*"]
+                        .iter()
+                        .any(|folder| exists(repository, &format!("{folder}/{path}"))));
             if !there {
                 let what = format!("there is no {path} in the repository");
                 problems.push(Problem::new(page.place(piece.line), what));
