@@ -1,0 +1,7 @@
+//! MNIST by any preset, with gradients that nobody derived by hand: `--preset nvmath`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    training::main::<autograd::level::Program>()
+}

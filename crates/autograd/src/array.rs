@@ -1,0 +1,280 @@
+//! Arrays: values without gradients.
+
+use std::ops::Range;
+
+use crate::buffer::{self, Buffer};
+use crate::function::{Binary, Unary};
+use crate::layout::{Layout, broadcast_shape};
+use crate::{Device, Element, ErrorKind, Result};
+
+/// Numbers in a shape, on a device. This is what a [`Tensor`](crate::Tensor) holds, what its
+/// gradient is, and what the rules for gradients compute with. It never changes while somebody
+/// else sees it: a clone shares the elements, and so does a view.
+#[derive(Clone, Debug)]
+pub struct Array<T> {
+    pub(crate) buffer: Buffer<T>,
+    pub(crate) layout: Layout,
+}
+
+impl<T: Element> Array<T> {
+    /// Elements in row-major order, on the CPU.
+    ///
+    /// # Errors
+    /// When there are not as many as the shape holds.
+    pub fn new(shape: &[usize], elements: Vec<T>) -> Result<Self> {
+        let count = shape.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
+        if count != Some(elements.len()) {
+            let reason = format!("it does not hold {} elements", elements.len());
+            return Err(shape_error("new", shape, reason));
+        }
+        Ok(Self::contiguous(Buffer::new(elements, &Device::Cpu)?, shape))
+    }
+
+    /// An array of one number everywhere: a view of a single element.
+    pub(crate) fn full(shape: &[usize], value: T, device: &Device) -> Result<Self> {
+        let one = Self::contiguous(Buffer::new(vec![value], device)?, &[]);
+        Ok(one.view(one.layout.broadcast(shape)))
+    }
+
+    fn contiguous(buffer: Buffer<T>, shape: &[usize]) -> Self {
+        Self { buffer, layout: Layout::contiguous(shape) }
+    }
+
+    fn view(&self, layout: Layout) -> Self {
+        Self { buffer: self.buffer.clone(), layout }
+    }
+
+    /// The length of each axis; `[]` for a single number.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.layout.shape
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the elements are.
+    #[must_use]
+    pub fn device(&self) -> Device {
+        self.buffer.device()
+    }
+
+    /// The elements in row-major order, brought to the CPU.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        buffer::to_vec(self)
+    }
+
+    /// The same array on another device.
+    pub(crate) fn to(&self, device: &Device) -> Result<Self> {
+        if self.device() == *device {
+            return Ok(self.clone());
+        }
+        Ok(Self::contiguous(Buffer::new(self.to_vec()?, device)?, self.shape()))
+    }
+
+    // Views.
+
+    pub(crate) fn transpose(&self) -> Result<Self> {
+        if self.shape().len() < 2 {
+            let reason = "it has no two axes to exchange".into();
+            return Err(shape_error("transpose", self.shape(), reason));
+        }
+        Ok(self.view(self.layout.transposed()))
+    }
+
+    pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Self> {
+        let count = shape.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
+        if count != Some(self.len()) {
+            let reason = format!("its {} elements do not fill {shape:?}", self.len());
+            return Err(shape_error("reshape", self.shape(), reason));
+        }
+        match self.layout.reshaped(shape) {
+            Some(layout) => Ok(self.view(layout)),
+            None => Ok(Self::contiguous(buffer::copy(self)?, shape)),
+        }
+    }
+
+    pub(crate) fn slice(&self, axis: usize, range: &Range<usize>) -> Result<Self> {
+        let length = self.axis("slice", axis)?;
+        if range.start > range.end || range.end > length {
+            let reason = format!("axis {axis} has no part {range:?}");
+            return Err(shape_error("slice", self.shape(), reason));
+        }
+        Ok(self.view(self.layout.sliced(axis, range)))
+    }
+
+    pub(crate) fn broadcast(&self, shape: &[usize]) -> Result<Self> {
+        match broadcast_shape(self.shape(), shape) {
+            Some(result) if result == shape => Ok(self.view(self.layout.broadcast(shape))),
+            _ => {
+                let reason = format!("it does not broadcast to {shape:?}");
+                Err(shape_error("broadcast_to", self.shape(), reason))
+            }
+        }
+    }
+
+    // Computed.
+
+    pub(crate) fn map(&self, function: Unary<T>) -> Result<Self> {
+        Ok(Self::contiguous(buffer::map(function, self)?, self.shape()))
+    }
+
+    pub(crate) fn zip(&self, function: Binary, other: &Self) -> Result<Self> {
+        let name = function.name();
+        self.same_device(name, other)?;
+        let Some(shape) = broadcast_shape(self.shape(), other.shape()) else {
+            return Err(shapes_error(name, self, other, BROADCAST_RULE));
+        };
+        let (a, b) = (self.broadcast(&shape)?, other.broadcast(&shape)?);
+        Ok(Self::contiguous(buffer::zip(function, &a, &b)?, &shape))
+    }
+
+    pub(crate) fn matmul(&self, other: &Self) -> Result<Self> {
+        self.same_device("matmul", other)?;
+        match (self.shape(), other.shape()) {
+            (&[m, k], &[l, n]) if k == l => {
+                Ok(Self::contiguous(buffer::matmul(self, other)?, &[m, n]))
+            }
+            ([_, _], [_, _]) => {
+                let rule = "the columns of the first have to be as many as the rows of the second";
+                Err(shapes_error("matmul", self, other, rule))
+            }
+            _ => Err(shapes_error("matmul", self, other, "both have to be matrices")),
+        }
+    }
+
+    /// The sums over some axes, which stay with the length 1.
+    pub(crate) fn sum(&self, axes: &[usize]) -> Result<Self> {
+        let mut shape = self.shape().to_vec();
+        for &axis in axes {
+            self.axis("sum", axis)?;
+            shape[axis] = 1;
+        }
+        Ok(Self::contiguous(buffer::sum(self, axes)?, &shape))
+    }
+
+    /// The opposite of [`broadcast`](Self::broadcast): each element of the smaller shape is the sum
+    /// of all the elements that it was stretched to.
+    pub(crate) fn sum_to(&self, shape: &[usize]) -> Result<Self> {
+        let new = self.shape().len() - shape.len();
+        let stretched = |&axis: &usize| axis < new || shape[axis - new] != self.shape()[axis];
+        let axes: Vec<usize> = (0..self.shape().len()).filter(stretched).collect();
+        if axes.is_empty() { Ok(self.clone()) } else { self.sum(&axes)?.reshape(shape) }
+    }
+
+    /// The largest elements along an axis, which stays with the length 1.
+    pub(crate) fn max(&self, axis: usize) -> Result<Self> {
+        if self.axis("max", axis)? == 0 {
+            return Err(shape_error("max", self.shape(), "nothing has no largest element".into()));
+        }
+        let mut shape = self.shape().to_vec();
+        shape[axis] = 1;
+        Ok(Self::contiguous(buffer::max(self, axis)?, &shape))
+    }
+
+    /// Zeros, with this array at `start` of an axis that is `length` long.
+    pub(crate) fn place(&self, axis: usize, start: usize, length: usize) -> Result<Self> {
+        let mut shape = self.shape().to_vec();
+        shape[axis] = length;
+        Ok(Self::contiguous(buffer::assemble(&shape, axis, &[(start, self)])?, &shape))
+    }
+
+    /// Arrays one after the other along an axis.
+    pub(crate) fn concat(arrays: &[Self], axis: usize) -> Result<Self> {
+        let [first, rest @ ..] = arrays else {
+            return Err(shape_error("concat", &[], "there is nothing to put together".into()));
+        };
+        let mut length = first.axis("concat", axis)?;
+        let mut parts = vec![(0, first)];
+        for next in rest {
+            first.same_device("concat", next)?;
+            let agree = |(i, (n, m)): (usize, (&usize, &usize))| i == axis || n == m;
+            let lengths = first.shape().iter().zip(next.shape()).enumerate();
+            if first.shape().len() != next.shape().len() || !lengths.into_iter().all(agree) {
+                let rule = "they may differ only along the axis on which they are put together";
+                return Err(shapes_error("concat", first, next, rule));
+            }
+            parts.push((length, next));
+            length += next.shape()[axis];
+        }
+        let mut shape = first.shape().to_vec();
+        shape[axis] = length;
+        Ok(Self::contiguous(buffer::assemble(&shape, axis, &parts)?, &shape))
+    }
+
+    /// The rows (along the first axis) of these numbers.
+    pub(crate) fn rows(&self, rows: &[usize]) -> Result<Self> {
+        let length = self.axis("index", 0)?;
+        if let Some(row) = rows.iter().find(|&&row| row >= length) {
+            let reason = format!("it has no row {row}; its {length} rows count from 0");
+            return Err(shape_error("index", self.shape(), reason));
+        }
+        let shape: Vec<usize> = [&[rows.len()], &self.shape()[1..]].concat();
+        Ok(Self::contiguous(buffer::rows(self, rows)?, &shape))
+    }
+
+    /// Zeros of a shape, with each row added to the row of its number.
+    pub(crate) fn add_rows(&self, rows: &[usize], shape: &[usize]) -> Result<Self> {
+        Ok(Self::contiguous(buffer::add_rows(self, rows, shape)?, shape))
+    }
+
+    /// `self += factor · other`, in place where nobody else shares the elements.
+    pub(crate) fn add_scaled(&mut self, factor: T, other: &Self) -> Result<()> {
+        self.same_device("add", other)?;
+        if self.shape() != other.shape() {
+            return Err(shapes_error("add", self, other, "in place, they have to be the same"));
+        }
+        if !self.layout.is_contiguous() || self.layout.offset != 0 {
+            *self = Self::contiguous(buffer::copy(self)?, self.shape());
+        }
+        buffer::add_scaled(&mut self.buffer, factor, other)
+    }
+
+    pub(crate) fn same_device(&self, operation: &'static str, other: &Self) -> Result<()> {
+        let (left, right) = (self.device(), other.device());
+        if left == right {
+            return Ok(());
+        }
+        let (left, right) = (left.to_string(), right.to_string());
+        Err(ErrorKind::Devices { operation, left, right }.into())
+    }
+
+    /// The length of an axis.
+    pub(crate) fn axis(&self, operation: &'static str, axis: usize) -> Result<usize> {
+        self.shape().get(axis).copied().ok_or_else(|| {
+            let axes = self.shape().len();
+            let reason = format!("it has no axis {axis}; its {axes} axes count from 0");
+            shape_error(operation, self.shape(), reason)
+        })
+    }
+}
+
+/// What a shape error of two operands says of broadcasting.
+pub(crate) const BROADCAST_RULE: &str =
+    "aligned at the last axis, two lengths have to be equal, or one of them 1";
+
+fn shape_error(operation: &'static str, shape: &[usize], reason: String) -> crate::Error {
+    ErrorKind::Shape { operation, shape: shape.to_vec(), reason }.into()
+}
+
+pub(crate) fn shapes_error<T: Element>(
+    operation: &'static str,
+    left: &Array<T>,
+    right: &Array<T>,
+    rule: &'static str,
+) -> crate::Error {
+    let (left, right) = (left.shape().to_vec(), right.shape().to_vec());
+    ErrorKind::Shapes { operation, left, right, rule }.into()
+}

@@ -1,0 +1,86 @@
+//! The graph behind a tensor, drawn.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::rc::Rc;
+
+use ::layout::backends::svg::SVGWriter;
+use ::layout::gv::{DotParser, GraphBuilder};
+
+use crate::tensor::Node;
+use crate::{Element, ErrorKind, Result, Tensor};
+
+/// More nodes than this are no picture that anybody could read.
+const MOST_NODES: usize = 500;
+
+// ANCHOR: dot
+/// Everything that a tensor was computed from, in the language of Graphviz: boxes are what the
+/// program made, filled where gradients flow to; ellipses are results. `dot -Tsvg` draws it.
+///
+/// # Errors
+/// The one that the tensor holds, or that the graph is too large to be drawn.
+pub fn dot<T: Element>(tensor: &Tensor<T>) -> Result<String> {
+    let mut text = String::from("digraph {\n  rankdir=TB;\n");
+    let nodes = nodes(tensor)?;
+    let number: HashMap<u64, usize> = nodes.iter().map(|node| node.id).zip(0..).collect();
+    for (i, node) in nodes.iter().enumerate() {
+        let shape = node.value.borrow().shape().to_vec();
+        let operation = node.origin.as_ref().map(|origin| origin.operation);
+        let name = node.name.borrow().clone().unwrap_or_default();
+        let what = [name.as_str(), operation.unwrap_or_default()];
+        let what: Vec<&str> = what.into_iter().filter(|part| !part.is_empty()).collect();
+        let (form, color) = match (operation, node.requires_grad) {
+            (Some(_), _) => ("ellipse", "white"),
+            (None, true) => ("box", "gold"),
+            (None, false) => ("box", "lightgray"),
+        };
+        let label = format!("{}\\n{shape:?}", what.join(" = ").replace(['"', '\\'], "'"));
+        let style = format!("shape={form}, style=filled, fillcolor={color}");
+        let _ = writeln!(text, "  n{i} [label=\"{label}\", {style}];");
+        for operand in node.origin.iter().flat_map(|origin| &origin.operands) {
+            let _ = writeln!(text, "  n{} -> n{i};", number[&operand.node.id]);
+        }
+    }
+    text.push_str("}\n");
+    Ok(text)
+}
+// ANCHOR_END: dot
+
+/// The same as a picture, which needs no Graphviz.
+///
+/// # Errors
+/// As [`dot`].
+pub fn svg<T: Element>(tensor: &Tensor<T>) -> Result<String> {
+    let drawn = dot(tensor)?;
+    let unusable = |reason: String| ErrorKind::Drawing { reason };
+    let graph = DotParser::new(&drawn).process().map_err(unusable)?;
+    let mut builder = GraphBuilder::new();
+    builder.visit_graph(&graph);
+    let mut writer = SVGWriter::new();
+    builder.get().do_it(false, false, false, &mut writer);
+    Ok(writer.finalize())
+}
+
+/// Every node, the oldest first, without a recursion.
+fn nodes<T: Element>(tensor: &Tensor<T>) -> Result<Vec<Rc<Node<T>>>> {
+    let mut reached = vec![Rc::clone(tensor.node()?)];
+    let mut seen = HashSet::from([reached[0].id]);
+    let mut next = 0;
+    while let Some(node) = reached.get(next).cloned() {
+        next += 1;
+        for operand in node.origin.iter().flat_map(|origin| &origin.operands) {
+            if seen.insert(operand.node.id) {
+                reached.push(Rc::clone(&operand.node));
+            }
+        }
+        if reached.len() > MOST_NODES {
+            let reason = format!(
+                "it has more than {MOST_NODES} nodes, which nobody could read: draw the graph of \
+                 a part, or of a smaller network"
+            );
+            return Err(ErrorKind::Drawing { reason }.into());
+        }
+    }
+    reached.sort_unstable_by_key(|node| node.id);
+    Ok(reached)
+}

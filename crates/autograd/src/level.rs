@@ -1,0 +1,281 @@
+//! The project's network on this engine, as the training loop and the command line of the levels
+//! see it: what the levels derive by hand is here left to [`Tensor::backward`].
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use data::{Batch, Dataset};
+use tensor::{Loss, Network, TensorName};
+use training::{Level, Parameters};
+
+use crate::{Activation, Array, Element, Linear, Mlp, Module, Result, Sgd, Tensor, loss, no_grad};
+
+/// A network, and what its last training step computed.
+pub struct Autograd<T: Element> {
+    network: Network,
+    mlp: Mlp<T>,
+    x: Tensor<T>,
+    y: Tensor<T>,
+    forward: Option<Forward<T>>,
+    /// `z a p loss` and `dz da` of the last backward pass, without the graph behind them.
+    computed: BTreeMap<TensorName, Array<T>>,
+}
+
+/// A forward pass, and the graph behind it.
+struct Forward<T: Element> {
+    /// `z1 a1 … zL`, each of which keeps its gradient.
+    hidden: Vec<(TensorName, Tensor<T>)>,
+    /// As the preset prints it.
+    loss: Tensor<T>,
+    /// As the preset trains with it.
+    trained: Tensor<T>,
+}
+
+impl<T: Element> Autograd<T> {
+    /// A network with all parameters 0.
+    #[must_use]
+    pub fn new(network: &Network) -> Self {
+        let zeros = |name| {
+            let shape = network.shape(name, 0).unwrap_or_default();
+            Tensor::zeros(shape).requires_grad().named(name.to_string())
+        };
+        let layer = |l| Linear { w: zeros(TensorName::W(l)), b: zeros(TensorName::B(l)) };
+        let layers = (1..=network.layers()).map(layer).collect();
+        Self {
+            network: network.clone(),
+            mlp: Mlp { layers, activation: Activation::Relu },
+            x: Tensor::zeros([0, network.inputs()]),
+            y: Tensor::zeros([0, network.outputs()]),
+            forward: None,
+            computed: BTreeMap::new(),
+        }
+    }
+
+    // ANCHOR: forward
+    /// `z1 a1 … zL` and the loss of the batch.
+    fn run_forward(&mut self) -> Result<()> {
+        let mut hidden = Vec::new();
+        let mut a = self.x.clone();
+        for (l, layer) in (1..).zip(&self.mlp.layers) {
+            let z = layer.forward(&a);
+            hidden.push((TensorName::Z(l), z.clone()));
+            if l < self.mlp.layers.len() {
+                a = z.relu();
+                hidden.push((TensorName::A(l), a.clone()));
+            } else {
+                a = z;
+            }
+        }
+        let (z, y) = (&a, &self.y);
+        let (loss, trained) = match self.network.loss {
+            Loss::CrossEntropy => (loss::cross_entropy(z, y), None),
+            Loss::SquaredError => (loss::squared_error(z, y), None),
+            // Printed as the mean over the batch and the outputs, trained as that over the batch.
+            Loss::Bce => {
+                let loss = loss::bce(z, y);
+                let trained = &loss * T::from_f64(self.network.outputs() as f64);
+                (loss, Some(trained))
+            }
+        };
+        for (_, tensor) in &hidden {
+            tensor.retain_grad()?;
+        }
+        let trained = trained.unwrap_or_else(|| loss.clone());
+        self.forward = Some(Forward { hidden, loss, trained });
+        Ok(())
+    }
+
+    /// The gradient of every parameter, and of every tensor on the way to it.
+    fn run_backward(&mut self) -> Result<()> {
+        Sgd::zero_grad(&self.sgd(0.0), &self.mlp)?;
+        if let Some(forward) = self.forward.take() {
+            forward.trained.backward()?;
+            self.keep(&forward)?;
+        }
+        Ok(())
+    }
+
+    /// `w −= learning_rate · dw`, and the same for `b`.
+    fn run_update(&mut self, learning_rate: f32) -> Result<()> {
+        self.sgd(learning_rate).step(&self.mlp)
+    }
+    // ANCHOR_END: forward
+
+    fn sgd(&self, learning_rate: f32) -> Sgd<T> {
+        Sgd { learning_rate: T::from_f64(f64::from(learning_rate)) }
+    }
+
+    /// Takes the values and gradients out of a graph that is about to go. The graph still holds the
+    /// parameters that it has used; without it, the update can write over them.
+    fn keep(&mut self, forward: &Forward<T>) -> Result<()> {
+        self.computed.clear();
+        for (name, tensor) in &forward.hidden {
+            self.computed.insert(*name, tensor.value()?);
+            let gradient = match name {
+                TensorName::Z(l) => TensorName::Dz(*l),
+                TensorName::A(l) => TensorName::Da(*l),
+                _ => continue,
+            };
+            if let Some(values) = tensor.grad()? {
+                self.computed.insert(gradient, values);
+            }
+        }
+        self.computed.insert(TensorName::Loss, forward.loss.value()?);
+        Ok(())
+    }
+
+    /// Takes in a batch: `x [B, n0]` and `y [B, C]`.
+    fn take(&mut self, x: &[f32], y: &[f32]) -> Result<()> {
+        let batch = y.len() / self.network.outputs();
+        let tensor = |name: &str, columns: usize, values: &[f32]| {
+            let values = values.iter().map(|&value| T::from_f64(f64::from(value))).collect();
+            Tensor::new([batch, columns], values).named(name).check()
+        };
+        self.x = tensor("x", self.network.inputs(), x)?;
+        self.y = tensor("y", self.network.outputs(), y)?;
+        self.forward = None;
+        self.computed.clear();
+        Ok(())
+    }
+
+    /// The tensor of that name, as it is on this engine; `None` where there is none, or where the
+    /// last step has not come to it.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn array(&self, name: TensorName) -> Result<Option<Array<T>>> {
+        if let Some(values) = self.computed.get(&name) {
+            return Ok(Some(values.clone()));
+        }
+        let layer = |l: usize| self.mlp.layers.get(l.wrapping_sub(1));
+        match (name, &self.forward) {
+            (TensorName::X, _) => self.x.value().map(Some),
+            (TensorName::Y, _) => self.y.value().map(Some),
+            (TensorName::W(l), _) => layer(l).map(|layer| layer.w.value()).transpose(),
+            (TensorName::B(l), _) => layer(l).map(|layer| layer.b.value()).transpose(),
+            (TensorName::Dw(l), _) => layer(l).map_or(Ok(None), |layer| layer.w.grad()),
+            (TensorName::Db(l), _) => layer(l).map_or(Ok(None), |layer| layer.b.grad()),
+            (TensorName::P, _) => self.p(),
+            (TensorName::Loss, Some(forward)) => forward.loss.value().map(Some),
+            (_, Some(forward)) => {
+                let found = forward.hidden.iter().find(|(own, _)| *own == name);
+                found.map(|(_, tensor)| tensor.value()).transpose()
+            }
+            (_, None) => Ok(None),
+        }
+    }
+
+    /// `p [B, C]`, which training does not need: the loss begins from `z`.
+    fn p(&self) -> Result<Option<Array<T>>> {
+        let last = TensorName::Z(self.network.layers());
+        let Some(z) = self.array(last)?.map(Tensor::from) else { return Ok(None) };
+        let p = no_grad(|| match self.network.loss {
+            Loss::CrossEntropy => z.softmax(),
+            Loss::Bce => z.sigmoid(),
+            Loss::SquaredError => z,
+        });
+        p.value().map(Some)
+    }
+
+    /// The graph of the last forward pass, from the loss that is trained with; none after the
+    /// backward pass, which takes it apart.
+    #[must_use]
+    pub fn graph(&self) -> Option<&Tensor<T>> {
+        self.forward.as_ref().map(|forward| &forward.trained)
+    }
+
+    /// The network, to be saved and loaded.
+    #[must_use]
+    pub const fn module(&self) -> &Mlp<T> {
+        &self.mlp
+    }
+}
+
+fn failed(error: crate::Error) -> training::Error {
+    training::Error::level(error)
+}
+
+impl<T: Element> Level for Autograd<T> {
+    fn dataset(&mut self, _set: &Dataset) -> training::Result<()> {
+        // The set is in memory already.
+        Ok(())
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> training::Result<()> {
+        let set = batch.dataset();
+        let mut y = vec![0.0; batch.len() * set.classes()];
+        batch.copy_y(&mut y);
+        match batch.contiguous() {
+            Some(rows) => {
+                let features = set.features();
+                self.take(&set.x()[rows.start * features..rows.end * features], &y)
+            }
+            None => {
+                let mut x = vec![0.0; batch.len() * set.features()];
+                batch.copy_x(&mut x);
+                self.take(&x, &y)
+            }
+        }
+        .map_err(failed)
+    }
+
+    fn forward(&mut self) -> training::Result<()> {
+        self.run_forward().map_err(failed)
+    }
+
+    fn backward(&mut self) -> training::Result<()> {
+        self.run_backward().map_err(failed)
+    }
+
+    fn update(&mut self, learning_rate: f32) -> training::Result<()> {
+        self.run_update(learning_rate).map_err(failed)
+    }
+
+    fn loss(&mut self) -> training::Result<f32> {
+        let loss = self.array(TensorName::Loss).map_err(failed)?;
+        let Some(loss) = loss else { return Err(training::Error::level("no batch was computed")) };
+        let values = loss.to_vec().map_err(failed)?;
+        Ok(values[0].to_f64() as f32)
+    }
+
+    fn set_parameters(&mut self, parameters: &Parameters) -> training::Result<()> {
+        for (layer, given) in self.mlp.layers.iter().zip(&parameters.layers) {
+            for (own, given) in [(&layer.w, &given.w), (&layer.b, &given.b)] {
+                let values = given.data().iter().map(|&value| T::from_f64(f64::from(value)));
+                let values = Array::new(given.shape(), values.collect()).map_err(failed)?;
+                own.assign(&values).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tensor(&mut self, name: TensorName) -> training::Result<Option<tensor::Tensor>> {
+        let Some(values) = self.array(name).map_err(failed)? else { return Ok(None) };
+        let data = values.to_vec().map_err(failed)?;
+        let data = data.into_iter().map(|value| value.to_f64() as f32).collect();
+        tensor::Tensor::new(values.shape(), data).map(Some).map_err(training::Error::level)
+    }
+}
+
+/// The options that only this program has: none.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Options {}
+
+/// The program `autograd`, with the commands of every level.
+#[derive(Clone, Copy, Debug)]
+pub struct Program;
+
+impl training::Program for Program {
+    const NAME: &'static str = "autograd";
+    const ABOUT: &'static str =
+        "The levels' network with gradients that are derived automatically, on the CPU";
+    type Options = Options;
+
+    fn device(_options: &Options) -> training::Result<String> {
+        Ok("cpu".into())
+    }
+
+    fn level(_options: &Options, network: &Network) -> training::Result<Box<dyn Level>> {
+        Ok(Box::new(Autograd::<f32>::new(network)))
+    }
+}

@@ -1,0 +1,153 @@
+//! Parameters in files: JSON for people, safetensors for programs (`safetensors.torch.load_file`
+//! reads it). The end of the file's name decides.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+use serde::{Deserialize, Serialize};
+use tensor::file::write_atomically;
+
+use crate::{Array, Element, Error, ErrorKind, Module, Result};
+
+/// What a JSON file says of itself.
+const FORMAT: &str = "four-levels-parameters";
+
+#[derive(Serialize, Deserialize)]
+struct JsonFile<T> {
+    format: String,
+    dtype: String,
+    parameters: Vec<JsonParameter<T>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct JsonParameter<T> {
+    name: String,
+    shape: Vec<usize>,
+    data: Vec<T>,
+}
+
+enum Format {
+    Json,
+    SafeTensors,
+}
+
+/// Writes the parameters of a module, whole or not at all.
+///
+/// # Errors
+/// When the name ends neither in `.json` nor in `.safetensors`, when a value is not finite, when
+/// the device fails, or when the file can't be written.
+pub fn save<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
+    let mut parameters = Vec::new();
+    for (name, tensor) in module.parameters() {
+        let (shape, data) = (tensor.shape()?, tensor.to_vec()?);
+        if let Some(value) = data.iter().find(|value| !value.to_f64().is_finite()) {
+            return Err(error(path, format!("{name} holds {value}, which is no trained network")));
+        }
+        parameters.push(JsonParameter { name, shape, data });
+    }
+    let bytes = match format(path)? {
+        Format::Json => to_json(parameters),
+        Format::SafeTensors => to_safetensors(&parameters),
+    };
+    let bytes = bytes.map_err(|reason| error(path, reason))?;
+    let written = write_atomically::<io::Error>(path, |writer| writer.write_all(&bytes));
+    written.map_err(|source| error(path, format!("it can't be written: {source}")))
+}
+
+/// Reads parameters into a module, of the same names, shapes and type: all of them or none.
+///
+/// # Errors
+/// When the file can't be read, is of another form, lacks a parameter or has one that the module
+/// has not, or when one has another shape or type or a value that is not finite.
+pub fn load<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
+    let format = format(path)?;
+    let bytes = fs::read(path).map_err(|e| error(path, format!("it can't be read: {e}")))?;
+    let mut found: Vec<JsonParameter<T>> = match format {
+        Format::Json => from_json(&bytes),
+        Format::SafeTensors => from_safetensors(&bytes),
+    }
+    .map_err(|reason| error(path, reason))?;
+    let mut loaded = Vec::new();
+    for (name, tensor) in module.parameters() {
+        let Some(position) = found.iter().position(|parameter| parameter.name == name) else {
+            return Err(error(path, format!("it has no parameter {name}")));
+        };
+        let JsonParameter { shape, data, .. } = found.swap_remove(position);
+        let expected = tensor.shape()?;
+        if shape != expected {
+            let reason = format!("{name} has the shape {shape:?}, not {expected:?}");
+            return Err(error(path, reason));
+        }
+        if let Some(value) = data.iter().find(|value| !value.to_f64().is_finite()) {
+            return Err(error(path, format!("{name} holds {value}")));
+        }
+        loaded.push((tensor.clone(), Array::new(&shape, data)?.to(&tensor.device()?)?));
+    }
+    if let Some(other) = found.first() {
+        return Err(error(path, format!("the network has no parameter {}", other.name)));
+    }
+    loaded.iter().try_for_each(|(tensor, values)| tensor.assign(values))
+}
+
+fn format(path: &Path) -> Result<Format> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => Ok(Format::Json),
+        Some("safetensors") => Ok(Format::SafeTensors),
+        _ => Err(error(path, "its name has to end in .json or .safetensors".into())),
+    }
+}
+
+fn error(path: &Path, reason: String) -> Error {
+    ErrorKind::File { path: path.to_owned(), reason }.into()
+}
+
+fn to_json<T: Element>(parameters: Vec<JsonParameter<T>>) -> Result<Vec<u8>, String> {
+    let file = JsonFile { format: FORMAT.into(), dtype: T::NAME.into(), parameters };
+    serde_json::to_vec(&file).map_err(|error| error.to_string())
+}
+
+fn from_json<T: Element>(bytes: &[u8]) -> Result<Vec<JsonParameter<T>>, String> {
+    let file: JsonFile<T> =
+        serde_json::from_slice(bytes).map_err(|error| format!("it is no usable JSON: {error}"))?;
+    if (file.format.as_str(), file.dtype.as_str()) != (FORMAT, T::NAME) {
+        let (format, dtype) = (file.format, file.dtype);
+        return Err(format!("it says it is {format:?} in {dtype}, not {FORMAT:?} in {}", T::NAME));
+    }
+    Ok(file.parameters)
+}
+
+const fn dtype<T: Element>() -> Dtype {
+    if size_of::<T>() == 4 { Dtype::F32 } else { Dtype::F64 }
+}
+
+fn to_safetensors<T: Element>(parameters: &[JsonParameter<T>]) -> Result<Vec<u8>, String> {
+    let bytes_of = |p: &JsonParameter<T>| p.data.iter().flat_map(|v| v.to_bytes()).collect();
+    let bytes: Vec<Vec<u8>> = parameters.iter().map(bytes_of).collect();
+    let views: Vec<(&str, TensorView<'_>)> = parameters
+        .iter()
+        .zip(&bytes)
+        .map(|(p, bytes)| {
+            let view = TensorView::new(dtype::<T>(), p.shape.clone(), bytes);
+            view.map(|view| (p.name.as_str(), view)).map_err(|error| error.to_string())
+        })
+        .collect::<Result<_, _>>()?;
+    safetensors::serialize(views, None).map_err(|error| error.to_string())
+}
+
+fn from_safetensors<T: Element>(bytes: &[u8]) -> Result<Vec<JsonParameter<T>>, String> {
+    let file = SafeTensors::deserialize(bytes)
+        .map_err(|error| format!("it is no usable safetensors file: {error}"))?;
+    let parameter = |(name, view): (String, TensorView<'_>)| {
+        if view.dtype() != dtype::<T>() {
+            return Err(format!("{name} is {:?}, not {:?}", view.dtype(), dtype::<T>()));
+        }
+        let data: Option<Vec<T>> =
+            view.data().chunks_exact(size_of::<T>()).map(T::from_bytes).collect();
+        let data = data.ok_or_else(|| format!("{name} is cut off"))?;
+        Ok(JsonParameter { name, shape: view.shape().to_vec(), data })
+    };
+    file.tensors().into_iter().map(parameter).collect()
+}

@@ -1,0 +1,379 @@
+//! Tensors: values that remember how they were computed.
+
+use std::cell::{Cell, Ref, RefCell};
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::array::shapes_error;
+use crate::no_grad::recording;
+use crate::{Array, Device, Element, Error, ErrorKind, Result};
+
+/// A value, and how it was computed. A clone is the same tensor.
+///
+/// An operation on tensors that do not go together gives a tensor too: one that holds the
+/// [`Error`] instead of a value, and hands it on to all that is computed from it, as NaN does
+/// among numbers. So formulas can be written as formulas. The error comes out, with the line of
+/// the operation, at the first call that returns a [`Result`]: [`check`](Self::check),
+/// [`item`](Self::item), [`shape`](Self::shape), [`backward`](Self::backward), ….
+// ANCHOR: tensor
+#[derive(Clone)]
+#[must_use = "an operation changes nothing; its result may hold an error that nobody has seen"]
+pub struct Tensor<T: Element>(Result<Rc<Node<T>>>);
+
+/// One node of the graph.
+pub(crate) struct Node<T: Element> {
+    /// Its age: whatever a node was computed from has a smaller number.
+    pub(crate) id: u64,
+    pub(crate) value: RefCell<Array<T>>,
+    /// The gradient, where it is kept: in parameters, and where `retain_grad` asked for it.
+    pub(crate) gradient: RefCell<Option<Array<T>>>,
+    /// Whether gradients flow to here.
+    pub(crate) requires_grad: bool,
+    pub(crate) retain_grad: Cell<bool>,
+    /// The operation that computed it; none in a *leaf*, which a program made itself.
+    pub(crate) origin: Option<Origin<T>>,
+    /// How often its value was changed in place.
+    pub(crate) version: Cell<u64>,
+    pub(crate) name: RefCell<Option<String>>,
+}
+
+/// How a node was computed.
+pub(crate) struct Origin<T: Element> {
+    pub(crate) operation: &'static str,
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) operands: Vec<Operand<T>>,
+}
+
+/// One thing that a node was computed from.
+pub(crate) struct Operand<T: Element> {
+    pub(crate) node: Rc<Node<T>>,
+    /// Its version at that time.
+    pub(crate) version: u64,
+    /// Turns the gradient of the result into the gradient of this operand.
+    pub(crate) pullback: Option<Pullback<T>>,
+}
+
+/// A rule for a gradient: from `dy`, which has the shape of the result, to `dx`, which has the
+/// shape of the operand.
+pub(crate) type Pullback<T> = Box<dyn Fn(&Array<T>) -> Result<Array<T>>>;
+// ANCHOR_END: tensor
+
+/// Numbers the nodes in the order in which they are made.
+static AGE: AtomicU64 = AtomicU64::new(0);
+
+impl<T: Element> Node<T> {
+    fn new(value: Array<T>, requires_grad: bool, origin: Option<Origin<T>>) -> Self {
+        Self {
+            id: AGE.fetch_add(1, Ordering::Relaxed),
+            value: RefCell::new(value),
+            gradient: RefCell::new(None),
+            requires_grad,
+            retain_grad: Cell::new(false),
+            origin,
+            version: Cell::new(0),
+            name: RefCell::new(None),
+        }
+    }
+
+    /// What an error message calls it.
+    pub(crate) fn describe(&self) -> String {
+        let shape = self.value.borrow().shape().to_vec();
+        match (&*self.name.borrow(), &self.origin) {
+            (Some(name), _) => format!("the tensor {name} of the shape {shape:?}"),
+            (None, Some(origin)) => {
+                format!("the result of {} of the shape {shape:?}", origin.operation)
+            }
+            (None, None) => format!("a tensor of the shape {shape:?}"),
+        }
+    }
+}
+
+// ANCHOR: drop
+/// The last owner of a node that drops it drops the operands of that node, and so on down the
+/// graph: as a recursion, a graph of a million nodes would overflow the stack. Here the nodes that
+/// nobody owns any more wait in a list instead.
+impl<T: Element> Drop for Node<T> {
+    fn drop(&mut self) {
+        let take = |node: &mut Self| node.origin.take().map(|origin| origin.operands);
+        let mut orphans = take(self).unwrap_or_default();
+        while let Some(operand) = orphans.pop() {
+            if let Some(mut node) = Rc::into_inner(operand.node) {
+                orphans.extend(take(&mut node).unwrap_or_default());
+            }
+        }
+    }
+}
+// ANCHOR_END: drop
+
+impl<T: Element> Tensor<T> {
+    /// A tensor of this shape with these elements, row-major, on the CPU. No gradient flows to it
+    /// unless [`requires_grad`](Self::requires_grad) asks for that.
+    #[track_caller]
+    pub fn new(shape: impl AsRef<[usize]>, elements: Vec<T>) -> Self {
+        Self::leaf(Location::caller(), Array::new(shape.as_ref(), elements), false)
+    }
+
+    /// A single number, of the shape `[]`.
+    #[track_caller]
+    pub fn scalar(value: T) -> Self {
+        Self::new([], vec![value])
+    }
+
+    /// Zeros.
+    #[track_caller]
+    pub fn zeros(shape: impl AsRef<[usize]>) -> Self {
+        Self::full(shape, T::zero())
+    }
+
+    /// The same number everywhere.
+    #[track_caller]
+    pub fn full(shape: impl AsRef<[usize]>, value: T) -> Self {
+        Self::leaf(Location::caller(), Array::full(shape.as_ref(), value, &Device::Cpu), false)
+    }
+
+    fn leaf(at: &'static Location<'static>, value: Result<Array<T>>, requires_grad: bool) -> Self {
+        let node = value.map(|value| Rc::new(Node::new(value, requires_grad, None)));
+        Self(node.map_err(|error| error.at(at)))
+    }
+
+    pub(crate) fn node(&self) -> Result<&Rc<Node<T>>> {
+        self.0.as_ref().map_err(Clone::clone)
+    }
+
+    /// A new leaf of the same values to which gradients flow: a parameter.
+    #[track_caller]
+    pub fn requires_grad(&self) -> Self {
+        let leaf = Self::leaf(Location::caller(), self.value(), true);
+        leaf.take_name_of(self)
+    }
+
+    /// A new leaf of the same values that knows nothing of how they were computed: gradients stop
+    /// here. The values are not copied.
+    #[track_caller]
+    pub fn detach(&self) -> Self {
+        let leaf = Self::leaf(Location::caller(), self.value(), false);
+        leaf.take_name_of(self)
+    }
+
+    /// Gives it a name, for error messages and drawings.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        if let Ok(node) = &self.0 {
+            *node.name.borrow_mut() = Some(name.into());
+        }
+        self
+    }
+
+    fn take_name_of(self, other: &Self) -> Self {
+        match other.0.as_ref().ok().and_then(|node| node.name.borrow().clone()) {
+            Some(name) => self.named(name),
+            None => self,
+        }
+    }
+
+    /// The tensor itself, or the error that it holds.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn check(self) -> Result<Self> {
+        self.node()?;
+        Ok(self)
+    }
+
+    /// The length of each axis.
+    ///
+    /// # Errors
+    /// The one that it holds.
+    pub fn shape(&self) -> Result<Vec<usize>> {
+        Ok(self.array()?.shape().to_vec())
+    }
+
+    /// Where it lives.
+    ///
+    /// # Errors
+    /// The one that it holds.
+    pub fn device(&self) -> Result<Device> {
+        Ok(self.array()?.device())
+    }
+
+    /// Its values, which are shared, not copied.
+    ///
+    /// # Errors
+    /// The one that it holds.
+    pub fn value(&self) -> Result<Array<T>> {
+        Ok(self.array()?.clone())
+    }
+
+    pub(crate) fn array(&self) -> Result<Ref<'_, Array<T>>> {
+        Ok(self.node()?.value.borrow())
+    }
+
+    /// Its elements in row-major order, brought to the CPU.
+    ///
+    /// # Errors
+    /// The one that it holds, or what the device says.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        self.array()?.to_vec()
+    }
+
+    /// The number in a tensor of one element.
+    ///
+    /// # Errors
+    /// The one that it holds, or that there are more elements or none.
+    #[track_caller]
+    pub fn item(&self) -> Result<T> {
+        let at = Location::caller();
+        match self.to_vec()?[..] {
+            [value] => Ok(value),
+            _ => {
+                let reason = "only one element is one number".into();
+                let shape = self.shape()?;
+                Err(Error::from(ErrorKind::Shape { operation: "item", shape, reason }).at(at))
+            }
+        }
+    }
+
+    /// Its gradient: what all calls of [`backward`](Self::backward) since the last
+    /// [`zero_grad`](Self::zero_grad) added up to. `None` before the first, and in a tensor that
+    /// is neither a parameter nor asked to [`retain_grad`](Self::retain_grad).
+    ///
+    /// # Errors
+    /// The one that it holds.
+    pub fn grad(&self) -> Result<Option<Array<T>>> {
+        Ok(self.node()?.gradient.borrow().clone())
+    }
+
+    /// Forgets its gradient.
+    ///
+    /// # Errors
+    /// The one that it holds.
+    pub fn zero_grad(&self) -> Result<()> {
+        *self.node()?.gradient.borrow_mut() = None;
+        Ok(())
+    }
+
+    /// Keeps the gradient of a tensor that is no parameter, which is otherwise dropped once the
+    /// gradients of its operands are computed.
+    ///
+    /// # Errors
+    /// The one that it holds.
+    pub fn retain_grad(&self) -> Result<()> {
+        self.node()?.retain_grad.set(true);
+        Ok(())
+    }
+
+    // ANCHOR: record
+    /// The result of an operation: its value, and a rule for the gradient of each operand, which
+    /// are remembered if any of the operands needs its gradient.
+    pub(crate) fn record(
+        operation: &'static str,
+        at: &'static Location<'static>,
+        operands: &[&Self],
+        compute: impl FnOnce(&[Array<T>]) -> Result<(Array<T>, Vec<Pullback<T>>)>,
+    ) -> Self {
+        let run = || {
+            let nodes: Vec<&Rc<Node<T>>> =
+                operands.iter().map(|tensor| tensor.node()).collect::<Result<_>>()?;
+            let values: Vec<Array<T>> =
+                nodes.iter().map(|node| node.value.borrow().clone()).collect();
+            let (value, pullbacks) = compute(&values)?;
+
+            if !recording() || !nodes.iter().any(|node| node.requires_grad) {
+                return Ok(Node::new(value, false, None));
+            }
+            let operand = |(node, pullback): (&Rc<Node<T>>, Pullback<T>)| Operand {
+                node: Rc::clone(node),
+                version: node.version.get(),
+                pullback: node.requires_grad.then_some(pullback),
+            };
+            let operands = nodes.into_iter().zip(pullbacks).map(operand).collect();
+            Ok(Node::new(value, true, Some(Origin { operation, at, operands })))
+        };
+        Self(run().map(Rc::new).map_err(|error: Error| error.at(at)))
+    }
+    // ANCHOR_END: record
+
+    // ANCHOR: in_place
+    /// `w −= learning_rate · gradient`, in place: the update of gradient descent. It is not
+    /// recorded, and whoever holds this tensor sees the new values.
+    ///
+    /// # Errors
+    /// When this is no leaf, or has no gradient, or when the device fails.
+    #[track_caller]
+    pub fn update(&self, learning_rate: T) -> Result<()> {
+        let at = Location::caller();
+        let update = || {
+            let node = self.node()?;
+            let gradient = node.gradient.borrow().clone();
+            let what = node.describe();
+            self.change("update", |value| match gradient {
+                Some(gradient) => value.add_scaled(-learning_rate, &gradient),
+                None => Err(ErrorKind::NoGradient { what }.into()),
+            })
+        };
+        update().map_err(|error: Error| error.at(at))
+    }
+
+    /// Other values of the same shape, in place.
+    ///
+    /// # Errors
+    /// When this is no leaf, or the shape or the device is another one.
+    #[track_caller]
+    pub fn assign(&self, values: &Array<T>) -> Result<()> {
+        let at = Location::caller();
+        self.change("assign", |value| {
+            value.same_device("assign", values)?;
+            if value.shape() != values.shape() {
+                return Err(shapes_error("assign", value, values, "they have to be the same"));
+            }
+            *value = values.clone();
+            Ok(())
+        })
+        .map_err(|error| error.at(at))
+    }
+
+    /// Changes a leaf. A graph that has used its old values can tell by the version.
+    fn change(
+        &self,
+        operation: &'static str,
+        change: impl FnOnce(&mut Array<T>) -> Result<()>,
+    ) -> Result<()> {
+        let node = self.node()?;
+        if node.origin.is_some() {
+            return Err(ErrorKind::NotALeaf { operation, what: node.describe() }.into());
+        }
+        // Out of its place meanwhile, so that nobody but old graphs and views shares its elements.
+        let empty = Array::full(&[], T::zero(), &Device::Cpu)?;
+        let mut value = node.value.replace(empty);
+        let outcome = change(&mut value);
+        node.value.replace(value);
+        node.version.set(node.version.get() + u64::from(outcome.is_ok()));
+        outcome
+    }
+    // ANCHOR_END: in_place
+}
+
+impl<T: Element> From<Array<T>> for Tensor<T> {
+    #[track_caller]
+    fn from(value: Array<T>) -> Self {
+        Self::leaf(Location::caller(), Ok(value), false)
+    }
+}
+
+impl<T: Element> From<Error> for Tensor<T> {
+    fn from(error: Error) -> Self {
+        Self(Err(error))
+    }
+}
+
+impl<T: Element> fmt::Debug for Tensor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.node().and_then(|node| Ok((node, self.to_vec()?))) {
+            Ok((node, elements)) => {
+                write!(f, "{}, {}: {elements:?}", node.describe(), T::NAME)
+            }
+            Err(error) => write!(f, "Tensor({error})"),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Every mistake gets an error that says what, where and what to do next, and none panics.
+
+use autograd::{Array, Error, ErrorKind, Tensor, loss};
+
+fn x(shape: &[usize]) -> Tensor<f64> {
+    Tensor::full(shape, 0.5)
+}
+
+#[track_caller]
+fn says(tensor: &Tensor<f64>, expected: &str) {
+    let error = tensor.shape().unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with(expected), "{text}");
+    let file = error.location().unwrap().file();
+    assert!(file.ends_with("errors.rs"), "the place is the user's, not {file}");
+}
+
+#[test]
+fn shapes_that_do_not_go_together_are_named_with_the_operation() {
+    let rule = "aligned at the last axis, two lengths have to be equal, or one of them 1";
+    says(&(x(&[2, 3]) + x(&[2])), &format!("add of the shapes [2, 3] and [2]: {rule} (at "));
+    says(&(x(&[2, 3]) * &x(&[4, 3])), "mul of the shapes [2, 3] and [4, 3]: aligned");
+    says(&(&x(&[5]) / x(&[4])), "div of the shapes [5] and [4]: aligned");
+    says(
+        &x(&[2, 3]).matmul(&x(&[2, 3])),
+        "matmul of the shapes [2, 3] and [2, 3]: the columns of the first have to be as many as \
+         the rows of the second (at ",
+    );
+    says(&x(&[3]).matmul(&x(&[3, 2])), "matmul of the shapes [3] and [3, 2]: both have to be");
+    says(&x(&[3]).transpose(), "transpose of the shape [3]: it has no two axes to exchange (at ");
+    says(&x(&[2, 3]).reshape([4]), "reshape of the shape [2, 3]: its 6 elements do not fill [4]");
+    says(&x(&[2, 3]).broadcast_to([2]), "broadcast_to of the shape [2, 3]: it does not broadcast");
+    says(&x(&[2]).sum_axis(1), "sum of the shape [2]: it has no axis 1; its 1 axes count from 0");
+    says(&x(&[2]).mean_axis(7), "sum of the shape [2]: it has no axis 7");
+    says(&x(&[0]).max(), "max of the shape [0]: nothing has no largest element");
+    says(&x(&[4]).slice(0, 3..5), "slice of the shape [4]: axis 0 has no part 3..5");
+    says(&x(&[4]).index(&[4]), "index of the shape [4]: it has no row 4; its 4 rows count from 0");
+    says(&Tensor::concat(&[], 0), "concat of the shape []: there is nothing to put together");
+    says(
+        &Tensor::concat(&[&x(&[2, 3]), &x(&[2, 4])], 0),
+        "concat of the shapes [2, 3] and [2, 4]: they may differ only along the axis",
+    );
+    says(&x(&[]).softmax(), "softmax of the shape []: a single number is no row to choose from");
+    says(&Tensor::new([2, 2], vec![1.0]), "new of the shape [2, 2]: it does not hold 1 elements");
+}
+
+/// `[B, 1] − [B]` would be all pairs.
+#[test]
+fn a_loss_does_not_broadcast() {
+    for (operation, loss) in [
+        ("cross_entropy", loss::cross_entropy(&x(&[4, 1]), &x(&[4]))),
+        ("bce", loss::bce(&x(&[4, 1]), &x(&[4]))),
+        ("squared_error", loss::squared_error(&x(&[4, 1]), &x(&[4]))),
+    ] {
+        says(
+            &loss,
+            &format!(
+                "{operation} of the shapes [4, 1] and [4]: outputs and targets have to have the \
+                 same shape, the batch first (at "
+            ),
+        );
+    }
+}
+
+/// The first error is the one that comes out, however much is computed from it.
+#[test]
+fn an_error_is_handed_on() {
+    let wrong = x(&[2, 3]).matmul(&x(&[2, 3]));
+    let first = wrong.shape().unwrap_err();
+    let later = ((wrong.tanh() + 1.0) * x(&[7])).sum();
+    assert_eq!(later.backward().unwrap_err(), first);
+    assert_eq!(later.item().unwrap_err(), first);
+    assert_eq!(later.to_vec().unwrap_err(), first);
+    assert_eq!(later.grad().unwrap_err(), first);
+    assert_eq!(loss::bce(&wrong, &wrong).check().unwrap_err(), first);
+    assert_eq!(format!("{later:?}"), format!("Tensor({first})"));
+}
+
+#[track_caller]
+fn fails(result: Result<(), Error>, expected: &str) -> ErrorKind {
+    let error = result.unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with(expected), "{text}");
+    assert!(error.location().unwrap().file().ends_with("errors.rs"), "{text}");
+    error.kind().clone()
+}
+
+#[test]
+fn backward_starts_from_one_number_that_depends_on_a_parameter() {
+    let w = x(&[3]).requires_grad();
+    let kind = fails((&w * 2.0).backward(), "backward of the shape [3]: gradients are those of");
+    assert_eq!(kind, ErrorKind::NotScalar { shape: vec![3] });
+    fails(
+        x(&[3]).sum().named("loss").backward(),
+        "backward of the tensor loss of the shape [], which was computed from no tensor that \
+         requires a gradient",
+    );
+    let error = w.item().unwrap_err().to_string();
+    assert!(error.starts_with("item of the shape [3]: only one element is one number"), "{error}");
+}
+
+#[test]
+fn what_a_graph_has_used_is_not_changed_behind_its_back() {
+    let w = x(&[3]).requires_grad().named("w");
+    let loss = (&w * &w).sum();
+    loss.backward().unwrap();
+    w.update(0.1).unwrap();
+    let before = w.grad().unwrap().unwrap().to_vec().unwrap();
+    let kind = fails(loss.backward(), "backward of mul (at ");
+    assert!(matches!(&kind, ErrorKind::ChangedInPlace { operation: "mul", used, .. }
+        if used.file().ends_with("errors.rs")));
+    assert!(kind.to_string().contains("the tensor w of the shape [3]"), "{kind}");
+    let after = w.grad().unwrap().unwrap().to_vec().unwrap();
+    assert_eq!(before, after, "an error leaves the gradients as they were");
+    (&w * &w).sum().backward().unwrap();
+}
+
+#[test]
+fn only_a_leaf_is_changed_in_place() {
+    let w = x(&[3]).requires_grad();
+    fails(w.update(0.1), "update of a tensor of the shape [3], which has no gradient: call");
+    let result = &w * 2.0;
+    fails(
+        result.assign(&Array::new(&[3], vec![0.0; 3]).unwrap()),
+        "assign of the result of scale of the shape [3]: a result can't be changed in place",
+    );
+    fails(
+        w.assign(&Array::new(&[2], vec![0.0; 2]).unwrap()),
+        "assign of the shapes [3] and [2]: they have to be the same",
+    );
+    assert_eq!(w.to_vec().unwrap(), [0.5; 3]);
+}

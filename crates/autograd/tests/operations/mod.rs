@@ -1,0 +1,108 @@
+//! Every operation by name, so that one test can go through them all.
+
+use autograd::{Tensor, loss};
+
+/// A tensor as numbers.
+#[derive(Clone, Debug, serde::Deserialize)]
+pub(crate) struct Values {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) data: Vec<f64>,
+}
+
+impl Values {
+    pub(crate) fn tensor(&self) -> Tensor<f64> {
+        Tensor::new(&self.shape, self.data.clone())
+    }
+}
+
+/// Applies the operation of that name; `arguments` are what it takes besides tensors.
+pub(crate) fn apply(operation: &str, arguments: &[f64], x: &[Tensor<f64>]) -> Tensor<f64> {
+    let number = |i: usize| arguments[i];
+    let count = |i: usize| arguments[i] as usize;
+    let counts = || arguments.iter().map(|&n| n as usize).collect::<Vec<_>>();
+    match operation {
+        "add" => &x[0] + &x[1],
+        "sub" => &x[0] - &x[1],
+        "mul" => &x[0] * &x[1],
+        "div" => &x[0] / &x[1],
+        "neg" => -&x[0],
+        "exp" => x[0].exp(),
+        "log" => x[0].log(),
+        "relu" => x[0].relu(),
+        "tanh" => x[0].tanh(),
+        "sigmoid" => x[0].sigmoid(),
+        "softplus" => x[0].softplus(),
+        "pow" => x[0].pow(number(0)),
+        "scale" => &x[0] * number(0),
+        "shift" => &x[0] + number(0),
+        "number_sub" => number(0) - &x[0],
+        "number_div" => number(0) / &x[0],
+        "sum" => x[0].sum(),
+        "sum_axis" => x[0].sum_axis(count(0)),
+        "mean" => x[0].mean(),
+        "mean_axis" => x[0].mean_axis(count(0)),
+        "max" => x[0].max(),
+        "max_axis" => x[0].max_axis(count(0)),
+        "matmul" => x[0].matmul(&x[1]),
+        "transpose" => x[0].transpose(),
+        "reshape" => x[0].reshape(counts()),
+        "broadcast_to" => x[0].broadcast_to(counts()),
+        "slice" => x[0].slice(count(0), count(1)..count(2)),
+        "index" => x[0].index(&counts()),
+        "concat" => Tensor::concat(&x.iter().collect::<Vec<_>>(), count(0)),
+        "softmax" => x[0].softmax(),
+        "log_softmax" => x[0].log_softmax(),
+        "cross_entropy" => loss::cross_entropy(&x[0], &x[1]),
+        "bce" => loss::bce(&x[0], &x[1]),
+        "squared_error" => loss::squared_error(&x[0], &x[1]),
+        _ => panic!("there is no operation {operation}"),
+    }
+}
+
+/// Every name that `apply` knows.
+pub(crate) const OPERATIONS: [&str; 34] = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "neg",
+    "exp",
+    "log",
+    "relu",
+    "tanh",
+    "sigmoid",
+    "softplus",
+    "pow",
+    "scale",
+    "shift",
+    "number_sub",
+    "number_div",
+    "sum",
+    "sum_axis",
+    "mean",
+    "mean_axis",
+    "max",
+    "max_axis",
+    "matmul",
+    "transpose",
+    "reshape",
+    "broadcast_to",
+    "slice",
+    "index",
+    "concat",
+    "softmax",
+    "log_softmax",
+    "cross_entropy",
+    "bce",
+    "squared_error",
+];
+
+/// `Σ weights·operation(x)`, a number of which every element of the result has a share.
+pub(crate) fn weighted(
+    operation: &str,
+    arguments: &[f64],
+    x: &[Tensor<f64>],
+    weights: &Values,
+) -> Tensor<f64> {
+    (apply(operation, arguments, x) * weights.tensor()).sum()
+}

@@ -1,0 +1,64 @@
+//! Every operation against the values and gradients that PyTorch computed, which are committed:
+//! `reference/autograd_values.py` makes them.
+
+mod operations;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use autograd::Tensor;
+use operations::{OPERATIONS, Values, apply, weighted};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct File {
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    operation: String,
+    arguments: Vec<f64>,
+    inputs: Vec<Values>,
+    output: Values,
+    upstream: Values,
+    gradients: Vec<Values>,
+}
+
+fn cases() -> Vec<Case> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/autograd_values.json");
+    let file: File = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    file.cases
+}
+
+/// Some units of the last digit: two libraries add in different orders.
+#[track_caller]
+fn same(operation: &str, found: (&[usize], Vec<f64>), expected: &Values) {
+    assert_eq!(found.0, expected.shape, "{operation}");
+    let largest = expected.data.iter().fold(1e-300_f64, |m, v| m.max(v.abs()));
+    for (a, b) in found.1.iter().zip(&expected.data) {
+        assert!((a - b).abs() <= 1e-14 * largest, "{operation}: {:?}, {expected:?}", found.1);
+    }
+}
+
+#[test]
+fn values_and_gradients_are_pytorchs() {
+    for case in cases() {
+        let name = case.operation.as_str();
+        let x: Vec<Tensor<f64>> = case.inputs.iter().map(|x| x.tensor().requires_grad()).collect();
+        let y = apply(name, &case.arguments, &x).value().unwrap();
+        same(name, (y.shape(), y.to_vec().unwrap()), &case.output);
+        weighted(name, &case.arguments, &x, &case.upstream).backward().unwrap();
+        for (x, expected) in x.iter().zip(&case.gradients) {
+            let gradient = x.grad().unwrap().unwrap();
+            same(name, (gradient.shape(), gradient.to_vec().unwrap()), expected);
+        }
+    }
+}
+
+#[test]
+fn no_operation_is_left_out() {
+    let cases = cases();
+    let found: BTreeSet<&str> = cases.iter().map(|case| case.operation.as_str()).collect();
+    assert_eq!(found, BTreeSet::from(OPERATIONS));
+}
