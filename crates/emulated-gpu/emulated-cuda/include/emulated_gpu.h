@@ -1,0 +1,83 @@
+/* What the emulated CUDA driver exports beyond cuda.h. A library finds the functions with dlsym, on
+ * the handle of the loaded driver: where they are missing, the driver is NVIDIA's. */
+
+#ifndef EMULATED_GPU_H
+#define EMULATED_GPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    EMULATED_GPU_READ = 1,
+    EMULATED_GPU_WRITE = 2
+};
+
+/* `height` rows of `width` bytes, whose beginnings lie `pitch` bytes apart; what lies between the
+ * rows is not accessed. A contiguous range has height 1. Column-major matrices have their columns
+ * here for rows. */
+typedef struct EmulatedGpuRange {
+    CUdeviceptr address;
+    uint64_t width;
+    uint64_t height;
+    uint64_t pitch;
+    uint32_t access; /* EMULATED_GPU_READ, EMULATED_GPU_WRITE, or both */
+    uint32_t reserved; /* 0 */
+} EmulatedGpuRange;
+
+/* A host library says which device memory its next host function in this stream reads and writes;
+ * it calls this before cuLaunchHostFunc, with the same stream. The ranges are copied. They are
+ * checked when their turn in the stream has come: each has to lie inside one living allocation, and
+ * with EMULATED_GPU_CHECKS=initialisation what is read has to have been written. When one is wrong,
+ * the report goes to standard error, the context is left with CUDA_ERROR_ILLEGAL_ADDRESS or
+ * CUDA_ERROR_LAUNCH_FAILED, and the host function is not called. What is written counts as written
+ * from then on. In a stream that is captured it becomes a node of the graph.
+ *
+ * `operation` names the operation in reports, such as "cublasSgemm_v2".
+ *
+ * CUDA_ERROR_INVALID_VALUE: an access that is none of the three, or null pointers. */
+CUresult emulatedGpuDeclareAccess(CUstream stream, const char *operation,
+                                  const EmulatedGpuRange *ranges, size_t count);
+
+/* The same, where stream 0 is the calling thread's own. */
+CUresult emulatedGpuDeclareAccess_ptsz(CUstream stream, const char *operation,
+                                       const EmulatedGpuRange *ranges, size_t count);
+
+/* Sums over the launches of one kernel. The fields after `nanoseconds` are counted only while
+ * emulatedGpuSetCounting is on. */
+typedef struct EmulatedGpuCounts {
+    uint64_t launches;
+    uint64_t blocks;
+    uint64_t warps;
+    uint64_t warp_instructions;   /* one for up to 32 lanes */
+    uint64_t thread_instructions; /* the same, times the lanes */
+    uint64_t nanoseconds;         /* on the host; says nothing about hardware */
+    uint64_t divergent_branches;  /* branches that sent a warp two ways */
+    uint64_t global_requests;     /* instructions of warps that accessed global memory */
+    uint64_t global_sectors;      /* sectors of 32 bytes that they touched */
+    uint64_t shared_requests;     /* instructions of warps that accessed shared memory */
+    uint64_t shared_passes;       /* passes that they took: more where banks conflict */
+} EmulatedGpuCounts;
+
+/* Whether each instruction is counted in launches that begin from now on; off at first, unless
+ * EMULATED_GPU_STATISTICS names a file. Kernels run slower while it is on. */
+CUresult emulatedGpuSetCounting(int on);
+
+/* The counts of a kernel since it was loaded or since the last reset. Launches that still stand in
+ * streams are not among them: synchronise first. `size` is sizeof(EmulatedGpuCounts) as the caller
+ * knows it, so that the structure may grow. */
+CUresult emulatedGpuGetCounts(CUfunction function, EmulatedGpuCounts *counts, size_t size);
+
+/* All counts of all kernels begin anew. */
+CUresult emulatedGpuResetCounts(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

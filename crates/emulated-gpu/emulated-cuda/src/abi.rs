@@ -1,0 +1,346 @@
+//! What crosses the C ABI: pointers that a caller vouches for, handles, and C's structures (the
+//! layouts are those of CUDA's `cuda.h`).
+
+#![allow(
+    unsafe_code,
+    reason = "pointers come from C; who calls a function of the driver vouches that each is null or \
+              points at what the function's documentation says, for as long as the call takes"
+)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use crate::error::{Code, Result};
+
+/// An opaque handle: never dereferenced, only looked up.
+pub(crate) type Handle = usize;
+/// `CUdevice`
+pub(crate) type Device = c_int;
+/// `CUdeviceptr`
+pub(crate) type Pointer = u64;
+/// `CUhostFn`
+pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+/// `CUstreamCallback`
+pub(crate) type StreamCallback = Option<unsafe extern "C" fn(Handle, Code, *mut c_void)>;
+/// `CUoccupancyB2DSize`
+pub(crate) type SharedBytesOf = Option<unsafe extern "C" fn(c_int) -> usize>;
+
+/// A pointer to which a result is written.
+#[repr(transparent)]
+pub(crate) struct Out<T>(*mut T);
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Out<T> {}
+
+impl<T> Out<T> {
+    /// A null pointer is an error; to be asked before anything is done that would need undoing.
+    pub(crate) fn required(self) -> Result {
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE.because("a pointer for the result is null"));
+        }
+        Ok(())
+    }
+
+    /// Writes the result.
+    ///
+    /// # Errors
+    /// When the pointer is null.
+    pub(crate) fn set(self, value: T) -> Result {
+        self.required()?;
+        self.set_if_wanted(value);
+        Ok(())
+    }
+
+    /// Writes the result, unless the pointer is null.
+    pub(crate) fn set_if_wanted(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: the caller of the C function vouches for a pointer that is not null.
+            unsafe { self.0.write_unaligned(value) };
+        }
+    }
+
+    /// Writes the results one after another, as many as there are.
+    pub(crate) fn set_all(self, values: impl IntoIterator<Item = T>) {
+        for (index, value) in values.into_iter().enumerate() {
+            // SAFETY: as above; the caller also said how many there is space for.
+            unsafe { self.0.add(index).write_unaligned(value) };
+        }
+    }
+
+    /// Whether it is null.
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// What stands there now.
+    pub(crate) fn get(self) -> Result<T>
+    where
+        T: Copy,
+    {
+        self.required()?;
+        // SAFETY: as above.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+
+    /// Its address.
+    pub(crate) fn address(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The same place, for something of another type.
+    pub(crate) fn cast<U>(self) -> Out<U> {
+        Out(self.0.cast())
+    }
+
+    /// The place `count` elements further.
+    pub(crate) fn offset(self, count: usize) -> Self {
+        Self(self.0.wrapping_add(count))
+    }
+
+    /// A pointer that came as a number.
+    pub(crate) fn at(address: usize) -> Self {
+        Self(address as *mut T)
+    }
+}
+
+/// A pointer to something that is read.
+#[repr(transparent)]
+pub(crate) struct In<T>(*const T);
+
+impl<T> Clone for In<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for In<T> {}
+
+impl<T: Copy> In<T> {
+    /// What stands there.
+    ///
+    /// # Errors
+    /// When the pointer is null.
+    pub(crate) fn get(self) -> Result<T> {
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE.because("a pointer to an argument is null"));
+        }
+        // SAFETY: the caller of the C function vouches for a pointer that is not null.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+
+    /// What stands there, `count` times.
+    ///
+    /// # Errors
+    /// When the pointer is null although there is something.
+    pub(crate) fn list(self, count: usize) -> Result<Vec<T>> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        self.get()?;
+        // SAFETY: as above; the caller also said how many there are.
+        Ok((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }).collect())
+    }
+}
+
+impl<T> In<T> {
+    /// A null pointer.
+    pub(crate) fn null() -> Self {
+        Self(std::ptr::null())
+    }
+
+    /// Whether it is null.
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Its address.
+    pub(crate) fn address(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A text that ends in NUL.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub(crate) struct Text(*const c_char);
+
+impl Text {
+    /// The text.
+    ///
+    /// # Errors
+    /// When the pointer is null.
+    pub(crate) fn get(self) -> Result<String> {
+        Ok(String::from_utf8_lossy(self.bytes()?).into_owned())
+    }
+
+    /// Its bytes, without the NUL.
+    ///
+    /// # Errors
+    /// When the pointer is null.
+    pub(crate) fn bytes(&self) -> Result<&[u8]> {
+        if self.0.is_null() {
+            return Err(Code::INVALID_VALUE.because("a text is null"));
+        }
+        // SAFETY: the caller of the C function vouches that it ends in NUL.
+        Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
+    }
+
+    /// A pointer that came as a number.
+    pub(crate) fn at(address: usize) -> Self {
+        Self(address as *const c_char)
+    }
+}
+
+/// `CUmemLocation`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Location {
+    pub(crate) kind: c_int,
+    pub(crate) id: c_int,
+}
+
+/// `CUmemPoolProps`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct PoolProperties {
+    pub(crate) allocation_type: c_int,
+    pub(crate) handle_types: c_int,
+    pub(crate) location: Location,
+    pub(crate) security: *mut c_void,
+    pub(crate) max_size: usize,
+    pub(crate) usage: u16,
+    pub(crate) reserved: [u8; 54],
+}
+
+/// `CUmemAccessDesc`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct AccessDescription {
+    pub(crate) location: Location,
+    pub(crate) flags: c_int,
+}
+
+/// `CUDA_MEMCPY2D`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Copy2d {
+    pub(crate) source_x: usize,
+    pub(crate) source_y: usize,
+    pub(crate) source_kind: c_int,
+    pub(crate) source_host: usize,
+    pub(crate) source_device: Pointer,
+    pub(crate) source_array: Handle,
+    pub(crate) source_pitch: usize,
+    pub(crate) target_x: usize,
+    pub(crate) target_y: usize,
+    pub(crate) target_kind: c_int,
+    pub(crate) target_host: usize,
+    pub(crate) target_device: Pointer,
+    pub(crate) target_array: Handle,
+    pub(crate) target_pitch: usize,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// `CUDA_MEMCPY3D`, and `CUDA_MEMCPY3D_PEER`, which has contexts where the other has reserved words.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Copy3d {
+    pub(crate) source_x: usize,
+    pub(crate) source_y: usize,
+    pub(crate) source_z: usize,
+    pub(crate) source_lod: usize,
+    pub(crate) source_kind: c_int,
+    pub(crate) source_host: usize,
+    pub(crate) source_device: Pointer,
+    pub(crate) source_array: Handle,
+    pub(crate) source_context: Handle,
+    pub(crate) source_pitch: usize,
+    pub(crate) source_height: usize,
+    pub(crate) target_x: usize,
+    pub(crate) target_y: usize,
+    pub(crate) target_z: usize,
+    pub(crate) target_lod: usize,
+    pub(crate) target_kind: c_int,
+    pub(crate) target_host: usize,
+    pub(crate) target_device: Pointer,
+    pub(crate) target_array: Handle,
+    pub(crate) target_context: Handle,
+    pub(crate) target_pitch: usize,
+    pub(crate) target_height: usize,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+}
+
+/// `CUlaunchConfig`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct LaunchConfig {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) stream: Handle,
+    pub(crate) attributes: In<LaunchAttribute>,
+    pub(crate) attribute_count: u32,
+}
+
+/// `CUlaunchAttribute`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct LaunchAttribute {
+    pub(crate) id: c_int,
+    pub(crate) pad: [u8; 4],
+    /// A union of 64 bytes.
+    pub(crate) value: [u64; 8],
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS` in its second form; the first ends before `kernel`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct KernelNode {
+    pub(crate) function: Handle,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) parameters: In<usize>,
+    pub(crate) extra: In<usize>,
+    pub(crate) kernel: Handle,
+    pub(crate) context: Handle,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS` in its first form.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct KernelNodeV1 {
+    pub(crate) function: Handle,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) parameters: In<usize>,
+    pub(crate) extra: In<usize>,
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct SetNode {
+    pub(crate) target: Pointer,
+    pub(crate) pitch: usize,
+    pub(crate) value: u32,
+    pub(crate) element: u32,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// `CUDA_HOST_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct HostNode {
+    pub(crate) function: HostFunction,
+    pub(crate) data: usize,
+}

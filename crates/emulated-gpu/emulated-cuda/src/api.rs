@@ -1,0 +1,22 @@
+//! The exported functions, by the groups of the CUDA Driver API's documentation.
+
+#![allow(
+    unsafe_code,
+    reason = "functions of a C ABI: whoever calls one vouches for the pointers that he passes"
+)]
+#![allow(non_snake_case, reason = "the names are CUDA's")]
+#![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]
+
+pub(crate) mod context;
+pub(crate) mod copy;
+pub(crate) mod device;
+pub(crate) mod emulated_gpu;
+pub(crate) mod event;
+pub(crate) mod fill;
+pub(crate) mod function;
+pub(crate) mod graph;
+pub(crate) mod initialisation;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod pool;
+pub(crate) mod stream;

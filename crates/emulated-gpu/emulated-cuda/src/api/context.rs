@@ -1,0 +1,295 @@
+//! Contexts: the primary one, others, and the stack of each thread.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use crate::abi::{Device, Handle, In, Out};
+use crate::border::export;
+use crate::capture;
+use crate::context::{self, Context};
+use crate::device::check;
+use crate::driver::{VERSION, driver};
+use crate::error::{Code, Result};
+use crate::registry::fresh;
+use crate::stream::PRIORITIES;
+
+/// All flags of a context.
+const FLAGS: u32 = 0xff;
+/// The bits of them that say how to wait: one of the values 0, 1, 2, 4.
+const SCHEDULING: u32 = 7;
+
+fn check_flags(flags: u32) -> Result {
+    if flags & !FLAGS != 0 || !matches!(flags & SCHEDULING, 0 | 1 | 2 | 4) {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of a context")));
+    }
+    Ok(())
+}
+
+fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
+    out.required()?;
+    check_flags(flags)?;
+    check(device)?;
+    let context = Context::create(fresh(), flags)?;
+    context::push(context.handle);
+    out.set(context.handle)
+}
+
+fn find(handle: Handle) -> Result<std::sync::Arc<Context>> {
+    if handle == 0 {
+        return context::current_of_any_state();
+    }
+    driver()?.contexts.get(handle).ok_or_else(|| {
+        Code::INVALID_CONTEXT.because(format!("there is no context {handle:#x}; was it destroyed?"))
+    })
+}
+
+/// The primary context, locked.
+fn primary<T>(f: impl FnOnce(&mut context::Primary) -> Result<T>) -> Result<T> {
+    f(&mut driver()?.primary.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+export! {
+    fn cuDevicePrimaryCtxRetain(out: Out<Handle>, device: Device) {
+        out.required()?;
+        check(device)?;
+        out.set(primary(context::Primary::retain)?.handle)
+    }
+
+    fn cuDevicePrimaryCtxRelease_v2(device: Device) {
+        check(device)?;
+        primary(context::Primary::release)
+    }
+
+    fn cuDevicePrimaryCtxReset_v2(device: Device) {
+        check(device)?;
+        primary(context::Primary::reset)
+    }
+
+    fn cuDevicePrimaryCtxSetFlags_v2(device: Device, flags: u32) {
+        check(device)?;
+        check_flags(flags)?;
+        primary(|primary| {
+            primary.flags = flags;
+            if let Some(context) = &primary.context {
+                context.flags.store(flags, Ordering::Relaxed);
+            }
+            Ok(())
+        })
+    }
+
+    fn cuDevicePrimaryCtxGetState(device: Device, flags: Out<u32>, active: Out<i32>) {
+        check(device)?;
+        primary(|primary| {
+            flags.set(primary.flags)?;
+            active.set(i32::from(primary.context.is_some()))
+        })
+    }
+
+    fn cuCtxCreate_v2(out: Out<Handle>, flags: u32, device: Device) {
+        create(out, flags, device)
+    }
+
+    fn cuCtxCreate_v3(out: Out<Handle>, _affinity: In<u8>, count: i32, flags: u32, device: Device) {
+        if count != 0 {
+            return Err(Code::UNSUPPORTED_EXEC_AFFINITY.into());
+        }
+        create(out, flags, device)
+    }
+
+    fn cuCtxCreate_v4(out: Out<Handle>, parameters: In<[usize; 3]>, flags: u32, device: Device) {
+        if !parameters.is_null() && parameters.get()?.iter().any(|word| *word != 0) {
+            return Err(Code::NOT_SUPPORTED
+                .because("affinity and graphics contexts are not emulated; pass null"));
+        }
+        create(out, flags, device)
+    }
+
+    fn cuCtxDestroy_v2(context: Handle) {
+        let context = if context == 0 {
+            return Err(Code::INVALID_CONTEXT.because("the context is null"));
+        } else {
+            find(context)?
+        };
+        if primary(|primary| Ok(primary.context.as_ref().is_some_and(|own| own.handle == context.handle)))? {
+            return Err(Code::INVALID_CONTEXT
+                .because("this is the primary context; give it back with cuDevicePrimaryCtxRelease"));
+        }
+        if context::current_handle() == context.handle {
+            context::pop();
+        }
+        context.destroy()
+    }
+
+    fn cuCtxPushCurrent_v2(context: Handle) {
+        if context == 0 {
+            return Err(Code::INVALID_CONTEXT.because("the context is null"));
+        }
+        context::push(find(context)?.handle);
+        Ok(())
+    }
+
+    fn cuCtxPopCurrent_v2(out: Out<Handle>) {
+        let handle = context::pop().ok_or(Code::INVALID_CONTEXT)?;
+        out.set_if_wanted(handle);
+        Ok(())
+    }
+
+    fn cuCtxSetCurrent(context: Handle) {
+        if context != 0 {
+            find(context)?;
+        }
+        context::set_current(context);
+        Ok(())
+    }
+
+    fn cuCtxGetCurrent(out: Out<Handle>) {
+        out.set(context::current_handle())
+    }
+
+    fn cuCtxGetDevice(device: Out<Device>) {
+        device.required()?;
+        context::current_of_any_state()?;
+        device.set(0)
+    }
+
+    fn cuCtxGetFlags(flags: Out<u32>) {
+        flags.required()?;
+        flags.set(context::current()?.flags.load(Ordering::Relaxed))
+    }
+
+    fn cuCtxSetFlags(flags: u32) {
+        check_flags(flags)?;
+        context::current()?.flags.store(flags, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cuCtxGetId(context: Handle, id: Out<u64>) {
+        id.required()?;
+        id.set(find(context)?.id)
+    }
+
+    fn cuCtxGetApiVersion(context: Handle, version: Out<u32>) {
+        version.required()?;
+        find(context)?;
+        version.set(VERSION as u32)
+    }
+
+    fn cuCtxSynchronize() {
+        let context = context::current()?;
+        capture::forbid_waiting(&context)?;
+        context.synchronize();
+        context.check()
+    }
+
+    fn cuCtxGetLimit(value: Out<usize>, limit: u32) {
+        value.required()?;
+        value.set(context::current()?.limit(limit)? as usize)
+    }
+
+    fn cuCtxSetLimit(limit: u32, value: usize) {
+        context::current()?.set_limit(limit, value as u64)
+    }
+
+    fn cuCtxGetCacheConfig(config: Out<u32>) {
+        config.required()?;
+        config.set(context::current()?.cache.load(Ordering::Relaxed))
+    }
+
+    fn cuCtxSetCacheConfig(config: u32) {
+        if config > 3 {
+            return Err(Code::INVALID_VALUE.because(format!("there is no cache configuration {config}")));
+        }
+        context::current()?.cache.store(config, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn cuCtxGetSharedMemConfig(config: Out<u32>) {
+        config.required()?;
+        config.set(context::current()?.shared_banks.load(Ordering::Relaxed))
+    }
+
+    fn cuCtxSetSharedMemConfig(config: u32) {
+        if config > 2 {
+            return Err(Code::INVALID_VALUE.because(format!("there is no bank configuration {config}")));
+        }
+        // Banks have 4 bytes on all cards since compute capability 5.0; the wish has no effect.
+        context::current()?;
+        Ok(())
+    }
+
+    fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+        context::current()?;
+        least.set_if_wanted(PRIORITIES.0);
+        greatest.set_if_wanted(PRIORITIES.1);
+        Ok(())
+    }
+
+    fn cuCtxResetPersistingL2Cache() {
+        context::current().map(|_| ())
+    }
+
+    fn cuCtxGetExecAffinity(_affinity: Out<u8>, _kind: i32) {
+        Err(Code::UNSUPPORTED_EXEC_AFFINITY.into())
+    }
+
+    fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
+        let own = context::current()?;
+        let peer = find(peer)?;
+        if flags != 0 || own.handle == peer.handle {
+            return Err(Code::INVALID_VALUE.because("a context is no peer of its own"));
+        }
+        Err(Code::PEER_ACCESS_UNSUPPORTED.because("both contexts are on the same device, which needs no access"))
+    }
+
+    fn cuCtxDisablePeerAccess(peer: Handle) {
+        context::current()?;
+        find(peer)?;
+        Err(Code::PEER_ACCESS_NOT_ENABLED.into())
+    }
+
+    fn cuCtxAttach(out: Out<Handle>, _flags: u32) {
+        out.required()?;
+        out.set(context::current()?.handle)
+    }
+
+    fn cuCtxDetach(context: Handle) {
+        find(context).map(|_| ())
+    }
+
+    fn cuCtxRecordEvent(context: Handle, event: Handle) {
+        let context = find(context)?;
+        context.check()?;
+        super::event::record(event, &context.null_stream(), 0)
+    }
+
+    fn cuCtxWaitEvent(context: Handle, event: Handle) {
+        let context = find(context)?;
+        context.check()?;
+        super::stream::wait_event(&context.null_stream(), event, 0)
+    }
+
+    fn cuFlushGPUDirectRDMAWrites(_target: i32, _scope: i32) {
+        Err(Code::NOT_SUPPORTED.because("no other device writes to the emulated GPU"))
+    }
+
+    fn cuProfilerStart() {
+        context::current().map(|_| ())
+    }
+
+    fn cuProfilerStop() {
+        context::current().map(|_| ())
+    }
+
+    fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
+        let new = capture::Mode::of(mode.get()?)?;
+        mode.set(capture::exchange_mode(new) as u32)
+    }
+}
+
+/// Waits for all work of all contexts, before memory that it may use goes back to the host.
+pub(crate) fn synchronize_everything() -> Result {
+    for context in driver()?.contexts.all() {
+        context.synchronize();
+    }
+    Ok(())
+}

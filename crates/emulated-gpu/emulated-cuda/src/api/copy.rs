@@ -1,0 +1,256 @@
+//! Copies. Those that are not `Async` stand in the default stream, and the caller waits unless both
+//! ends are the device's (CUDA Driver API, "API synchronization behavior").
+
+use std::sync::Arc;
+
+use crate::abi::{Copy2d, Copy3d, Handle, In, Out, Pointer};
+use crate::border::export;
+use crate::capture;
+use crate::copy::{End, Place, Transfer};
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::operation::Operation;
+use crate::stream;
+
+/// Whether the caller waits for the end of the copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// Until it is done, unless it moves only what is the device's.
+    Unless,
+    /// Only where the driver has to.
+    No,
+}
+
+/// Puts a copy into a stream.
+fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Result {
+    let stream = stream::find(stream)?;
+    if waits == Waits::Unless {
+        capture::forbid_legacy(&stream)?;
+        capture::forbid_unsafe_call()?;
+    }
+    transfer.check()?;
+    if transfer.is_empty() {
+        return Ok(());
+    }
+    let host = |place: &Place| matches!(place, Place::Host(_));
+    let pageable = (host(&transfer.from.place), host(&transfer.to.place));
+    if stream.capture().is_some() {
+        if waits == Waits::Unless {
+            return stream::enqueue_and_wait(&stream, Operation::Nothing);
+        }
+        // A graph reads what is there when it is launched.
+        return stream::enqueue(&stream, Operation::Copy(Arc::new(transfer)));
+    }
+    // Memory that is not pinned is read before the call returns, and written before it returns.
+    let wait = pageable.1 || waits == Waits::Unless && touches_host(&transfer)?;
+    if pageable.0 && !wait {
+        transfer.stage();
+    }
+    let operation = Operation::Copy(Arc::new(transfer));
+    if wait {
+        stream::enqueue_and_wait(&stream, operation)
+    } else {
+        stream::enqueue(&stream, operation)
+    }
+}
+
+/// Whether one end is the host's.
+fn touches_host(transfer: &Transfer) -> Result<bool> {
+    for end in [&transfer.from, &transfer.to] {
+        match end.place {
+            Place::Host(_) | Place::Staged(_) => return Ok(true),
+            Place::Device(address) => {
+                if driver()?.allocations.with(address, |one| one.is_host()) == Some(true) {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn line(to: Place, from: Place, size: usize, stream: Handle, waits: Waits) -> Result {
+    if size == 0 {
+        return stream::find(stream).map(|_| ());
+    }
+    copy(Transfer::line(from, to, size), stream, waits)
+}
+
+/// `CUmemorytype`
+fn place(kind: i32, host: usize, device: Pointer) -> Result<Place> {
+    match kind {
+        1 => Place::of(host as u64),
+        2 => Ok(Place::Device(device)),
+        4 => Place::of(device),
+        3 => Err(Code::NOT_SUPPORTED.because("arrays (textures) are not emulated")),
+        _ => Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of memory"))),
+    }
+}
+
+fn shift(place: Place, by: usize) -> Place {
+    match place {
+        Place::Device(address) => Place::Device(address.wrapping_add(by as u64)),
+        Place::Host(address) => Place::Host(address.wrapping_add(by)),
+        staged @ Place::Staged(_) => staged,
+    }
+}
+
+/// The transfer that a three-dimensional copy describes.
+///
+/// # Errors
+/// `INVALID_VALUE`, `NOT_SUPPORTED` for arrays.
+pub(crate) fn transfer_of(c: &Copy3d) -> Result<Transfer> {
+    let end =
+        |kind, host, device, (x, y, z): (usize, usize, usize), pitch: usize, height: usize| {
+            // A pitch of 0 is that of rows one behind another.
+            let pitch = if pitch == 0 { c.width } else { pitch };
+            let slice = pitch.wrapping_mul(if height == 0 { c.height } else { height });
+            let begin = x.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(z.wrapping_mul(slice));
+            if x.checked_add(c.width).is_none_or(|end| end > pitch) && (c.height > 1 || c.depth > 1)
+            {
+                return Err(
+                    Code::INVALID_VALUE.because("the rows of a copy are longer than its pitch")
+                );
+            }
+            Ok(End { place: shift(place(kind, host, device)?, begin), pitch, slice })
+        };
+    let source = (c.source_x, c.source_y, c.source_z);
+    let target = (c.target_x, c.target_y, c.target_z);
+    let Copy3d { width, height, depth, .. } = *c;
+    Ok(Transfer {
+        from: end(
+            c.source_kind,
+            c.source_host,
+            c.source_device,
+            source,
+            c.source_pitch,
+            c.source_height,
+        )?,
+        to: end(
+            c.target_kind,
+            c.target_host,
+            c.target_device,
+            target,
+            c.target_pitch,
+            c.target_height,
+        )?,
+        width,
+        height,
+        depth,
+    })
+}
+
+fn deep(c: &Copy2d) -> Copy3d {
+    Copy3d {
+        source_x: c.source_x,
+        source_y: c.source_y,
+        source_kind: c.source_kind,
+        source_host: c.source_host,
+        source_device: c.source_device,
+        source_array: c.source_array,
+        source_pitch: c.source_pitch,
+        target_x: c.target_x,
+        target_y: c.target_y,
+        target_kind: c.target_kind,
+        target_host: c.target_host,
+        target_device: c.target_device,
+        target_array: c.target_array,
+        target_pitch: c.target_pitch,
+        width: c.width,
+        height: c.height,
+        depth: 1,
+        ..Copy3d::default()
+    }
+}
+
+fn check_contexts(contexts: [Handle; 2]) -> Result {
+    for context in contexts {
+        if driver()?.contexts.get(context).is_none() {
+            return Err(Code::INVALID_CONTEXT.because(format!("there is no context {context:#x}")));
+        }
+    }
+    Ok(())
+}
+
+export! {
+    fn cuMemcpy(to: Pointer, from: Pointer, size: usize) also cuMemcpy_ptds {
+        line(Place::of(to)?, Place::of(from)?, size, 0, Waits::Unless)
+    }
+
+    fn cuMemcpyAsync(to: Pointer, from: Pointer, size: usize, stream: Handle) also cuMemcpyAsync_ptsz {
+        line(Place::of(to)?, Place::of(from)?, size, stream, Waits::No)
+    }
+
+    fn cuMemcpyHtoD_v2(to: Pointer, from: In<u8>, size: usize) also cuMemcpyHtoD_v2_ptds {
+        line(Place::Device(to), Place::of(from.address() as u64)?, size, 0, Waits::Unless)
+    }
+
+    fn cuMemcpyHtoDAsync_v2(to: Pointer, from: In<u8>, size: usize, stream: Handle)
+    also cuMemcpyHtoDAsync_v2_ptsz {
+        line(Place::Device(to), Place::of(from.address() as u64)?, size, stream, Waits::No)
+    }
+
+    fn cuMemcpyDtoH_v2(to: Out<u8>, from: Pointer, size: usize) also cuMemcpyDtoH_v2_ptds {
+        line(Place::of(to.address() as u64)?, Place::Device(from), size, 0, Waits::Unless)
+    }
+
+    fn cuMemcpyDtoHAsync_v2(to: Out<u8>, from: Pointer, size: usize, stream: Handle)
+    also cuMemcpyDtoHAsync_v2_ptsz {
+        line(Place::of(to.address() as u64)?, Place::Device(from), size, stream, Waits::No)
+    }
+
+    fn cuMemcpyDtoD_v2(to: Pointer, from: Pointer, size: usize) also cuMemcpyDtoD_v2_ptds {
+        line(Place::Device(to), Place::Device(from), size, 0, Waits::Unless)
+    }
+
+    fn cuMemcpyDtoDAsync_v2(to: Pointer, from: Pointer, size: usize, stream: Handle)
+    also cuMemcpyDtoDAsync_v2_ptsz {
+        line(Place::Device(to), Place::Device(from), size, stream, Waits::No)
+    }
+
+    fn cuMemcpyPeer(to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize)
+    also cuMemcpyPeer_ptds {
+        check_contexts([to_context, from_context])?;
+        line(Place::Device(to), Place::Device(from), size, 0, Waits::Unless)
+    }
+
+    fn cuMemcpyPeerAsync(
+        to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize,
+        stream: Handle,
+    ) also cuMemcpyPeerAsync_ptsz {
+        check_contexts([to_context, from_context])?;
+        line(Place::Device(to), Place::Device(from), size, stream, Waits::No)
+    }
+
+    fn cuMemcpy2D_v2(description: In<Copy2d>) also cuMemcpy2D_v2_ptds {
+        copy(transfer_of(&deep(&description.get()?))?, 0, Waits::Unless)
+    }
+
+    fn cuMemcpy2DUnaligned_v2(description: In<Copy2d>) also cuMemcpy2DUnaligned_v2_ptds {
+        copy(transfer_of(&deep(&description.get()?))?, 0, Waits::Unless)
+    }
+
+    fn cuMemcpy2DAsync_v2(description: In<Copy2d>, stream: Handle) also cuMemcpy2DAsync_v2_ptsz {
+        copy(transfer_of(&deep(&description.get()?))?, stream, Waits::No)
+    }
+
+    fn cuMemcpy3D_v2(description: In<Copy3d>) also cuMemcpy3D_v2_ptds {
+        copy(transfer_of(&description.get()?)?, 0, Waits::Unless)
+    }
+
+    fn cuMemcpy3DAsync_v2(description: In<Copy3d>, stream: Handle) also cuMemcpy3DAsync_v2_ptsz {
+        copy(transfer_of(&description.get()?)?, stream, Waits::No)
+    }
+
+    fn cuMemcpy3DPeer(description: In<Copy3d>) also cuMemcpy3DPeer_ptds {
+        let description = description.get()?;
+        check_contexts([description.source_context, description.target_context])?;
+        copy(transfer_of(&description)?, 0, Waits::Unless)
+    }
+
+    fn cuMemcpy3DPeerAsync(description: In<Copy3d>, stream: Handle) also cuMemcpy3DPeerAsync_ptsz {
+        let description = description.get()?;
+        check_contexts([description.source_context, description.target_context])?;
+        copy(transfer_of(&description)?, stream, Waits::No)
+    }
+}

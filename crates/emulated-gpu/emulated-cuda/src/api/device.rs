@@ -1,0 +1,127 @@
+//! Devices and their properties.
+
+use crate::abi::{Device, Out, Text};
+use crate::border::export;
+use crate::device::{BUS, UUID, attribute, check, name};
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::launch::{BLOCK, BLOCK_THREADS, GRID};
+
+/// `CUdevprop`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Properties {
+    threads: i32,
+    block: [i32; 3],
+    grid: [i32; 3],
+    shared: i32,
+    constant: i32,
+    lanes: i32,
+    pitch: i32,
+    registers: i32,
+    clock: i32,
+    texture: i32,
+}
+
+/// Writes a text that ends in NUL, cut where there is no more space.
+fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
+    into.required()?;
+    let space = usize::try_from(len).ok().filter(|&len| len > 0).ok_or(Code::INVALID_VALUE)?;
+    let bytes = text.bytes().take(space - 1).chain([0]);
+    into.set_all(bytes);
+    Ok(())
+}
+
+export! {
+    fn cuDeviceGetCount(count: Out<i32>) {
+        count.set(1)
+    }
+
+    fn cuDeviceGet(device: Out<Device>, ordinal: i32) {
+        device.required()?;
+        check(ordinal)?;
+        device.set(ordinal)
+    }
+
+    fn cuDeviceGetName(text: Out<u8>, len: i32, device: Device) {
+        check(device)?;
+        write_text(name(), text, len)
+    }
+
+    fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: Device) {
+        check(device)?;
+        uuid.set(UUID)
+    }
+
+    fn cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: Device) {
+        check(device)?;
+        uuid.set(UUID)
+    }
+
+    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: Device) {
+        check(device)?;
+        bytes.set(driver()?.allocations.total() as usize)
+    }
+
+    fn cuDeviceGetAttribute(value: Out<i32>, which: i32, device: Device) {
+        value.required()?;
+        check(device)?;
+        value.set(attribute(which)?)
+    }
+
+    fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: Device) {
+        check(device)?;
+        major.set(attribute(75)?)?;
+        minor.set(attribute(76)?)
+    }
+
+    fn cuDeviceGetProperties(properties: Out<Properties>, device: Device) {
+        check(device)?;
+        properties.set(Properties {
+            threads: BLOCK_THREADS as i32,
+            block: BLOCK.map(|axis| axis as i32),
+            grid: GRID.map(|axis| axis as i32),
+            shared: attribute(8)?,
+            constant: attribute(9)?,
+            lanes: attribute(10)?,
+            pitch: attribute(11)?,
+            registers: attribute(12)?,
+            clock: attribute(13)?,
+            texture: attribute(14)?,
+        })
+    }
+
+    fn cuDeviceGetPCIBusId(text: Out<u8>, len: i32, device: Device) {
+        check(device)?;
+        write_text(BUS, text, len)
+    }
+
+    fn cuDeviceGetByPCIBusId(device: Out<Device>, bus: Text) {
+        device.required()?;
+        let text = bus.get()?;
+        // The domain and the function may be left out.
+        if !text.is_empty() && BUS.contains(text.trim()) {
+            return device.set(0);
+        }
+        Err(Code::INVALID_DEVICE.because(format!("there is no device at {text}; the only one is at {BUS}")))
+    }
+
+    fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: i32, device: Device) {
+        check(device)?;
+        supported.set(0)
+    }
+
+    fn cuDeviceCanAccessPeer(can: Out<i32>, device: Device, peer: Device) {
+        check(device)?;
+        check(peer)?;
+        // Of one device there is no peer.
+        can.set(0)
+    }
+
+    fn cuDeviceGetP2PAttribute(value: Out<i32>, _which: i32, from: Device, to: Device) {
+        value.required()?;
+        check(from)?;
+        check(to)?;
+        Err(Code::INVALID_DEVICE.because("a device is no peer of its own"))
+    }
+}

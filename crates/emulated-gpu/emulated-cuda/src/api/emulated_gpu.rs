@@ -1,0 +1,81 @@
+//! What NVIDIA's driver does not have: functions for host libraries, and for whoever wants to know
+//! what kernels counted. `include/emulated_gpu.h` declares them.
+
+use std::sync::Arc;
+
+use crate::abi::{Handle, In, Out, Text};
+use crate::access::{Declaration, READ, Range, WRITE};
+use crate::border::export;
+use crate::counts::Counts;
+use crate::driver::driver;
+use crate::error::Code;
+use crate::operation::Operation;
+use crate::stream;
+
+export! {
+    /// `CUresult emulatedGpuDeclareAccess(CUstream stream, const char *operation,
+    /// const EmulatedGpuRange *ranges, size_t count)`: a library of the host's says, before the
+    /// `cuLaunchHostFunc` that does the work, which device memory the work reads and writes. The
+    /// ranges are checked when their turn in the stream has come; when one is wrong, that is
+    /// reported as a kernel's fault is, and the host function is not called. It can be captured.
+    fn emulatedGpuDeclareAccess(stream: Handle, operation: Text, ranges: In<Range>, count: usize)
+    also emulatedGpuDeclareAccess_ptsz {
+        let stream = stream::find(stream)?;
+        let ranges = ranges.list(count)?;
+        if let Some(index) = ranges.iter().position(|range| !(1..=READ | WRITE).contains(&range.access)) {
+            return Err(Code::INVALID_VALUE
+                .because(format!("range {index}: the access is 1 (read), 2 (write) or 3 (both)")));
+        }
+        let declaration = Declaration { operation: operation.get()?, ranges };
+        stream::enqueue(&stream, Operation::Declare(Arc::new(declaration)))
+    }
+
+    /// `CUresult emulatedGpuSetCounting(int on)`: each instruction is counted, or no longer, in
+    /// launches from now on.
+    fn emulatedGpuSetCounting(on: i32) {
+        driver()?.emulator.set_statistics(on != 0);
+        Ok(())
+    }
+
+    /// `CUresult emulatedGpuGetCounts(CUfunction function, EmulatedGpuCounts *counts, size_t size)`:
+    /// the sums over all launches of a kernel since it was loaded or since the last reset. `size` is
+    /// that of the caller's structure, which may be older and shorter.
+    fn emulatedGpuGetCounts(function: Handle, counts: Out<u64>, size: usize) {
+        counts.required()?;
+        let driver = driver()?;
+        let Counts {
+            launches,
+            blocks,
+            warps,
+            warp_instructions,
+            thread_instructions,
+            nanoseconds,
+            divergent_branches,
+            global_requests,
+            global_sectors,
+            shared_requests,
+            shared_passes,
+        } = driver.counts.of(driver.function(function)?.handle);
+        let all = [
+            launches,
+            blocks,
+            warps,
+            warp_instructions,
+            thread_instructions,
+            nanoseconds,
+            divergent_branches,
+            global_requests,
+            global_sectors,
+            shared_requests,
+            shared_passes,
+        ];
+        counts.set_all(all.into_iter().take(size / size_of::<u64>()));
+        Ok(())
+    }
+
+    /// `CUresult emulatedGpuResetCounts(void)`: all counts begin anew.
+    fn emulatedGpuResetCounts() {
+        driver()?.counts.reset();
+        Ok(())
+    }
+}

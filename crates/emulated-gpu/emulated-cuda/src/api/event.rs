@@ -1,0 +1,122 @@
+//! Events.
+
+use std::sync::Arc;
+
+use crate::abi::{Handle, Out};
+use crate::border::export;
+use crate::capture;
+use crate::context;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::event::{DISABLE_TIMING, Event, FLAGS, INTERPROCESS, Mark, Recorded};
+use crate::operation::Operation;
+use crate::registry::fresh;
+use crate::stream::{self, Stream};
+
+/// Records an event in a stream.
+///
+/// # Errors
+/// `INVALID_HANDLE`, `INVALID_VALUE`, and what capturing forbids.
+pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result {
+    let event = driver()?.event(event)?;
+    if event.context.handle != stream.context.handle {
+        return Err(
+            Code::INVALID_HANDLE.because("the event and the stream belong to different contexts")
+        );
+    }
+    // CU_EVENT_RECORD_EXTERNAL: a node that records, in a capture.
+    if flags > 1 {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
+    }
+    let Some(capture) = stream.capture() else {
+        if flags == 1 {
+            return Err(Code::INVALID_VALUE.because("the stream is not being captured"));
+        }
+        let mark = Arc::new(Mark::default());
+        stream::enqueue(stream, Operation::Pass(Arc::clone(&mark)))?;
+        event.record(Recorded::Stream(mark));
+        return Ok(());
+    };
+    if flags == 1 {
+        return stream::enqueue(stream, Operation::Record(event));
+    }
+    event.record(Recorded::Capture(capture.point(stream)?));
+    Ok(())
+}
+
+/// The mark that an event stands for; `None` when it was never recorded.
+fn mark(event: &Event) -> Result<Option<Arc<Mark>>> {
+    match event.recorded() {
+        Recorded::Never => Ok(None),
+        Recorded::Stream(mark) => Ok(Some(mark)),
+        Recorded::Capture(point) => Err(point.capture.invalidate(Code::CAPTURED_EVENT)),
+    }
+}
+
+fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result {
+    milliseconds.required()?;
+    let driver = driver()?;
+    let (start, end) = (driver.event(start)?, driver.event(end)?);
+    start.context.check()?;
+    milliseconds.set(Event::elapsed(&start, &end)?)
+}
+
+export! {
+    fn cuEventCreate(out: Out<Handle>, flags: u32) {
+        out.required()?;
+        if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
+            return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of an event")));
+        }
+        let context = context::current()?;
+        let event = Arc::new(Event::new(fresh(), context, flags));
+        driver()?.events.insert(event.handle, Arc::clone(&event));
+        out.set(event.handle)
+    }
+
+    fn cuEventDestroy_v2(event: Handle) {
+        let driver = driver()?;
+        let event = driver.event(event)?;
+        // What waits for it has its mark.
+        driver.events.remove(event.handle);
+        Ok(())
+    }
+
+    fn cuEventRecord(event: Handle, stream: Handle) also cuEventRecord_ptsz {
+        record(event, &stream::find(stream)?, 0)
+    }
+
+    fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32)
+    also cuEventRecordWithFlags_ptsz {
+        record(event, &stream::find(stream)?, flags)
+    }
+
+    fn cuEventQuery(event: Handle) {
+        let event = driver()?.event(event)?;
+        event.context.check()?;
+        let mark = mark(&event)?;
+        capture::forbid_unsafe_call()?;
+        match mark {
+            Some(mark) if mark.passed().is_none() => Err(Code::NOT_READY.into()),
+            _ => event.context.check(),
+        }
+    }
+
+    fn cuEventSynchronize(event: Handle) {
+        let event = driver()?.event(event)?;
+        event.context.check()?;
+        let mark = mark(&event)?;
+        capture::forbid_unsafe_call()?;
+        if let Some(mark) = mark {
+            mark.wait();
+        }
+        event.context.check()
+    }
+
+    fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) {
+        elapsed(milliseconds, start, end)
+    }
+
+    fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) {
+        elapsed(milliseconds, start, end)
+    }
+}

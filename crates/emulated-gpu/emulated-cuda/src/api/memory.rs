@@ -1,0 +1,239 @@
+//! Memory: the device's, the host's, and what both use.
+
+use crate::abi::{Handle, In, Location, Out, Pointer};
+use crate::allocations::Kind;
+use crate::border::export;
+use crate::capture;
+use crate::context;
+use crate::copy::check_device;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::stream;
+
+use super::context::synchronize_everything;
+
+/// Rows of pitched memory begin at multiples of this, in bytes.
+const PITCH: usize = 512;
+/// All flags of `cuMemHostAlloc` and of `cuMemHostRegister`.
+const HOST_FLAGS: u32 = 0x1f;
+/// `CU_MEMHOSTALLOC_DEVICEMAP`
+const MAPPED: u32 = 2;
+
+fn allocate(size: usize) -> Result<Pointer> {
+    capture::forbid_unsafe_call()?;
+    let context = context::current()?;
+    driver()?.allocations.device(size as u64, Kind::Device, context.handle)
+}
+
+fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
+    out.required()?;
+    if flags & !HOST_FLAGS != 0 {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of host memory")));
+    }
+    capture::forbid_unsafe_call()?;
+    let context = context::current()?;
+    // All of it is mapped, as with unified addressing.
+    let address = driver()?.allocations.pinned(size as u64, flags | MAPPED, context.handle)?;
+    out.set(address as usize)
+}
+
+/// What is freed is used by nothing any longer.
+fn free(address: Pointer, which: fn(&Kind) -> bool, call: &str) -> Result {
+    capture::forbid_unsafe_call()?;
+    context::current()?;
+    synchronize_everything()?;
+    context::current()?;
+    if driver()?.allocations.free(address, which)? {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE.because(format!("{call}: no such allocation begins at {address:#x}")))
+}
+
+fn managed(address: Pointer, size: usize) -> Result {
+    check_device(address, size as u64)?;
+    let kind = driver()?.allocations.with(address, |one| matches!(one.kind, Kind::Managed(_)));
+    if kind == Some(true) {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE
+        .because(format!("{address:#x} is not managed memory (cuMemAllocManaged)")))
+}
+
+/// `CU_MEM_LOCATION_TYPE_DEVICE` to `…_HOST_NUMA_CURRENT`.
+fn check_location(location: Location) -> Result {
+    match (location.kind, location.id) {
+        (1, device) => crate::device::check(device),
+        (2..=4, _) => Ok(()),
+        (kind, _) => {
+            Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of locations")))
+        }
+    }
+}
+
+/// As `cuMemAdvise` and `cuMemPrefetchAsync` name a device: -1 is the host.
+fn check_target(device: i32) -> Result {
+    if device == -1 { Ok(()) } else { crate::device::check(device) }
+}
+
+fn advise(address: Pointer, size: usize, advice: u32) -> Result {
+    context::current()?;
+    if !(1..=6).contains(&advice) || size == 0 {
+        return Err(Code::INVALID_VALUE.because(format!("advice {advice} for {size} bytes")));
+    }
+    managed(address, size)
+}
+
+fn prefetch(address: Pointer, size: usize, stream: Handle) -> Result {
+    let stream = stream::find(stream)?;
+    if size == 0 {
+        return Err(Code::INVALID_VALUE.because("0 bytes can't be moved"));
+    }
+    managed(address, size)?;
+    // Host and device have the same memory: it is there already, once the stream has come this far.
+    stream::enqueue(&stream, crate::operation::Operation::Nothing)
+}
+
+export! {
+    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
+        context::current()?;
+        let allocations = &driver()?.allocations;
+        free.set_if_wanted(allocations.free_bytes() as usize);
+        total.set_if_wanted(allocations.total() as usize);
+        Ok(())
+    }
+
+    fn cuMemAlloc_v2(out: Out<Pointer>, size: usize) {
+        out.required()?;
+        out.set(allocate(size)?)
+    }
+
+    fn cuMemAllocPitch_v2(
+        out: Out<Pointer>, pitch: Out<usize>, width: usize, height: usize, element: u32,
+    ) {
+        out.required()?;
+        pitch.required()?;
+        if !matches!(element, 4 | 8 | 16) || width == 0 || height == 0 {
+            return Err(Code::INVALID_VALUE
+                .because(format!("{height} rows of {width} bytes in elements of {element}: 4, 8 or 16")));
+        }
+        let row = width.checked_next_multiple_of(PITCH).ok_or(Code::INVALID_VALUE)?;
+        let size = row.checked_mul(height).ok_or(Code::OUT_OF_MEMORY)?;
+        out.set(allocate(size)?)?;
+        pitch.set(row)
+    }
+
+    fn cuMemFree_v2(address: Pointer) {
+        let which = |kind: &Kind| matches!(kind, Kind::Device | Kind::Pooled(_) | Kind::Managed(_));
+        free(address, which, "cuMemFree")
+    }
+
+    fn cuMemAllocHost_v2(out: Out<usize>, size: usize) {
+        allocate_host(out, size, 0)
+    }
+
+    fn cuMemHostAlloc(out: Out<usize>, size: usize, flags: u32) {
+        allocate_host(out, size, flags)
+    }
+
+    fn cuMemFreeHost(address: In<u8>) {
+        free(address.address() as u64, |kind| matches!(kind, Kind::Pinned(_)), "cuMemFreeHost")
+    }
+
+    fn cuMemHostRegister_v2(address: In<u8>, size: usize, flags: u32) {
+        if address.is_null() || flags & !HOST_FLAGS != 0 {
+            return Err(Code::INVALID_VALUE.because("null, or unknown flags, can't be registered"));
+        }
+        capture::forbid_unsafe_call()?;
+        let context = context::current()?;
+        let allocations = &driver()?.allocations;
+        allocations.register(address.address(), size as u64, flags | MAPPED, context.handle)
+    }
+
+    fn cuMemHostUnregister(address: In<u8>) {
+        let which = |kind: &Kind| matches!(kind, Kind::Registered);
+        free(address.address() as u64, which, "cuMemHostUnregister").map_err(|error| {
+            let missing = error.code == Code::INVALID_VALUE;
+            if missing { Code::HOST_MEMORY_NOT_REGISTERED.into() } else { error }
+        })
+    }
+
+    fn cuMemHostGetDevicePointer_v2(out: Out<Pointer>, address: In<u8>, flags: u32) {
+        out.required()?;
+        context::current()?;
+        let at = address.address() as u64;
+        let host = driver()?.allocations.with(at, |one| one.is_host() || matches!(one.kind, Kind::Managed(_)));
+        if flags != 0 || host != Some(true) {
+            return Err(Code::INVALID_VALUE.because(format!("{at:#x} is not pinned or registered memory")));
+        }
+        out.set(at)
+    }
+
+    fn cuMemHostGetFlags(flags: Out<u32>, address: In<u8>) {
+        flags.required()?;
+        let at = address.address() as u64;
+        let own = driver()?.allocations.with(at, |one| one.is_host().then_some(one.flags)).flatten();
+        flags.set(own.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
+    }
+
+    fn cuMemAllocManaged(out: Out<Pointer>, size: usize, flags: u32) {
+        out.required()?;
+        // CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST
+        if !matches!(flags, 1 | 2) {
+            return Err(Code::INVALID_VALUE.because(format!("{flags:#x} is neither global nor host")));
+        }
+        capture::forbid_unsafe_call()?;
+        let context = context::current()?;
+        out.set(driver()?.allocations.managed(size as u64, flags, context.handle)?)
+    }
+
+    fn cuStreamAttachMemAsync(stream: Handle, address: Pointer, size: usize, flags: u32)
+    also cuStreamAttachMemAsync_ptsz {
+        let stream = stream::find(stream)?;
+        // CU_MEM_ATTACH_GLOBAL, …_HOST, …_SINGLE
+        if !matches!(flags, 1 | 2 | 4) {
+            return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
+        }
+        if flags == 4 && stream.kind == crate::stream::Kind::Null {
+            return Err(Code::INVALID_VALUE.because("memory can't belong to the default stream alone"));
+        }
+        managed(address, size.max(1))?;
+        stream::enqueue(&stream, crate::operation::Operation::Nothing)
+    }
+
+    fn cuMemGetAddressRange_v2(base: Out<Pointer>, size: Out<usize>, address: Pointer) {
+        context::current()?;
+        let range = driver()?.emulator.memory().range_of(address);
+        let (at, len) = range.filter(|(at, len)| address < at + len).ok_or_else(|| {
+            Code::NOT_FOUND.because(format!("{address:#x} is inside no allocation"))
+        })?;
+        base.set_if_wanted(at);
+        size.set_if_wanted(len as usize);
+        Ok(())
+    }
+
+    fn cuMemAdvise(address: Pointer, size: usize, advice: u32, device: i32) {
+        check_target(device)?;
+        advise(address, size, advice)
+    }
+
+    fn cuMemAdvise_v2(address: Pointer, size: usize, advice: u32, location: Location) {
+        check_location(location)?;
+        advise(address, size, advice)
+    }
+
+    fn cuMemPrefetchAsync(address: Pointer, size: usize, device: i32, stream: Handle)
+    also cuMemPrefetchAsync_ptsz {
+        check_target(device)?;
+        prefetch(address, size, stream)
+    }
+
+    fn cuMemPrefetchAsync_v2(
+        address: Pointer, size: usize, location: Location, flags: u32, stream: Handle,
+    ) also cuMemPrefetchAsync_v2_ptsz {
+        check_location(location)?;
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE.because("flags must be 0"));
+        }
+        prefetch(address, size, stream)
+    }
+}

@@ -1,0 +1,238 @@
+//! Modules, and libraries, which are modules that belong to no context.
+
+use std::sync::Arc;
+
+use crate::abi::{Handle, In, Out, Text};
+use crate::border::{export, say};
+use crate::capture;
+use crate::context;
+use crate::driver::driver;
+use crate::error::{Code, Error, Result};
+use crate::module::{Module, Refusal, text_of};
+
+/// `CUjit_option`s that carry a log back.
+const INFO_LOG: u32 = 3;
+const INFO_LOG_SIZE: u32 = 4;
+const ERROR_LOG: u32 = 5;
+const ERROR_LOG_SIZE: u32 = 6;
+
+/// Where the caller wants the log of loading, and how much space there is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Log {
+    buffer: usize,
+    size: usize,
+    /// Where in the list the size stands: it is overwritten with what was used.
+    size_at: Option<usize>,
+}
+
+/// The logs that options ask for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Logs {
+    info: Log,
+    error: Log,
+    values: usize,
+}
+
+impl Logs {
+    /// Reads the options; others than those about logs have no effect here.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for options that are null.
+    pub(crate) fn of(count: u32, options: In<u32>, values: In<usize>) -> Result<Self> {
+        let mut logs = Self { values: values.address(), ..Self::default() };
+        let (names, values) = (options.list(count as usize)?, values.list(count as usize)?);
+        for (at, (name, value)) in names.into_iter().zip(values).enumerate() {
+            match name {
+                INFO_LOG => logs.info.buffer = value,
+                ERROR_LOG => logs.error.buffer = value,
+                // The size is a number, passed as if it were a pointer.
+                INFO_LOG_SIZE => {
+                    (logs.info.size, logs.info.size_at) = (value & 0xffff_ffff, Some(at))
+                }
+                ERROR_LOG_SIZE => {
+                    (logs.error.size, logs.error.size_at) = (value & 0xffff_ffff, Some(at))
+                }
+                _ => {}
+            }
+        }
+        Ok(logs)
+    }
+
+    /// Whether somebody will read what went wrong.
+    fn has_error_log(&self) -> bool {
+        self.error.buffer != 0 && self.error.size > 1
+    }
+
+    /// Writes both logs.
+    pub(crate) fn write(&self, info: &str, error: &str) {
+        for (log, text) in [(self.info, info), (self.error, error)] {
+            let fits = text.len().min(log.size.saturating_sub(1));
+            if log.buffer != 0 && log.size > 0 {
+                Out::<u8>::at(log.buffer).set_all(text.bytes().take(fits).chain([0]));
+            }
+            if let Some(at) = log.size_at {
+                Out::<usize>::at(self.values).offset(at).set_if_wanted(fits);
+            }
+        }
+    }
+}
+
+/// Loads a text, and tells whoever wants to know what is wrong with it.
+fn load(
+    text: std::result::Result<String, Refusal>,
+    name: Option<String>,
+    logs: Logs,
+) -> Result<Arc<Module>> {
+    let context = context::current()?.handle;
+    let loaded = text.and_then(|text| Module::load(text, name, context));
+    match loaded {
+        Ok(module) => {
+            logs.write("", "");
+            Ok(module)
+        }
+        Err(Refusal { code, log }) => {
+            logs.write("", &log);
+            // CUDA's code says only that something is wrong. Whoever passed no buffer for the log
+            // wants to know as well.
+            if !logs.has_error_log() {
+                say(&log);
+            }
+            Err(Error { code, why: Some(log) })
+        }
+    }
+}
+
+fn load_file(path: Text, logs: Logs) -> Result<Arc<Module>> {
+    let path = path.get()?;
+    let bytes = std::fs::read(&path)
+        .map_err(|error| Code::FILE_NOT_FOUND.because(format!("{path}: {error}")))?;
+    // The image ends in NUL, as it would in memory; at least four bytes are looked at.
+    let mut image = bytes;
+    image.extend([0; 4]);
+    load(text_of(image.as_ptr() as usize), Some(path), logs)
+}
+
+fn library(handle: Handle) -> Result<Arc<Module>> {
+    driver()?.module(handle)
+}
+
+export! {
+    fn cuModuleLoad(out: Out<Handle>, path: Text) {
+        out.required()?;
+        capture::forbid_unsafe_call()?;
+        out.set(load_file(path, Logs::default())?.handle)
+    }
+
+    fn cuModuleLoadData(out: Out<Handle>, image: In<u8>) {
+        out.required()?;
+        capture::forbid_unsafe_call()?;
+        out.set(load(text_of(image.address()), None, Logs::default())?.handle)
+    }
+
+    fn cuModuleLoadDataEx(
+        out: Out<Handle>, image: In<u8>, count: u32, options: In<u32>, values: In<usize>,
+    ) {
+        out.required()?;
+        capture::forbid_unsafe_call()?;
+        let logs = Logs::of(count, options, values)?;
+        out.set(load(text_of(image.address()), None, logs)?.handle)
+    }
+
+    fn cuModuleLoadFatBinary(out: Out<Handle>, image: In<u8>) {
+        out.required()?;
+        out.set(load(text_of(image.address()), None, Logs::default())?.handle)
+    }
+
+    fn cuModuleUnload(module: Handle) {
+        capture::forbid_unsafe_call()?;
+        let module = driver()?.module(module)?;
+        // Work that stands in streams has its kernels, which keep the variables.
+        module.unload()
+    }
+
+    fn cuModuleGetLoadingMode(mode: Out<u32>) {
+        // Eager: everything is read when it is loaded.
+        mode.set(1)
+    }
+
+    fn cuModuleGetFunction(out: Out<Handle>, module: Handle, name: Text) {
+        out.required()?;
+        context::current()?;
+        let name = name.get()?;
+        out.set(driver()?.module(module)?.function(&name)?.handle)
+    }
+
+    fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) {
+        count.required()?;
+        count.set(driver()?.module(module)?.all()?.len() as u32)
+    }
+
+    fn cuModuleEnumerateFunctions(out: Out<Handle>, most: u32, module: Handle) {
+        out.required()?;
+        let all = driver()?.module(module)?.all()?;
+        out.set_all(all.iter().take(most as usize).map(|function| function.handle));
+        Ok(())
+    }
+
+    fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle, name: Text) {
+        context::current()?;
+        let name = name.get()?;
+        let (at, size) = driver()?.module(module)?.variable(&name)?;
+        address.set_if_wanted(at);
+        bytes.set_if_wanted(size as usize);
+        Ok(())
+    }
+
+    fn cuLibraryLoadData(
+        out: Out<Handle>, image: In<u8>, options: In<u32>, values: In<usize>, count: u32,
+        _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
+    ) {
+        out.required()?;
+        let logs = Logs::of(count, options, values)?;
+        out.set(load(text_of(image.address()), None, logs)?.handle)
+    }
+
+    fn cuLibraryLoadFromFile(
+        out: Out<Handle>, path: Text, options: In<u32>, values: In<usize>, count: u32,
+        _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
+    ) {
+        out.required()?;
+        let logs = Logs::of(count, options, values)?;
+        out.set(load_file(path, logs)?.handle)
+    }
+
+    fn cuLibraryUnload(handle: Handle) {
+        library(handle)?.unload()
+    }
+
+    fn cuLibraryGetModule(out: Out<Handle>, handle: Handle) {
+        out.required()?;
+        out.set(library(handle)?.handle)
+    }
+
+    fn cuLibraryGetKernel(out: Out<Handle>, handle: Handle, name: Text) {
+        out.required()?;
+        let name = name.get()?;
+        out.set(library(handle)?.function(&name)?.handle)
+    }
+
+    fn cuLibraryGetKernelCount(count: Out<u32>, handle: Handle) {
+        count.required()?;
+        count.set(library(handle)?.all()?.len() as u32)
+    }
+
+    fn cuLibraryEnumerateKernels(out: Out<Handle>, most: u32, handle: Handle) {
+        out.required()?;
+        let all = library(handle)?.all()?;
+        out.set_all(all.iter().take(most as usize).map(|function| function.handle));
+        Ok(())
+    }
+
+    fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
+        let name = name.get()?;
+        let (at, size) = library(handle)?.variable(&name)?;
+        address.set_if_wanted(at);
+        bytes.set_if_wanted(size as usize);
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! Memory in the order of streams, and the pools that it comes from.
+
+use std::sync::Arc;
+
+use crate::abi::{AccessDescription, Device, Handle, In, Location, Out, Pointer, PoolProperties};
+use crate::allocations::Kind;
+use crate::border::export;
+use crate::device::check;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::operation::Operation;
+use crate::pool::Pool;
+use crate::stream::{self, Stream};
+
+/// Attributes 1 to 3 of a pool are `int`, the others `cuuint64_t`.
+fn is_narrow(attribute: u32) -> bool {
+    (1..=3).contains(&attribute)
+}
+
+fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -> Result {
+    let driver = driver()?;
+    pool.check(size as u64)?;
+    let context = stream.context.handle;
+    let address = driver.allocations.device(size as u64, Kind::Pooled(pool.handle), context)?;
+    pool.note()?;
+    if let Some(capture) = stream.capture() {
+        // Memory of the graph's own: it stays until the graph goes.
+        driver.allocations.with(address, |one| one.reserved = true);
+        capture.graph.reserve(address);
+        capture.add(stream, Operation::Memory(10))?;
+    }
+    out.set(address)
+}
+
+export! {
+    fn cuDeviceGetDefaultMemPool(out: Out<Handle>, device: Device) {
+        out.required()?;
+        check(device)?;
+        out.set(driver()?.pools.default)
+    }
+
+    fn cuDeviceGetMemPool(out: Out<Handle>, device: Device) {
+        out.required()?;
+        check(device)?;
+        out.set(driver()?.pools.current())
+    }
+
+    fn cuDeviceSetMemPool(device: Device, pool: Handle) {
+        check(device)?;
+        let driver = driver()?;
+        driver.pools.set_current(driver.pool(pool)?.handle);
+        Ok(())
+    }
+
+    fn cuMemPoolCreate(out: Out<Handle>, properties: In<PoolProperties>) {
+        out.required()?;
+        let properties = properties.get()?;
+        // Pinned memory, of device 0, for this process alone.
+        if properties.allocation_type != 1 || properties.location.kind != 1 {
+            return Err(Code::INVALID_VALUE.because("a pool is of pinned memory on a device"));
+        }
+        check(properties.location.id)?;
+        if properties.handle_types != 0 {
+            return Err(Code::NOT_SUPPORTED.because("memory can't be shared with other processes"));
+        }
+        out.set(driver()?.pools.create(properties.max_size as u64))
+    }
+
+    fn cuMemPoolDestroy(pool: Handle) {
+        driver()?.pools.destroy(pool)
+    }
+
+    fn cuMemPoolTrimTo(pool: Handle, _keep: usize) {
+        // Nothing is kept that is not in use.
+        driver()?.pool(pool).map(|_| ())
+    }
+
+    fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
+        value.required()?;
+        let found = driver()?.pool(pool)?.attribute(attribute)?;
+        if is_narrow(attribute) { value.cast::<i32>().set(found as i32) } else { value.set(found) }
+    }
+
+    fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
+        let wanted = if is_narrow(attribute) {
+            u64::from(value.cast::<i32>().get()? != 0)
+        } else {
+            value.get()?
+        };
+        driver()?.pool(pool)?.set_attribute(attribute, wanted)
+    }
+
+    fn cuMemPoolSetAccess(pool: Handle, list: In<AccessDescription>, count: usize) {
+        driver()?.pool(pool)?;
+        for description in list.list(count)? {
+            check(description.location.id)?;
+            // CU_MEM_ACCESS_FLAGS_PROT_READWRITE: the device can't be kept from its own memory.
+            if description.flags != 3 {
+                return Err(Code::INVALID_VALUE.because("a device always reads and writes its own pool"));
+            }
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, location: In<Location>) {
+        flags.required()?;
+        driver()?.pool(pool)?;
+        check(location.get()?.id)?;
+        flags.set(3)
+    }
+
+    fn cuMemAllocAsync(out: Out<Pointer>, size: usize, stream: Handle) also cuMemAllocAsync_ptsz {
+        out.required()?;
+        let stream = stream::find(stream)?;
+        let driver = driver()?;
+        allocate(out, size, &*driver.pool(driver.pools.current())?, &stream)
+    }
+
+    fn cuMemAllocFromPoolAsync(out: Out<Pointer>, size: usize, pool: Handle, stream: Handle)
+    also cuMemAllocFromPoolAsync_ptsz {
+        out.required()?;
+        let stream = stream::find(stream)?;
+        allocate(out, size, &*driver()?.pool(pool)?, &stream)
+    }
+
+    fn cuMemFreeAsync(address: Pointer, stream: Handle) also cuMemFreeAsync_ptsz {
+        let stream = stream::find(stream)?;
+        let state = driver()?.allocations.with(address, |one| {
+            let fits = one.address == address && one.kind.is_freed_in_order() && !one.leaving;
+            fits.then_some(one.reserved)
+        });
+        let Some(reserved) = state.flatten() else {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "cuMemFreeAsync: no allocation of the device's begins at {address:#x}, or it is being freed"
+            )));
+        };
+        match stream.capture() {
+            Some(capture) if reserved => capture.add(&stream, Operation::Memory(11)).map(|_| ()),
+            Some(_) => Err(Code::INVALID_VALUE
+                .because("a graph frees only what it allocated; free this outside of the capture")),
+            // What belongs to a graph stays, to be there when the graph is launched again.
+            None if reserved => Ok(()),
+            None => {
+                driver()?.allocations.with(address, |one| one.leaving = true);
+                stream::enqueue(&stream, Operation::Free(address))
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Streams, and capturing them.
+
+use std::sync::Arc;
+
+use crate::abi::{Device, Handle, In, Out, Pointer, StreamCallback};
+use crate::border::export;
+use crate::capture::{self, Capture, Mode};
+use crate::context;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::event::Recorded;
+use crate::graph::Graph;
+use crate::operation::Operation;
+use crate::stream::{self, NON_BLOCKING, PRIORITIES, Stream};
+use crate::value::{Wait, When, Write};
+
+fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
+    out.required()?;
+    if flags & !NON_BLOCKING != 0 {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of a stream")));
+    }
+    let context = context::current()?;
+    // What is outside of the range counts as its nearest end.
+    let stream = context.create_stream(flags, priority.clamp(PRIORITIES.1, PRIORITIES.0));
+    driver()?.streams.insert(stream.handle, Arc::clone(&stream));
+    out.set(stream.handle)
+}
+
+/// Makes a stream wait for an event.
+///
+/// # Errors
+/// `INVALID_HANDLE`, and what capturing forbids.
+pub(crate) fn wait_event(stream: &Arc<Stream>, event: Handle, flags: u32) -> Result {
+    let event = driver()?.event(event)?;
+    // CU_EVENT_WAIT_EXTERNAL: a node that waits, in a capture.
+    if flags > 1 {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
+    }
+    if flags == 1 && stream.capture().is_some() {
+        return stream::enqueue(stream, Operation::WaitForEvent(event));
+    }
+    match (event.recorded(), stream.capture()) {
+        (Recorded::Never, _) => Ok(()),
+        (Recorded::Capture(point), _) => capture::join(stream, &point),
+        (Recorded::Stream(_), Some(capture)) => {
+            Err(capture.invalidate(Code::STREAM_CAPTURE_ISOLATION))
+        }
+        (Recorded::Stream(mark), None) if mark.passed().is_some() => Ok(()),
+        (Recorded::Stream(mark), None) => stream::enqueue(stream, Operation::WaitFor(mark)),
+    }
+}
+
+/// A status of capturing: none, active, invalidated.
+fn status(capture: Option<&Arc<Capture>>) -> u32 {
+    capture.map_or(0, |capture| if capture.is_invalidated() { 2 } else { 1 })
+}
+
+fn info(
+    stream: Handle,
+    out: Out<u32>,
+    id: Out<u64>,
+) -> Result<Option<(Arc<Stream>, Arc<Capture>)>> {
+    out.required()?;
+    let stream = stream::find(stream)?;
+    capture::forbid_legacy(&stream)?;
+    let capture = stream.capture();
+    out.set(status(capture.as_ref()))?;
+    if let Some(capture) = &capture {
+        id.set_if_wanted(capture.id);
+    }
+    Ok(capture.map(|capture| (stream, capture)))
+}
+
+/// What the caller may read until the next call: the nodes that the next work comes after.
+fn dependencies(capture: &Capture, stream: &Stream, list: Out<*const Handle>, count: Out<usize>) {
+    let nodes = capture.nodes_of(stream);
+    count.set_if_wanted(nodes.len());
+    if !list.is_null() {
+        // As long as the capture lasts, which has no owner that could free it; a few words.
+        list.set_if_wanted(Vec::leak(nodes).as_ptr());
+    }
+}
+
+fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result {
+    let stream = stream::find(stream)?;
+    let capture = stream.capture().ok_or(Code::ILLEGAL_STATE)?;
+    let mut new = nodes.list(count)?;
+    if flags > 1 {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
+    }
+    if flags == 0 {
+        new.extend(capture.nodes_of(&stream));
+    }
+    capture.set_nodes(&stream, new);
+    Ok(())
+}
+
+fn write(stream: Handle, write: Write) -> Result {
+    let stream = stream::find(stream)?;
+    crate::copy::check_device(write.address, write.size as u64)?;
+    if write.address % write.size as u64 != 0 {
+        return Err(Code::INVALID_VALUE.because("the address is not aligned"));
+    }
+    stream::enqueue(&stream, Operation::Write(write))
+}
+
+fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -> Result {
+    let stream = stream::find(stream)?;
+    let when = When::of(flags)?;
+    crate::copy::check_device(address, size as u64)?;
+    if address % size as u64 != 0 {
+        return Err(Code::INVALID_VALUE.because("the address is not aligned"));
+    }
+    stream::enqueue(&stream, Operation::Wait(Wait { address, value, size, when }))
+}
+
+export! {
+    fn cuStreamCreate(out: Out<Handle>, flags: u32) {
+        create(out, flags, 0)
+    }
+
+    fn cuStreamCreateWithPriority(out: Out<Handle>, flags: u32, priority: i32) {
+        create(out, flags, priority)
+    }
+
+    fn cuStreamDestroy_v2(stream: Handle) {
+        if stream <= 2 {
+            return Err(Code::INVALID_HANDLE.because("a default stream can't be destroyed"));
+        }
+        let driver = driver()?;
+        let stream = driver.stream(stream)?;
+        driver.streams.remove(stream.handle);
+        if let Some(capture) = stream.capture() {
+            capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED);
+        }
+        // What stands in it is still done.
+        stream.close();
+        Ok(())
+    }
+
+    fn cuStreamSynchronize(stream: Handle) also cuStreamSynchronize_ptsz {
+        let stream = stream::find(stream)?;
+        if let Some(capture) = stream.capture() {
+            return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
+        }
+        capture::forbid_legacy(&stream)?;
+        stream.synchronize()
+    }
+
+    fn cuStreamQuery(stream: Handle) also cuStreamQuery_ptsz {
+        let stream = stream::find(stream)?;
+        if let Some(capture) = stream.capture() {
+            return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
+        }
+        capture::forbid_legacy(&stream)?;
+        if !stream.is_idle() {
+            return Err(Code::NOT_READY.into());
+        }
+        stream.context.check()
+    }
+
+    fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) also cuStreamWaitEvent_ptsz {
+        wait_event(&stream::find(stream)?, event, flags)
+    }
+
+    fn cuStreamAddCallback(stream: Handle, function: StreamCallback, data: Out<u8>, flags: u32)
+    also cuStreamAddCallback_ptsz {
+        if flags != 0 || function.is_none() {
+            return Err(Code::INVALID_VALUE.because("flags must be 0, and the callback not null"));
+        }
+        let own = stream::find(stream)?;
+        if let Some(capture) = own.capture() {
+            return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
+        }
+        stream::enqueue(&own, Operation::Callback { function, stream, data: data.address() })
+    }
+
+    fn cuStreamGetPriority(stream: Handle, priority: Out<i32>) also cuStreamGetPriority_ptsz {
+        priority.required()?;
+        priority.set(stream::find(stream)?.priority)
+    }
+
+    fn cuStreamGetFlags(stream: Handle, flags: Out<u32>) also cuStreamGetFlags_ptsz {
+        flags.required()?;
+        flags.set(stream::find(stream)?.flags)
+    }
+
+    fn cuStreamGetId(stream: Handle, id: Out<u64>) also cuStreamGetId_ptsz {
+        id.required()?;
+        id.set(stream::find(stream)?.id)
+    }
+
+    fn cuStreamGetDevice(stream: Handle, device: Out<Device>) also cuStreamGetDevice_ptsz {
+        device.required()?;
+        stream::find(stream)?;
+        device.set(0)
+    }
+
+    fn cuStreamGetCtx(stream: Handle, out: Out<Handle>) also cuStreamGetCtx_ptsz {
+        out.required()?;
+        out.set(stream::find(stream)?.context.handle)
+    }
+
+    fn cuStreamGetCtx_v2(stream: Handle, out: Out<Handle>, green: Out<Handle>)
+    also cuStreamGetCtx_v2_ptsz {
+        out.required()?;
+        green.set_if_wanted(0);
+        out.set(stream::find(stream)?.context.handle)
+    }
+
+    fn cuStreamCopyAttributes(to: Handle, from: Handle) also cuStreamCopyAttributes_ptsz {
+        stream::find(to)?;
+        // A stream's attributes are hints that have no effect here.
+        stream::find(from).map(|_| ())
+    }
+
+    fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) also cuStreamBeginCapture_v2_ptsz {
+        let stream = stream::find(stream)?;
+        Capture::begin(&stream, Mode::of(mode)?, Arc::new(Graph::new()), Vec::new())
+    }
+
+    fn cuStreamBeginCaptureToGraph(
+        stream: Handle, graph: Handle, after: In<Handle>, _edges: In<u64>, count: usize, mode: u32,
+    ) also cuStreamBeginCaptureToGraph_ptsz {
+        let stream = stream::find(stream)?;
+        let graph = driver()?.graph(graph)?;
+        let after = after.list(count)?;
+        let nodes = graph.nodes();
+        if after.iter().any(|handle| nodes.iter().all(|node| node.handle != *handle)) {
+            return Err(Code::INVALID_VALUE.because("a dependency is not a node of the graph"));
+        }
+        drop(nodes);
+        Capture::begin(&stream, Mode::of(mode)?, graph, after)
+    }
+
+    fn cuStreamEndCapture(stream: Handle, out: Out<Handle>) also cuStreamEndCapture_ptsz {
+        out.required()?;
+        out.set(0)?;
+        let stream = stream::find(stream)?;
+        let capture = stream.capture().ok_or_else(|| {
+            Code::ILLEGAL_STATE.because("the stream is not being captured")
+        })?;
+        let graph = capture.end(&stream)?;
+        driver()?.graphs.insert(graph.handle, Arc::clone(&graph));
+        out.set(graph.handle)
+    }
+
+    fn cuStreamIsCapturing(stream: Handle, out: Out<u32>) also cuStreamIsCapturing_ptsz {
+        info(stream, out, Out::at(0)).map(|_| ())
+    }
+
+    fn cuStreamGetCaptureInfo(stream: Handle, out: Out<u32>, id: Out<u64>)
+    also cuStreamGetCaptureInfo_ptsz {
+        info(stream, out, id).map(|_| ())
+    }
+
+    fn cuStreamGetCaptureInfo_v2(
+        stream: Handle, out: Out<u32>, id: Out<u64>, graph: Out<Handle>, list: Out<*const Handle>,
+        count: Out<usize>,
+    ) also cuStreamGetCaptureInfo_v2_ptsz {
+        if let Some((stream, capture)) = info(stream, out, id)? {
+            driver()?.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
+            graph.set_if_wanted(capture.graph.handle);
+            dependencies(&capture, &stream, list, count);
+        }
+        Ok(())
+    }
+
+    fn cuStreamGetCaptureInfo_v3(
+        stream: Handle, out: Out<u32>, id: Out<u64>, graph: Out<Handle>, list: Out<*const Handle>,
+        edges: Out<*const u64>, count: Out<usize>,
+    ) also cuStreamGetCaptureInfo_v3_ptsz {
+        edges.set_if_wanted(std::ptr::null());
+        if let Some((stream, capture)) = info(stream, out, id)? {
+            driver()?.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
+            graph.set_if_wanted(capture.graph.handle);
+            dependencies(&capture, &stream, list, count);
+        }
+        Ok(())
+    }
+
+    fn cuStreamUpdateCaptureDependencies(stream: Handle, nodes: In<Handle>, count: usize, flags: u32)
+    also cuStreamUpdateCaptureDependencies_ptsz {
+        update(stream, nodes, count, flags)
+    }
+
+    fn cuStreamUpdateCaptureDependencies_v2(
+        stream: Handle, nodes: In<Handle>, _edges: In<u64>, count: usize, flags: u32,
+    ) also cuStreamUpdateCaptureDependencies_v2_ptsz {
+        update(stream, nodes, count, flags)
+    }
+
+    fn cuStreamWriteValue32_v2(stream: Handle, address: Pointer, value: u32, _flags: u32)
+    also cuStreamWriteValue32_v2_ptsz {
+        write(stream, Write { address, value: u64::from(value), size: 4 })
+    }
+
+    fn cuStreamWriteValue64_v2(stream: Handle, address: Pointer, value: u64, _flags: u32)
+    also cuStreamWriteValue64_v2_ptsz {
+        write(stream, Write { address, value, size: 8 })
+    }
+
+    fn cuStreamWaitValue32_v2(stream: Handle, address: Pointer, value: u32, flags: u32)
+    also cuStreamWaitValue32_v2_ptsz {
+        wait(stream, address, u64::from(value), 4, flags)
+    }
+
+    fn cuStreamWaitValue64_v2(stream: Handle, address: Pointer, value: u64, flags: u32)
+    also cuStreamWaitValue64_v2_ptsz {
+        wait(stream, address, value, 8, flags)
+    }
+}

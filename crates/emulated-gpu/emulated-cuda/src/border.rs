@@ -1,0 +1,140 @@
+//! The border between C and Rust: every exported function passes here, so that no panic crosses it,
+//! nothing is done before `cuInit`, and what failed can be read in a log.
+
+use std::cell::Cell;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use crate::driver::driver;
+use crate::error::{Code, Error, Result};
+
+thread_local! {
+    /// Whether this thread runs a host function, which may call nothing of the driver's.
+    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+    /// Whether stream 0 means the thread's own: in functions whose names end in `_ptsz` or `_ptds`.
+    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the body of an exported function.
+pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
+    early(name, || {
+        driver()?;
+        if IN_HOST_FUNCTION.get() {
+            return Err(Code::NOT_PERMITTED.because(
+                "a host function in a stream may not call the driver; return, and call it then",
+            ));
+        }
+        body()
+    })
+}
+
+/// As [`call`], for what may be called before `cuInit` and in host functions.
+pub(crate) fn early(name: &str, body: impl FnOnce() -> Result) -> Code {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => Code::SUCCESS,
+        Ok(Err(error)) => {
+            log(name, &error);
+            error.code
+        }
+        Err(_) => {
+            say(&format!("{name} failed inside the emulated driver; this is a bug of it"));
+            Code::UNKNOWN
+        }
+    }
+}
+
+/// Calls what may call nothing of the driver's.
+pub(crate) fn host_function(body: impl FnOnce()) {
+    IN_HOST_FUNCTION.set(true);
+    body();
+    IN_HOST_FUNCTION.set(false);
+}
+
+/// Stream 0 is the thread's own while `body` runs.
+pub(crate) fn per_thread(body: impl FnOnce() -> Code) -> Code {
+    let before = PER_THREAD.replace(true);
+    let code = body();
+    PER_THREAD.set(before);
+    code
+}
+
+/// Whether stream 0 is the thread's own.
+pub(crate) fn is_per_thread() -> bool {
+    PER_THREAD.get()
+}
+
+/// Tells a person something, on standard error.
+pub(crate) fn say(text: &str) {
+    // Where standard error is closed, there is nobody to tell.
+    let _ = writeln!(std::io::stderr().lock(), "emulated GPU: {text}");
+}
+
+/// Writes a failed call into the log, if there is to be one.
+fn log(name: &str, error: &Error) {
+    let configured = driver().ok().map(|driver| driver.settings.log.clone());
+    let path = configured.unwrap_or_else(|| std::env::var_os("CUDA_LOG_FILE").map(Into::into));
+    let Some(path) = path else { return };
+    let text = error.code.texts();
+    let (code, text) = text.map_or_else(Default::default, |(code, text)| {
+        (code.to_string_lossy(), text.to_string_lossy())
+    });
+    let why = error.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    let line = format!("[{name}] {code} ({text}){why}\n");
+    // A log that can't be written must not fail the call that it tells of.
+    let _ = if path == Path::new("stderr") {
+        std::io::stderr().write_all(line.as_bytes())
+    } else if path == Path::new("stdout") {
+        std::io::stdout().write_all(line.as_bytes())
+    } else {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+    };
+}
+
+/// Declares exported functions. One with a second name is exported under that too, with stream 0
+/// meaning the calling thread's own; `early` ones need no `cuInit`.
+macro_rules! export {
+    () => {};
+    (
+        $(#[$meta:meta])* early fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
+        $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::error::Code {
+            fn body($($argument: $type),*) -> $crate::error::Result $body
+            $crate::border::early(stringify!($name), || body($($argument),*))
+        }
+        $crate::border::export! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?)
+        also $alias:ident $body:block
+        $($rest:tt)*
+    ) => {
+        $crate::border::export! {
+            $(#[$meta])* fn $name($($argument: $type),*) $body
+        }
+        #[doc = concat!("[`", stringify!($name), "`], with stream 0 as the calling thread's own.")]
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $alias($($argument: $type),*) -> $crate::error::Code {
+            // SAFETY: the caller vouches for the same as there.
+            $crate::border::per_thread(|| unsafe { $name($($argument),*) })
+        }
+        $crate::border::export! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
+        $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::error::Code {
+            fn body($($argument: $type),*) -> $crate::error::Result $body
+            $crate::border::call(stringify!($name), || body($($argument),*))
+        }
+        $crate::border::export! { $($rest)* }
+    };
+}
+pub(crate) use export;

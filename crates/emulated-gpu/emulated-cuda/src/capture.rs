@@ -1,0 +1,281 @@
+//! Stream capture: what is put into a stream becomes a graph instead of being done.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use crate::abi::Handle;
+use crate::context::Context;
+use crate::driver::driver;
+use crate::error::{Code, Error, Result};
+use crate::graph::Graph;
+use crate::operation::Operation;
+use crate::stream::{Kind, Stream};
+
+/// `CUstreamCaptureMode`: whose calls are kept from disturbing a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Everybody's.
+    Global,
+    /// Those of the thread that captures.
+    ThreadLocal,
+    /// Nobody's.
+    Relaxed,
+}
+
+impl Mode {
+    /// The mode of a number.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn of(number: u32) -> Result<Self> {
+        match number {
+            0 => Ok(Self::Global),
+            1 => Ok(Self::ThreadLocal),
+            2 => Ok(Self::Relaxed),
+            _ => Err(Code::INVALID_VALUE.because(format!("there is no capture mode {number}"))),
+        }
+    }
+}
+
+thread_local! {
+    /// `cuThreadExchangeStreamCaptureMode`
+    static MODE: Cell<Mode> = const { Cell::new(Mode::Global) };
+}
+
+/// Changes the calling thread's mode; what it was before.
+pub(crate) fn exchange_mode(mode: Mode) -> Mode {
+    MODE.replace(mode)
+}
+
+/// A capture that is going on: of one stream, and of those that came to depend on it.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    /// `cuStreamGetCaptureInfo`
+    pub(crate) id: u64,
+    pub(crate) graph: Arc<Graph>,
+    mode: Mode,
+    origin: Handle,
+    thread: ThreadId,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    invalidated: bool,
+    /// Each stream that takes part, and the nodes that its next work comes after.
+    streams: HashMap<Handle, (Arc<Stream>, Vec<Handle>)>,
+}
+
+/// A point in a stream that is captured, as an event remembers it.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    pub(crate) capture: Arc<Capture>,
+    pub(crate) nodes: Vec<Handle>,
+}
+
+impl Capture {
+    /// Begins to capture a stream, into a graph that may have nodes already.
+    ///
+    /// # Errors
+    /// `ILLEGAL_STATE` when it is captured already, `STREAM_CAPTURE_UNSUPPORTED` for the legacy
+    /// default stream.
+    pub(crate) fn begin(
+        stream: &Arc<Stream>,
+        mode: Mode,
+        graph: Arc<Graph>,
+        after: Vec<Handle>,
+    ) -> Result {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        if stream.kind == Kind::Null {
+            return Err(Code::STREAM_CAPTURE_UNSUPPORTED.because(
+                "the legacy default stream can't be captured; make one with cuStreamCreate",
+            ));
+        }
+        if stream.capture().is_some() {
+            return Err(Code::ILLEGAL_STATE.because("the stream is captured already"));
+        }
+        let streams = HashMap::from([(stream.handle, (Arc::clone(stream), after))]);
+        let capture = Arc::new(Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            graph,
+            mode,
+            origin: stream.handle,
+            thread: thread::current().id(),
+            state: Mutex::new(State { invalidated: false, streams }),
+        });
+        driver()?.captures.insert(capture.id as Handle, Arc::clone(&capture));
+        stream.set_capture(Some(capture));
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether something has made it useless.
+    pub(crate) fn is_invalidated(&self) -> bool {
+        self.state().invalidated
+    }
+
+    /// Makes it useless; gives back the error that did.
+    pub(crate) fn invalidate(&self, code: Code) -> Error {
+        self.state().invalidated = true;
+        code.because("the stream is being captured, which this call can't be part of")
+    }
+
+    fn check(&self) -> Result {
+        if self.is_invalidated() { Err(Code::STREAM_CAPTURE_INVALIDATED.into()) } else { Ok(()) }
+    }
+
+    /// Adds work of a stream that is captured.
+    ///
+    /// # Errors
+    /// `STREAM_CAPTURE_INVALIDATED`
+    pub(crate) fn add(&self, stream: &Stream, operation: Operation) -> Result<Handle> {
+        self.check()?;
+        let after = self.nodes_of(stream);
+        let node = self.graph.add(operation, &after)?;
+        self.set_nodes(stream, vec![node]);
+        Ok(node)
+    }
+
+    /// The nodes that the next work of a stream comes after.
+    pub(crate) fn nodes_of(&self, stream: &Stream) -> Vec<Handle> {
+        let state = self.state();
+        state.streams.get(&stream.handle).map(|(_, nodes)| nodes.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn set_nodes(&self, stream: &Stream, nodes: Vec<Handle>) {
+        if let Some((_, own)) = self.state().streams.get_mut(&stream.handle) {
+            *own = nodes;
+        }
+    }
+
+    /// Where a stream is in it, for an event.
+    ///
+    /// # Errors
+    /// `STREAM_CAPTURE_INVALIDATED`
+    pub(crate) fn point(self: &Arc<Self>, stream: &Stream) -> Result<Point> {
+        self.check()?;
+        Ok(Point { capture: Arc::clone(self), nodes: self.nodes_of(stream) })
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// `STREAM_CAPTURE_UNMATCHED`, `…_WRONG_THREAD`, `…_INVALIDATED`, `…_UNJOINED`.
+    pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<Graph>> {
+        if self.origin != stream.handle {
+            return Err(Code::STREAM_CAPTURE_UNMATCHED
+                .because("end the capture in the stream in which it was begun"));
+        }
+        if self.mode != Mode::Relaxed && self.thread != thread::current().id() {
+            return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
+        }
+        let state = std::mem::take(&mut *self.state());
+        driver()?.captures.remove(self.id as Handle);
+        for (own, _) in state.streams.values() {
+            own.set_capture(None);
+        }
+        if state.invalidated {
+            return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
+        }
+        let empty = Vec::new();
+        let last = state.streams.get(&stream.handle).map_or(&empty, |(_, nodes)| nodes);
+        let joined = self.graph.ancestors(last);
+        let mut others = state.streams.values().flat_map(|(_, nodes)| nodes);
+        if others.any(|node| !joined.contains(node)) {
+            return Err(Code::STREAM_CAPTURE_UNJOINED.because(
+                "another stream took part in the capture, and the first one never waited for its end",
+            ));
+        }
+        Ok(Arc::clone(&self.graph))
+    }
+}
+
+/// Makes a stream wait for a point of a capture: it takes part from then on.
+///
+/// # Errors
+/// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream that is captured
+/// otherwise, `…_INVALIDATED`.
+pub(crate) fn join(stream: &Arc<Stream>, point: &Point) -> Result {
+    let capture = &point.capture;
+    capture.check()?;
+    if stream.kind == Kind::Null {
+        return Err(capture.invalidate(Code::STREAM_CAPTURE_IMPLICIT));
+    }
+    match stream.capture() {
+        None => {
+            let mut state = capture.state();
+            state.streams.insert(stream.handle, (Arc::clone(stream), point.nodes.clone()));
+            drop(state);
+            stream.set_capture(Some(Arc::clone(capture)));
+        }
+        Some(own) if Arc::ptr_eq(&own, capture) => {
+            let mut nodes = capture.nodes_of(stream);
+            nodes.extend(&point.nodes);
+            nodes.sort_unstable();
+            nodes.dedup();
+            capture.set_nodes(stream, nodes);
+        }
+        Some(own) => {
+            own.invalidate(Code::STREAM_CAPTURE_MERGE);
+            return Err(capture.invalidate(Code::STREAM_CAPTURE_MERGE));
+        }
+    }
+    Ok(())
+}
+
+/// Fails when work in the legacy default stream would come to depend on a capture.
+///
+/// # Errors
+/// `STREAM_CAPTURE_IMPLICIT`
+pub(crate) fn forbid_legacy(stream: &Stream) -> Result {
+    if stream.kind != Kind::Null {
+        return Ok(());
+    }
+    for other in stream.context.all_streams() {
+        if other.is_blocking()
+            && let Some(capture) = other.capture()
+        {
+            return Err(capture.invalidate(Code::STREAM_CAPTURE_IMPLICIT));
+        }
+    }
+    Ok(())
+}
+
+/// Fails when a call that may disturb a capture is made while one is going on that keeps the
+/// calling thread from it (CUDA Driver API, `cuThreadExchangeStreamCaptureMode`).
+///
+/// # Errors
+/// `STREAM_CAPTURE_UNSUPPORTED`
+pub(crate) fn forbid_unsafe_call() -> Result {
+    let mode = MODE.get();
+    if mode == Mode::Relaxed {
+        return Ok(());
+    }
+    let here = thread::current().id();
+    for capture in driver()?.captures.all() {
+        let mine = capture.thread == here && capture.mode != Mode::Relaxed;
+        if mine || mode == Mode::Global && capture.mode == Mode::Global {
+            return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
+        }
+    }
+    Ok(())
+}
+
+/// Fails when a stream of the context is captured: its work can't be waited for.
+///
+/// # Errors
+/// `STREAM_CAPTURE_UNSUPPORTED`
+pub(crate) fn forbid_waiting(context: &Context) -> Result {
+    let captures = context.all_streams().into_iter().filter_map(|stream| stream.capture());
+    let mut first = Ok(());
+    for capture in captures {
+        first = first.and(Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED)));
+    }
+    first
+}

@@ -1,0 +1,242 @@
+//! Copies and fills: what is moved, and moving it.
+
+#![allow(unsafe_code, reason = "reads and writes the memory that the program passed")]
+
+use std::sync::Arc;
+
+use ptx_emulator::Memory;
+use ptx_emulator::memory::AccessError;
+
+use crate::abi::Pointer;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::host;
+
+/// One end of a copy.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// Memory that kernels can access.
+    Device(Pointer),
+    /// Memory of the program's own.
+    Host(usize),
+    /// What was in the program's memory when it asked for the copy.
+    Staged(Arc<Vec<u8>>),
+}
+
+impl Place {
+    /// Memory of either kind, by what the table of allocations says.
+    pub(crate) fn of(address: Pointer) -> Result<Self> {
+        let known = driver()?.emulator.memory().range_of(address).is_some();
+        Ok(if known { Self::Device(address) } else { Self::Host(address as usize) })
+    }
+}
+
+/// One end, and how far its rows and its slices lie apart, in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) place: Place,
+    pub(crate) pitch: usize,
+    pub(crate) slice: usize,
+}
+
+/// A copy of `depth` slices of `height` rows of `width` bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) from: End,
+    pub(crate) to: End,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+}
+
+impl Transfer {
+    /// A copy of bytes that lie one behind another.
+    pub(crate) fn line(from: Place, to: Place, width: usize) -> Self {
+        let end = |place| End { place, pitch: width, slice: width };
+        Self { from: end(from), to: end(to), width, height: 1, depth: 1 }
+    }
+
+    /// How far an end reaches, in bytes.
+    fn reach(&self, end: &End) -> Option<usize> {
+        let rows = (self.height - 1).checked_mul(end.pitch)?;
+        let slices = (self.depth - 1).checked_mul(end.slice)?;
+        rows.checked_add(slices)?.checked_add(self.width)
+    }
+
+    /// Whether there is nothing to copy.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Checks, as the driver does when it is asked, that both ends are there.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn check(&self) -> Result {
+        if self.is_empty() {
+            return Ok(());
+        }
+        for end in [&self.from, &self.to] {
+            let reach = self
+                .reach(end)
+                .ok_or_else(|| Code::INVALID_VALUE.because("a copy is too large"))?;
+            let rows = self.height > 1 && end.pitch < self.width;
+            if rows || self.depth > 1 && end.slice < end.pitch.saturating_mul(self.height) {
+                return Err(
+                    Code::INVALID_VALUE.because("the pitch of a copy is less than its width")
+                );
+            }
+            match end.place {
+                Place::Device(address) => check_device(address, reach as u64)?,
+                Place::Host(address) => host::check(address, reach)?,
+                Place::Staged(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the program's bytes now, as the driver does with memory that is not pinned, so that the
+    /// program may change them after the call.
+    pub(crate) fn stage(&mut self) {
+        let Place::Host(address) = self.from.place else { return };
+        let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else { return };
+        // SAFETY: the program vouches for the range while the call takes; `check` has probed it.
+        let bytes = unsafe { host::slice(address, reach) };
+        self.from.place = Place::Staged(Arc::new(bytes.to_vec()));
+    }
+
+    /// Copies.
+    ///
+    /// # Errors
+    /// When an end is not inside one allocation any longer.
+    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), AccessError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        if self.depth == 1 && (self.height == 1 || self.is_contiguous()) {
+            return self.row(memory, 0, 0, self.width * self.height);
+        }
+        for z in 0..self.depth {
+            for y in 0..self.height {
+                let from = z * self.from.slice + y * self.from.pitch;
+                let to = z * self.to.slice + y * self.to.pitch;
+                self.row(memory, from, to, self.width)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_contiguous(&self) -> bool {
+        self.from.pitch == self.width && self.to.pitch == self.width
+    }
+
+    fn row(
+        &self,
+        memory: &Memory,
+        from: usize,
+        to: usize,
+        len: usize,
+    ) -> std::result::Result<(), AccessError> {
+        match (&self.from.place, &self.to.place) {
+            (Place::Device(source), Place::Device(target)) => {
+                memory.copy(target + to as u64, source + from as u64, len as u64)
+            }
+            (Place::Device(source), Place::Host(target)) => {
+                // SAFETY: the program vouches for the range until the copy is done.
+                memory.read(source + from as u64, unsafe { host::slice_mut(target + to, len) })
+            }
+            (Place::Host(source), Place::Device(target)) => {
+                // SAFETY: as above.
+                memory.write(target + to as u64, unsafe { host::slice(source + from, len) })
+            }
+            (Place::Staged(bytes), Place::Device(target)) => {
+                memory.write(target + to as u64, bytes.get(from..from + len).unwrap_or_default())
+            }
+            (Place::Host(source), Place::Host(target)) => {
+                host::copy(target + to, source + from, len);
+                Ok(())
+            }
+            (Place::Staged(bytes), Place::Host(target)) => {
+                let bytes = bytes.get(from..from + len).unwrap_or_default();
+                host::copy(target + to, bytes.as_ptr() as usize, bytes.len());
+                Ok(())
+            }
+            // Nothing is ever copied into what was taken from the program.
+            (_, Place::Staged(_)) => Ok(()),
+        }
+    }
+}
+
+/// A range has to be inside one allocation.
+pub(crate) fn check_device(address: Pointer, len: u64) -> Result {
+    let memory = driver()?.emulator.memory();
+    let inside = memory.range_of(address).is_some_and(|(base, size)| {
+        address.checked_add(len).is_some_and(|end| end <= base.saturating_add(size))
+    });
+    if inside {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE
+        .because(format!("{len} bytes at {address:#x} are not inside one allocation")))
+}
+
+/// A fill of `height` rows of `width` elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fill {
+    pub(crate) address: Pointer,
+    pub(crate) pitch: u64,
+    /// The element; its first `size` bytes.
+    pub(crate) value: u32,
+    /// 1, 2 or 4.
+    pub(crate) size: u64,
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+}
+
+impl Fill {
+    /// Checks that the range is there.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn check(&self) -> Result {
+        if self.width == 0 || self.height == 0 {
+            return Ok(());
+        }
+        let row = self.width.checked_mul(self.size);
+        let reach = row.and_then(|row| (self.height - 1).checked_mul(self.pitch)?.checked_add(row));
+        let reach = reach.ok_or_else(|| Code::INVALID_VALUE.because("a fill is too large"))?;
+        if !matches!(self.size, 1 | 2 | 4) {
+            return Err(Code::INVALID_VALUE.because("an element has 1, 2 or 4 bytes"));
+        }
+        if self.address % self.size != 0 || self.height > 1 && self.pitch % self.size != 0 {
+            return Err(Code::INVALID_VALUE.because("a fill is not aligned to its element"));
+        }
+        if self.height > 1 && Some(self.pitch) < row {
+            return Err(Code::INVALID_VALUE.because("the pitch of a fill is less than its width"));
+        }
+        check_device(self.address, reach)
+    }
+
+    /// Fills.
+    ///
+    /// # Errors
+    /// When it is not inside one allocation any longer.
+    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), AccessError> {
+        if self.width == 0 || self.height == 0 {
+            return Ok(());
+        }
+        let bytes = self.value.to_le_bytes();
+        let element = bytes.get(..self.size as usize).unwrap_or(&bytes);
+        // One byte is filled faster than two or four.
+        let same = element.iter().all(|byte| *byte == element[0]);
+        for row in 0..self.height {
+            let at = self.address + row * self.pitch;
+            if same {
+                memory.fill(at, &element[..1], self.width * self.size)?;
+            } else {
+                memory.fill(at, element, self.width)?;
+            }
+        }
+        Ok(())
+    }
+}

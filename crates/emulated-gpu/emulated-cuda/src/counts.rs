@@ -1,0 +1,105 @@
+//! What kernels counted, kept for each of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use ptx_emulator::Statistics;
+
+use crate::abi::Handle;
+use crate::function::Function;
+
+/// `EmulatedGpuCounts`: sums over launches. What is only counted where it was asked for is 0
+/// otherwise.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Launches.
+    pub(crate) launches: u64,
+    /// Blocks that ran.
+    pub(crate) blocks: u64,
+    /// Warps that ran.
+    pub(crate) warps: u64,
+    /// Instructions that warps executed; one for up to 32 lanes.
+    pub(crate) warp_instructions: u64,
+    /// The same, times the lanes.
+    pub(crate) thread_instructions: u64,
+    /// Time on the host, in nanoseconds.
+    pub(crate) nanoseconds: u64,
+    /// Branches that sent the lanes of a warp two ways. Counted on request, as all that follows.
+    pub(crate) divergent_branches: u64,
+    /// Instructions of warps that accessed global memory.
+    pub(crate) global_requests: u64,
+    /// 32-byte sectors that they touched.
+    pub(crate) global_sectors: u64,
+    /// Instructions of warps that accessed shared memory.
+    pub(crate) shared_requests: u64,
+    /// Passes that they took: more than the requests where banks conflict.
+    pub(crate) shared_passes: u64,
+}
+
+/// The counts of every kernel.
+#[derive(Debug, Default)]
+pub(crate) struct Register {
+    kernels: Mutex<BTreeMap<Handle, (String, Counts)>>,
+}
+
+impl Register {
+    /// Adds a launch.
+    pub(crate) fn add(&self, function: &Function, statistics: &Statistics, time: Duration) {
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = kernels.entry(function.handle);
+        let (_, counts) =
+            entry.or_insert_with(|| (function.kernel.name().to_owned(), Counts::default()));
+        counts.launches += 1;
+        counts.blocks += statistics.blocks;
+        counts.warps += statistics.warps;
+        counts.warp_instructions += statistics.warp_instructions;
+        counts.thread_instructions += statistics.thread_instructions;
+        counts.nanoseconds += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        for line in &statistics.lines {
+            counts.divergent_branches += line.splits;
+            counts.global_requests += line.global_requests;
+            counts.global_sectors += line.global_sectors;
+            counts.shared_requests += line.shared_requests;
+            counts.shared_passes += line.shared_passes;
+        }
+    }
+
+    /// The counts of a kernel since it was loaded or since they were reset.
+    pub(crate) fn of(&self, function: Handle) -> Counts {
+        let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.get(&function).map(|(_, counts)| *counts).unwrap_or_default()
+    }
+
+    /// Begins anew.
+    pub(crate) fn reset(&self) {
+        self.kernels.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// All counts as JSON.
+    pub(crate) fn to_json(&self, device: &str) -> String {
+        let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let list: Vec<serde_json::Value> = kernels
+            .values()
+            .map(|(name, counts)| {
+                serde_json::json!({
+                    "kernel": name,
+                    "launches": counts.launches,
+                    "blocks": counts.blocks,
+                    "warps": counts.warps,
+                    "warp_instructions": counts.warp_instructions,
+                    "thread_instructions": counts.thread_instructions,
+                    "seconds": counts.nanoseconds as f64 / 1e9,
+                    "divergent_branches": counts.divergent_branches,
+                    "global_requests": counts.global_requests,
+                    "global_sectors": counts.global_sectors,
+                    "shared_requests": counts.shared_requests,
+                    "shared_passes": counts.shared_passes,
+                })
+            })
+            .collect();
+        let whole = serde_json::json!({ "device": device, "kernels": list });
+        format!("{whole:#}\n")
+    }
+}

@@ -1,0 +1,133 @@
+//! The card: what it says it is. Its numbers are those of an H100 SXM (compute capability 9.0)
+//! where the emulator has no limits of its own, so that a program's choices come out as there.
+
+use std::sync::OnceLock;
+
+use crate::error::{Code, Result};
+use crate::function::{SHARED, SHARED_MOST};
+use crate::launch::{BLOCK, BLOCK_THREADS, GRID, PROCESSORS};
+use crate::occupancy;
+
+/// `CUuuid`: the same on every machine, and no hardware's.
+pub(crate) const UUID: [u8; 16] = *b"emulated-gpu-001";
+/// Where it would be on the bus.
+pub(crate) const BUS: &str = "0000:00:00.0";
+
+/// "Emulated GPU (the processor's name)".
+pub(crate) fn name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("model name"));
+        let model = line.and_then(|rest| rest.split_once(':')).map(|(_, model)| model.trim());
+        let model = model.filter(|model| !model.is_empty()).unwrap_or(std::env::consts::ARCH);
+        // Programs pass buffers of 64 to 256 bytes.
+        let short: String = model.chars().filter(char::is_ascii).take(48).collect();
+        format!("Emulated GPU ({})", short.trim_end())
+    })
+}
+
+/// `CUdevice_attribute`
+///
+/// # Errors
+/// `INVALID_VALUE` for what is none.
+pub(crate) fn attribute(attribute: i32) -> Result<i32> {
+    Ok(match attribute {
+        1 => BLOCK_THREADS as i32,
+        2..=4 => BLOCK[attribute as usize - 2] as i32,
+        5..=7 => GRID[attribute as usize - 5] as i32,
+        8 => SHARED,
+        // Constant memory, bytes.
+        9 => 65_536,
+        // Lanes of a warp.
+        10 => 32,
+        // The longest pitch, bytes.
+        11 => i32::MAX,
+        12 => occupancy::REGISTERS,
+        // Clock, kHz: the base clock of that card.
+        13 => 1_980_000,
+        // Alignment of textures; copies overlap with kernels.
+        14 => 512,
+        15 => 1,
+        16 => PROCESSORS,
+        // No time limit, not integrated, maps host memory, any number of contexts.
+        17 => 0,
+        18 => 0,
+        19 => 1,
+        20 => 0,
+        // Textures and surfaces are not emulated: no sizes.
+        21..=29 | 42..=49 | 51..=74 | 77 => 0,
+        30 => 512,
+        // Kernels of different streams run at the same time.
+        31 => 1,
+        // ECC, bus, device, TCC.
+        32..=35 => 0,
+        // Memory clock in kHz, bus in bits, L2 cache in bytes.
+        36 => 2_619_000,
+        37 => 5120,
+        38 => 50 << 20,
+        39 => occupancy::THREADS,
+        40 => 3,
+        // Host and device share addresses.
+        41 => 1,
+        50 => 0,
+        75 => 9,
+        76 => 0,
+        // Priorities, L1 caches.
+        78..=80 => 1,
+        81 => occupancy::SHARED,
+        82 => occupancy::REGISTERS,
+        // Managed memory.
+        83 => 1,
+        84 | 85 => 0,
+        // Atomics of host and device are the same.
+        86 => 1,
+        // f32 to f64.
+        87 => 2,
+        // Memory that was not allocated here stays the host's own.
+        88 => 0,
+        // The host may use managed memory while kernels run; kernels can be stopped.
+        89 => 1,
+        90 => 1,
+        // Registered memory has one address for both.
+        91 => 1,
+        // Waiting for and writing of numbers in streams.
+        92..=94 | 122 | 123 => 1,
+        95 => 1,
+        96 => 0,
+        97 => SHARED_MOST,
+        98 => 0,
+        99 => 1,
+        100 | 101 => 0,
+        // Virtual memory management and handles for other processes: not emulated.
+        102..=105 | 128 => 0,
+        106 => occupancy::BLOCKS,
+        107..=110 => 0,
+        111 => occupancy::SHARED_RESERVED,
+        112 | 114 | 116..=121 | 124..=127 | 129 | 132..=135 => 0,
+        113 => 1,
+        // Pools.
+        115 => 1,
+        // No NUMA of its own.
+        130 => 0,
+        131 => -1,
+        136..=144 => 0,
+        _ => {
+            return Err(
+                Code::INVALID_VALUE.because(format!("devices have no attribute {attribute}"))
+            );
+        }
+    })
+}
+
+/// The only device is number 0.
+///
+/// # Errors
+/// `INVALID_DEVICE`
+pub(crate) fn check(device: i32) -> Result {
+    if device == 0 {
+        return Ok(());
+    }
+    Err(Code::INVALID_DEVICE
+        .because(format!("there is one device, number 0, and no number {device}")))
+}

@@ -1,0 +1,136 @@
+//! The one driver of a process: settings, device, and every object that has a handle.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use ptx_emulator::{Emulator, Options};
+
+use crate::allocations::Allocations;
+use crate::capture::Capture;
+use crate::context::{Context, Primary};
+use crate::counts::Register;
+use crate::error::{Code, Result};
+use crate::event::Event;
+use crate::function::Function;
+use crate::graph::{Executable, Graph};
+use crate::module::Module;
+use crate::pool::{Pool, Pools};
+use crate::registry::Registry;
+use crate::settings::Settings;
+use crate::stream::Stream;
+
+/// CUDA 13.0. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up
+/// to 9.x, so what NVRTC 12.9 (PTX 8.8) and NVRTC 13 (PTX 9.x) emit loads alike.
+pub(crate) const VERSION: i32 = 13_000;
+
+/// The driver.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    pub(crate) settings: Settings,
+    pub(crate) emulator: Emulator,
+    pub(crate) allocations: Allocations,
+    pub(crate) primary: Mutex<Primary>,
+    pub(crate) contexts: Registry<Context>,
+    pub(crate) streams: Registry<Stream>,
+    pub(crate) events: Registry<Event>,
+    pub(crate) modules: Registry<Module>,
+    pub(crate) functions: Registry<Function>,
+    pub(crate) graphs: Registry<Graph>,
+    /// The graph that each node is in.
+    pub(crate) nodes: Registry<Graph>,
+    pub(crate) executables: Registry<Executable>,
+    pub(crate) captures: Registry<Capture>,
+    pub(crate) pools: Pools,
+    pub(crate) counts: Register,
+    /// A process that was forked has the memory of this one and none of its threads.
+    process: u32,
+}
+
+static DRIVER: RwLock<Option<&'static Driver>> = RwLock::new(None);
+
+/// The driver, once `cuInit` has made it.
+///
+/// # Errors
+/// `NOT_INITIALIZED` before, and in a process that was forked off since.
+pub(crate) fn driver() -> Result<&'static Driver> {
+    let driver = *DRIVER.read().unwrap_or_else(PoisonError::into_inner);
+    let driver = driver.ok_or_else(|| Code::NOT_INITIALIZED.because("call cuInit first"))?;
+    if driver.process != std::process::id() {
+        return Err(Code::NOT_INITIALIZED.because(
+            "this process was forked after cuInit; start it with spawn, or fork before cuInit",
+        ));
+    }
+    Ok(driver)
+}
+
+/// Makes the driver, the first time.
+///
+/// # Errors
+/// When the environment says something that can't be.
+pub(crate) fn initialise() -> Result<&'static Driver> {
+    let mut slot = DRIVER.write().unwrap_or_else(PoisonError::into_inner);
+    if slot.is_some() {
+        drop(slot);
+        return driver();
+    }
+    let settings = Settings::read(|name| std::env::var(name).ok())?;
+    let emulator = Emulator::new(Options {
+        threads: settings.threads,
+        deterministic: settings.deterministic,
+        seed: settings.seed,
+        checks: settings.checks,
+        instruction_limit: settings.instruction_limit,
+        ..Options::default()
+    });
+    let driver: &'static Driver = Box::leak(Box::new(Driver {
+        allocations: Allocations::new(settings.memory),
+        settings,
+        emulator,
+        primary: Mutex::default(),
+        contexts: Registry::default(),
+        streams: Registry::default(),
+        events: Registry::default(),
+        modules: Registry::default(),
+        functions: Registry::default(),
+        graphs: Registry::default(),
+        nodes: Registry::default(),
+        executables: Registry::default(),
+        captures: Registry::default(),
+        pools: Pools::default(),
+        counts: Register::default(),
+        process: std::process::id(),
+    }));
+    *slot = Some(driver);
+    Ok(driver)
+}
+
+impl Driver {
+    pub(crate) fn stream(&self, handle: usize) -> Result<Arc<Stream>> {
+        let missing = || Code::INVALID_HANDLE.because(format!("there is no stream {handle:#x}"));
+        self.streams.get(handle).ok_or_else(missing)
+    }
+
+    pub(crate) fn event(&self, handle: usize) -> Result<Arc<Event>> {
+        let missing = || Code::INVALID_HANDLE.because(format!("there is no event {handle:#x}"));
+        self.events.get(handle).ok_or_else(missing)
+    }
+
+    pub(crate) fn function(&self, handle: usize) -> Result<Arc<Function>> {
+        let missing = || Code::INVALID_HANDLE.because(format!("there is no function {handle:#x}"));
+        self.functions.get(handle).ok_or_else(missing)
+    }
+
+    pub(crate) fn graph(&self, handle: usize) -> Result<Arc<Graph>> {
+        let missing = || Code::INVALID_VALUE.because(format!("there is no graph {handle:#x}"));
+        self.graphs.get(handle).ok_or_else(missing)
+    }
+
+    pub(crate) fn pool(&self, handle: usize) -> Result<Arc<Pool>> {
+        let missing = || Code::INVALID_VALUE.because(format!("there is no pool {handle:#x}"));
+        self.pools.get(handle).ok_or_else(missing)
+    }
+
+    pub(crate) fn module(&self, handle: usize) -> Result<Arc<Module>> {
+        let missing = || Code::INVALID_HANDLE.because(format!("there is no module {handle:#x}"));
+        self.modules.get(handle).ok_or_else(missing)
+    }
+}

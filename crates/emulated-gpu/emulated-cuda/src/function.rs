@@ -1,0 +1,136 @@
+//! Kernels as functions of the driver: attributes, and what a launch may ask of them.
+
+use std::ffi::CString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use ptx_emulator::Kernel;
+
+use crate::abi::Handle;
+use crate::error::{Code, Result};
+
+/// Shared memory of a block, unless a kernel asks for more, in bytes.
+pub(crate) const SHARED: i32 = 48 << 10;
+/// Shared memory of a block that a kernel may ask for, in bytes.
+pub(crate) const SHARED_MOST: i32 = 227 << 10;
+/// Registers of a thread, as reported. The emulator gives a kernel as many as it declares; which of
+/// them ptxas would keep is not known, so no more are reported than let a block of any size run.
+const REGISTERS: u32 = 64;
+
+/// A kernel.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) handle: Handle,
+    pub(crate) module: Handle,
+    pub(crate) context: Handle,
+    pub(crate) kernel: Kernel,
+    /// The kernel's name, for C.
+    pub(crate) name: CString,
+    /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`
+    dynamic_shared: AtomicI32,
+    /// `CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT`
+    carveout: AtomicI32,
+    /// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`
+    large_clusters: AtomicI32,
+    /// `CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`
+    cluster_policy: AtomicI32,
+}
+
+impl Function {
+    pub(crate) fn new(
+        handle: Handle,
+        module: Handle,
+        context: Handle,
+        kernel: Kernel,
+    ) -> Arc<Self> {
+        let shared = i32::try_from(kernel.static_shared()).unwrap_or(SHARED);
+        let name = CString::new(kernel.name()).unwrap_or_default();
+        Arc::new(Self {
+            handle,
+            module,
+            context,
+            name,
+            dynamic_shared: AtomicI32::new((SHARED - shared).max(0)),
+            carveout: AtomicI32::new(-1),
+            large_clusters: AtomicI32::new(0),
+            cluster_policy: AtomicI32::new(0),
+            kernel,
+        })
+    }
+
+    /// Bytes of dynamic shared memory that a launch may ask for.
+    pub(crate) fn dynamic_shared(&self) -> i32 {
+        self.dynamic_shared.load(Ordering::Relaxed)
+    }
+
+    /// Registers of a thread, as reported.
+    pub(crate) fn registers(&self) -> u32 {
+        self.kernel.registers().clamp(1, REGISTERS)
+    }
+
+    /// Threads of a block, at most.
+    pub(crate) fn max_threads(&self) -> u32 {
+        let limits = self.kernel.limits();
+        let limit = limits.required_threads.or(limits.max_threads);
+        limit.map_or(1024, |shape| shape.iter().product::<u32>().min(1024))
+    }
+
+    /// `CUfunction_attribute`
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for what is none.
+    pub(crate) fn attribute(&self, attribute: u32) -> Result<i32> {
+        let (major, minor) = self.kernel.ptx_version();
+        let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+        Ok(match attribute {
+            0 => number(self.max_threads()),
+            1 => number(self.kernel.static_shared()),
+            2 => number(self.kernel.constant_bytes()),
+            3 => number(self.kernel.local_bytes()),
+            4 => number(self.registers()),
+            5 => number(major * 10 + minor),
+            // What it would have been compiled for: this card.
+            6 => 90,
+            7 => 0,
+            8 => self.dynamic_shared(),
+            9 => self.carveout.load(Ordering::Relaxed),
+            // No cluster is required.
+            10..=13 => 0,
+            14 => self.large_clusters.load(Ordering::Relaxed),
+            15 => self.cluster_policy.load(Ordering::Relaxed),
+            _ => return Err(unknown(attribute)),
+        })
+    }
+
+    /// Sets a `CUfunction_attribute`.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for what is none, can't be set, or can't be that.
+    pub(crate) fn set_attribute(&self, attribute: u32, value: i32) -> Result {
+        let shared = i32::try_from(self.kernel.static_shared()).unwrap_or(SHARED_MOST);
+        let (slot, range) = match attribute {
+            8 => (&self.dynamic_shared, 0..=SHARED_MOST - shared),
+            9 => (&self.carveout, -1..=100),
+            14 => (&self.large_clusters, 0..=1),
+            15 => (&self.cluster_policy, 0..=2),
+            // Cluster shapes: a cluster of one block is what every kernel has.
+            10..=13 if value == 0 => return Ok(()),
+            _ => return Err(unknown(attribute)),
+        };
+        if !range.contains(&value) {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "attribute {attribute} of {} can be {} to {}, and not {value}",
+                self.kernel.name(),
+                range.start(),
+                range.end()
+            )));
+        }
+        slot.store(value, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn unknown(attribute: u32) -> crate::error::Error {
+    Code::INVALID_VALUE
+        .because(format!("functions have no attribute {attribute} to read or to set"))
+}

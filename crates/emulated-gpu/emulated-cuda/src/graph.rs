@@ -1,0 +1,267 @@
+//! Graphs: work with its order, to be launched again and again.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::abi::{Handle, Pointer};
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::operation::Operation;
+use crate::registry::fresh;
+
+/// One piece of work of a graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) handle: Handle,
+    pub(crate) operation: Operation,
+    /// The nodes that come before it.
+    pub(crate) after: Vec<Handle>,
+}
+
+/// A graph.
+#[derive(Debug)]
+pub(crate) struct Graph {
+    pub(crate) handle: Handle,
+    pub(crate) id: u64,
+    nodes: Mutex<Vec<Node>>,
+    /// Memory that was allocated while the graph was captured, which lives as long as the graph.
+    memory: Arc<Reserved>,
+    /// For each node of the graph that this one is a clone of, the node here.
+    pub(crate) origin: HashMap<Handle, Handle>,
+}
+
+/// Memory that a graph allocated for its nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Reserved(Mutex<Vec<Pointer>>);
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let addresses = std::mem::take(self.0.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for address in addresses {
+            // Gone already where its context was destroyed.
+            let _ = driver().and_then(|driver| driver.allocations.free(address, |_| true));
+        }
+    }
+}
+
+/// A graph that can be launched: its nodes in an order that keeps every dependency.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    pub(crate) flags: u64,
+    steps: Mutex<Vec<Step>>,
+    _memory: Vec<Arc<Reserved>>,
+}
+
+/// One node of an executable graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) node: Handle,
+    pub(crate) operation: Operation,
+    pub(crate) enabled: bool,
+}
+
+impl Graph {
+    /// An empty graph.
+    pub(crate) fn new() -> Self {
+        Self {
+            handle: fresh(),
+            id: fresh() as u64,
+            nodes: Mutex::default(),
+            memory: Arc::default(),
+            origin: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn nodes(&self) -> MutexGuard<'_, Vec<Node>> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The memory of this graph.
+    pub(crate) fn reserve(&self, address: Pointer) {
+        self.memory.0.lock().unwrap_or_else(PoisonError::into_inner).push(address);
+    }
+
+    /// Whether it is memory that was allocated by this graph.
+    pub(crate) fn reserved(&self, address: Pointer) -> bool {
+        self.memory.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&address)
+    }
+
+    /// Adds a node behind others.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when one of those is not in this graph.
+    pub(crate) fn add(self: &Arc<Self>, operation: Operation, after: &[Handle]) -> Result<Handle> {
+        let mut nodes = self.nodes();
+        let mut unique: Vec<Handle> = Vec::with_capacity(after.len());
+        for dependency in after {
+            if !nodes.iter().any(|node| node.handle == *dependency) {
+                return Err(Code::INVALID_VALUE.because("a dependency is not a node of this graph"));
+            }
+            if !unique.contains(dependency) {
+                unique.push(*dependency);
+            }
+        }
+        let handle = fresh();
+        nodes.push(Node { handle, operation, after: unique });
+        drop(nodes);
+        driver()?.nodes.insert(handle, Arc::clone(self));
+        Ok(handle)
+    }
+
+    /// The node of a handle, changed by a function.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when there is none.
+    pub(crate) fn with<T>(
+        &self,
+        node: Handle,
+        f: impl FnOnce(&mut Node) -> Result<T>,
+    ) -> Result<T> {
+        let mut nodes = self.nodes();
+        let found = nodes.iter_mut().find(|one| one.handle == node);
+        f(found.ok_or_else(|| Code::INVALID_VALUE.because("the node is gone from its graph"))?)
+    }
+
+    /// The nodes in an order that keeps every dependency; in the order in which they were added
+    /// otherwise.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when dependencies run in a circle.
+    pub(crate) fn ordered(&self) -> Result<Vec<Node>> {
+        let nodes = self.nodes();
+        let mut waiting: HashMap<Handle, usize> =
+            nodes.iter().map(|node| (node.handle, node.after.len())).collect();
+        let mut ready: VecDeque<&Node> =
+            nodes.iter().filter(|node| node.after.is_empty()).collect();
+        let mut ordered = Vec::with_capacity(nodes.len());
+        while let Some(node) = ready.pop_front() {
+            ordered.push(node.clone());
+            for other in nodes.iter().filter(|other| other.after.contains(&node.handle)) {
+                if let Some(left) = waiting.get_mut(&other.handle) {
+                    *left -= 1;
+                    if *left == 0 {
+                        ready.push_back(other);
+                    }
+                }
+            }
+        }
+        if ordered.len() < nodes.len() {
+            return Err(Code::INVALID_VALUE.because("the dependencies of a graph run in a circle"));
+        }
+        Ok(ordered)
+    }
+
+    /// Every node before one of these, and these.
+    pub(crate) fn ancestors(&self, of: &[Handle]) -> HashSet<Handle> {
+        let nodes = self.nodes();
+        let mut found: HashSet<Handle> = HashSet::new();
+        let mut open: Vec<Handle> = of.to_vec();
+        while let Some(handle) = open.pop() {
+            if found.insert(handle) {
+                let node = nodes.iter().find(|node| node.handle == handle);
+                open.extend(node.into_iter().flat_map(|node| &node.after));
+            }
+        }
+        found
+    }
+
+    /// The same nodes under new handles.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn duplicate(&self) -> Result<Arc<Self>> {
+        let nodes = self.nodes();
+        let origin: HashMap<Handle, Handle> =
+            nodes.iter().map(|node| (node.handle, fresh())).collect();
+        let renamed = |handle: &Handle| origin.get(handle).copied().unwrap_or(*handle);
+        let copies: Vec<Node> = nodes
+            .iter()
+            .map(|node| Node {
+                handle: renamed(&node.handle),
+                operation: node.operation.clone(),
+                after: node.after.iter().map(renamed).collect(),
+            })
+            .collect();
+        let handles: Vec<Handle> = copies.iter().map(|node| node.handle).collect();
+        let graph = Arc::new(Self {
+            handle: fresh(),
+            id: fresh() as u64,
+            nodes: Mutex::new(copies),
+            memory: Arc::clone(&self.memory),
+            origin,
+        });
+        let driver = driver()?;
+        for handle in handles {
+            driver.nodes.insert(handle, Arc::clone(&graph));
+        }
+        Ok(graph)
+    }
+
+    /// Takes it, and its nodes, out of what the driver knows.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn forget(&self) -> Result {
+        let driver = driver()?;
+        driver.graphs.remove(self.handle);
+        let nodes = std::mem::take(&mut *self.nodes());
+        for node in &nodes {
+            driver.nodes.remove(node.handle);
+            if let Operation::Child(child) = &node.operation {
+                child.forget()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a graph that can be launched.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when dependencies run in a circle.
+    pub(crate) fn instantiate(&self, flags: u64) -> Result<Executable> {
+        let mut memory = vec![Arc::clone(&self.memory)];
+        let mut steps = Vec::new();
+        self.flatten(&mut steps, &mut memory)?;
+        Ok(Executable { flags, steps: Mutex::new(steps), _memory: memory })
+    }
+
+    fn flatten(&self, steps: &mut Vec<Step>, memory: &mut Vec<Arc<Reserved>>) -> Result {
+        for Node { handle, operation, .. } in self.ordered()? {
+            if let Operation::Child(child) = &operation {
+                memory.push(Arc::clone(&child.memory));
+                child.flatten(steps, memory)?;
+            } else {
+                steps.push(Step { node: handle, operation, enabled: true });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Executable {
+    pub(crate) fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What one launch does.
+    pub(crate) fn work(&self) -> Vec<Operation> {
+        let steps = self.steps();
+        steps.iter().filter(|step| step.enabled).map(|step| step.operation.clone()).collect()
+    }
+
+    /// The step of a node, changed by a function.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when there is none.
+    pub(crate) fn with<T>(
+        &self,
+        node: Handle,
+        f: impl FnOnce(&mut Step) -> Result<T>,
+    ) -> Result<T> {
+        let mut steps = self.steps();
+        let found = steps.iter_mut().find(|step| step.node == node);
+        f(found.ok_or_else(|| {
+            Code::INVALID_VALUE.because("the node is not in this executable graph")
+        })?)
+    }
+}

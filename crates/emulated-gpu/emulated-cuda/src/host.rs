@@ -1,0 +1,169 @@
+//! Memory of the program's own: read with care, since a pointer that a program passes by mistake
+//! should be an error code and not the end of the process.
+
+#![allow(unsafe_code, reason = "asks the kernel for memory that may not be there; allocates pages")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+
+use crate::error::{Code, Error, Result};
+
+/// Host memory is given out in whole pages.
+const PAGE: usize = 4096;
+
+/// Whether the first and the last byte of a range can be read.
+pub(crate) fn is_readable(address: usize, len: usize) -> bool {
+    if len == 0 {
+        return true;
+    }
+    if address == 0 || address.checked_add(len).is_none() {
+        return false;
+    }
+    let mut bytes = [0; 2];
+    gather(&[(address, 1), (address + (len - 1), 1)], &mut bytes)
+}
+
+/// A range that can't be read is an error of the caller's.
+pub(crate) fn check(address: usize, len: usize) -> Result {
+    if is_readable(address, len) { Ok(()) } else { Err(wild(address, len)) }
+}
+
+fn wild(address: usize, len: usize) -> Error {
+    Code::INVALID_VALUE
+        .because(format!("{len} bytes at host address {address:#x} can't be accessed"))
+}
+
+/// Copies `count` words of 8 bytes.
+///
+/// # Errors
+/// `INVALID_VALUE` when they can't be read.
+pub(crate) fn words(address: usize, count: usize) -> Result<Vec<usize>> {
+    let mut bytes = vec![0; count * 8];
+    if count > 0 && !gather(&[(address, count * 8)], &mut bytes) {
+        return Err(wild(address, count * 8));
+    }
+    let word = |chunk: &[u8]| usize::from_ne_bytes(chunk.try_into().unwrap_or_default());
+    Ok(bytes.chunks_exact(8).map(word).collect())
+}
+
+/// Copies ranges one behind another; false when one of them can't be read.
+pub(crate) fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
+    debug_assert_eq!(ranges.iter().map(|(_, len)| len).sum::<usize>(), into.len());
+    // The kernel takes at most 1024 ranges at once (IOV_MAX).
+    let mut done = 0;
+    for ranges in ranges.chunks(1024) {
+        let remote: Vec<libc::iovec> = ranges
+            .iter()
+            .map(|&(address, len)| libc::iovec { iov_base: address as *mut _, iov_len: len })
+            .collect();
+        let total: usize = ranges.iter().map(|(_, len)| len).sum();
+        let Some(target) = into.get_mut(done..done + total) else { return false };
+        let local = libc::iovec { iov_base: target.as_mut_ptr().cast(), iov_len: total };
+        // SAFETY: the kernel writes at most `total` bytes to `target`, and checks the rest itself.
+        let copied = unsafe {
+            libc::process_vm_readv(
+                libc::getpid(),
+                &local,
+                1,
+                remote.as_ptr(),
+                remote.len() as u64,
+                0,
+            )
+        };
+        if copied == total as isize {
+            done += total;
+            continue;
+        }
+        let refused = matches!(
+            std::io::Error::last_os_error().raw_os_error(),
+            Some(libc::ENOSYS | libc::EPERM | libc::EACCES)
+        );
+        if copied >= 0 || !refused || ranges.iter().any(|&(address, _)| address == 0) {
+            return false;
+        }
+        // A sandbox that forbids the call: trust the program, as NVIDIA's driver does.
+        for &(address, len) in ranges {
+            let Some(target) = into.get_mut(done..done + len) else { return false };
+            // SAFETY: the caller of the C function vouches for what it passes.
+            unsafe { std::ptr::copy(address as *const u8, target.as_mut_ptr(), len) };
+            done += len;
+        }
+    }
+    true
+}
+
+/// Copies between ranges of the program's own memory.
+pub(crate) fn copy(to: usize, from: usize, len: usize) {
+    // SAFETY: the caller of the C function vouches for both; they may overlap.
+    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
+}
+
+/// A range of the program's own memory.
+///
+/// # Safety
+/// The program vouches for it until the slice is dropped, and nothing writes to it meanwhile.
+pub(crate) unsafe fn slice<'a>(address: usize, len: usize) -> &'a [u8] {
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts(address as *const u8, len) }
+}
+
+/// A range of the program's own memory, to be written.
+///
+/// # Safety
+/// The program vouches for it until the slice is dropped, and nothing else uses it meanwhile.
+pub(crate) unsafe fn slice_mut<'a>(address: usize, len: usize) -> &'a mut [u8] {
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts_mut(address as *mut u8, len) }
+}
+
+/// Whole pages of zeros.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    address: usize,
+    layout: Layout,
+}
+
+impl Pages {
+    /// At least `len` bytes; `None` when there are not so many.
+    pub(crate) fn allocate(len: u64) -> Option<Self> {
+        let len = usize::try_from(len).ok()?.max(1).checked_next_multiple_of(PAGE)?;
+        let layout = Layout::from_size_align(len, PAGE).ok()?;
+        // SAFETY: the layout's size is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        (!start.is_null()).then_some(Self { address: start as usize, layout })
+    }
+
+    pub(crate) fn address(&self) -> usize {
+        self.address
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and this is its only owner.
+        unsafe { dealloc(self.address as *mut u8, self.layout) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wild_addresses_are_not_read() {
+        let here = [1u8, 2, 3];
+        assert!(is_readable(here.as_ptr() as usize, 3));
+        assert!(!is_readable(0, 1));
+        assert!(!is_readable(usize::MAX - 1, 3));
+        assert!(!is_readable(0xdead_0000_0000, 8));
+        assert!(is_readable(0, 0));
+    }
+
+    #[test]
+    fn ranges_come_one_behind_another() {
+        let (a, b) = ([1u8, 2], [3u8; 3]);
+        let mut into = [0; 5];
+        assert!(gather(&[(a.as_ptr() as usize, 2), (b.as_ptr() as usize, 3)], &mut into));
+        assert_eq!(into, [1, 2, 3, 3, 3]);
+        assert!(!gather(&[(a.as_ptr() as usize, 2), (8, 3)], &mut into));
+    }
+}

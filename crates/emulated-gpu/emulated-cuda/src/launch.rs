@@ -1,0 +1,175 @@
+//! Launches: what a caller asks for, checked as the driver checks it before anything runs.
+
+use std::sync::Arc;
+
+use ptx_emulator::Launch;
+
+use crate::abi::In;
+use crate::error::{Code, Result};
+use crate::function::Function;
+use crate::host;
+use crate::operation::Operation;
+
+/// Threads of a block along each axis, at most.
+pub(crate) const BLOCK: [u32; 3] = [1024, 1024, 64];
+/// Threads of a block, at most.
+pub(crate) const BLOCK_THREADS: u64 = 1024;
+/// Blocks of a grid along each axis, at most.
+pub(crate) const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Multiprocessors.
+pub(crate) const PROCESSORS: i32 = 132;
+
+/// `CU_LAUNCH_PARAM_END`, `…_BUFFER_POINTER`, `…_BUFFER_SIZE`
+const EXTRA_END: usize = 0;
+const EXTRA_POINTER: usize = 1;
+const EXTRA_SIZE: usize = 2;
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) cooperative: bool,
+}
+
+/// The launch of a kernel as work for a stream.
+///
+/// # Errors
+/// `INVALID_VALUE`, `COOPERATIVE_LAUNCH_TOO_LARGE`.
+pub(crate) fn prepare(
+    function: &Arc<Function>,
+    shape: Shape,
+    parameters: In<usize>,
+    extra: In<usize>,
+) -> Result<Operation> {
+    check(function, shape)?;
+    let parameters = match (parameters.is_null(), extra.is_null()) {
+        (false, false) => {
+            return Err(Code::INVALID_VALUE.because("a launch has kernelParams or extra, not both"));
+        }
+        (_, true) => from_pointers(function, parameters)?,
+        (true, false) => from_extra(function, extra)?,
+    };
+    let Shape { grid, block, shared, cooperative } = shape;
+    let launch = Launch { grid, block, dynamic_shared: shared, parameters, cooperative };
+    Ok(Operation::Launch { function: Arc::clone(function), launch: Arc::new(launch) })
+}
+
+fn check(function: &Function, shape: Shape) -> Result {
+    let Shape { grid, block, shared, cooperative } = shape;
+    let name = function.kernel.name();
+    let refuse = |why: String| Err(Code::INVALID_VALUE.because(format!("{name}: {why}")));
+    let count = |axes: [u32; 3]| axes.iter().map(|&n| u64::from(n)).product::<u64>();
+    let beyond = |axes: [u32; 3], most: [u32; 3]| axes.iter().zip(most).any(|(&n, most)| n > most);
+    if grid.contains(&0) || block.contains(&0) {
+        return refuse(format!("grid {grid:?} of blocks {block:?}: nothing may be 0"));
+    }
+    if count(block) > BLOCK_THREADS || beyond(block, BLOCK) {
+        return refuse(format!(
+            "blocks {block:?}: {BLOCK:?} and {BLOCK_THREADS} threads in all are the most"
+        ));
+    }
+    if beyond(grid, GRID) {
+        return refuse(format!("grid {grid:?}: {GRID:?} is the most"));
+    }
+    let limits = function.kernel.limits();
+    if limits.required_threads.is_some_and(|required| required != block) {
+        return refuse(format!("blocks {block:?}: the kernel says .reqntid"));
+    }
+    if count(block) > u64::from(function.max_threads()) {
+        return refuse(format!(
+            "blocks {block:?}: the kernel allows {} threads",
+            function.max_threads()
+        ));
+    }
+    if i64::from(shared) > i64::from(function.dynamic_shared()) {
+        return refuse(format!(
+            "{shared} bytes of dynamic shared memory: {} are the most, unless the attribute \
+             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES is set first",
+            function.dynamic_shared()
+        ));
+    }
+    if cooperative {
+        let threads = i32::try_from(count(block)).unwrap_or(i32::MAX);
+        let resident = crate::occupancy::blocks(function, threads, u64::from(shared));
+        if count(grid) > u64::try_from(resident).unwrap_or(0) * PROCESSORS as u64 {
+            return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE.because(format!(
+                "{name}: grid {grid:?}: {resident} blocks fit on each of {PROCESSORS} multiprocessors"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// One pointer for each parameter, to its value.
+fn from_pointers(function: &Function, parameters: In<usize>) -> Result<Vec<u8>> {
+    let layouts = function.kernel.parameters();
+    let mut packed = vec![0; function.kernel.parameter_bytes() as usize];
+    if layouts.is_empty() {
+        return Ok(packed);
+    }
+    let name = function.kernel.name();
+    let missing = |what: &str| {
+        Code::INVALID_VALUE.because(format!("{name} takes {} parameters: {what}", layouts.len()))
+    };
+    if parameters.is_null() {
+        return Err(missing("none were passed"));
+    }
+    let pointers = host::words(parameters.address(), layouts.len())
+        .map_err(|_| missing("their pointers can't be read"))?;
+    let ranges: Vec<(usize, usize)> = pointers
+        .iter()
+        .zip(layouts)
+        .map(|(&pointer, layout)| (pointer, layout.size as usize))
+        .collect();
+    let mut values = vec![0; ranges.iter().map(|(_, size)| size).sum()];
+    if !host::gather(&ranges, &mut values) {
+        return Err(missing("the values can't be read; were as many passed?"));
+    }
+    let mut rest = &values[..];
+    for layout in layouts {
+        let (value, after) = rest.split_at(layout.size as usize);
+        rest = after;
+        if let Some(place) =
+            packed.get_mut(layout.offset as usize..).and_then(|p| p.get_mut(..value.len()))
+        {
+            place.copy_from_slice(value);
+        }
+    }
+    Ok(packed)
+}
+
+/// All parameters in one buffer, as `CU_LAUNCH_PARAM_BUFFER_POINTER` has it.
+fn from_extra(function: &Function, extra: In<usize>) -> Result<Vec<u8>> {
+    let wrong = |why: &str| Code::INVALID_VALUE.because(format!("extra parameters: {why}"));
+    let (mut buffer, mut size) = (None, None);
+    // The driver's list is of pairs and ends by itself; no driver knows more than two of them.
+    for pair in 0..3 {
+        let at = extra.address() + pair * 16;
+        if host::words(at, 1)? == [EXTRA_END] {
+            break;
+        }
+        match host::words(at, 2)?[..] {
+            [EXTRA_POINTER, pointer] => buffer = Some(pointer),
+            [EXTRA_SIZE, pointer] => size = host::words(pointer, 1)?.first().copied(),
+            _ => return Err(wrong("the list does not end with CU_LAUNCH_PARAM_END")),
+        }
+    }
+    let (Some(buffer), Some(size)) = (buffer, size) else {
+        return Err(wrong("the buffer or its size is missing"));
+    };
+    let wanted = function.kernel.parameter_bytes() as usize;
+    // A C structure ends in padding that a list of parameters has not.
+    if size < wanted || size > wanted.next_multiple_of(16) {
+        return Err(wrong(&format!(
+            "{} takes {wanted} bytes, and {size} were passed",
+            function.kernel.name()
+        )));
+    }
+    let mut packed = vec![0; wanted];
+    if wanted > 0 && !host::gather(&[(buffer, wanted)], &mut packed) {
+        return Err(wrong("the buffer can't be read"));
+    }
+    Ok(packed)
+}

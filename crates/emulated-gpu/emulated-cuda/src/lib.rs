@@ -1,0 +1,45 @@
+//! The CUDA driver, emulated: a shared library that exports the C functions of `libcuda.so` and runs
+//! PTX on the CPU.
+//!
+//! It is meant to be loaded, not linked: a program opens the file that [`library_path`] names before
+//! anything asks for `libcuda.so`, and the loader then gives that name to it. Everything else is
+//! behind the C ABI. Nothing else of this crate may be used from Rust: it would be linked into the
+//! program a second time, with a second set of everything that is known of the device.
+//!
+//! The functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's
+//! bindings for Python call. What is not emulated says so: textures and surfaces, arrays, clusters,
+//! virtual memory management, sharing between processes, machine code (cubin, fatbin), the tables
+//! behind NVIDIA's runtime library. `include/emulated_gpu.h` declares what NVIDIA's driver does not
+//! have. The environment chooses checks and reports; the crate's `README.md` lists the variables.
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("CUDA's device pointers have 64 bits, and so must the host's");
+
+mod abi;
+mod access;
+mod allocations;
+mod api;
+mod border;
+mod capture;
+mod context;
+mod copy;
+mod counts;
+mod device;
+mod driver;
+mod error;
+mod event;
+mod function;
+mod graph;
+mod host;
+mod launch;
+mod module;
+mod occupancy;
+mod operation;
+mod path;
+mod pool;
+mod registry;
+mod settings;
+mod stream;
+mod value;
+
+pub use path::{FILE, NotFound, library_path};

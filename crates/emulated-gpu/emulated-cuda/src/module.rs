@@ -1,0 +1,181 @@
+//! Modules: PTX that has been loaded.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptx_emulator::Loaded;
+use ptx_emulator::source::Source;
+
+use crate::abi::{Handle, Pointer};
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::function::Function;
+use crate::host;
+use crate::registry::fresh;
+
+/// A module.
+#[derive(Debug)]
+pub(crate) struct Module {
+    pub(crate) handle: Handle,
+    pub(crate) context: Handle,
+    loaded: Loaded,
+    functions: Mutex<HashMap<String, Arc<Function>>>,
+}
+
+/// What was wrong with an image, for the log that the caller may have passed.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) code: Code,
+    pub(crate) log: String,
+}
+
+/// The text of an image.
+///
+/// # Errors
+/// What it is instead.
+pub(crate) fn text_of(image: usize) -> std::result::Result<String, Refusal> {
+    let refuse = |code, log: &str| Err(Refusal { code, log: log.to_owned() });
+    let mut magic = [0u8; 4];
+    if !host::gather(&[(image, 4)], &mut magic) {
+        return refuse(Code::INVALID_VALUE, "the image is null, or no address that can be read");
+    }
+    match magic {
+        [0x7f, b'E', b'L', b'F'] => {
+            return refuse(
+                Code::NO_BINARY_FOR_GPU,
+                "the image is a cubin, which is machine code for NVIDIA's hardware; the emulated GPU \
+                 runs PTX: compile with --ptx, or give NVRTC --gpu-architecture=compute_90",
+            );
+        }
+        // The container, and the structure that a host compiler puts around it.
+        [0x50, 0xed, 0x55, 0xba] | [0xb1, 0x43, 0x62, 0x46] => {
+            return refuse(
+                Code::NO_BINARY_FOR_GPU,
+                "the image is a fatbin, a container of machine code; the emulated GPU runs PTX text: \
+                 compile with --ptx",
+            );
+        }
+        _ => {}
+    }
+    let bytes = c_text(image);
+    match String::from_utf8(bytes) {
+        Ok(text) if text.contains(".version") => Ok(text),
+        Ok(_) => refuse(
+            Code::INVALID_IMAGE,
+            "the image is no PTX: it has no .version, and PTX begins with one",
+        ),
+        // The parser points at the first character that is not ASCII.
+        Err(error) => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+    }
+}
+
+#[allow(unsafe_code, reason = "reads a text of C's")]
+fn c_text(image: usize) -> Vec<u8> {
+    // SAFETY: the caller of the C function vouches for a text that ends in NUL; that it begins at an
+    // address that can be read has been checked.
+    unsafe { CStr::from_ptr(image as *const _) }.to_bytes().to_vec()
+}
+
+impl Module {
+    /// Loads a PTX text.
+    ///
+    /// # Errors
+    /// The diagnostics, and `INVALID_PTX`, or `UNSUPPORTED_PTX_VERSION` where it is newer than what
+    /// is known.
+    pub(crate) fn load(
+        text: String,
+        name: Option<String>,
+        context: Handle,
+    ) -> std::result::Result<Arc<Self>, Refusal> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = name.unwrap_or_else(|| format!("module {number}"));
+        let unknown = |error: crate::error::Error| Refusal {
+            code: error.code,
+            log: error.why.unwrap_or_default(),
+        };
+        let driver = driver().map_err(unknown)?;
+        let newer = is_newer(&text);
+        let loaded = driver.emulator.load(Source { name, text }).map_err(|diagnostics| {
+            let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+            let code = if newer { Code::UNSUPPORTED_PTX_VERSION } else { Code::INVALID_PTX };
+            Refusal { code, log: log.join("\n") }
+        })?;
+        let handle = fresh();
+        let module = Arc::new(Self { handle, context, loaded, functions: Mutex::default() });
+        driver.modules.insert(handle, Arc::clone(&module));
+        Ok(module)
+    }
+
+    /// The function of a name; always the same.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, and what there is instead.
+    pub(crate) fn function(&self, name: &str) -> Result<Arc<Function>> {
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(function) = functions.get(name) {
+            return Ok(Arc::clone(function));
+        }
+        let kernel = self.loaded.kernel(name).ok_or_else(|| {
+            let names = self.loaded.kernels().join(", ");
+            Code::NOT_FOUND.because(format!(
+                "there is no kernel `{name}`; the module has: {names}. (C++ names are mangled: write \
+                 extern \"C\")"
+            ))
+        })?;
+        let function = Function::new(fresh(), self.handle, self.context, kernel);
+        driver()?.functions.insert(function.handle, Arc::clone(&function));
+        functions.insert(name.to_owned(), Arc::clone(&function));
+        Ok(function)
+    }
+
+    /// Every kernel, in the order of the text.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn all(&self) -> Result<Vec<Arc<Function>>> {
+        self.loaded.kernels().iter().map(|name| self.function(name)).collect()
+    }
+
+    /// Address and size of a variable.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`
+    pub(crate) fn variable(&self, name: &str) -> Result<(Pointer, u64)> {
+        let found = self.loaded.variable(name);
+        found.ok_or_else(|| Code::NOT_FOUND.because(format!("there is no variable `{name}`")))
+    }
+
+    /// Its handle, and those of its functions, are not known any longer.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn unload(&self) -> Result {
+        let driver = driver()?;
+        driver.modules.remove(self.handle);
+        let own = self.handle;
+        driver.functions.retain(|function| function.module != own);
+        Ok(())
+    }
+}
+
+/// Whether a text says that it is of a version that is newer than any that is known.
+fn is_newer(text: &str) -> bool {
+    let mut words = text.split_whitespace().skip_while(|word| *word != ".version").skip(1);
+    let major = words.next().and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+    major.is_some_and(|major| major > 9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_unknown_versions_are_newer() {
+        assert!(is_newer("// made\n.version 10.0\n.target sm_90"));
+        assert!(!is_newer(".version 8.8\n.target sm_52"));
+        assert!(!is_newer(".target sm_52"));
+    }
+}

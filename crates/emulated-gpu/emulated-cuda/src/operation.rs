@@ -1,0 +1,204 @@
+//! Work: what stands in streams and in graphs, and doing it.
+
+#![allow(unsafe_code, reason = "calls functions of the program's")]
+
+use std::sync::Arc;
+
+use ptx_emulator::{FaultKind, Launch, Memory};
+
+use crate::abi::{Handle, HostFunction, Pointer, StreamCallback};
+use crate::access::Declaration;
+use crate::border;
+use crate::context::Context;
+use crate::copy::{Fill, Transfer};
+use crate::driver::driver;
+use crate::error::{Code, Error, Result};
+use crate::event::{Event, Mark, Recorded};
+use crate::function::Function;
+use crate::graph::Graph;
+use crate::value::{Wait, Write};
+
+/// A piece of work.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    /// Nothing: a place in an order.
+    Nothing,
+    /// A kernel.
+    Launch { function: Arc<Function>, launch: Arc<Launch> },
+    /// A copy.
+    Copy(Arc<Transfer>),
+    /// A fill.
+    Fill(Fill),
+    /// A function of the program's.
+    Host { function: HostFunction, data: usize },
+    /// `cuStreamAddCallback`
+    Callback { function: StreamCallback, stream: Handle, data: usize },
+    /// Gives device memory back.
+    Free(Pointer),
+    /// Passes a mark.
+    Pass(Arc<Mark>),
+    /// Waits for a mark.
+    WaitFor(Arc<Mark>),
+    /// Records an event anew, each time: a node of a graph.
+    Record(Arc<Event>),
+    /// Waits for what an event was recorded in last: a node of a graph.
+    WaitForEvent(Arc<Event>),
+    /// What a host library is about to read and write.
+    Declare(Arc<Declaration>),
+    /// Writes a number.
+    Write(Write),
+    /// Waits for a number.
+    Wait(Wait),
+    /// Memory of a graph's own is allocated (10) or freed (11, as `CUgraphNodeType` has it): it is
+    /// there as long as the graph is.
+    Memory(u32),
+    /// A graph in a graph; never in a stream.
+    Child(Arc<Graph>),
+    /// The work of a graph.
+    All(Arc<Vec<Operation>>),
+}
+
+impl Operation {
+    /// `CUgraphNodeType`
+    pub(crate) fn node_type(&self) -> u32 {
+        match self {
+            Self::Launch { .. } => 0,
+            Self::Copy(_) => 1,
+            Self::Fill(_) => 2,
+            Self::Host { .. } | Self::Callback { .. } | Self::Declare(_) => 3,
+            Self::Child(_) | Self::All(_) => 4,
+            Self::Nothing => 5,
+            Self::WaitFor(_) | Self::WaitForEvent(_) => 6,
+            Self::Pass(_) | Self::Record(_) => 7,
+            Self::Free(_) => 11,
+            Self::Memory(node_type) => *node_type,
+            Self::Write(_) | Self::Wait(_) => 12,
+        }
+    }
+
+    /// Does it. An error ends the context, and nothing but marks is done after that.
+    pub(crate) fn run(&self, context: &Arc<Context>) {
+        if context.fault().is_some() {
+            match self {
+                Self::Pass(mark) => mark.pass(),
+                Self::Callback { function, stream, data } => {
+                    let code = context.fault().unwrap_or(Code::SUCCESS);
+                    callback(*function, *stream, code, *data);
+                }
+                Self::All(all) => all.iter().for_each(|operation| operation.run(context)),
+                _ => {}
+            }
+            return;
+        }
+        if let Err(error) = self.try_run(context) {
+            let first = context.fault().is_none();
+            context.raise(error.code);
+            if first && let Some(why) = error.why {
+                border::say(&why);
+            }
+        }
+    }
+
+    fn try_run(&self, context: &Arc<Context>) -> Result {
+        let memory = driver()?.emulator.memory();
+        match self {
+            Self::Nothing | Self::Child(_) | Self::Memory(_) => Ok(()),
+            Self::Launch { function, launch } => launch_kernel(function, launch),
+            Self::Copy(transfer) => transfer.run(memory).map_err(|error| lost("a copy", &error)),
+            Self::Fill(fill) => fill.run(memory).map_err(|error| lost("a fill", &error)),
+            Self::Host { function, data } => {
+                if let Some(function) = *function {
+                    // SAFETY: the program gave both for this.
+                    let call = || border::host_function(|| unsafe { function(*data as *mut _) });
+                    // A host library reads device memory at its address, which has to stay.
+                    memory.keep_while(call);
+                }
+                Ok(())
+            }
+            Self::Callback { function, stream, data } => {
+                callback(*function, *stream, Code::SUCCESS, *data);
+                Ok(())
+            }
+            Self::Free(address) => free(memory, *address),
+            Self::Pass(mark) => {
+                mark.pass();
+                Ok(())
+            }
+            Self::WaitFor(mark) => {
+                mark.wait();
+                Ok(())
+            }
+            Self::Record(event) => {
+                let mark = Arc::new(Mark::default());
+                mark.pass();
+                event.record(Recorded::Stream(mark));
+                Ok(())
+            }
+            Self::WaitForEvent(event) => {
+                if let Recorded::Stream(mark) = event.recorded() {
+                    mark.wait();
+                }
+                Ok(())
+            }
+            Self::Declare(declaration) => declaration.check(memory),
+            Self::Write(write) => write.run(memory),
+            Self::Wait(wait) => wait.run(memory, context),
+            Self::All(all) => {
+                for operation in all.iter() {
+                    operation.run(context);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn callback(function: StreamCallback, stream: Handle, code: Code, data: usize) {
+    if let Some(function) = function {
+        // SAFETY: the program gave both for this.
+        border::host_function(|| unsafe { function(stream, code, data as *mut _) });
+    }
+}
+
+fn free(memory: &Memory, address: Pointer) -> Result {
+    if driver()?.allocations.free(address, crate::allocations::Kind::is_freed_in_order)? {
+        return Ok(());
+    }
+    let near = memory.range_of(address);
+    let near = near.map(|(base, size)| format!("; it is inside {size} bytes at {base:#x}"));
+    Err(Code::ILLEGAL_ADDRESS.because(format!(
+        "cuMemFreeAsync: no allocation begins at {address:#x}{}; it was freed before",
+        near.unwrap_or_default()
+    )))
+}
+
+fn lost(what: &str, error: &dyn std::fmt::Display) -> Error {
+    Code::ILLEGAL_ADDRESS.because(format!("{what} in a stream: {error}"))
+}
+
+fn launch_kernel(function: &Function, launch: &Launch) -> Result {
+    let driver = driver()?;
+    let began = std::time::Instant::now();
+    match driver.emulator.launch(&function.kernel, launch) {
+        Ok(statistics) => {
+            driver.counts.add(function, &statistics, began.elapsed());
+            Ok(())
+        }
+        Err(fault) => Err(code_of(fault.kind).because(fault.to_string())),
+    }
+}
+
+/// What NVIDIA's driver says of such a fault; of what only a sanitizer finds, what it says when
+/// compute-sanitizer has stopped a kernel.
+fn code_of(kind: FaultKind) -> Code {
+    match kind {
+        FaultKind::IllegalAddress | FaultKind::UseAfterFree => Code::ILLEGAL_ADDRESS,
+        FaultKind::Misaligned => Code::MISALIGNED_ADDRESS,
+        FaultKind::Assert => Code::ASSERT,
+        FaultKind::Deadlock | FaultKind::Runaway => Code::LAUNCH_TIMEOUT,
+        FaultKind::InvalidLaunch => Code::INVALID_VALUE,
+        FaultKind::InvalidInstruction => Code::ILLEGAL_INSTRUCTION,
+        // A trap, a race, uninitialised memory, a divergent barrier, a wrong member mask.
+        _ => Code::LAUNCH_FAILED,
+    }
+}

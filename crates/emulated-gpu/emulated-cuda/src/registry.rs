@@ -1,0 +1,51 @@
+//! Objects by handle. A handle is a number that is only ever looked up, so a wrong one is an error
+//! and never a wild pointer.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::abi::Handle;
+
+/// A handle that was never given out before. Small numbers mean something: streams 0, 1 and 2.
+pub(crate) fn fresh() -> Handle {
+    static NEXT: AtomicUsize = AtomicUsize::new(0x1000_0000);
+    NEXT.fetch_add(0x40, Ordering::Relaxed)
+}
+
+/// The objects of one kind.
+#[derive(Debug)]
+pub(crate) struct Registry<T> {
+    objects: RwLock<HashMap<Handle, Arc<T>>>,
+}
+
+impl<T> Default for Registry<T> {
+    fn default() -> Self {
+        Self { objects: RwLock::default() }
+    }
+}
+
+impl<T> Registry<T> {
+    pub(crate) fn insert(&self, handle: Handle, object: Arc<T>) {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).insert(handle, object);
+    }
+
+    pub(crate) fn get(&self, handle: Handle) -> Option<Arc<T>> {
+        self.objects.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
+    }
+
+    pub(crate) fn remove(&self, handle: Handle) -> Option<Arc<T>> {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&handle)
+    }
+
+    /// Removes those that are not to stay.
+    pub(crate) fn retain(&self, stays: impl Fn(&T) -> bool) {
+        let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
+        objects.retain(|_, object| stays(object));
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
+        objects.values().cloned().collect()
+    }
+}

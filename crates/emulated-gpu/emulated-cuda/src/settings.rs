@@ -1,0 +1,164 @@
+//! What the environment says: which checks, how many threads, which reports.
+
+use std::path::PathBuf;
+
+use ptx_emulator::Checks;
+
+use crate::error::{Code, Result};
+
+/// What `EMULATED_GPU_…` variables say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// `EMULATED_GPU_CHECKS`: what is checked beyond bounds, alignment and use after free, which
+    /// always are: `initialisation`, `races`, `synchronisation`, separated by commas, or `all`.
+    pub(crate) checks: Checks,
+    /// `EMULATED_GPU_THREADS`: host threads that the blocks of a kernel run on; 0 for all.
+    pub(crate) threads: usize,
+    /// `EMULATED_GPU_DETERMINISTIC`: 1 for one thread, and blocks in order.
+    pub(crate) deterministic: bool,
+    /// `EMULATED_GPU_SEED`: shuffles the order in which warps take turns.
+    pub(crate) seed: Option<u64>,
+    /// `EMULATED_GPU_INSTRUCTION_LIMIT`: a warp that executes more has run away.
+    pub(crate) instruction_limit: Option<u64>,
+    /// `EMULATED_GPU_MEMORY`: bytes of the card, with K, M, G or T; by default what the machine has.
+    pub(crate) memory: Option<u64>,
+    /// `EMULATED_GPU_LEAKS`: 1 lists at the end what was never freed.
+    pub(crate) leaks: bool,
+    /// `EMULATED_GPU_STATISTICS`: a JSON file with the counts of every kernel, written at the end.
+    pub(crate) statistics: Option<PathBuf>,
+    /// `CUDA_LOG_FILE`, as NVIDIA's driver has it: `stdout`, `stderr` or a file that is told of
+    /// every call that fails, and why.
+    pub(crate) log: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Reads the environment.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, with the name of the variable and what it may be.
+    pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let text = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        Ok(Self {
+            checks: text("EMULATED_GPU_CHECKS")
+                .map_or(Ok(Checks::default()), |list| checks(&list))?,
+            threads: number(&text, "EMULATED_GPU_THREADS")?.unwrap_or(0) as usize,
+            deterministic: flag(&text, "EMULATED_GPU_DETERMINISTIC")?,
+            seed: number(&text, "EMULATED_GPU_SEED")?,
+            instruction_limit: number(&text, "EMULATED_GPU_INSTRUCTION_LIMIT")?,
+            memory: text("EMULATED_GPU_MEMORY").map(|value| bytes(&value)).transpose()?,
+            leaks: flag(&text, "EMULATED_GPU_LEAKS")?,
+            statistics: text("EMULATED_GPU_STATISTICS").map(PathBuf::from),
+            log: text("CUDA_LOG_FILE").map(PathBuf::from),
+        })
+    }
+}
+
+fn checks(list: &str) -> Result<Checks> {
+    let mut checks = Checks::default();
+    for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        match word {
+            // Always on: nothing else keeps a kernel from the host's own memory.
+            "memory" => {}
+            "initialisation" => checks.initialisation = true,
+            "synchronisation" => checks.synchronisation = true,
+            "all" => (checks.initialisation, checks.synchronisation) = (true, true),
+            _ => {
+                return Err(Code::INVALID_VALUE.because(format!(
+                    "EMULATED_GPU_CHECKS: `{word}` is no check; choose among memory, \
+                     initialisation, synchronisation, or write all"
+                )));
+            }
+        }
+    }
+    Ok(checks)
+}
+
+fn flag(text: &impl Fn(&str) -> Option<String>, name: &str) -> Result<bool> {
+    match text(name).as_deref().map(str::trim) {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => {
+            Err(Code::INVALID_VALUE.because(format!("{name}: `{other}` is neither 0 nor 1")))
+        }
+    }
+}
+
+fn number(text: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<u64>> {
+    let Some(value) = text(name) else { return Ok(None) };
+    let parsed = value.trim().parse();
+    parsed.map(Some).map_err(|_| {
+        Code::INVALID_VALUE
+            .because(format!("{name}: `{value}` is not a whole number from 0 upward"))
+    })
+}
+
+fn bytes(value: &str) -> Result<u64> {
+    let value = value.trim();
+    let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (digits, unit) = value.split_at(split);
+    let factor = match unit.trim().to_ascii_uppercase().as_str() {
+        "" => Some(1),
+        "K" => Some(1 << 10),
+        "M" => Some(1 << 20),
+        "G" => Some(1 << 30),
+        "T" => Some(1u64 << 40),
+        _ => None,
+    };
+    let parsed =
+        digits.parse::<u64>().ok().zip(factor).and_then(|(n, factor)| n.checked_mul(factor));
+    parsed.filter(|&bytes| bytes > 0).ok_or_else(|| {
+        Code::INVALID_VALUE.because(format!(
+            "EMULATED_GPU_MEMORY: `{value}` is no size; write one such as 512M or 8G"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Settings> {
+        let find = |name: &str| {
+            let found = pairs.iter().find(|(own, _)| *own == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Settings::read(find)
+    }
+
+    #[test]
+    fn nothing_set_is_the_default() {
+        let settings = read(&[("EMULATED_GPU_CHECKS", " ")]).unwrap();
+        assert_eq!(settings.checks, Checks::default());
+        assert_eq!((settings.threads, settings.seed, settings.memory), (0, None, None));
+        assert!(!settings.deterministic && !settings.leaks);
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in
+            [("512M", 512 << 20), ("8g", 8 << 30), ("1000", 1000), ("1 T", 1 << 40)]
+        {
+            assert_eq!(
+                read(&[("EMULATED_GPU_MEMORY", text)]).unwrap().memory,
+                Some(bytes),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_names_its_variable() {
+        for (name, value) in [
+            ("EMULATED_GPU_CHECKS", "memory,speed"),
+            ("EMULATED_GPU_THREADS", "two"),
+            ("EMULATED_GPU_DETERMINISTIC", "yes"),
+            ("EMULATED_GPU_SEED", "-1"),
+            ("EMULATED_GPU_MEMORY", "0"),
+            ("EMULATED_GPU_MEMORY", "99999999999T"),
+        ] {
+            let error = read(&[(name, value)]).unwrap_err();
+            assert_eq!(error.code, Code::INVALID_VALUE);
+            assert!(error.why.unwrap().starts_with(name), "{name}={value}");
+        }
+    }
+}
