@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use level4_ptx::{Plan, Record, Rung};
-use support::{ALL, Arg, Bench};
+use support::{Arg, Bench, checked};
 use tensor::{Dtype, Dump, Loss, Network, Tensor, TensorName};
 use training::Preset;
 
@@ -35,7 +35,7 @@ const fn code(loss: Loss) -> u32 {
 
 impl<'dump> Step<'dump> {
     fn new(rung: Rung, network: &Network, dump: &'dump Dump, room: usize) -> Self {
-        let bench = Bench::new(rung.file(), rung.ptx(), ALL);
+        let bench = Bench::new(rung.file(), rung.ptx(), checked());
         let get = |name| dump.get(name).unwrap().to_tensor().into_data();
         let batch = dump.get(TensorName::X).unwrap().shape[0];
         let plan = Plan::new(network, batch, 48 << 10, |_| room).unwrap();

@@ -20,14 +20,15 @@ pub(crate) struct Bench {
 }
 
 /// Every check.
-pub(crate) const ALL: Checks = Checks { initialisation: true, races: true, synchronisation: true };
+pub(crate) fn checked() -> Options {
+    let checks = Checks { initialisation: true, races: true, synchronisation: true };
+    Options { checks, ..Options::default() }
+}
 
 impl Bench {
     /// Loads a text; panics with what is wrong with it.
-    pub(crate) fn new(name: &str, ptx: &str, checks: Checks) -> Self {
-        let limit = Some(1 << 24);
-        let emulator =
-            Emulator::new(Options { checks, instruction_limit: limit, ..Options::default() });
+    pub(crate) fn new(name: &str, ptx: &str, options: Options) -> Self {
+        let emulator = Emulator::new(Options { instruction_limit: Some(1 << 24), ..options });
         let source = Source { name: name.into(), text: ptx.into() };
         let loaded = emulator.load(source).unwrap_or_else(|errors| {
             let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
