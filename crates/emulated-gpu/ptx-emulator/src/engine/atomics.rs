@@ -9,7 +9,7 @@ use super::access::Access;
 use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
 use super::registers::{Slot, lanes};
-use super::space::Room;
+use super::space::{Room, SHARED_WINDOW, in_window};
 use crate::arithmetic;
 use crate::fault::FaultKind;
 use crate::program::{Atomic, FloatBinary, FloatMode, IntBinary, Rounding, Type};
@@ -29,15 +29,14 @@ pub(super) struct AtomicAccess {
 }
 
 /// What an atomic operation leaves in memory (PTX ISA, "Parallel Synchronization and Communication
-/// Instructions: atom").
-pub(super) fn combine(op: Atomic, ty: Type, old: u64, b: u64, c: u64) -> u64 {
+/// Instructions: atom"). `shared` says where: `add.f32` flushes subnormal numbers in global memory,
+/// and in shared memory it does not.
+fn combine((op, ty): (Atomic, Type), shared: bool, old: u64, b: u64, c: u64) -> u64 {
     let integer = |op| arithmetic::int_binary(op, ty, old, b);
     let float = |op| {
         let mode = FloatMode {
             rounding: Rounding::NearestEven,
-            // atom.add.f32 flushes subnormals in shared memory only where hardware says so; the
-            // ISA leaves it open there, and global memory keeps them.
-            flush: false,
+            flush: ty == Type::F32 && !shared,
             saturate: false,
             relu: false,
         };
@@ -130,9 +129,13 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
         core.publish(access, lane, atomic.releases);
         let b = core.registers.get(source, lane);
         let c = atomic.compare_with.map_or(0, |slot| core.registers.get(slot, lane));
+        let shared = match access.room {
+            Room::Generic => in_window(address, SHARED_WINDOW),
+            room => room == Room::Shared,
+        };
+        let change = |old| combine((atomic.op, atomic.ty), shared, old, b, c);
         // SAFETY: `resolve` has checked the range and its alignment.
-        let old =
-            unsafe { update(host, access.bytes, |old| combine(atomic.op, atomic.ty, old, b, c)) };
+        let old = unsafe { update(host, access.bytes, change) };
         core.look(access, lane, address, atomic.acquires);
         if let Some(d) = atomic.d {
             core.registers.set(d, lane, old);

@@ -60,7 +60,7 @@ impl Barriers {
                 continue;
             }
             if let Some(threads) = threads.as_deref_mut() {
-                threads.release(index as u8, alive());
+                threads.release(index as u8, state.expected.is_some());
             }
             self.states[index] = BarrierState::default();
             self.used &= !(1 << index);

@@ -212,9 +212,10 @@ impl<'l> Lowering<'l> {
 
     /// Shared variables of known size, for reports.
     fn shared_variables(&self) -> Vec<(String, u64, u64)> {
-        let of_functions = self.plans.iter().flat_map(|(&id, plan)| {
-            plan.homes.iter().zip(&self.function(id).variables)
-        });
+        let of_functions = self
+            .plans
+            .iter()
+            .flat_map(|(&id, plan)| plan.homes.iter().zip(&self.function(id).variables));
         let of_module = self
             .module_shared
             .iter()

@@ -58,10 +58,13 @@ pub(super) fn turn(
     profile: Option<&mut Profile>,
     rules: Rules,
 ) -> Result<(Turn, u64), Stopped> {
-    match profile {
+    let result = match profile {
         Some(profile) => run::<true>(core, warp, barriers, profile, rules),
         None => run::<false>(core, warp, barriers, &mut Profile::default(), rules),
-    }
+    }?;
+    // Whatever ended the turn: a loop with a barrier in it never uses up its fuel.
+    over(warp, rules)?;
+    Ok(result)
 }
 
 fn run<const PROFILE: bool>(
@@ -154,14 +157,12 @@ fn run<const PROFILE: bool>(
                         }
                         warp.rotate = true;
                         end(core, warp, executed);
-                        over(executed, rules).map_err(stopped)?;
                         return Ok((Turn::Yielded, threads));
                     }
                     if backward && !tick(&mut fuel) {
                         warp.fragments.push(fragment);
                         warp.rotate = true;
                         end(core, warp, executed);
-                        over(executed, rules).map_err(stopped)?;
                         return Ok((Turn::Yielded, threads));
                     }
                     continue;
@@ -194,7 +195,6 @@ fn run<const PROFILE: bool>(
                     if !tick(&mut fuel) {
                         warp.rotate = true;
                         end(core, warp, executed);
-                        over(executed, rules).map_err(stopped)?;
                         return Ok((Turn::Yielded, threads));
                     }
                     continue 'fragment;
@@ -382,15 +382,18 @@ fn tick(fuel: &mut i64) -> bool {
     *fuel > 0
 }
 
-fn over(executed: u64, rules: Rules) -> Result<(), Box<Problem>> {
+fn over(warp: &Warp, rules: Rules) -> Result<(), Stopped> {
+    let Warp { executed, .. } = *warp;
+    let Some(fragment) = warp.fragments.last() else { return Ok(()) };
     if executed <= rules.instruction_limit {
         return Ok(());
     }
     let limit = rules.instruction_limit;
-    Err(Problem::new(
+    let problem = Problem::new(
         FaultKind::Runaway,
         format!("a warp executed {executed} instructions, more than the limit of {limit}"),
-    ))
+    );
+    Err(Stopped { problem, pc: fragment.pc, mask: fragment.mask })
 }
 
 fn outside_mask(active: u32, members: u32) -> Box<Problem> {

@@ -180,7 +180,10 @@ impl Core<'_> {
         let found = variables.iter().find(|(_, at, size)| offset.wrapping_sub(*at) < *size);
         Some(match found {
             Some((name, at, size)) => {
-                format!("it is {} bytes into the shared variable `{name}` of {size} bytes", offset - at)
+                format!(
+                    "it is {} bytes into the shared variable `{name}` of {size} bytes",
+                    offset - at
+                )
             }
             None => {
                 let dynamic = offset.saturating_sub(u64::from(self.executable.static_shared));

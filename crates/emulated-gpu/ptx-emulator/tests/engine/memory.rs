@@ -21,7 +21,7 @@ fn patterns_of_addresses_all_read_the_same_memory() {
     // Word i holds 3 i. Strides 0 (uniform), 1 (contiguous), 2 and 33 (scattered), and half warps.
     let values: Vec<u32> = (0..4096).map(|i| i * 3).collect();
     for (index, expected) in [
-        ("mul.lo.u32 %i, %t, 0;", (|t| t * 0) as fn(u32) -> u32),
+        ("mul.lo.u32 %i, %t, 0;", (|_| 0) as fn(u32) -> u32),
         ("mul.lo.u32 %i, %t, 1;", |t| t),
         ("mul.lo.u32 %i, %t, 2;", |t| t * 2),
         ("mul.lo.u32 %i, %t, 33;", |t| t * 33),

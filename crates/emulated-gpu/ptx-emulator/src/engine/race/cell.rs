@@ -39,9 +39,8 @@ impl Cell {
         write: bool,
         known: impl Fn(Event) -> bool,
     ) -> Option<Conflict> {
-        let races = |old: Event| {
-            old.bytes() & new.bytes() != 0 && !old.morally_strong(new) && !known(old)
-        };
+        let races =
+            |old: Event| old.bytes() & new.bytes() != 0 && !old.morally_strong(new) && !known(old);
         let mut conflict = None;
         for index in 0..2 {
             let old = self.writes[index];
@@ -143,7 +142,13 @@ mod tests {
     }
 
     fn atomic(block: u32, thread: u32) -> Event {
-        Event::new(block, thread, 1, Manner { strong: true, wide: true, asynchronous: false }, WHOLE)
+        Event::new(
+            block,
+            thread,
+            1,
+            Manner { strong: true, wide: true, asynchronous: false },
+            WHOLE,
+        )
     }
 
     /// Knows only what the thread itself did.
@@ -152,7 +157,8 @@ mod tests {
     }
 
     fn add(cell: &mut Cell, new: Event, step: u32, write: bool) -> Option<(u32, u32)> {
-        cell.access(new, step, write, own(new)).map(|conflict| (conflict.event.thread(), conflict.step))
+        cell.access(new, step, write, own(new))
+            .map(|conflict| (conflict.event.thread(), conflict.step))
     }
 
     #[test]

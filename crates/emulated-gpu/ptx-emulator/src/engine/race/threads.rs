@@ -254,11 +254,12 @@ impl Threads {
         self.arrivals[usize::from(barrier) % BARRIERS].push(Arrival { warp, mask, left });
     }
 
-    /// A barrier lets those go on that wait there; `alive` is the number of threads that still run.
-    pub(crate) fn release(&mut self, barrier: u8, alive: u32) {
+    /// A barrier lets those go on that wait there: of all threads that still run, or of a number.
+    pub(crate) fn release(&mut self, barrier: u8, counted: bool) {
         let arrivals = std::mem::take(&mut self.arrivals[usize::from(barrier) % BARRIERS]);
         let waiting = || arrivals.iter().filter(|arrival| arrival.left.is_none());
-        if waiting().map(|arrival| arrival.mask.count_ones()).sum::<u32>() >= alive {
+        let count: u32 = waiting().map(|arrival| arrival.mask.count_ones()).sum();
+        if count as usize == self.extras.len() || !counted && waiting().count() == arrivals.len() {
             self.everybody();
             return;
         }
@@ -382,9 +383,7 @@ impl Threads {
                 copy.thread / LANES as u32 == warp && mask & 1 << (copy.thread % LANES as u32) != 0;
             // Groups are counted as they are committed; an open one waits for `wait_all` only.
             let committed = groups[copy.thread as usize];
-            of_mask
-                && pending
-                    .is_none_or(|pending| copy.group.saturating_add(pending) < committed)
+            of_mask && pending.is_none_or(|pending| copy.group.saturating_add(pending) < committed)
         };
         let (complete, left): (Vec<Pending>, Vec<Pending>) =
             std::mem::take(&mut self.copies).into_iter().partition(done);
@@ -417,7 +416,7 @@ mod tests {
         assert!(threads.knows(3, before, true) && !threads.knows(4, before, true));
         threads.arrive(0, 0, u32::MAX, true);
         threads.arrive(0, 1, u32::MAX, true);
-        threads.release(0, 64);
+        threads.release(0, false);
         let after = write(&mut threads, 3);
         assert!(threads.knows(63, before, true) && !threads.knows(63, after, true));
     }
@@ -431,14 +430,14 @@ mod tests {
         threads.arrive(1, 0, u32::MAX, false);
         let late = write(&mut threads, 0);
         threads.arrive(1, 1, u32::MAX, true);
-        threads.release(1, 96);
+        threads.release(1, true);
         assert!(threads.knows(40, producer, true));
         assert!(!threads.knows(40, late, true) && !threads.knows(40, other, true));
         assert!(!threads.knows(70, producer, true));
         // What a thread knows goes on to whom it meets.
         threads.arrive(2, 1, u32::MAX, true);
         threads.arrive(2, 2, u32::MAX, true);
-        threads.release(2, 96);
+        threads.release(2, true);
         assert!(threads.knows(70, producer, true) && !threads.knows(70, late, true));
     }
 
@@ -470,7 +469,7 @@ mod tests {
         // A barrier hands it on to the whole block.
         assert!(!other.knows(6, data, false));
         other.arrive(0, 0, u32::MAX, true);
-        other.release(0, 32);
+        other.release(0, false);
         assert!(other.knows(6, data, false));
     }
 

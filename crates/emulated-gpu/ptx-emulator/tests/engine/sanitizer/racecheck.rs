@@ -80,7 +80,8 @@ fn twins(shape: (u32, u32), faulty: &str, clean: &str) {
 }
 
 /// The word of the thread that mirrors this one in the block, in `%a`.
-const MIRROR: &str = "mov.u32 %a, %ntid.x; sub.u32 %a, %a, %t; sub.u32 %a, %a, 1; shl.b32 %a, %a, 2;
+const MIRROR: &str =
+    "mov.u32 %a, %ntid.x; sub.u32 %a, %a, %t; sub.u32 %a, %a, 1; shl.b32 %a, %a, 2;
     mov.u32 %c, s; add.u32 %a, %a, %c;";
 
 #[test]
@@ -220,7 +221,11 @@ fn atomics_and_plain_accesses() {
     twins((2, 1), plain, "red.global.add.u32 [%p0], 1;");
     // An atomic of the block's scope is none to other blocks.
     twins((2, 1), "red.global.cta.add.u32 [%p0], 1;", "red.global.gpu.add.u32 [%p0], 1;");
-    twins((2, 1), "red.cta.global.add.u32 [%p0], 1;", "setp.eq.u32 %q, %b, 0; @%q red.cta.global.add.u32 [%p0], 1;");
+    twins(
+        (2, 1),
+        "red.cta.global.add.u32 [%p0], 1;",
+        "setp.eq.u32 %q, %b, 0; @%q red.cta.global.add.u32 [%p0], 1;",
+    );
 }
 
 #[test]
@@ -240,7 +245,11 @@ fn blocks_of_a_grid() {
         )
     };
     let faulty = body("@%q st.global.u32 [%p0], %v;");
-    twins((8, 64), &faulty, &body("@%q st.global.u32 [%p0+4], 1;").replace("7;", "7; setp.eq.and.u32 %q, %t, 0, %q;"));
+    twins(
+        (8, 64),
+        &faulty,
+        &body("@%q st.global.u32 [%p0+4], 1;").replace("7;", "7; setp.eq.and.u32 %q, %t, 0, %q;"),
+    );
 }
 
 /// The last block to come reads what all have written (NVIDIA's sample threadFenceReduction).
@@ -358,7 +367,12 @@ fn a_copy_that_has_not_been_waited_for() {
 #[test]
 fn one_launch_comes_after_the_other() {
     let emulator = device(2);
-    let text = kernel(1, &format!("{HEAD} mul.wide.u32 %x, %t, 4; add.u64 %x, %x, %p0; st.global.u32 [%x], %t; ret;"));
+    let text = kernel(
+        1,
+        &format!(
+            "{HEAD} mul.wide.u32 %x, %t, 4; add.u64 %x, %x, %p0; st.global.u32 [%x], %t; ret;"
+        ),
+    );
     let kernel = load(&emulator, &text).kernel("k").unwrap();
     let parameters = words(&emulator, &[0; 64]).to_le_bytes().to_vec();
     let launch = Launch { grid: [1; 3], block: [64, 1, 1], parameters, ..Launch::default() };
