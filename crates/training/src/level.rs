@@ -72,4 +72,13 @@ pub trait Level {
     /// # Errors
     /// What the device says.
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>>;
+
+    /// What the level has to say at the end of a command, a line each, such as a profile that one
+    /// of its own options asked for.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn report(&mut self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 }

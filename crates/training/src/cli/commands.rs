@@ -61,6 +61,14 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
         plot::sheet(&folder.join("predictions.svg"), &digits.test, &predictions)?;
         console.line(&format!("pictures written to {}", folder.display()));
     }
+    say(&console, level.as_mut())
+}
+
+/// The lines that the level has to say at the end.
+fn say(console: &Console, level: &mut dyn Level) -> Result<()> {
+    for line in level.report()? {
+        console.line(&line);
+    }
     Ok(())
 }
 
@@ -159,6 +167,7 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     };
     console.line(&format!("{:.1} GFLOP/s in matrix products{share}", result.gflops));
     console.line(&format!("loss of the last batch {last_loss:.4}"));
+    say(&console, level.as_mut())?;
     match &args.json {
         Some(path) => write_json(path, &result),
         None => Ok(()),

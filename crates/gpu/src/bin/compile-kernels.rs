@@ -1,0 +1,75 @@
+//! Compiles `kernels/*.cu` to the PTX that is kept beside each; `scripts/compile-kernels` runs it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use gpu::{compile, source};
+use tensor::file::write_atomically;
+
+/// Compiles the kernels to PTX.
+///
+/// Needs NVRTC 12.x (`pip install nvidia-cuda-nvrtc-cu12`) or nvcc of CUDA 12, and no GPU.
+#[derive(Parser)]
+#[command(name = "scripts/compile-kernels")]
+struct Arguments {
+    /// Also those whose PTX is of their source as it is.
+    #[arg(long)]
+    all: bool,
+    /// The sources [default: all of the folder kernels].
+    #[arg(value_name = "FILE.cu")]
+    files: Vec<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
+    let mut files = arguments.files.clone();
+    if files.is_empty() {
+        let folder = source::folder().ok_or("there is no folder kernels")?;
+        let listing =
+            folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
+        files = listing.flatten().map(|entry| entry.path()).collect();
+        files.retain(|path| path.extension().is_some_and(|end| end == "cu"));
+        files.sort();
+    }
+    for path in files {
+        compile_one(&path, arguments.all)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn compile_one(path: &Path, always: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let name = path.file_stem().and_then(|name| name.to_str()).ok_or("not a name of a kernel")?;
+    let text = std::fs::read_to_string(path)?;
+    let output = path.with_extension("ptx");
+    let fresh = std::fs::read_to_string(&output).is_ok_and(|ptx| source::is_fresh(&text, &ptx));
+    if fresh && !always {
+        println!("{name}: as it was");
+        return Ok(());
+    }
+    let ptx = compile::compile(name, &text)?;
+    let target = format!(".target sm_{}", compile::ARCHITECTURE);
+    if !ptx.lines().any(|line| line.starts_with(&target)) {
+        let wanted = compile::ARCHITECTURE;
+        return Err(format!("this compiler has given up sm_{wanted}; one of CUDA 12 has it").into());
+    }
+    if !ptx.lines().any(|line| line == ".version 8.0") {
+        let reason = ptx.lines().nth(2).unwrap_or_default().trim_start_matches("// ").to_owned();
+        return Err(format!("a driver of CUDA 12.0 would refuse it ({reason})").into());
+    }
+    write_atomically::<io::Error>(&output, |file| file.write_all(ptx.as_bytes()))?;
+    println!("{name}: compiled");
+    Ok(())
+}

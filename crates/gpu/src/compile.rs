@@ -1,0 +1,100 @@
+//! CUDA C to the PTX that is kept beside it.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+use crate::nvrtc::Nvrtc;
+use crate::{GpuError, Result, library, ptx_version, source};
+
+/// The oldest cards that the kernels run on, compute capability 5.0. Compilers of CUDA 13 have
+/// given them up: what they compile runs from 7.5 on.
+pub const ARCHITECTURE: i32 = 50;
+
+/// Compiles a kernel to PTX: by NVRTC where it is found, else by nvcc. The header says from which
+/// source and by what.
+///
+/// # Errors
+/// When there is no compiler, or it does not accept the source.
+pub fn compile(name: &str, source: &str) -> Result<String> {
+    let file = format!("kernels/{name}.cu");
+    let missing = match Nvrtc::load() {
+        Ok(nvrtc) => {
+            let architectures = nvrtc.architectures()?;
+            let oldest = architectures.into_iter().find(|one| *one >= ARCHITECTURE);
+            let options = [
+                format!("--gpu-architecture=compute_{}", oldest.unwrap_or(ARCHITECTURE)),
+                "--generate-line-info".into(),
+            ];
+            let ptx = nvrtc.compile(&file, source, &options)?;
+            return Ok(finish(&file, source, &nvrtc.name()?, &options, &ptx));
+        }
+        Err(missing) => missing,
+    };
+    match library::tools("nvcc").first() {
+        Some(nvcc) => by_nvcc(nvcc, &file, source),
+        None => Err(missing),
+    }
+}
+
+/// Compiles by the toolkit's command.
+fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
+    let failed = |log: String| GpuError::Compile {
+        name: file.into(),
+        compiler: nvcc.display().to_string(),
+        log,
+    };
+    let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    let input = folder.path().join(file);
+    let output = folder.path().join("out.ptx");
+    std::fs::create_dir_all(folder.path().join("kernels"))
+        .and_then(|()| std::fs::write(&input, source))
+        .map_err(|error| failed(error.to_string()))?;
+    let mut log = String::new();
+    // The second for compilers of CUDA 13.
+    for architecture in [ARCHITECTURE, 75] {
+        let options = ["--ptx".into(), format!("-arch=compute_{architecture}"), "-lineinfo".into()];
+        let mut command = Command::new(nvcc);
+        command.args(&options).arg("-o").arg(&output).arg(file).current_dir(folder.path());
+        let run = command.output().map_err(|error| failed(error.to_string()))?;
+        if run.status.success() {
+            let ptx =
+                std::fs::read_to_string(&output).map_err(|error| failed(error.to_string()))?;
+            let ptx = ptx.replace(&format!("{}/", folder.path().display()), "");
+            return Ok(finish(file, source, "nvcc", &options, &ptx));
+        }
+        log = String::from_utf8_lossy(&run.stderr).into_owned();
+    }
+    Err(failed(log))
+}
+
+/// Adds the header, stamps the version down where that can be, and takes out the folder that the
+/// compiler put before the source's name, which nobody else has.
+fn finish(file: &str, source: &str, compiler: &str, options: &[String], ptx: &str) -> String {
+    let here = env::current_dir().unwrap_or_default();
+    let ptx = ptx.replace(&format!("\"{}/{file}\"", here.display()), &format!("\"{file}\""));
+    let (ptx, version) = match ptx_version::stamp_down(&ptx) {
+        Ok(stamped) => {
+            let found = |text: &str| {
+                text.lines()
+                    .find_map(|line| line.strip_prefix(".version "))
+                    .unwrap_or("?")
+                    .to_owned()
+            };
+            let (before, after) = (found(&ptx), found(&stamped));
+            (
+                stamped,
+                format!(
+                    "// .version {after}, stamped down from {before}: nothing newer is in it\n"
+                ),
+            )
+        }
+        Err(reason) => (ptx, format!("// .version as the compiler wrote it: {reason}\n")),
+    };
+    let options = options.join(" ");
+    let digest = source::digest_line(source);
+    format!(
+        "// {file}, compiled by {compiler}, {options}\n{digest}\n{version}{}\n",
+        ptx.trim_matches(|c: char| c == '\n' || c == '\0')
+    )
+}

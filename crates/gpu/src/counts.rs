@@ -1,0 +1,99 @@
+//! What the emulated GPU counted, through the functions that NVIDIA's driver does not have
+//! (`include/emulated_gpu.h` of emulated-cuda).
+#![allow(unsafe_code, reason = "the driver is a C library")]
+
+use std::ffi::c_int;
+use std::iter::Sum;
+
+use cudarc::driver::CudaFunction;
+use cudarc::driver::sys::CUfunction;
+use libloading::Library;
+
+/// `EmulatedGpuCounts`: sums over the launches of a kernel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Launches.
+    pub launches: u64,
+    /// Blocks that ran.
+    pub blocks: u64,
+    /// Warps that ran.
+    pub warps: u64,
+    /// Instructions that warps executed; one for up to 32 lanes.
+    pub warp_instructions: u64,
+    /// The same, times the lanes.
+    pub thread_instructions: u64,
+    /// Time on the host, in nanoseconds.
+    pub nanoseconds: u64,
+    /// Branches that sent the lanes of a warp two ways.
+    pub divergent_branches: u64,
+    /// Instructions of warps that accessed global memory.
+    pub global_requests: u64,
+    /// 32-byte sectors that they touched; 4 for each request of 32 neighbouring words.
+    pub global_sectors: u64,
+    /// Instructions of warps that accessed shared memory.
+    pub shared_requests: u64,
+    /// Passes that they took: more than the requests where banks conflict.
+    pub shared_passes: u64,
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |a, b| Self {
+            launches: a.launches + b.launches,
+            blocks: a.blocks + b.blocks,
+            warps: a.warps + b.warps,
+            warp_instructions: a.warp_instructions + b.warp_instructions,
+            thread_instructions: a.thread_instructions + b.thread_instructions,
+            nanoseconds: a.nanoseconds + b.nanoseconds,
+            divergent_branches: a.divergent_branches + b.divergent_branches,
+            global_requests: a.global_requests + b.global_requests,
+            global_sectors: a.global_sectors + b.global_sectors,
+            shared_requests: a.shared_requests + b.shared_requests,
+            shared_passes: a.shared_passes + b.shared_passes,
+        })
+    }
+}
+
+type SetCounting = unsafe extern "C" fn(c_int) -> c_int;
+type GetCounts = unsafe extern "C" fn(CUfunction, *mut Counts, usize) -> c_int;
+
+/// Has the emulated GPU count every instruction, as long as it lives.
+pub(crate) struct Counter {
+    set: SetCounting,
+    get: GetCounts,
+    /// The library that they are of.
+    _library: Library,
+}
+
+impl Counter {
+    /// Begins to count; `None` where the driver has no such functions.
+    pub(crate) fn start() -> Option<Self> {
+        // SAFETY: the emulated driver is loaded already and goes by this name; its functions have
+        // the types that its header declares.
+        let counter = unsafe {
+            let library = Library::new("libcuda.so").ok()?;
+            let set: SetCounting = *library.get("emulatedGpuSetCounting").ok()?;
+            let get: GetCounts = *library.get("emulatedGpuGetCounts").ok()?;
+            Self { set, get, _library: library }
+        };
+        // SAFETY: emulated_gpu.h: `CUresult emulatedGpuSetCounting(int on)`.
+        (unsafe { (counter.set)(1) } == 0).then_some(counter)
+    }
+
+    /// The counts of a kernel since it was loaded.
+    pub(crate) fn of(&self, function: &CudaFunction) -> Counts {
+        let mut counts = Counts::default();
+        // SAFETY: emulated_gpu.h: `CUresult emulatedGpuGetCounts(CUfunction, EmulatedGpuCounts *,
+        // size_t)`, which writes no more than the size that it is told.
+        unsafe { (self.get)(function.cu_function(), &raw mut counts, size_of::<Counts>()) };
+        counts
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { (self.set)(0) };
+    }
+}

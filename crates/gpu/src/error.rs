@@ -1,0 +1,112 @@
+//! What can go wrong between a level and its GPU.
+
+use std::path::PathBuf;
+
+use cudarc::driver::DriverError;
+use thiserror::Error;
+
+use crate::probe::Unusable;
+
+/// The result of everything in this crate.
+pub type Result<T, E = GpuError> = std::result::Result<T, E>;
+
+/// Why there is no GPU, no kernel, or no result. The message says what, where and what to do next.
+#[derive(Debug, Error)]
+pub enum GpuError {
+    /// The real GPU was asked for, and there is none that can be used.
+    #[error("no NVIDIA GPU can be used: {0}; --device emulated needs none")]
+    NoGpu(Unusable),
+    /// The emulated GPU's library can't be loaded.
+    #[error("the emulated GPU can't be loaded: {reason}")]
+    NoEmulator {
+        /// What the loader says.
+        reason: String,
+    },
+    /// The process computes on one device already, and the other was asked for.
+    #[error("this process computes on {device} already, and a process has one driver")]
+    AlreadyChosen {
+        /// The device that was chosen first.
+        device: String,
+    },
+    /// The driver refused something.
+    #[error("the CUDA driver says {}", describe(.0))]
+    Driver(#[from] DriverError),
+    /// The driver refused to load PTX.
+    #[error("the kernel {name} can't be loaded: the CUDA driver says {}{log}", describe(source))]
+    Load {
+        /// The kernel.
+        name: String,
+        /// What the driver says.
+        source: DriverError,
+        /// What its compiler says, on lines of its own; may be empty.
+        log: String,
+    },
+    /// A kernel of that name is not in the list.
+    #[error("there is no kernel {0}; crates/gpu/src/kernels.rs lists those of the folder kernels")]
+    NoKernel(String),
+    /// A kernel's source was edited, and there is no compiler for it.
+    #[error(
+        "{} was edited since its PTX was compiled, and there is no compiler for it: {reason}. NVRTC \
+         is enough, and comes as a Python wheel: `python3 -m venv .venv && .venv/bin/pip install \
+         nvidia-cuda-nvrtc-cu12`; it is found in .venv, in an active environment, in a CUDA \
+         toolkit, or where FOUR_LEVELS_NVRTC says",
+        path.display()
+    )]
+    Stale {
+        /// The source.
+        path: PathBuf,
+        /// What was looked for.
+        reason: String,
+    },
+    /// A compiler does not accept a kernel.
+    #[error("{name} does not compile ({compiler}):\n{log}")]
+    Compile {
+        /// The source's name.
+        name: String,
+        /// The compiler.
+        compiler: String,
+        /// What it says.
+        log: String,
+    },
+    /// No compiler for CUDA C is found.
+    #[error("no compiler for CUDA C: {0}")]
+    NoCompiler(String),
+    /// A kernel's file can't be read.
+    #[error("can't read {}: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        reason: String,
+    },
+    /// A file can't be written.
+    #[error("can't write {}: {reason}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        reason: String,
+    },
+    /// A buffer is smaller than the shape that goes with it.
+    #[error("{operation}: {buffer} holds {elements} elements, and its shape asks for {expected}")]
+    Shape {
+        /// The operation.
+        operation: &'static str,
+        /// The argument.
+        buffer: &'static str,
+        /// What it holds.
+        elements: usize,
+        /// What the shape asks for.
+        expected: usize,
+    },
+}
+
+/// The name and the words that the driver has for an error.
+fn describe(error: &DriverError) -> String {
+    let name = error.error_name().map(|name| name.to_string_lossy().into_owned());
+    let words = error.error_string().map(|words| words.to_string_lossy().into_owned());
+    match (name, words) {
+        (Ok(name), Ok(words)) => format!("{name} ({words})"),
+        _ => format!("error {}", error.0 as u32),
+    }
+}

@@ -1,0 +1,140 @@
+//! The GPU that a process computes on.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, sys};
+use cudarc::nvrtc::Ptx;
+
+use crate::choice::{self, Choice, Decision};
+use crate::kernels::Kernel;
+use crate::probe::{self, EMULATED, Unusable, dotted};
+use crate::{GpuError, Result, emulated, jit_log, source};
+
+/// The first GPU of the driver that was chosen, with cudarc's own types to compute on it.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    context: Arc<CudaContext>,
+    driver: Driver,
+}
+
+/// Which driver the process computes through. It is chosen once: cudarc opens the library at its
+/// first call, and keeps it.
+#[derive(Clone, Debug)]
+struct Driver {
+    /// The device, as dumps and reports name it.
+    device: String,
+    /// Whether it is the emulated one.
+    emulated: bool,
+    /// Why it is not the real one, where that was not asked for.
+    instead: Option<Unusable>,
+}
+
+static CHOSEN: Mutex<Option<Driver>> = Mutex::new(None);
+
+impl Gpu {
+    /// Opens the GPU. The first call decides for the whole process which driver it has.
+    ///
+    /// # Errors
+    /// When the real GPU was asked for and can't be used, with the reason; when another choice was
+    /// made before; when the emulated GPU's library is missing; and what the driver says.
+    pub fn open(choice: Choice) -> Result<Self> {
+        let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(driver) = &*chosen {
+            let other = match choice {
+                Choice::Auto => false,
+                Choice::Cuda => driver.emulated,
+                Choice::Emulated => !driver.emulated,
+            };
+            if other {
+                return Err(GpuError::AlreadyChosen { device: driver.device.clone() });
+            }
+            return Ok(Self { context: CudaContext::new(0)?, driver: driver.clone() });
+        }
+        let decision = choice::decide(choice, probe::probe)?;
+        if let Decision::Emulated(_) = decision {
+            emulated::install()?;
+        }
+        // Nothing of cudarc is called before this line.
+        let context = CudaContext::new(0)?;
+        let name = context.name()?;
+        // Whatever was decided, what computes says what it is.
+        let emulated = name.starts_with(EMULATED);
+        let driver = match decision {
+            Decision::Real(found) if !emulated => Driver {
+                device: format!(
+                    "{} (compute capability {}, driver of CUDA {})",
+                    found.name,
+                    dotted(&found.capability),
+                    dotted(&found.driver)
+                ),
+                emulated: false,
+                instead: None,
+            },
+            decision => Driver {
+                device: name.replacen(EMULATED, "emulated", 1),
+                emulated: true,
+                instead: match decision {
+                    Decision::Emulated(instead) => instead,
+                    Decision::Real(_) | Decision::EmulatedAlready => Some(Unusable::Emulated),
+                },
+            },
+        };
+        *chosen = Some(driver.clone());
+        Ok(Self { context, driver })
+    }
+
+    /// The device as dumps and reports name it: `emulated (…)`, or the card's name with its
+    /// compute capability and driver.
+    #[must_use]
+    pub fn device(&self) -> &str {
+        &self.driver.device
+    }
+
+    /// Whether it is the emulated GPU.
+    #[must_use]
+    pub const fn is_emulated(&self) -> bool {
+        self.driver.emulated
+    }
+
+    /// Why this is not the real GPU, where any was welcome.
+    #[must_use]
+    pub const fn why_not_real(&self) -> Option<&Unusable> {
+        self.driver.instead.as_ref()
+    }
+
+    /// cudarc's context, the device's primary one.
+    #[must_use]
+    pub const fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// The default stream.
+    #[must_use]
+    pub fn stream(&self) -> Arc<CudaStream> {
+        self.context.default_stream()
+    }
+
+    /// Loads a kernel of the folder `kernels`: the PTX that is kept beside the source, or, where
+    /// the source was edited, what NVRTC makes of it now.
+    ///
+    /// # Errors
+    /// When there is no such kernel, when an edited source can't be compiled, and what the driver
+    /// says.
+    pub fn kernel(&self, name: &str) -> Result<CudaFunction> {
+        let kernel = Kernel::find(name).ok_or_else(|| GpuError::NoKernel(name.into()))?;
+        self.function(name, &source::ptx(&kernel)?)
+    }
+
+    /// Loads a function of that name from PTX text.
+    ///
+    /// # Errors
+    /// What the driver and its compiler say.
+    pub fn function(&self, name: &str, ptx: &str) -> Result<CudaFunction> {
+        let load = || self.context.load_module(Ptx::from_src(ptx))?.load_function(name);
+        load().map_err(|source| {
+            let refused = source.0 != sys::CUresult::CUDA_ERROR_NOT_FOUND;
+            let log = if refused { jit_log::of(&self.context, ptx) } else { String::new() };
+            GpuError::Load { name: name.into(), source, log }
+        })
+    }
+}

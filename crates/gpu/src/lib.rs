@@ -1,0 +1,63 @@
+//! Opens the GPU for the levels: NVIDIA's where there is one, the emulated one elsewhere.
+//!
+//! There is no device abstraction here. A level gets cudarc's own [`CudaContext`], [`CudaStream`]
+//! and [`CudaFunction`], and computes with them; the C functions below are the driver's own or the
+//! emulated driver's, and cudarc does not notice the difference.
+//!
+//! [`CudaContext`]: cudarc::driver::CudaContext
+//! [`CudaStream`]: cudarc::driver::CudaStream
+//! [`CudaFunction`]: cudarc::driver::CudaFunction
+//!
+//! ```text
+//! choice ── probe          which of the two, and why not the other
+//!    |
+//!   gpu ── emulated        opens it; loads kernels and PTX
+//!    |
+//! source ── kernels        the PTX beside each kernel, if it is of the source as it is now,
+//!    |
+//! compile ── nvrtc, ptx_version, library      else what a compiler makes of it
+//!
+//! profile ── timing, work, counts, nvtx       where the time goes
+//! ```
+//!
+//! # Environment variables
+//!
+//! | variable | what it says |
+//! |---|---|
+//! | `FOUR_LEVELS_DEVICE` | what `--device` says: `auto`, `cuda` or `emulated` |
+//! | `FOUR_LEVELS_KERNELS` | the folder of the kernels, instead of `kernels` beside the program or in the repository |
+//! | `FOUR_LEVELS_NVRTC` | NVRTC's library; likewise `FOUR_LEVELS_CUBLAS` and so on for the other libraries of CUDA |
+//! | `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `CONDA_PREFIX` | where a CUDA toolkit is |
+//! | `VIRTUAL_ENV` | a Python environment that may hold NVIDIA's wheels; `.venv` here and in the folders above is looked into anyway |
+//! | `CUDA_VISIBLE_DEVICES` | the driver's own: which cards it shows; the first of them is used |
+
+mod arguments;
+mod choice;
+pub mod compile;
+mod counts;
+mod emulated;
+mod error;
+mod gpu;
+mod jit_log;
+mod kernels;
+pub mod library;
+mod nvrtc;
+mod nvtx;
+mod probe;
+mod profile;
+pub mod ptx_version;
+pub mod source;
+mod timing;
+mod work;
+
+pub use arguments::DeviceArgs;
+pub use choice::Choice;
+pub use counts::Counts;
+pub use error::{GpuError, Result};
+pub use gpu::Gpu;
+pub use kernels::{KERNELS, Kernel};
+pub use nvtx::Range;
+pub use probe::{Found, Unusable};
+pub use profile::{Profile, Profiler};
+pub use timing::Stretch;
+pub use work::Work;

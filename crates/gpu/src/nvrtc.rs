@@ -1,0 +1,175 @@
+//! NVRTC, NVIDIA's compiler as a library: CUDA C to PTX, without a GPU and without a toolkit.
+//!
+//! cudarc speaks to NVRTC too, and panics where it is missing or is of a version that it does not
+//! know by name. Six functions are all that is needed here; they are the same in every version.
+#![allow(unsafe_code, reason = "NVRTC is a C library")]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::PathBuf;
+use std::ptr;
+
+use libloading::{Library, Symbol};
+
+use crate::{GpuError, Result, library};
+
+/// `nvrtcProgram`, an opaque pointer.
+type Program = *mut c_void;
+
+/// NVRTC, loaded.
+pub(crate) struct Nvrtc {
+    library: Library,
+    path: PathBuf,
+}
+
+impl Nvrtc {
+    /// Loads NVRTC from wherever it is.
+    ///
+    /// # Errors
+    /// When it is nowhere.
+    pub(crate) fn load() -> Result<Self> {
+        let mut reason = String::new();
+        for path in library::candidates("nvrtc") {
+            // SAFETY: NVRTC's initialisers are made to run in any process.
+            match unsafe { Library::new(&path) } {
+                Ok(library) => return Ok(Self { library, path }),
+                Err(error) => reason = library::reason(&error),
+            }
+        }
+        Err(GpuError::NoCompiler(format!("NVRTC is not found (last tried: {reason})")))
+    }
+
+    /// A function, which every caller gives the type that `nvrtc.h` declares.
+    fn symbol<T>(&self, name: &'static str) -> Result<Symbol<'_, T>> {
+        // SAFETY: see above.
+        unsafe { self.library.get(name) }.map_err(|error| {
+            GpuError::NoCompiler(format!(
+                "{} has no {name}: {}",
+                self.path.display(),
+                library::reason(&error)
+            ))
+        })
+    }
+
+    /// What it calls itself, such as `NVRTC 12.9`.
+    pub(crate) fn name(&self) -> Result<String> {
+        type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+        let version: Symbol<'_, Version> = self.symbol("nvrtcVersion")?;
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: nvrtc.h: `nvrtcVersion(int *major, int *minor)`.
+        unsafe { version(&raw mut major, &raw mut minor) };
+        Ok(format!("NVRTC {major}.{minor}"))
+    }
+
+    /// The architectures that it compiles for, such as 50 for compute capability 5.0, ascending.
+    pub(crate) fn architectures(&self) -> Result<Vec<c_int>> {
+        type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
+        let count: Symbol<'_, Count> = self.symbol("nvrtcGetNumSupportedArchs")?;
+        let list: Symbol<'_, Count> = self.symbol("nvrtcGetSupportedArchs")?;
+        let mut number = 0;
+        // SAFETY: nvrtc.h: `nvrtcGetNumSupportedArchs(int *)`, and `nvrtcGetSupportedArchs(int *)`
+        // fills an array of that length.
+        unsafe {
+            count(&raw mut number);
+            let mut architectures = vec![0; usize::try_from(number).unwrap_or_default()];
+            if !architectures.is_empty() {
+                list(architectures.as_mut_ptr());
+            }
+            Ok(architectures)
+        }
+    }
+
+    /// Compiles a source to PTX.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub(crate) fn compile(&self, name: &str, source: &str, options: &[String]) -> Result<String> {
+        type Create = unsafe extern "C" fn(
+            *mut Program,
+            *const c_char,
+            *const c_char,
+            c_int,
+            *const *const c_char,
+            *const *const c_char,
+        ) -> c_int;
+        type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
+
+        let text = |text: &str| {
+            CString::new(text).map_err(|_| self.refused(name, "it holds a NUL character".into()))
+        };
+        let (name_text, source_text) = (text(name)?, text(source)?);
+        let options: Vec<CString> =
+            options.iter().map(|option| text(option)).collect::<Result<_>>()?;
+        let pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+
+        let create: Symbol<'_, Create> = self.symbol("nvrtcCreateProgram")?;
+        let compile: Symbol<'_, Compile> = self.symbol("nvrtcCompileProgram")?;
+        let mut program = Compilation { nvrtc: self, program: ptr::null_mut() };
+        // SAFETY: nvrtc.h: `nvrtcCreateProgram(nvrtcProgram *, src, name, 0, NULL, NULL)`, of two
+        // C strings that live until the end of this function.
+        let status = unsafe {
+            create(
+                &raw mut program.program,
+                source_text.as_ptr(),
+                name_text.as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null(),
+            )
+        };
+        if status != 0 {
+            return Err(self.refused(name, format!("nvrtcCreateProgram: error {status}")));
+        }
+        // SAFETY: a program that was made above, and as many C strings as are told.
+        let status =
+            unsafe { compile(program.program, pointers.len() as c_int, pointers.as_ptr()) };
+        if status != 0 {
+            let log = program.text("nvrtcGetProgramLogSize", "nvrtcGetProgramLog")?;
+            return Err(self.refused(name, format!("{}\n(error {status})", log.trim_end())));
+        }
+        program.text("nvrtcGetPTXSize", "nvrtcGetPTX")
+    }
+
+    fn refused(&self, name: &str, log: String) -> GpuError {
+        let compiler = self.name().unwrap_or_else(|_| "NVRTC".into());
+        GpuError::Compile { name: name.into(), compiler, log }
+    }
+}
+
+/// A program that is destroyed in the end.
+struct Compilation<'a> {
+    nvrtc: &'a Nvrtc,
+    program: Program,
+}
+
+impl Compilation<'_> {
+    /// A text of the program, through the function that tells its size and the one that copies it.
+    fn text(&self, size: &'static str, copy: &'static str) -> Result<String> {
+        type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+        type Copy = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+        let (size, copy): (Symbol<'_, Size>, Symbol<'_, Copy>) =
+            (self.nvrtc.symbol(size)?, self.nvrtc.symbol(copy)?);
+        let mut bytes = 0;
+        // SAFETY: nvrtc.h: `(nvrtcProgram, size_t *)`, and `(nvrtcProgram, char *)` copies so many
+        // bytes, the final NUL included; one more stays 0 whatever happens.
+        unsafe {
+            size(self.program, &raw mut bytes);
+            let mut text = vec![0_u8; bytes + 1];
+            copy(self.program, text.as_mut_ptr().cast());
+            let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+            Ok(text.to_string_lossy().into_owned())
+        }
+    }
+}
+
+impl Drop for Compilation<'_> {
+    fn drop(&mut self) {
+        type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
+        if !self.program.is_null()
+            && let Ok(destroy) = self.nvrtc.symbol::<Destroy>("nvrtcDestroyProgram")
+        {
+            // SAFETY: nvrtc.h: `nvrtcDestroyProgram(nvrtcProgram *)`, once, of a program that was
+            // made.
+            unsafe { destroy(&raw mut self.program) };
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Asks the NVIDIA driver whether there is a GPU that can be used.
+//!
+//! The question must not bind the driver: cudarc opens `libcuda.so` at its first call and keeps
+//! it, so nothing of cudarc is called here. `libcuda.so.1` is opened under that name, which is not
+//! the name that cudarc, or the emulated driver, goes by.
+#![allow(unsafe_code, reason = "the driver is a C library")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint};
+
+use libloading::{Library, Symbol};
+use thiserror::Error;
+
+use crate::library::reason;
+
+/// The oldest driver that loads the kernels' PTX, as CUDA version; also what cudarc is built for.
+const DRIVER: (i32, i32) = (12, 0);
+/// The oldest card that runs them, as compute capability: the `.target` of `kernels/*.ptx`.
+const CAPABILITY: (i32, i32) = (5, 0);
+/// How the emulated device's name begins.
+pub(crate) const EMULATED: &str = "Emulated GPU";
+
+/// `cuInit`: there is no device that CUDA can use.
+const NO_DEVICE: c_int = 100;
+/// `cuInit`: the library is the toolkit's stub, which only serves to link against.
+const STUB_LIBRARY: c_int = 34;
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
+const MAJOR_MINOR: (c_int, c_int) = (75, 76);
+
+/// An NVIDIA GPU that can be used: the first that the driver shows (`CUDA_VISIBLE_DEVICES` decides
+/// which that is).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The card's name.
+    pub name: String,
+    /// The newest CUDA version that the driver supports, major and minor.
+    pub driver: (i32, i32),
+    /// The compute capability, major and minor.
+    pub capability: (i32, i32),
+}
+
+/// Why no NVIDIA GPU can be used.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Unusable {
+    /// There is no driver.
+    #[error("there is no NVIDIA driver ({0})")]
+    NoLibrary(String),
+    /// There is a driver and no device.
+    #[error("the NVIDIA driver finds no device")]
+    NoDevice,
+    /// The library is no driver but the toolkit's placeholder.
+    #[error(
+        "libcuda.so.1 is the CUDA toolkit's stub; remove the folder stubs from LD_LIBRARY_PATH"
+    )]
+    Stub,
+    /// The driver is older than the kernels.
+    #[error(
+        "its driver is of CUDA {}, and the kernels need one of CUDA {} or later",
+        dotted(.0), dotted(&DRIVER)
+    )]
+    OldDriver((i32, i32)),
+    /// The card is older than the kernels.
+    #[error(
+        "{name} has compute capability {}, and the kernels need {} or later",
+        dotted(capability), dotted(&CAPABILITY)
+    )]
+    OldDevice {
+        /// The card.
+        name: String,
+        /// What it has.
+        capability: (i32, i32),
+    },
+    /// A call failed.
+    #[error("{call} failed with error {code}")]
+    Failed {
+        /// The driver's function.
+        call: &'static str,
+        /// Its `CUresult`.
+        code: c_int,
+    },
+    /// The loader finds the emulated driver in the real one's place.
+    #[error("the driver on the library path is the emulated one")]
+    Emulated,
+}
+
+/// A version as people write it.
+pub(crate) fn dotted((major, minor): &(i32, i32)) -> String {
+    format!("{major}.{minor}")
+}
+
+/// Asks the driver.
+///
+/// # Errors
+/// Why its GPU can't be used.
+pub(crate) fn probe() -> Result<Found, Unusable> {
+    let driver = Driver::open()?;
+    let found = driver.ask();
+    // A driver starts threads of its own, so it stays loaded, whatever becomes of it.
+    std::mem::forget(driver);
+    found
+}
+
+/// The real driver's library, under its real name.
+struct Driver(Library);
+
+impl Driver {
+    fn open() -> Result<Self, Unusable> {
+        let name = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+        // SAFETY: the driver's initialisers are made to run in any process that computes with CUDA.
+        let library = unsafe { Library::new(name) };
+        library.map(Self).map_err(|error| Unusable::NoLibrary(reason(&error)))
+    }
+
+    fn symbol<T>(&self, name: &'static str) -> Result<Symbol<'_, T>, Unusable> {
+        // SAFETY: every caller gives the function the type that cuda.h declares.
+        unsafe { self.0.get(name) }
+            .map_err(|error| Unusable::NoLibrary(format!("it has no {name}: {}", reason(&error))))
+    }
+
+    fn ask(&self) -> Result<Found, Unusable> {
+        type Init = unsafe extern "C" fn(c_uint) -> c_int;
+        type Number = unsafe extern "C" fn(*mut c_int) -> c_int;
+        type Device = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
+        type Name = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
+        type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
+
+        let init: Symbol<'_, Init> = self.symbol("cuInit")?;
+        // SAFETY: cuda.h: `CUresult cuInit(unsigned int Flags)`.
+        match unsafe { init(0) } {
+            0 => {}
+            NO_DEVICE => return Err(Unusable::NoDevice),
+            STUB_LIBRARY => return Err(Unusable::Stub),
+            code => return Err(Unusable::Failed { call: "cuInit", code }),
+        }
+        let number = |call: &'static str| {
+            let function: Symbol<'_, Number> = self.symbol(call)?;
+            let mut value = 0;
+            // SAFETY: both functions that are asked for take one `int *`.
+            check(call, unsafe { function(&raw mut value) })?;
+            Ok::<_, Unusable>(value)
+        };
+        if number("cuDeviceGetCount")? == 0 {
+            return Err(Unusable::NoDevice);
+        }
+        let version = number("cuDriverGetVersion")?;
+        let driver = (version / 1000, version % 1000 / 10);
+
+        let mut device = 0;
+        let get: Symbol<'_, Device> = self.symbol("cuDeviceGet")?;
+        // SAFETY: cuda.h: `CUresult cuDeviceGet(CUdevice *device, int ordinal)`, CUdevice an int.
+        check("cuDeviceGet", unsafe { get(&raw mut device, 0) })?;
+        let mut text: [c_char; 256] = [0; 256];
+        let name: Symbol<'_, Name> = self.symbol("cuDeviceGetName")?;
+        // SAFETY: the name is cut to the 256 bytes that are told, its 0 included.
+        check("cuDeviceGetName", unsafe { name(text.as_mut_ptr(), 256, device) })?;
+        // SAFETY: the array was all 0, and the driver wrote a string into it.
+        let name = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned();
+        let attribute: Symbol<'_, Attribute> = self.symbol("cuDeviceGetAttribute")?;
+        let ask = |which| {
+            let mut value = 0;
+            // SAFETY: cuda.h: `CUresult cuDeviceGetAttribute(int *, CUdevice_attribute, CUdevice)`.
+            check("cuDeviceGetAttribute", unsafe { attribute(&raw mut value, which, device) })?;
+            Ok::<_, Unusable>(value)
+        };
+        judge(Found { name, driver, capability: (ask(MAJOR_MINOR.0)?, ask(MAJOR_MINOR.1)?) })
+    }
+}
+
+fn check(call: &'static str, code: c_int) -> Result<(), Unusable> {
+    if code == 0 { Ok(()) } else { Err(Unusable::Failed { call, code }) }
+}
+
+/// Whether a device that was found is of use here.
+fn judge(found: Found) -> Result<Found, Unusable> {
+    if found.name.starts_with(EMULATED) {
+        Err(Unusable::Emulated)
+    } else if found.driver < DRIVER {
+        Err(Unusable::OldDriver(found.driver))
+    } else if found.capability < CAPABILITY {
+        Err(Unusable::OldDevice { name: found.name, capability: found.capability })
+    } else {
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_drivers_old_cards_and_pretenders_are_told_apart() {
+        let card =
+            |name: &str, driver, capability| judge(Found { name: name.into(), driver, capability });
+        assert!(card("Some Card", (12, 0), (5, 0)).is_ok());
+        assert!(card("Some Card", (13, 1), (12, 0)).is_ok());
+        assert_eq!(card("Some Card", (11, 8), (9, 0)), Err(Unusable::OldDriver((11, 8))));
+        assert_eq!(
+            card("Old Card", (12, 0), (3, 7)),
+            Err(Unusable::OldDevice { name: "Old Card".into(), capability: (3, 7) })
+        );
+        assert_eq!(card("Emulated GPU (2 threads)", (12, 9), (9, 0)), Err(Unusable::Emulated));
+    }
+}

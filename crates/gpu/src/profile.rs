@@ -1,0 +1,216 @@
+//! Where the time of a run goes: which kernels and copies, how often, how long, how fast.
+//!
+//! On a real GPU, CUDA events before and behind each of them tell the time. The emulated GPU's
+//! times say nothing about a GPU, so there the table tells what it counted instead: instructions,
+//! and how well the threads' accesses to memory lie side by side.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use cudarc::driver::{CudaEvent, CudaFunction, CudaStream};
+use tensor::file::check_writable;
+
+use crate::counts::Counter;
+use crate::nvtx::{Nvtx, Range};
+use crate::{Gpu, GpuError, Result, Stretch, Work};
+
+mod table;
+mod totals;
+mod trace;
+
+use totals::{Span, Totals};
+
+/// Spans that are kept for the trace: more than a viewer shows well.
+const SPANS: usize = 20_000;
+/// Pairs of events that are kept before they are asked for their times.
+const PENDING: usize = 4_096;
+
+/// Writes down what is launched and copied, where that was asked for. Clones write to the same
+/// place.
+#[derive(Clone, Default)]
+pub struct Profiler(Option<Rc<RefCell<Records>>>);
+
+struct Records {
+    device: String,
+    /// Counts instructions, on the emulated GPU.
+    counter: Option<Counter>,
+    nvtx: Option<Nvtx>,
+    functions: Vec<(&'static str, CudaFunction)>,
+    /// The first event: time 0.
+    origin: Option<Stretch>,
+    pending: Vec<Entry>,
+    totals: Totals,
+    spans: Vec<Span>,
+}
+
+/// Something that was put into a stream.
+struct Entry {
+    work: Work,
+    is_copy: bool,
+    stretch: Stretch,
+}
+
+impl Profiler {
+    /// One that writes down nothing.
+    #[must_use]
+    pub const fn off() -> Self {
+        Self(None)
+    }
+
+    /// One that writes down everything from now on.
+    #[must_use]
+    pub fn on(gpu: &Gpu) -> Self {
+        Self(Some(Rc::new(RefCell::new(Records {
+            device: gpu.device().to_owned(),
+            counter: gpu.is_emulated().then(Counter::start).flatten(),
+            nvtx: Nvtx::load(),
+            functions: Vec::new(),
+            origin: None,
+            pending: Vec::new(),
+            totals: Totals::default(),
+            spans: Vec::new(),
+        }))))
+    }
+
+    /// Whether anything is written down: then launches have to be recorded between two events.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Hears of a kernel and of the operation that it is.
+    pub fn watch(&self, operation: &'static str, function: &CudaFunction) {
+        if let Some(records) = &self.0 {
+            records.borrow_mut().functions.push((operation, function.clone()));
+        }
+    }
+
+    /// Names what the host does until the range is dropped, for NVIDIA's own profilers; nothing
+    /// happens where the NVTX library is missing.
+    #[must_use]
+    pub fn range(&self, name: &str) -> Option<Range> {
+        self.0
+            .as_ref()
+            .and_then(|records| records.borrow().nvtx.as_ref().map(|nvtx| nvtx.push(name)))
+    }
+
+    /// Writes down a launch, given the events before and behind it.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn launched(&self, work: Work, events: Option<(CudaEvent, CudaEvent)>) -> Result<()> {
+        match (&self.0, events) {
+            (Some(records), Some((start, end))) => {
+                let stretch = Stretch::between(start, end);
+                records.borrow_mut().push(Entry { work, is_copy: false, stretch })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a copy in a stream, and writes it down.
+    ///
+    /// # Errors
+    /// What the copy says, or the driver.
+    pub fn copy(
+        &self,
+        name: &'static str,
+        stream: &CudaStream,
+        bytes: usize,
+        copy: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Some(records) = &self.0 else { return copy() };
+        let _range = self.range(name);
+        let stretch = Stretch::record(stream, copy)?;
+        let work = Work { operation: name, bytes, flops: 0 };
+        records.borrow_mut().push(Entry { work, is_copy: true, stretch })
+    }
+
+    /// The table, a line each; waits for the device. Empty when nothing was written down.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn table(&self) -> Result<Vec<String>> {
+        let Some(records) = &self.0 else { return Ok(Vec::new()) };
+        let mut records = records.borrow_mut();
+        records.fold()?;
+        let records = &*records;
+        Ok(match &records.counter {
+            Some(counter) => {
+                let count = |name: &str| {
+                    let functions = records.functions.iter().filter(|(other, _)| *other == name);
+                    functions.map(|(_, function)| counter.of(function)).sum()
+                };
+                table::counted(&records.device, &records.totals, count)
+            }
+            None => table::timed(&records.device, &records.totals),
+        })
+    }
+
+    /// Writes a trace that Perfetto (<https://ui.perfetto.dev>) and Chrome (`chrome://tracing`)
+    /// show; waits for the device.
+    ///
+    /// # Errors
+    /// What the driver or the operating system says.
+    pub fn write_trace(&self, path: &Path) -> Result<()> {
+        let Some(records) = &self.0 else { return Ok(()) };
+        let mut records = records.borrow_mut();
+        records.fold()?;
+        trace::write(path, &records.device, records.counter.is_some(), &records.spans)
+    }
+}
+
+/// A profiler, and the file that its trace is written to at the end.
+#[derive(Clone, Default)]
+pub struct Profile {
+    /// What writes down.
+    pub profiler: Profiler,
+    trace: Option<PathBuf>,
+}
+
+impl Profile {
+    /// One that writes a trace to this file; without one, nothing is written down.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn new(gpu: &Gpu, trace: Option<&Path>) -> Result<Self> {
+        let Some(path) = trace else { return Ok(Self::default()) };
+        check_writable(path)
+            .map_err(|error| GpuError::Write { path: path.into(), reason: error.to_string() })?;
+        Ok(Self { profiler: Profiler::on(gpu), trace: Some(path.into()) })
+    }
+
+    /// Writes the trace, and returns the table, a line each; nothing without a file.
+    ///
+    /// # Errors
+    /// What the driver or the operating system says.
+    pub fn report(&self) -> Result<Vec<String>> {
+        let Some(path) = &self.trace else { return Ok(Vec::new()) };
+        self.profiler.write_trace(path)?;
+        let mut lines = self.profiler.table()?;
+        lines.push(format!("trace written to {}", path.display()));
+        Ok(lines)
+    }
+}
+
+impl Records {
+    fn push(&mut self, entry: Entry) -> Result<()> {
+        self.pending.push(entry);
+        if self.pending.len() < PENDING { Ok(()) } else { self.fold() }
+    }
+
+    /// Asks the events for their times, and adds these up.
+    fn fold(&mut self) -> Result<()> {
+        for entry in self.pending.drain(..) {
+            let origin = self.origin.as_ref().unwrap_or(&entry.stretch);
+            let (start, time) = (entry.stretch.since(origin)?, entry.stretch.elapsed()?);
+            self.totals.add(entry.work, entry.is_copy, time);
+            if self.spans.len() < SPANS {
+                self.spans.push(Span { work: entry.work, is_copy: entry.is_copy, start, time });
+            }
+            self.origin.get_or_insert(entry.stretch);
+        }
+        Ok(())
+    }
+}

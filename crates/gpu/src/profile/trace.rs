@@ -1,0 +1,49 @@
+//! The profile as a trace in Chrome's format, which Perfetto reads too.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::json;
+use tensor::file::write_atomically;
+
+use super::totals::Span;
+use crate::{GpuError, Result};
+
+/// Writes the trace: kernels on one track, copies on another.
+///
+/// # Errors
+/// What the operating system says.
+pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -> Result<()> {
+    let tracks = [(1, "kernels"), (2, "copies")].map(|(track, name)| {
+        json!({"ph": "M", "name": "thread_name", "pid": 1, "tid": track, "args": {"name": name}})
+    });
+    let process = json!({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": device}});
+    let events = spans.iter().map(|span| {
+        json!({
+            "ph": "X",
+            "name": span.work.operation,
+            "cat": if span.is_copy { "copy" } else { "kernel" },
+            "pid": 1,
+            "tid": if span.is_copy { 2 } else { 1 },
+            "ts": 1e6 * span.start.as_secs_f64(),
+            "dur": 1e6 * span.time.as_secs_f64(),
+            "args": {"bytes": span.work.bytes, "flops": span.work.flops},
+        })
+    });
+    let events: Vec<_> = [process].into_iter().chain(tracks).chain(events).collect();
+    let times = if emulated {
+        "of the emulation on this machine's processor, not of a GPU"
+    } else {
+        "of the GPU"
+    };
+    let trace = json!({
+        "traceEvents": events,
+        "displayTimeUnit": "ns",
+        "otherData": {"device": device, "times": times},
+    });
+    write_atomically::<io::Error>(path, |file| {
+        serde_json::to_writer(&mut *file, &trace)?;
+        file.write_all(b"\n")
+    })
+    .map_err(|error| GpuError::Write { path: path.into(), reason: error.to_string() })
+}

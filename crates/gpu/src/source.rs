@@ -1,0 +1,167 @@
+//! Whether a kernel's PTX was compiled from its source as it now is.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use sha2::{Digest, Sha256};
+
+use crate::kernels::Kernel;
+use crate::library::variable;
+use crate::{GpuError, Result, compile};
+
+/// What stands before the digest in the header of the PTX.
+const DIGEST: &str = "// source sha256: ";
+
+/// The SHA-256 of a source in hexadecimal digits; ends of lines count as they do on Linux, so that
+/// a checkout on another system does not look edited.
+#[must_use]
+pub fn digest(source: &str) -> String {
+    let mut text = String::new();
+    for byte in Sha256::digest(source.replace("\r\n", "\n")) {
+        // Writing to a string can't fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// The line of a PTX header that says which source it was compiled from.
+pub(crate) fn digest_line(source: &str) -> String {
+    format!("{DIGEST}{}", digest(source))
+}
+
+/// Whether PTX says that it was compiled from this source.
+#[must_use]
+pub fn is_fresh(source: &str, ptx: &str) -> bool {
+    ptx.lines().find_map(|line| line.strip_prefix(DIGEST)) == Some(&digest(source))
+}
+
+/// The folder of the kernels' files, where there is one: what `FOUR_LEVELS_KERNELS` names, the
+/// folder `kernels` beside the program, or that of the repository it was built in.
+#[must_use]
+pub fn folder() -> Option<PathBuf> {
+    if let Some(folder) = variable("FOUR_LEVELS_KERNELS") {
+        return Some(folder);
+    }
+    let program = env::current_exe().ok();
+    let beside = program.as_deref().and_then(Path::parent).map(|folder| folder.join("kernels"));
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    beside.into_iter().chain([repository]).find(|folder| folder.is_dir())
+}
+
+/// The PTX of a kernel: from its folder, compiled anew where the source there was edited; as it
+/// was built into the program where there is no folder.
+///
+/// # Errors
+/// When a file can't be read, or the source was edited and can't be compiled.
+pub(crate) fn ptx(kernel: &Kernel) -> Result<String> {
+    match folder() {
+        Some(folder) => ptx_in(&folder, kernel, compile::compile),
+        None => Ok(kernel.ptx.to_owned()),
+    }
+}
+
+/// The same, from a given folder and by a given compiler of a name and a source.
+fn ptx_in(
+    folder: &Path,
+    kernel: &Kernel,
+    compile: impl FnOnce(&str, &str) -> Result<String>,
+) -> Result<String> {
+    let read = |extension: &str| {
+        let path = folder.join(format!("{}.{extension}", kernel.name));
+        fs::read_to_string(&path)
+            .map_err(|error| GpuError::Read { path, reason: error.to_string() })
+    };
+    let source = read("cu")?;
+    if source == kernel.source && is_fresh(&source, kernel.ptx) {
+        return Ok(kernel.ptx.to_owned());
+    }
+    // The PTX may be missing where the source is all there is; then it has to be compiled, too.
+    if let Ok(ptx) = read("ptx")
+        && is_fresh(&source, &ptx)
+    {
+        return Ok(ptx);
+    }
+    compile(kernel.name, &source).map_err(|error| match error {
+        GpuError::NoCompiler(reason) => {
+            GpuError::Stale { path: folder.join(format!("{}.cu", kernel.name)), reason }
+        }
+        other => other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn relu() -> Kernel {
+        Kernel::find("relu").expect("a kernel")
+    }
+
+    fn folder_with(source: &str, ptx: Option<&str>) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("relu.cu"), source).unwrap();
+        if let Some(ptx) = ptx {
+            fs::write(folder.path().join("relu.ptx"), ptx).unwrap();
+        }
+        folder
+    }
+
+    fn no_compiler(_: &str, _: &str) -> Result<String> {
+        Err(GpuError::NoCompiler("NVRTC is not found".into()))
+    }
+
+    #[test]
+    fn ptx_of_the_source_as_it_is_needs_no_compiler() {
+        let kernel = relu();
+        // The same with the ends of lines that git writes on Windows.
+        for source in [kernel.source.to_owned(), kernel.source.replace('\n', "\r\n")] {
+            let folder = folder_with(&source, Some(kernel.ptx));
+            assert_eq!(ptx_in(folder.path(), &kernel, no_compiler).unwrap(), kernel.ptx);
+        }
+        let edited = kernel.source.replace("0.0f", "1.0f");
+        let compiled = format!("{}\n.version 8.0\n", digest_line(&edited));
+        let folder = folder_with(&edited, Some(&compiled));
+        assert_eq!(ptx_in(folder.path(), &kernel, no_compiler).unwrap(), compiled);
+    }
+
+    #[test]
+    fn an_edited_source_is_compiled() {
+        let kernel = relu();
+        let edited = kernel.source.replace("0.0f", "1.0f");
+        for ptx in [Some(kernel.ptx), None] {
+            let folder = folder_with(&edited, ptx);
+            let compile = |name: &str, source: &str| Ok(format!("{name}: {}", digest(source)));
+            let found = ptx_in(folder.path(), &kernel, compile).unwrap();
+            assert_eq!(found, format!("relu: {}", digest(&edited)));
+        }
+    }
+
+    #[test]
+    fn an_edited_source_without_a_compiler_says_how_to_get_one() {
+        let kernel = relu();
+        let folder = folder_with(&format!("{}// edited\n", kernel.source), Some(kernel.ptx));
+        let said = ptx_in(folder.path(), &kernel, no_compiler).unwrap_err().to_string();
+        for words in
+            ["relu.cu was edited", "NVRTC is not found", "pip install nvidia-cuda-nvrtc-cu12"]
+        {
+            assert!(said.contains(words), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_folder_without_the_kernel_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = ptx_in(folder.path(), &relu(), no_compiler).unwrap_err().to_string();
+        assert!(said.starts_with("can't read ") && said.contains("relu.cu"), "{said}");
+    }
+
+    #[test]
+    fn the_digest_is_sha256() {
+        // FIPS 180-4, the example of the one-block message.
+        assert_eq!(
+            digest("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! The kernels as they are committed: complete, compiled from their sources as these are, and
+//! fit for the oldest driver and card that the project names. NVIDIA's own tools are asked where
+//! they are found, and nothing is missing without them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use gpu::{GpuError, KERNELS, compile, library, source};
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
+}
+
+#[test]
+fn the_list_names_every_kernel_of_the_folder_and_no_other() {
+    let listed: BTreeSet<String> = KERNELS.iter().map(|kernel| kernel.name.to_owned()).collect();
+    assert_eq!(listed.len(), KERNELS.len(), "a kernel is listed twice");
+    for extension in ["cu", "ptx"] {
+        let present: BTreeSet<String> = fs::read_dir(folder())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|end| end == extension))
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(listed, present, "kernels/*.{extension}");
+    }
+}
+
+#[test]
+fn no_ptx_is_stale() {
+    for kernel in KERNELS {
+        assert!(
+            source::is_fresh(kernel.source, kernel.ptx),
+            "kernels/{0}.cu was edited since kernels/{0}.ptx was compiled: run scripts/compile-kernels",
+            kernel.name
+        );
+        let edited = format!("{} ", kernel.source);
+        assert!(!source::is_fresh(&edited, kernel.ptx), "{}: any edit is noticed", kernel.name);
+    }
+}
+
+#[test]
+fn the_ptx_is_for_the_oldest_driver_and_card() {
+    for kernel in KERNELS {
+        let lines: Vec<&str> = kernel.ptx.lines().collect();
+        for wanted in [".version 8.0", ".target sm_50", ".address_size 64"] {
+            assert!(lines.contains(&wanted), "{}: {wanted}", kernel.name);
+        }
+        let entries = kernel.ptx.matches(".entry").count();
+        assert_eq!(entries, 1, "{} is one kernel", kernel.name);
+        assert!(kernel.ptx.contains(&format!(".entry {}(", kernel.name)), "{}", kernel.name);
+        assert!(kernel.ptx.is_ascii(), "{}: PTX is ASCII", kernel.name);
+        let file = format!("\"kernels/{}.cu\"", kernel.name);
+        assert!(kernel.ptx.contains(&file), "{}: .loc leads to {file}", kernel.name);
+    }
+}
+
+/// ptxas knows which version has what, and refuses what is newer than the `.version`.
+#[test]
+fn ptxas_accepts_them() {
+    let Some(ptxas) = library::tools("ptxas").into_iter().next() else {
+        eprintln!("not tested: there is no ptxas");
+        return;
+    };
+    let output = tempfile::tempdir().unwrap();
+    for kernel in KERNELS {
+        let file = folder().join(format!("{}.ptx", kernel.name));
+        // CUDA 13 has given up the oldest cards.
+        let accepted = ["sm_50", "sm_75"].into_iter().any(|card| {
+            let mut command = Command::new(&ptxas);
+            command.args(["-arch", card, "-o"]).arg(output.path().join("out")).arg(&file);
+            command.output().unwrap().status.success()
+        });
+        assert!(accepted, "{}", kernel.name);
+    }
+}
+
+/// Nobody edited the PTX by hand: the compiler that its header names makes the same again.
+#[test]
+fn the_compiler_makes_them_again() {
+    for kernel in KERNELS {
+        let ptx = match compile::compile(kernel.name, kernel.source) {
+            Ok(ptx) => ptx,
+            Err(GpuError::NoCompiler(reason)) => {
+                eprintln!("not tested: {reason}");
+                return;
+            }
+            Err(other) => panic!("{other}"),
+        };
+        if ptx.lines().next() == kernel.ptx.lines().next() {
+            assert_eq!(ptx, kernel.ptx, "{}", kernel.name);
+        } else {
+            eprintln!("not tested: another compiler ({:?})", ptx.lines().next());
+        }
+    }
+}
+
+#[test]
+fn what_does_not_compile_is_shown_as_the_compiler_shows_it() {
+    match compile::compile("broken", "extern \"C\" __global__ void broken() { x = 1; }\n") {
+        Err(GpuError::NoCompiler(reason)) => eprintln!("not tested: {reason}"),
+        Err(GpuError::Compile { log, .. }) => {
+            assert!(log.contains("kernels/broken.cu(1)") && log.contains("\"x\""), "{log}");
+        }
+        other => panic!("{other:?}"),
+    }
+}

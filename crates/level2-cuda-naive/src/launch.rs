@@ -1,0 +1,53 @@
+//! How kernels are launched: how many threads, and in which shape.
+
+use cudarc::driver::LaunchConfig;
+
+/// Threads of a block that lie side by side in a row. One warp: its 32 threads take 32 neighbours
+/// of a row, which lie side by side in memory too.
+const COLUMNS: usize = 32;
+/// Rows of a block: 8 warps, 256 threads.
+const ROWS: usize = 8;
+/// Threads of a block where the shape of the elements does not matter.
+const THREADS: usize = COLUMNS * ROWS;
+
+/// A thread for each element of a `[rows, columns]` matrix: x along a row, since neighbours in x
+/// are neighbours in a warp; y from row to row.
+#[must_use]
+pub fn matrix(rows: usize, columns: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (blocks(columns, COLUMNS), blocks(rows, ROWS), 1),
+        block_dim: (COLUMNS as u32, ROWS as u32, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// A thread for each of so many elements.
+#[must_use]
+pub fn line(elements: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (blocks(elements, THREADS), 1, 1),
+        block_dim: (THREADS as u32, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// Blocks enough for so many threads; the last one may have threads too many, which is why every
+/// kernel begins with a check.
+fn blocks(threads: usize, per_block: usize) -> u32 {
+    // A grid of 2³² − 1 blocks is more than any device takes, so the driver refuses it.
+    u32::try_from(threads).map_or(u32::MAX, |_| threads.div_ceil(per_block) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_element_has_a_thread() {
+        assert_eq!(matrix(8, 32).grid_dim, (1, 1, 1));
+        assert_eq!(matrix(9, 33).grid_dim, (2, 2, 1));
+        assert_eq!(line(1).grid_dim, (1, 1, 1));
+        assert_eq!(line(257).grid_dim, (2, 1, 1));
+        assert_eq!(line(1 << 33).grid_dim.0, u32::MAX, "refused by the driver, not cut off");
+    }
+}

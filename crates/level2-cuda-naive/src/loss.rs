@@ -1,0 +1,56 @@
+//! The loss of a batch, asked for only when it is reported: everything else can go on without it.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+use gpu::Result;
+use tensor::Loss;
+
+use crate::operations::Operations;
+use crate::{Buffer, View, state};
+
+/// Where the losses of a batch are made.
+pub struct Losses {
+    /// The loss of each sample, `[B]`.
+    samples: Buffer,
+    /// Their sum, `[1]`.
+    sum: Buffer,
+}
+
+impl Losses {
+    /// Room for so many samples.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn new(stream: &Arc<CudaStream>, batch: usize) -> Result<Self> {
+        Ok(Self { samples: state::buffer(stream, batch)?, sum: state::buffer(stream, 1)? })
+    }
+
+    /// The loss from the logits `z` and the targets `y`, both `[batch, classes]`, as presets print
+    /// it. One kernel makes the loss of each sample, the next adds them up; the host waits, and
+    /// divides.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn mean(
+        &mut self,
+        on: &Operations,
+        loss: Loss,
+        (z, y): (&View<'_>, &View<'_>),
+        batch: usize,
+        classes: usize,
+    ) -> Result<f32> {
+        match loss {
+            Loss::CrossEntropy => on.cross_entropy(z, y, &mut self.samples, batch, classes)?,
+            Loss::Bce => on.bce(z, y, &mut self.samples, batch, classes)?,
+            Loss::SquaredError => on.squared_error(z, y, &mut self.samples, batch, classes)?,
+        }
+        on.sum_batch(&self.samples, &mut self.sum, batch, 1)?;
+        let sum = on.read(&self.sum.as_view(), 1)?[0];
+        Ok(match loss {
+            // Its mean is over the outputs, too.
+            Loss::Bce => sum / (batch * classes) as f32,
+            Loss::CrossEntropy | Loss::SquaredError => sum / batch as f32,
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! The network in two kernels: one thread trains one sample, and another adds up and applies what
+//! all of them found for one parameter.
+//!
+//! Nothing is simpler to write, since a thread is a plain loop over a plain network. The price:
+//! as many gradients of every parameter as there are samples, and threads that stand far apart in
+//! memory.
+#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+
+use cudarc::driver::sys::CUdeviceptr;
+use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
+use data::{Batch, Dataset};
+use gpu::{Gpu, Profile, Work};
+use tensor::{Loss, Network, Tensor, TensorName};
+use training::{Error, Level, Parameters, Result};
+
+use crate::launch::line;
+use crate::loss::Losses;
+use crate::operations::Operations;
+use crate::transfer::{How, Transfer};
+use crate::{Buffer, View, state};
+
+/// The network on the GPU, a sample a thread.
+pub struct PerSample {
+    network: Network,
+    on: Operations,
+    train_step: CudaFunction,
+    update_weights: CudaFunction,
+    input: Box<dyn Transfer>,
+    batch: usize,
+    /// `n0 … nL`.
+    sizes: CudaSlice<u64>,
+    /// `w1 b1 … wL bL`, one behind the other.
+    parameters: Buffer,
+    /// Those of every sample, `[B, parameters]`; empty until there is a backward pass.
+    gradients: Buffer,
+    /// `z1 … zL`, `[B, n]` each, one behind the other; `a` ends with `p`.
+    z: Buffer,
+    a: Buffer,
+    dz: Buffer,
+    losses: Losses,
+    profile: Profile,
+}
+
+impl PerSample {
+    /// A network with all parameters 0.
+    ///
+    /// # Errors
+    /// When a kernel can't be loaded, and what the driver says.
+    pub fn new(gpu: &Gpu, network: &Network, transfer: How, profile: Profile) -> gpu::Result<Self> {
+        let on = Operations::new(gpu, &profile.profiler)?;
+        let stream = on.stream();
+        let sizes: Vec<u64> = network.sizes.iter().map(|size| *size as u64).collect();
+        let empty = || state::buffer(stream, 1);
+        let load = |name| {
+            let function = gpu.kernel(name)?;
+            profile.profiler.watch(name, &function);
+            Ok::<_, gpu::GpuError>(function)
+        };
+        Ok(Self {
+            network: network.clone(),
+            train_step: load("train_step")?,
+            update_weights: load("update_weights")?,
+            input: transfer.start(&on)?,
+            batch: 0,
+            sizes: stream.clone_htod(&sizes)?,
+            parameters: stream.alloc_zeros(network.parameter_count())?,
+            gradients: empty()?,
+            z: empty()?,
+            a: empty()?,
+            dz: empty()?,
+            losses: Losses::new(stream, 1)?,
+            on,
+            profile,
+        })
+    }
+
+    /// The units of the layers from 1 to `l`.
+    fn units(&self, l: usize) -> usize {
+        self.network.sizes[1..=l].iter().sum()
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> gpu::Result<()> {
+        self.input.load(batch, next)?;
+        self.batch = batch.len();
+        let (stream, units) = (self.on.stream(), self.units(self.network.layers()));
+        if self.z.len() < self.batch * units {
+            for buffer in [&mut self.z, &mut self.a, &mut self.dz] {
+                *buffer = state::buffer(stream, self.batch * units)?;
+            }
+            self.losses = Losses::new(stream, self.batch)?;
+        }
+        Ok(())
+    }
+
+    /// Forward; with `backward` also the gradients of each sample.
+    fn train_step(&mut self, backward: bool) -> gpu::Result<()> {
+        let (batch, layers) = (self.batch, self.network.layers());
+        let (units, count) = (self.units(layers), self.network.parameter_count());
+        let stream = self.on.stream();
+        if backward && self.gradients.len() < batch * count {
+            self.gradients = state::buffer(stream, batch * count)?;
+        }
+        let loss = match self.network.loss {
+            Loss::CrossEntropy => 0_u32,
+            Loss::Bce => 1,
+            Loss::SquaredError => 2,
+        };
+        let (x, y) = (self.input.x(), self.input.y());
+        let gradients: CUdeviceptr = if backward { self.gradients.device_ptr(stream).0 } else { 0 };
+        let work = Work::new(
+            "train_step",
+            &[
+                ("x", x.len(), batch * self.network.inputs()),
+                ("y", y.len(), batch * self.network.outputs()),
+                ("parameters", self.parameters.len(), count),
+                ("z", self.z.len(), batch * units),
+                ("a", self.a.len(), batch * units),
+                ("dz", self.dz.len(), batch * units),
+                ("gradients", self.gradients.len(), if backward { batch * count } else { 0 }),
+            ],
+            batch * count * if backward { 6 } else { 2 },
+        )?;
+        let mut launch = stream.launch_builder(&self.train_step);
+        launch.arg(&self.sizes).arg(&layers).arg(&loss).arg(&batch).arg(&x).arg(&y);
+        launch.arg(&self.parameters).arg(&count);
+        launch.arg(&mut self.z).arg(&mut self.a).arg(&mut self.dz).arg(&gradients);
+        // Blocks of one warp: there are only as many threads as samples, and they spread best so.
+        let shape = LaunchConfig {
+            grid_dim: (batch.div_ceil(32) as u32, 1, 1),
+            block_dim: (32, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.on.launch(launch, shape, work) }
+    }
+
+    fn update_weights(&mut self, learning_rate: f32) -> gpu::Result<()> {
+        let (batch, count) = (self.batch, self.network.parameter_count());
+        let work = Work::new(
+            "update_weights",
+            &[
+                ("parameters", self.parameters.len(), count),
+                ("gradients", self.gradients.len(), batch * count),
+            ],
+            batch * count + count,
+        )?;
+        let mut launch = self.on.stream().launch_builder(&self.update_weights);
+        launch.arg(&mut self.parameters).arg(&self.gradients).arg(&learning_rate);
+        launch.arg(&batch).arg(&count);
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.on.launch(launch, line(count), work) }
+    }
+
+    /// The elements of a tensor, and where in which buffer they begin. The gradients of the
+    /// parameters are added up for whoever asks: the network never holds their sum.
+    fn read(&self, name: TensorName, elements: usize) -> gpu::Result<Option<Vec<f32>>> {
+        use TensorName::{A, B, Db, Dw, Dz, P, W, X, Y, Z};
+        let last = self.network.layers();
+        let layer = |buffer: &Buffer, l: usize| {
+            let start = self.batch * self.units(l - 1);
+            self.on.read(&buffer.slice(start..start + elements), elements)
+        };
+        let parameter = |buffer: &Buffer, l: usize, bias: bool| {
+            let sizes = &self.network.sizes;
+            let before: usize = sizes[..l].windows(2).map(|n| n[1] * (n[0] + 1)).sum();
+            let start = before + if bias { sizes[l] * sizes[l - 1] } else { 0 };
+            self.on.read(&buffer.slice(start..start + elements), elements)
+        };
+        let sum = || -> gpu::Result<Buffer> {
+            let count = self.network.parameter_count();
+            let mut sum = state::buffer(self.on.stream(), count)?;
+            self.on.sum_batch(&self.gradients, &mut sum, self.batch, count)?;
+            Ok(sum)
+        };
+        Ok(Some(match name {
+            X => self.on.read(&self.input.x(), elements)?,
+            Y => self.on.read(&self.input.y(), elements)?,
+            Z(l) => layer(&self.z, l)?,
+            A(l) => layer(&self.a, l)?,
+            P => layer(&self.a, last)?,
+            Dz(l) => layer(&self.dz, l)?,
+            W(l) => parameter(&self.parameters, l, false)?,
+            B(l) => parameter(&self.parameters, l, true)?,
+            Dw(l) => parameter(&sum()?, l, false)?,
+            Db(l) => parameter(&sum()?, l, true)?,
+            // A thread masks da before it writes it down.
+            _ => return Ok(None),
+        }))
+    }
+
+    fn mean_loss(&mut self) -> gpu::Result<f32> {
+        let (batch, classes) = (self.batch, self.network.outputs());
+        let start = batch * self.units(self.network.layers() - 1);
+        let z: View<'_> = self.z.slice(start..start + batch * classes);
+        self.losses.mean(&self.on, self.network.loss, (&z, &self.input.y()), batch, classes)
+    }
+
+    fn replace(&mut self, parameters: &Parameters) -> gpu::Result<()> {
+        let layers = parameters.layers.iter();
+        let flat: Vec<f32> =
+            layers.flat_map(|layer| [layer.w.data(), layer.b.data()].concat()).collect();
+        Ok(self.on.stream().memcpy_htod(&flat, &mut self.parameters)?)
+    }
+}
+
+impl Level for PerSample {
+    fn dataset(&mut self, set: &Dataset) -> Result<()> {
+        self.input.dataset(set).map_err(Error::level)
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
+        self.load(batch, next).map_err(Error::level)
+    }
+
+    fn forward(&mut self) -> Result<()> {
+        self.train_step(false).map_err(Error::level)
+    }
+
+    /// The forward pass once more, as there is no kernel without it.
+    fn backward(&mut self) -> Result<()> {
+        self.train_step(true).map_err(Error::level)
+    }
+
+    fn update(&mut self, learning_rate: f32) -> Result<()> {
+        self.update_weights(learning_rate).map_err(Error::level)
+    }
+
+    fn step(&mut self, learning_rate: f32) -> Result<()> {
+        self.backward()?;
+        self.update(learning_rate)
+    }
+
+    fn loss(&mut self) -> Result<f32> {
+        self.mean_loss().map_err(Error::level)
+    }
+
+    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
+        self.replace(parameters).map_err(Error::level)
+    }
+
+    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
+        if name == TensorName::Loss {
+            return Ok(Some(Tensor::scalar(self.loss()?)));
+        }
+        let shape = self.network.shape(name, self.batch).unwrap_or_default();
+        let data = self.read(name, shape.iter().product()).map_err(Error::level)?;
+        data.map(|data| Tensor::new(shape, data).map_err(Error::level)).transpose()
+    }
+
+    fn report(&mut self) -> Result<Vec<String>> {
+        self.profile.report().map_err(Error::level)
+    }
+}

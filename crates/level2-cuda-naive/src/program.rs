@@ -1,0 +1,77 @@
+//! Level 2 as a program: its name, its options, its device.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+use gpu::{DeviceArgs, Profile};
+use tensor::Network;
+use training::{Error, Level, Result};
+
+use crate::{Level2, PerSample, transfer};
+
+/// How the work is cut into kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Kernels {
+    /// A kernel for each operation, and a thread for each element of its result.
+    #[default]
+    PerOperation,
+    /// A thread for each sample, which goes forward and backward by itself.
+    PerSample,
+}
+
+impl fmt::Display for Kernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::PerOperation => "per-operation",
+            Self::PerSample => "per-sample",
+        })
+    }
+}
+
+/// The options that only this level has.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Level 2")]
+pub struct Options {
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// How the work is cut into kernels.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    kernels: Kernels,
+    /// How batches get to the device.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    transfer: transfer::How,
+    /// Say at the end where the time went, and write a trace for Perfetto or Chrome to this file.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    profile: Option<PathBuf>,
+}
+
+/// The program `level2-cuda-naive`.
+#[derive(Clone, Copy, Debug)]
+pub struct Program;
+
+impl training::Program for Program {
+    const NAME: &'static str = "level2-cuda-naive";
+    const ABOUT: &'static str =
+        "Level 2 of four: a multilayer perceptron in CUDA, one kernel per operation, with cudarc";
+    type Options = Options;
+
+    fn device(options: &Options) -> Result<String> {
+        let gpu = options.device.open().map_err(Error::level)?;
+        Ok(gpu.device().to_owned())
+    }
+
+    fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
+        let gpu = options.device.open().map_err(Error::level)?;
+        let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
+        let transfer = options.transfer;
+        Ok(match options.kernels {
+            Kernels::PerOperation => {
+                Box::new(Level2::new(&gpu, network, transfer, profile).map_err(Error::level)?)
+            }
+            Kernels::PerSample => {
+                Box::new(PerSample::new(&gpu, network, transfer, profile).map_err(Error::level)?)
+            }
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! Five ways to bring a batch to the device. Each keeps `x` and `y` in the device's memory, and the
+//! kernels don't know which of them it was.
+
+use std::fmt;
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use cudarc::driver::CudaStream;
+use data::{Batch, Dataset};
+use gpu::{Profiler, Result};
+
+use crate::operations::Operations;
+use crate::{Buffer, View, state};
+
+mod double_buffered;
+mod explicit;
+mod pinned;
+mod resident;
+mod unified;
+
+use double_buffered::DoubleBuffered;
+use explicit::Explicit;
+use pinned::Pinned;
+use resident::Resident;
+use unified::Unified;
+
+/// How batches get to the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum How {
+    /// Each batch is copied from ordinary memory.
+    #[default]
+    Explicit,
+    /// Each batch is copied from memory that the operating system may not move.
+    Pinned,
+    /// Host and device share the memory, which is sent to the device before it is needed.
+    Unified,
+    /// The next batch is copied in a second stream while this one is computed.
+    DoubleBuffered,
+    /// The whole training set is copied once.
+    Resident,
+}
+
+impl How {
+    /// Every way there is.
+    pub const ALL: [Self; 5] =
+        [Self::Explicit, Self::Pinned, Self::Unified, Self::DoubleBuffered, Self::Resident];
+
+    /// That way.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn start(self, on: &Operations) -> Result<Box<dyn Transfer>> {
+        Ok(match self {
+            Self::Explicit => Box::new(Explicit::new(on)?),
+            Self::Pinned => Box::new(Pinned::new(on)?),
+            Self::Unified => Box::new(Unified::new(on.stream())?),
+            Self::DoubleBuffered => Box::new(DoubleBuffered::new(on)?),
+            Self::Resident => Box::new(Resident::new(on)?),
+        })
+    }
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Explicit => "explicit",
+            Self::Pinned => "pinned",
+            Self::Unified => "unified",
+            Self::DoubleBuffered => "double-buffered",
+            Self::Resident => "resident",
+        })
+    }
+}
+
+/// Brings batches to the device.
+pub trait Transfer {
+    /// Hears of the training set once, before training.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn dataset(&mut self, _set: &Dataset) -> Result<()> {
+        Ok(())
+    }
+
+    /// Brings a batch, told the one after it too. What was brought before is gone.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()>;
+
+    /// `x`, `[B, n0]`.
+    fn x(&self) -> View<'_>;
+
+    /// `y`, `[B, C]`, one-hot.
+    fn y(&self) -> View<'_>;
+}
+
+/// `x` and `y` of a batch in the device's memory, with room for a larger one.
+struct Inputs {
+    /// The kernels' stream, whose memory it is.
+    stream: Arc<CudaStream>,
+    profiler: Profiler,
+    x: Buffer,
+    y: Buffer,
+    /// The elements of the batch in each of them.
+    len: (usize, usize),
+}
+
+impl Inputs {
+    fn new(on: &Operations) -> Result<Self> {
+        let (stream, profiler) = (Arc::clone(on.stream()), on.profiler().clone());
+        let one = || state::buffer(&stream, 1);
+        let (x, y) = (one()?, one()?);
+        Ok(Self { stream, profiler, x, y, len: (0, 0) })
+    }
+
+    /// Whether there is room for a batch.
+    fn fits(&self, batch: &Batch<'_>) -> bool {
+        let (x, y) = elements(batch);
+        self.x.len() >= x && self.y.len() >= y
+    }
+
+    /// Makes room for a batch.
+    fn fit(&mut self, batch: &Batch<'_>) -> Result<()> {
+        self.len = elements(batch);
+        for (buffer, elements) in [(&mut self.x, self.len.0), (&mut self.y, self.len.1)] {
+            if buffer.len() < elements {
+                *buffer = state::buffer(&self.stream, elements)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts to copy a batch to the device, in a stream.
+    fn write(&mut self, stream: &Arc<CudaStream>, x: &[f32], y: &[f32]) -> Result<()> {
+        for (from, to) in [(x, &mut self.x), (y, &mut self.y)] {
+            self.profiler.copy("to the device", stream, size_of_val(from), || {
+                Ok(stream.memcpy_htod(from, to)?)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn x(&self) -> View<'_> {
+        self.x.slice(..self.len.0)
+    }
+
+    fn y(&self) -> View<'_> {
+        self.y.slice(..self.len.1)
+    }
+}
+
+/// The elements of a batch: of `x`, `B·n0`, and of `y`, `B·C`.
+fn elements(batch: &Batch<'_>) -> (usize, usize) {
+    let set = batch.dataset();
+    (batch.len() * set.features(), batch.len() * set.classes())
+}

@@ -1,0 +1,120 @@
+//! The next batch is copied in a second stream, while the kernels compute on this one.
+//!
+//! Two streams know nothing of each other's progress, so what has to wait is said by events:
+//!
+//! ```text
+//! copies    [ batch 1 ]        [ batch 2 ]        [ batch 3 ]
+//!                     \copied /           \copied /
+//! kernels              [ step on batch 1 ] [ step on batch 2 ] …
+//! ```
+//!
+//! A step waits until its batch is copied; a copy waits until the step that used its buffer is done.
+#![allow(unsafe_code, reason = "cudarc would order the streams by itself")]
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaEvent, CudaStream};
+use data::{Batch, Dataset};
+use gpu::Result;
+
+use super::pinned::Staging;
+use super::{Inputs, Transfer};
+use crate::View;
+use crate::operations::Operations;
+
+pub(super) struct DoubleBuffered {
+    /// The kernels' stream.
+    compute: Arc<CudaStream>,
+    /// The copies' stream.
+    copies: Arc<CudaStream>,
+    /// The batch that is computed on, and the one that is being copied.
+    slots: [Slot; 2],
+    /// Which of them is computed on.
+    current: usize,
+}
+
+impl DoubleBuffered {
+    pub(super) fn new(on: &Operations) -> Result<Self> {
+        let context = on.stream().context();
+        // SAFETY: with this off, cudarc does not order streams by itself. Of all buffers only the
+        // slots are used in both streams, and this file orders that.
+        unsafe { context.disable_event_tracking() };
+        let copies = context.new_stream()?;
+        let slots = [Slot::new(on)?, Slot::new(on)?];
+        Ok(Self { compute: Arc::clone(on.stream()), copies, slots, current: 0 })
+    }
+}
+
+impl Transfer for DoubleBuffered {
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
+        // Everything that was launched so far is on the current slot.
+        self.slots[self.current].used.record(&self.compute)?;
+        self.current = 1 - self.current;
+        let [first, second] = &mut self.slots;
+        let (slot, other) = if self.current == 0 { (first, second) } else { (second, first) };
+        if !slot.holds(batch) {
+            slot.start(batch, &self.copies, &self.compute)?;
+        }
+        self.compute.wait(slot.staging.copied())?;
+        match next {
+            Some(next) => other.start(next, &self.copies, &self.compute),
+            None => Ok(()),
+        }
+    }
+
+    fn x(&self) -> View<'_> {
+        self.slots[self.current].inputs.x()
+    }
+
+    fn y(&self) -> View<'_> {
+        self.slots[self.current].inputs.y()
+    }
+}
+
+/// One of the two buffers.
+struct Slot {
+    staging: Staging,
+    inputs: Inputs,
+    /// Happens when the kernels are done with it.
+    used: CudaEvent,
+    /// Which rows of which set were copied into it.
+    held: Option<(Dataset, Vec<usize>)>,
+}
+
+impl Slot {
+    fn new(on: &Operations) -> Result<Self> {
+        Ok(Self {
+            staging: Staging::new(on.stream())?,
+            inputs: Inputs::new(on)?,
+            used: on.stream().record_event(None)?,
+            held: None,
+        })
+    }
+
+    fn holds(&self, batch: &Batch<'_>) -> bool {
+        self.held.as_ref().is_some_and(|(set, rows)| {
+            std::ptr::eq(set.x(), batch.dataset().x()) && batch.indices().eq(rows.iter().copied())
+        })
+    }
+
+    /// Starts to copy a batch into it.
+    fn start(
+        &mut self,
+        batch: &Batch<'_>,
+        copies: &Arc<CudaStream>,
+        compute: &Arc<CudaStream>,
+    ) -> Result<()> {
+        self.held = Some((batch.dataset().clone(), batch.indices().collect()));
+        if !self.inputs.fits(batch) {
+            // Memory belongs to the kernels' stream: it is given back, and new memory is there,
+            // when that stream gets to it; until then nothing may be copied.
+            copies.synchronize()?;
+            self.inputs.fit(batch)?;
+            self.used.record(compute)?;
+        }
+        self.inputs.fit(batch)?;
+        self.staging.fill(batch)?;
+        copies.wait(&self.used)?;
+        self.staging.copy(copies, &mut self.inputs)
+    }
+}

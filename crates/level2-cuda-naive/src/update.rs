@@ -1,0 +1,16 @@
+//! The update: plain stochastic gradient descent.
+
+use gpu::Result;
+
+use crate::operations::Operations;
+use crate::state::State;
+
+/// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer, only now that no
+/// gradient needs the old weights any more.
+pub(crate) fn update(on: &Operations, state: &mut State, learning_rate: f32) -> Result<()> {
+    for layer in &mut state.layers {
+        on.update(&mut layer.w, &layer.dw, learning_rate, layer.outputs * layer.inputs)?;
+        on.update(&mut layer.b, &layer.db, learning_rate, layer.outputs)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+// c = aᵀ · b, where a is [k, m], b is [k, n] and c is [m, n].
+// One thread for each element of c: x is its column, y its row.
+extern "C" __global__ void matmul_at_b(const float *a, const float *b, float *c,
+                                       size_t m, size_t n, size_t k)
+{
+    size_t j = blockIdx.x * blockDim.x + threadIdx.x;
+    size_t i = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= m || j >= n)
+        return;
+    float sum = 0.0f;
+    for (size_t l = 0; l < k; ++l)
+        sum += a[l * m + i] * b[l * n + j];
+    c[i * n + j] = sum;
+}
