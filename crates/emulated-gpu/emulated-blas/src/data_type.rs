@@ -1,0 +1,194 @@
+//! Types of elements, and types of computation.
+
+use crate::Rejection;
+
+/// The type of a matrix's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataType {
+    /// IEEE half precision.
+    F16,
+    /// The upper half of an `f32`.
+    Bf16,
+    /// Single precision.
+    F32,
+    /// Double precision.
+    F64,
+}
+
+impl DataType {
+    /// The type that `cudaDataType_t` gives this number.
+    ///
+    /// # Errors
+    /// When it is another of CUDA's types, or none: `what` says whose type it is.
+    pub fn from_code(code: i32, what: &str) -> Result<Self, Rejection> {
+        match code {
+            0 => Ok(Self::F32),
+            1 => Ok(Self::F64),
+            2 => Ok(Self::F16),
+            14 => Ok(Self::Bf16),
+            _ => Err(Rejection::unsupported(format!(
+                "{what} is {}: the emulated library has CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F and CUDA_R_64F",
+                name_of(code)
+            ))),
+        }
+    }
+
+    /// Its number in `cudaDataType_t`.
+    #[must_use]
+    pub fn code(self) -> i32 {
+        match self {
+            Self::F32 => 0,
+            Self::F64 => 1,
+            Self::F16 => 2,
+            Self::Bf16 => 14,
+        }
+    }
+
+    /// Bytes of an element.
+    #[must_use]
+    pub fn size(self) -> u64 {
+        match self {
+            Self::F16 | Self::Bf16 => 2,
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    /// Its name in `cudaDataType_t`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F16 => "CUDA_R_16F",
+            Self::Bf16 => "CUDA_R_16BF",
+            Self::F32 => "CUDA_R_32F",
+            Self::F64 => "CUDA_R_64F",
+        }
+    }
+}
+
+/// The name of a type by its number in `cudaDataType_t`.
+fn name_of(code: i32) -> String {
+    let known = match code {
+        3 => "CUDA_R_8I",
+        4 => "CUDA_C_32F",
+        5 => "CUDA_C_64F",
+        6 => "CUDA_C_16F",
+        8 => "CUDA_R_8U",
+        10 => "CUDA_R_32I",
+        15 => "CUDA_C_16BF",
+        28 => "CUDA_R_8F_E4M3",
+        29 => "CUDA_R_8F_E5M2",
+        _ => return format!("the unknown type {code}"),
+    };
+    known.to_owned()
+}
+
+/// What single-precision inputs are rounded to before they are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inputs {
+    /// Nothing: every bit counts.
+    Full,
+    /// TF32, see [`to_tf32`](crate::to_tf32).
+    Tf32,
+    /// Half precision.
+    F16,
+    /// bfloat16.
+    Bf16,
+}
+
+/// In what products are formed and summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compute {
+    /// Half precision by its name; the emulated library sums in single precision and rounds the
+    /// result once, which no GPU is more exact than.
+    F16,
+    /// Single precision.
+    F32(Inputs),
+    /// Double precision.
+    F64,
+}
+
+impl Compute {
+    /// The type that `cublasComputeType_t` gives this number. With `NVIDIA_TF32_OVERRIDE=0` in the
+    /// environment, TF32 is never used, as in NVIDIA's libraries.
+    ///
+    /// # Errors
+    /// When it is an integer type, or none.
+    pub fn from_code(code: i32) -> Result<Self, Rejection> {
+        match code {
+            64 | 65 => Ok(Self::F16),
+            // CUBLAS_COMPUTE_32F_EMULATED_16BFX9 is as exact as single precision.
+            68 | 69 | 78 => Ok(Self::F32(Inputs::Full)),
+            74 => Ok(Self::F32(Inputs::F16)),
+            75 => Ok(Self::F32(Inputs::Bf16)),
+            77 => Ok(Self::F32(tf32())),
+            70 | 71 | 79 => Ok(Self::F64),
+            72 | 73 => Err(Rejection::unsupported(
+                "computeType is CUBLAS_COMPUTE_32I: the emulated library has no integer products",
+            )),
+            _ => Err(Rejection::invalid(format!("computeType is {code}, which is none"))),
+        }
+    }
+
+    /// Whether these types of matrices go with it: `a` and `b` of one type, `c` of the other.
+    /// NVIDIA's cuBLAS documentation, tables of `cublasGemmEx` and `cublasLtMatmul`, as far as the
+    /// types exist here.
+    #[must_use]
+    pub fn takes(self, ab: DataType, c: DataType) -> bool {
+        use DataType::{Bf16, F16, F32, F64};
+        match self {
+            Self::F16 => (ab, c) == (F16, F16),
+            Self::F32(Inputs::Full) => {
+                matches!((ab, c), (Bf16, Bf16) | (F16, F16) | (Bf16 | F16 | F32, F32))
+            }
+            Self::F32(_) => (ab, c) == (F32, F32),
+            Self::F64 => (ab, c) == (F64, F64),
+        }
+    }
+}
+
+/// TF32, unless `NVIDIA_TF32_OVERRIDE=0` forbids it.
+pub(crate) fn tf32() -> Inputs {
+    let forbidden = std::env::var_os("NVIDIA_TF32_OVERRIDE").is_some_and(|value| value == "0");
+    if forbidden { Inputs::Full } else { Inputs::Tf32 }
+}
+
+/// The type of `alpha` and `beta` that goes with a type of computation.
+#[must_use]
+pub fn scale_type(compute: Compute) -> DataType {
+    match compute {
+        Compute::F16 => DataType::F16,
+        Compute::F32(_) => DataType::F32,
+        Compute::F64 => DataType::F64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_round_trip() {
+        for ty in [DataType::F16, DataType::Bf16, DataType::F32, DataType::F64] {
+            assert_eq!(DataType::from_code(ty.code(), "A's type"), Ok(ty));
+        }
+    }
+
+    #[test]
+    fn a_type_that_is_not_there_is_named() {
+        let refused = DataType::from_code(28, "B's type").unwrap_err();
+        assert_eq!(refused.status, crate::Status::NotSupported);
+        assert!(refused.message.contains("B's type is CUDA_R_8F_E4M3"), "{refused}");
+    }
+
+    #[test]
+    fn fast_types_take_single_precision_only() {
+        let tf32 = Compute::F32(Inputs::Tf32);
+        assert!(tf32.takes(DataType::F32, DataType::F32));
+        assert!(!tf32.takes(DataType::F16, DataType::F16));
+        let full = Compute::F32(Inputs::Full);
+        assert!(full.takes(DataType::F16, DataType::F32));
+        assert!(!full.takes(DataType::F32, DataType::F16));
+        assert!(!full.takes(DataType::F64, DataType::F64));
+    }
+}

@@ -1,0 +1,292 @@
+//! The emulated driver, by its public C API.
+//!
+//! The library that is loaded already is asked for: `dlopen("libcuda.so")` answers with it. A real
+//! driver is refused, because its addresses are none of the host's and NVIDIA's own libraries
+//! belong to it.
+
+#![allow(unsafe_code, reason = "the driver's functions are C")]
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::{Access, Rejection};
+
+/// What the emulated device's name begins with.
+const EMULATED: &str = "Emulated GPU";
+/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` and its value for device memory.
+const MEMORY_TYPE: c_int = 2;
+const DEVICE_MEMORY: c_uint = 2;
+/// `CU_POINTER_ATTRIBUTE_IS_MANAGED`.
+const IS_MANAGED: c_int = 8;
+
+/// A `CUstream` or `cudaStream_t`: an address, or one of CUDA's small numbers for special streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Stream(pub usize);
+
+/// An allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Its first byte.
+    pub base: u64,
+    /// Its bytes.
+    pub size: u64,
+}
+
+impl Range {
+    /// The first byte after it.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        self.base.saturating_add(self.size)
+    }
+}
+
+type HostFunction = extern "C" fn(*mut c_void);
+
+/// The functions of the driver that are used.
+#[derive(Debug)]
+pub struct Driver {
+    ctx_get_current: unsafe extern "C" fn(*mut *mut c_void) -> c_int,
+    ctx_set_current: unsafe extern "C" fn(*mut c_void) -> c_int,
+    primary_ctx_retain: unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int,
+    mem_get_address_range: unsafe extern "C" fn(*mut u64, *mut usize, u64) -> c_int,
+    pointer_get_attribute: unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int,
+    launch_host_func: unsafe extern "C" fn(Stream, HostFunction, *mut c_void) -> c_int,
+    stream_is_capturing: unsafe extern "C" fn(Stream, *mut c_int) -> c_int,
+    stream_synchronize: unsafe extern "C" fn(Stream) -> c_int,
+    /// What NVIDIA's driver does not have; an emulated driver without it goes without.
+    declare_access: Option<DeclareAccess>,
+}
+
+/// `emulatedGpuDeclareAccess` of the emulated driver's `emulated_gpu.h`.
+type DeclareAccess = unsafe extern "C" fn(Stream, *const c_char, *const Access, usize) -> c_int;
+
+/// The emulated driver.
+///
+/// # Errors
+/// When no driver is loaded or can be, or it is not the emulated one.
+pub fn driver() -> Result<&'static Driver, Rejection> {
+    static DRIVER: OnceLock<Driver> = OnceLock::new();
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    // Only success is remembered: a program may load the driver later.
+    let driver = Driver::open()?;
+    Ok(DRIVER.get_or_init(|| driver))
+}
+
+impl Driver {
+    fn open() -> Result<Self, Rejection> {
+        // SAFETY: loading a driver runs its initialisers, which is what every CUDA program does.
+        let library = unsafe { Library::open(Some("libcuda.so"), RTLD_NOW | RTLD_LOCAL) };
+        let library = library.map_err(|error| {
+            Rejection::uninitialized(format!(
+                "no CUDA driver is loaded, and none is found: {error}"
+            ))
+        })?;
+        // SAFETY: the signatures are those of NVIDIA's cuda.h.
+        let driver = unsafe {
+            check_emulated(&library)?;
+            Self {
+                ctx_get_current: symbol(&library, "cuCtxGetCurrent")?,
+                ctx_set_current: symbol(&library, "cuCtxSetCurrent")?,
+                primary_ctx_retain: symbol(&library, "cuDevicePrimaryCtxRetain")?,
+                mem_get_address_range: symbol(&library, "cuMemGetAddressRange_v2")?,
+                pointer_get_attribute: symbol(&library, "cuPointerGetAttribute")?,
+                launch_host_func: symbol(&library, "cuLaunchHostFunc")?,
+                stream_is_capturing: symbol(&library, "cuStreamIsCapturing")?,
+                stream_synchronize: symbol(&library, "cuStreamSynchronize")?,
+                declare_access: symbol(&library, "emulatedGpuDeclareAccess").ok(),
+            }
+        };
+        // Its functions are used from now on.
+        std::mem::forget(library);
+        Ok(driver)
+    }
+
+    /// Makes sure that the calling thread has a context, as the CUDA runtime, on which NVIDIA's
+    /// libraries stand, does: the primary one of the first device where there is none.
+    ///
+    /// # Errors
+    /// When the driver has none to give.
+    pub fn bind(&self) -> Result<(), Rejection> {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: each function gets places to write to that live for the call.
+        let code = unsafe {
+            match (self.ctx_get_current)(&raw mut context) {
+                0 if context.is_null() => match (self.primary_ctx_retain)(&raw mut context, 0) {
+                    0 => (self.ctx_set_current)(context),
+                    code => code,
+                },
+                code => code,
+            }
+        };
+        if code == 0 {
+            return Ok(());
+        }
+        Err(Rejection::uninitialized(format!("the driver gives no context: CUDA error {code}")))
+    }
+
+    /// The allocation that holds an address.
+    #[must_use]
+    pub fn range_of(&self, address: u64) -> Option<Range> {
+        let (mut base, mut size) = (0, 0);
+        // SAFETY: both places live for the call; any address may be asked for.
+        let code = unsafe { (self.mem_get_address_range)(&raw mut base, &raw mut size, address) };
+        (code == 0).then_some(Range { base, size: size as u64 })
+    }
+
+    /// Whether only the device may touch what an address points to.
+    #[must_use]
+    pub fn is_device_only(&self, address: u64) -> bool {
+        let mut kind: c_uint = 0;
+        // SAFETY: an attribute of this kind is written as an unsigned int.
+        let code =
+            unsafe { (self.pointer_get_attribute)((&raw mut kind).cast(), MEMORY_TYPE, address) };
+        if code != 0 || kind != DEVICE_MEMORY {
+            return false;
+        }
+        let mut managed: c_uint = 0;
+        // SAFETY: as above; a driver that knows no managed memory leaves the 0.
+        unsafe { (self.pointer_get_attribute)((&raw mut managed).cast(), IS_MANAGED, address) };
+        managed == 0
+    }
+
+    /// Whether work put on a stream is recorded into a graph instead of being run.
+    ///
+    /// # Errors
+    /// When the driver does not know the stream.
+    pub fn is_capturing(&self, stream: Stream) -> Result<bool, Rejection> {
+        let mut status = 0;
+        // SAFETY: the place lives for the call.
+        match unsafe { (self.stream_is_capturing)(stream, &raw mut status) } {
+            0 => Ok(status != 0),
+            code => Err(Rejection::execution(format!(
+                "the handle's stream can't be used: CUDA error {code}"
+            ))),
+        }
+    }
+
+    /// Waits for everything on a stream.
+    ///
+    /// # Errors
+    /// What the driver reports of the work before.
+    pub fn synchronize(&self, stream: Stream) -> Result<(), Rejection> {
+        // SAFETY: the driver checks the stream.
+        match unsafe { (self.stream_synchronize)(stream) } {
+            0 => Ok(()),
+            code => Err(Rejection::execution(format!(
+                "waiting for the stream failed: CUDA error {code}"
+            ))),
+        }
+    }
+
+    /// Tells the driver what the next host function in a stream reads and writes, so that it is
+    /// checked when its turn has come.
+    ///
+    /// # Errors
+    /// When the driver does not take it.
+    pub(crate) fn declare(
+        &self,
+        stream: Stream,
+        operation: &'static str,
+        accesses: &[Access],
+    ) -> Result<(), Rejection> {
+        let (Some(declare), false) = (self.declare_access, accesses.is_empty()) else {
+            return Ok(());
+        };
+        let operation = CString::new(operation).unwrap_or_default();
+        // SAFETY: the text and the ranges live for the call, which copies them.
+        match unsafe { declare(stream, operation.as_ptr(), accesses.as_ptr(), accesses.len()) } {
+            0 => Ok(()),
+            code => Err(refused(code)),
+        }
+    }
+
+    /// # Safety
+    /// `function` is called once, or for a captured stream any number of times, with `data`.
+    pub(crate) unsafe fn launch_host_function(
+        &self,
+        stream: Stream,
+        function: HostFunction,
+        data: *mut c_void,
+    ) -> Result<(), Rejection> {
+        // SAFETY: the caller's promise.
+        match unsafe { (self.launch_host_func)(stream, function, data) } {
+            0 => Ok(()),
+            code => Err(refused(code)),
+        }
+    }
+}
+
+fn refused(code: c_int) -> Rejection {
+    Rejection::execution(format!(
+        "the driver does not take the work: CUDA error {code}, perhaps of earlier work"
+    ))
+}
+
+/// # Safety
+/// `T` has to be the type of the function of that name.
+unsafe fn symbol<T: Copy>(library: &Library, name: &str) -> Result<T, Rejection> {
+    // SAFETY: the caller's promise.
+    match unsafe { library.get::<T>(name.as_bytes()) } {
+        Ok(symbol) => Ok(*symbol),
+        Err(error) => Err(Rejection::uninitialized(format!(
+            "the loaded libcuda.so is not the emulated driver: {error}"
+        ))),
+    }
+}
+
+/// # Safety
+/// The library has to be a CUDA driver.
+unsafe fn check_emulated(library: &Library) -> Result<(), Rejection> {
+    let mut name = [0 as c_char; 256];
+    // SAFETY: the signatures are those of NVIDIA's cuda.h, and `name` has the length that is told.
+    let name = unsafe {
+        let init: unsafe extern "C" fn(c_uint) -> c_int = symbol(library, "cuInit")?;
+        let get: unsafe extern "C" fn(*mut c_int, c_int) -> c_int = symbol(library, "cuDeviceGet")?;
+        let get_name: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int =
+            symbol(library, "cuDeviceGetName")?;
+        let mut device = 0;
+        for code in [
+            init(0),
+            get(&raw mut device, 0),
+            get_name(name.as_mut_ptr(), name.len() as c_int - 1, device),
+        ] {
+            if code != 0 {
+                return Err(Rejection::uninitialized(format!(
+                    "the CUDA driver has no device: CUDA error {code}"
+                )));
+            }
+        }
+        CStr::from_ptr(name.as_ptr()).to_string_lossy()
+    };
+    if name.starts_with(EMULATED) {
+        return Ok(());
+    }
+    Err(Rejection::uninitialized(format!(
+        "the CUDA driver's device is \"{name}\", which is no emulated one: load NVIDIA's library \
+         with a real GPU"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Status, driver};
+
+    #[test]
+    fn without_an_emulated_driver_there_is_none() {
+        // Nothing has loaded the emulated driver into this process.
+        let refused = driver().unwrap_err();
+        assert_eq!(refused.status, Status::NotInitialized);
+    }
+
+    #[test]
+    fn a_range_ends_after_its_last_byte() {
+        assert_eq!(Range { base: 16, size: 4 }.end(), 20);
+        assert_eq!(Range { base: u64::MAX, size: 4 }.end(), u64::MAX);
+    }
+}

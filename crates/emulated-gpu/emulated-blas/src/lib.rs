@@ -1,0 +1,42 @@
+//! What the emulated cuBLAS and the emulated cuBLASLt share.
+//!
+//! - [`Product`]: `d = alpha · a · b + beta · c` on the CPU's cores, over matrices in device memory
+//!   of any supported type, order and leading dimension.
+//! - [`Driver`]: the emulated driver's public C API, found in the library that is loaded already.
+//!   Work is put on a stream as a host function, so that it takes its turn among kernels and copies
+//!   and is captured into graphs; memory is checked against the allocations the driver knows.
+//! - [`Rejection`]: why a call is refused: a status of the real library's, and a sentence that names
+//!   the argument.
+//!
+//! A device address of the emulated GPU is an address of the host, which is what lets the CPU read
+//! operands where they lie.
+
+mod access;
+mod bounds;
+mod data_type;
+mod driver;
+mod element;
+mod matrix;
+mod path;
+mod product;
+mod rejection;
+mod report;
+mod rounding;
+mod scalar;
+mod status;
+mod work;
+
+pub use access::Access;
+pub use bounds::check_range;
+pub use data_type::{Compute, DataType, Inputs, scale_type};
+pub use driver::{Driver, Range, Stream, driver};
+pub use element::{Real, load, store};
+pub use matrix::{Matrix, Operation, Order};
+pub use path::{NotFound, library_beside_program};
+pub use product::{Column, Finish, Product, View};
+pub use rejection::Rejection;
+pub use report::{Callback, Report};
+pub use rounding::{TF32_UNIT_ROUNDOFF, to_tf32};
+pub use scalar::{PointerMode, Scalar, check_pointer};
+pub use status::Status;
+pub use work::Work;

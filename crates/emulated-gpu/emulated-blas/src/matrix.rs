@@ -1,0 +1,227 @@
+//! Matrices as callers describe them: rows, columns, leading dimension, order, batch.
+
+use crate::{Access, DataType, Rejection};
+
+/// How a matrix takes part in a product, `cublasOperation_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// As it is stored.
+    None,
+    /// Transposed; for real numbers also what `CUBLAS_OP_C` means.
+    Transpose,
+}
+
+impl Operation {
+    /// The operation of that number; `what` names the argument.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn from_code(code: i32, what: &str) -> Result<Self, Rejection> {
+        match code {
+            0 => Ok(Self::None),
+            1 | 2 => Ok(Self::Transpose),
+            _ => Err(Rejection::invalid(format!(
+                "{what} is {code}: it has to be CUBLAS_OP_N (0), CUBLAS_OP_T (1) or CUBLAS_OP_C (2)"
+            ))),
+        }
+    }
+
+    /// Its name, for messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "CUBLAS_OP_N",
+            Self::Transpose => "CUBLAS_OP_T",
+        }
+    }
+}
+
+/// The order of a matrix in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The elements of a column lie beside each other.
+    Column,
+    /// The elements of a row lie beside each other.
+    Row,
+}
+
+/// A matrix, or a batch of them, in device memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// The argument that gives its leading dimension, in messages.
+    pub ld_name: &'static str,
+    /// Its first element.
+    pub address: u64,
+    /// The type of its elements.
+    pub ty: DataType,
+    /// Rows as stored.
+    pub rows: u64,
+    /// Columns as stored.
+    pub columns: u64,
+    /// Elements from one column (or row, in row order) to the next.
+    pub ld: i64,
+    /// Which of them lie beside each other.
+    pub order: Order,
+    /// Matrices in the batch.
+    pub batch: u64,
+    /// Elements from one matrix of the batch to the next.
+    pub batch_stride: i64,
+}
+
+impl Matrix {
+    /// Rows and columns of its counterpart in column order.
+    fn column_order(&self) -> (u64, u64) {
+        match self.order {
+            Order::Column => (self.rows, self.columns),
+            Order::Row => (self.columns, self.rows),
+        }
+    }
+
+    /// Elements from a row, and from a column, to the next.
+    #[must_use]
+    pub fn strides(&self) -> (isize, isize) {
+        match self.order {
+            Order::Column => (1, self.ld as isize),
+            Order::Row => (self.ld as isize, 1),
+        }
+    }
+
+    /// Requires a leading dimension that keeps columns (or rows) apart.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_leading_dimension(&self) -> Result<(), Rejection> {
+        let (beside, _) = self.column_order();
+        let least = beside.max(1);
+        if self.ld >= 0 && self.ld as u64 >= least {
+            return Ok(());
+        }
+        let (name, ld_name, rows, columns, ld) =
+            (self.name, self.ld_name, self.rows, self.columns, self.ld);
+        let (what, order) = match self.order {
+            Order::Column => ("rows", "column"),
+            Order::Row => ("columns", "row"),
+        };
+        Err(Rejection::invalid(format!(
+            "{ld_name} is {ld}: {name} is stored as {rows} x {columns} in {order}-major order, \
+             so {ld_name} has to be at least its number of {what}, {least}"
+        )))
+    }
+
+    /// Elements from the first to the last, both counted, of one matrix; 0 when it has none.
+    fn length(&self) -> Option<u64> {
+        let (beside, apart) = self.column_order();
+        if beside == 0 || apart == 0 {
+            return Some(0);
+        }
+        u64::try_from(self.ld).ok()?.checked_mul(apart - 1)?.checked_add(beside)
+    }
+
+    /// The first byte of all matrices, and how many bytes there are to the last.
+    pub(crate) fn span(&self) -> Option<(u64, u64)> {
+        let steps = self.batch.saturating_sub(1);
+        let length = self.length()?;
+        if length == 0 || self.batch == 0 {
+            return Some((self.address, 0));
+        }
+        let size = self.ty.size();
+        let reach = self.batch_stride.unsigned_abs().checked_mul(steps)?;
+        let before = if self.batch_stride < 0 { reach } else { 0 };
+        let first = self.address.checked_sub(before.checked_mul(size)?)?;
+        Some((first, reach.checked_add(length)?.checked_mul(size)?))
+    }
+
+    /// Every matrix of the batch, as something that is read or written.
+    pub fn accesses(
+        &self,
+        access: fn(u64, u64, u64, u64) -> Access,
+    ) -> impl Iterator<Item = Access> + use<'_> {
+        let (beside, apart) = self.column_order();
+        let size = self.ty.size();
+        (0..self.batch).map(move |index| {
+            let step = (index as i64).wrapping_mul(self.batch_stride);
+            let address = self.address.wrapping_add_signed(step.wrapping_mul(size as i64));
+            access(address, beside * size, apart, self.ld.unsigned_abs() * size)
+        })
+    }
+
+    /// Requires an address for a matrix that has elements.
+    ///
+    /// # Errors
+    /// When it is null, or no multiple of an element's size.
+    pub fn check_address(&self) -> Result<(), Rejection> {
+        let (name, address, size) = (self.name, self.address, self.ty.size());
+        if self.length() == Some(0) || self.batch == 0 {
+            return Ok(());
+        }
+        if address == 0 {
+            return Err(Rejection::invalid(format!("{name} is a null pointer")));
+        }
+        if !address.is_multiple_of(size) {
+            return Err(Rejection::invalid(format!(
+                "{name} is at {address:#x}, which is not a multiple of {size}, the size of a {}",
+                self.ty.name()
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Status;
+
+    fn matrix() -> Matrix {
+        Matrix {
+            name: "A",
+            ld_name: "lda",
+            address: 4096,
+            ty: DataType::F32,
+            rows: 3,
+            columns: 2,
+            ld: 5,
+            order: Order::Column,
+            batch: 1,
+            batch_stride: 0,
+        }
+    }
+
+    #[test]
+    fn a_span_ends_with_the_last_element() {
+        assert_eq!(matrix().span(), Some((4096, (5 + 3) * 4)));
+        let rows = Matrix { order: Order::Row, ..matrix() };
+        assert_eq!(rows.span(), Some((4096, (2 * 5 + 2) * 4)));
+        let batch = Matrix { batch: 4, batch_stride: 10, ..matrix() };
+        assert_eq!(batch.span(), Some((4096, (3 * 10 + 8) * 4)));
+        let backwards = Matrix { batch: 2, batch_stride: -10, ..matrix() };
+        assert_eq!(backwards.span(), Some((4096 - 40, (10 + 8) * 4)));
+        assert_eq!(Matrix { columns: 0, ..matrix() }.span(), Some((4096, 0)));
+        assert_eq!(Matrix { columns: u64::MAX, ..matrix() }.span(), None);
+    }
+
+    #[test]
+    fn a_leading_dimension_has_to_keep_columns_apart() {
+        assert_eq!(matrix().check_leading_dimension(), Ok(()));
+        let refused = Matrix { ld: 2, ..matrix() }.check_leading_dimension().unwrap_err();
+        assert_eq!(refused.status, Status::InvalidValue);
+        assert!(refused.message.contains("lda is 2"), "{refused}");
+        assert!(refused.message.contains("at least its number of rows, 3"), "{refused}");
+        let row = Matrix { ld: 2, order: Order::Row, ..matrix() };
+        assert_eq!(row.check_leading_dimension(), Ok(()));
+        assert!(Matrix { ld: -5, ..matrix() }.check_leading_dimension().is_err());
+        assert!(Matrix { ld: 0, rows: 0, ..matrix() }.check_leading_dimension().is_err());
+    }
+
+    #[test]
+    fn an_address_has_to_be_there_and_aligned() {
+        assert_eq!(matrix().check_address(), Ok(()));
+        let null = Matrix { address: 0, ..matrix() }.check_address().unwrap_err();
+        assert!(null.message.contains("A is a null pointer"), "{null}");
+        let odd = Matrix { address: 4098, ..matrix() }.check_address().unwrap_err();
+        assert!(odd.message.contains("not a multiple of 4"), "{odd}");
+        assert_eq!(Matrix { address: 0, rows: 0, ..matrix() }.check_address(), Ok(()));
+    }
+}

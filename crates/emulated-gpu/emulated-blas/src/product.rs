@@ -1,0 +1,282 @@
+//! `d = alpha · a · b + beta · c`, on all cores, by the crate `gemm`.
+
+#![allow(unsafe_code, reason = "operands are raw device memory")]
+
+use gemm::Parallelism;
+use rayon::prelude::*;
+
+use crate::scalar::rounded;
+use crate::{Compute, DataType, Inputs, Matrix, Operation, Order, Real, Scalar, load, store};
+
+/// Elements below which converting an operand on several threads costs more than it saves.
+const WORTH_SHARING: usize = 1 << 16;
+
+/// A matrix in memory, as a product reads or writes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// Its first element.
+    pub address: u64,
+    /// The type of its elements.
+    pub ty: DataType,
+    /// Elements from a row to the next.
+    pub row: isize,
+    /// Elements from a column to the next.
+    pub column: isize,
+}
+
+impl View {
+    /// The matrix of that number in a batch, transposed or not.
+    #[must_use]
+    pub fn of(matrix: &Matrix, operation: Operation, index: u64) -> Self {
+        let (row, column) = matrix.strides();
+        let offset = (index as i64).wrapping_mul(matrix.batch_stride);
+        let bytes = offset.wrapping_mul(matrix.ty.size() as i64);
+        let address = matrix.address.wrapping_add_signed(bytes);
+        let view = Self { address, ty: matrix.ty, row, column };
+        match operation {
+            Operation::None => view,
+            Operation::Transpose => view.transposed(),
+        }
+    }
+
+    /// The same elements, rows for columns.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        Self { row: self.column, column: self.row, ..self }
+    }
+
+    /// Which of its elements lie beside each other.
+    fn order(self) -> Order {
+        if self.row.abs() <= self.column.abs() { Order::Column } else { Order::Row }
+    }
+
+    /// # Safety
+    /// The element has to be readable.
+    unsafe fn get<T: Real>(self, row: usize, column: usize) -> T {
+        let index = row as isize * self.row + column as isize * self.column;
+        // SAFETY: the caller's promise.
+        unsafe { load(self.address, self.ty, index) }
+    }
+
+    /// # Safety
+    /// The element has to be writable, by nobody else meanwhile.
+    unsafe fn set<T: Real>(self, row: usize, column: usize, value: T) {
+        let index = row as isize * self.row + column as isize * self.column;
+        // SAFETY: the caller's promise.
+        unsafe { store(self.address, self.ty, index, value) }
+    }
+}
+
+/// A column of the result before it is stored, in the type it was computed in.
+#[derive(Debug)]
+pub enum Column<'column> {
+    /// Computed in single precision.
+    F32(&'column mut [f32]),
+    /// Computed in double precision.
+    F64(&'column mut [f64]),
+}
+
+/// Gets every column of a result, in order, with its number.
+pub type Finish<'finish> = &'finish mut dyn FnMut(usize, Column<'_>);
+
+/// A product. All sizes may be 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Product {
+    /// Rows of `a`, `c` and `d`.
+    pub m: usize,
+    /// Columns of `b`, `c` and `d`.
+    pub n: usize,
+    /// Columns of `a`, rows of `b`.
+    pub k: usize,
+    /// `[m, k]`, transposed already where it has to be.
+    pub a: View,
+    /// `[k, n]`, transposed already where it has to be.
+    pub b: View,
+    /// `[m, n]`; not read where `beta` is 0.
+    pub c: View,
+    /// `[m, n]`; may be `c`.
+    pub d: View,
+    /// Scales the product. Where it is 0, `a` and `b` are not read.
+    pub alpha: Scalar,
+    /// Scales `c`.
+    pub beta: Scalar,
+    /// In what is multiplied and summed.
+    pub compute: Compute,
+}
+
+impl Product {
+    /// Computes it. `finish`, where there is one, gets every column before it is stored, in order.
+    ///
+    /// # Safety
+    /// `a`, `b`, `c` and device scalars have to be readable, `d` writable, and `d` overlaps
+    /// neither `a` nor `b`; it overlaps `c` only by being it.
+    pub unsafe fn run(&self, finish: Option<Finish<'_>>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.compute {
+                Compute::F64 => self.run_in::<f64>(
+                    Inputs::Full,
+                    finish.map(|finish| {
+                        move |column: usize, values: &mut [f64]| {
+                            finish(column, Column::F64(values));
+                        }
+                    }),
+                ),
+                Compute::F32(inputs) => self.run_in::<f32>(inputs, in_f32(finish)),
+                Compute::F16 => self.run_in::<f32>(Inputs::Full, in_f32(finish)),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As of `run`.
+    unsafe fn run_in<T: Real>(
+        &self,
+        inputs: Inputs,
+        mut finish: Option<impl FnMut(usize, &mut [T])>,
+    ) {
+        let (m, n) = (self.m, self.n);
+        if m == 0 || n == 0 {
+            return;
+        }
+        // Straight into `d` where it is of the type that is computed in; what finishes columns
+        // needs them in one piece.
+        let direct = self.d.ty == T::TYPE && (finish.is_none() || self.d.row == 1);
+        let mut scratch = if direct { Vec::new() } else { vec![T::default(); m * n] };
+        let target = if direct {
+            self.d
+        } else {
+            let address = scratch.as_mut_ptr() as u64;
+            View { address, ty: T::TYPE, row: 1, column: m as isize }
+        };
+        // SAFETY: the caller's promise; `target` is `d`, or the scratch memory of `m · n` elements.
+        unsafe {
+            self.multiply::<T>(target, inputs);
+            for column in 0..n {
+                if let Some(finish) = &mut finish {
+                    let first = (target.address as *mut T).offset(column as isize * target.column);
+                    finish(column, std::slice::from_raw_parts_mut(first, m));
+                }
+                if !direct {
+                    for row in 0..m {
+                        self.d.set(row, column, target.get::<T>(row, column));
+                    }
+                }
+            }
+        }
+    }
+
+    /// `target = alpha · a · b + beta · c`, where `target` is of type `T`.
+    ///
+    /// # Safety
+    /// As of `run`, with `target` for `d`.
+    unsafe fn multiply<T: Real>(&self, target: View, inputs: Inputs) {
+        let (m, n, k) = (self.m, self.n, self.k);
+        // SAFETY: the caller's promise.
+        let (alpha, beta) = unsafe { (rounded::<T>(self.alpha.get()), rounded(self.beta.get())) };
+        let zero = T::default();
+        let one = T::from_f32(1.0);
+        let no_product = k == 0 || alpha == zero;
+        // SAFETY: the caller's promise; indices stay below `m` and `n`. The operands handed to
+        // `gemm` are the views the caller vouches for, or packed copies with all their elements.
+        unsafe {
+            if beta != zero && self.c != target {
+                for column in 0..n {
+                    for row in 0..m {
+                        target.set(row, column, self.c.get::<T>(row, column));
+                    }
+                }
+            }
+            if no_product {
+                for column in 0..n {
+                    for row in 0..m {
+                        let kept = if beta == zero {
+                            zero
+                        } else if beta == one {
+                            continue;
+                        } else {
+                            beta * target.get::<T>(row, column)
+                        };
+                        target.set(row, column, kept);
+                    }
+                }
+                return;
+            }
+            let a = Operand::new(self.a, m, k, inputs);
+            let b = Operand::new(self.b, k, n, inputs);
+            gemm::gemm(
+                m,
+                n,
+                k,
+                target.address as *mut T,
+                target.column,
+                target.row,
+                beta != zero,
+                a.pointer(),
+                a.column,
+                a.row,
+                b.pointer(),
+                b.column,
+                b.row,
+                beta,
+                alpha,
+                false,
+                false,
+                false,
+                Parallelism::Rayon(0),
+            );
+        }
+    }
+}
+
+fn in_f32(finish: Option<Finish<'_>>) -> Option<impl FnMut(usize, &mut [f32])> {
+    finish
+        .map(|finish| move |column: usize, values: &mut [f32]| finish(column, Column::F32(values)))
+}
+
+/// `a` or `b` in the type that is computed in: where it lies, or a converted copy.
+struct Operand<T> {
+    address: u64,
+    row: isize,
+    column: isize,
+    /// The copy, kept for as long as its address is used.
+    copy: Option<Vec<T>>,
+}
+
+impl<T: Real> Operand<T> {
+    /// # Safety
+    /// The view's `rows · columns` elements have to be readable.
+    unsafe fn new(view: View, rows: usize, columns: usize, inputs: Inputs) -> Self {
+        if view.ty == T::TYPE && inputs == Inputs::Full {
+            return Self { address: view.address, row: view.row, column: view.column, copy: None };
+        }
+        // In the order in which it lies in memory, line by line.
+        let (lines, length, along) = match view.order() {
+            Order::Column => (columns, rows, view),
+            Order::Row => (rows, columns, view.transposed()),
+        };
+        let mut copy = vec![T::default(); rows * columns];
+        let fill = |(line, values): (usize, &mut [T])| {
+            for (index, value) in values.iter_mut().enumerate() {
+                // SAFETY: the caller's promise: `index` and `line` are inside the view.
+                *value = unsafe { along.get::<T>(index, line) }.rounded(inputs);
+            }
+        };
+        debug_assert_eq!(copy.len(), lines * length);
+        if copy.len() < WORTH_SHARING {
+            copy.chunks_mut(length.max(1)).enumerate().for_each(fill);
+        } else {
+            copy.par_chunks_mut(length).enumerate().for_each(fill);
+        }
+        let length = length as isize;
+        let (row, column) = match view.order() {
+            Order::Column => (1, length),
+            Order::Row => (length, 1),
+        };
+        Self { address: copy.as_ptr() as u64, row, column, copy: Some(copy) }
+    }
+
+    fn pointer(&self) -> *const T {
+        self.copy.as_ref().map_or(self.address as *const T, |copy| copy.as_ptr())
+    }
+}

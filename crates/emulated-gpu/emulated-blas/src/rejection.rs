@@ -1,0 +1,36 @@
+//! Why a call is refused.
+
+use crate::Status;
+
+/// A status for the caller, and a sentence for the person behind it: which argument, what is wrong
+/// with it, what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message} ({})", .status.name().to_string_lossy())]
+pub struct Rejection {
+    /// What the function returns.
+    pub status: Status,
+    /// The sentence.
+    pub message: String,
+}
+
+impl Rejection {
+    /// An argument is wrong.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self { status: Status::InvalidValue, message: message.into() }
+    }
+
+    /// The library does not do that.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self { status: Status::NotSupported, message: message.into() }
+    }
+
+    /// The handle is not one, or there is no usable driver.
+    pub fn uninitialized(message: impl Into<String>) -> Self {
+        Self { status: Status::NotInitialized, message: message.into() }
+    }
+
+    /// The driver refused the work.
+    pub fn execution(message: impl Into<String>) -> Self {
+        Self { status: Status::ExecutionFailed, message: message.into() }
+    }
+}

@@ -1,0 +1,64 @@
+//! Rounding to the formats that tensor cores take.
+
+/// The relative error of [`to_tf32`], at most: TF32 keeps 10 bits of the fraction.
+pub const TF32_UNIT_ROUNDOFF: f64 = 1.0 / 2048.0;
+
+/// Bits of an `f32`'s fraction that TF32 does not have.
+const DROPPED: u32 = 13;
+
+/// The nearest TF32 number (1 sign bit, 8 bits of exponent, 10 of fraction), as an `f32`; of two
+/// equally near, the larger in magnitude. So rounds `cvt.rna.tf32.f32` (PTX ISA, "Data Movement
+/// and Conversion Instructions: cvt"), the only conversion to TF32 on compute capability 8.x.
+/// NVIDIA does not document how cuBLAS itself rounds. What overflows becomes infinite; NaN stays.
+#[must_use]
+pub fn to_tf32(x: f32) -> f32 {
+    if !x.is_finite() {
+        return x;
+    }
+    // A carry out of the fraction steps the exponent, which is the right result.
+    let half = 1 << (DROPPED - 1);
+    f32::from_bits((x.to_bits() + half) & !((1 << DROPPED) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// One unit in the last place of TF32 at 1.
+    const ULP: f32 = 1.0 / 1024.0;
+
+    #[test]
+    fn what_fits_is_kept() {
+        for x in [0.0, -0.0, 1.0, -1.5, 1.0 + ULP, f32::INFINITY, f32::NEG_INFINITY] {
+            assert_eq!(to_tf32(x).to_bits(), x.to_bits(), "{x}");
+        }
+        assert!(to_tf32(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn ties_go_away_from_zero() {
+        assert_eq!(to_tf32(1.0 + ULP / 2.0), 1.0 + ULP);
+        assert_eq!(to_tf32(-1.0 - ULP / 2.0), -1.0 - ULP);
+        assert_eq!(to_tf32(1.0 + 1.5 * ULP), 1.0 + 2.0 * ULP);
+        assert_eq!(to_tf32(1.0 + 0.499 * ULP), 1.0);
+    }
+
+    #[test]
+    fn a_carry_reaches_the_exponent_and_infinity() {
+        assert_eq!(to_tf32(2.0 - ULP / 4.0), 2.0);
+        assert_eq!(to_tf32(f32::MAX), f32::INFINITY);
+        assert_eq!(to_tf32(f32::MIN), f32::NEG_INFINITY);
+    }
+
+    proptest! {
+        #[test]
+        fn the_error_is_bounded(x in prop::num::f32::NORMAL) {
+            let rounded = f64::from(to_tf32(x));
+            prop_assume!(rounded.is_finite());
+            let error = (rounded - f64::from(x)).abs();
+            prop_assert!(error <= TF32_UNIT_ROUNDOFF * f64::from(x).abs());
+            prop_assert_eq!(to_tf32(to_tf32(x)).to_bits(), to_tf32(x).to_bits());
+        }
+    }
+}

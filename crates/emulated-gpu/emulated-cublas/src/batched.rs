@@ -1,0 +1,54 @@
+//! `cublas<T>gemmBatched`: matrices by arrays of pointers.
+
+use std::ffi::{c_int, c_void};
+
+use crate::border::export;
+use crate::gemm::{DOUBLE, HALF, SINGLE, submit};
+use crate::handle::Handle;
+use crate::operand::Place;
+
+macro_rules! gemm_batched {
+    ($($name:ident, $typed:ident, $int:ty;)*) => {$(
+        export! {
+            /// `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]`
+            fn $name(
+                handle: Handle,
+                transa: c_int,
+                transb: c_int,
+                m: $int,
+                n: $int,
+                k: $int,
+                alpha: *const c_void,
+                a: *const *const c_void,
+                lda: $int,
+                b: *const *const c_void,
+                ldb: $int,
+                beta: *const c_void,
+                c: *const *mut c_void,
+                ldc: $int,
+                batch_count: $int,
+            ) {
+                submit(
+                    NAME,
+                    handle,
+                    $typed,
+                    (transa, transb),
+                    (m.into(), n.into(), k.into()),
+                    (alpha, beta),
+                    (Place::Array(a as u64), Place::Array(b as u64), Place::Array(c as u64)),
+                    (lda.into(), ldb.into(), ldc.into()),
+                    batch_count.into(),
+                )
+            }
+        }
+    )*};
+}
+
+gemm_batched! {
+    cublasSgemmBatched, SINGLE, c_int;
+    cublasDgemmBatched, DOUBLE, c_int;
+    cublasHgemmBatched, HALF, c_int;
+    cublasSgemmBatched_64, SINGLE, i64;
+    cublasDgemmBatched_64, DOUBLE, i64;
+    cublasHgemmBatched_64, HALF, i64;
+}

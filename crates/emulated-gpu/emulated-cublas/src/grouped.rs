@@ -1,0 +1,243 @@
+//! `cublasGemmGroupedBatchedEx` and `cublas<T>gemmGroupedBatched`: groups of products, each group
+//! with its own sizes, and matrices by arrays of pointers.
+
+use std::ffi::{c_int, c_void};
+
+use emulated_blas::{Compute, DataType, Inputs, PointerMode, Rejection, scale_type};
+
+use crate::border::export;
+use crate::gemm::operands;
+use crate::handle::{Handle, open};
+use crate::level3::{Gemm, check_size, launch};
+use crate::operand::Place;
+use crate::typed::types;
+
+/// The arguments, where every size is an array of as many numbers as there are groups.
+struct Grouped<I> {
+    operations: (*const c_int, *const c_int),
+    sizes: (*const I, *const I, *const I),
+    alpha: *const c_void,
+    beta: *const c_void,
+    arrays: (u64, u64, u64),
+    lds: (*const I, *const I, *const I),
+    types: (DataType, DataType, DataType),
+    compute: Compute,
+    group_count: i64,
+    group_sizes: *const I,
+}
+
+/// # Safety
+/// There have to be `count` readable numbers.
+unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec<I>, Rejection> {
+    if array.is_null() {
+        return Err(Rejection::invalid(format!("{what} is a null pointer")));
+    }
+    // SAFETY: the caller's promise.
+    Ok((0..count).map(|index| unsafe { *array.add(index) }).collect())
+}
+
+impl<I: Copy + Into<i64>> Grouped<I> {
+    /// Checks every group before any of them is queued, as the real library does.
+    fn submit(self, name: &'static str, handle: Handle) -> Result<(), Rejection> {
+        let (settings, driver) = open(handle)?;
+        check_size(self.group_count, "group_count")?;
+        if settings.pointer_mode == PointerMode::Device {
+            return Err(Rejection::unsupported(
+                "the pointer mode is CUBLAS_POINTER_MODE_DEVICE: grouped products take alpha_array \
+                 and beta_array from the host only",
+            ));
+        }
+        self.check_types()?;
+        let groups = self.group_count as usize;
+        if groups == 0 {
+            return Ok(());
+        }
+        let scale = scale_type(self.compute);
+        // SAFETY: the caller of the C function vouches for arrays of `group_count` numbers.
+        let (transa, transb, m, n, k, lda, ldb, ldc, sizes) = unsafe {
+            (
+                read(self.operations.0, groups, "transa_array")?,
+                read(self.operations.1, groups, "transb_array")?,
+                read(self.sizes.0, groups, "m_array")?,
+                read(self.sizes.1, groups, "n_array")?,
+                read(self.sizes.2, groups, "k_array")?,
+                read(self.lds.0, groups, "lda_array")?,
+                read(self.lds.1, groups, "ldb_array")?,
+                read(self.lds.2, groups, "ldc_array")?,
+                read(self.group_sizes, groups, "group_size")?,
+            )
+        };
+        if self.alpha.is_null() || self.beta.is_null() {
+            return Err(Rejection::invalid("alpha_array or beta_array is a null pointer"));
+        }
+        let mut prepared = Vec::new();
+        let mut first = 0u64;
+        for group in 0..groups {
+            let at = |array: u64| {
+                if array == 0 { Place::Array(0) } else { Place::Array(array + 8 * first) }
+            };
+            let scalar = |array: *const c_void| {
+                array.cast::<u8>().wrapping_add(group * scale.size() as usize).cast()
+            };
+            let size: i64 = sizes[group].into();
+            let (a, b, c) = operands(
+                self.types,
+                (at(self.arrays.0), at(self.arrays.1), at(self.arrays.2)),
+                (lda[group].into(), ldb[group].into(), ldc[group].into()),
+            );
+            let gemm = Gemm {
+                operations: (transa[group], transb[group]),
+                sizes: (m[group].into(), n[group].into(), k[group].into()),
+                alpha: scalar(self.alpha),
+                beta: scalar(self.beta),
+                scale,
+                a,
+                b,
+                c,
+                batch: size,
+                compute: self.compute,
+            };
+            // SAFETY: the caller of the C function vouches for the scalars.
+            let product = unsafe { gemm.prepare(&settings, driver) }.map_err(|rejection| {
+                let message = format!("group {group}: {}", rejection.message);
+                Rejection { message, ..rejection }
+            })?;
+            prepared.extend(product);
+            first += size.unsigned_abs();
+        }
+        if prepared.is_empty() {
+            return Ok(());
+        }
+        launch(name, driver, settings.stream, prepared)
+    }
+
+    /// The table of `cublasGemmGroupedBatchedEx` is shorter than that of `cublasGemmEx`: `A`, `B`
+    /// and `C` of one type, and of the fast types only TF32.
+    fn check_types(&self) -> Result<(), Rejection> {
+        let (a, b, c) = self.types;
+        let known = match self.compute {
+            Compute::F32(Inputs::Full) => {
+                matches!(a, DataType::F16 | DataType::Bf16 | DataType::F32)
+            }
+            Compute::F32(Inputs::Tf32) => a == DataType::F32,
+            Compute::F64 => a == DataType::F64,
+            _ => false,
+        };
+        if known && a == b && b == c {
+            return Ok(());
+        }
+        Err(Rejection::unsupported(format!(
+            "Atype {}, Btype {} and Ctype {} with a computeType of {:?} are no types of grouped \
+             products",
+            a.name(),
+            b.name(),
+            c.name(),
+            self.compute
+        )))
+    }
+}
+
+macro_rules! grouped {
+    ($($typed:ident, $ty:ident, $compute:expr, $int:ty;)*) => {$(
+        export! {
+            /// Groups of products of one type.
+            fn $typed(
+                handle: Handle,
+                transa: *const c_int,
+                transb: *const c_int,
+                m: *const $int,
+                n: *const $int,
+                k: *const $int,
+                alpha: *const c_void,
+                a: *const *const c_void,
+                lda: *const $int,
+                b: *const *const c_void,
+                ldb: *const $int,
+                beta: *const c_void,
+                c: *const *mut c_void,
+                ldc: *const $int,
+                group_count: $int,
+                group_sizes: *const $int,
+            ) {
+                let ty = DataType::$ty;
+                let grouped = Grouped {
+                    operations: (transa, transb),
+                    sizes: (m, n, k),
+                    alpha,
+                    beta,
+                    arrays: (a as u64, b as u64, c as u64),
+                    lds: (lda, ldb, ldc),
+                    types: (ty, ty, ty),
+                    compute: $compute(handle)?,
+                    group_count: group_count.into(),
+                    group_sizes,
+                };
+                grouped.submit(NAME, handle)
+            }
+        }
+    )*};
+}
+
+fn single(handle: Handle) -> Result<Compute, Rejection> {
+    Ok(crate::handle::settings(handle)?.single())
+}
+
+fn double(handle: Handle) -> Result<Compute, Rejection> {
+    crate::handle::settings(handle).map(|_| Compute::F64)
+}
+
+grouped! {
+    cublasSgemmGroupedBatched, F32, single, c_int;
+    cublasDgemmGroupedBatched, F64, double, c_int;
+    cublasSgemmGroupedBatched_64, F32, single, i64;
+    cublasDgemmGroupedBatched_64, F64, double, i64;
+}
+
+macro_rules! grouped_ex {
+    ($($name:ident, $int:ty;)*) => {$(
+        export! {
+            /// Groups of products; the types are arguments.
+            fn $name(
+                handle: Handle,
+                transa: *const c_int,
+                transb: *const c_int,
+                m: *const $int,
+                n: *const $int,
+                k: *const $int,
+                alpha: *const c_void,
+                a: *const *const c_void,
+                a_type: c_int,
+                lda: *const $int,
+                b: *const *const c_void,
+                b_type: c_int,
+                ldb: *const $int,
+                beta: *const c_void,
+                c: *const *mut c_void,
+                c_type: c_int,
+                ldc: *const $int,
+                group_count: $int,
+                group_sizes: *const $int,
+                compute_type: c_int,
+            ) {
+                let grouped = Grouped {
+                    operations: (transa, transb),
+                    sizes: (m, n, k),
+                    alpha,
+                    beta,
+                    arrays: (a as u64, b as u64, c as u64),
+                    lds: (lda, ldb, ldc),
+                    types: types((a_type, b_type, c_type))?,
+                    compute: Compute::from_code(compute_type)?,
+                    group_count: group_count.into(),
+                    group_sizes,
+                };
+                grouped.submit(NAME, handle)
+            }
+        }
+    )*};
+}
+
+grouped_ex! {
+    cublasGemmGroupedBatchedEx, c_int;
+    cublasGemmGroupedBatchedEx_64, i64;
+}

@@ -1,0 +1,107 @@
+//! Handles.
+
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, Stream, driver};
+
+use crate::border::export;
+
+/// `cublasHandle_t`: a number that is no address, so that a wrong one is found and never followed.
+pub(crate) type Handle = *mut c_void;
+
+/// What a handle remembers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    pub(crate) stream: Stream,
+    pub(crate) pointer_mode: PointerMode,
+    /// `cublasMath_t`
+    pub(crate) math_mode: c_int,
+    /// `cublasAtomicsMode_t`; nothing here uses atomics.
+    pub(crate) atomics_mode: c_int,
+    /// Nothing here chooses its kernels.
+    pub(crate) sm_count_target: c_int,
+}
+
+/// `CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION`, which is added to a math mode.
+const DISALLOW_REDUCED_PRECISION_REDUCTION: c_int = 16;
+
+impl Settings {
+    /// In what functions with `S` in their name compute.
+    pub(crate) fn single(&self) -> Compute {
+        match self.math_mode & !DISALLOW_REDUCED_PRECISION_REDUCTION {
+            // CUBLAS_TENSOR_OP_MATH: as CUBLAS_COMPUTE_32F_FAST_16F.
+            1 => Compute::F32(Inputs::F16),
+            // CUBLAS_TF32_TENSOR_OP_MATH: as CUBLAS_COMPUTE_32F_FAST_TF32.
+            3 => Compute::from_code(77).unwrap_or(Compute::F32(Inputs::Full)),
+            _ => Compute::F32(Inputs::Full),
+        }
+    }
+}
+
+fn handles() -> MutexGuard<'static, HashMap<usize, Settings>> {
+    static HANDLES: OnceLock<Mutex<HashMap<usize, Settings>>> = OnceLock::new();
+    HANDLES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn unknown(handle: Handle) -> Rejection {
+    let what = if handle.is_null() { "null" } else { "not a living one" };
+    Rejection::uninitialized(format!("the handle is {what}; make one with cublasCreate_v2"))
+}
+
+/// The settings of a handle, as they are now.
+pub(crate) fn settings(handle: Handle) -> Result<Settings, Rejection> {
+    handles().get(&(handle as usize)).copied().ok_or_else(|| unknown(handle))
+}
+
+/// The settings of a handle and the driver, with a context for the calling thread.
+pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Rejection> {
+    let settings = settings(handle)?;
+    let driver = driver()?;
+    driver.bind()?;
+    Ok((settings, driver))
+}
+
+/// Changes the settings of a handle.
+pub(crate) fn change(handle: Handle, change: impl FnOnce(&mut Settings)) -> Result<(), Rejection> {
+    handles().get_mut(&(handle as usize)).map(change).ok_or_else(|| unknown(handle))
+}
+
+/// Writes what a function hands out.
+pub(crate) fn put<T>(place: *mut T, value: T, name: &str) -> Result<(), Rejection> {
+    if place.is_null() {
+        return Err(Rejection::invalid(format!("{name} is a null pointer")));
+    }
+    // SAFETY: the caller of the C function vouches for a place that is not null.
+    unsafe { place.write(value) };
+    Ok(())
+}
+
+export! {
+    /// Makes a handle.
+    fn cublasCreate_v2(handle: *mut Handle) {
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
+        driver()?.bind()?;
+        if handle.is_null() {
+            return Err(Rejection::invalid("handle is a null pointer"));
+        }
+        // Numbers that look like no address a program might have, and are never used again.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed) << 4 | 0xb1a5_0000_0000_0000;
+        handles().insert(number, Settings { atomics_mode: 0, ..Settings::default() });
+        put(handle, number as Handle, "handle")
+    }
+
+    /// Destroys a handle, when its work is done.
+    fn cublasDestroy_v2(handle: Handle) {
+        let settings = handles().remove(&(handle as usize)).ok_or_else(|| unknown(handle))?;
+        // Whether what was queued failed is told to those who wait for it, not here.
+        if let Ok(driver) = driver()
+            && driver.bind().is_ok()
+        {
+            let _ = driver.synchronize(settings.stream);
+        }
+        Ok(())
+    }
+}

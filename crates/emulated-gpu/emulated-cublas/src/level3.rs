@@ -1,0 +1,196 @@
+//! The one product that all `gemm` functions are: checks of its arguments, and the work.
+
+use std::ffi::{c_int, c_void};
+
+use emulated_blas::{
+    Access, Compute, DataType, Driver, Operation, Product, Rejection, Scalar, Stream, Work,
+};
+
+use crate::handle::{Handle, Settings, open};
+use crate::operand::{Checked, Operand, Place};
+
+/// `C = alpha · op(A) · op(B) + beta · C`, for each of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gemm {
+    /// `transa`, `transb`
+    pub(crate) operations: (c_int, c_int),
+    /// `m`, `n`, `k`
+    pub(crate) sizes: (i64, i64, i64),
+    pub(crate) alpha: *const c_void,
+    pub(crate) beta: *const c_void,
+    /// The type of `alpha` and `beta`.
+    pub(crate) scale: DataType,
+    pub(crate) a: Operand,
+    pub(crate) b: Operand,
+    pub(crate) c: Operand,
+    pub(crate) batch: i64,
+    pub(crate) compute: Compute,
+}
+
+/// A product whose arguments are right.
+pub(crate) struct Prepared {
+    accesses: Vec<Access>,
+    products: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Gemm {
+    /// Checks and queues it.
+    pub(crate) fn submit(&self, name: &'static str, handle: Handle) -> Result<(), Rejection> {
+        let (settings, driver) = open(handle)?;
+        // SAFETY: the caller of the C function vouches for `alpha` and `beta`.
+        let prepared = unsafe { self.prepare(&settings, driver)? };
+        prepared.map_or(Ok(()), |prepared| launch(name, driver, settings.stream, vec![prepared]))
+    }
+
+    /// Checks it. There is nothing to do where `C` has no elements.
+    ///
+    /// # Safety
+    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    pub(crate) unsafe fn prepare(
+        &self,
+        settings: &Settings,
+        driver: &Driver,
+    ) -> Result<Option<Prepared>, Rejection> {
+        let (m, n, k) = self.sizes;
+        for (value, what) in [(m, "m"), (n, "n"), (k, "k"), (self.batch, "batchCount")] {
+            check_size(value, what)?;
+        }
+        let op_a = Operation::from_code(self.operations.0, "transa")?;
+        let op_b = Operation::from_code(self.operations.1, "transb")?;
+        let stored = |operation, rows, columns| match operation {
+            Operation::None => (rows, columns),
+            Operation::Transpose => (columns, rows),
+        };
+        let (rows, columns) = stored(op_a, m, k);
+        let a = self.a.matrix(rows, columns, self.batch);
+        let (rows, columns) = stored(op_b, k, n);
+        let b = self.b.matrix(rows, columns, self.batch);
+        let c = self.c.matrix(m, n, self.batch);
+        check_ld(&a, op_a, "transa", (m, n, k))?;
+        check_ld(&b, op_b, "transb", (m, n, k))?;
+        c.check_leading_dimension()?;
+        self.check_types()?;
+        let mode = settings.pointer_mode;
+        // SAFETY: the caller's promise.
+        let (alpha, beta) = unsafe {
+            (
+                Scalar::take(driver, self.alpha, mode, self.scale, "alpha")?,
+                Scalar::take(driver, self.beta, mode, self.scale, "beta")?,
+            )
+        };
+        if m == 0 || n == 0 || self.batch == 0 {
+            return Ok(None);
+        }
+        if let Place::Strided(_, stride) = self.c.place
+            && self.batch > 1
+            && stride.unsigned_abs() < m.unsigned_abs()
+        {
+            return Err(Rejection::invalid(format!(
+                "strideC is {stride}, less than the {m} rows of C: the matrices of C overlap"
+            )));
+        }
+        let c = self.c.check(driver, settings.stream, c)?;
+        let no_product = k == 0 || alpha.is_known_zero();
+        let read = |operand: &Operand, matrix| -> Result<Checked, Rejection> {
+            let checked = operand.check(driver, settings.stream, matrix)?;
+            if checked.address().is_some() && checked.address() == c.address() {
+                return Err(Rejection::invalid(format!(
+                    "C and {} are the same memory: the result would depend on the order in which \
+                     elements are computed",
+                    operand.name
+                )));
+            }
+            Ok(checked)
+        };
+        let inputs = if no_product { None } else { Some((read(&self.a, a)?, read(&self.b, b)?)) };
+        let mut accesses: Vec<Access> =
+            [alpha.access(), beta.access()].into_iter().flatten().collect();
+        if let Some((a, b)) = &inputs {
+            accesses.extend(a.accesses(Access::read));
+            accesses.extend(b.accesses(Access::read));
+        }
+        if !beta.is_known_zero() {
+            accesses.extend(c.accesses(Access::read));
+        }
+        accesses.extend(c.accesses(Access::write));
+        let (compute, batch) = (self.compute, self.batch as u64);
+        let products = move || {
+            for index in 0..batch {
+                // SAFETY: the operands were checked when the function was called, and arrays of
+                // pointers lie in device memory.
+                unsafe {
+                    let c = c.view(Operation::None, index);
+                    let (a, b) = match &inputs {
+                        Some((a, b)) => (a.view(op_a, index), b.view(op_b, index)),
+                        None => (c, c),
+                    };
+                    let product = Product {
+                        m: m as usize,
+                        n: n as usize,
+                        k: if inputs.is_some() { k as usize } else { 0 },
+                        a,
+                        b,
+                        c,
+                        d: c,
+                        alpha,
+                        beta,
+                        compute,
+                    };
+                    product.run(None);
+                }
+            }
+        };
+        Ok(Some(Prepared { accesses, products: Box::new(products) }))
+    }
+
+    fn check_types(&self) -> Result<(), Rejection> {
+        if self.a.ty == self.b.ty && self.compute.takes(self.a.ty, self.c.ty) {
+            return Ok(());
+        }
+        Err(Rejection::unsupported(format!(
+            "Atype {}, Btype {} and Ctype {} do not go with a computeType of {:?}",
+            self.a.ty.name(),
+            self.b.ty.name(),
+            self.c.ty.name(),
+            self.compute,
+        )))
+    }
+}
+
+/// Queues products as one piece of work.
+pub(crate) fn launch(
+    name: &'static str,
+    driver: &Driver,
+    stream: Stream,
+    products: Vec<Prepared>,
+) -> Result<(), Rejection> {
+    let accesses = products.iter().flat_map(|prepared| prepared.accesses.clone()).collect();
+    let run = Box::new(move || products.iter().for_each(|prepared| (prepared.products)()));
+    // SAFETY: operands were checked against the driver's allocations.
+    unsafe { Work { name, accesses, run }.launch(driver, stream) }
+}
+
+/// Requires a size.
+pub(crate) fn check_size(value: i64, what: &str) -> Result<(), Rejection> {
+    if (0..=i64::from(i32::MAX)).contains(&value) {
+        return Ok(());
+    }
+    Err(Rejection::invalid(format!("{what} is {value}: it has to be from 0 to 2147483647")))
+}
+
+/// Requires a leading dimension, and says how the matrix came to have its rows.
+fn check_ld(
+    matrix: &emulated_blas::Matrix,
+    operation: Operation,
+    argument: &str,
+    (m, n, k): (i64, i64, i64),
+) -> Result<(), Rejection> {
+    matrix.check_leading_dimension().map_err(|rejection| Rejection {
+        message: format!(
+            "{} ({argument} is {}, m = {m}, n = {n}, k = {k})",
+            rejection.message,
+            operation.name()
+        ),
+        ..rejection
+    })
+}

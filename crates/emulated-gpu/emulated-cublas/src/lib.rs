@@ -1,0 +1,38 @@
+//! cuBLAS on the emulated NVIDIA GPU: a shared library whose SONAME is `libcublas.so`.
+//!
+//! It exports NVIDIA's C functions for what this workspace and cudarc's safe layer call: handles and
+//! their settings, `gemm` in single, double and half precision, with types as arguments, batched,
+//! strided and grouped, `gemv` and `asum`. It stands on the emulated driver's public API alone:
+//! the work is a host function on the handle's stream, so that it waits for what was queued before
+//! and is captured into graphs, and operands are checked against the driver's allocations when the
+//! function is called. On a driver that is not the emulated one it refuses to work.
+//!
+//! What the real library leaves to luck is an error here: `CUBLAS_STATUS_INVALID_VALUE`, and on
+//! standard error a sentence that names the argument.
+//!
+//! Nothing of this crate is to be used from Rust but [`library_path`], which finds the shared
+//! library beside the running program: what else is in it would be linked a second time.
+
+#![allow(
+    unsafe_code,
+    clippy::too_many_arguments,
+    reason = "the functions are C's, with C's arguments"
+)]
+
+mod asum;
+mod batched;
+mod border;
+mod gemm;
+mod gemv;
+mod grouped;
+mod handle;
+mod level3;
+mod library;
+mod logger;
+mod operand;
+mod settings;
+mod typed;
+mod vector;
+
+pub use emulated_blas::NotFound;
+pub use library::{FILE, library_path};

@@ -1,0 +1,154 @@
+//! A matrix operand as arguments describe it: one matrix, a strided batch, or an array of pointers.
+
+use emulated_blas::{
+    Access, DataType, Driver, Matrix, Operation, Order, Rejection, Stream, View, check_range,
+};
+
+/// Where the matrices of a batch are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// The first is at an address, each next one that many elements further.
+    Strided(u64, i64),
+    /// Their addresses are in an array, in device memory or in the host's.
+    Array(u64),
+}
+
+/// An operand of a product.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operand {
+    /// Its name in messages.
+    pub(crate) name: &'static str,
+    /// The name of its leading dimension in messages.
+    pub(crate) ld_name: &'static str,
+    pub(crate) place: Place,
+    pub(crate) ty: DataType,
+    pub(crate) ld: i64,
+}
+
+/// An operand that has been checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    /// What all matrices of the batch have in common.
+    matrix: Matrix,
+    addresses: Addresses,
+}
+
+#[derive(Clone, Debug)]
+enum Addresses {
+    /// `matrix` says it all.
+    Strided,
+    /// Known when the function was called.
+    Known(Vec<u64>),
+    /// Read from device memory each time the work runs: a graph may be launched after they changed.
+    Array(u64),
+}
+
+impl Operand {
+    /// The operand as a matrix of that size.
+    pub(crate) fn matrix(&self, rows: i64, columns: i64, batch: i64) -> Matrix {
+        let (address, batch_stride) = match self.place {
+            Place::Strided(address, stride) => (address, stride),
+            Place::Array(_) => (0, 0),
+        };
+        Matrix {
+            name: self.name,
+            ld_name: self.ld_name,
+            address,
+            ty: self.ty,
+            rows: rows.unsigned_abs(),
+            columns: columns.unsigned_abs(),
+            ld: self.ld,
+            order: Order::Column,
+            batch: batch.unsigned_abs(),
+            batch_stride,
+        }
+    }
+
+    /// Checks where it lies. An array of pointers is read when everything queued before has been
+    /// done, as it may be what writes it; while a graph is captured, only when the work runs.
+    pub(crate) fn check(
+        &self,
+        driver: &Driver,
+        stream: Stream,
+        matrix: Matrix,
+    ) -> Result<Checked, Rejection> {
+        let Place::Array(array) = self.place else {
+            matrix.check_address()?;
+            matrix.check_bounds(driver)?;
+            return Ok(Checked { matrix, addresses: Addresses::Strided });
+        };
+        let name = self.name;
+        if array == 0 || !array.is_multiple_of(8) {
+            return Err(Rejection::invalid(format!(
+                "the array of pointers to {name} is at {array:#x}, which can't be one"
+            )));
+        }
+        let count = matrix.batch;
+        if driver.range_of(array).is_some() {
+            check_range(driver, &format!("the array of pointers to {name}"), array, count * 8)?;
+            if driver.is_capturing(stream)? {
+                return Ok(Checked { matrix, addresses: Addresses::Array(array) });
+            }
+            driver.synchronize(stream)?;
+        }
+        // SAFETY: in device memory, it was just checked; in the host's, the caller vouches for it.
+        let addresses: Vec<u64> =
+            (0..count).map(|index| unsafe { pointer(array, index) }).collect();
+        for (index, &address) in addresses.iter().enumerate() {
+            let one = Matrix { address, batch: 1, ..matrix.clone() };
+            one.check_address().and_then(|()| one.check_bounds(driver)).map_err(|rejection| {
+                let message = format!("matrix {index} of the batch: {}", rejection.message);
+                Rejection { message, ..rejection }
+            })?;
+        }
+        Ok(Checked { matrix, addresses: Addresses::Known(addresses) })
+    }
+}
+
+impl Checked {
+    /// The matrix of that number, as a product takes it.
+    ///
+    /// # Safety
+    /// An array of pointers has to be readable.
+    pub(crate) unsafe fn view(&self, operation: Operation, index: u64) -> View {
+        let address = match &self.addresses {
+            Addresses::Strided => return View::of(&self.matrix, operation, index),
+            Addresses::Known(addresses) => addresses[index as usize],
+            // SAFETY: the caller's promise.
+            Addresses::Array(array) => unsafe { pointer(*array, index) },
+        };
+        View::of(&Matrix { address, ..self.matrix.clone() }, operation, 0)
+    }
+
+    /// What the work accesses, as far as it is known before it runs.
+    pub(crate) fn accesses(&self, access: fn(u64, u64, u64, u64) -> Access) -> Vec<Access> {
+        match &self.addresses {
+            Addresses::Strided => self.matrix.accesses(access).collect(),
+            Addresses::Known(addresses) => addresses
+                .iter()
+                .flat_map(|&address| {
+                    let one = Matrix { address, batch: 1, ..self.matrix.clone() };
+                    one.accesses(access).collect::<Vec<_>>()
+                })
+                .collect(),
+            Addresses::Array(array) => {
+                vec![Access::read_bytes(*array, self.matrix.batch * 8)]
+            }
+        }
+    }
+
+    /// Its first address, where that is one.
+    pub(crate) fn address(&self) -> Option<u64> {
+        match &self.addresses {
+            Addresses::Strided => Some(self.matrix.address),
+            _ => None,
+        }
+    }
+}
+
+/// # Safety
+/// The pointer of that number has to be readable.
+unsafe fn pointer(array: u64, index: u64) -> u64 {
+    // SAFETY: the caller's promise; the array is aligned.
+    unsafe { *(array as *const u64).add(index as usize) }
+}

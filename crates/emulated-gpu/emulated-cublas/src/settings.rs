@@ -1,0 +1,132 @@
+//! What a handle can be told and asked, and versions and status texts.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use emulated_blas::{PointerMode, Rejection, Status, Stream, check_range};
+
+use crate::border::export;
+use crate::handle::{Handle, change, open, put, settings};
+
+/// The release that is imitated: cuBLAS 12.9.1.
+const VERSION: [c_int; 3] = [12, 9, 1];
+/// cudaRuntimeGetVersion's number for it.
+const CUDART_VERSION: usize = 12090;
+/// What a workspace's address has to be a multiple of (cuBLAS documentation, `cublasSetWorkspace`).
+const WORKSPACE_ALIGNMENT: u64 = 256;
+
+fn check_choice(value: c_int, choices: &[c_int], what: &str) -> Result<(), Rejection> {
+    if choices.contains(&value) {
+        return Ok(());
+    }
+    Err(Rejection::invalid(format!("{what} is {value}, which is none; there are {choices:?}")))
+}
+
+export! {
+    /// The stream of what follows. Sets the workspace back to the library's own.
+    fn cublasSetStream_v2(handle: Handle, stream: Stream) {
+        let (_, driver) = open(handle)?;
+        if driver.is_capturing(stream).is_err() {
+            return Err(Rejection::invalid(format!("streamId {:#x} is no stream", stream.0)));
+        }
+        change(handle, |settings| settings.stream = stream)
+    }
+
+    /// The handle's stream.
+    fn cublasGetStream_v2(handle: Handle, stream: *mut Stream) {
+        put(stream, settings(handle)?.stream, "streamId")
+    }
+
+    /// Memory for the library's use, which needs none; checked as if it did.
+    fn cublasSetWorkspace_v2(handle: Handle, workspace: *mut c_void, size: usize) {
+        let (_, driver) = open(handle)?;
+        let address = workspace as u64;
+        if !address.is_multiple_of(WORKSPACE_ALIGNMENT) {
+            return Err(Rejection::invalid(format!(
+                "workspace is at {address:#x}, which is not a multiple of {WORKSPACE_ALIGNMENT}"
+            )));
+        }
+        if address == 0 {
+            return Ok(());
+        }
+        check_range(driver, "workspace", address, size as u64)
+    }
+
+    /// Where scalars lie.
+    fn cublasSetPointerMode_v2(handle: Handle, mode: c_int) {
+        check_choice(mode, &[0, 1], "mode")?;
+        let mode = if mode == 0 { PointerMode::Host } else { PointerMode::Device };
+        change(handle, |settings| settings.pointer_mode = mode)
+    }
+
+    /// Where scalars lie.
+    fn cublasGetPointerMode_v2(handle: Handle, mode: *mut c_int) {
+        put(mode, settings(handle)?.pointer_mode as c_int, "mode")
+    }
+
+    /// How exact single precision has to be, `cublasMath_t`.
+    fn cublasSetMathMode(handle: Handle, mode: c_int) {
+        let plain = mode & !16;
+        check_choice(plain, &[0, 1, 2, 3, 4, 8], "mode (without the flag 16)")?;
+        change(handle, |settings| settings.math_mode = mode)
+    }
+
+    /// How exact single precision has to be.
+    fn cublasGetMathMode(handle: Handle, mode: *mut c_int) {
+        put(mode, settings(handle)?.math_mode, "mode")
+    }
+
+    /// Whether results may depend on the order of atomics. They never do here.
+    fn cublasSetAtomicsMode(handle: Handle, mode: c_int) {
+        check_choice(mode, &[0, 1], "mode")?;
+        change(handle, |settings| settings.atomics_mode = mode)
+    }
+
+    /// Whether results may depend on the order of atomics.
+    fn cublasGetAtomicsMode(handle: Handle, mode: *mut c_int) {
+        put(mode, settings(handle)?.atomics_mode, "mode")
+    }
+
+    /// How many multiprocessors to use: remembered, without effect.
+    fn cublasSetSmCountTarget(handle: Handle, count: c_int) {
+        if count < 0 {
+            return Err(Rejection::invalid(format!("smCountTarget is {count}: it can't be negative")));
+        }
+        change(handle, |settings| settings.sm_count_target = count)
+    }
+
+    /// How many multiprocessors to use.
+    fn cublasGetSmCountTarget(handle: Handle, count: *mut c_int) {
+        put(count, settings(handle)?.sm_count_target, "smCountTarget")
+    }
+
+    /// The release that is imitated; the handle does not matter, as with NVIDIA's library.
+    fn cublasGetVersion_v2(handle: Handle, version: *mut c_int) {
+        let _ = handle;
+        let [major, minor, patch] = VERSION;
+        put(version, major * 10_000 + minor * 100 + patch, "version")
+    }
+
+    /// A part of the version: 0 major, 1 minor, 2 patch.
+    fn cublasGetProperty(property: c_int, value: *mut c_int) {
+        check_choice(property, &[0, 1, 2], "type")?;
+        put(value, VERSION[property as usize], "value")
+    }
+}
+
+/// The runtime that the imitated release was built with.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn cublasGetCudartVersion() -> usize {
+    CUDART_VERSION
+}
+
+/// The name of a status.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn cublasGetStatusName(status: c_int) -> *const c_char {
+    Status::name_of(status).as_ptr()
+}
+
+/// What a status means.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn cublasGetStatusString(status: c_int) -> *const c_char {
+    Status::description_of(status).as_ptr()
+}

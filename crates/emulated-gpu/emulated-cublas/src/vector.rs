@@ -1,0 +1,75 @@
+//! Vectors: every `inc`-th element, from the far end where `inc` is negative.
+
+use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, View};
+
+use crate::level3::check_size;
+
+/// A vector as arguments describe it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vector {
+    pub(crate) name: &'static str,
+    pub(crate) inc_name: &'static str,
+    pub(crate) address: u64,
+    pub(crate) ty: DataType,
+    pub(crate) len: i64,
+    pub(crate) inc: i64,
+}
+
+impl Vector {
+    /// Checks it, and returns it as a matrix of one row, whose first element is the lowest in
+    /// memory.
+    pub(crate) fn check(&self, driver: &Driver) -> Result<Matrix, Rejection> {
+        let Self { name, inc_name, address, ty, len, inc } = *self;
+        check_size(len, &format!("the length of {name}"))?;
+        if inc == 0 {
+            return Err(Rejection::invalid(format!("{inc_name} is 0: it has to step")));
+        }
+        let ld = i64::try_from(inc.unsigned_abs())
+            .map_err(|_| Rejection::invalid(format!("{inc_name} is {inc}")))?;
+        let matrix = Matrix {
+            name,
+            ld_name: inc_name,
+            address,
+            ty,
+            rows: 1,
+            columns: len.unsigned_abs(),
+            ld,
+            order: Order::Column,
+            batch: 1,
+            batch_stride: 0,
+        };
+        matrix.check_address()?;
+        matrix.check_bounds(driver)?;
+        Ok(matrix)
+    }
+
+    /// Its elements as a column.
+    pub(crate) fn view(&self) -> View {
+        let steps = if self.inc < 0 { (self.len - 1).max(0) * -self.inc } else { 0 };
+        let address = self.address + steps.unsigned_abs() * self.ty.size();
+        View { address, ty: self.ty, row: self.inc as isize, column: 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_negative_increment_begins_at_the_far_end() {
+        let vector = Vector {
+            name: "x",
+            inc_name: "incx",
+            address: 1000,
+            ty: DataType::F32,
+            len: 4,
+            inc: -2,
+        };
+        assert_eq!(
+            vector.view(),
+            View { address: 1000 + 6 * 4, ty: DataType::F32, row: -2, column: 1 }
+        );
+        let forward = Vector { inc: 2, ..vector };
+        assert_eq!(forward.view().address, 1000);
+    }
+}

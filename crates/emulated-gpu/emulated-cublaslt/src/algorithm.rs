@@ -1,0 +1,247 @@
+//! `cublasLtMatmulAlgo_t`: there is one algorithm, and what it may assume of addresses.
+
+use std::ffi::{c_int, c_void};
+
+use emulated_blas::{Compute, DataType, Rejection, scale_type};
+
+use crate::alignment;
+use crate::attribute::{Field, Opaque};
+use crate::border::{export, put};
+use crate::handle::{Handle, open};
+use crate::preference::Preference;
+use crate::problem::Problem;
+use crate::{attribute, epilogue::Bias};
+
+/// The number of the one algorithm.
+const ID: c_int = 0;
+
+/// An algorithm. Programs copy it as 64 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Algorithm {
+    mark: u32,
+    id: i32,
+    /// Remembered and without effect, as all that follow: `TILE_ID` to `STAGES_ID`.
+    tile: i32,
+    split_k: i32,
+    reduction_scheme: i32,
+    swizzling: i32,
+    custom_option: i32,
+    stages: i32,
+    inner_shape: u16,
+    cluster_shape: u16,
+    /// What the addresses of `A`, `B`, `C`, `D`, the bias and the auxiliary matrix have to be
+    /// multiples of.
+    pub(crate) alignments: [u8; 6],
+    reserved: [u8; 22],
+}
+
+const _: () = assert!(size_of::<Algorithm>() == 64, "cublasLtMatmulAlgo_t has 64 bytes");
+
+// SAFETY: the mark is the first of its fields, which are all numbers.
+unsafe impl Opaque for Algorithm {
+    const WHAT: &'static str = "algorithm of this library's";
+    const PREFIX: &'static str = "CUBLASLT_ALGO_CONFIG_…";
+    const MARK: u32 = u32::from_be_bytes(*b"LtAl");
+    const SIZE: usize = 64;
+
+    fn field(&mut self, attribute: c_int) -> Option<Field<'_>> {
+        Some(match attribute {
+            0 => Field::I32(&mut self.id),
+            1 => Field::I32(&mut self.tile),
+            2 => Field::I32(&mut self.split_k),
+            3 => Field::I32(&mut self.reduction_scheme),
+            4 => Field::I32(&mut self.swizzling),
+            5 => Field::I32(&mut self.custom_option),
+            6 => Field::I32(&mut self.stages),
+            7 => Field::U16(&mut self.inner_shape),
+            8 => Field::U16(&mut self.cluster_shape),
+            _ => return None,
+        })
+    }
+}
+
+impl Algorithm {
+    pub(crate) fn new(alignments: [u8; 6]) -> Self {
+        Self {
+            mark: Self::MARK,
+            id: ID,
+            tile: 0,
+            split_k: 1,
+            reduction_scheme: 0,
+            swizzling: 0,
+            custom_option: 0,
+            stages: 0,
+            inner_shape: 0,
+            cluster_shape: 0,
+            alignments,
+            reserved: [0; 22],
+        }
+    }
+
+    /// The algorithm for a problem: loads as wide as the preferences, the leading dimensions and
+    /// the addresses in the descriptor allow.
+    ///
+    /// # Errors
+    /// When operands are to be aligned to less than an element.
+    pub(crate) fn choose(problem: &Problem, preference: &Preference) -> Result<Self, Rejection> {
+        let mut alignments = [16; 6];
+        let matrices = [&problem.a, &problem.b, &problem.c, &problem.d];
+        for (index, (matrix, promised)) in
+            matrices.into_iter().zip(preference.alignments).enumerate()
+        {
+            let size = matrix.ty.size();
+            let promised = u64::try_from(promised).unwrap_or(0);
+            if promised < size {
+                return Err(Rejection::unsupported(format!(
+                    "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_{}_BYTES is {promised}: no algorithm works \
+                     with elements of {size} bytes that are aligned to less",
+                    matrix.name
+                )));
+            }
+            let step = matrix.ld.unsigned_abs() * size;
+            let stride = matrix.batch_stride.unsigned_abs() * size;
+            let width = alignment::of(promised).min(alignment::of(step)).min(alignment::of(stride));
+            alignments[index] = width.max(size) as u8;
+        }
+        let size = problem.d.ty.size();
+        let descriptor = &problem.descriptor;
+        if problem.epilogue.bias != Bias::None {
+            alignments[4] = alignment::of(descriptor.bias.cast_unsigned()).max(size) as u8;
+        }
+        if problem.epilogue.has_aux() {
+            let least = if problem.epilogue.has_mask() { 1 } else { size };
+            alignments[5] = alignment::of(descriptor.aux.cast_unsigned()).max(least) as u8;
+        }
+        Ok(Self::new(alignments))
+    }
+}
+
+/// What the algorithm can do, `cublasLtMatmulAlgoCapAttributes_t`.
+fn capability(attribute: c_int) -> Option<u32> {
+    Some(match attribute {
+        // SPLITK_SUPPORT, REDUCTION_SCHEME_MASK, CTA_SWIZZLING_SUPPORT
+        0..=2 => 0,
+        // STRIDED_BATCH_SUPPORT, OUT_OF_PLACE_RESULT_SUPPORT
+        3 | 4 => 1,
+        // UPLO_SUPPORT, CUSTOM_OPTION_MAX
+        5 | 7 => 0,
+        // CUSTOM_MEMORY_ORDER: row order too
+        10 => 1,
+        // POINTER_MODE_MASK: host and device
+        11 => 3,
+        // EPILOGUE_MASK: all bits that epilogues are made of
+        12 => 1023,
+        // LD_NEGATIVE
+        14 => 0,
+        // MIN_ALIGNMENT_A_BYTES to MIN_ALIGNMENT_D_BYTES
+        16..=19 => 2,
+        _ => return None,
+    })
+}
+
+fn check_types(
+    compute_type: c_int,
+    scale: c_int,
+    types: (c_int, c_int, c_int, c_int),
+) -> Result<bool, Rejection> {
+    let compute = Compute::from_code(compute_type)?;
+    let scale = DataType::from_code(scale, "scaleType")?;
+    let (a, b) = (DataType::from_code(types.0, "Atype")?, DataType::from_code(types.1, "Btype")?);
+    let (c, d) = (DataType::from_code(types.2, "Ctype")?, DataType::from_code(types.3, "Dtype")?);
+    Ok(scale == scale_type(compute) && a == b && c == d && compute.takes(a, c))
+}
+
+export! {
+    /// The numbers of the algorithms for these types.
+    fn cublasLtMatmulAlgoGetIds(
+        handle: Handle,
+        compute_type: c_int,
+        scale: c_int,
+        a: c_int,
+        b: c_int,
+        c: c_int,
+        d: c_int,
+        requested: c_int,
+        ids: *mut c_int,
+        returned: *mut c_int,
+    ) {
+        open(handle)?;
+        if requested < 1 {
+            return Err(Rejection::invalid(format!("requestedAlgoCount is {requested}")));
+        }
+        let known = check_types(compute_type, scale, (a, b, c, d))?;
+        if known {
+            put(ids, ID, "algoIdsArray")?;
+        }
+        put(returned, known.into(), "returnAlgoCount")
+    }
+
+    /// Makes an algorithm from its number; it assumes no more of addresses than it must.
+    fn cublasLtMatmulAlgoInit(
+        handle: Handle,
+        compute_type: c_int,
+        scale: c_int,
+        a: c_int,
+        b: c_int,
+        c: c_int,
+        d: c_int,
+        id: c_int,
+        algorithm: *mut Algorithm,
+    ) {
+        open(handle)?;
+        if id != ID {
+            return Err(Rejection::invalid(format!("algoId is {id}, which is none")));
+        }
+        if !check_types(compute_type, scale, (a, b, c, d))? {
+            return Err(Rejection::unsupported("these types do not go with the compute type"));
+        }
+        put(algorithm, Algorithm::new([1; 6]), "algo")
+    }
+
+    /// Hands out an attribute of the configuration.
+    fn cublasLtMatmulAlgoConfigGetAttribute(
+        algorithm: *const Algorithm,
+        attr: c_int,
+        buf: *mut c_void,
+        size: usize,
+        written: *mut usize,
+    ) {
+        attribute::get(algorithm, attr, buf, size, written, "algo")
+    }
+
+    /// Sets an attribute of the configuration: remembered, without effect.
+    fn cublasLtMatmulAlgoConfigSetAttribute(
+        algorithm: *mut Algorithm,
+        attr: c_int,
+        buf: *const c_void,
+        size: usize,
+    ) {
+        if attr == 0 {
+            return Err(Rejection::invalid("CUBLASLT_ALGO_CONFIG_ID can't be set"));
+        }
+        attribute::set(algorithm, attr, buf, size, "algo")
+    }
+
+    /// Hands out what the algorithm can do.
+    fn cublasLtMatmulAlgoCapGetAttribute(
+        algorithm: *const Algorithm,
+        attr: c_int,
+        buf: *mut c_void,
+        size: usize,
+        written: *mut usize,
+    ) {
+        attribute::read(algorithm, "algo")?;
+        let value = capability(attr).ok_or_else(|| {
+            Rejection::invalid(format!("attr is {attr}, which is none that is known here"))
+        })?;
+        if size == 0 {
+            return put(written, 4, "sizeWritten");
+        }
+        if size != 4 {
+            return Err(Rejection::invalid(format!("sizeInBytes is {size}: it has 4 bytes")));
+        }
+        put(buf.cast(), value, "buf")?;
+        if written.is_null() { Ok(()) } else { put(written, 4, "sizeWritten") }
+    }
+}

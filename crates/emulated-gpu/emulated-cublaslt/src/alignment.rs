@@ -1,0 +1,20 @@
+//! Alignments of operands. An algorithm is chosen for addresses that are multiples of something,
+//! and works for no others.
+
+/// Wider loads than this do not exist, so no algorithm asks for more.
+const WIDEST: u64 = 16;
+
+/// The largest power of two up to [`WIDEST`] that divides a number; any divides 0.
+pub(crate) fn of(number: u64) -> u64 {
+    if number == 0 { WIDEST } else { WIDEST.min(1 << number.trailing_zeros().min(63)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two() {
+        assert_eq!([0, 1, 2, 12, 8, 16, 48, 4096].map(of), [16, 1, 2, 4, 8, 16, 16, 16]);
+    }
+}

@@ -1,0 +1,162 @@
+//! Attributes of opaque structures, by number, as bytes.
+
+use std::ffi::{c_int, c_void};
+
+use emulated_blas::Rejection;
+
+use crate::border::put;
+
+/// A field of a structure that an attribute stands for.
+pub(crate) enum Field<'structure> {
+    I8(&'structure mut i8),
+    U16(&'structure mut u16),
+    I32(&'structure mut i32),
+    I64(&'structure mut i64),
+    F32(&'structure mut f32),
+}
+
+impl Field<'_> {
+    fn place(&mut self) -> (*mut u8, usize) {
+        match self {
+            Self::I8(field) => ((&raw mut **field).cast(), 1),
+            Self::U16(field) => ((&raw mut **field).cast(), 2),
+            Self::I32(field) => ((&raw mut **field).cast(), 4),
+            Self::I64(field) => ((&raw mut **field).cast(), 8),
+            Self::F32(field) => ((&raw mut **field).cast(), 4),
+        }
+    }
+}
+
+/// A structure that programs know by a pointer alone. It may lie in memory of theirs
+/// (`cublasLt…Init`), so it holds no pointers of ours and fits NVIDIA's size.
+///
+/// # Safety
+/// The first four bytes of the structure are its mark, and all its bytes are plain numbers.
+pub(crate) unsafe trait Opaque: Copy {
+    /// What it is, in messages.
+    const WHAT: &'static str;
+    /// The names of its attributes begin with this.
+    const PREFIX: &'static str;
+    /// Tells it from other memory.
+    const MARK: u32;
+    /// Bytes that NVIDIA's headers reserve for it, at least.
+    const SIZE: usize;
+
+    /// The field of an attribute.
+    fn field(&mut self, attribute: c_int) -> Option<Field<'_>>;
+}
+
+/// A copy of the structure that a program passes.
+pub(crate) fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T, Rejection> {
+    check(pointer, name)?;
+    // SAFETY: the mark was just found; the caller of the C function vouches for the rest.
+    Ok(unsafe { *pointer })
+}
+
+fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejection> {
+    if pointer.is_null() {
+        return Err(Rejection::invalid(format!("{name} is a null pointer")));
+    }
+    // SAFETY: the caller of the C function vouches for what is not null, by mistake or not.
+    if unsafe { pointer.cast::<u32>().read_unaligned() } != T::MARK {
+        return Err(Rejection::invalid(format!(
+            "{name} is no {}: it was destroyed, or never made",
+            T::WHAT
+        )));
+    }
+    Ok(())
+}
+
+/// Hands out a new structure.
+pub(crate) fn create<T: Opaque>(place: *mut *mut T, value: T, name: &str) -> Result<(), Rejection> {
+    if place.is_null() {
+        return Err(Rejection::invalid(format!("{name} is a null pointer")));
+    }
+    put(place, Box::into_raw(Box::new(value)), name)
+}
+
+/// Writes a new structure into memory of the program's.
+pub(crate) fn initialise<T: Opaque>(
+    place: *mut T,
+    size: usize,
+    value: T,
+    name: &str,
+) -> Result<(), Rejection> {
+    const { assert!(size_of::<T>() <= T::SIZE, "it fits where programs reserve NVIDIA's size") };
+    if size < size_of::<T>() {
+        return Err(Rejection::invalid(format!(
+            "size is {size}: {name} needs {} bytes",
+            size_of::<T>()
+        )));
+    }
+    put(place, value, name)
+}
+
+/// Frees what [`create`] made.
+pub(crate) fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(), Rejection> {
+    check(pointer, name)?;
+    // SAFETY: it has the mark, so `create` made it, and has not been freed.
+    unsafe {
+        pointer.cast::<u32>().write_unaligned(0);
+        drop(Box::from_raw(pointer));
+    }
+    Ok(())
+}
+
+/// Sets an attribute.
+pub(crate) fn set<T: Opaque>(
+    pointer: *mut T,
+    attribute: c_int,
+    buffer: *const c_void,
+    size: usize,
+    name: &str,
+) -> Result<(), Rejection> {
+    check(pointer, name)?;
+    // SAFETY: it has the mark; the caller of the C function lets nobody else use it meanwhile.
+    let (field, own) = place::<T>(unsafe { &mut *pointer }, attribute)?;
+    if buffer.is_null() || size != own {
+        return Err(Rejection::invalid(format!(
+            "buf is {}, sizeInBytes is {size}: attribute {attribute} of {} has {own} bytes",
+            if buffer.is_null() { "a null pointer" } else { "given" },
+            T::PREFIX
+        )));
+    }
+    // SAFETY: both sides have `size` bytes; the caller of the C function vouches for the buffer.
+    unsafe { std::ptr::copy(buffer.cast::<u8>(), field, size) };
+    Ok(())
+}
+
+/// Hands out an attribute, or with a size of 0 how many bytes it has.
+pub(crate) fn get<T: Opaque>(
+    pointer: *const T,
+    attribute: c_int,
+    buffer: *mut c_void,
+    size: usize,
+    written: *mut usize,
+    name: &str,
+) -> Result<(), Rejection> {
+    let mut copy = read(pointer, name)?;
+    let (field, own) = place(&mut copy, attribute)?;
+    if size == 0 {
+        return put(written, own, "sizeWritten");
+    }
+    if buffer.is_null() || size != own {
+        return Err(Rejection::invalid(format!(
+            "sizeInBytes is {size}: attribute {attribute} of {} has {own} bytes",
+            T::PREFIX
+        )));
+    }
+    // SAFETY: both sides have `size` bytes; the caller of the C function vouches for the buffer.
+    unsafe { std::ptr::copy(field, buffer.cast::<u8>(), size) };
+    if written.is_null() { Ok(()) } else { put(written, own, "sizeWritten") }
+}
+
+fn place<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize), Rejection> {
+    match value.field(attribute) {
+        Some(mut field) => Ok(field.place()),
+        None => Err(Rejection::invalid(format!(
+            "attr is {attribute}, which the emulated library does not have among {}",
+            T::PREFIX
+        ))),
+    }
+}

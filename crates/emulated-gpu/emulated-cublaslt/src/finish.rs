@@ -1,0 +1,281 @@
+//! The arithmetic of epilogues: bias, activation, auxiliary output, sums for gradients.
+
+use emulated_blas::{Column, DataType, Real, View, load, store};
+
+use crate::epilogue::{Activation, Bias, Epilogue};
+
+/// What epilogues read and write besides the result, of one matrix of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Surroundings {
+    pub(crate) epilogue: Epilogue,
+    /// The type of the bias, and of an auxiliary matrix that is no mask: that of the result.
+    pub(crate) ty: DataType,
+    /// The bias or its gradient.
+    pub(crate) bias: u64,
+    /// The auxiliary matrix.
+    pub(crate) aux: u64,
+    /// Elements (bits of a mask) from a column of the auxiliary matrix to the next.
+    pub(crate) aux_ld: u64,
+}
+
+/// √(2/π)
+const GELU_SLOPE: f64 = 0.797_884_560_802_865_4;
+/// The weight of the cube (Hendrycks and Gimpel, "Gaussian Error Linear Units", section 2).
+const GELU_CUBE: f64 = 0.044_715;
+
+/// `max(x, 0)`. NaN stays NaN: NVIDIA does not document what becomes of it, and this way it is seen.
+fn relu<T: Real>(x: T) -> T {
+    let zero = T::default();
+    if x <= zero { zero } else { x }
+}
+
+/// `x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))`
+fn gelu<T: Real>(x: T) -> T {
+    let (half, one) = (T::from_f32(0.5), T::from_f32(1.0));
+    half * x * (one + gelu_argument(x).hyperbolic_tangent())
+}
+
+fn gelu_argument<T: Real>(x: T) -> T {
+    T::from_f64(GELU_SLOPE) * (x + T::from_f64(GELU_CUBE) * x * x * x)
+}
+
+/// The derivative of [`gelu`].
+fn gelu_gradient<T: Real>(x: T) -> T {
+    let (half, one) = (T::from_f32(0.5), T::from_f32(1.0));
+    let tanh = gelu_argument(x).hyperbolic_tangent();
+    let inner = T::from_f64(GELU_SLOPE) * (one + T::from_f64(3.0 * GELU_CUBE) * x * x);
+    half * (one + tanh) + half * x * (one - tanh * tanh) * inner
+}
+
+/// The sums of rows that [`Bias::GradientOfResult`] wants, as columns come by.
+pub(crate) struct Sums(Vec<f64>);
+
+impl Sums {
+    pub(crate) fn new(surroundings: &Surroundings, rows: usize) -> Self {
+        let wanted = surroundings.epilogue.bias == Bias::GradientOfResult;
+        Self(vec![0.0; if wanted { rows } else { 0 }])
+    }
+
+    /// # Safety
+    /// The bias has to be writable.
+    pub(crate) unsafe fn store(&self, surroundings: &Surroundings) {
+        for (row, &sum) in self.0.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { store(surroundings.bias, surroundings.ty, row as isize, sum) };
+        }
+    }
+}
+
+impl Surroundings {
+    /// Finishes the column of that number.
+    ///
+    /// # Safety
+    /// The bias and the auxiliary matrix have to be readable and writable as the epilogue has it.
+    pub(crate) unsafe fn finish(&self, column: usize, values: Column<'_>, sums: &mut Sums) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match values {
+                Column::F32(values) => self.finish_in(column, values, sums),
+                Column::F64(values) => self.finish_in(column, values, sums),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As of `finish`.
+    unsafe fn finish_in<T: Real>(&self, column: usize, values: &mut [T], sums: &mut Sums) {
+        let epilogue = self.epilogue;
+        for (row, value) in values.iter_mut().enumerate() {
+            // SAFETY: the caller's promise: `row` and `column` are inside.
+            *value = unsafe {
+                if epilogue.bias == Bias::Added {
+                    *value += load::<T>(self.bias, self.ty, row as isize);
+                }
+                self.activate(row, column, *value)
+            };
+        }
+        for (sum, value) in sums.0.iter_mut().zip(values.iter()) {
+            *sum += value.to_f64();
+        }
+    }
+
+    /// # Safety
+    /// The auxiliary matrix has to be readable and writable as the epilogue has it.
+    unsafe fn activate<T: Real>(&self, row: usize, column: usize, x: T) -> T {
+        let at = column * self.aux_ld as usize + row;
+        let writes = self.epilogue.writes_aux;
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.epilogue.activation {
+                Activation::None => x,
+                Activation::Relu => {
+                    if writes {
+                        self.set_bit(at, x >= T::default());
+                    }
+                    relu(x)
+                }
+                Activation::Gelu => {
+                    if writes {
+                        store(self.aux, self.ty, at as isize, x);
+                    }
+                    gelu(x)
+                }
+                Activation::ReluGradient => {
+                    if self.bit(at) {
+                        x
+                    } else {
+                        T::default()
+                    }
+                }
+                Activation::GeluGradient => {
+                    x * gelu_gradient(load::<T>(self.aux, self.ty, at as isize))
+                }
+            }
+        }
+    }
+
+    /// Sets a bit of the mask, the lowest of a byte first. Bits beyond the last row stay as they
+    /// are.
+    ///
+    /// # Safety
+    /// The mask has to be writable.
+    unsafe fn set_bit(&self, at: usize, on: bool) {
+        let byte = (self.aux as *mut u8).wrapping_add(at / 8);
+        let bit = 1 << (at % 8);
+        // SAFETY: the caller's promise.
+        unsafe { *byte = if on { *byte | bit } else { *byte & !bit } };
+    }
+
+    /// # Safety
+    /// The mask has to be readable.
+    unsafe fn bit(&self, at: usize) -> bool {
+        // SAFETY: the caller's promise.
+        let byte = unsafe { *(self.aux as *const u8).add(at / 8) };
+        byte >> (at % 8) & 1 != 0
+    }
+
+    /// Stores the sums over `K` of [`Bias::GradientOfA`] (rows of `op(A)`) and
+    /// [`Bias::GradientOfB`] (columns of `op(B)`): of the operand as it is in memory, neither
+    /// rounded nor scaled.
+    ///
+    /// # Safety
+    /// The operand has to be readable with its `lines · k` elements, the bias writable.
+    pub(crate) unsafe fn store_operand_sums(&self, operand: View, lines: usize, k: usize) {
+        let mut sums = vec![0.0; lines];
+        for depth in 0..k {
+            for (line, sum) in sums.iter_mut().enumerate() {
+                let at = line as isize * operand.row + depth as isize * operand.column;
+                // SAFETY: the caller's promise.
+                *sum += unsafe { load::<f64>(operand.address, operand.ty, at) };
+            }
+        }
+        for (line, sum) in sums.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { store(self.bias, self.ty, line as isize, sum) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gelu_is_what_tables_say() {
+        // 0.5 x (1 + tanh(...)) worked out by hand: at ±1, tanh(0.833…) = 0.6823…
+        for (x, expected) in [(0.0, 0.0), (1.0, 0.841_192), (-1.0, -0.158_808), (3.0, 2.996_363)] {
+            assert!((gelu::<f64>(x) - expected).abs() < 1e-6, "{x}: {}", gelu::<f64>(x));
+            assert!((f64::from(gelu(x as f32)) - expected).abs() < 1e-6, "{x}");
+        }
+    }
+
+    #[test]
+    fn its_gradient_is_its_slope() {
+        for x in [-3.0, -0.75, -0.1, 0.0, 0.3, 1.0, 2.5] {
+            let h = 1e-5;
+            let slope = (gelu::<f64>(x + h) - gelu::<f64>(x - h)) / (2.0 * h);
+            assert!((gelu_gradient::<f64>(x) - slope).abs() < 1e-8, "{x}");
+        }
+    }
+
+    #[test]
+    fn relu_keeps_nan() {
+        assert_eq!([-1.0f32, -0.0, 0.0, 2.0].map(|x| relu(x).to_bits()), [0, 0, 0, 2f32.to_bits()]);
+        assert!(relu(f32::NAN).is_nan());
+    }
+
+    fn surroundings(code: i32, bias: &mut [f32], aux: u64, aux_ld: u64) -> Surroundings {
+        Surroundings {
+            epilogue: Epilogue::from_code(code).unwrap(),
+            ty: DataType::F32,
+            bias: bias.as_mut_ptr() as u64,
+            aux,
+            aux_ld,
+        }
+    }
+
+    #[test]
+    fn the_mask_has_a_one_where_relu_lets_through_and_at_zero() {
+        let mut bias = [0.0f32, 1.0, -5.0];
+        // Two columns of 128 bits; what lies beyond the third row stays.
+        let mut mask = [0xaau8; 32];
+        let relu = surroundings(134, &mut bias, mask.as_mut_ptr() as u64, 128);
+        let mut values = [[0.0f32, -2.0, 5.0], [-1.0, -1.0, f32::NAN]];
+        let mut sums = Sums::new(&relu, 3);
+        for (column, values) in values.iter_mut().enumerate() {
+            // SAFETY: three biases, and two columns of 16 bytes.
+            unsafe { relu.finish(column, Column::F32(values), &mut sums) };
+        }
+        assert_eq!(values[0], [0.0, 0.0, 0.0]);
+        assert_eq!(values[1][..2], [0.0, 0.0]);
+        assert!(values[1][2].is_nan());
+        assert_eq!((mask[0], mask[16]), (0b1010_1101, 0b1010_1010));
+        assert!(mask[1..16].iter().chain(&mask[17..]).all(|&byte| byte == 0xaa));
+        let gradient = surroundings(152, &mut bias, mask.as_mut_ptr() as u64, 128);
+        let mut sums = Sums::new(&gradient, 3);
+        let mut gradients = [[1.0f32, 2.0, 3.0], [10.0, 20.0, 30.0]];
+        for (column, values) in gradients.iter_mut().enumerate() {
+            // SAFETY: as above.
+            unsafe { gradient.finish(column, Column::F32(values), &mut sums) };
+        }
+        // SAFETY: three gradients.
+        unsafe { sums.store(&gradient) };
+        assert_eq!(gradients, [[1.0, 0.0, 3.0], [0.0, 20.0, 0.0]]);
+        assert_eq!(bias, [1.0, 20.0, 3.0]);
+    }
+
+    #[test]
+    fn gelu_keeps_its_input_for_the_gradient() {
+        let mut bias = [0.5f32, -0.5];
+        let mut aux = [9.0f32; 16];
+        let forward = surroundings(164, &mut bias, aux.as_mut_ptr() as u64, 8);
+        let mut values = [1.0f32, 2.0];
+        let mut sums = Sums::new(&forward, 2);
+        // SAFETY: two biases, and two columns of 8 numbers.
+        unsafe { forward.finish(1, Column::F32(&mut values), &mut sums) };
+        assert_eq!(aux[8..11], [1.5, 1.5, 9.0]);
+        assert_eq!(values, [gelu(1.5), gelu(1.5)]);
+        let backward = surroundings(208, &mut bias, aux.as_mut_ptr() as u64, 8);
+        let mut values = [2.0f32, 4.0];
+        let mut sums = Sums::new(&backward, 2);
+        // SAFETY: as above.
+        unsafe {
+            backward.finish(1, Column::F32(&mut values), &mut sums);
+            sums.store(&backward);
+        }
+        assert_eq!(values, [2.0 * gelu_gradient(1.5f32), 4.0 * gelu_gradient(1.5f32)]);
+        assert_eq!(bias, values);
+    }
+
+    #[test]
+    fn sums_of_operands_run_along_k() {
+        // op(A) is 2 x 3: [[1, 3, 5], [2, 4, 6]].
+        let a = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let mut bias = [0.0f32; 2];
+        let epilogue = surroundings(256, &mut bias, 0, 0);
+        let view = View { address: a.as_ptr() as u64, ty: DataType::F32, row: 1, column: 2 };
+        // SAFETY: six elements, two sums.
+        unsafe { epilogue.store_operand_sums(view, 2, 3) };
+        assert_eq!(bias, [9.0, 12.0]);
+    }
+}

@@ -1,0 +1,162 @@
+//! `cublasLtMatmulAlgoGetHeuristic` and `cublasLtMatmulAlgoCheck`: whether there is an algorithm.
+
+use std::ffi::{c_int, c_void};
+
+use emulated_blas::{Rejection, Status};
+
+use crate::algorithm::Algorithm;
+use crate::attribute;
+use crate::border::{export, put};
+use crate::descriptor::Descriptor;
+use crate::handle::{Handle, open};
+use crate::layout::Layout;
+use crate::preference::Preference;
+use crate::problem::Problem;
+
+/// `cublasLtMatmulHeuristicResult_t`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Answer {
+    algorithm: Algorithm,
+    workspace_size: usize,
+    state: c_int,
+    waves_count: f32,
+    reserved: [c_int; 4],
+}
+
+impl Answer {
+    fn new(algorithm: Algorithm) -> Self {
+        Self {
+            algorithm,
+            // The CPU needs none.
+            workspace_size: 0,
+            state: Status::Success.code(),
+            waves_count: 1.0,
+            reserved: [0; 4],
+        }
+    }
+}
+
+/// What is asked, as pointers.
+pub(crate) struct Question {
+    pub(crate) descriptor: *const Descriptor,
+    pub(crate) a: *const Layout,
+    pub(crate) b: *const Layout,
+    pub(crate) c: *const Layout,
+    pub(crate) d: *const Layout,
+}
+
+impl Question {
+    /// Reads and understands it.
+    pub(crate) fn read(&self) -> Result<Problem, Rejection> {
+        let descriptor = attribute::read(self.descriptor, "operationDesc")?;
+        let a = attribute::read(self.a, "Adesc")?;
+        let b = attribute::read(self.b, "Bdesc")?;
+        let c = attribute::read(self.c, "Cdesc")?;
+        let d = attribute::read(self.d, "Ddesc")?;
+        Problem::new(descriptor, (&a, &b, &c, &d))
+    }
+}
+
+fn ask(
+    handle: Handle,
+    question: &Question,
+    preference: *const Preference,
+    requested: c_int,
+    answers: *mut Answer,
+    returned: *mut c_int,
+) -> Result<(), Rejection> {
+    put(returned, 0, "returnAlgoCount")?;
+    open(handle)?;
+    if requested < 1 {
+        return Err(Rejection::invalid(format!(
+            "requestedAlgoCount is {requested}: it has to be at least 1"
+        )));
+    }
+    let preference = attribute::read(preference, "preference")?;
+    let problem = question.read()?;
+    let algorithm = Algorithm::choose(&problem, &preference)?;
+    put(answers, Answer::new(algorithm), "heuristicResultsArray")?;
+    put(returned, 1, "returnAlgoCount")
+}
+
+fn check(
+    handle: Handle,
+    question: &Question,
+    algorithm: *const Algorithm,
+    answer: *mut Answer,
+) -> Result<(), Rejection> {
+    open(handle)?;
+    let algorithm = attribute::read(algorithm, "algo")?;
+    question.read()?;
+    put(answer, Answer::new(algorithm), "result")
+}
+
+export! {
+    /// The algorithms for a problem, the fastest first: one, or none with
+    /// `CUBLAS_STATUS_NOT_SUPPORTED`.
+    fn cublasLtMatmulAlgoGetHeuristic(
+        handle: Handle,
+        descriptor: *const Descriptor,
+        a: *const Layout,
+        b: *const Layout,
+        c: *const Layout,
+        d: *const Layout,
+        preference: *const Preference,
+        requested: c_int,
+        answers: *mut Answer,
+        returned: *mut c_int,
+    ) {
+        let question = Question { descriptor, a, b, c, d };
+        ask(handle, &question, preference, requested, answers, returned)
+    }
+
+    /// As [`cublasLtMatmulAlgoGetHeuristic`]; the stream does not matter here.
+    fn cublasLtMatmulAlgoGetHeuristicForStream(
+        handle: Handle,
+        descriptor: *const Descriptor,
+        a: *const Layout,
+        b: *const Layout,
+        c: *const Layout,
+        d: *const Layout,
+        preference: *const Preference,
+        requested: c_int,
+        answers: *mut Answer,
+        returned: *mut c_int,
+        stream: *mut c_void,
+    ) {
+        let _ = stream;
+        let question = Question { descriptor, a, b, c, d };
+        ask(handle, &question, preference, requested, answers, returned)
+    }
+
+    /// Whether an algorithm goes with a problem.
+    fn cublasLtMatmulAlgoCheck(
+        handle: Handle,
+        descriptor: *const Descriptor,
+        a: *const Layout,
+        b: *const Layout,
+        c: *const Layout,
+        d: *const Layout,
+        algorithm: *const Algorithm,
+        answer: *mut Answer,
+    ) {
+        check(handle, &Question { descriptor, a, b, c, d }, algorithm, answer)
+    }
+
+    /// As [`cublasLtMatmulAlgoCheck`]; the stream does not matter here.
+    fn cublasLtMatmulAlgoCheckForStream(
+        handle: Handle,
+        descriptor: *const Descriptor,
+        a: *const Layout,
+        b: *const Layout,
+        c: *const Layout,
+        d: *const Layout,
+        algorithm: *const Algorithm,
+        answer: *mut Answer,
+        stream: *mut c_void,
+    ) {
+        let _ = stream;
+        check(handle, &Question { descriptor, a, b, c, d }, algorithm, answer)
+    }
+}

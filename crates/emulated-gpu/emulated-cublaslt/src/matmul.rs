@@ -1,0 +1,147 @@
+//! `cublasLtMatmul`.
+
+use std::ffi::c_void;
+
+use emulated_blas::{
+    Column, Operation, Order, PointerMode, Product, Rejection, Scalar, Stream, View, Work,
+    check_range, scale_type,
+};
+
+use crate::algorithm::Algorithm;
+use crate::attribute;
+use crate::border::export;
+use crate::descriptor::Descriptor;
+use crate::epilogue::{Activation, Bias};
+use crate::finish::Sums;
+use crate::handle::{Handle, open};
+use crate::heuristic::Question;
+use crate::layout::Layout;
+use crate::operands::{Addresses, Operands};
+
+impl Operands {
+    /// Computes the matrix of that number of the batch.
+    ///
+    /// # Safety
+    /// Everything that `accesses` names has to be readable and writable as they say.
+    unsafe fn run(&self, index: u64, (alpha, beta): (Scalar, Scalar)) {
+        let problem = &self.problem;
+        let (m, n, k) = problem.sizes;
+        let (m, n, k) = (m as usize, n as usize, k as usize);
+        let a = View::of(&problem.a, problem.operations.0, index);
+        let b = View::of(&problem.b, problem.operations.1, index);
+        let c = View::of(&problem.c, Operation::None, index);
+        let d = View::of(&problem.d, Operation::None, index);
+        let surroundings = self.surroundings(index);
+        let compute = problem.compute;
+        // A result in row order is the transposed one in column order; only epilogues that treat
+        // every element alike get here with it.
+        let product = match problem.d.order {
+            Order::Column => Product { m, n, k, a, b, c, d, alpha, beta, compute },
+            Order::Row => Product {
+                m: n,
+                n: m,
+                k,
+                a: b.transposed(),
+                b: a.transposed(),
+                c: c.transposed(),
+                d: d.transposed(),
+                alpha,
+                beta,
+                compute,
+            },
+        };
+        let epilogue = problem.epilogue;
+        let plain = epilogue.activation == Activation::None
+            && !matches!(epilogue.bias, Bias::Added | Bias::GradientOfResult);
+        // SAFETY: the caller's promise.
+        unsafe {
+            // Before `D` is written, which may lie where nothing else does, but in any case after
+            // what these read.
+            match epilogue.bias {
+                Bias::GradientOfA => surroundings.store_operand_sums(a, m, k),
+                Bias::GradientOfB => surroundings.store_operand_sums(b.transposed(), n, k),
+                _ => {}
+            }
+            if plain {
+                product.run(None);
+                return;
+            }
+            let mut sums = Sums::new(&surroundings, m);
+            let mut finish = |column: usize, values: Column<'_>| {
+                surroundings.finish(column, values, &mut sums);
+            };
+            product.run(Some(&mut finish));
+            sums.store(&surroundings);
+        }
+    }
+}
+
+/// The workspace is not used, but has to be what it is said to be.
+fn check_workspace(
+    driver: &emulated_blas::Driver,
+    workspace: *mut c_void,
+    size: usize,
+) -> Result<(), Rejection> {
+    if workspace.is_null() || size == 0 {
+        return Ok(());
+    }
+    check_range(driver, "workspace", workspace as u64, size as u64)
+}
+
+export! {
+    /// `D = epilogue(alpha · op(A) · op(B) + beta · C)`
+    fn cublasLtMatmul(
+        handle: Handle,
+        descriptor: *const Descriptor,
+        alpha: *const c_void,
+        a: *const c_void,
+        a_layout: *const Layout,
+        b: *const c_void,
+        b_layout: *const Layout,
+        beta: *const c_void,
+        c: *const c_void,
+        c_layout: *const Layout,
+        d: *mut c_void,
+        d_layout: *const Layout,
+        algorithm: *const Algorithm,
+        workspace: *mut c_void,
+        workspace_size: usize,
+        stream: Stream,
+    ) {
+        let driver = open(handle)?;
+        let question =
+            Question { descriptor, a: a_layout, b: b_layout, c: c_layout, d: d_layout };
+        let problem = question.read()?;
+        let algorithm = if algorithm.is_null() {
+            None
+        } else {
+            Some(attribute::read(algorithm, "algo")?)
+        };
+        let mode = if problem.descriptor.pointer_mode == 0 {
+            PointerMode::Host
+        } else {
+            PointerMode::Device
+        };
+        let scale = scale_type(problem.compute);
+        // SAFETY: the caller of the C function vouches for `alpha` and `beta`.
+        let scalars = unsafe {
+            (
+                Scalar::take(driver, alpha, mode, scale, "alpha")?,
+                Scalar::take(driver, beta, mode, scale, "beta")?,
+            )
+        };
+        let addresses = Addresses { a: a as u64, b: b as u64, c: c as u64, d: d as u64 };
+        let operands =
+            Operands::check(driver, problem, addresses, scalars, algorithm.as_ref())?;
+        check_workspace(driver, workspace, workspace_size)?;
+        let accesses = operands.accesses.clone();
+        let run = Box::new(move || {
+            for index in 0..operands.problem.d.batch {
+                // SAFETY: the operands were checked when the function was called.
+                unsafe { operands.run(index, scalars) };
+            }
+        });
+        // SAFETY: operands were checked against the driver's allocations.
+        unsafe { Work { name: NAME, accesses, run }.launch(driver, stream) }
+    }
+}

@@ -1,0 +1,238 @@
+//! Checks of what only the call itself tells: addresses.
+
+use emulated_blas::{Access, Driver, Matrix, Rejection, Scalar, check_range};
+
+use crate::algorithm::Algorithm;
+use crate::epilogue::Bias;
+use crate::finish::Surroundings;
+use crate::problem::Problem;
+
+/// The addresses of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addresses {
+    pub(crate) a: u64,
+    pub(crate) b: u64,
+    pub(crate) c: u64,
+    pub(crate) d: u64,
+}
+
+/// A problem whose matrices have their addresses, all of which were checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Operands {
+    pub(crate) problem: Problem,
+    pub(crate) accesses: Vec<Access>,
+}
+
+impl Operands {
+    /// Gives a problem its addresses. With no `algorithm`, one for exactly these is meant.
+    pub(crate) fn check(
+        driver: &Driver,
+        mut problem: Problem,
+        addresses: Addresses,
+        scalars: (Scalar, Scalar),
+        algorithm: Option<&Algorithm>,
+    ) -> Result<Self, Rejection> {
+        let (alpha, beta) = scalars;
+        problem.a.address = addresses.a;
+        problem.b.address = addresses.b;
+        problem.c.address = addresses.c;
+        problem.d.address = addresses.d;
+        let reads_c = !beta.is_known_zero();
+        let mut used = vec![&problem.d];
+        if !alpha.is_known_zero() {
+            used.extend([&problem.a, &problem.b]);
+        }
+        if reads_c {
+            used.push(&problem.c);
+        }
+        for matrix in used {
+            matrix.check_address()?;
+            matrix.check_bounds(driver)?;
+        }
+        check_aliases(&problem, reads_c)?;
+        let mut operands = Self { problem, accesses: Vec::new() };
+        operands.check_bias(driver)?;
+        operands.check_aux(driver)?;
+        if let Some(algorithm) = algorithm {
+            operands.check_alignment(algorithm)?;
+        }
+        let Self { problem, accesses } = &mut operands;
+        accesses.extend([alpha.access(), beta.access()].into_iter().flatten());
+        if !alpha.is_known_zero() {
+            accesses.extend(problem.a.accesses(Access::read));
+            accesses.extend(problem.b.accesses(Access::read));
+        }
+        if reads_c {
+            accesses.extend(problem.c.accesses(Access::read));
+        }
+        accesses.extend(problem.d.accesses(Access::write));
+        Ok(operands)
+    }
+
+    fn check_bias(&mut self, driver: &Driver) -> Result<(), Rejection> {
+        let Self { problem, accesses } = self;
+        let (bias, len) = (problem.epilogue.bias, problem.bias_len());
+        if bias == Bias::None {
+            return Ok(());
+        }
+        let (address, size) = (problem.descriptor.bias.cast_unsigned(), problem.d.ty.size());
+        let name = "the vector at CUBLASLT_MATMUL_DESC_BIAS_POINTER";
+        if address == 0 {
+            return Err(Rejection::invalid(format!(
+                "CUBLASLT_MATMUL_DESC_BIAS_POINTER is null: CUBLASLT_EPILOGUE_{} needs it",
+                problem.epilogue.name
+            )));
+        }
+        if !address.is_multiple_of(size) {
+            return Err(Rejection::invalid(format!(
+                "{name} is at {address:#x}: elements have {size} bytes"
+            )));
+        }
+        for index in 0..problem.d.batch {
+            let stride = problem.descriptor.bias_batch_stride;
+            let at = step(address, stride, index, size);
+            check_range(driver, name, at, len * size)?;
+            accesses.push(match bias {
+                Bias::Added => Access::read_bytes(at, len * size),
+                _ => Access::write_bytes(at, len * size),
+            });
+        }
+        Ok(())
+    }
+
+    fn check_aux(&mut self, driver: &Driver) -> Result<(), Rejection> {
+        let Self { problem, accesses } = self;
+        let epilogue = problem.epilogue;
+        if !epilogue.has_aux() {
+            return Ok(());
+        }
+        let descriptor = &problem.descriptor;
+        let address = descriptor.aux.cast_unsigned();
+        if address == 0 {
+            let message = format!(
+                "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER is null: CUBLASLT_EPILOGUE_{} needs it",
+                epilogue.name
+            );
+            // As the real library answers.
+            return Err(if epilogue.writes_aux {
+                Rejection::unsupported(message)
+            } else {
+                Rejection::invalid(message)
+            });
+        }
+        let (m, n, _) = problem.sizes;
+        let size = problem.d.ty.size();
+        let bytes = |elements: u64| {
+            if epilogue.has_mask() { elements.div_ceil(8) } else { elements * size }
+        };
+        let name = "the matrix at CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER";
+        if !epilogue.has_mask() && !address.is_multiple_of(size) {
+            return Err(Rejection::invalid(format!(
+                "{name} is at {address:#x}: elements have {size} bytes"
+            )));
+        }
+        let pitch = bytes(descriptor.aux_ld.cast_unsigned());
+        for index in 0..problem.d.batch {
+            let stride = bytes(descriptor.aux_batch_stride.cast_unsigned());
+            let at = address.wrapping_add(stride.wrapping_mul(index));
+            check_range(driver, name, at, pitch * (n - 1) + bytes(m))?;
+            let access = if epilogue.writes_aux { Access::write } else { Access::read };
+            accesses.push(access(at, bytes(m), n, pitch));
+        }
+        Ok(())
+    }
+
+    /// What was promised to the heuristic has to hold.
+    fn check_alignment(&self, algorithm: &Algorithm) -> Result<(), Rejection> {
+        let problem = &self.problem;
+        let descriptor = &problem.descriptor;
+        let promised = |name| format!("CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_{name}_BYTES");
+        let places = [
+            ("A", problem.a.address, promised("A")),
+            ("B", problem.b.address, promised("B")),
+            ("C", problem.c.address, promised("C")),
+            ("D", problem.d.address, promised("D")),
+            (
+                "the bias",
+                descriptor.bias.cast_unsigned(),
+                "CUBLASLT_MATMUL_DESC_BIAS_POINTER".into(),
+            ),
+            (
+                "the auxiliary matrix",
+                descriptor.aux.cast_unsigned(),
+                "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER".into(),
+            ),
+        ];
+        let used = [
+            true,
+            true,
+            true,
+            true,
+            problem.epilogue.bias != Bias::None,
+            problem.epilogue.has_aux(),
+        ];
+        for (((name, address, argument), least), used) in
+            places.into_iter().zip(algorithm.alignments).zip(used)
+        {
+            if used && !address.is_multiple_of(u64::from(least).max(1)) {
+                return Err(Rejection::invalid(format!(
+                    "{name} is at {address:#x}, but algo was chosen for multiples of {least} bytes: \
+                     set {argument} before the heuristic is asked"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the epilogue needs for the matrix of that number.
+    pub(crate) fn surroundings(&self, index: u64) -> Surroundings {
+        let problem = &self.problem;
+        let descriptor = &problem.descriptor;
+        let size = problem.d.ty.size();
+        let bias = step(descriptor.bias.cast_unsigned(), descriptor.bias_batch_stride, index, size);
+        let stride = descriptor.aux_batch_stride;
+        let aux = descriptor.aux.cast_unsigned();
+        let aux = if problem.epilogue.has_mask() {
+            step(aux, stride / 8, index, 1)
+        } else {
+            step(aux, stride, index, size)
+        };
+        Surroundings {
+            epilogue: problem.epilogue,
+            ty: problem.d.ty,
+            bias,
+            aux,
+            aux_ld: descriptor.aux_ld.cast_unsigned(),
+        }
+    }
+}
+
+/// An address some strides further.
+fn step(address: u64, stride: i64, index: u64, size: u64) -> u64 {
+    let bytes = stride.wrapping_mul(index.cast_signed()).wrapping_mul(size.cast_signed());
+    address.wrapping_add_signed(bytes)
+}
+
+/// `D` may be `C`, laid out the same, and is neither `A` nor `B`.
+fn check_aliases(problem: &Problem, reads_c: bool) -> Result<(), Rejection> {
+    let d = &problem.d;
+    for matrix in [&problem.a, &problem.b] {
+        if matrix.address == d.address {
+            return Err(Rejection::invalid(format!(
+                "D and {} are the same memory: the result would depend on the order in which \
+                 elements are computed",
+                matrix.name
+            )));
+        }
+    }
+    let same = |c: &Matrix| {
+        (c.ld, c.order, c.batch_stride) == (d.ld, d.order, d.batch_stride)
+            || c.batch == 1 && (c.ld, c.order) == (d.ld, d.order)
+    };
+    if reads_c && problem.c.address == d.address && !same(&problem.c) {
+        return Err(Rejection::invalid(
+            "C and D are the same memory with different layouts: give both the same, or two buffers",
+        ));
+    }
+    Ok(())
+}

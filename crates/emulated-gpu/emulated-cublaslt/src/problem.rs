@@ -1,0 +1,252 @@
+//! What a descriptor and four layouts say together, before any address is known.
+
+use emulated_blas::{Compute, DataType, Matrix, Operation, Order, Rejection, scale_type};
+
+use crate::descriptor::{Descriptor, SCALES};
+use crate::epilogue::{Bias, Epilogue};
+use crate::layout::Layout;
+
+/// Elements that a column of a bit mask is padded to.
+const MASK_PADDING: i64 = 128;
+/// Elements that a column of an auxiliary matrix is padded to.
+const AUX_PADDING: i64 = 8;
+
+/// `D = epilogue(alpha · op(A) · op(B) + beta · C)`, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) descriptor: Descriptor,
+    pub(crate) operations: (Operation, Operation),
+    pub(crate) epilogue: Epilogue,
+    pub(crate) compute: Compute,
+    /// Rows and columns of the result, and the length of its sums.
+    pub(crate) sizes: (u64, u64, u64),
+    pub(crate) a: Matrix,
+    pub(crate) b: Matrix,
+    pub(crate) c: Matrix,
+    pub(crate) d: Matrix,
+}
+
+impl Problem {
+    /// Understands a descriptor and layouts.
+    ///
+    /// # Errors
+    /// What contradicts itself, with `INVALID_VALUE`, and what is not supported.
+    pub(crate) fn new(
+        descriptor: Descriptor,
+        layouts: (&Layout, &Layout, &Layout, &Layout),
+    ) -> Result<Self, Rejection> {
+        let (a, b, c, d) = layouts;
+        let problem = Self {
+            operations: (
+                Operation::from_code(descriptor.transa, "CUBLASLT_MATMUL_DESC_TRANSA")?,
+                Operation::from_code(descriptor.transb, "CUBLASLT_MATMUL_DESC_TRANSB")?,
+            ),
+            epilogue: Epilogue::from_code(descriptor.epilogue)?,
+            compute: Compute::from_code(descriptor.compute_type)?,
+            sizes: (0, 0, 0),
+            a: a.matrix(0, ("A", "the leading dimension of Adesc"))?,
+            b: b.matrix(0, ("B", "the leading dimension of Bdesc"))?,
+            c: c.matrix(0, ("C", "the leading dimension of Cdesc"))?,
+            d: d.matrix(0, ("D", "the leading dimension of Ddesc"))?,
+            descriptor,
+        };
+        problem.check_descriptor()?;
+        let problem = problem.with_sizes()?;
+        problem.check_types()?;
+        problem.check_batches()?;
+        problem.check_epilogue()?;
+        problem.check_aux()?;
+        Ok(problem)
+    }
+
+    fn check_descriptor(&self) -> Result<(), Rejection> {
+        let descriptor = &self.descriptor;
+        let scale = DataType::from_code(descriptor.scale_type, "the scale type")?;
+        if scale != scale_type(self.compute) {
+            return Err(Rejection::unsupported(format!(
+                "the scale type is {}: with this compute type it has to be {}",
+                scale.name(),
+                scale_type(self.compute).name()
+            )));
+        }
+        if !matches!(descriptor.pointer_mode, 0 | 1) {
+            return Err(Rejection::unsupported(format!(
+                "CUBLASLT_MATMUL_DESC_POINTER_MODE is {}: the emulated library has \
+                 CUBLASLT_POINTER_MODE_HOST (0) and CUBLASLT_POINTER_MODE_DEVICE (1)",
+                descriptor.pointer_mode
+            )));
+        }
+        if descriptor.transc != 0 {
+            return Err(Rejection::unsupported(
+                "CUBLASLT_MATMUL_DESC_TRANSC has to be CUBLAS_OP_N: cuBLASLt has no other",
+            ));
+        }
+        if descriptor.fill_mode != 2 {
+            return Err(Rejection::unsupported(
+                "CUBLASLT_MATMUL_DESC_FILL_MODE has to be CUBLAS_FILL_MODE_FULL",
+            ));
+        }
+        for ((_, name), value) in SCALES.iter().zip(descriptor.scales) {
+            if value != 0 {
+                return Err(Rejection::invalid(format!(
+                    "CUBLASLT_MATMUL_DESC_{name} is set: it goes with 8-bit types, and A is {}",
+                    self.a.ty.name()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn with_sizes(self) -> Result<Self, Rejection> {
+        let stored = |matrix: &Matrix, operation| match operation {
+            Operation::None => (matrix.rows, matrix.columns),
+            Operation::Transpose => (matrix.columns, matrix.rows),
+        };
+        let (m, k) = stored(&self.a, self.operations.0);
+        let (k_of_b, n) = stored(&self.b, self.operations.1);
+        let transposed = |operation| if operation == Operation::None { "" } else { "ᵀ" };
+        let (ta, tb) = (transposed(self.operations.0), transposed(self.operations.1));
+        if k != k_of_b {
+            return Err(Rejection::invalid(format!(
+                "A{ta} is {m} x {k} and B{tb} is {k_of_b} x {n}: the columns of the one have to be \
+                 the rows of the other"
+            )));
+        }
+        for matrix in [&self.c, &self.d] {
+            let (rows, columns) = (matrix.rows, matrix.columns);
+            if (rows, columns) != (m, n) {
+                return Err(Rejection::invalid(format!(
+                    "{} is {rows} x {columns}, but A{ta} · B{tb} is {m} x {n}",
+                    matrix.name
+                )));
+            }
+        }
+        Ok(Self { sizes: (m, n, k), ..self })
+    }
+
+    fn check_types(&self) -> Result<(), Rejection> {
+        let (a, b, c, d) = (self.a.ty, self.b.ty, self.c.ty, self.d.ty);
+        if a == b && c == d && self.compute.takes(a, c) {
+            return Ok(());
+        }
+        Err(Rejection::unsupported(format!(
+            "A is {}, B {}, C {} and D {}, which do not go with a compute type of {:?}",
+            a.name(),
+            b.name(),
+            c.name(),
+            d.name(),
+            self.compute
+        )))
+    }
+
+    fn check_batches(&self) -> Result<(), Rejection> {
+        let batch = self.d.batch;
+        for matrix in [&self.a, &self.b, &self.c] {
+            if matrix.batch != batch {
+                return Err(Rejection::invalid(format!(
+                    "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT is {} for {} and {batch} for D: they have to \
+                     be the same; a stride of 0 repeats a matrix",
+                    matrix.batch, matrix.name
+                )));
+            }
+        }
+        let beside = if self.d.order == Order::Column { self.d.rows } else { self.d.columns };
+        if batch > 1 && self.d.batch_stride.unsigned_abs() < beside {
+            return Err(Rejection::invalid(format!(
+                "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET of D is {}: the matrices overlap",
+                self.d.batch_stride
+            )));
+        }
+        Ok(())
+    }
+
+    /// The combinations that cuBLASLt has no algorithm for.
+    fn check_epilogue(&self) -> Result<(), Rejection> {
+        let epilogue = self.epilogue;
+        let (name, (m, n, k)) = (epilogue.name, self.sizes);
+        let refuse = |why: &str| {
+            Err(Rejection::unsupported(format!("CUBLASLT_EPILOGUE_{name} {why}: no algorithm")))
+        };
+        if epilogue.needs_column_order() && self.d.order == Order::Row {
+            return refuse("needs D in CUBLASLT_ORDER_COL, as bias and mask follow its columns");
+        }
+        if epilogue.reads_aux() && k == 1 {
+            return refuse("does not take sums of one product, and K is 1");
+        }
+        if epilogue.reads_aux() && n == 1 {
+            return refuse("does not take a D of one column");
+        }
+        // The sums run along K, with the elements of one K beside each other in memory.
+        let beside = |matrix: &Matrix, operation| {
+            (matrix.order == Order::Column) == (operation == Operation::None)
+        };
+        match epilogue.bias {
+            Bias::GradientOfA if !beside(&self.a, self.operations.0) => refuse(
+                "needs the columns of op(A) in one piece: TRANSA of CUBLAS_OP_N in column order",
+            ),
+            Bias::GradientOfB if beside(&self.b, self.operations.1) => refuse(
+                "needs the rows of op(B) in one piece: TRANSB of CUBLAS_OP_T in column order",
+            ),
+            Bias::GradientOfA if m == 1 => refuse("does not take an A of one row"),
+            Bias::GradientOfB if n == 1 => refuse("does not take a B of one column"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The auxiliary matrix, and the type of the bias. A null pointer is judged when it is used.
+    fn check_aux(&self) -> Result<(), Rejection> {
+        let Self { descriptor, epilogue, .. } = self;
+        let (m, n, _) = self.sizes;
+        if epilogue.bias != Bias::None {
+            check_type(descriptor.bias_type, self.d.ty, "CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE")?;
+        }
+        if !epilogue.has_aux() || descriptor.aux == 0 {
+            return Ok(());
+        }
+        let (padding, what) = if epilogue.has_mask() {
+            (MASK_PADDING, "bit mask")
+        } else {
+            let name = "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE";
+            check_type(descriptor.aux_type, self.d.ty, name)?;
+            (AUX_PADDING, "matrix")
+        };
+        let (ld, stride) = (descriptor.aux_ld, descriptor.aux_batch_stride);
+        let rows = m.cast_signed();
+        if ld < rows || ld % padding != 0 {
+            let least = m.next_multiple_of(padding.unsigned_abs());
+            return Err(Rejection::invalid(format!(
+                "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD is {ld}: the auxiliary {what} has {m} rows, and \
+                 its columns are padded to a multiple of {padding} elements: {least} or more"
+            )));
+        }
+        if self.d.batch > 1 && (stride % padding != 0 || stride < ld * n.cast_signed()) {
+            return Err(Rejection::invalid(format!(
+                "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE is {stride}: it has to be a multiple \
+                 of {padding}, and at least {ld} · {n} elements"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Elements of the bias, or of its gradient.
+    pub(crate) fn bias_len(&self) -> u64 {
+        let (m, n, _) = self.sizes;
+        match self.epilogue.bias {
+            Bias::None => 0,
+            Bias::GradientOfB => n,
+            _ => m,
+        }
+    }
+}
+
+/// A type that was set (not -1) has to be that of `D`.
+fn check_type(code: i32, d: DataType, name: &str) -> Result<(), Rejection> {
+    if code == -1 || code == d.code() {
+        return Ok(());
+    }
+    Err(Rejection::invalid(format!(
+        "{name} is {code}: it has to be {} ({}), the type of D",
+        d.code(),
+        d.name()
+    )))
+}
