@@ -15,6 +15,7 @@ pub mod statistics;
 mod syntax;
 pub mod trace;
 
+pub use check::instructions;
 pub use diagnostic::Diagnostic;
 pub use emulator::{Checks, Emulator, Kernel, Launch, Loaded, Options};
 pub use engine::{Output, ParameterLayout};

@@ -20,6 +20,8 @@ use crate::program::{FunctionId, Module, VariableId};
 use crate::source::Span;
 use crate::syntax::{File, Name};
 
+pub use instruction::instructions;
+
 type Result<T> = std::result::Result<T, Problem>;
 
 /// Checks a file. The module is whole only where `problems` stays empty.

@@ -1,1 +1,293 @@
-//! Coverage.
+//! Nothing that the checker accepts goes without a row. The checker itself is asked: every type and
+//! every modifier that no row of an instruction has is put into its rows, and what is then accepted
+//! is missing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ptx_emulator::source::Source;
+
+use crate::table::{self, HEADER};
+
+/// Every type that PTX has a name for here.
+const TYPES: [(&str, u32); 25] = [
+    ("pred", 1),
+    ("b8", 8),
+    ("b16", 16),
+    ("b32", 32),
+    ("b64", 64),
+    ("b128", 128),
+    ("u8", 8),
+    ("u16", 16),
+    ("u32", 32),
+    ("u64", 64),
+    ("s8", 8),
+    ("s16", 16),
+    ("s32", 32),
+    ("s64", 64),
+    ("f16", 16),
+    ("f16x2", 32),
+    ("bf16", 16),
+    ("bf16x2", 32),
+    ("tf32", 32),
+    ("f32", 32),
+    ("f64", 64),
+    ("e4m3x2", 16),
+    ("e5m2x2", 16),
+    ("u16x2", 32),
+    ("s16x2", 32),
+];
+
+/// Statements that one check looks at: fewer than it reports errors.
+const AT_ONCE: usize = 40;
+
+fn bits(word: &str) -> Option<u32> {
+    TYPES.iter().find(|(name, _)| *name == word).map(|(_, bits)| *bits)
+}
+
+fn class(bits: u32) -> char {
+    match bits {
+        1 => 'p',
+        32 => 'r',
+        64 => 'd',
+        128 => 'q',
+        _ => 'h',
+    }
+}
+
+/// An instruction of a row, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    opcode: String,
+    modifiers: Vec<String>,
+    operands: String,
+}
+
+impl Form {
+    fn of(statement: &str) -> Option<Self> {
+        let (name, operands) = statement.split_once(' ').unwrap_or((statement, ""));
+        let mut words = words(name);
+        let opcode = words.remove(0);
+        (!opcode.is_empty()).then(|| Self { opcode, modifiers: words, operands: operands.into() })
+    }
+
+    fn types(&self) -> Vec<String> {
+        self.modifiers.iter().filter(|word| bits(word).is_some()).cloned().collect()
+    }
+
+    fn text(&self) -> String {
+        let dotted: String = self.modifiers.iter().map(|word| format!(".{word}")).collect();
+        format!("{}{dotted} {};", self.opcode, self.operands)
+    }
+}
+
+/// `ld.shared::cta.L1::evict_last.u32`: its words without the dots. `.xorsign.abs` is one word.
+fn words(name: &str) -> Vec<String> {
+    let name = name.replace(".xorsign.abs", ".xorsign@abs");
+    name.split('.').map(|word| word.replace('@', ".")).collect()
+}
+
+/// The forms of every row.
+fn forms() -> BTreeSet<Form> {
+    let mut forms = BTreeSet::new();
+    for case in table::all() {
+        forms.extend(statements(&case.text).iter().filter_map(|statement| Form::of(statement)));
+    }
+    forms
+}
+
+/// The instructions of a row, without labels, guards, blocks and declarations.
+fn statements(text: &str) -> Vec<String> {
+    text.split(';')
+        .map(|statement| {
+            let statement = statement.trim().trim_start_matches("{ ").trim();
+            let statement = match statement.split_once(": ") {
+                Some((label, rest)) if label.chars().all(char::is_alphanumeric) => rest,
+                _ => statement,
+            };
+            match statement.split_once(' ') {
+                Some((guard, rest)) if guard.starts_with('@') => rest.to_owned(),
+                _ => statement.to_owned(),
+            }
+        })
+        .filter(|statement| statement.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect()
+}
+
+/// Which of these statements are accepted, each by itself.
+fn accepted(statements: &[String]) -> Vec<bool> {
+    let mut verdicts = vec![true; statements.len()];
+    for (chunk, verdicts) in statements.chunks(AT_ONCE).zip(verdicts.chunks_mut(AT_ONCE)) {
+        let mut text = format!(
+            "{HEADER}.entry k(.param .align 16 .b8 bytes[16])\n{{\n\
+             .reg .pred %p<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n\
+             .reg .b128 %q<10>; .reg .b32 %s; .reg .b64 %g, %l; .shared .align 16 .b8 box[64];\n\
+             .param .b32 in, out;\n\
+             LIST: .branchtargets AGAIN; FORM: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n\
+             AGAIN: SKIP: OVER: ONE: TWO: THREE:\n"
+        );
+        let first = text.lines().count() + 1;
+        text.push_str(&chunk.join("\n"));
+        text.push_str("\n}\n");
+        let source = Source { name: "coverage.ptx".into(), text };
+        for diagnostic in ptx_emulator::parse(&source).err().unwrap_or_default() {
+            let line = diagnostic.line.checked_sub(first).filter(|line| *line < chunk.len());
+            let line = line.unwrap_or_else(|| panic!("{diagnostic}"));
+            verdicts[line] = false;
+        }
+    }
+    verdicts
+}
+
+/// The operands of a form for other types: registers as wide as a type become as wide as the one that
+/// takes its place, or stay.
+fn operands_for(form: &Form, old: u32, new: u32) -> Vec<String> {
+    let twice = |bits: u32| if bits < 64 { 2 * bits } else { bits };
+    let places: Vec<usize> = form
+        .operands
+        .match_indices('%')
+        .map(|(at, _)| at + 1)
+        .filter(|&at| {
+            let class_here = form.operands[at..].chars().next();
+            class_here == Some(class(old)) || class_here == Some(class(twice(old)))
+        })
+        .take(5)
+        .collect();
+    (0..1u32 << places.len())
+        .map(|choice| {
+            let mut operands: Vec<char> = form.operands.chars().collect();
+            for (bit, &at) in places.iter().enumerate() {
+                if choice >> bit & 1 == 1 {
+                    let wide = operands[at] != class(old);
+                    operands[at] = class(if wide { twice(new) } else { new });
+                }
+            }
+            operands.into_iter().collect()
+        })
+        .collect()
+}
+
+#[test]
+fn every_instruction_has_rows() {
+    let tested: BTreeSet<String> = forms().into_iter().map(|form| form.opcode).collect();
+    let missing: Vec<&str> =
+        ptx_emulator::instructions().filter(|opcode| !tested.contains(*opcode)).collect();
+    assert!(missing.is_empty(), "no row for {missing:?}");
+    let unknown: Vec<&String> = tested
+        .iter()
+        .filter(|opcode| !ptx_emulator::instructions().any(|known| known == opcode.as_str()))
+        .collect();
+    assert!(unknown.is_empty(), "rows for {unknown:?}, which the checker does not list");
+}
+
+/// The forms by opcode; one for each list of modifiers is enough.
+fn by_opcode() -> BTreeMap<String, Vec<Form>> {
+    let mut found: BTreeMap<String, Vec<Form>> = BTreeMap::new();
+    for form in forms() {
+        let known = found.entry(form.opcode.clone()).or_default();
+        if !known.iter().any(|other| other.modifiers == form.modifiers) {
+            known.push(form);
+        }
+    }
+    found
+}
+
+#[test]
+fn every_type_that_is_accepted_has_rows() {
+    let mut missing = BTreeSet::new();
+    for forms in by_opcode().values() {
+        let tested: BTreeSet<Vec<String>> = forms.iter().map(Form::types).collect();
+        let mut tried = Vec::new();
+        for form in forms {
+            for (at, word) in form.modifiers.iter().enumerate() {
+                let Some(old) = bits(word) else { continue };
+                for (name, new) in TYPES {
+                    let mut other = form.clone();
+                    other.modifiers[at] = name.to_owned();
+                    if tested.contains(&other.types()) {
+                        continue;
+                    }
+                    for operands in operands_for(form, old, new) {
+                        tried.push(Form { operands, ..other.clone() });
+                    }
+                }
+            }
+        }
+        missing.extend(refuse(tried));
+    }
+    assert!(missing.is_empty(), "accepted, and without a row:\n{}", list(&missing));
+}
+
+#[test]
+fn every_modifier_that_is_accepted_has_rows() {
+    let all = by_opcode();
+    let vocabulary: BTreeSet<&String> = all
+        .values()
+        .flatten()
+        .flat_map(|form| &form.modifiers)
+        .filter(|word| bits(word).is_none())
+        .collect();
+    assert!(vocabulary.len() > 100, "{vocabulary:?}");
+    let mut missing = BTreeSet::new();
+    for (opcode, forms) in &all {
+        let tested: BTreeSet<&String> = forms.iter().flat_map(|form| &form.modifiers).collect();
+        let mut tried = Vec::new();
+        for form in forms {
+            for &word in vocabulary.iter().filter(|word| !tested.contains(**word)) {
+                let mut with = form.clone();
+                with.modifiers.insert(0, word.clone());
+                tried.push(with);
+                for at in 0..form.modifiers.len() {
+                    if bits(&form.modifiers[at]).is_none() {
+                        let mut instead = form.clone();
+                        instead.modifiers[at].clone_from(word);
+                        tried.push(instead);
+                    }
+                }
+            }
+        }
+        // One for each modifier is enough to see.
+        let found = refuse(tried);
+        let without = vocabulary.iter().filter(|word| !tested.contains(**word));
+        missing.extend(without.filter_map(|word| {
+            let dotted = format!(".{word}");
+            found.iter().find(|text| has_word(text, &dotted)).cloned()
+        }));
+        assert!(found.is_empty() || !missing.is_empty(), "{opcode}: {found:?}");
+    }
+    assert!(missing.is_empty(), "accepted, and without a row:\n{}", list(&missing));
+}
+
+/// Whether a word with its dot is among the modifiers of an instruction.
+fn has_word(text: &str, dotted: &str) -> bool {
+    let name = text.split(' ').next().unwrap_or_default();
+    name.match_indices(dotted)
+        .any(|(at, _)| matches!(name.as_bytes().get(at + dotted.len()), None | Some(b'.')))
+}
+
+/// Those that are accepted, one for each opcode and list of modifiers.
+fn refuse(mut tried: Vec<Form>) -> Vec<String> {
+    tried.sort();
+    tried.dedup();
+    let texts: Vec<String> = tried.iter().map(Form::text).collect();
+    texts
+        .iter()
+        .zip(accepted(&texts))
+        .filter(|(_, yes)| *yes)
+        .map(|(text, _)| text.clone())
+        .collect()
+}
+
+fn list(missing: &BTreeSet<String>) -> String {
+    let shown: Vec<&str> = missing.iter().map(String::as_str).take(60).collect();
+    format!("{} forms, such as\n{}", missing.len(), shown.join("\n"))
+}
+
+#[test]
+fn what_the_rows_hold_is_accepted() {
+    let forms: Vec<Form> = forms().into_iter().collect();
+    let texts: Vec<String> = forms.iter().map(Form::text).collect();
+    let refused: Vec<&String> =
+        texts.iter().zip(accepted(&texts)).filter(|(_, yes)| !yes).map(|(text, _)| text).collect();
+    assert!(refused.is_empty(), "{refused:#?}");
+    assert!(texts.len() > 1500, "{}", texts.len());
+}

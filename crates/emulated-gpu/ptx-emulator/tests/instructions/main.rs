@@ -43,20 +43,13 @@ fn run(emulator: &Emulator, kernel: &Kernel, case: &Case) -> Result<Vec<Vec<u128
     Ok(bytes
         .chunks(SLOT * outputs)
         .map(|row| {
-            row.chunks(SLOT)
-                .map(|slot| u128::from_le_bytes(slot.try_into().unwrap()))
-                .collect()
+            row.chunks(SLOT).map(|slot| u128::from_le_bytes(slot.try_into().unwrap())).collect()
         })
         .collect())
 }
 
 fn options(portable: bool) -> Options {
-    Options {
-        threads: 1,
-        portable,
-        instruction_limit: Some(1 << 20),
-        ..Options::default()
-    }
+    Options { threads: 1, portable, instruction_limit: Some(1 << 20), ..Options::default() }
 }
 
 #[test]
@@ -91,9 +84,7 @@ fn every_row_comes_out_as_written_on_either_path() {
         };
         let float = Float::of(&case.text);
         for (vector, row) in case.vectors.iter().zip(rows) {
-            for ((register, expected), &bits) in
-                case.outputs.iter().zip(&vector.results).zip(row)
-            {
+            for ((register, expected), &bits) in case.outputs.iter().zip(&vector.results).zip(row) {
                 if !expected.agrees(bits, width(register), float) {
                     failures.push(format!(
                         "{}: {}: {:#x?}: %{register} is {bits:#x}, expected {expected:x?}",

@@ -815,7 +815,9 @@ def to_bits(f, number):
 def approximations():
     """Values of Python's double precision, with the error that the ISA allows."""
     def log2(x):
-        return -math.inf if x == 0 else math.nan if x < 0 else math.log2(x) if x < math.inf else math.inf
+        if x == 0:
+            return -math.inf
+        return math.nan if x < 0 or math.isnan(x) else math.inf if math.isinf(x) else math.log2(x)
 
     def exp2(x):
         return math.inf if x >= 1024 else 0.0 if x < -1100 else math.nan if math.isnan(x) else 2.0**x
@@ -1014,6 +1016,10 @@ def comparisons():
                     truth = FORMAT[to].one if to in FORMAT else mask(width)
                     emit(f"set.{op}{dot}.{to}.{ty} {reg(to, 5)}, {reg(ty, 1)}, {reg(ty, 2)}",
                          [(o, [show(truth * r, width)]) for o, r in answers])
+    # A comparison of f16 may give a bf16; not the other way round.
+    for op, ftz in itertools.product(float_ops(), [False, True]):
+        emit(f"set.{op}{'.ftz' if ftz else ''}.bf16.f16 %h5, %h1, %h2",
+             [([show(a, 16), show(b, 16)], [show(BF16.one * compare(F16, op, a, b, ftz), 16)]) for a, b in pairs_of(F16)[:9]])
     for ty in ["f16x2", "bf16x2"]:
         f = FORMAT[ty]
         values = pairs_of(f)
@@ -1396,8 +1402,6 @@ def loads_and_stores():
             load = f"ld.global.{hint}.b32" if name == "ld" else "ld.global.b32"
             emit(f"{store} [%g+4], %r1; {load} %r5, [%g+4]", rows)
     for ty in MOVED:
-        if ty == "b128":
-            continue
         rows = [([show(x, container(ty))], [show(extended(ty, x & mask(WIDTH[ty])), container(ty))])
                 for x in pattern(f"ldu {ty}", container(ty), 2)]
         for space in [".global", ""]:
@@ -1474,6 +1478,10 @@ def atomics():
                 if op not in ("exch", "cas"):
                     emit(f"st{dot}.{bits} [{address}], {r(1)}; red{dot}.{op}{noftz}.{ty} [{address}], {r(2)}; "
                          f"ld{dot}.{bits} {r(5)}, [{address}]", reduced)
+    for name, d, last in [("atom", "%r5, ", "%r6"), ("red", "", "%r5")]:
+        rows = [(["0x00000005", "0x00000007"], (["0x00000005"] if d else []) + ["0x0000000c"])]
+        for space in ["shared::cta", "shared::cluster"]:
+            emit(f"st.{space}.u32 [%s], %r1; {name}.{space}.add.u32 {d}[%s], %r2; ld.{space}.u32 {last}, [%s]", rows)
     for name, orders in [("atom", ["relaxed", "acquire", "release", "acq_rel"]), ("red", ["relaxed", "release"])]:
         for order in orders + [""]:
             for scope in ["cta", "cluster", "gpu", "sys"]:

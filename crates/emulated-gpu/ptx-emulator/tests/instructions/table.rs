@@ -80,7 +80,11 @@ fn parse(path: &Path) -> Vec<Case> {
                 let (Some(class), Some(digit)) = (rest.next(), rest.next()) else { continue };
                 let register = format!("{class}{digit}");
                 let ends = !rest.next().is_some_and(|next| next.is_alphanumeric());
-                if "hrdqp".contains(class) && numbers.contains(&digit) && ends && !found.contains(&register) {
+                if "hrdqp".contains(class)
+                    && numbers.contains(&digit)
+                    && ends
+                    && !found.contains(&register)
+                {
                     found.push(register);
                 }
             }
@@ -174,7 +178,8 @@ impl Float {
     /// By the type of the result in an instruction.
     pub(crate) fn of(text: &str) -> Self {
         let opcode = text.split_whitespace().next().unwrap_or_default();
-        let brain = opcode.split('.').find(|word| word.starts_with("bf16") || word.starts_with("f16"));
+        let brain =
+            opcode.split('.').find(|word| word.starts_with("bf16") || word.starts_with("f16"));
         if brain.is_some_and(|word| word.starts_with('b')) { Self::Brain } else { Self::Ieee }
     }
 
@@ -263,15 +268,5 @@ impl Case {
             };
         }
         text + "ret;\n}\n"
-    }
-
-    /// The opcodes with their modifiers, such as `add.rn.f32`.
-    pub(crate) fn instructions(&self) -> impl Iterator<Item = &str> {
-        self.text.split([';', '{', '}']).filter_map(|statement| {
-            let statement = statement.trim();
-            let unlabelled = statement.rsplit_once(": ").map_or(statement, |(_, rest)| rest);
-            let words = unlabelled.split_whitespace();
-            words.into_iter().find(|word| !word.starts_with('@'))
-        })
     }
 }

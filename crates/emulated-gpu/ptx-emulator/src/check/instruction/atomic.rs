@@ -85,6 +85,9 @@ fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
         let names: Vec<&str> = types_of(op, reduction).iter().map(|ty| types::name(*ty)).collect();
         problem.help(format!("this operation exists for {}", dotted(&names)))
     })?;
+    if ty == Type::B128 {
+        return Err(super::not_emulated(check));
+    }
     let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
     let noftz = half && check.modifiers.flag("noftz");
     if half && !noftz {
@@ -115,7 +118,6 @@ fn requirements(
         Type::F16x2 => check.require(60, (6, 2))?,
         Type::F16 => check.require(70, (6, 3))?,
         Type::Bf16 | Type::Bf16x2 => check.require(90, (7, 8))?,
-        Type::B128 => check.require(90, (8, 3))?,
         Type::B16 if op == Atomic::CompareAndSwap => check.require(70, (6, 3))?,
         _ => {}
     }

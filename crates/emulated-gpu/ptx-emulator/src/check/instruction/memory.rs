@@ -46,8 +46,10 @@ fn hints(
             ("L1::no_allocate", ()),
         ])
         .is_some();
-    let second =
-        check.modifiers.pick(&[("L2::64B", ()), ("L2::128B", ()), ("L2::256B", ())]).is_some();
+    // Only a load can ask for more than it needs.
+    let prefetch = [("L2::64B", ()), ("L2::128B", ()), ("L2::256B", ())];
+    let loads = check.opcode() == "ld";
+    let second = loads && check.modifiers.pick(&prefetch).is_some();
     if first && !matches!(space, Space::Global | Space::Generic) {
         return Err(Problem::new(check.name_span(), "only .global memory has a first-level cache")
             .help("remove the cache modifier"));

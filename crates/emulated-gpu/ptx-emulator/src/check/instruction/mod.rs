@@ -39,7 +39,7 @@ pub(super) fn check<'a>(
 type Rule = fn(&mut Check<'_, '_>) -> Result<Op>;
 
 /// The instructions that are emulated.
-const RULES: [(&str, Rule); 91] = [
+const RULES: [(&str, Rule); 87] = [
     ("abs", arithmetic::abs),
     ("activemask", warp::activemask),
     ("add", arithmetic::add),
@@ -63,6 +63,7 @@ const RULES: [(&str, Rule); 91] = [
     ("copysign", float::copysign),
     ("cos", float::cos),
     ("cp", copy::cp),
+    ("createpolicy", memory::createpolicy),
     ("cvt", convert::cvt),
     ("cvta", moves::cvta),
     ("discard", memory::hint),
@@ -126,27 +127,28 @@ const RULES: [(&str, Rule); 91] = [
     ("trap", control::trap),
     ("vote", warp::vote),
     ("xor", bits::xor),
-    // Kept at the end: reading a hint's result means nothing here.
-    ("createpolicy", memory::createpolicy),
-    ("getctarank", unsupported),
-    ("mapa", unsupported),
-    ("mma", unsupported),
-    ("wmma", unsupported),
 ];
 
+/// The names of the instructions that are emulated, without modifiers.
+pub fn instructions() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|(name, _)| *name)
+}
+
 /// Instructions that PTX has and the emulator has not.
-const UNSUPPORTED: [&str; 58] = [
+const UNSUPPORTED: [&str; 48] = [
     "bmsk",
     "clusterlaunchcontrol",
+    "getctarank",
     "istypep",
     "ldmatrix",
+    "mapa",
     "mbarrier",
+    "mma",
     "movmatrix",
     "multimem",
     "stackrestore",
     "stacksave",
     "stmatrix",
-    "st.async",
     "suld",
     "suq",
     "sured",
@@ -181,19 +183,7 @@ const UNSUPPORTED: [&str; 58] = [
     "vsub2",
     "vsub4",
     "wgmma",
-    "barrier.cluster",
-    "redux.f32",
-    "ld.tensor",
-    "red.async",
-    "cp.reduce",
-    "fence.proxy",
-    "tanhf",
-    "video",
-    "surface",
-    "texture",
-    "vmul",
-    "wgmma.fence",
-    "mma.sp",
+    "wmma",
 ];
 
 fn operation(check: &mut Check<'_, '_>) -> Result<Op> {

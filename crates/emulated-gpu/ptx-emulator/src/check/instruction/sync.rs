@@ -9,7 +9,7 @@ use crate::check::operands::Check;
 
 pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {
     let barrier = check.opcode() == "barrier";
-    if check.modifiers.flag("warp") {
+    if !barrier && check.modifiers.flag("warp") {
         check.modifiers.need("`.sync`", &[("sync", ())])?;
         check.require(30, (6, 0))?;
         check.shape("mask")?;
@@ -110,23 +110,19 @@ pub(super) fn membar(check: &mut Check<'_, '_>) -> Result<Op> {
 
 /// There is one way to memory here, so that a fence between ways is one in memory.
 fn proxy(check: &mut Check<'_, '_>) -> Result<Op> {
-    let proxies = [("proxy.alias", ()), ("proxy", ()), ("proxy::async", ())];
-    check.modifiers.need("a proxy", &proxies)?;
-    let kinds = [
-        ("alias", ()),
-        ("async", ()),
-        ("async.global", ()),
-        ("global", ()),
-        ("shared::cta", ()),
-        ("shared::cluster", ()),
-    ];
-    let alias = check.modifiers.has("alias");
-    if alias {
+    if check.written.modifiers.iter().any(|word| word.text.starts_with("tensormap")) {
+        return Err(super::not_emulated(check));
+    }
+    check.modifiers.need("a proxy", &[("proxy", ())])?;
+    let membar = check.opcode() == "membar";
+    let kinds = [("alias", true), ("async", false)];
+    let kind = &kinds[..if membar { 1 } else { 2 }];
+    if check.modifiers.need("the kind of proxy", kind)? {
         check.require(70, (7, 5))?;
     } else {
+        check.modifiers.pick(&[("global", ()), ("shared::cta", ()), ("shared::cluster", ())]);
         check.require(90, (8, 0))?;
     }
-    while check.modifiers.pick(&kinds).is_some() {}
     check.shape("")?;
     Ok(Op::Fence { scope: Scope::System })
 }

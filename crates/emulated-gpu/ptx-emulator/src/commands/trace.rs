@@ -1,0 +1,67 @@
+//! `trace FILE`: runs a kernel and shows what one of its threads did, instruction by instruction.
+
+use std::fmt::Write;
+
+use clap::Args;
+use ptx_emulator::Options;
+
+use super::launch::Index;
+use super::{DONE, FAILED, Failure, launch, print};
+
+/// What `trace` is told.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    launch: launch::Arguments,
+    /// The thread to follow, by its place in the block: X, X,Y or X,Y,Z.
+    #[arg(long, value_name = "INDEX", default_value = "0")]
+    thread: Index,
+    /// The block that it is in, by its place in the grid.
+    #[arg(long, value_name = "INDEX", default_value = "0")]
+    in_block: Index,
+    /// Show as many instructions at most.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    lines: usize,
+}
+
+/// Runs the kernel, in the order of its blocks, and prints what the thread did: the line in the
+/// PTX, the instruction, what it read, and behind the arrow what it wrote and where it went.
+///
+/// # Errors
+/// When the launch can't be made, or standard output can't be written. What stops the kernel is
+/// reported after what the thread did until then, and decides the exit code.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+    let options = Options { deterministic: true, ..Options::default() };
+    let prepared = arguments.launch.prepare(options)?;
+    let (block, thread) = (arguments.in_block.0, arguments.thread.0);
+    let (trace, outcome) = prepared
+        .emulator
+        .trace(&prepared.kernel, &prepared.launch, (block, thread), arguments.lines)
+        .map_err(|fault| Failure::Usage(fault.message.clone()))?;
+    let place = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
+    let mut text = format!(
+        "{}: block {}, thread {}, which is lane {} of warp {}\n{trace}",
+        prepared.kernel.name(),
+        place(block),
+        place(thread),
+        trace.lane,
+        trace.warp,
+    );
+    if trace.left_out > 0 {
+        let plural = if trace.left_out == 1 { "" } else { "s" };
+        let _ = writeln!(
+            text,
+            "      … and {} more instruction{plural} of this thread: --lines {} shows them all",
+            trace.left_out,
+            trace.events.len() as u64 + trace.left_out
+        );
+    }
+    print(&text)?;
+    match outcome {
+        Ok(_) => Ok(DONE),
+        Err(fault) => {
+            anstream::eprintln!("error: {fault}");
+            Ok(FAILED)
+        }
+    }
+}
