@@ -1,0 +1,68 @@
+//! Work that is captured is done when the graph is launched, as often as it is.
+
+use cudarc::cublas::sys::{self, cublasOperation_t};
+use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+
+use crate::support::{Blas, Messages};
+
+#[test]
+fn a_product_is_captured_and_replayed() {
+    let blas = Blas::new();
+    let context = blas.stream.context().clone();
+    // SAFETY: everything stands in one stream.
+    unsafe { context.disable_event_tracking() };
+    let (a, b) = (blas.put(&[2.0f32]), blas.put(&[3.0f32]));
+    let mut c = blas.put(&[1.0f32]);
+    blas.stream.synchronize().unwrap();
+    let (pa, pb, pc) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&b), blas.address(&c));
+    let (one, n) = (1.0f32, cublasOperation_t::CUBLAS_OP_N);
+    blas.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+    // SAFETY: one element each.
+    let status = unsafe {
+        sys::cublasSgemm_v2(
+            blas.handle,
+            n,
+            n,
+            1,
+            1,
+            1,
+            &raw const one,
+            pa,
+            1,
+            pb,
+            1,
+            &raw const one,
+            pc,
+            1,
+        )
+    };
+    assert_eq!(status as u32, 0);
+    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let graph = blas.stream.end_capture(flags).unwrap().unwrap();
+    assert_eq!(blas.get(&c), [1.0], "nothing has run");
+    for _ in 0..3 {
+        graph.launch().unwrap();
+    }
+    assert_eq!(blas.get(&c), [19.0]);
+    blas.stream.memcpy_htod(&[100.0f32], &mut c).unwrap();
+    graph.launch().unwrap();
+    assert_eq!(blas.get(&c), [106.0]);
+}
+
+#[test]
+fn a_result_for_the_host_can_not_be_captured() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    // SAFETY: everything stands in one stream.
+    unsafe { blas.stream.context().disable_event_tracking() };
+    let x = blas.put(&[1.0f32, -2.0]);
+    blas.stream.synchronize().unwrap();
+    let px = blas.address::<_, f32>(&x);
+    let mut sum = 0.0f32;
+    blas.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+    // SAFETY: `x` has two elements, the sum a place.
+    let status = unsafe { sys::cublasSasum_v2(blas.handle, 2, px, 1, &raw mut sum) };
+    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    drop(blas.stream.end_capture(flags));
+    messages.expect(status, 15, &["CUBLAS_POINTER_MODE_DEVICE"]);
+}

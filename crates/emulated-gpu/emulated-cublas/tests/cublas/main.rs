@@ -1,0 +1,9 @@
+//! The library through its C functions, as unmodified cudarc calls them, on the emulated driver.
+
+#![allow(unsafe_code, reason = "the functions are C")]
+
+mod functions;
+mod graphs;
+mod refusals;
+mod settings;
+mod support;

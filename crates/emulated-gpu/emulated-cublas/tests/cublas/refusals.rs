@@ -1,0 +1,324 @@
+//! What the real library refuses or leaves to luck: statuses, and messages that name the argument.
+
+use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
+
+use crate::support::{Blas, Messages};
+
+const N: cublasOperation_t = cublasOperation_t::CUBLAS_OP_N;
+const T: cublasOperation_t = cublasOperation_t::CUBLAS_OP_T;
+
+/// `cublasSgemm_v2` with 3 x 4 times 4 x 2, in buffers that just fit, and one thing changed.
+struct Call {
+    operations: (cublasOperation_t, cublasOperation_t),
+    sizes: (i32, i32, i32),
+    lds: (i32, i32, i32),
+    /// Bytes added to the addresses of `A`, `B` and `C`.
+    shifts: (usize, usize, usize),
+}
+
+impl Default for Call {
+    fn default() -> Self {
+        Self { operations: (N, N), sizes: (3, 2, 4), lds: (3, 4, 3), shifts: (0, 0, 0) }
+    }
+}
+
+impl Call {
+    fn run(&self, blas: &Blas) -> sys::cublasStatus_t {
+        let (a, b, c) = (blas.put(&[1.0f32; 12]), blas.put(&[1.0f32; 8]), blas.put(&[0.0f32; 6]));
+        let (one, zero) = (1.0f32, 0.0f32);
+        let (m, n, k) = self.sizes;
+        let pa = blas.address::<_, f32>(&a).wrapping_byte_add(self.shifts.0);
+        let pb = blas.address::<_, f32>(&b).wrapping_byte_add(self.shifts.1);
+        let pc = blas.address::<_, f32>(&c).wrapping_byte_add(self.shifts.2);
+        // SAFETY: the library checks what is wrong here before it touches anything.
+        unsafe {
+            sys::cublasSgemm_v2(
+                blas.handle,
+                self.operations.0,
+                self.operations.1,
+                m,
+                n,
+                k,
+                &raw const one,
+                pa,
+                self.lds.0,
+                pb,
+                self.lds.1,
+                &raw const zero,
+                pc,
+                self.lds.2,
+            )
+        }
+    }
+}
+
+#[test]
+fn the_call_itself_is_right() {
+    assert_eq!(Call::default().run(&Blas::new()) as u32, 0);
+}
+
+#[test]
+fn leading_dimensions_that_are_too_small() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    for (lds, said) in [
+        (
+            (2, 4, 3),
+            "lda is 2: A is stored as 3 x 4 in column-major order, so lda has to be at least",
+        ),
+        ((3, 3, 3), "ldb is 3: B is stored as 4 x 2"),
+        ((3, 4, 2), "ldc is 2: C is stored as 3 x 2"),
+    ] {
+        let status = Call { lds, ..Call::default() }.run(&blas);
+        messages.expect(status, 7, &["CUBLAS_STATUS_INVALID_VALUE", said]);
+    }
+}
+
+/// The leading dimension of the untransposed matrix is too small for the transposed one.
+#[test]
+fn a_forgotten_transposition_is_named() {
+    let messages = Messages::listen();
+    let status = Call { operations: (T, N), ..Call::default() }.run(&Blas::new());
+    messages.expect(
+        status,
+        7,
+        &["A is stored as 4 x 3", "transa is CUBLAS_OP_T", "m = 3, n = 2, k = 4"],
+    );
+}
+
+#[test]
+fn operands_that_leave_their_allocation() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let status = Call { lds: (4, 4, 3), ..Call::default() }.run(&blas);
+    let said = "A is 3 x 4 CUDA_R_32F with lda 4: 60 bytes";
+    messages.expect(status, 7, &[said, "has 48 bytes", "A ends 12 bytes after it"]);
+    let status = Call { sizes: (3, 3, 4), ..Call::default() }.run(&blas);
+    messages.expect(status, 7, &["C is 3 x 3", "C ends 12 bytes after it"]);
+    let status = Call { shifts: (0, 4, 0), ..Call::default() }.run(&blas);
+    messages.expect(status, 7, &["B ends 4 bytes after it"]);
+    let status = Call { shifts: (0, 0, 1 << 40), ..Call::default() }.run(&blas);
+    messages.expect(status, 7, &["C is at", "which no device allocation holds"]);
+}
+
+#[test]
+fn addresses_that_are_not_aligned() {
+    let messages = Messages::listen();
+    let status = Call { shifts: (2, 0, 0), ..Call::default() }.run(&Blas::new());
+    messages.expect(status, 7, &["A is at", "not a multiple of 4, the size of a CUDA_R_32F"]);
+}
+
+#[test]
+fn sizes_and_operations_that_are_none() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let status = Call { sizes: (3, -1, 4), ..Call::default() }.run(&blas);
+    messages.expect(status, 7, &["n is -1"]);
+    let conjugate = cublasOperation_t::CUBLAS_OP_CONJG;
+    let status = Call { operations: (N, conjugate), ..Call::default() }.run(&blas);
+    messages.expect(status, 7, &["transb is 3"]);
+}
+
+#[test]
+fn nothing_to_compute_is_right() {
+    let blas = Blas::new();
+    assert_eq!(Call { sizes: (0, 2, 4), lds: (1, 4, 1), ..Call::default() }.run(&blas) as u32, 0);
+    assert_eq!(Call { sizes: (3, 0, 4), ..Call::default() }.run(&blas) as u32, 0);
+    assert_eq!(Call { sizes: (3, 2, 0), lds: (3, 1, 3), ..Call::default() }.run(&blas) as u32, 0);
+}
+
+#[test]
+fn results_over_their_own_operands() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let a = blas.put(&[1.0f32; 4]);
+    let (pa, one) = (blas.address::<_, f32>(&a), 1.0f32);
+    // SAFETY: all operands are the same four elements.
+    let status = unsafe {
+        sys::cublasSgemm_v2(
+            blas.handle,
+            N,
+            N,
+            2,
+            2,
+            2,
+            &raw const one,
+            pa,
+            2,
+            pa,
+            2,
+            &raw const one,
+            pa,
+            2,
+        )
+    };
+    messages.expect(status, 7, &["C and A are the same memory"]);
+}
+
+#[test]
+fn scalars_on_the_wrong_side() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let scalar = blas.put(&[1.0f32]);
+    let (a, c) = (blas.put(&[1.0f32]), blas.put(&[1.0f32]));
+    let (pa, pc) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c));
+    let device = blas.address::<_, f32>(&scalar).cast_const();
+    let host = 1.0f32;
+    let gemm = |alpha: *const f32, beta: *const f32| {
+        // SAFETY: one element each; the library checks the scalars.
+        unsafe { sys::cublasSgemm_v2(blas.handle, N, N, 1, 1, 1, alpha, pa, 1, pa, 1, beta, pc, 1) }
+    };
+    let said = "beta points to device memory, but the pointer mode is CUBLAS_POINTER_MODE_HOST";
+    messages.expect(gemm(&raw const host, device), 7, &[said]);
+    messages.expect(gemm(std::ptr::null(), &raw const host), 7, &["alpha is a null pointer"]);
+    // SAFETY: the handle lives.
+    unsafe {
+        let mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
+        assert_eq!(sys::cublasSetPointerMode_v2(blas.handle, mode) as u32, 0);
+    }
+    let said = "alpha is at";
+    messages.expect(gemm(&raw const host, device), 7, &[said, "CUBLAS_POINTER_MODE_DEVICE"]);
+    assert_eq!(gemm(device, device) as u32, 0);
+}
+
+#[test]
+fn batches_that_overlap() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 8]));
+    let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
+    let gemm = |stride: i64| {
+        // SAFETY: the operands have their elements; the library checks the stride.
+        unsafe {
+            sys::cublasSgemmStridedBatched(
+                blas.handle,
+                N,
+                N,
+                2,
+                2,
+                2,
+                &raw const one,
+                pa,
+                2,
+                0,
+                pa,
+                2,
+                0,
+                &raw const one,
+                pc,
+                2,
+                stride,
+                2,
+            )
+        }
+    };
+    assert_eq!(gemm(4) as u32, 0);
+    messages.expect(gemm(0), 7, &["strideC is 0", "overlap"]);
+    messages.expect(gemm(5), 7, &["C is 2 x 2 CUDA_R_32F with ldc 2, 2 times 5 elements apart"]);
+}
+
+#[test]
+fn one_bad_matrix_of_a_batch_is_named() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 8]));
+    let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
+    let (good, bad) = (pa as u64, pa as u64 + 4);
+    let (inputs, wrong) = (blas.put(&[good, good]), blas.put(&[good, bad]));
+    let outputs = blas.put(&[pc as u64, pc as u64 + 16]);
+    // SAFETY: the library checks the pointer that is wrong.
+    let status = unsafe {
+        sys::cublasSgemmBatched(
+            blas.handle,
+            N,
+            N,
+            2,
+            2,
+            2,
+            &raw const one,
+            blas.address(&inputs),
+            2,
+            blas.address(&wrong),
+            2,
+            &raw const one,
+            blas.address(&outputs),
+            2,
+            2,
+        )
+    };
+    messages.expect(status, 7, &["matrix 1 of the batch: B is 2 x 2", "B ends 4 bytes after it"]);
+    assert_eq!(blas.get(&c), [1.0; 8], "nothing was computed");
+}
+
+#[test]
+fn vectors_that_do_not_step_or_do_not_fit() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let (a, x, y) = (blas.put(&[1.0f32; 6]), blas.put(&[1.0f32; 3]), blas.put(&[1.0f32; 2]));
+    let (pa, px, py) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&x), blas.address(&y));
+    let one = 1.0f32;
+    let gemv = |incx: i32, lda: i32| {
+        // SAFETY: the library checks what is wrong.
+        unsafe {
+            sys::cublasSgemv_v2(
+                blas.handle,
+                N,
+                2,
+                3,
+                &raw const one,
+                pa,
+                lda,
+                px,
+                incx,
+                &raw const one,
+                py,
+                1,
+            )
+        }
+    };
+    assert_eq!(gemv(1, 2) as u32, 0);
+    messages.expect(gemv(0, 2), 7, &["incx is 0"]);
+    messages.expect(
+        gemv(2, 2),
+        7,
+        &["x is 1 x 3 CUDA_R_32F with incx 2", "x ends 8 bytes after it"],
+    );
+    messages.expect(gemv(1, 1), 7, &["lda is 1"]);
+}
+
+#[test]
+fn handles_that_are_none() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let dead = {
+        let other = Blas::new();
+        other.handle
+    };
+    let mut mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST;
+    // SAFETY: wrong handles are found and not followed.
+    unsafe {
+        let status = sys::cublasGetPointerMode_v2(std::ptr::null_mut(), &raw mut mode);
+        messages.expect(status, 1, &["the handle is null"]);
+        let status = sys::cublasGetPointerMode_v2(dead, &raw mut mode);
+        messages.expect(status, 1, &["the handle is not a living one"]);
+        let status = sys::cublasDestroy_v2(dead);
+        messages.expect(status, 1, &["the handle is not a living one"]);
+        assert_eq!(sys::cublasGetPointerMode_v2(blas.handle, &raw mut mode) as u32, 0);
+    }
+}
+
+#[test]
+fn workspaces_are_aligned_and_inside_memory() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let memory = blas.put(&[0u8; 1024]);
+    let address = blas.address::<_, std::ffi::c_void>(&memory);
+    // SAFETY: the library checks the address.
+    unsafe {
+        assert_eq!(sys::cublasSetWorkspace_v2(blas.handle, address, 1024) as u32, 0);
+        let status = sys::cublasSetWorkspace_v2(blas.handle, address.byte_add(16), 512);
+        messages.expect(status, 7, &["workspace is at", "not a multiple of 256"]);
+        let status = sys::cublasSetWorkspace_v2(blas.handle, address, 2048);
+        messages.expect(status, 7, &["workspace is 2048 bytes", "ends 1024 bytes after it"]);
+    }
+}

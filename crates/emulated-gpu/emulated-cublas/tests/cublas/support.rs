@@ -1,0 +1,99 @@
+//! Loads the emulated libraries the way programs do, and what tests need of them.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+
+use cudarc::cublas::sys;
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// Whoever asks for `libcuda.so` and `libcublas.so` from now on gets the emulated ones.
+pub(crate) fn install() {
+    static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
+    LIBRARIES.get_or_init(|| {
+        let paths =
+            [emulated_cuda::library_path().unwrap(), emulated_cublas::library_path().unwrap()];
+        // SAFETY: the libraries do nothing when they are loaded.
+        paths.map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
+    });
+}
+
+/// A stream of its own and a handle on it.
+pub(crate) struct Blas {
+    pub(crate) handle: sys::cublasHandle_t,
+    pub(crate) stream: Arc<CudaStream>,
+}
+
+impl Blas {
+    pub(crate) fn new() -> Self {
+        install();
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the place lives.
+        unsafe {
+            assert_eq!(sys::cublasCreate_v2(&raw mut handle) as u32, 0);
+            assert_eq!(sys::cublasSetStream_v2(handle, stream.cu_stream().cast()) as u32, 0);
+        }
+        Self { handle, stream }
+    }
+
+    pub(crate) fn put<T: DeviceRepr>(&self, values: &[T]) -> CudaSlice<T> {
+        self.stream.clone_htod(values).unwrap()
+    }
+
+    pub(crate) fn get<T: DeviceRepr + Clone + Default>(&self, slice: &CudaSlice<T>) -> Vec<T> {
+        self.stream.clone_dtoh(slice).unwrap()
+    }
+
+    /// The address of an allocation, as C has it.
+    pub(crate) fn address<T, P>(&self, slice: &CudaSlice<T>) -> *mut P {
+        slice.device_ptr(&self.stream).0 as *mut P
+    }
+}
+
+impl Drop for Blas {
+    fn drop(&mut self) {
+        // SAFETY: the handle is this value's own.
+        let status = unsafe { sys::cublasDestroy_v2(self.handle) };
+        assert_eq!(status as u32, 0);
+    }
+}
+
+/// A library's messages, while one test at a time listens.
+pub(crate) struct Messages(
+    #[expect(dead_code, reason = "held for its `Drop`")] MutexGuard<'static, ()>,
+);
+
+static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+unsafe extern "C" fn hear(message: *const c_char) {
+    // SAFETY: the library passes a text.
+    let message = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
+    HEARD.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+}
+
+impl Messages {
+    pub(crate) fn listen() -> Self {
+        static ONE: Mutex<()> = Mutex::new(());
+        static REGISTERED: Once = Once::new();
+        install();
+        let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        REGISTERED.call_once(|| {
+            // SAFETY: the function has the type that is documented.
+            unsafe { sys::cublasSetLoggerCallback(Some(hear)) };
+        });
+        HEARD.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        Self(guard)
+    }
+
+    /// Requires a status, and that its one message says all of this.
+    pub(crate) fn expect(&self, status: sys::cublasStatus_t, wanted: c_int, said: &[&str]) {
+        let heard = std::mem::take(&mut *HEARD.lock().unwrap_or_else(PoisonError::into_inner));
+        assert_eq!(status as c_int, wanted, "{heard:?}");
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        for text in said {
+            assert!(heard[0].contains(text), "`{text}` is not said: {}", heard[0]);
+        }
+    }
+}
