@@ -42,7 +42,13 @@ pub(crate) struct Arguments {
     /// Shuffle the order in which the warps of a block take turns.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Also find lanes of one warp that wait at different barriers.
+    /// Also find reads of memory and of registers that nothing has written.
+    #[arg(long)]
+    initcheck: bool,
+    /// Also find accesses of two threads to the same memory that nothing orders.
+    #[arg(long)]
+    racecheck: bool,
+    /// Also find barriers that a part of a warp misses, and shuffles from lanes that don't take part.
     #[arg(long)]
     synccheck: bool,
     /// Give up on a warp after so many instructions.
@@ -125,7 +131,11 @@ impl Arguments {
         let emulator = Emulator::new(Options {
             deterministic: self.deterministic || options.deterministic,
             seed: self.seed,
-            checks: Checks { synchronisation: self.synccheck, ..Checks::default() },
+            checks: Checks {
+                initialisation: self.initcheck,
+                races: self.racecheck,
+                synchronisation: self.synccheck,
+            },
             instruction_limit: Some(self.limit),
             ..options
         });
