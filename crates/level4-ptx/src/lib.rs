@@ -1,9 +1,164 @@
-//! Level 4: the network in PTX written by hand.
+//! Level 4: the network in PTX written by hand, in three rungs of a ladder.
+//!
+//! `forward`, `backward`, `update` and `state` stand beside those of the other levels; `step` is
+//! the training step as fused as a rung allows. What is computed, and how, is in the folder `ptx`;
+//! `thread_per_sample`, `tiled` and `one_launch` launch what lies there, one file of Rust for each
+//! file of PTX, and `kernels` loads it.
+//!
+//! A kernel that takes a whole network, of any number of layers, is told of it by a table in the
+//! device's memory ([`Record`]). A launch whose blocks wait for each other has to fit onto the
+//! device, all at once: [`Plan`] says how it is cut.
 
+mod backward;
+mod forward;
+mod input;
+mod kernels;
+mod one_launch;
 mod plan;
+mod program;
 mod rung;
+mod state;
+mod step;
 mod table;
+mod thread_per_sample;
+mod tiled;
+mod update;
 
+use cudarc::driver::{CudaSlice, CudaView};
+use data::{Batch, Dataset};
+use gpu::{Gpu, Profile};
+use tensor::{Network, Tensor, TensorName};
+use training::{Error, Level, Parameters, Result};
+
+use kernels::{Kernels, Launcher};
 pub use plan::Plan;
+pub use program::{Options, Program};
 pub use rung::Rung;
+use state::State;
 pub use table::Record;
+
+/// Numbers in the device's memory.
+type Buffer = CudaSlice<f32>;
+/// A stretch of such numbers.
+type View<'a> = CudaView<'a, f32>;
+
+/// The network on the GPU.
+pub struct Level4 {
+    network: Network,
+    rung: Rung,
+    kernels: Kernels,
+    on: Launcher,
+    state: State,
+    profile: Profile,
+}
+
+impl Level4 {
+    /// A network with all parameters 0.
+    ///
+    /// # Errors
+    /// When the PTX can't be loaded, with what the driver's compiler says, and what the driver says.
+    pub fn new(gpu: &Gpu, network: &Network, rung: Rung, profile: Profile) -> Result<Self> {
+        let largest = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1])).max();
+        counted(largest.unwrap_or_default(), "a weight matrix")?;
+        let kernels = Kernels::load(gpu, rung, &profile.profiler).map_err(Error::level)?;
+        let on = Launcher { stream: gpu.stream(), profiler: profile.profiler.clone() };
+        let state = State::new(&on, network, rung).map_err(Error::level)?;
+        Ok(Self { network: network.clone(), rung, kernels, on, state, profile })
+    }
+}
+
+/// The kernels count the elements of a buffer, and some of them its bytes, in 32 bits.
+fn counted(elements: usize, what: &str) -> Result<()> {
+    if elements <= 1 << 30 {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{what} would have {elements} elements, and the kernels count up to 2^30: make the layers \
+         or the batch smaller"
+    )))
+}
+
+impl Level for Level4 {
+    fn dataset(&mut self, set: &Dataset) -> Result<()> {
+        self.state.dataset(set).map_err(Error::level)
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
+        let widest = self.network.sizes.iter().max().copied().unwrap_or_default();
+        counted(batch.len().saturating_mul(widest), "a batch")?;
+        let plan = match &mut self.kernels {
+            Kernels::OneLaunch(kernel) => {
+                let plan = kernel.plan(&self.network, batch.len());
+                Some(plan.ok_or_else(|| no_room(&self.network, batch.len()))?)
+            }
+            _ => None,
+        };
+        self.state.load(batch, plan).map_err(Error::level)
+    }
+
+    fn forward(&mut self) -> Result<()> {
+        forward::forward(&mut self.kernels, &mut self.state).map_err(Error::level)
+    }
+
+    fn backward(&mut self) -> Result<()> {
+        backward::backward(&mut self.kernels, &mut self.state).map_err(Error::level)
+    }
+
+    fn update(&mut self, learning_rate: f32) -> Result<()> {
+        update::update(&mut self.kernels, &mut self.state, learning_rate).map_err(Error::level)
+    }
+
+    fn step(&mut self, learning_rate: f32) -> Result<()> {
+        step::step(&mut self.kernels, &mut self.state, learning_rate).map_err(Error::level)
+    }
+
+    /// The mean of what the kernels left for each sample.
+    fn loss(&mut self) -> Result<f32> {
+        let batch = self.state.batch;
+        let losses = self.on.read(&self.state.losses.as_view(), batch).map_err(Error::level)?;
+        Ok(losses.iter().sum::<f32>() / batch as f32)
+    }
+
+    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
+        self.state.set_parameters(parameters).map_err(Error::level)
+    }
+
+    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
+        use TensorName::{A, B, Da, Db, Dw, Dz, P, W, X, Y, Z};
+        let State { layers, input, p, batch, .. } = &self.state;
+        if !self.rung.materialises(name, layers.len()) {
+            return Ok(None);
+        }
+        let buffer = match name {
+            X => input.x(),
+            Y => input.y(),
+            P => p.as_view(),
+            W(l) => layers[l - 1].w.as_view(),
+            B(l) => layers[l - 1].b.as_view(),
+            Z(l) => layers[l - 1].z.as_view(),
+            A(l) => layers[l - 1].a.as_view(),
+            Dz(l) => layers[l - 1].dz.as_view(),
+            Dw(l) => layers[l - 1].dw.as_view(),
+            Db(l) => layers[l - 1].db.as_view(),
+            Da(l) => layers[l - 1].da.as_view(),
+            TensorName::Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
+            TensorName::WNext(_) | TensorName::BNext(_) => return Ok(None),
+        };
+        let shape = self.network.shape(name, *batch).unwrap_or_default();
+        let elements = shape.iter().product();
+        let data = self.on.read(&buffer, elements).map_err(Error::level)?;
+        Tensor::new(shape, data).map(Some).map_err(Error::level)
+    }
+
+    fn report(&mut self) -> Result<Vec<String>> {
+        self.profile.report().map_err(Error::level)
+    }
+}
+
+/// The one launch needs all of its blocks on the device at once, or the device can't do that.
+fn no_room(network: &Network, batch: usize) -> Error {
+    Error::Usage(format!(
+        "the device has no room for {network} and batches of {batch} in one launch, whose blocks \
+         wait for each other: choose --kernels tiled"
+    ))
+}

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
+use tensor::TensorName;
+
 /// One rung: a file of `ptx/`, whole in itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Rung {
     /// One thread takes one sample through the whole network; gradients are added atomically.
     ThreadPerSample,
@@ -45,6 +48,22 @@ impl Rung {
             Self::ThreadPerSample => include_str!("../../../ptx/thread_per_sample.ptx"),
             Self::Tiled => include_str!("../../../ptx/tiled.ptx"),
             Self::OneLaunch => include_str!("../../../ptx/one_launch.ptx"),
+        }
+    }
+
+    /// Whether a network of so many layers has this tensor in memory.
+    #[must_use]
+    pub const fn materialises(self, name: TensorName, layers: usize) -> bool {
+        use TensorName::{A, Da, Db, Dw, Z};
+        match (self, name) {
+            (_, A(l) | Da(l)) if l == layers => false,
+            (Self::ThreadPerSample, _) => true,
+            // relu(z) is stored instead, and the masked gradient.
+            (_, Z(l)) => l == layers,
+            (_, Da(_)) => false,
+            // Only partial sums are, one for each chunk of the batch.
+            (Self::OneLaunch, Dw(_) | Db(_)) => false,
+            _ => true,
         }
     }
 }

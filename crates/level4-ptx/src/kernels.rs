@@ -1,0 +1,129 @@
+//! The kernels of a rung, loaded: the file of PTX goes to the driver as text, the driver's compiler
+//! makes code of it for the card that is there, and a kernel is found in it by its name.
+#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUevent_flags;
+use cudarc::driver::{CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
+use cudarc::nvrtc::Ptx;
+use gpu::{Gpu, GpuError, Profiler, Result, Work};
+
+use crate::one_launch::OneLaunch;
+use crate::thread_per_sample::ThreadPerSample;
+use crate::tiled::Tiled;
+use crate::{Rung, View};
+
+/// The kernels of a rung.
+pub(crate) enum Kernels {
+    ThreadPerSample(ThreadPerSample),
+    Tiled(Tiled),
+    OneLaunch(OneLaunch),
+}
+
+impl Kernels {
+    /// Loads a rung's file.
+    pub(crate) fn load(gpu: &Gpu, rung: Rung, profiler: &Profiler) -> Result<Self> {
+        let ptx = rung.ptx();
+        let Ok(module) = gpu.context().load_module(Ptx::from_src(ptx)) else {
+            // Once more, by the way that asks the driver's compiler what it has to say.
+            return Err(match gpu.function(rung.name(), ptx) {
+                Err(error) => error,
+                Ok(_) => GpuError::NoKernel(rung.name().into()),
+            });
+        };
+        let find = |name: &'static str| {
+            let function = module.load_function(name)?;
+            profiler.watch(name, &function);
+            Ok::<CudaFunction, GpuError>(function)
+        };
+        let on = Launcher { stream: gpu.stream(), profiler: profiler.clone() };
+        Ok(match rung {
+            Rung::ThreadPerSample => Self::ThreadPerSample(ThreadPerSample {
+                forward: find("forward")?,
+                backward: find("backward")?,
+                forward_backward: find("forward_backward")?,
+                update: find("update")?,
+                on,
+            }),
+            Rung::Tiled => Self::Tiled(Tiled {
+                forward_layer: find("forward_layer")?,
+                output: find("output")?,
+                gradient: find("gradient")?,
+                sum_batch: find("sum_batch")?,
+                backward_layer: find("backward_layer")?,
+                update: find("update")?,
+                on,
+            }),
+            Rung::OneLaunch => Self::OneLaunch(OneLaunch::new(gpu, find("step")?, on)?),
+        })
+    }
+}
+
+/// The stream that kernels are launched in, and what writes the launches down.
+#[derive(Clone)]
+pub(crate) struct Launcher {
+    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) profiler: Profiler,
+}
+
+impl Launcher {
+    /// Launches a kernel. The host does not wait.
+    ///
+    /// # Safety
+    /// The arguments are those that the kernel takes, and it stays within their buffers.
+    pub(crate) unsafe fn launch(
+        &self,
+        mut launch: LaunchArgs<'_>,
+        shape: LaunchConfig,
+        work: Work,
+    ) -> Result<()> {
+        let _range = self.profiler.range(work.operation);
+        if self.profiler.is_on() {
+            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
+        }
+        // SAFETY: as the caller promises.
+        let events = unsafe { launch.launch(shape) }?;
+        self.profiler.launched(work, events)
+    }
+
+    /// The same, with all blocks on the device at once, so that they can wait for each other.
+    ///
+    /// # Safety
+    /// As of [`launch`](Self::launch).
+    pub(crate) unsafe fn launch_cooperative(
+        &self,
+        mut launch: LaunchArgs<'_>,
+        shape: LaunchConfig,
+        work: Work,
+    ) -> Result<()> {
+        let _range = self.profiler.range(work.operation);
+        if self.profiler.is_on() {
+            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
+        }
+        // SAFETY: as the caller promises.
+        let events = unsafe { launch.launch_cooperative(shape) }?;
+        self.profiler.launched(work, events)
+    }
+
+    /// The first elements of a buffer, brought to the host, which waits for all that was launched.
+    pub(crate) fn read(&self, from: &View<'_>, elements: usize) -> Result<Vec<f32>> {
+        let work = Work::new("to the host", &[("from", from.len(), elements)], 0)?;
+        let mut read = Vec::new();
+        self.profiler.copy(work.operation, &self.stream, work.bytes, || {
+            read = self.stream.clone_dtoh(&from.slice(..elements))?;
+            Ok(())
+        })?;
+        self.stream.synchronize()?;
+        Ok(read)
+    }
+}
+
+/// So many blocks of so many threads.
+pub(crate) const fn grid(blocks: (usize, usize), threads: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (blocks.0 as u32, blocks.1 as u32, 1),
+        block_dim: (threads as u32, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}

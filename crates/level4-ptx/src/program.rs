@@ -1,0 +1,46 @@
+//! Level 4 as a program: its name, its options, its device.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use gpu::{DeviceArgs, Profile};
+use tensor::Network;
+use training::{Error, Level, Result};
+
+use crate::{Level4, Rung};
+
+/// The options that only this level has.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Level 4")]
+pub struct Options {
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Which PTX a training step runs: the rung of the ladder.
+    #[arg(long, value_name = "RUNG", value_enum, default_value_t)]
+    kernels: Rung,
+    /// Say at the end where the time went, and write a trace for Perfetto or Chrome to this file.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    profile: Option<PathBuf>,
+}
+
+/// The program `level4-ptx`.
+#[derive(Clone, Copy, Debug)]
+pub struct Program;
+
+impl training::Program for Program {
+    const NAME: &'static str = "level4-ptx";
+    const ABOUT: &'static str =
+        "Level 4 of four: a multilayer perceptron in PTX written by hand, with cudarc";
+    type Options = Options;
+
+    fn device(options: &Options) -> Result<String> {
+        let gpu = options.device.open().map_err(Error::level)?;
+        Ok(gpu.device().to_owned())
+    }
+
+    fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
+        let gpu = options.device.open().map_err(Error::level)?;
+        let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
+        Ok(Box::new(Level4::new(&gpu, network, options.kernels, profile)?))
+    }
+}

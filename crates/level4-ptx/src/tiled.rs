@@ -1,0 +1,172 @@
+//! The second rung: launches of the kernels of `ptx/tiled.ptx`, one for each operation.
+#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+
+use cudarc::driver::{CudaFunction, PushKernelArg};
+use gpu::{Result, Work};
+use tensor::Loss;
+
+use crate::kernels::{Launcher, grid};
+use crate::state::loss_code;
+use crate::{Buffer, View};
+
+/// Threads of a block.
+const THREADS: usize = 256;
+/// Samples, units or inputs along the side of a tile.
+const TILE: usize = 32;
+
+/// The kernels of the second rung.
+pub(crate) struct Tiled {
+    pub(crate) forward_layer: CudaFunction,
+    pub(crate) output: CudaFunction,
+    pub(crate) gradient: CudaFunction,
+    pub(crate) sum_batch: CudaFunction,
+    pub(crate) backward_layer: CudaFunction,
+    pub(crate) update: CudaFunction,
+    pub(crate) on: Launcher,
+}
+
+/// The shape of a layer in a launch: `B` samples, `m` inputs, `n` units.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    pub(crate) batch: usize,
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+}
+
+impl Tiled {
+    /// `out = a_prev · wᵀ + b`, and relu of it in a hidden layer.
+    pub(crate) fn forward_layer(
+        &self,
+        a_prev: &View<'_>,
+        w: &Buffer,
+        b: &Buffer,
+        out: &mut Buffer,
+        shape: Shape,
+        hidden: bool,
+    ) -> Result<()> {
+        let Shape { batch, m, n } = shape;
+        let buffers = [
+            ("a_prev", a_prev.len(), batch * m),
+            ("w", w.len(), n * m),
+            ("b", b.len(), n),
+            ("out", out.len(), batch * n),
+        ];
+        let work = Work::new("forward_layer", &buffers, 2 * batch * n * m)?;
+        let (samples, inputs, units, relu) = (batch as u32, m as u32, n as u32, u32::from(hidden));
+        let mut launch = self.on.stream.launch_builder(&self.forward_layer);
+        launch.arg(a_prev).arg(w).arg(b).arg(out);
+        launch.arg(&samples).arg(&inputs).arg(&units).arg(&relu);
+        let shape = grid((n.div_ceil(TILE), batch.div_ceil(TILE)), THREADS);
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.on.launch(launch, shape, work) }
+    }
+
+    /// `p`, the loss of each sample, and `dz = (p − y) / B`.
+    pub(crate) fn output(
+        &self,
+        (z, y): (&Buffer, &View<'_>),
+        (p, dz, losses): (&mut Buffer, &mut Buffer, &mut Buffer),
+        batch: usize,
+        n: usize,
+        loss: Loss,
+    ) -> Result<()> {
+        let elements = batch * n;
+        let buffers = [
+            ("z", z.len(), elements),
+            ("y", y.len(), elements),
+            ("p", p.len(), elements),
+            ("dz", dz.len(), elements),
+            ("losses", losses.len(), batch),
+        ];
+        let work = Work::new("output", &buffers, 6 * elements)?;
+        let (samples, classes, loss) = (batch as u32, n as u32, loss_code(loss));
+        let mut launch = self.on.stream.launch_builder(&self.output);
+        launch.arg(z).arg(y).arg(p).arg(dz).arg(losses);
+        launch.arg(&samples).arg(&classes).arg(&loss);
+        // A warp for each sample, four of them in a block.
+        let shape = grid((batch.div_ceil(4), 1), 4 * 32);
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.on.launch(launch, shape, work) }
+    }
+
+    /// `dw = dzᵀ · a_prev`.
+    pub(crate) fn gradient(
+        &self,
+        dz: &Buffer,
+        a_prev: &View<'_>,
+        dw: &mut Buffer,
+        shape: Shape,
+    ) -> Result<()> {
+        let Shape { batch, m, n } = shape;
+        let buffers = [
+            ("dz", dz.len(), batch * n),
+            ("a_prev", a_prev.len(), batch * m),
+            ("dw", dw.len(), n * m),
+        ];
+        let work = Work::new("gradient", &buffers, 2 * batch * n * m)?;
+        let (samples, inputs, units) = (batch as u32, m as u32, n as u32);
+        let mut launch = self.on.stream.launch_builder(&self.gradient);
+        launch.arg(dz).arg(a_prev).arg(dw).arg(&samples).arg(&inputs).arg(&units);
+        let shape = grid((m.div_ceil(2 * TILE), n.div_ceil(TILE)), THREADS);
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.on.launch(launch, shape, work) }
+    }
+
+    /// `db = Σ_batch dz`.
+    pub(crate) fn sum_batch(
+        &self,
+        dz: &Buffer,
+        db: &mut Buffer,
+        batch: usize,
+        n: usize,
+    ) -> Result<()> {
+        let buffers = [("dz", dz.len(), batch * n), ("db", db.len(), n)];
+        let work = Work::new("sum_batch", &buffers, batch * n)?;
+        let (samples, units) = (batch as u32, n as u32);
+        let mut launch = self.on.stream.launch_builder(&self.sum_batch);
+        launch.arg(dz).arg(db).arg(&samples).arg(&units);
+        let shape = grid((n.div_ceil(TILE), 1), THREADS);
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.on.launch(launch, shape, work) }
+    }
+
+    /// `dz_prev = dz · w` where `a_prev` is positive, 0 elsewhere.
+    pub(crate) fn backward_layer(
+        &self,
+        dz: &Buffer,
+        w: &Buffer,
+        a_prev: &Buffer,
+        dz_prev: &mut Buffer,
+        shape: Shape,
+    ) -> Result<()> {
+        let Shape { batch, m, n } = shape;
+        let buffers = [
+            ("dz", dz.len(), batch * n),
+            ("w", w.len(), n * m),
+            ("a_prev", a_prev.len(), batch * m),
+            ("dz_prev", dz_prev.len(), batch * m),
+        ];
+        let work = Work::new("backward_layer", &buffers, 2 * batch * n * m)?;
+        let (samples, inputs, units) = (batch as u32, m as u32, n as u32);
+        let mut launch = self.on.stream.launch_builder(&self.backward_layer);
+        launch.arg(dz).arg(w).arg(a_prev).arg(dz_prev);
+        launch.arg(&samples).arg(&inputs).arg(&units);
+        let shape = grid((m.div_ceil(TILE), batch.div_ceil(TILE)), THREADS);
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.on.launch(launch, shape, work) }
+    }
+
+    /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
+    pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
+        let elements = w.len();
+        let buffers = [("w", elements, elements), ("dw", dw.len(), elements)];
+        let work = Work::new("update", &buffers, 2 * elements)?;
+        let count = elements as u32;
+        let mut launch = self.on.stream.launch_builder(&self.update);
+        launch.arg(w).arg(dw).arg(&count).arg(&learning_rate);
+        // Four elements for each thread.
+        let shape = grid((elements.div_ceil(4 * THREADS), 1), THREADS);
+        // SAFETY: these are the kernel's parameters, and it stays within the sizes just checked.
+        unsafe { self.on.launch(launch, shape, work) }
+    }
+}

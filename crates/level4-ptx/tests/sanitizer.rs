@@ -1,0 +1,47 @@
+//! Every rung under every check of the emulated GPU, as a reader would run it.
+
+use std::process::Command;
+
+use level4_ptx::Rung;
+use tempfile::TempDir;
+
+/// Runs the program on the emulated GPU with all checks, and expects that they say nothing.
+fn is_clean(args: &[&str], seed: &str) {
+    let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
+        .args(args)
+        .args(["--device", "emulated"])
+        .env("EMULATED_GPU_CHECKS", "all")
+        .env("EMULATED_GPU_SEED", seed)
+        .env_remove("MNIST_DIR")
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{args:?}: {said}");
+}
+
+#[test]
+fn steps_are_clean() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("dump.json");
+    let out = out.to_str().expect("a temporary folder has a plain name");
+    for rung in Rung::ALL {
+        for (fixture, fused) in [("bce", true), ("three-layer", false), ("wide", true)] {
+            let mut args = vec!["dump", "--preset", fixture, "--kernels", rung.name()];
+            args.extend(["--out", out]);
+            if fused {
+                args.push("--fused");
+            }
+            is_clean(&args, "7");
+        }
+    }
+}
+
+/// Steps one after the other, on batches of two sizes.
+#[test]
+fn training_is_clean() {
+    for rung in Rung::ALL {
+        let sizes = ["--sizes", "784-17-10", "--samples", "80", "--batch-size", "50"];
+        let more = ["--data", "digits", "--drop-last", "false", "--kernels", rung.name()];
+        is_clean(&[&["bench", "--runs", "1", "--steps", "4"], &sizes[..], &more].concat(), "3");
+    }
+}

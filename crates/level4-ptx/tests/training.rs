@@ -1,0 +1,57 @@
+//! Training: the same bits each time where nothing is atomic, and close to them where something is;
+//! in order and shuffled, with a last batch that is smaller, and with tests in between.
+
+use data::{Counts, Dataset, Source};
+use gpu::{Choice, Gpu, Profile};
+use level4_ptx::{Level4, Rung};
+use tensor::{Loss, Network};
+use training::train::{Outcome, train};
+use training::{Console, Parameters, Preset};
+
+/// 3 epochs of 5 batches, the last of each with 20 samples instead of 50, tested after every 4.
+fn preset(shuffle: bool) -> Preset {
+    let mut preset = Preset::find("manning").unwrap();
+    preset.network = Network { sizes: vec![784, 17, 10], loss: Loss::CrossEntropy };
+    preset.samples = 220;
+    preset.batch_size = 50;
+    preset.epochs = 3;
+    preset.shuffle = shuffle;
+    preset.report_every = 1;
+    preset.evaluate_every = Some(4);
+    preset.learning_rate = 0.05;
+    preset
+}
+
+fn run(rung: Rung, preset: &Preset) -> Outcome {
+    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    let mut level = Level4::new(&gpu, &preset.network, rung, Profile::default()).unwrap();
+    let counts = Counts { train: preset.samples, test: 70 };
+    let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
+    let set = |images| Dataset::new(images, preset.normalisation);
+    let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
+    let (training, test) = (set(&digits.train), set(&digits.test));
+    train(&mut level, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
+}
+
+#[test]
+fn rungs_train_alike_and_alike_each_time() {
+    for shuffle in [false, true] {
+        let preset = preset(shuffle);
+        let losses = |rung| -> Vec<f32> {
+            let outcome = run(rung, &preset);
+            assert_eq!(outcome.losses.len(), 15, "{rung}");
+            outcome.losses.iter().map(|at| at.loss).collect()
+        };
+        let tiled = losses(Rung::Tiled);
+        assert!(tiled[14] < 0.9 * tiled[0], "nothing is learnt: {tiled:?}");
+        assert_eq!(tiled, losses(Rung::Tiled));
+        let fused = losses(Rung::OneLaunch);
+        assert_eq!(fused, losses(Rung::OneLaunch));
+        // Sums in another order, over 15 steps.
+        for other in [fused, losses(Rung::ThreadPerSample)] {
+            for (a, b) in tiled.iter().zip(&other) {
+                assert!((a - b).abs() < 1e-4, "{tiled:?} and {other:?}");
+            }
+        }
+    }
+}
