@@ -1,20 +1,34 @@
-//! How fast kernels run, in thread-instructions per second (`items/s` in the report).
+//! How fast kernels run, in thread-instructions per second: divan's `Gitem/s` are those, in billions.
 //!
 //! `benches/kernels/matmul.ptx` is what NVRTC 12.9 makes of `matmul.cu` for compute_75. Every access
-//! is checked for bounds and alignment, as always.
+//! is checked for bounds, alignment and use after free, as always. The matrix products are those of
+//! a layer of the network: 64 × 784 · 784 × 128.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Kernel, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
 
 const PTX: &str = include_str!("kernels/matmul.ptx");
 const M: usize = 64;
 const K: usize = 784;
 const N: usize = 128;
 
+/// Host threads that a bench runs on.
+const THREADS: [usize; 4] = [1, 2, 4, 8];
+
+const PLAIN: Checks = Checks { initialisation: false, races: false, synchronisation: false };
+const RACES: Checks = Checks { races: true, ..PLAIN };
+const INITIALISATION: Checks = Checks { initialisation: true, ..PLAIN };
+
 fn main() {
     divan::main();
+}
+
+/// As many host threads as the machine can run at once, of those that are benched.
+fn threads() -> impl Iterator<Item = usize> {
+    let most = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    THREADS.into_iter().filter(move |&threads| threads <= most)
 }
 
 fn floats(emulator: &Emulator, count: usize) -> u64 {
@@ -25,8 +39,8 @@ fn floats(emulator: &Emulator, count: usize) -> u64 {
     address
 }
 
-fn kernel(threads: usize, name: &str) -> (Emulator, Kernel) {
-    let emulator = Emulator::new(Options { threads, ..Options::default() });
+fn kernel(threads: usize, checks: Checks, name: &str) -> (Emulator, Kernel) {
+    let emulator = Emulator::new(Options { threads, checks, ..Options::default() });
     let source = Source { name: "matmul.ptx".into(), text: PTX.into() };
     let loaded = emulator.load(source).expect("NVRTC's PTX");
     let kernel = loaded.kernel(name).expect("the kernel");
@@ -40,8 +54,13 @@ fn run(bencher: Bencher<'_, '_>, emulator: &Emulator, kernel: &Kernel, launch: &
         .bench_local(|| emulator.launch(black_box(kernel), launch).expect("no fault"));
 }
 
-fn matmul(bencher: Bencher<'_, '_>, threads: usize, name: &str, grid: [u32; 3], block: [u32; 3]) {
-    let (emulator, kernel) = kernel(threads, name);
+fn matmul(
+    bencher: Bencher<'_, '_>,
+    (threads, checks): (usize, Checks),
+    name: &str,
+    (grid, block): ([u32; 3], [u32; 3]),
+) {
+    let (emulator, kernel) = kernel(threads, checks, name);
     let pointers = [floats(&emulator, M * K), floats(&emulator, K * N), floats(&emulator, M * N)];
     let mut parameters: Vec<u8> = pointers.iter().flat_map(|p| p.to_le_bytes()).collect();
     parameters.extend([M, N, K].iter().flat_map(|&n| (n as u32).to_le_bytes()));
@@ -49,28 +68,66 @@ fn matmul(bencher: Bencher<'_, '_>, threads: usize, name: &str, grid: [u32; 3], 
     run(bencher, &emulator, &kernel, &launch);
 }
 
-#[divan::bench(args = [1, 2])]
-fn naive_16x16(bencher: Bencher<'_, '_>, threads: usize) {
-    matmul(bencher, threads, "naive", [8, 4, 1], [16, 16, 1]);
-}
-
-#[divan::bench(args = [1, 2])]
-fn flat_256(bencher: Bencher<'_, '_>, threads: usize) {
-    matmul(bencher, threads, "flat", [32, 1, 1], [256, 1, 1]);
-}
-
-#[divan::bench(args = [1, 2])]
-fn tiled_16x16(bencher: Bencher<'_, '_>, threads: usize) {
-    matmul(bencher, threads, "tiled", [8, 4, 1], [16, 16, 1]);
-}
-
-#[divan::bench(args = [1, 2])]
-fn shuffle_reduction(bencher: Bencher<'_, '_>, threads: usize) {
-    let (emulator, kernel) = kernel(threads, "reduce");
-    let count = 1 << 16;
+fn reduction(bencher: Bencher<'_, '_>, (threads, checks): (usize, Checks)) {
+    let (emulator, kernel) = kernel(threads, checks, "reduce");
+    let count = 1 << 20;
     let pointers = [floats(&emulator, count), floats(&emulator, 64)];
     let mut parameters: Vec<u8> = pointers.iter().flat_map(|p| p.to_le_bytes()).collect();
     parameters.extend((count as u32).to_le_bytes());
     let launch = Launch { grid: [64, 1, 1], block: [256, 1, 1], parameters, ..Launch::default() };
     run(bencher, &emulator, &kernel, &launch);
+}
+
+/// One thread for each element of the product, in blocks of 16 × 16.
+#[divan::bench(args = threads())]
+fn matmul_naive(bencher: Bencher<'_, '_>, threads: usize) {
+    matmul(bencher, (threads, PLAIN), "naive", ([8, 4, 1], [16, 16, 1]));
+}
+
+/// The same, in a flat grid.
+#[divan::bench(args = threads())]
+fn matmul_flat(bencher: Bencher<'_, '_>, threads: usize) {
+    matmul(bencher, (threads, PLAIN), "flat", ([32, 1, 1], [256, 1, 1]));
+}
+
+/// Through tiles of 16 × 16 in shared memory.
+#[divan::bench(args = threads())]
+fn matmul_tiled(bencher: Bencher<'_, '_>, threads: usize) {
+    matmul(bencher, (threads, PLAIN), "tiled", ([8, 4, 1], [16, 16, 1]));
+}
+
+/// The sum of 2²⁰ numbers: each thread its own, then warps shuffle, then one warp shuffles.
+#[divan::bench(args = threads())]
+fn reduction_by_shuffles(bencher: Bencher<'_, '_>, threads: usize) {
+    reduction(bencher, (threads, PLAIN));
+}
+
+/// As the others of their names, with racecheck.
+mod racecheck {
+    use super::*;
+
+    #[divan::bench(args = threads())]
+    fn matmul_naive(bencher: Bencher<'_, '_>, threads: usize) {
+        matmul(bencher, (threads, RACES), "naive", ([8, 4, 1], [16, 16, 1]));
+    }
+
+    #[divan::bench(args = threads())]
+    fn matmul_tiled(bencher: Bencher<'_, '_>, threads: usize) {
+        matmul(bencher, (threads, RACES), "tiled", ([8, 4, 1], [16, 16, 1]));
+    }
+
+    #[divan::bench(args = threads())]
+    fn reduction_by_shuffles(bencher: Bencher<'_, '_>, threads: usize) {
+        reduction(bencher, (threads, RACES));
+    }
+}
+
+/// With initcheck.
+mod initcheck {
+    use super::*;
+
+    #[divan::bench(args = threads())]
+    fn matmul_naive(bencher: Bencher<'_, '_>, threads: usize) {
+        matmul(bencher, (threads, INITIALISATION), "naive", ([8, 4, 1], [16, 16, 1]));
+    }
 }

@@ -14,6 +14,7 @@ mod code;
 mod collective;
 mod copy_async;
 mod core;
+mod defined;
 mod format;
 pub(crate) mod grid;
 mod hot;

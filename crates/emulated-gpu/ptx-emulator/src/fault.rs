@@ -20,6 +20,8 @@ pub enum FaultKind {
     BarrierDivergence,
     /// A member mask that leaves out the lane that executes, or names none.
     BadMemberMask,
+    /// A shuffle from a lane that does not take part.
+    InactiveLane,
     /// Everybody waits.
     Deadlock,
     /// A warp executed more instructions than the limit allows.
@@ -44,6 +46,7 @@ impl fmt::Display for FaultKind {
             Self::Race => "race",
             Self::BarrierDivergence => "divergent barrier",
             Self::BadMemberMask => "bad member mask",
+            Self::InactiveLane => "inactive lane",
             Self::Deadlock => "deadlock",
             Self::Runaway => "runaway kernel",
             Self::Trap => "trap",

@@ -58,6 +58,20 @@ pub struct RegisterError {
     pub len: u64,
 }
 
+/// What the host is about to read is not there, or is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The range is not inside one allocation.
+    #[error(transparent)]
+    Outside(#[from] AccessError),
+    /// Nothing has written a byte of it; found only where initialisation is checked.
+    #[error("the byte at {address:#x} is read, and nothing has ever written it")]
+    Uninitialised {
+        /// The first such byte.
+        address: u64,
+    },
+}
+
 /// The memory of one emulated device.
 #[derive(Debug)]
 pub struct Memory {
@@ -181,6 +195,32 @@ impl Memory {
         Ok(())
     }
 
+    /// Says that the host is about to read a range by itself, as a library does that computes on
+    /// device memory: as checks of a kernel's read, so does this.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation or, where initialisation is checked, holds a
+    /// byte that nothing has written.
+    pub fn declare_read(&self, address: u64, len: u64) -> Result<(), ReadError> {
+        let table = self.read_table();
+        table.require(address, len)?;
+        match table.first_unknown(address, len) {
+            Some(address) => Err(ReadError::Uninitialised { address }),
+            None => Ok(()),
+        }
+    }
+
+    /// Says that the host writes a range by itself: from now on it counts as written.
+    ///
+    /// # Errors
+    /// When the range is not inside one allocation.
+    pub fn declare_write(&self, address: u64, len: u64) -> Result<(), AccessError> {
+        let table = self.read_table();
+        table.require(address, len)?;
+        table.set_initialised(address, len);
+        Ok(())
+    }
+
     /// Makes memory of the host's accessible to kernels, at the same address.
     ///
     /// # Safety
@@ -246,6 +286,15 @@ impl Memory {
     pub fn keep_while<T>(&self, body: impl FnOnce() -> T) -> T {
         let _running = self.running();
         body()
+    }
+
+    /// What was asked for, by the host or by a kernel, and has not been freed: the leak report, when
+    /// asked at the end.
+    #[must_use]
+    pub fn leaks(&self) -> Vec<Allocation> {
+        let mut list = self.allocations();
+        list.retain(|one| matches!(one.kind, AllocationKind::Device | AllocationKind::Heap));
+        list
     }
 
     /// What an access of `len` bytes would meet.

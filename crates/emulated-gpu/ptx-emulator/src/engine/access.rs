@@ -55,7 +55,7 @@ impl Access {
     }
 
     #[inline(always)]
-    fn addresses(&self, core: &Core<'_>) -> [u64; LANES] {
+    pub(super) fn addresses(&self, core: &Core<'_>) -> [u64; LANES] {
         let mut out = [0; LANES];
         if self.address.width == Width::Wide {
             let row = core.registers.wide(self.address.index);
@@ -363,11 +363,11 @@ fn store_any(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
 
 /// A load that is remembered, to find races.
 fn load_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    core.race(access, mask, access.total(), access.manner, false)?;
+    let addresses = access.addresses(core);
+    core.race(access, &addresses, mask, (access.total(), access.manner), false)?;
     if !access.manner.strong {
         return load_any(core, access, mask);
     }
-    let addresses = access.addresses(core);
     load_any(core, access, mask)?;
     lanes(mask).for_each(|lane| core.look(access, lane, addresses[lane], access.fence));
     Ok(())
@@ -375,7 +375,8 @@ fn load_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
 
 /// A store that is remembered, to find races.
 fn store_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    core.race(access, mask, access.total(), access.manner, true)?;
+    let addresses = access.addresses(core);
+    core.race(access, &addresses, mask, (access.total(), access.manner), true)?;
     if access.manner.strong {
         lanes(mask).for_each(|lane| core.publish(access, lane, access.fence));
     }
@@ -386,14 +387,15 @@ fn store_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
 fn load_words_raced<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     let addresses = access.addresses(core);
     if !core.quiet(access, &addresses, mask) {
-        core.race(access, mask, T::BYTES, access.manner, false)?;
+        core.race(access, &addresses, mask, (T::BYTES, access.manner), false)?;
     }
     load_words::<T>(core, access, mask)
 }
 
 #[inline(always)]
 fn store_words_raced<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    core.race(access, mask, T::BYTES, access.manner, true)?;
+    let addresses = access.addresses(core);
+    core.race(access, &addresses, mask, (T::BYTES, access.manner), true)?;
     store_words::<T>(core, access, mask)
 }
 

@@ -110,6 +110,10 @@ unsafe fn update(at: *mut u8, bytes: u64, change: impl Fn(u64) -> u64) -> u64 {
 pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outcome {
     let access = &atomic.access;
     let Some(&source) = access.values.first() else { return Ok(()) };
+    if core.threads.is_some() && !matches!(access.room, Room::Local | Room::Param) {
+        let addresses = access.addresses(core);
+        core.race(access, &addresses, mask, (access.bytes, access.manner), true)?;
+    }
     for lane in lanes(mask) {
         let address = access.of_lane(core, lane);
         if matches!(access.room, Room::Local | Room::Param) {
@@ -125,7 +129,6 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
             let (room, site, bytes) = (access.room, access.site, access.bytes);
             core.require_written(Resolved { room, site, address, bytes, lane })?;
         }
-        core.race(access, 1 << lane, access.bytes, access.manner, true)?;
         core.publish(access, lane, atomic.releases);
         let b = core.registers.get(source, lane);
         let c = atomic.compare_with.map_or(0, |slot| core.registers.get(slot, lane));

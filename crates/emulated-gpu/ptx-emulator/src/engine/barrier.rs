@@ -65,6 +65,7 @@ impl Barriers {
             self.states[index] = BarrierState::default();
             self.used &= !(1 << index);
             for warp in warps.iter_mut() {
+                warp.missing = None;
                 for fragment in &mut warp.fragments {
                     if fragment.state != State::AtBarrier(index as u8) {
                         continue;

@@ -80,6 +80,9 @@ impl Block {
                 for &(slot, value) in &executable.constants {
                     registers.broadcast(slot, value);
                 }
+                if track {
+                    registers.track();
+                }
                 let mut warp = Warp {
                     registers,
                     local: Bytes::tracked(executable.local_bytes as usize * LANES, track),

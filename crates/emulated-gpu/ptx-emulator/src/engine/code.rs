@@ -7,6 +7,7 @@ use super::access::Access;
 use super::atomics::AtomicAccess;
 use super::collective::Collective;
 use super::core::{Core, Outcome};
+use super::defined::Uses;
 use super::lower::{Home, Plan};
 use super::registers::{Registers, Slot};
 use crate::fault::PtxPlace;
@@ -35,6 +36,8 @@ pub(super) struct Step {
     pub(super) guard: u32,
     /// All ones for `@!p`.
     pub(super) flip: u32,
+    /// 1 for the first step of an instruction, 0 for the others.
+    pub(super) weight: u32,
     pub(super) action: Action,
 }
 
@@ -85,6 +88,8 @@ pub(super) enum Action {
         d: Slot,
         a: Slot,
     },
+    /// Which registers are known, where that is asked.
+    Uses(Box<Uses>),
     /// Others may go on meanwhile.
     Pause,
     Nothing,

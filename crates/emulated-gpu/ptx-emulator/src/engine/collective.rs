@@ -1,8 +1,10 @@
 //! Instructions in which the lanes of a warp see each other's values. They are computed for all
 //! lanes that take part, wherever in the program each stands, once all have come.
 
+use super::core::{Outcome, Problem};
 use super::registers::{LANES, Registers, Slot, lanes};
 use crate::arithmetic;
+use crate::fault::FaultKind;
 use crate::program::{Atomic, IntBinary, Shuffle, Type, Vote};
 
 /// A collective instruction.
@@ -59,6 +61,28 @@ impl Collective {
                 clamp: registers.get(self.clamp, lane) as u32,
             };
         }
+    }
+
+    /// A problem where a lane of `mask` shuffles from a lane that does not take part.
+    pub(super) fn require_sources(
+        &self,
+        mask: u32,
+        members: u32,
+        all: &[Brought; LANES],
+    ) -> Outcome {
+        let CollectiveKind::Shuffle(mode) = self.kind else { return Ok(()) };
+        for lane in lanes(mask) {
+            let (source, _) = shuffle_source(mode, lane as u32, all[lane]);
+            if members & 1 << source == 0 {
+                let message = format!(
+                    "lane {lane} reads the value of lane {source}, which does not take part: lanes {members:#010x} do"
+                );
+                return Err(Problem::new(FaultKind::InactiveLane, message).lane(lane).note(
+                    "what it reads is any value: let all lanes shuffle, or narrow the segment",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Gives the lanes of `mask` their results, where `members` take part.

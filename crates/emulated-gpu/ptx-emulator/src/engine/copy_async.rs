@@ -38,7 +38,8 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
                 let (room, site) = (copy.from.room, copy.from.site);
                 core.require_written(Resolved { room, site, address: from, bytes: wanted, lane })?;
             }
-            core.race(&copy.from, 1 << lane, wanted, Manner::default(), false)?;
+            let read = (wanted, Manner::default());
+            core.race(&copy.from, &[from; LANES], 1 << lane, read, false)?;
             // SAFETY: `wanted` bytes at `host` have been checked; the buffer holds 16.
             unsafe { std::ptr::copy(host, buffer.as_mut_ptr(), wanted.min(16) as usize) };
         }
@@ -48,7 +49,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
             core.mark_written(Resolved { room, site, address: to, bytes, lane });
         }
         let manner = Manner { asynchronous: true, ..Manner::default() };
-        core.race(&copy.to, 1 << lane, bytes, manner, true)?;
+        core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, manner), true)?;
         if let Some(threads) = &mut core.threads {
             let thread = core.warp * LANES as u32 + lane as u32;
             threads.copies(thread, to, bytes);

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::access::Host;
 use super::block::ends;
 use super::code::{Action, Builtin, Executable, ParameterLayout, Place, Step};
+use super::defined::Uses;
 use super::registers::{ALWAYS, FIRST_PREDICATE, FIRST_ROW, Slot, Width};
 use crate::diagnostic::{Problem, Problems};
 use crate::emulator::Checks;
@@ -111,6 +112,8 @@ struct Lowering<'l> {
     current: FunctionId,
     place: Place,
     guard: (u32, u32),
+    /// That of the step that is emitted next.
+    weight: u32,
 }
 
 impl<'l> Lowering<'l> {
@@ -139,6 +142,7 @@ impl<'l> Lowering<'l> {
             current: FunctionId(0),
             place: Place { span: Span::default(), loc: None },
             guard: (ALWAYS, 0),
+            weight: 0,
         }
     }
 
@@ -434,7 +438,8 @@ impl<'l> Lowering<'l> {
     }
 
     fn emit(&mut self, action: Action) {
-        self.code.push(Step { guard: self.guard.0, flip: self.guard.1, action });
+        let weight = std::mem::take(&mut self.weight);
+        self.code.push(Step { guard: self.guard.0, flip: self.guard.1, weight, action });
         self.places.push(self.place);
     }
 
@@ -470,7 +475,17 @@ impl<'l> Lowering<'l> {
                     (self.register(guard.register).index, if guard.negated { u32::MAX } else { 0 })
                 }
             };
+            self.weight = 1;
+            if self.loading.checks.initialisation
+                && let Some(plan) = self.plans.get(&id)
+            {
+                let uses = Uses::of(instruction, function, &plan.registers);
+                if !uses.is_empty() {
+                    self.emit_always(Action::Uses(Box::new(uses)));
+                }
+            }
             self.instruction(instruction);
+            self.weight = 0;
         }
         starts.push(self.code.len() as u32);
         self.guard = (ALWAYS, 0);

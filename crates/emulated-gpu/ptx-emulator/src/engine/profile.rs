@@ -79,6 +79,10 @@ impl Profile {
                 }
                 Some(own) => {
                     let LineStatistics { executions, active_lanes, divergent, .. } = *own;
+                    // The first may be one that runs whatever the guard says.
+                    let alike = count.executions == executions;
+                    let active_lanes =
+                        if alike { active_lanes.min(count.active_lanes) } else { active_lanes };
                     own.add(count);
                     (own.executions, own.active_lanes, own.divergent) =
                         (executions, active_lanes, divergent);

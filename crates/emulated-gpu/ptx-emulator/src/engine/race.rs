@@ -72,19 +72,13 @@ pub(super) fn manner(ordering: Ordering, scope: Option<Scope>) -> Manner {
     Manner { strong, wide: strong && wide, asynchronous: false }
 }
 
-/// A lane's access: where in a shadow.
-#[derive(Clone, Copy)]
-struct At {
-    lane: usize,
-    /// In the shadow's own count.
-    address: u64,
-}
-
 /// The accesses of one instruction that go to the same shadow.
 struct Batch<'batch> {
     shadow: &'batch Shadow,
     shared: bool,
-    lanes: &'batch [At],
+    addresses: &'batch [u64; LANES],
+    /// Taken from an address, it is the shadow's own.
+    minus: u64,
     bytes: u64,
     manner: Manner,
     write: bool,
@@ -95,15 +89,18 @@ struct Batch<'batch> {
 }
 
 impl Batch<'_> {
-    /// Remembers all of them; the first that races, and with what.
-    fn run(&self, threads: &mut Threads) -> Option<(At, Conflict)> {
+    /// Remembers those of the lanes of a mask; the first that races, and with what.
+    fn run(&self, threads: &mut Threads, mask: u32) -> Option<(usize, Conflict)> {
         let mut page_at = usize::MAX;
         let mut page = None;
         let mut first = None;
-        for &at in self.lanes {
-            let thread = self.warp * LANES as u32 + at.lane as u32;
-            let last = self.shadow.word(at.address + self.bytes - 1);
-            for word in self.shadow.word(at.address)..=last {
+        let moment = threads.moment(self.manner);
+        let threads = &*threads;
+        for lane in lanes(mask) {
+            let address = self.addresses[lane].wrapping_sub(self.minus);
+            let thread = self.warp * LANES as u32 + lane as u32;
+            let last = self.shadow.word(address + self.bytes - 1);
+            for word in self.shadow.word(address)..=last {
                 if page_at != word / PAGE {
                     page_at = word / PAGE;
                     // The last page's lock goes before the next is taken.
@@ -111,20 +108,23 @@ impl Batch<'_> {
                     page = self.shadow.page(word).map(|page| (page, page.cells()));
                 }
                 let Some((page, cells)) = &mut page else { continue };
-                let bytes = bytes_of(self.shadow.address(word), at.address, self.bytes);
-                let event = threads.event(thread, self.manner, bytes);
+                let whole = self.bytes >= 4 && self.bytes.is_multiple_of(4);
+                let bytes = if whole {
+                    0xf
+                } else {
+                    bytes_of(self.shadow.address(word), address, self.bytes)
+                };
+                let event = moment.of(thread, bytes);
                 let known = |event| threads.knows(thread, event, self.shared);
                 let cell: &mut Cell = &mut cells[word % PAGE];
                 let conflict = cell.access(event, self.step, self.write, known);
-                let stamp = match cell.read_by() {
-                    Some((reads, writes)) if !self.write => threads.stamp(reads, writes),
-                    _ => 0,
-                };
+                let stamp = if self.write { 0 } else { threads.stamp(cell) };
                 page.set_stamp(word, stamp);
-                if let (Some(conflict), None) = (conflict, &first)
-                    && !self.same_store(at, event, conflict)
+                if let Some(conflict) = conflict
+                    && first.is_none()
+                    && !self.same_store(mask, lane, event, conflict)
                 {
-                    first = Some((at, conflict));
+                    first = Some((lane, conflict));
                 }
             }
         }
@@ -132,7 +132,7 @@ impl Batch<'_> {
     }
 
     /// Two lanes store the same value to the same address with this instruction.
-    fn same_store(&self, at: At, event: Event, conflict: Conflict) -> bool {
+    fn same_store(&self, mask: u32, lane: usize, event: Event, conflict: Conflict) -> bool {
         let other = (conflict.event.thread() % LANES as u32) as usize;
         self.write
             && !self.manner.asynchronous
@@ -141,8 +141,9 @@ impl Batch<'_> {
             && conflict.event.same_block(event)
             && conflict.event.warp() == event.warp()
             && conflict.event.clock() == event.clock()
-            && self.lanes.iter().any(|mate| mate.lane == other && mate.address == at.address)
-            && (self.same_value)(at.lane, other)
+            && mask & 1 << other != 0
+            && self.addresses[other] == self.addresses[lane]
+            && (self.same_value)(lane, other)
     }
 }
 
@@ -188,14 +189,14 @@ impl Core<'_> {
     pub(super) fn race(
         &mut self,
         access: &Access,
+        addresses: &[u64; LANES],
         mask: u32,
-        bytes: u64,
-        manner: Manner,
+        (bytes, manner): (u64, Manner),
         write: bool,
     ) -> Outcome {
         let Some(mut threads) = self.threads.take() else { return Ok(()) };
         let result = if threads.counting() && bytes > 0 {
-            self.race_with(&mut threads, access, mask, bytes, manner, write)
+            self.race_with(&mut threads, access, addresses, mask, (bytes, manner), write)
         } else {
             Ok(())
         };
@@ -207,61 +208,58 @@ impl Core<'_> {
         &mut self,
         threads: &mut Threads,
         access: &Access,
+        addresses: &[u64; LANES],
         mask: u32,
-        bytes: u64,
-        manner: Manner,
+        (bytes, manner): (u64, Manner),
         write: bool,
     ) -> Outcome {
         let mut left = mask;
+        let shared = Arc::clone(&threads.shared);
         while left != 0 {
             let first = left.trailing_zeros() as usize;
-            let address = access.of_lane(self, first);
+            let address = addresses[first];
             // Finds the allocation, or the fault.
             self.resolve_bytes(access.room, access.site, address, bytes, first, write)?;
             let shared_window = in_window(address, SHARED_WINDOW) && access.room == Room::Generic;
             let (shadow, base, len, minus) = match access.room {
                 Room::Local | Room::Param => return Ok(()),
-                Room::Shared => (Some(&threads.shared), 0, self.shared.len(), 0),
+                Room::Shared => (Some(&*shared), 0, self.shared.len(), 0),
                 Room::Generic if shared_window => {
-                    (Some(&threads.shared), SHARED_WINDOW, self.shared.len(), SHARED_WINDOW)
+                    (Some(&*shared), SHARED_WINDOW, self.shared.len(), SHARED_WINDOW)
                 }
                 Room::Generic if in_window(address, LOCAL_WINDOW) => (None, 0, 0, 0),
                 Room::Global | Room::Generic => {
                     let site = &self.sites[access.site as usize];
                     let inside = site.region.host(address, bytes).is_some();
-                    let shadow = site.races.as_ref().filter(|_| inside);
+                    let shadow = site.races.as_deref().filter(|_| inside);
                     (shadow, site.region.base, site.region.len, 0)
                 }
             };
-            let mut list = [At { lane: 0, address: 0 }; LANES];
-            let mut count = 0;
-            for lane in lanes(left) {
-                let address = access.of_lane(self, lane);
-                let offset = address.wrapping_sub(base);
-                let inside = bytes <= len && offset <= len - bytes;
-                if lane == first || shadow.is_some() && inside {
-                    left &= !(1 << lane);
-                    list[count] = At { lane, address: address.wrapping_sub(minus) };
-                    count += 1;
-                }
+            let Some(shadow) = shadow else {
+                left &= !(1 << first);
+                continue;
+            };
+            let room = len.wrapping_sub(bytes);
+            let mut group = 0;
+            for (lane, address) in addresses.iter().enumerate() {
+                group |= u32::from(bytes <= len && address.wrapping_sub(base) <= room) << lane;
             }
-            let Some(shadow) = shadow.map(Arc::clone) else { continue };
-            let mut list = &mut list[..count];
-            if !write {
-                list = outermost(list);
-            }
+            group &= left;
+            left &= !group;
+            let group = if write { group } else { group & !inner(addresses, group) };
             let registers = &self.registers;
             let same_value = |one: usize, other: usize| {
                 access.values.iter().all(|&slot| {
                     let (low, high) = slot.halves();
                     registers.get(low, one) == registers.get(low, other)
-                        && (high == low || registers.get(high, one) == registers.get(high, other))
+                        && registers.get(high, one) == registers.get(high, other)
                 })
             };
             let batch = Batch {
-                shared: Arc::ptr_eq(&shadow, &threads.shared),
-                shadow: &shadow,
-                lanes: list,
+                shadow,
+                shared: std::ptr::eq(shadow, &*shared),
+                addresses,
+                minus,
                 bytes,
                 manner,
                 write,
@@ -269,9 +267,14 @@ impl Core<'_> {
                 step: self.step,
                 same_value: &same_value,
             };
-            if let Some((at, conflict)) = batch.run(threads) {
-                let address = at.address.wrapping_add(minus);
-                return Err(self.racing(access.room, address, bytes, at.lane, write, conflict));
+            if let Some((lane, conflict)) = batch.run(threads, group) {
+                return Err(self.racing(
+                    access.room,
+                    (addresses[lane], bytes),
+                    lane,
+                    write,
+                    conflict,
+                ));
             }
         }
         Ok(())
@@ -280,8 +283,7 @@ impl Core<'_> {
     fn racing(
         &self,
         room: Room,
-        address: u64,
-        bytes: u64,
+        (address, bytes): (u64, u64),
         lane: usize,
         write: bool,
         conflict: Conflict,
@@ -356,18 +358,15 @@ impl Core<'_> {
     }
 }
 
-/// Of reads of the same address the first and the last lane; the others add nothing.
-fn outermost(list: &mut [At]) -> &mut [At] {
-    let mut kept = 0;
-    for index in 0..list.len() {
-        let same = |other: Option<&At>| other.is_some_and(|o| o.address == list[index].address);
-        let before = index.checked_sub(1).and_then(|index| list.get(index));
-        if !(same(before) && same(list.get(index + 1))) {
-            list[kept] = list[index];
-            kept += 1;
-        }
+/// Of lanes that follow each other and read the same address, all but the first and the last: they
+/// add nothing.
+fn inner(addresses: &[u64; LANES], mask: u32) -> u32 {
+    let mut same = 0;
+    for lane in 1..LANES {
+        same |= u32::from(addresses[lane] == addresses[lane - 1]) << lane;
     }
-    &mut list[..kept]
+    // Like the one before, like the one after, and both take part.
+    same & same >> 1 & mask << 1 & mask >> 1
 }
 
 #[cfg(test)]
@@ -385,9 +384,11 @@ mod tests {
 
     #[test]
     fn of_lanes_that_read_the_same_word_two_are_kept() {
-        let at = |lane, address| At { lane, address };
-        let mut list = [at(0, 4), at(1, 4), at(2, 4), at(3, 8), at(4, 12), at(5, 12)];
-        let kept: Vec<usize> = outermost(&mut list).iter().map(|at| at.lane).collect();
-        assert_eq!(kept, [0, 2, 3, 4, 5]);
+        let mut addresses = [4; LANES];
+        addresses[3] = 8;
+        addresses[4] = 12;
+        addresses[5] = 12;
+        assert_eq!(inner(&addresses, 0b111_1111), 0b10);
+        assert_eq!(inner(&addresses, u32::MAX), 0b10 | (u32::MAX >> 8 << 7 & !(1 << 31)));
     }
 }

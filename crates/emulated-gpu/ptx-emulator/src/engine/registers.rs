@@ -37,6 +37,8 @@ pub(super) struct Registers {
     rows: Vec<Row>,
     /// One bit for each lane.
     pub(super) predicates: Vec<u32>,
+    /// For rows and for predicates, which lanes something has written; empty where nobody asks.
+    defined: [Vec<u32>; 2],
 }
 
 /// How a register is stored.
@@ -74,13 +76,39 @@ impl Registers {
     pub(super) fn new(rows: u32, predicates: u32) -> Self {
         let mut words = vec![0; predicates.max(FIRST_PREDICATE) as usize];
         words[ALWAYS as usize] = u32::MAX;
-        Self { rows: vec![Row([0; LANES]); rows.max(FIRST_ROW) as usize], predicates: words }
+        let rows = vec![Row([0; LANES]); rows.max(FIRST_ROW) as usize];
+        Self { rows, predicates: words, defined: [Vec::new(), Vec::new()] }
+    }
+
+    /// From now on it is remembered what something writes; what is here by now is known.
+    pub(super) fn track(&mut self) {
+        self.defined = [vec![u32::MAX; self.rows.len()], vec![u32::MAX; self.predicates.len()]];
+    }
+
+    /// The lanes in which something has written a register.
+    pub(super) fn defined(&self, slot: Slot) -> u32 {
+        let list = &self.defined[usize::from(slot.width == Width::Predicate)];
+        list.get(slot.index as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// The lanes of a mask are written; `known` are those in which the value is.
+    pub(super) fn define(&mut self, slot: Slot, mask: u32, known: u32) {
+        let list = &mut self.defined[usize::from(slot.width == Width::Predicate)];
+        if let Some(word) = list.get_mut(slot.index as usize) {
+            *word = *word & !mask | known & mask;
+        }
     }
 
     /// Sets the rows and predicates of a range to zero, as a new block finds them.
     pub(super) fn clear(&mut self, rows: std::ops::Range<u32>) {
-        self.rows[rows.start as usize..rows.end as usize].fill(Row([0; LANES]));
+        let rows = rows.start as usize..rows.end as usize;
+        self.rows[rows.clone()].fill(Row([0; LANES]));
         self.predicates[FIRST_PREDICATE as usize..].fill(0);
+        let [defined, predicates] = &mut self.defined;
+        if !defined.is_empty() {
+            defined[rows].fill(0);
+            predicates[FIRST_PREDICATE as usize..].fill(0);
+        }
     }
 
     /// A row of 32-bit words.

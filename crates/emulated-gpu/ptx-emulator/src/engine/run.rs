@@ -6,7 +6,8 @@
 )]
 
 use super::barrier::{BARRIERS, Barriers};
-use super::code::{Action, Barrier, BarrierKind, Executable};
+use super::block::ends;
+use super::code::{Action, Barrier, BarrierKind, Executable, Step};
 use super::collective::{Brought, Collective};
 use super::core::{Core, Problem};
 use super::profile::Profile;
@@ -88,7 +89,7 @@ fn run<const PROFILE: bool>(
     };
     'fragment: loop {
         let Some((mut fragment, stop)) = warp.pick() else {
-            if meet(core, warp, code) {
+            if meet(core, warp, code, rules)? {
                 continue;
             }
             end(core, warp, executed);
@@ -110,8 +111,8 @@ fn run<const PROFILE: bool>(
             let step = &code[pc as usize];
             let active =
                 fragment.mask & (core.registers.predicates[step.guard as usize] ^ step.flip);
-            executed += 1;
-            threads += width;
+            executed += u64::from(step.weight);
+            threads += width * u64::from(step.weight);
             if PROFILE {
                 profile.step(core, step, pc, fragment.mask, active, warp.alive);
             }
@@ -221,12 +222,16 @@ fn run<const PROFILE: bool>(
                             };
                             warp.fragments.push(outside);
                         }
-                        None => warp.alive &= !active,
+                        None => {
+                            missed(warp, active)?;
+                            warp.alive &= !active;
+                        }
                     }
                     leave(warp, fragment, active);
                     continue 'fragment;
                 }
                 Action::Exit => {
+                    missed(warp, active)?;
                     warp.alive &= !active;
                     leave(warp, fragment, active);
                     continue 'fragment;
@@ -248,6 +253,9 @@ fn run<const PROFILE: bool>(
                     if members & warp.alive & !active == 0 {
                         let mut all = [Brought::default(); LANES];
                         collective.bring(&core.registers, active, &mut all);
+                        if rules.check_synchronisation {
+                            collective.require_sources(active, active, &all).map_err(stopped)?;
+                        }
                         collective.give(&mut core.registers, active, active, &all);
                         if let Some(threads) = &mut core.threads {
                             threads.warp_sync(core.warp, active, warp.alive);
@@ -261,13 +269,18 @@ fn run<const PROFILE: bool>(
                         };
                         warp.fragments.push(waiting);
                         leave(warp, fragment, active);
-                        meet(core, warp, code);
+                        meet(core, warp, code, rules)?;
                         continue 'fragment;
                     }
                 }
                 Action::Barrier(barrier) => {
+                    let others = rules.check_synchronisation && barrier.aligned;
+                    let missing = if others { passed_by(warp, code, pc) } else { 0 };
                     let waits = arrive(core, warp, barriers, barrier, pc, active, rules)
                         .map_err(stopped)?;
+                    if missing != 0 && waits.is_some() {
+                        warp.missing = Some((pc, active, missing));
+                    }
                     if let Some(index) = waits {
                         let waiting = Fragment {
                             pc,
@@ -350,6 +363,7 @@ fn run<const PROFILE: bool>(
                         threads.wait(core.warp, active, *pending);
                     }
                 }
+                Action::Uses(uses) => uses.run(&mut core.registers, active).map_err(stopped)?,
                 Action::Pause => fuel -= SPIN,
                 Action::Nothing => {}
                 Action::Trap => {
@@ -406,8 +420,13 @@ fn outside_mask(active: u32, members: u32) -> Box<Problem> {
 }
 
 /// Lets those go on whose collective instruction all members have come to.
-fn meet(core: &mut Core<'_>, warp: &mut Warp, code: &[super::code::Step]) -> bool {
-    fn collective(code: &[super::code::Step], pc: u32) -> Option<&Collective> {
+fn meet(
+    core: &mut Core<'_>,
+    warp: &mut Warp,
+    code: &[Step],
+    rules: Rules,
+) -> Result<bool, Stopped> {
+    fn collective(code: &[Step], pc: u32) -> Option<&Collective> {
         match &code[pc as usize].action {
             Action::Collective(collective) => Some(collective),
             _ => None,
@@ -445,6 +464,14 @@ fn meet(core: &mut Core<'_>, warp: &mut Warp, code: &[super::code::Step]) -> boo
         for &index in &group {
             let fragment = &mut warp.fragments[index];
             if let Some(step) = collective(code, fragment.pc) {
+                if rules.check_synchronisation {
+                    let (pc, mask) = (fragment.pc, fragment.mask);
+                    step.require_sources(mask, present, &all).map_err(|problem| Stopped {
+                        problem,
+                        pc,
+                        mask,
+                    })?;
+                }
                 step.give(&mut core.registers, fragment.mask, present, &all);
             }
             fragment.state = State::Ready;
@@ -455,11 +482,11 @@ fn meet(core: &mut Core<'_>, warp: &mut Warp, code: &[super::code::Step]) -> boo
         }
         met = true;
     }
-    met
+    Ok(met)
 }
 
 /// Nobody in the warp can go on: each waits for lanes that wait elsewhere.
-fn stranded(warp: &Warp, code: &[super::code::Step], core: &Core<'_>) -> Stopped {
+fn stranded(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
     let first = &warp.fragments[0];
     let members = match &code[first.pc as usize].action {
         Action::Collective(collective) => collective.members_of(&core.registers, first.mask),
@@ -474,6 +501,30 @@ fn stranded(warp: &Warp, code: &[super::code::Step], core: &Core<'_>) -> Stopped
         .lane(first.mask.trailing_zeros() as usize)
         .note("all lanes in a member mask have to execute the same .sync instruction");
     Stopped { problem, pc: first.pc, mask: first.mask }
+}
+
+/// Lanes that stand behind a barrier which others of their warp have come to, and not just to exit.
+fn passed_by(warp: &Warp, code: &[Step], pc: u32) -> u32 {
+    let behind = |fragment: &&Fragment| {
+        let exits = fragment.frames.is_none() && ends(&code[fragment.pc as usize].action);
+        fragment.state == State::Ready && fragment.pc > pc && !exits
+    };
+    warp.fragments.iter().filter(behind).fold(0, |mask, fragment| mask | fragment.mask)
+}
+
+/// Lanes exit that have passed by a barrier at which others of their warp wait.
+fn missed(warp: &Warp, exiting: u32) -> Result<(), Stopped> {
+    let Some((pc, mask, missing)) = warp.missing.filter(|(_, _, missing)| missing & exiting != 0)
+    else {
+        return Ok(());
+    };
+    let lanes = missing & exiting;
+    let message = format!(
+        "lanes {mask:#010x} of a warp wait at this barrier; lanes {lanes:#010x} went by it and have exited"
+    );
+    let problem = Problem::new(FaultKind::BarrierDivergence, message)
+        .note("all threads of a warp have to execute the same barrier instruction");
+    Err(Stopped { problem, pc, mask })
 }
 
 /// Lanes come to a barrier; `Some` with its number when they are to wait there.

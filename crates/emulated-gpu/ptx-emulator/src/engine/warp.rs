@@ -71,6 +71,8 @@ pub(super) struct Warp {
     /// Its last turn ended because it ran for long: another fragment is to go first.
     pub(super) rotate: bool,
     pub(super) executed: u64,
+    /// A barrier that lanes wait at, these lanes, and those that had gone by it when they came.
+    pub(super) missing: Option<(u32, u32, u32)>,
 }
 
 impl Warp {
@@ -81,6 +83,7 @@ impl Warp {
         self.alive = mask;
         self.rotate = false;
         self.executed = 0;
+        self.missing = None;
     }
 
     /// Whether a turn would do something.

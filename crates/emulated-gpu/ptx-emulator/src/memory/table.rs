@@ -42,6 +42,20 @@ pub struct Allocation {
     pub name: Option<String>,
 }
 
+impl std::fmt::Display for Allocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { address, size, kind, name } = self;
+        write!(f, "{size} bytes at {address:#x}, ")?;
+        match (kind, name) {
+            (AllocationKind::Device, _) => f.write_str("allocated by the host"),
+            (AllocationKind::Heap, _) => f.write_str("allocated by a kernel"),
+            (AllocationKind::Registered, _) => f.write_str("memory of the host's, registered"),
+            (AllocationKind::Variable, Some(name)) => write!(f, "the variable `{name}`"),
+            (AllocationKind::Variable, None) => f.write_str("a variable"),
+        }
+    }
+}
+
 /// One byte for each byte of an allocation: 1 where something has been written.
 pub(crate) type Shadow = Option<Arc<[AtomicU8]>>;
 
@@ -207,6 +221,17 @@ impl Table {
         let bytes = &shadow[from..from + len as usize];
         let index = bytes.iter().position(|byte| byte.load(Ordering::Relaxed) == 0)?;
         Some(address + index as u64)
+    }
+
+    /// The first byte of a range that nothing has written.
+    pub(super) fn first_unknown(&self, address: u64, len: u64) -> Option<u64> {
+        let Found::Live { base, shadow: Some(shadow), .. } = self.find(address, len) else {
+            return None;
+        };
+        let from = (address - base) as usize;
+        let unknown = |byte: &AtomicU8| byte.load(Ordering::Relaxed) == 0;
+        let at = shadow[from..from + len as usize].iter().position(unknown)?;
+        Some(address + at as u64)
     }
 
     /// A copy of uninitialised bytes is no fault; the copies are uninitialised too.

@@ -6,6 +6,7 @@ use super::{Home, Lowering};
 use crate::diagnostic::Problem;
 use crate::engine::access::{Access, transfer};
 use crate::engine::code::{Action, Argument, Builtin, BuiltinArguments};
+use crate::engine::defined::Uses;
 use crate::engine::race::Manner;
 use crate::engine::registers::{Slot, Width, lanes};
 use crate::engine::space::Room;
@@ -83,7 +84,12 @@ impl Lowering<'_> {
             (Err((at, size)), Err((parameter, room)), false) => {
                 self.emit(Action::CopyLocal { to: at, from: parameter, bytes: size.min(room) });
             }
-            (Ok((slot, _)), Ok(register), true) => self.copy(register, slot),
+            (Ok((slot, _)), Ok(register), true) => {
+                if self.loading.checks.initialisation {
+                    self.emit(Action::Uses(Box::new(Uses::writes(register))));
+                }
+                self.copy(register, slot);
+            }
             (Ok((slot, _)), Ok(register), false) => self.copy(slot, register),
             (Ok((slot, ty)), Err((at, _)), inward) => self.local_access(slot, ty, at, inward),
             (Err((at, size)), Ok(register), inward) => {

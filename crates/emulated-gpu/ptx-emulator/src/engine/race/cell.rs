@@ -105,6 +105,7 @@ impl Cell {
     }
 
     /// The two reads, where both are weak and of the whole word; and the writes.
+    #[inline]
     pub(crate) fn read_by(&self) -> Option<([Event; 2], [Event; 2])> {
         let plain = |read: Event| read.bytes() == WHOLE && !read.strong();
         (plain(self.reads[0]) && plain(self.reads[1])).then_some((self.reads, self.writes))

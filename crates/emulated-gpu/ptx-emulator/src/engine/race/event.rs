@@ -5,6 +5,8 @@
 const THREAD_BITS: u32 = 10;
 const BLOCK_BITS: u32 = 26;
 const CLOCK_BITS: u32 = 21;
+/// Of a thread's number, those of its lane.
+const LANE_BITS: u32 = 5;
 
 /// The latest time. A block that has come so far is no longer checked.
 pub(crate) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
@@ -57,30 +59,37 @@ impl Event {
         self.0 != 0
     }
 
+    #[inline]
     pub(crate) fn block(self) -> u32 {
         (self.0 >> BLOCK_AT) as u32
     }
 
+    #[inline]
     pub(crate) fn thread(self) -> u32 {
         (self.0 >> THREAD_AT) as u32 & ((1 << THREAD_BITS) - 1)
     }
 
+    #[inline]
     pub(crate) fn warp(self) -> u32 {
         self.thread() / 32
     }
 
+    #[inline]
     pub(crate) fn clock(self) -> u32 {
         (self.0 >> CLOCK_AT) as u32 & LAST_CLOCK
     }
 
+    #[inline]
     pub(crate) fn bytes(self) -> u32 {
         (self.0 & 0xf) as u32
     }
 
+    #[inline]
     pub(crate) fn strong(self) -> bool {
         self.0 & STRONG != 0
     }
 
+    #[inline]
     pub(crate) fn asynchronous(self) -> bool {
         self.0 & ASYNCHRONOUS != 0
     }
@@ -91,6 +100,13 @@ impl Event {
         (self.0 ^ other.0) >> THREAD_AT == 0
     }
 
+    /// Whether two accesses are of the same warp.
+    #[inline]
+    pub(crate) fn same_warp(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> (THREAD_AT + LANE_BITS) == 0
+    }
+
+    #[inline]
     pub(crate) fn same_block(self, other: Self) -> bool {
         (self.0 ^ other.0) >> BLOCK_AT == 0
     }
@@ -106,13 +122,25 @@ impl Event {
     /// How far apart two threads are: 0 the same, 1 in one warp, 2 in one block, 3 further.
     #[inline]
     pub(crate) fn distance(self, other: Self) -> u32 {
-        if !self.same_block(other) {
-            3
-        } else if self.warp() != other.warp() {
-            2
-        } else {
-            u32::from(!self.same_thread(other))
-        }
+        u32::from(!self.same_block(other))
+            + u32::from(!self.same_warp(other))
+            + u32::from(!self.same_thread(other))
+    }
+}
+
+/// What the accesses of one instruction have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment(pub(crate) Event);
+
+impl Moment {
+    /// That of a thread, to the bytes of a mask.
+    #[inline]
+    pub(crate) fn of(self, thread: u32, bytes: u32) -> Event {
+        Event(
+            self.0.0
+                | u64::from(bytes & 0xf)
+                | u64::from(thread & ((1 << THREAD_BITS) - 1)) << THREAD_AT,
+        )
     }
 }
 

@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 
+use super::cell::Cell;
 use super::clocks::{Clocks, View, join};
-use super::event::{Event, LAST_CLOCK, Manner};
+use super::event::{Event, LAST_CLOCK, Manner, Moment};
 use super::shadow::{READ_BY_BLOCKS, Shadow, read_by_warps};
 use super::variables::Published;
 use crate::engine::barrier::BARRIERS;
@@ -116,11 +117,11 @@ impl Threads {
         self.clock - 1
     }
 
-    /// An access that happens now.
+    /// Accesses happen now.
     #[inline]
-    pub(crate) fn event(&mut self, thread: u32, manner: Manner, bytes: u32) -> Event {
+    pub(crate) fn moment(&mut self, manner: Manner) -> Moment {
         self.accessed = true;
-        Event::new(self.block, thread, self.clock, manner, bytes)
+        Moment(Event::new(self.block, 0, self.clock, manner, 0))
     }
 
     /// Whether an access comes before what a thread does now. Of `shared` memory only the block's
@@ -158,9 +159,13 @@ impl Threads {
         [own, if self.base.is_empty() { READ_BY_BLOCKS } else { own }]
     }
 
-    /// The stamp of a word with these readers and writers, 0 where there is none.
-    pub(crate) fn stamp(&self, reads: [Event; 2], writes: [Event; 2]) -> u64 {
-        let [a, b] = reads;
+    /// The stamp of a word that has just been read, 0 where it gets none.
+    #[inline]
+    pub(crate) fn stamp(&self, cell: &Cell) -> u64 {
+        let Some(([a, b], writes)) = cell.read_by() else { return 0 };
+        if a.same_warp(b) {
+            return 0;
+        }
         if !a.same_block(b) {
             let untouched = !writes[0].is_some() && !writes[1].is_some();
             return if untouched { READ_BY_BLOCKS } else { 0 };
@@ -168,11 +173,7 @@ impl Threads {
         let earlier = |event: Event| event.block() == self.block && event.clock() <= self.floor;
         let settled = writes.iter().all(|&write| !write.is_some() || earlier(write));
         let own = a.block() == self.block && !earlier(a) && !earlier(b);
-        if own && settled && a.warp() != b.warp() {
-            read_by_warps(self.block, self.floor)
-        } else {
-            0
-        }
+        if own && settled { read_by_warps(self.block, self.floor) } else { 0 }
     }
 
     fn list(&mut self, thread: u32) -> &mut Extra {
@@ -390,7 +391,7 @@ impl Threads {
         self.copies = left;
         let shared = Arc::clone(&self.shared);
         for copy in complete {
-            let settled = self.event(copy.thread, Manner::default(), 0);
+            let settled = self.moment(Manner::default()).of(copy.thread, 0);
             let last = shared.word(copy.address + copy.bytes.max(1) - 1);
             for word in shared.word(copy.address)..=last {
                 if let Some(page) = shared.page(word) {
@@ -406,7 +407,7 @@ mod tests {
     use super::*;
 
     fn write(threads: &mut Threads, thread: u32) -> Event {
-        threads.event(thread, Manner::default(), 0xf)
+        threads.moment(Manner::default()).of(thread, 0xf)
     }
 
     #[test]

@@ -1,3 +1,6 @@
 //! What the sanitizer finds: for each a planted fault, and a clean twin that is not flagged.
 
+mod initcheck;
+mod memcheck;
 mod racecheck;
+mod synccheck;

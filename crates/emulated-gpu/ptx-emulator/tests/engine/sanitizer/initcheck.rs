@@ -1,0 +1,171 @@
+//! initcheck: reads of what nothing has written, in memory and in registers.
+
+use ptx_emulator::memory::ReadError;
+use ptx_emulator::source::Source;
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
+
+use crate::bench::{kernel, launch, words};
+
+fn device() -> Emulator {
+    let checks = Checks { initialisation: true, ..Checks::default() };
+    let limit = Some(10_000_000);
+    Emulator::new(Options { checks, instruction_limit: limit, ..Options::default() })
+}
+
+fn run(body: &str, threads: u32) -> Result<(), Fault> {
+    let emulator = device();
+    let array = words(&emulator, &[1; 64]);
+    let text = kernel(1, &format!(".reg .b32 %t;\nmov.u32 %t, %tid.x;\n{body}\nret;"));
+    launch(&emulator, &text, ([2, 1, 1], [threads, 1, 1]), &[array]).map(|_| ())
+}
+
+fn twins(threads: u32, faulty: &str, clean: &str) {
+    let kind = run(faulty, threads).err().map(|fault| fault.kind);
+    assert_eq!(kind, Some(FaultKind::Uninitialised), "{faulty}");
+    if let Err(fault) = run(clean, threads) {
+        panic!("{clean}\n{fault}");
+    }
+}
+
+#[test]
+fn memory_that_nothing_has_written() {
+    // Body with the write that the clean twin has, and without.
+    let cases = [
+        ("st.global.u16 [%p0+4], 1; st.global.u16 [%p0+6], 1;", "ld.global.u32 %v, [%p0+4];"),
+        ("st.global.u32 [%p0], 1;", "red.global.add.u32 [%p0], 1;"),
+        ("st.shared.u32 [s+4], 1;", "ld.shared.u32 %v, [s+4];"),
+        ("st.local.u32 [l], 1;", "mov.u64 %a, l; cvta.local.u64 %a, %a; ld.u32 %v, [%a];"),
+        ("st.global.u64 [%p0], 1;", "mov.u32 %v, s; cp.async.ca.shared.global [%v], [%p0], 8;"),
+        ("st.param.b32 [in], 5;", "call (back), f, (in); ld.param.b32 %v, [back];"),
+    ];
+    for (write, read) in cases {
+        for (write, faulty) in [(write, false), ("", true)] {
+            let emulator = device();
+            let array = emulator.memory().allocate(16, 4).unwrap();
+            let body = format!(
+                ".shared .align 8 .b8 s[16];\n.local .align 4 .b8 l[8];\n.param .b32 in;\n\
+                 .param .b32 back;\n.reg .b32 %v;\n.reg .b64 %a;\n{write}\n{read}\nret;"
+            );
+            let text = kernel(1, &body).replace(
+                ".visible .entry",
+                ".func (.param .b32 result) f(.param .b32 value)\n{\n.reg .b32 %x;\n\
+                 ld.param.b32 %x, [value];\nst.param.b32 [result], %x;\nret;\n}\n.visible .entry",
+            );
+            let result = launch(&emulator, &text, ([2, 1, 1], [1, 1, 1]), &[array]);
+            let kind = result.err().map(|fault| fault.kind);
+            assert_eq!(kind, faulty.then_some(FaultKind::Uninitialised), "{write} {read}");
+        }
+    }
+}
+
+#[test]
+fn what_the_host_writes_is_known() {
+    let emulator = device();
+    let (a, b) = (words(&emulator, &[1]), emulator.memory().allocate(4, 4).unwrap());
+    let reads = |address: u64| {
+        let text = kernel(1, ".reg .b32 %v;\nld.global.u32 %v, [%p0];\nret;");
+        launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[address]).map(|_| ())
+    };
+    reads(a).unwrap();
+    assert_eq!(reads(b).unwrap_err().kind, FaultKind::Uninitialised);
+    // A library of the host's that would read it is told, too.
+    let memory = emulator.memory();
+    assert_eq!(memory.declare_read(b, 4), Err(ReadError::Uninitialised { address: b }));
+    memory.copy(b, a, 4).unwrap();
+    memory.declare_read(b, 4).unwrap();
+    reads(b).unwrap();
+    let c = memory.allocate(8, 4).unwrap();
+    memory.declare_write(c, 4).unwrap();
+    reads(c).unwrap();
+    assert_eq!(memory.declare_read(c, 8), Err(ReadError::Uninitialised { address: c + 4 }));
+    assert!(matches!(memory.declare_read(c, 12), Err(ReadError::Outside(_))));
+    assert!(memory.declare_write(c, 12).is_err());
+}
+
+#[test]
+fn registers_that_nothing_has_written() {
+    let registers = ".reg .b32 %v, %w; .reg .b64 %d; .reg .pred %q, %u; .reg .b16 %h;";
+    let twins = |faulty: &str, clean: &str| {
+        twins(32, &format!("{registers}\n{faulty}"), &format!("{registers}\n{clean}"));
+    };
+    // In arithmetic, in an address, in a guard, in a store.
+    twins("add.u32 %w, %v, 1;", "mov.u32 %v, 3; add.u32 %w, %v, 1;");
+    twins("ld.global.u32 %w, [%d];", "mov.u64 %d, %p0; ld.global.u32 %w, [%d];");
+    twins("@%q mov.u32 %w, 1;", "setp.eq.u32 %q, %t, 1; @%q mov.u32 %w, 1;");
+    twins("@!%q bra END; END:", "setp.eq.u32 %q, %t, 1; @!%q bra END; END:");
+    twins("st.global.u32 [%p0], %v;", "mov.u32 %v, 1; st.global.u32 [%p0], %v;");
+    // Written on one of two ways only.
+    twins(
+        "setp.lt.u32 %q, %t, 31; @%q mov.u32 %v, 1; add.u32 %w, %v, 1;",
+        "setp.lt.u32 %q, %t, 31; @%q mov.u32 %v, 1; @%q add.u32 %w, %v, 1;",
+    );
+    // A copy is as unknown as the original; a selection, as what it selects.
+    twins("mov.u32 %w, %v; not.b32 %w, %w;", "mov.u32 %w, %v; mov.u32 %w, 4; not.b32 %w, %w;");
+    let select =
+        |then: &str| format!("setp.lt.u32 %q, %t, 32; selp.u32 %w, {then}, %q; add.u32 %w, %w, 1;");
+    twins(&select("%v, 1"), &select("1, %v"));
+    // A vector that is half known is a known register.
+    twins("mov.b32 %w, {%h, %h}; add.u32 %w, %w, 1;", "mov.b32 %w, {1, %h}; add.u32 %w, %w, 1;");
+    // Each block begins with nothing known, also where another has run before it on this thread.
+    twins(
+        "mov.u32 %w, %ctaid.x; setp.eq.u32 %q, %w, 0; @%q mov.u32 %v, 1; add.u32 %w, %v, 1;",
+        "mov.u32 %w, %ctaid.x; setp.eq.u32 %q, %w, 0; @%q mov.u32 %v, 1; @%q add.u32 %w, %v, 1;",
+    );
+}
+
+#[test]
+fn parameters_of_functions_are_known() {
+    let text = kernel(0, ".reg .b32 %v;\ncall (%v), twice, (21);\nadd.u32 %v, %v, 1;\nret;")
+        .replace(
+            ".visible .entry",
+            ".func (.reg .b32 %out) twice(.reg .b32 %in)\n{\nadd.u32 %out, %in, %in;\nret;\n}\n\
+         .visible .entry",
+        );
+    launch(&device(), &text, ([1; 3], [32, 1, 1]), &[]).unwrap();
+}
+
+#[test]
+fn the_report_names_the_register() {
+    let body =
+        ".reg .b32 %sum;\nsetp.lt.u32 %q, %t, 30;\n@%q mov.u32 %sum, 0;\nadd.u32 %sum, %sum, %t;";
+    let fault = run(&format!(".reg .pred %q;\n{body}"), 32).unwrap_err();
+    assert_eq!(fault.thread, Some([30, 0, 0]));
+    let report = fault.to_string();
+    assert!(report.contains("%sum is read, and this thread has not written it"), "{report}");
+    assert!(report.contains("so have 1 other lanes of the warp"), "{report}");
+    assert!(report.contains("add.u32 %sum, %sum, %t;"), "{report}");
+}
+
+/// What NVRTC makes of correct CUDA C is flagged by nothing.
+#[test]
+fn compiled_kernels_are_clean() {
+    const PTX: &str = include_str!("../../../benches/kernels/matmul.ptx");
+    let checks = Checks { initialisation: true, races: true, synchronisation: true };
+    let emulator = Emulator::new(Options { checks, ..Options::default() });
+    let loaded =
+        emulator.load(Source { name: "matmul.ptx".into(), text: PTX.into() }).expect("NVRTC's PTX");
+    let (m, k, n) = (20, 33, 40);
+    let [a, b, c] = [m * k, k * n, m * n].map(|len| words(&emulator, &vec![0x3f80_0000; len]));
+    for name in ["naive", "tiled", "flat"] {
+        let mut parameters: Vec<u8> = [a, b, c].iter().flat_map(|p| p.to_le_bytes()).collect();
+        parameters.extend([m, n, k].iter().flat_map(|&n| (n as u32).to_le_bytes()));
+        let (grid, block) = match name {
+            "flat" => ([4, 1, 1], [256, 1, 1]),
+            _ => ([3, 2, 1], [16, 16, 1]),
+        };
+        let kernel = loaded.kernel(name).unwrap();
+        emulator
+            .launch(&kernel, &Launch { grid, block, parameters, ..Launch::default() })
+            .unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(crate::bench::read(&emulator, c, m * n), vec![33f32.to_bits(); m * n]);
+    }
+    let out = emulator.memory().allocate(16, 4).unwrap();
+    let mut parameters: Vec<u8> = [a, out].iter().flat_map(|p| p.to_le_bytes()).collect();
+    parameters.extend(600u32.to_le_bytes());
+    let launch = Launch { grid: [4, 1, 1], block: [128, 1, 1], parameters, ..Launch::default() };
+    emulator
+        .launch(&loaded.kernel("reduce").unwrap(), &launch)
+        .unwrap_or_else(|fault| panic!("{fault}"));
+    let sums = crate::bench::read(&emulator, out, 4);
+    assert_eq!(sums.iter().map(|&bits| f32::from_bits(bits)).sum::<f32>(), 600.0);
+}

@@ -1,0 +1,125 @@
+//! synccheck: barriers that part of a warp comes to, member masks, shuffles from absent lanes,
+//! waiting without end.
+
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
+
+use crate::bench::{kernel, launch};
+
+fn run(body: &str, threads: u32) -> Result<(), Fault> {
+    let checks = Checks { synchronisation: true, ..Checks::default() };
+    let limit = Some(1_000_000);
+    let emulator =
+        Emulator::new(Options { checks, instruction_limit: limit, ..Options::default() });
+    let head = ".reg .b32 %t, %v, %w;\n.reg .pred %q, %u;\nmov.u32 %t, %tid.x;\nmov.u32 %v, %t;";
+    let text = kernel(0, &format!("{head}\n{body}\nret;"));
+    launch(&emulator, &text, ([1; 3], [threads, 1, 1]), &[]).map(|_| ())
+}
+
+fn twins(threads: u32, kind: FaultKind, faulty: &str, clean: &str) {
+    let found = run(faulty, threads).err().map(|fault| fault.kind);
+    assert_eq!(found, Some(kind), "{faulty}");
+    if let Err(fault) = run(clean, threads) {
+        panic!("{clean}\n{fault}");
+    }
+}
+
+const HALF: &str = "setp.lt.u32 %q, %t, 16;";
+
+#[test]
+fn a_barrier_in_each_branch() {
+    let body = |barrier: &str| {
+        format!("{HALF} @%q bra LOW; {barrier} bra END; LOW: {barrier} END: add.u32 %w, %t, 1;")
+    };
+    let warps = body("bar.sync 0;").replace("16;", "32;");
+    twins(64, FaultKind::BarrierDivergence, &body("bar.sync 0;"), &warps);
+    // What is not .aligned may stand in a branch.
+    run(&body("barrier.sync 0;"), 32).unwrap();
+}
+
+#[test]
+fn a_barrier_that_part_of_the_warp_goes_by() {
+    let faulty = format!("{HALF} @!%q bra SKIP; bar.sync 0; SKIP: add.u32 %w, %t, 1;");
+    // All warps of the block, or whole warps: what is left out has exited.
+    let clean = format!("{HALF} @!%q bra END; bar.sync 0; add.u32 %w, %t, 1; END: ret;");
+    twins(32, FaultKind::BarrierDivergence, &faulty, &clean);
+    let fault = run(&faulty, 32).unwrap_err();
+    assert_eq!(fault.place.as_ref().map(|place| place.text.contains("bar.sync")), Some(true));
+    assert!(
+        fault.message.contains("lanes 0x0000ffff of a warp wait at this barrier; lanes 0xffff0000"),
+        "{fault}"
+    );
+    // A block whose other lanes come to the barrier by another way, from further down.
+    let detour = format!(
+        "{HALF} @%q bra FAR; HERE: bar.sync 0; bra END; FAR: add.u32 %w, %t, 1; bra HERE; END: ret;"
+    );
+    run(&detour, 32).unwrap();
+}
+
+#[test]
+fn member_masks() {
+    let body = |mask: u32| format!("shfl.sync.idx.b32 %v, %v, 0, 31, {mask};");
+    let half = format!("{HALF} @%q {}", body(0xffff));
+    twins(32, FaultKind::BadMemberMask, &body(0xffff), &half);
+    let vote = |mask: u32| format!("{HALF} vote.sync.ballot.b32 %w, %q, {mask};");
+    twins(32, FaultKind::BadMemberMask, &vote(0), &vote(u32::MAX));
+}
+
+#[test]
+fn shuffles_from_lanes_that_do_not_take_part() {
+    let body = |distance: u32, mask: u32| {
+        format!("{HALF} @%q shfl.sync.down.b32 %w, %v, {distance}, 31, {mask};")
+    };
+    // Lane 15 reads lane 16, which is in no mask; a narrow segment keeps it inside.
+    let narrow = "shfl.sync.down.b32 %w, %v, 1, 4127, 0xffff;";
+    assert_eq!(4127, (32 - 16) << 8 | 31);
+    twins(32, FaultKind::InactiveLane, &body(1, 0xffff), &format!("{HALF} @%q {narrow}"));
+    // The last warp of a block of 40 threads has 8 lanes.
+    let butterfly = |lane: u32| format!("shfl.sync.bfly.b32 %w, %v, {lane}, 31, -1;");
+    twins(40, FaultKind::InactiveLane, &butterfly(8), &butterfly(4));
+    // Without the check the value is whatever it is.
+    let text = kernel(0, &format!(".reg .b32 %v, %w;\nmov.u32 %v, %tid.x;\n{}ret;", butterfly(8)));
+    launch(&crate::bench::emulator(), &text, ([1; 3], [8, 1, 1]), &[]).unwrap();
+}
+
+#[test]
+fn waiting_without_end() {
+    // Warp 0 waits at barrier 1, warp 1 at barrier 2.
+    let body = |second: u32| {
+        format!(
+            "setp.lt.u32 %q, %t, 32; @%q bra LOW; bar.sync 1, 64; bra END; \
+             LOW: bar.sync {second}, 64; END: add.u32 %w, %t, 1;"
+        )
+    };
+    twins(64, FaultKind::Deadlock, &body(2), &body(1));
+    // Lanes wait for lanes that have gone elsewhere.
+    let lanes = |other: &str| {
+        format!(
+            "{HALF} @%q bra LOW; bar.warp.sync -1; bra END; LOW: {other} END: add.u32 %w, %t, 1;"
+        )
+    };
+    twins(
+        32,
+        FaultKind::Deadlock,
+        &lanes("redux.sync.add.u32 %v, %v, -1;"),
+        &lanes("bar.warp.sync -1;"),
+    );
+    // Fewer threads than the barrier counts.
+    twins(64, FaultKind::Deadlock, "bar.sync 1, 96;", "bar.sync 1, 64;");
+}
+
+#[test]
+fn running_without_end() {
+    twins(
+        32,
+        FaultKind::Runaway,
+        "LOOP: add.u32 %v, %v, 1; bra LOOP;",
+        "LOOP: add.u32 %v, %v, 1; setp.lt.u32 %q, %v, 1000; @%q bra LOOP;",
+    );
+    // With a barrier in it.
+    twins(
+        64,
+        FaultKind::Runaway,
+        "LOOP: bar.sync 0; bra LOOP;",
+        "mov.u32 %v, 0; LOOP: bar.sync 0; add.u32 %v, %v, 1; setp.lt.u32 %q, %v, 9; @%q bra LOOP;",
+    );
+}
