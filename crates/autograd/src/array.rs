@@ -236,7 +236,7 @@ impl<T: Element> Array<T> {
         if self.shape() != other.shape() {
             return Err(shapes_error("add", self, other, "in place, they have to be the same"));
         }
-        if !self.layout.is_contiguous() || self.layout.offset != 0 {
+        if self.layout != Layout::contiguous(self.shape()) {
             *self = Self::contiguous(buffer::copy(self)?, self.shape());
         }
         buffer::add_scaled(&mut self.buffer, factor, other)

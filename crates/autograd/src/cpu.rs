@@ -53,7 +53,9 @@ pub(crate) fn map<T: Element>(function: Unary<T>, x: &ArrayViewD<'_, T>) -> Vec<
 fn each<T: Element>(x: &ArrayViewD<'_, T>, f: impl Fn(T) -> T) -> Vec<T> {
     match x.as_slice() {
         Some(x) => x.iter().map(|&x| f(x)).collect(),
-        None => x.iter().map(|&x| f(x)).collect(),
+        None => filled(x.shape(), |result| {
+            Zip::from(result).and(x).for_each(|result, &x| *result = f(x));
+        }),
     }
 }
 
@@ -165,11 +167,15 @@ pub(crate) fn add_rows<T: Element>(
     })
 }
 
-/// `x += factor · y`, in place.
+/// `x += factor · y`, in place; the elements of `x` lie one after the other.
 pub(crate) fn add_scaled<T: Element>(x: &mut [T], factor: T, y: &ArrayViewD<'_, T>) {
-    let add = |(x, &y): (&mut T, &T)| *x = *x + factor * y;
+    let add = |x: &mut T, y: &T| *x = *x + factor * *y;
     match y.as_slice() {
-        Some(y) => x.iter_mut().zip(y).for_each(add),
-        None => x.iter_mut().zip(y.iter()).for_each(add),
+        Some(y) => x.iter_mut().zip(y).for_each(|(x, y)| add(x, y)),
+        None => {
+            let x = ArrayViewMutD::from_shape(y.shape(), &mut x[..y.len()]);
+            let x = x.expect("a buffer of this size");
+            Zip::from(x).and(y).for_each(add);
+        }
     }
 }

@@ -13,7 +13,6 @@ use crate::{Element, ErrorKind, Result, Tensor};
 /// More nodes than this are no picture that anybody could read.
 const MOST_NODES: usize = 500;
 
-// ANCHOR: dot
 /// Everything that a tensor was computed from, in the language of Graphviz: boxes are what the
 /// program made, filled where gradients flow to; ellipses are results. `dot -Tsvg` draws it.
 ///
@@ -44,7 +43,6 @@ pub fn dot<T: Element>(tensor: &Tensor<T>) -> Result<String> {
     text.push_str("}\n");
     Ok(text)
 }
-// ANCHOR_END: dot
 
 /// The same as a picture, which needs no Graphviz.
 ///

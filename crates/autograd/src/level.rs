@@ -14,6 +14,8 @@ use crate::{Activation, Array, Element, Linear, Mlp, Module, Result, Sgd, Tensor
 pub struct Autograd<T: Element> {
     network: Network,
     mlp: Mlp<T>,
+    /// The training set, and its samples `[N, n0]` as a tensor, of which a batch is a view.
+    set: Option<(Dataset, Tensor<T>)>,
     x: Tensor<T>,
     y: Tensor<T>,
     forward: Option<Forward<T>>,
@@ -44,6 +46,7 @@ impl<T: Element> Autograd<T> {
         Self {
             network: network.clone(),
             mlp: Mlp { layers, activation: Activation::Relu },
+            set: None,
             x: Tensor::zeros([0, network.inputs()]),
             y: Tensor::zeros([0, network.outputs()]),
             forward: None,
@@ -125,14 +128,21 @@ impl<T: Element> Autograd<T> {
     }
 
     /// Takes in a batch: `x [B, n0]` and `y [B, C]`.
-    fn take(&mut self, x: &[f32], y: &[f32]) -> Result<()> {
-        let batch = y.len() / self.network.outputs();
-        let tensor = |name: &str, columns: usize, values: &[f32]| {
-            let values = values.iter().map(|&value| T::from_f64(f64::from(value))).collect();
-            Tensor::new([batch, columns], values).named(name).check()
+    fn take(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let mut y = vec![0.0; batch.len() * self.network.outputs()];
+        batch.copy_y(&mut y);
+        self.y = tensor_of("y", self.network.outputs(), &y)?;
+        self.x = match (&self.set, batch.contiguous()) {
+            (Some((set, x)), rows) if std::ptr::eq(set.x(), batch.dataset().x()) => match rows {
+                Some(rows) => x.slice(0, rows),
+                None => x.index(&batch.indices().collect::<Vec<_>>()),
+            },
+            _ => {
+                let mut x = vec![0.0; batch.len() * self.network.inputs()];
+                batch.copy_x(&mut x);
+                tensor_of("x", self.network.inputs(), &x)?
+            }
         };
-        self.x = tensor("x", self.network.inputs(), x)?;
-        self.y = tensor("y", self.network.outputs(), y)?;
         self.forward = None;
         self.computed.clear();
         Ok(())
@@ -191,32 +201,26 @@ impl<T: Element> Autograd<T> {
     }
 }
 
+/// Numbers of a level, as rows.
+fn tensor_of<T: Element>(name: &str, columns: usize, values: &[f32]) -> Result<Tensor<T>> {
+    let rows = values.len() / columns;
+    let values = values.iter().map(|&value| T::from_f64(f64::from(value))).collect();
+    Tensor::new([rows, columns], values).named(name).check()
+}
+
 fn failed(error: crate::Error) -> training::Error {
     training::Error::level(error)
 }
 
 impl<T: Element> Level for Autograd<T> {
-    fn dataset(&mut self, _set: &Dataset) -> training::Result<()> {
-        // The set is in memory already.
+    fn dataset(&mut self, set: &Dataset) -> training::Result<()> {
+        let x = tensor_of("x", set.features(), set.x()).map_err(failed)?;
+        self.set = Some((set.clone(), x));
         Ok(())
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> training::Result<()> {
-        let set = batch.dataset();
-        let mut y = vec![0.0; batch.len() * set.classes()];
-        batch.copy_y(&mut y);
-        match batch.contiguous() {
-            Some(rows) => {
-                let features = set.features();
-                self.take(&set.x()[rows.start * features..rows.end * features], &y)
-            }
-            None => {
-                let mut x = vec![0.0; batch.len() * set.features()];
-                batch.copy_x(&mut x);
-                self.take(&x, &y)
-            }
-        }
-        .map_err(failed)
+        self.take(batch).map_err(failed)
     }
 
     fn forward(&mut self) -> training::Result<()> {

@@ -1,5 +1,9 @@
 //! Parameters and graphs in files.
 
+#[path = "../examples/neuron/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the examples use the rest")]
+mod neuron;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -129,4 +133,12 @@ fn a_graph_that_nobody_could_read_is_not_drawn() {
     assert!(graph::svg(&x).is_err());
     let wrong = Tensor::scalar(1.0).reshape([2]);
     assert!(graph::dot(&wrong).unwrap_err().to_string().contains("reshape"));
+}
+
+/// The book shows the drawing of the example `first_steps`, which writes it to `target/neuron.svg`.
+#[test]
+fn the_drawing_in_the_book_is_the_one_that_is_drawn() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/autograd/neuron.svg");
+    let drawn = graph::svg(&neuron::neuron().loss).unwrap();
+    assert_eq!(fs::read_to_string(path).unwrap(), drawn, "copy target/neuron.svg to the book");
 }

@@ -15,7 +15,9 @@ impl<T: Element> Tensor<T> {
             let (a, b) = (values[0].clone(), values[1].clone());
             let c = a.matmul(&b)?;
             let da = pull(move |dc| dc.matmul(&b.transpose()?));
-            let db = pull(move |dc| a.transpose()?.matmul(dc));
+            // The same as `aᵀ · dc`. A layer multiplies by `b = wᵀ`, and its `dw` then comes out with
+            // its elements in the order of those of `w`.
+            let db = pull(move |dc| dc.transpose()?.matmul(&a)?.transpose());
             Ok((c, vec![da, db]))
         })
     }

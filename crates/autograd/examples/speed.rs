@@ -1,0 +1,126 @@
+//! How fast this engine is: beside lists in Python, and beside level 1.
+//!
+//! Python is `python3`, or what the variable PYTHON names; it needs nothing but itself.
+
+#[allow(dead_code, unreachable_pub, reason = "each example uses its part")]
+mod original;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use autograd::level::Autograd;
+use autograd::{Element, save};
+use data::{Counts, Dataset, Source};
+use level1_cpu::{Form, Level1};
+use serde::Deserialize;
+use training::bench::{Plan, bench};
+use training::{Level, Parameters, Preset};
+
+/// What the script in Python prints.
+#[derive(Deserialize)]
+struct Lists {
+    losses: Vec<f64>,
+    seconds: f64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    beside_lists()?;
+    println!();
+    beside_level_1()
+}
+
+const STEPS: usize = 20;
+
+/// The same twenty steps from the same parameters: lists in Python, and this engine.
+fn beside_lists() -> Result<(), Box<dyn Error>> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/micrograd_lists.py");
+    let start = std::env::temp_dir().join(format!("autograd-{}.json", std::process::id()));
+    let lists = run_lists(&script, &start);
+    let _ = std::fs::remove_file(&start);
+    let lists = lists?;
+
+    let network = original::network::<f64>();
+    let own = original::train(&network, STEPS)?;
+    for (step, (a, b)) in lists.losses.iter().zip(&own).enumerate() {
+        // NaN is not near anything.
+        let near = (a - b).abs() <= 1e-9;
+        if !near {
+            return Err(format!("step {step}: the loss is {a} in Python and {b} here").into());
+        }
+    }
+    println!("100-100-100-1, batch of 10, {STEPS} steps: the losses agree");
+    println!("lists in Python   {:>9.3} ms/step", 1e3 * lists.seconds / STEPS as f64);
+    for (name, seconds) in
+        [("autograd, f64", fastest::<f64>()?), ("autograd, f32", fastest::<f32>()?)]
+    {
+        let ratio = lists.seconds / (STEPS as f64 * seconds);
+        println!("{name}     {:>9.3} ms/step   {ratio:.0} times as fast", 1e3 * seconds);
+    }
+    Ok(())
+}
+
+fn run_lists(script: &PathBuf, start: &Path) -> Result<Lists, Box<dyn Error>> {
+    #[derive(serde::Serialize)]
+    struct Task {
+        x: Vec<f64>,
+        y: Vec<f64>,
+        rate: f64,
+    }
+    let (x, y) = original::task::<f64>();
+    save(start, &original::network::<f64>())?;
+    let task = Task { x: x.to_vec()?, y: y.to_vec()?, rate: original::RATE };
+    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+    let mut command = Command::new(&python);
+    command.arg(script).arg(start).arg(serde_json::to_string(&task)?).arg(STEPS.to_string());
+    let output = command.output().map_err(|error| format!("can't start {python}: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// Seconds for a step, the least of several runs.
+fn fastest<T: Element>() -> Result<f64, Box<dyn Error>> {
+    let mut best = f64::INFINITY;
+    for _ in 0..10 {
+        let network = original::network::<T>();
+        let clock = Instant::now();
+        original::train(&network, STEPS)?;
+        best = best.min(clock.elapsed().as_secs_f64());
+    }
+    Ok(best / STEPS as f64)
+}
+
+/// Samples per second of training steps, in turns, so that a machine that slows down slows all.
+fn beside_level_1() -> Result<(), Box<dyn Error>> {
+    println!("preset       autograd               level 1, textbook        level 1, fast");
+    for name in ["nvmath", "manning", "mnist-cuda", "ptx-3layer"] {
+        let Some(preset) = Preset::find(name) else { continue };
+        let counts = Counts { train: 5_120, test: 1 };
+        let digits = data::load(Source::Digits, None, counts, &mut |_| {})?;
+        let set = Dataset::new(&digits.train, preset.normalisation);
+        let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
+        let mut levels: [Box<dyn Level>; 3] = [
+            Box::new(Autograd::<f32>::new(&preset.network)),
+            Box::new(Level1::new(&preset.network, Form::Textbook)),
+            Box::new(Level1::new(&preset.network, Form::Fast)),
+        ];
+        let mut rates = [0.0_f64; 3];
+        for _ in 0..3 {
+            for (rate, level) in rates.iter_mut().zip(&mut levels) {
+                let plan = Plan { runs: 3, steps: None };
+                let (runs, ..) = bench(level.as_mut(), &preset, &set, &start, plan)?;
+                *rate = rate.max(runs[runs.len() / 2]);
+            }
+        }
+        let [own, textbook, fast] = rates;
+        println!(
+            "{name:<10}   {own:>8.0} samples/s   {textbook:>8.0} samples/s, {:.2} ×   {fast:>8.0} samples/s, {:.2} ×",
+            textbook / own,
+            fast / own
+        );
+    }
+    Ok(())
+}
