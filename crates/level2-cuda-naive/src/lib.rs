@@ -9,6 +9,7 @@
 
 mod backward;
 mod forward;
+mod kernels;
 pub mod launch;
 pub mod loss;
 pub mod operations;
@@ -85,30 +86,16 @@ impl Level for Level2 {
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        self.state.set_parameters(parameters).map_err(Error::level)
+        self.state.set_parameters(&self.on, parameters).map_err(Error::level)
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        use TensorName::{A, B, Da, Db, Dw, Dz, P, W, X, Y, Z};
-        let State { layers, input, p, batch, .. } = &self.state;
-        let buffer = match name {
-            X => input.x(),
-            Y => input.y(),
-            P => p.as_view(),
-            W(l) => layers[l - 1].w.as_view(),
-            B(l) => layers[l - 1].b.as_view(),
-            Z(l) => layers[l - 1].z.as_view(),
-            A(l) => layers[l - 1].a.as_view(),
-            Dz(l) => layers[l - 1].dz.as_view(),
-            Dw(l) => layers[l - 1].dw.as_view(),
-            Db(l) => layers[l - 1].db.as_view(),
-            Da(l) => layers[l - 1].da.as_view(),
-            TensorName::Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
-            TensorName::WNext(_) | TensorName::BNext(_) => return Ok(None),
-        };
-        let shape = self.network.shape(name, *batch).unwrap_or_default();
-        let elements = shape.iter().product();
-        let data = self.on.read(&buffer, elements).map_err(Error::level)?;
+        if name == TensorName::Loss {
+            return Ok(Some(Tensor::scalar(self.loss()?)));
+        }
+        let Some(buffer) = self.state.view(name) else { return Ok(None) };
+        let shape = self.network.shape(name, self.state.batch).unwrap_or_default();
+        let data = self.on.read(&buffer, shape.iter().product()).map_err(Error::level)?;
         Tensor::new(shape, data).map(Some).map_err(Error::level)
     }
 

@@ -5,83 +5,14 @@
 //! puts the kernel into the stream; the host goes on, and waits when it reads a result.
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
-use std::sync::Arc;
+use cudarc::driver::PushKernelArg;
+use gpu::{Result, Work};
 
-use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{
-    CudaFunction, CudaSlice, CudaStream, LaunchArgs, LaunchConfig, PushKernelArg,
-};
-use gpu::{Gpu, Profiler, Result, Work};
-
+pub use crate::kernels::Operations;
 use crate::launch::{line, matrix};
 use crate::{Buffer, View};
 
-/// The kernels, loaded, and the stream that they are launched in.
-#[derive(Clone)]
-pub struct Operations {
-    stream: Arc<CudaStream>,
-    profiler: Profiler,
-    matmul_a_bt: CudaFunction,
-    matmul_at_b: CudaFunction,
-    matmul_a_b: CudaFunction,
-    add_bias: CudaFunction,
-    relu: CudaFunction,
-    relu_backward: CudaFunction,
-    softmax: CudaFunction,
-    sigmoid: CudaFunction,
-    cross_entropy: CudaFunction,
-    bce: CudaFunction,
-    squared_error: CudaFunction,
-    output_gradient: CudaFunction,
-    sum_batch: CudaFunction,
-    update: CudaFunction,
-    gather_rows: CudaFunction,
-}
-
 impl Operations {
-    /// Loads the kernels. What they do is written down by `profiler`.
-    ///
-    /// # Errors
-    /// When one can't be loaded.
-    pub fn new(gpu: &Gpu, profiler: &Profiler) -> Result<Self> {
-        let load = |name| {
-            let function = gpu.kernel(name)?;
-            profiler.watch(name, &function);
-            Ok::<_, gpu::GpuError>(function)
-        };
-        Ok(Self {
-            stream: gpu.stream(),
-            profiler: profiler.clone(),
-            matmul_a_bt: load("matmul_a_bt")?,
-            matmul_at_b: load("matmul_at_b")?,
-            matmul_a_b: load("matmul_a_b")?,
-            add_bias: load("add_bias")?,
-            relu: load("relu")?,
-            relu_backward: load("relu_backward")?,
-            softmax: load("softmax")?,
-            sigmoid: load("sigmoid")?,
-            cross_entropy: load("cross_entropy")?,
-            bce: load("bce")?,
-            squared_error: load("squared_error")?,
-            output_gradient: load("output_gradient")?,
-            sum_batch: load("sum_batch")?,
-            update: load("update")?,
-            gather_rows: load("gather_rows")?,
-        })
-    }
-
-    /// The stream that the kernels are launched in.
-    #[must_use]
-    pub const fn stream(&self) -> &Arc<CudaStream> {
-        &self.stream
-    }
-
-    /// What writes down the launches and copies.
-    #[must_use]
-    pub const fn profiler(&self) -> &Profiler {
-        &self.profiler
-    }
-
     /// `c = a · bᵀ`, where `a` is `[m, k]`, `b` is `[n, k]` and `c` is `[m, n]`.
     ///
     /// # Errors
@@ -159,8 +90,11 @@ impl Operations {
     /// # Errors
     /// When a buffer is too small, and what the driver says.
     pub fn add_bias(&self, z: &mut Buffer, b: &Buffer, batch: usize, n: usize) -> Result<()> {
-        let work =
-            Work::new("add_bias", &[("z", z.len(), batch * n), ("b", b.len(), n)], batch * n)?;
+        let work = Work::new(
+            "add_bias",
+            &[("z", z.len(), batch * n), ("z", z.len(), batch * n), ("b", b.len(), n)],
+            batch * n,
+        )?;
         let mut launch = self.stream.launch_builder(&self.add_bias);
         launch.arg(z).arg(b).arg(&batch).arg(&n);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
@@ -369,84 +303,12 @@ impl Operations {
     ) -> Result<()> {
         let work = Work::new(
             "update",
-            &[("w", w.len(), elements), ("dw", dw.len(), elements)],
+            &[("w", w.len(), elements), ("w", w.len(), elements), ("dw", dw.len(), elements)],
             2 * elements,
         )?;
         let mut launch = self.stream.launch_builder(&self.update);
         launch.arg(w).arg(dw).arg(&learning_rate).arg(&elements);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
         unsafe { self.launch(launch, line(elements), work) }
-    }
-
-    /// `gathered[i, j] = table[rows[i], j]`, where `table` is `[N, n]`, `rows` is `[m]`, each below
-    /// `N`, and `gathered` is `[m, n]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
-    pub(crate) fn gather_rows(
-        &self,
-        table: &Buffer,
-        rows: &CudaSlice<u64>,
-        gathered: &mut Buffer,
-        m: usize,
-        n: usize,
-    ) -> Result<()> {
-        let buffers = [
-            ("table", table.len(), n),
-            ("rows", rows.len(), m),
-            ("gathered", gathered.len(), m * n),
-        ];
-        let work = Work::new("gather_rows", &buffers, 0)?;
-        let mut launch = self.stream.launch_builder(&self.gather_rows);
-        launch.arg(table).arg(rows).arg(gathered).arg(&m).arg(&n);
-        // SAFETY: these are the kernel's parameters; a batch lists rows of its own set, which the
-        // table holds, and the rest stays within the shapes just checked.
-        unsafe { self.launch(launch, matrix(m, n), work) }
-    }
-
-    /// `to = from`, element by element: no kernel but a copy within the device's memory.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
-    pub fn copy(&self, from: &Buffer, to: &mut Buffer, elements: usize) -> Result<()> {
-        let buffers = [("from", from.len(), elements), ("to", to.len(), elements)];
-        let work = Work::new("within the device", &buffers, 0)?;
-        self.profiler.copy(work.operation, &self.stream, work.bytes, || {
-            Ok(self.stream.memcpy_dtod(&from.slice(..elements), &mut to.slice_mut(..elements))?)
-        })
-    }
-
-    /// The first elements of a buffer, brought to the host, which waits for all that was launched.
-    ///
-    /// # Errors
-    /// When the buffer is too small, and what the driver says: also of every launch before.
-    pub fn read(&self, from: &View<'_>, elements: usize) -> Result<Vec<f32>> {
-        let work = Work::new("to the host", &[("from", from.len(), elements)], 0)?;
-        let mut read = Vec::new();
-        self.profiler.copy(work.operation, &self.stream, work.bytes, || {
-            read = self.stream.clone_dtoh(&from.slice(..elements))?;
-            Ok(())
-        })?;
-        self.stream.synchronize()?;
-        Ok(read)
-    }
-
-    /// Launches a kernel.
-    ///
-    /// # Safety
-    /// The arguments are those that the kernel takes, and it stays within their buffers.
-    pub(crate) unsafe fn launch(
-        &self,
-        mut launch: LaunchArgs<'_>,
-        shape: LaunchConfig,
-        work: Work,
-    ) -> Result<()> {
-        let _range = self.profiler.range(work.operation);
-        if self.profiler.is_on() {
-            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        }
-        // SAFETY: as the caller promises.
-        let events = unsafe { launch.launch(shape) }?;
-        self.profiler.launched(work, events)
     }
 }

@@ -140,6 +140,7 @@ impl PerSample {
             "update_weights",
             &[
                 ("parameters", self.parameters.len(), count),
+                ("parameters", self.parameters.len(), count),
                 ("gradients", self.gradients.len(), batch * count),
             ],
             batch * count + count,
@@ -199,7 +200,7 @@ impl PerSample {
         let layers = parameters.layers.iter();
         let flat: Vec<f32> =
             layers.flat_map(|layer| [layer.w.data(), layer.b.data()].concat()).collect();
-        Ok(self.on.stream().memcpy_htod(&flat, &mut self.parameters)?)
+        self.on.write(&flat, &mut self.parameters)
     }
 }
 

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use data::Batch;
 use gpu::Result;
-use tensor::{Loss, Network};
+use tensor::{Loss, Network, TensorName};
 use training::Parameters;
 
-use crate::Buffer;
 use crate::loss::Losses;
 use crate::operations::Operations;
 use crate::transfer::Transfer;
+use crate::{Buffer, View};
 
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
 /// batch to batch: memory is allocated only for a batch larger than any before.
@@ -137,14 +137,36 @@ impl State {
         self.losses.mean(on, self.loss, (&z, &y), self.batch, last.outputs)
     }
 
+    /// The buffer of a tensor, which may have room for more than the loaded batch; none for the
+    /// loss and for the parameters after the step, which take the place of those before.
+    #[must_use]
+    pub fn view(&self, name: TensorName) -> Option<View<'_>> {
+        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
+        let layer = |l: usize| &self.layers[l - 1];
+        Some(match name {
+            X => self.input.x(),
+            Y => self.input.y(),
+            P => self.p.as_view(),
+            W(l) => layer(l).w.as_view(),
+            B(l) => layer(l).b.as_view(),
+            Z(l) => layer(l).z.as_view(),
+            A(l) => layer(l).a.as_view(),
+            Dz(l) => layer(l).dz.as_view(),
+            Dw(l) => layer(l).dw.as_view(),
+            Db(l) => layer(l).db.as_view(),
+            Da(l) => layer(l).da.as_view(),
+            Loss | WNext(_) | BNext(_) => return None,
+        })
+    }
+
     /// Replaces all parameters.
     ///
     /// # Errors
     /// What the driver says.
-    pub fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
+    pub fn set_parameters(&mut self, on: &Operations, parameters: &Parameters) -> Result<()> {
         for (layer, given) in self.layers.iter_mut().zip(&parameters.layers) {
-            self.stream.memcpy_htod(given.w.data(), &mut layer.w)?;
-            self.stream.memcpy_htod(given.b.data(), &mut layer.b)?;
+            on.write(given.w.data(), &mut layer.w)?;
+            on.write(given.b.data(), &mut layer.b)?;
         }
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Each operation, on shapes that fit no block, against a few lines of plain Rust in double
 //! precision.
 
-use gpu::{Choice, Gpu, Profiler, Result};
+mod support;
+
+use gpu::{Profiler, Result};
 use level2_cuda_naive::Buffer;
 use level2_cuda_naive::operations::Operations;
 
@@ -15,7 +17,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let gpu = Gpu::open(Choice::Emulated).unwrap();
+        let gpu = support::gpu();
         Self { on: Operations::new(&gpu, &Profiler::off()).unwrap(), seed: 1 }
     }
 

@@ -1,27 +1,19 @@
 //! Every fixture agrees with the dump that PyTorch made in double precision, however the work is
 //! cut into kernels and however the batch gets to the device.
 
+mod support;
+
 use std::path::Path;
 
-use gpu::{Choice, DeviceArgs, Profile};
+use gpu::Profile;
 use level2_cuda_naive::transfer::How;
 use level2_cuda_naive::{Level2, PerSample};
 use tensor::Dump;
 use training::dump::{Inputs, dump, header};
 use training::{Level, Preset};
 
-/// The device that the tests compute on: `FOUR_LEVELS_DEVICE`, else the emulated GPU.
-fn device() -> DeviceArgs {
-    let choice = match std::env::var("FOUR_LEVELS_DEVICE").as_deref() {
-        Ok("cuda") => Choice::Cuda,
-        Ok("auto") => Choice::Auto,
-        _ => Choice::Emulated,
-    };
-    DeviceArgs { device: choice }
-}
-
 fn check(make: impl Fn(&gpu::Gpu, &Preset, How) -> Box<dyn Level>, missing: &[&str]) {
-    let gpu = device().open().unwrap();
+    let gpu = support::gpu();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     for preset in Preset::fixtures() {
         let reference = Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap();

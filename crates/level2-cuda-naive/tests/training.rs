@@ -2,8 +2,10 @@
 //! late or too early would show in the losses. In order and shuffled, with a last batch that is
 //! smaller, and with tests of another set in between.
 
+mod support;
+
 use data::{Counts, Dataset, Source};
-use gpu::{Choice, Gpu, Profile};
+use gpu::Profile;
 use level2_cuda_naive::transfer::How;
 use level2_cuda_naive::{Level2, PerSample};
 use tensor::{Loss, Network};
@@ -40,7 +42,7 @@ fn bits(run: &Outcome) -> (Vec<u32>, Vec<usize>) {
 
 #[test]
 fn every_transfer_trains_to_the_same_bits() {
-    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    let gpu = support::gpu();
     for shuffle in [false, true] {
         let preset = preset(shuffle);
         let of = |how| {
@@ -59,7 +61,7 @@ fn every_transfer_trains_to_the_same_bits() {
 
 #[test]
 fn a_thread_for_each_sample_trains_alike() {
-    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    let gpu = support::gpu();
     let preset = preset(true);
     let profile = Profile::default;
     let mut per_operation = Level2::new(&gpu, &preset.network, How::default(), profile()).unwrap();

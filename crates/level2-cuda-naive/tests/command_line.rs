@@ -1,0 +1,244 @@
+//! The command line of level 2: which device it says it computes on, what it says to bad input,
+//! what a profile holds. Runs the program itself, without network, MNIST and NVIDIA's GPUs.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// The program on the built-in digits and the emulated GPU, whatever the environment says.
+fn level2(args: &[&str]) -> Output {
+    program(args).output().expect("the program starts")
+}
+
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_level2-cuda-naive"));
+    command.args(args);
+    for variable in
+        ["MNIST_DIR", "FOUR_LEVELS_DEVICE", "FOUR_LEVELS_KERNELS", "EMULATED_GPU_CHECKS"]
+    {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
+}
+
+const SHORT: [&str; 6] = ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
+/// Two steps to warm up and two that count, without testing.
+const BENCH: [&str; 5] = ["bench", "--runs", "1", "--steps", "2"];
+const EMULATED: [&str; 2] = ["--device", "emulated"];
+
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
+}
+
+#[test]
+fn training_names_the_emulated_device_everywhere() {
+    let folder = TempDir::new().unwrap();
+    let report = path(&folder, "report.json");
+    let output = level2(&[&SHORT[..], &EMULATED, &["--json", &report]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.starts_with("level2-cuda-naive on emulated ("), "{said}");
+    assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    assert!(report["device"].as_str().unwrap().starts_with("emulated ("), "{report}");
+
+    let dump = path(&folder, "dump.json");
+    let args = ["dump", "--preset", "softmax", "--out", &dump, "--device", "emulated"];
+    assert!(level2(&args).status.success());
+    let dump: serde_json::Value = serde_json::from_slice(&fs::read(dump).unwrap()).unwrap();
+    assert!(dump["device"].as_str().unwrap().starts_with("emulated ("), "{}", dump["device"]);
+}
+
+/// Where there is a real GPU these say other things, and rightly.
+#[test]
+fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {
+    let output = level2(&[&BENCH[..], &SHORT, &["--device", "cuda"]].concat());
+    if output.status.success() {
+        eprintln!("not tested: there is a GPU");
+        return;
+    }
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("error: no NVIDIA GPU can be used: "), "{said}");
+    assert!(said.contains("--device emulated") && !said.contains("panicked"), "{said}");
+    let reason = said["error: no NVIDIA GPU can be used: ".len()..].split(';').next().unwrap();
+
+    let output = level2(&[&BENCH[..], &SHORT].concat());
+    assert!(output.status.success());
+    let note = format!("note: {reason}; computing on the emulated GPU\n");
+    assert_eq!(text(&output.stderr), note);
+    let by_variable = program(&SHORT).env("FOUR_LEVELS_DEVICE", "cuda").output().unwrap();
+    assert_eq!(by_variable.status.code(), Some(1));
+}
+
+#[test]
+fn the_options_of_the_level_are_checked() {
+    for (args, word) in [
+        (["--device", "tpu"], "emulated"),
+        (["--transfer", "mail"], "double-buffered"),
+        (["--kernels", "fused"], "per-sample"),
+    ] {
+        let output = level2(&args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(word), "{said}");
+    }
+    let nowhere = level2(&[&SHORT[..], &EMULATED, &["--profile", "/nowhere/trace.json"]].concat());
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(text(&nowhere.stderr).contains("can't write /nowhere/trace.json"));
+}
+
+#[test]
+fn a_profile_counts_on_the_emulated_gpu_and_claims_no_times() {
+    let folder = TempDir::new().unwrap();
+    let trace = path(&folder, "trace.json");
+    let output = level2(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    for word in ["instructions of threads on emulated (", "sectors/request", "trace written to"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    let table = &said[said.find("instructions of threads").expect("checked above")..];
+    assert!(
+        !table.contains("GB/s") && !table.contains("GFLOP/s") && !table.contains(" ms"),
+        "{said}"
+    );
+    // Four batches of two layers.
+    let row = said.lines().find(|line| line.starts_with("matmul_a_bt ")).expect("a row");
+    assert_eq!(row.split_whitespace().nth(1), Some("8"), "{row}");
+
+    let trace: serde_json::Value = serde_json::from_slice(&fs::read(trace).unwrap()).unwrap();
+    assert!(trace["otherData"]["device"].as_str().unwrap().starts_with("emulated ("));
+    assert!(trace["otherData"]["times"].as_str().unwrap().contains("not of a GPU"));
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+    assert_eq!(named("matmul_at_b"), 8);
+    assert_eq!((named("to the device"), named("to the host")), (2 * 4 + 4, 2));
+}
+
+/// Every kernel at every fixture's shapes, with everything checked that can be: nothing is said.
+#[test]
+fn the_sanitizer_finds_nothing() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "dump.json");
+    for preset in ["softmax", "squared-error", "bce", "three-layer", "wide", "single"] {
+        for kernels in ["per-operation", "per-sample"] {
+            let args = ["dump", "--preset", preset, "--kernels", kernels, "--out", &out];
+            let mut command = program(&[&args[..], &EMULATED].concat());
+            let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
+            assert_eq!(text(&output.stderr), "", "{preset}, {kernels}");
+            assert!(output.status.success());
+        }
+    }
+}
+
+/// The batches' ways to the device, with everything checked, over shuffled epochs.
+#[test]
+fn the_sanitizer_finds_nothing_in_any_transfer() {
+    let few = ["--data", "digits", "--samples", "100", "--sizes", "784-3-10", "--batch-size", "32"];
+    let steps = ["bench", "--runs", "1", "--steps", "5"];
+    for transfer in ["explicit", "pinned", "unified", "double-buffered", "resident"] {
+        let more = ["--drop-last", "false", "--shuffle", "--transfer", transfer];
+        let mut command = program(&[&steps[..], &few, &more, &EMULATED].concat());
+        let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
+        assert_eq!(text(&output.stderr), "", "{transfer}");
+        assert!(output.status.success());
+    }
+}
+
+/// A copy of the folder `kernels`, in which one kernel was edited and its PTX accordingly, as a
+/// compiler would have.
+fn with_a_fault(kernel: &str, source: [&str; 2], ptx: [&str; 2]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    for entry in fs::read_dir(kernels).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    let edit = |extension: &str, [from, to]: [&str; 2]| {
+        let path = folder.path().join(format!("{kernel}.{extension}"));
+        let before = fs::read_to_string(&path).unwrap();
+        assert!(before.contains(from), "{kernel}.{extension} has no {from:?}");
+        let after = before.replacen(from, to, 1);
+        fs::write(path, &after).unwrap();
+        (gpu::source::digest(&before), gpu::source::digest(&after))
+    };
+    let (old, new) = edit("cu", source);
+    edit("ptx", ptx);
+    edit("ptx", [&old, &new]);
+    folder
+}
+
+/// Runs a dump on these kernels, and expects the sanitizer to say where the fault is.
+fn is_caught(kernels: &TempDir, checks: &str, words: &[&str]) {
+    let out = path(kernels, "dump.json");
+    let args = ["dump", "--preset", "softmax", "--out", &out];
+    let mut command = program(&[&args[..], &EMULATED].concat());
+    command.env("FOUR_LEVELS_KERNELS", kernels.path()).env("EMULATED_GPU_CHECKS", checks);
+    let output = command.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for word in words {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    assert!(!Path::new(&out).exists(), "no dump of what went wrong");
+}
+
+#[test]
+fn an_off_by_one_is_caught_and_named() {
+    let kernels = with_a_fault(
+        "add_bias",
+        ["j >= n", "j > n"],
+        ["setp.ge.u64 \t%p2, %rd1, %rd", "setp.gt.u64 \t%p2, %rd1, %rd"],
+    );
+    is_caught(&kernels, "memory", &["add_bias", "kernels/add_bias.cu:9", "outside of every"]);
+}
+
+#[test]
+fn a_missing_bounds_check_is_caught_and_named() {
+    let kernels = with_a_fault(
+        "relu",
+        ["if (i >= elements)\n        return;", ""],
+        ["@%p1 bra", "// @%p1 bra"],
+    );
+    is_caught(&kernels, "memory", &["relu", "kernels/relu.cu:8", "outside of every"]);
+}
+
+#[test]
+fn an_edited_kernel_without_a_compiler_says_how_to_get_one() {
+    let kernels = with_a_fault("relu", ["One thread", "A thread"], ["// source", "// of"]);
+    let mut command = program(&[&SHORT[..], &EMULATED].concat());
+    command.env("FOUR_LEVELS_KERNELS", kernels.path());
+    command.env("FOUR_LEVELS_NVRTC", "/nowhere/libnvrtc.so").env("PATH", "");
+    for variable in ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CONDA_PREFIX"]
+    {
+        command.env_remove(variable);
+    }
+    let output = command.output().unwrap();
+    if output.status.success() {
+        eprintln!("not tested: there is an nvcc");
+        return;
+    }
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for word in ["relu.cu was edited", "/nowhere/libnvrtc.so", "pip install nvidia-cuda-nvrtc-cu12"]
+    {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+#[test]
+fn a_missing_kernel_is_named() {
+    let folder = TempDir::new().unwrap();
+    let mut command = program(&[&SHORT[..], &EMULATED].concat());
+    let output = command.env("FOUR_LEVELS_KERNELS", folder.path()).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("can't read ") && said.contains("matmul_a_bt.cu"), "{said}");
+}
