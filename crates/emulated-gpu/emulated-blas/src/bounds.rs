@@ -31,7 +31,7 @@ impl Matrix {
 /// # Errors
 /// When they are not.
 pub fn check_range(driver: &Driver, name: &str, address: u64, len: u64) -> Result<(), Rejection> {
-    check(driver, name, || format!("{name} is {len} bytes"), address, address, len)
+    check(driver, name, || name.to_owned(), address, address, len)
 }
 
 /// `address` is what the caller passed, `first` the lowest byte that is touched.

@@ -130,6 +130,19 @@ impl Compute {
         }
     }
 
+    /// Its name in `cublasComputeType_t`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F16 => "CUBLAS_COMPUTE_16F",
+            Self::F32(Inputs::Full) => "CUBLAS_COMPUTE_32F",
+            Self::F32(Inputs::Tf32) => "CUBLAS_COMPUTE_32F_FAST_TF32",
+            Self::F32(Inputs::F16) => "CUBLAS_COMPUTE_32F_FAST_16F",
+            Self::F32(Inputs::Bf16) => "CUBLAS_COMPUTE_32F_FAST_16BF",
+            Self::F64 => "CUBLAS_COMPUTE_64F",
+        }
+    }
+
     /// Whether these types of matrices go with it: `a` and `b` of one type, `c` of the other.
     /// NVIDIA's cuBLAS documentation, tables of `cublasGemmEx` and `cublasLtMatmul`, as far as the
     /// types exist here.

@@ -16,7 +16,6 @@ pub trait Real:
     + Sync
     + 'static
     + std::ops::Add<Output = Self>
-    + std::ops::Sub<Output = Self>
     + std::ops::Mul<Output = Self>
     + std::ops::AddAssign
 {
@@ -32,8 +31,6 @@ pub trait Real:
     fn to_f64(self) -> f64;
     /// Its magnitude.
     fn magnitude(self) -> Self;
-    /// Its hyperbolic tangent.
-    fn hyperbolic_tangent(self) -> Self;
     /// Rounds it as a tensor core's input.
     fn rounded(self, inputs: Inputs) -> Self;
 }
@@ -59,10 +56,6 @@ impl Real for f32 {
 
     fn magnitude(self) -> Self {
         self.abs()
-    }
-
-    fn hyperbolic_tangent(self) -> Self {
-        self.tanh()
     }
 
     fn rounded(self, inputs: Inputs) -> Self {
@@ -96,10 +89,6 @@ impl Real for f64 {
 
     fn magnitude(self) -> Self {
         self.abs()
-    }
-
-    fn hyperbolic_tangent(self) -> Self {
-        self.tanh()
     }
 
     fn rounded(self, _: Inputs) -> Self {

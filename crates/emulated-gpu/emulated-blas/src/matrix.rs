@@ -106,7 +106,7 @@ impl Matrix {
         };
         Err(Rejection::invalid(format!(
             "{ld_name} is {ld}: {name} is stored as {rows} x {columns} in {order}-major order, \
-             so {ld_name} has to be at least its number of {what}, {least}"
+             so it has to be at least its number of {what}, {least}"
         )))
     }
 

@@ -127,12 +127,12 @@ impl<I: Copy + Into<i64>> Grouped<I> {
             return Ok(());
         }
         Err(Rejection::unsupported(format!(
-            "Atype {}, Btype {} and Ctype {} with a computeType of {:?} are no types of grouped \
+            "Atype {}, Btype {} and Ctype {} with {} are no types of grouped \
              products",
             a.name(),
             b.name(),
             c.name(),
-            self.compute
+            self.compute.name()
         )))
     }
 }

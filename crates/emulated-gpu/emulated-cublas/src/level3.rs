@@ -148,11 +148,11 @@ impl Gemm {
             return Ok(());
         }
         Err(Rejection::unsupported(format!(
-            "Atype {}, Btype {} and Ctype {} do not go with a computeType of {:?}",
+            "Atype {}, Btype {} and Ctype {} do not go with {}",
             self.a.ty.name(),
             self.b.ty.name(),
             self.c.ty.name(),
-            self.compute,
+            self.compute.name()
         )))
     }
 }

@@ -114,13 +114,7 @@ pub(crate) fn set<T: Opaque>(
     check(pointer, name)?;
     // SAFETY: it has the mark; the caller of the C function lets nobody else use it meanwhile.
     let (field, own) = place::<T>(unsafe { &mut *pointer }, attribute)?;
-    if buffer.is_null() || size != own {
-        return Err(Rejection::invalid(format!(
-            "buf is {}, sizeInBytes is {size}: attribute {attribute} of {} has {own} bytes",
-            if buffer.is_null() { "a null pointer" } else { "given" },
-            T::PREFIX
-        )));
-    }
+    check_buffer::<T>(attribute, buffer.is_null(), size, own)?;
     // SAFETY: both sides have `size` bytes; the caller of the C function vouches for the buffer.
     unsafe { std::ptr::copy(buffer.cast::<u8>(), field, size) };
     Ok(())
@@ -140,15 +134,28 @@ pub(crate) fn get<T: Opaque>(
     if size == 0 {
         return put(written, own, "sizeWritten");
     }
-    if buffer.is_null() || size != own {
-        return Err(Rejection::invalid(format!(
-            "sizeInBytes is {size}: attribute {attribute} of {} has {own} bytes",
-            T::PREFIX
-        )));
-    }
+    check_buffer::<T>(attribute, buffer.is_null(), size, own)?;
     // SAFETY: both sides have `size` bytes; the caller of the C function vouches for the buffer.
     unsafe { std::ptr::copy(field, buffer.cast::<u8>(), size) };
     if written.is_null() { Ok(()) } else { put(written, own, "sizeWritten") }
+}
+
+fn check_buffer<T: Opaque>(
+    attribute: c_int,
+    is_null: bool,
+    size: usize,
+    own: usize,
+) -> Result<(), Rejection> {
+    if is_null {
+        return Err(Rejection::invalid("buf is a null pointer"));
+    }
+    if size == own {
+        return Ok(());
+    }
+    Err(Rejection::invalid(format!(
+        "sizeInBytes is {size}: attribute {attribute} of {} has {own} bytes",
+        T::PREFIX
+    )))
 }
 
 fn place<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize), Rejection> {

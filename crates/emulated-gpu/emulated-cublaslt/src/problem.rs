@@ -64,8 +64,9 @@ impl Problem {
         let scale = DataType::from_code(descriptor.scale_type, "the scale type")?;
         if scale != scale_type(self.compute) {
             return Err(Rejection::unsupported(format!(
-                "the scale type is {}: with this compute type it has to be {}",
+                "the scale type is {}: with {} it has to be {}",
                 scale.name(),
+                self.compute.name(),
                 scale_type(self.compute).name()
             )));
         }
@@ -130,12 +131,12 @@ impl Problem {
             return Ok(());
         }
         Err(Rejection::unsupported(format!(
-            "A is {}, B {}, C {} and D {}, which do not go with a compute type of {:?}",
+            "A is {}, B {}, C {} and D {}, which do not go with {}",
             a.name(),
             b.name(),
             c.name(),
             d.name(),
-            self.compute
+            self.compute.name()
         )))
     }
 

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 use half::{bf16, f16};
 
-use crate::support::Blas;
+use crate::support::{Blas, Messages};
 
 const OPERATIONS: [cublasOperation_t; 2] =
     [cublasOperation_t::CUBLAS_OP_N, cublasOperation_t::CUBLAS_OP_T];
@@ -202,6 +202,7 @@ gemm_test!(dgemm, cublasDgemm_v2, cublasDgemmStridedBatched, cublasDgemmBatched,
 /// Types, compute type and scale type of a product that `cublasGemmEx` has to take.
 #[test]
 fn gemm_ex_takes_its_types() {
+    let _messages = Messages::listen();
     let blas = Blas::new();
     let (a, b) = ([1.0, 2.0, 3.0, 4.0], [0.5, -1.0, 2.0, 0.25]);
     // Column-major 2 x 2: [[1, 3], [2, 4]] · [[0.5, 2], [-1, 0.25]].

@@ -64,7 +64,7 @@ fn leading_dimensions_that_are_too_small() {
     for (lds, said) in [
         (
             (2, 4, 3),
-            "lda is 2: A is stored as 3 x 4 in column-major order, so lda has to be at least",
+            "lda is 2: A is stored as 3 x 4 in column-major order, so it has to be at least",
         ),
         ((3, 3, 3), "ldb is 3: B is stored as 4 x 2"),
         ((3, 4, 2), "ldc is 2: C is stored as 3 x 2"),
@@ -319,6 +319,6 @@ fn workspaces_are_aligned_and_inside_memory() {
         let status = sys::cublasSetWorkspace_v2(blas.handle, address.byte_add(16), 512);
         messages.expect(status, 7, &["workspace is at", "not a multiple of 256"]);
         let status = sys::cublasSetWorkspace_v2(blas.handle, address, 2048);
-        messages.expect(status, 7, &["workspace is 2048 bytes", "ends 1024 bytes after it"]);
+        messages.expect(status, 7, &["workspace: 2048 bytes", "ends 1024 bytes after it"]);
     }
 }

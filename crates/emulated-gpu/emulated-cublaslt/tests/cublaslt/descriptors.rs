@@ -1,0 +1,213 @@
+//! Attributes, and what is done with structures that are none.
+
+use std::ffi::{CStr, c_int, c_void};
+
+use cudarc::cublaslt::sys;
+
+use crate::support::{Lt, Messages};
+
+/// Reads an attribute of a descriptor.
+unsafe fn read<T: Default>(
+    descriptor: sys::cublasLtMatmulDesc_t,
+    attribute: sys::cublasLtMatmulDescAttributes_t,
+) -> (T, usize) {
+    let (mut value, mut written) = (T::default(), 0);
+    // SAFETY: the places live, and the value has the size that is told.
+    let status = unsafe {
+        sys::cublasLtMatmulDescGetAttribute(
+            descriptor,
+            attribute,
+            (&raw mut value).cast(),
+            size_of::<T>(),
+            &raw mut written,
+        )
+    };
+    assert_eq!(status as u32, 0);
+    (value, written)
+}
+
+#[test]
+fn attributes_have_nvidias_defaults_and_are_read_back() {
+    let messages = Messages::listen();
+    let mut descriptor = std::ptr::null_mut();
+    use sys::cublasLtMatmulDescAttributes_t::*;
+    // SAFETY: places live, and attributes have the sizes that are told.
+    unsafe {
+        let (compute, scale) =
+            (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F, sys::cudaDataType_t::CUDA_R_32F);
+        let status = sys::cublasLtMatmulDescCreate(&raw mut descriptor, compute, scale);
+        assert_eq!(status as u32, 0);
+        assert_eq!(read::<i32>(descriptor, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE), (68, 4));
+        assert_eq!(read::<i32>(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE), (1, 4));
+        assert_eq!(read::<i32>(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE), (-1, 4));
+        assert_eq!(read::<i32>(descriptor, CUBLASLT_MATMUL_DESC_FILL_MODE), (2, 4));
+        assert_eq!(read::<i64>(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD), (0, 8));
+        assert_eq!(read::<u64>(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER), (0, 8));
+        let ld = 256i64;
+        let set = |size| {
+            sys::cublasLtMatmulDescSetAttribute(
+                descriptor,
+                CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
+                (&raw const ld).cast(),
+                size,
+            )
+        };
+        assert_eq!(set(8) as u32, 0);
+        assert_eq!(read::<i64>(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD), (256, 8));
+        assert_eq!(set(4) as u32, 7);
+        messages.expect(&["attribute 12 of CUBLASLT_MATMUL_DESC_… has 8 bytes"]);
+        let mut needed = 0;
+        let status = sys::cublasLtMatmulDescGetAttribute(
+            descriptor,
+            CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
+            std::ptr::null_mut(),
+            0,
+            &raw mut needed,
+        );
+        assert_eq!((status as u32, needed), (0, 8));
+        assert_eq!(sys::cublasLtMatmulDescDestroy(descriptor) as u32, 0);
+    }
+}
+
+#[test]
+fn structures_live_in_memory_of_the_programs_too() {
+    let messages = Messages::listen();
+    let mut layout = [0u64; 8];
+    let place: sys::cublasLtMatrixLayout_t = layout.as_mut_ptr().cast();
+    let ty = sys::cudaDataType_t::CUDA_R_32F;
+    let rows = sys::cublasLtMatrixLayoutAttribute_t::CUBLASLT_MATRIX_LAYOUT_ROWS;
+    let mut value = 0u64;
+    // SAFETY: the memory has the size that is told.
+    unsafe {
+        let status = sys::cublasLtMatrixLayoutInit_internal(place, 64, ty, 7, 5, 9);
+        assert_eq!(status as u32, 0);
+        let status = sys::cublasLtMatrixLayoutGetAttribute(
+            place,
+            rows,
+            (&raw mut value).cast(),
+            8,
+            std::ptr::null_mut(),
+        );
+        assert_eq!((status as u32, value), (0, 7));
+        let status = sys::cublasLtMatrixLayoutInit_internal(place, 16, ty, 7, 5, 9);
+        assert_eq!(status as u32, 7);
+        messages.expect(&["size is 16: matLayout needs 56 bytes"]);
+    }
+}
+
+#[test]
+fn structures_of_the_wrong_kind_are_named() {
+    let lt = Lt::new();
+    let messages = Messages::listen();
+    let mut preference = std::ptr::null_mut();
+    let mut nothing = [0u64; 32];
+    let mut answer = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
+    let mut found: c_int = -1;
+    // SAFETY: what is passed for a structure is memory at least as large as one.
+    unsafe {
+        assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
+        let wrong: *mut c_void = nothing.as_mut_ptr().cast();
+        let mut ask = |handle, requested| {
+            sys::cublasLtMatmulAlgoGetHeuristic(
+                handle,
+                wrong.cast(),
+                wrong.cast(),
+                wrong.cast(),
+                wrong.cast(),
+                wrong.cast(),
+                preference,
+                requested,
+                answer.as_mut_ptr(),
+                &raw mut found,
+            )
+        };
+        assert_eq!(ask(lt.handle, 1) as u32, 7);
+        messages.expect(&["operationDesc is no matmul descriptor"]);
+        assert_eq!(ask(lt.handle, 0) as u32, 7);
+        messages.expect(&["requestedAlgoCount is 0"]);
+        assert_eq!(ask(std::ptr::null_mut(), 1) as u32, 1);
+        messages.expect(&["lightHandle is null"]);
+        assert_eq!(sys::cublasLtMatmulPreferenceDestroy(preference) as u32, 0);
+    }
+    assert_eq!(found, 0);
+}
+
+#[test]
+fn algorithms_are_listed_made_and_asked() {
+    let lt = Lt::new();
+    let f32 = sys::cudaDataType_t::CUDA_R_32F;
+    let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
+    let (mut ids, mut count) = ([-1; 4], -1);
+    let mut algorithm = std::mem::MaybeUninit::<sys::cublasLtMatmulAlgo_t>::uninit();
+    // SAFETY: places live, and attributes have the sizes that are told.
+    unsafe {
+        let status = sys::cublasLtMatmulAlgoGetIds(
+            lt.handle,
+            compute,
+            f32,
+            f32,
+            f32,
+            f32,
+            f32,
+            4,
+            ids.as_mut_ptr(),
+            &raw mut count,
+        );
+        assert_eq!((status as u32, count, ids[0]), (0, 1, 0));
+        let status = sys::cublasLtMatmulAlgoInit(
+            lt.handle,
+            compute,
+            f32,
+            f32,
+            f32,
+            f32,
+            f32,
+            ids[0],
+            algorithm.as_mut_ptr(),
+        );
+        assert_eq!(status as u32, 0);
+        let (tile, mut back) = (20u32, 0u32);
+        let attribute = sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_TILE_ID;
+        let status = sys::cublasLtMatmulAlgoConfigSetAttribute(
+            algorithm.as_mut_ptr(),
+            attribute,
+            (&raw const tile).cast(),
+            4,
+        );
+        assert_eq!(status as u32, 0);
+        let status = sys::cublasLtMatmulAlgoConfigGetAttribute(
+            algorithm.as_ptr(),
+            attribute,
+            (&raw mut back).cast(),
+            4,
+            std::ptr::null_mut(),
+        );
+        assert_eq!((status as u32, back), (0, 20));
+        let capability =
+            sys::cublasLtMatmulAlgoCapAttributes_t::CUBLASLT_ALGO_CAP_STRIDED_BATCH_SUPPORT;
+        let status = sys::cublasLtMatmulAlgoCapGetAttribute(
+            algorithm.as_ptr(),
+            capability,
+            (&raw mut back).cast(),
+            4,
+            std::ptr::null_mut(),
+        );
+        assert_eq!((status as u32, back), (0, 1));
+    }
+}
+
+#[test]
+fn versions_and_levels() {
+    let _messages = Messages::listen();
+    // SAFETY: texts end with 0.
+    unsafe {
+        assert_eq!(sys::cublasLtGetVersion(), 120_901);
+        let name = sys::cublasLtGetStatusName(sys::cublasStatus_t::CUBLAS_STATUS_SUCCESS);
+        assert_eq!(CStr::from_ptr(name), c"CUBLAS_STATUS_SUCCESS");
+        // As an RTX 3060's cuBLASLt has it: levels 0 to 6, any mask.
+        for (level, status) in [(0, 0), (5, 0), (6, 0), (7, 7), (-1, 7)] {
+            assert_eq!(sys::cublasLtLoggerSetLevel(level) as u32, status, "{level}");
+        }
+        assert_eq!(sys::cublasLtLoggerSetMask(1000) as u32, 0);
+    }
+}

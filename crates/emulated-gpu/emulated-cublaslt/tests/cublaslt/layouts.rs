@@ -1,0 +1,123 @@
+//! Orders, transpositions, leading dimensions, batches.
+
+use crate::support::{Call, Lt, Shape, Type};
+
+const F32: Type = Type::F32;
+
+fn values(count: usize, seed: usize) -> Vec<f64> {
+    (0..count).map(|i| ((i * 37 + seed * 11) % 16) as f64 / 4.0 - 2.0).collect()
+}
+
+/// Every order of every matrix, every transposition, gaps between lines, `C` apart from `D`.
+#[test]
+fn every_order_and_transposition() {
+    let lt = Lt::new();
+    let (m, n, k) = (3, 5, 4);
+    for bits in 0..64 {
+        let bit = |index: usize| bits >> index & 1 == 1;
+        let shape = |rows: usize, columns: usize, in_rows: bool, gap: usize| {
+            let shape = if in_rows {
+                Shape::in_rows(F32, rows, columns)
+            } else {
+                Shape::new(F32, rows, columns)
+            };
+            Shape { ld: shape.ld + gap, ..shape }
+        };
+        let (ta, tb) = (bit(0), bit(1));
+        let a = if ta { shape(k, m, bit(2), 1) } else { shape(m, k, bit(2), 1) };
+        let b = if tb { shape(n, k, bit(3), 2) } else { shape(k, n, bit(3), 2) };
+        let (c, d) = (shape(m, n, bit(4), 0), shape(m, n, bit(5), 3));
+        let [va, vb, vc, vd] = [0, 1, 2, 3].map(|seed| values(80, seed));
+        let memory = [&va, &vb, &vc, &vd].map(|values| lt.numbers(F32, values));
+        let addresses = [0, 1, 2, 3].map(|index: usize| lt.address(&memory[index]));
+        let call = Call {
+            transposed: (ta, tb),
+            epilogue: 2,
+            scalars: (0.5, -1.0),
+            ..Call::new([a, b, c, d], addresses)
+        };
+        assert_eq!(call.run(&lt), (0, 0), "{bits:06b}");
+        let got = lt.get_numbers(F32, &memory[3]);
+        let mut expected = vd.clone();
+        for row in 0..m {
+            for column in 0..n {
+                let sum: f64 = (0..k)
+                    .map(|p| {
+                        let left = va[if ta { a.at(p, row) } else { a.at(row, p) }];
+                        let right = vb[if tb { b.at(column, p) } else { b.at(p, column) }];
+                        left * right
+                    })
+                    .sum();
+                expected[d.at(row, column)] = (0.5 * sum - vc[c.at(row, column)]).max(0.0);
+            }
+        }
+        assert_eq!(got, expected, "{bits:06b}");
+    }
+}
+
+/// A batch whose `A` is one matrix for all, with a bias and a mask for each.
+#[test]
+fn batches_step_through_everything() {
+    let lt = Lt::new();
+    let (m, n, k, batch) = (5, 3, 2, 4);
+    let (a, b) = (values(m * k, 1), values(k * n * batch, 2));
+    let bias = values(8 * batch, 3);
+    let memory = [&a, &b, &bias].map(|values| lt.numbers(F32, values));
+    let d = lt.numbers(F32, &vec![9.0; 20 * batch]);
+    let mask = lt.put(&vec![0u8; 16 * n * batch]);
+    let stacked = |shape: Shape, stride: i64| Shape { batch: batch as i32, stride, ..shape };
+    let result = stacked(Shape::new(F32, m, n), 20);
+    let shapes = [
+        stacked(Shape::new(F32, m, k), 0),
+        stacked(Shape::new(F32, k, n), (k * n) as i64),
+        result,
+        result,
+    ];
+    let d_address = lt.address(&d);
+    let addresses = [lt.address(&memory[0]), lt.address(&memory[1]), d_address, d_address];
+    let call = Call {
+        epilogue: 134,
+        bias: lt.address(&memory[2]),
+        bias_stride: 8,
+        aux: lt.address(&mask),
+        aux_ld: 128,
+        aux_stride: 128 * n as i64,
+        ..Call::new(shapes, addresses)
+    };
+    assert_eq!(call.run(&lt), (0, 0));
+    let (got, bits) = (lt.get_numbers(F32, &d), lt.get(&mask));
+    for index in 0..batch {
+        for column in 0..n {
+            for row in 0..m {
+                let sum: f64 =
+                    (0..k).map(|p| a[p * m + row] * b[index * k * n + column * k + p]).sum();
+                let input = sum + bias[index * 8 + row];
+                assert_eq!(got[index * 20 + column * m + row], input.max(0.0));
+                let byte = bits[16 * (index * n + column)];
+                assert_eq!(byte >> row & 1 == 1, input >= 0.0);
+            }
+        }
+        assert_eq!(got[index * 20 + 15..][..5], [9.0; 5], "the gap is untouched");
+    }
+}
+
+/// With an alignment that is promised and kept, part of a larger buffer can be used.
+#[test]
+fn parts_of_buffers_with_their_alignment_promised() {
+    let lt = Lt::new();
+    let memory = lt.numbers(F32, &values(40, 1));
+    let d = lt.numbers(F32, &[0.0; 9]);
+    let shape = Shape::new(F32, 2, 2);
+    let base = lt.address(&memory);
+    let addresses = [base + 4, base + 36, lt.address(&d) + 4, lt.address(&d) + 4];
+    let call = Call { alignment: Some(4), ..Call::new([shape; 4], addresses) };
+    assert_eq!(call.run(&lt), (0, 0));
+    let v = values(40, 1);
+    let expected = [
+        v[1] * v[9] + v[3] * v[10],
+        v[2] * v[9] + v[4] * v[10],
+        v[1] * v[11] + v[3] * v[12],
+        v[2] * v[11] + v[4] * v[12],
+    ];
+    assert_eq!(lt.get_numbers(F32, &d)[1..5], expected);
+}

@@ -1,0 +1,10 @@
+//! The library through its C functions, as unmodified cudarc calls them, on the emulated driver.
+
+#![allow(unsafe_code, reason = "the functions are C")]
+
+mod descriptors;
+mod epilogues;
+mod graphs;
+mod layouts;
+mod refusals;
+mod support;

@@ -1,0 +1,249 @@
+//! What cuBLASLt refuses, with what it answers, and what it leaves to luck; the messages that name
+//! the argument. Statuses are pairs: of the heuristic and of the product.
+
+use cudarc::cublaslt::sys::cublasComputeType_t;
+
+use crate::support::{Call, Lt, Messages, Shape, Type};
+
+const INVALID: i32 = 7;
+const UNSUPPORTED: i32 = 15;
+const F32: Type = Type::F32;
+
+/// A product of 8 x 3 and 3 x 4 whose buffers have room, and memory for a bias, a mask or an
+/// auxiliary matrix.
+struct Fixture {
+    lt: Lt,
+    messages: Messages,
+    memory: [cudarc::driver::CudaSlice<u8>; 3],
+    spare: cudarc::driver::CudaSlice<u8>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let messages = Messages::listen();
+        let lt = Lt::new();
+        let memory = [24, 12, 32].map(|count| lt.numbers(F32, &vec![1.0; count]));
+        let spare = lt.numbers(F32, &[0.0; 64]);
+        Self { lt, messages, memory, spare }
+    }
+
+    fn call(&self) -> Call {
+        let [a, b, d] = [0, 1, 2].map(|index: usize| self.lt.address(&self.memory[index]));
+        let result = Shape::new(F32, 8, 4);
+        Call::new([Shape::new(F32, 8, 3), Shape::new(F32, 3, 4), result, result], [a, b, d, d])
+    }
+
+    fn spare(&self) -> u64 {
+        self.lt.address(&self.spare)
+    }
+
+    fn expect(&self, call: &Call, statuses: (i32, i32), said: &[&str]) {
+        assert_eq!(call.run(&self.lt), statuses, "{call:?}: {:?}", self.messages.heard());
+        self.messages.expect(said);
+    }
+}
+
+#[test]
+fn the_call_itself_is_right() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.call().run(&fixture.lt), (0, 0));
+}
+
+/// Statuses as an RTX 3060 answers with cuBLASLt 13.0, in single precision.
+#[test]
+fn masks_and_auxiliary_matrices() {
+    let fixture = Fixture::new();
+    let spare = fixture.spare();
+    let relu = Call { epilogue: 130, aux: spare, aux_ld: 128, ..fixture.call() };
+    assert_eq!(relu.run(&fixture.lt), (0, 0));
+    let unpadded = Call { aux_ld: 8, ..relu.clone() };
+    let said = "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD is 8: the auxiliary bit mask has 8 rows, and \
+                its columns are padded to a multiple of 128 elements: 128 or more";
+    fixture.expect(&unpadded, (INVALID, INVALID), &[said]);
+    let half = Call { aux_ld: 64, ..relu.clone() };
+    fixture.expect(&half, (INVALID, INVALID), &["EPILOGUE_AUX_LD is 64"]);
+    let none = Call { aux_ld: 0, ..relu.clone() };
+    fixture.expect(&none, (INVALID, INVALID), &["EPILOGUE_AUX_LD is 0"]);
+    let null = Call { aux: 0, aux_ld: 0, ..relu };
+    let said = "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER is null: CUBLASLT_EPILOGUE_RELU_AUX";
+    fixture.expect(&null, (0, UNSUPPORTED), &[said]);
+    let gelu = Call { epilogue: 160, aux: spare, aux_ld: 8, ..fixture.call() };
+    assert_eq!(gelu.run(&fixture.lt), (0, 0));
+    let short = Call { aux_ld: 7, ..gelu.clone() };
+    fixture.expect(&short, (INVALID, INVALID), &["EPILOGUE_AUX_LD is 7"]);
+    let other_type = Call { aux_type: 2, ..gelu.clone() };
+    fixture.expect(&other_type, (INVALID, INVALID), &["AUX_DATA_TYPE is 2: it has to be 0"]);
+    fixture.expect(&Call { aux: 0, ..gelu }, (0, UNSUPPORTED), &["CUBLASLT_EPILOGUE_GELU_AUX"]);
+    let gradient = Call { epilogue: 192, ..fixture.call() };
+    fixture.expect(&gradient, (0, INVALID), &["CUBLASLT_EPILOGUE_DGELU needs it"]);
+}
+
+/// Statuses as an RTX 3060 answers with cuBLASLt 13.0.
+#[test]
+fn gradients_of_biases() {
+    let fixture = Fixture::new();
+    let spare = fixture.spare();
+    let gradient = Call { epilogue: 152, aux: spare, aux_ld: 128, ..fixture.call() };
+    let said = "CUBLASLT_MATMUL_DESC_BIAS_POINTER is null: CUBLASLT_EPILOGUE_DRELU_BGRAD needs it";
+    fixture.expect(&gradient, (0, INVALID), &[said]);
+    let [a, b, c, d] = fixture.call().shapes;
+    let turned = |index: usize, shape: Shape| {
+        let mut shapes = [a, b, c, d];
+        shapes[index] = Shape::new(F32, shape.columns, shape.rows);
+        shapes
+    };
+    let from_a = Call {
+        epilogue: 256,
+        bias: spare,
+        transposed: (true, false),
+        shapes: turned(0, a),
+        ..fixture.call()
+    };
+    let said = "CUBLASLT_EPILOGUE_BGRADA needs the columns of op(A) in one piece";
+    fixture.expect(&from_a, (UNSUPPORTED, UNSUPPORTED), &[said]);
+    let from_b = Call { epilogue: 512, bias: spare, ..fixture.call() };
+    let said = "CUBLASLT_EPILOGUE_BGRADB needs the rows of op(B) in one piece";
+    fixture.expect(&from_b, (UNSUPPORTED, UNSUPPORTED), &[said]);
+    let null = Call { bias: 0, transposed: (false, true), shapes: turned(1, b), ..from_b };
+    fixture.expect(&null, (0, INVALID), &["BIAS_POINTER is null"]);
+    assert_eq!(Call { bias: spare, ..null }.run(&fixture.lt), (0, 0));
+}
+
+/// Shapes for which the gradient epilogues have no algorithm.
+#[test]
+fn shapes_without_an_algorithm() {
+    let fixture = Fixture::new();
+    let spare = fixture.spare();
+    for (epilogue, name) in
+        [(136, "DRELU"), (152, "DRELU_BGRAD"), (192, "DGELU"), (208, "DGELU_BGRAD")]
+    {
+        let gradient = Call { epilogue, aux: spare, aux_ld: 128, bias: spare, ..fixture.call() };
+        let column = Shape::new(F32, 8, 1);
+        let one = [Shape::new(F32, 8, 3), Shape::new(F32, 3, 1), column, column];
+        let batch_of_one = Call { shapes: one, ..gradient.clone() };
+        let said = format!("CUBLASLT_EPILOGUE_{name} does not take a D of one column");
+        fixture.expect(&batch_of_one, (UNSUPPORTED, UNSUPPORTED), &[&said, "no algorithm"]);
+        let result = Shape::new(F32, 8, 4);
+        let flat = [Shape::new(F32, 8, 1), Shape::new(F32, 1, 4), result, result];
+        fixture.expect(&Call { shapes: flat, ..gradient }, (UNSUPPORTED, UNSUPPORTED), &["K is 1"]);
+    }
+}
+
+#[test]
+fn epilogues_along_columns_of_a_result_in_rows() {
+    let fixture = Fixture::new();
+    let mut call = Call { epilogue: 4, bias: fixture.spare(), ..fixture.call() };
+    call.shapes[2] = Shape::in_rows(F32, 8, 4);
+    call.shapes[3] = call.shapes[2];
+    let said = "CUBLASLT_EPILOGUE_BIAS needs D in CUBLASLT_ORDER_COL";
+    fixture.expect(&call, (UNSUPPORTED, UNSUPPORTED), &[said]);
+    assert_eq!(Call { epilogue: 2, ..call }.run(&fixture.lt), (0, 0));
+}
+
+#[test]
+fn leading_dimensions_and_shapes() {
+    let fixture = Fixture::new();
+    let with = |index: usize, shape: Shape| {
+        let mut call = fixture.call();
+        call.shapes[index] = shape;
+        call
+    };
+    let short = with(0, Shape { ld: 7, ..Shape::new(F32, 8, 3) });
+    let said = "the leading dimension of Adesc is 7: A is stored as 8 x 3 in column-major order";
+    fixture.expect(&short, (INVALID, INVALID), &[said]);
+    let rows = with(1, Shape { ld: 3, ..Shape::in_rows(F32, 3, 4) });
+    fixture.expect(&rows, (INVALID, INVALID), &["Bdesc is 3", "at least its number of columns, 4"]);
+    let inner = with(1, Shape::new(F32, 4, 3));
+    fixture.expect(&inner, (INVALID, INVALID), &["A is 8 x 3 and B is 4 x 3"]);
+    let outer = with(3, Shape::new(F32, 4, 8));
+    fixture.expect(&outer, (INVALID, INVALID), &["D is 4 x 8, but A · B is 8 x 4"]);
+    let forgotten = Call { transposed: (true, false), ..fixture.call() };
+    fixture.expect(&forgotten, (INVALID, INVALID), &["Aᵀ is 3 x 8 and B is 3 x 4"]);
+    let mut batch = fixture.call();
+    batch.shapes[0].batch = 2;
+    fixture.expect(&batch, (INVALID, INVALID), &["BATCH_COUNT is 2 for A and 1 for D"]);
+    let mut overlap = fixture.call();
+    for shape in &mut overlap.shapes {
+        shape.batch = 2;
+    }
+    fixture.expect(&overlap, (INVALID, INVALID), &["STRIDED_BATCH_OFFSET of D is 0", "overlap"]);
+}
+
+#[test]
+fn types_that_do_not_go_together() {
+    let fixture = Fixture::new();
+    let mut call = fixture.call();
+    call.shapes[1].ty = Type::F16;
+    fixture.expect(
+        &call,
+        (UNSUPPORTED, UNSUPPORTED),
+        &["A is CUDA_R_32F, B CUDA_R_16F", "CUBLAS_COMPUTE_32F"],
+    );
+    let half = Call { compute: cublasComputeType_t::CUBLAS_COMPUTE_16F, ..fixture.call() };
+    fixture.expect(&half, (UNSUPPORTED, UNSUPPORTED), &["the scale type is CUDA_R_32F"]);
+    let bias = Call { epilogue: 4, bias: fixture.spare(), bias_type: 2, ..fixture.call() };
+    fixture.expect(&bias, (INVALID, INVALID), &["BIAS_DATA_TYPE is 2"]);
+    let none = Call { epilogue: 3, ..fixture.call() };
+    fixture.expect(&none, (INVALID, INVALID), &["CUBLASLT_MATMUL_DESC_EPILOGUE is 3"]);
+}
+
+/// The real library takes these and reads or writes where it should not.
+#[test]
+fn memory_that_is_too_small() {
+    let fixture = Fixture::new();
+    let mut wide = fixture.call();
+    wide.shapes[0].ld = 9;
+    fixture.expect(&wide, (0, INVALID), &["A is 8 x 3 CUDA_R_32F", "A ends 8 bytes after it"]);
+    let small = fixture.lt.numbers(F32, &[0.0; 4]);
+    let small = fixture.lt.address(&small);
+    let bias = Call { epilogue: 4, bias: small, ..fixture.call() };
+    let said = "the vector at CUBLASLT_MATMUL_DESC_BIAS_POINTER: 32 bytes";
+    fixture.expect(&bias, (0, INVALID), &[said, "ends 16 bytes after it"]);
+    let mask = Call { epilogue: 130, aux: small, aux_ld: 128, ..fixture.call() };
+    let said = "the matrix at CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: 49 bytes";
+    fixture.expect(&mask, (0, INVALID), &[said, "ends 33 bytes after it"]);
+    let mut nowhere = fixture.call();
+    nowhere.addresses[1] = 0x1000;
+    fixture.expect(&nowhere, (0, INVALID), &["B is at 0x1000, which no device allocation holds"]);
+    let mut null = fixture.call();
+    null.addresses[3] = 0;
+    fixture.expect(&null, (0, INVALID), &["D is a null pointer"]);
+    let mut same = fixture.call();
+    same.addresses[3] = same.addresses[0];
+    same.addresses[2] = same.addresses[0];
+    let square = Shape::new(F32, 3, 3);
+    same.shapes = [square; 4];
+    fixture.expect(&same, (0, INVALID), &["D and A are the same memory"]);
+}
+
+/// The heuristic assumes 256 bytes unless it is told otherwise.
+#[test]
+fn addresses_that_were_promised_better() {
+    let fixture = Fixture::new();
+    let large = fixture.lt.numbers(F32, &[1.0; 64]);
+    let mut call = fixture.call();
+    call.addresses[0] = fixture.lt.address(&large) + 4;
+    let said = "algo was chosen for multiples of 16 bytes: set \
+                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES before the heuristic is asked";
+    fixture.expect(&call, (0, INVALID), &[said]);
+    assert_eq!(Call { alignment: Some(4), ..call.clone() }.run(&fixture.lt), (0, 0));
+    let none = Call { alignment: Some(2), ..fixture.call() };
+    fixture.expect(&none, (UNSUPPORTED, 0), &["MIN_ALIGNMENT_A_BYTES is 2"]);
+    let odd = Call { alignment: Some(4), addresses: call.addresses.map(|x| x + 2), ..call };
+    fixture.expect(&odd, (0, INVALID), &["not a multiple of 4, the size of a CUDA_R_32F"]);
+}
+
+#[test]
+fn bias_and_mask_that_moved_after_the_heuristic() {
+    let fixture = Fixture::new();
+    let spare = fixture.spare();
+    let bias = Call { epilogue: 4, bias: spare, ..fixture.call() };
+    let statuses = bias.run_with(&fixture.lt, |call| call.bias += 4);
+    assert_eq!(statuses, (0, INVALID));
+    fixture.messages.expect(&["the bias is at", "set CUBLASLT_MATMUL_DESC_BIAS_POINTER before"]);
+    let early = Call { bias: spare + 4, ..bias };
+    assert_eq!(early.run(&fixture.lt), (0, 0));
+    let mask = Call { epilogue: 130, aux: spare, aux_ld: 128, ..fixture.call() };
+    assert_eq!(mask.run_with(&fixture.lt, |call| call.aux += 1), (0, INVALID));
+    fixture.messages.expect(&["the auxiliary matrix is at", "EPILOGUE_AUX_POINTER before"]);
+}

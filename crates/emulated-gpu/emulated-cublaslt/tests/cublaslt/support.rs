@@ -1,0 +1,395 @@
+//! Loads the emulated libraries the way programs do, and builds calls of `cublasLtMatmul`.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+
+use cudarc::cublaslt::sys;
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
+use half::{bf16, f16};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// Whoever asks for `libcuda.so` and `libcublasLt.so` from now on gets the emulated ones.
+pub(crate) fn install() {
+    static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
+    LIBRARIES.get_or_init(|| {
+        let paths =
+            [emulated_cuda::library_path().unwrap(), emulated_cublaslt::library_path().unwrap()];
+        // SAFETY: the libraries do nothing when they are loaded.
+        paths.map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
+    });
+}
+
+/// A type of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    F32,
+    F64,
+    F16,
+    Bf16,
+}
+
+impl Type {
+    pub(crate) fn code(self) -> i32 {
+        match self {
+            Self::F32 => 0,
+            Self::F64 => 1,
+            Self::F16 => 2,
+            Self::Bf16 => 14,
+        }
+    }
+
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+
+    pub(crate) fn bytes(self, values: &[f64]) -> Vec<u8> {
+        let each = values.iter().map(|&x| match self {
+            Self::F32 => (x as f32).to_le_bytes().to_vec(),
+            Self::F64 => x.to_le_bytes().to_vec(),
+            Self::F16 => f16::from_f64(x).to_le_bytes().to_vec(),
+            Self::Bf16 => bf16::from_f64(x).to_le_bytes().to_vec(),
+        });
+        each.flatten().collect()
+    }
+
+    pub(crate) fn values(self, bytes: &[u8]) -> Vec<f64> {
+        let each = bytes.chunks_exact(self.size()).map(|bytes| match self {
+            Self::F32 => f64::from(f32::from_le_bytes(bytes.try_into().unwrap())),
+            Self::F64 => f64::from_le_bytes(bytes.try_into().unwrap()),
+            Self::F16 => f16::from_le_bytes(bytes.try_into().unwrap()).to_f64(),
+            Self::Bf16 => bf16::from_le_bytes(bytes.try_into().unwrap()).to_f64(),
+        });
+        each.collect()
+    }
+
+    /// The type rounded to.
+    pub(crate) fn round(self, x: f64) -> f64 {
+        self.values(&self.bytes(&[x]))[0]
+    }
+}
+
+/// A handle and a stream of its own.
+pub(crate) struct Lt {
+    pub(crate) handle: sys::cublasLtHandle_t,
+    pub(crate) stream: Arc<CudaStream>,
+}
+
+impl Lt {
+    pub(crate) fn new() -> Self {
+        install();
+        let context = CudaContext::new(0).unwrap();
+        let stream = context.new_stream().unwrap();
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the place lives.
+        let status = unsafe { sys::cublasLtCreate(&raw mut handle) };
+        assert_eq!(status as u32, 0);
+        Self { handle, stream }
+    }
+
+    pub(crate) fn put<T: DeviceRepr>(&self, values: &[T]) -> CudaSlice<T> {
+        self.stream.clone_htod(values).unwrap()
+    }
+
+    /// Numbers as elements of a type.
+    pub(crate) fn numbers(&self, ty: Type, values: &[f64]) -> CudaSlice<u8> {
+        self.put(&ty.bytes(values))
+    }
+
+    pub(crate) fn get(&self, slice: &CudaSlice<u8>) -> Vec<u8> {
+        self.stream.clone_dtoh(slice).unwrap()
+    }
+
+    pub(crate) fn get_numbers(&self, ty: Type, slice: &CudaSlice<u8>) -> Vec<f64> {
+        ty.values(&self.get(slice))
+    }
+
+    pub(crate) fn address<T>(&self, slice: &CudaSlice<T>) -> u64 {
+        slice.device_ptr(&self.stream).0
+    }
+}
+
+impl Drop for Lt {
+    fn drop(&mut self) {
+        // SAFETY: the handle is this value's own.
+        let status = unsafe { sys::cublasLtDestroy(self.handle) };
+        assert_eq!(status as u32, 0);
+    }
+}
+
+/// How one matrix lies in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) ty: Type,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) ld: usize,
+    pub(crate) row_order: bool,
+    pub(crate) batch: i32,
+    pub(crate) stride: i64,
+}
+
+impl Shape {
+    /// In column order, without gaps.
+    pub(crate) fn new(ty: Type, rows: usize, columns: usize) -> Self {
+        Self { ty, rows, columns, ld: rows, row_order: false, batch: 1, stride: 0 }
+    }
+
+    /// In row order, without gaps.
+    pub(crate) fn in_rows(ty: Type, rows: usize, columns: usize) -> Self {
+        Self { ld: columns, row_order: true, ..Self::new(ty, rows, columns) }
+    }
+
+    pub(crate) fn at(&self, row: usize, column: usize) -> usize {
+        if self.row_order { row * self.ld + column } else { column * self.ld + row }
+    }
+
+    fn layout(&self) -> sys::cublasLtMatrixLayout_t {
+        let mut layout = std::ptr::null_mut();
+        let ty = match self.ty {
+            Type::F32 => sys::cudaDataType_t::CUDA_R_32F,
+            Type::F64 => sys::cudaDataType_t::CUDA_R_64F,
+            Type::F16 => sys::cudaDataType_t::CUDA_R_16F,
+            Type::Bf16 => sys::cudaDataType_t::CUDA_R_16BF,
+        };
+        use sys::cublasLtMatrixLayoutAttribute_t::*;
+        // SAFETY: the places live, and attributes have the sizes that are told.
+        unsafe {
+            let status = sys::cublasLtMatrixLayoutCreate(
+                &raw mut layout,
+                ty,
+                self.rows as u64,
+                self.columns as u64,
+                self.ld as i64,
+            );
+            assert_eq!(status as u32, 0);
+            let order = i32::from(self.row_order);
+            let set = |attribute, value: *const c_void, size| {
+                let status = sys::cublasLtMatrixLayoutSetAttribute(layout, attribute, value, size);
+                assert_eq!(status as u32, 0);
+            };
+            set(CUBLASLT_MATRIX_LAYOUT_ORDER, (&raw const order).cast(), 4);
+            set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, (&raw const self.batch).cast(), 4);
+            let stride = (&raw const self.stride).cast();
+            set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride, 8);
+        }
+        layout
+    }
+}
+
+/// One call of `cublasLtMatmul`, with what is asked of the heuristic before.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) compute: sys::cublasComputeType_t,
+    pub(crate) transposed: (bool, bool),
+    pub(crate) epilogue: i32,
+    pub(crate) bias: u64,
+    pub(crate) bias_stride: i64,
+    pub(crate) bias_type: i32,
+    pub(crate) aux: u64,
+    pub(crate) aux_ld: i64,
+    pub(crate) aux_stride: i64,
+    pub(crate) aux_type: i32,
+    /// Bytes that addresses are promised to be multiples of; the library's default where `None`.
+    pub(crate) alignment: Option<u32>,
+    pub(crate) scalars: (f64, f64),
+    pub(crate) shapes: [Shape; 4],
+    pub(crate) addresses: [u64; 4],
+}
+
+impl Call {
+    pub(crate) fn new(shapes: [Shape; 4], addresses: [u64; 4]) -> Self {
+        let compute = match shapes[0].ty {
+            Type::F64 => sys::cublasComputeType_t::CUBLAS_COMPUTE_64F,
+            _ => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
+        };
+        Self {
+            compute,
+            transposed: (false, false),
+            epilogue: 1,
+            bias: 0,
+            bias_stride: 0,
+            bias_type: -1,
+            aux: 0,
+            aux_ld: 0,
+            aux_stride: 0,
+            aux_type: -1,
+            alignment: None,
+            scalars: (1.0, 0.0),
+            shapes,
+            addresses,
+        }
+    }
+
+    fn descriptor(&self) -> sys::cublasLtMatmulDesc_t {
+        let mut descriptor = std::ptr::null_mut();
+        let scale = match self.shapes[0].ty {
+            Type::F64 => sys::cudaDataType_t::CUDA_R_64F,
+            _ => sys::cudaDataType_t::CUDA_R_32F,
+        };
+        let (ta, tb) = (i32::from(self.transposed.0), i32::from(self.transposed.1));
+        use sys::cublasLtMatmulDescAttributes_t::*;
+        // SAFETY: the places live, and attributes have the sizes that are told.
+        unsafe {
+            let status = sys::cublasLtMatmulDescCreate(&raw mut descriptor, self.compute, scale);
+            assert_eq!(status as u32, 0);
+            let set = |attribute, value: *const c_void, size| {
+                let status =
+                    sys::cublasLtMatmulDescSetAttribute(descriptor, attribute, value, size);
+                assert_eq!(status as u32, 0);
+            };
+            set(CUBLASLT_MATMUL_DESC_TRANSA, (&raw const ta).cast(), 4);
+            set(CUBLASLT_MATMUL_DESC_TRANSB, (&raw const tb).cast(), 4);
+            set(CUBLASLT_MATMUL_DESC_EPILOGUE, (&raw const self.epilogue).cast(), 4);
+            set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, (&raw const self.bias).cast(), 8);
+            let stride = (&raw const self.bias_stride).cast();
+            set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, stride, 8);
+            set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, (&raw const self.bias_type).cast(), 4);
+            set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, (&raw const self.aux).cast(), 8);
+            set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, (&raw const self.aux_ld).cast(), 8);
+            let stride = (&raw const self.aux_stride).cast();
+            set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, stride, 8);
+            let aux_type = (&raw const self.aux_type).cast();
+            set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, aux_type, 4);
+        }
+        descriptor
+    }
+
+    /// Asks the heuristic, and runs with its algorithm, or with none where it has none. Both
+    /// statuses.
+    pub(crate) fn run(&self, lt: &Lt) -> (i32, i32) {
+        self.run_with(lt, |_| ())
+    }
+
+    /// As `run`, with something done to the addresses in the descriptor and of the operands after
+    /// the heuristic has been asked.
+    pub(crate) fn run_with(&self, lt: &Lt, change: impl FnOnce(&mut Self)) -> (i32, i32) {
+        let descriptor = self.descriptor();
+        let layouts = self.shapes.map(|shape| shape.layout());
+        let mut preference = std::ptr::null_mut();
+        let mut answer = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
+        let mut found: c_int = -1;
+        let mut changed = self.clone();
+        change(&mut changed);
+        let changed_descriptor = changed.descriptor();
+        use sys::cublasLtMatmulPreferenceAttributes_t::*;
+        // SAFETY: everything passed was made just now; the library checks addresses.
+        unsafe {
+            assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
+            if let Some(alignment) = self.alignment {
+                for attribute in [
+                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+                ] {
+                    let value = (&raw const alignment).cast();
+                    let status =
+                        sys::cublasLtMatmulPreferenceSetAttribute(preference, attribute, value, 4);
+                    assert_eq!(status as u32, 0);
+                }
+            }
+            let [a, b, c, d] = layouts;
+            let heuristic = sys::cublasLtMatmulAlgoGetHeuristic(
+                lt.handle,
+                descriptor,
+                a,
+                b,
+                c,
+                d,
+                preference,
+                1,
+                answer.as_mut_ptr(),
+                &raw mut found,
+            );
+            assert_eq!(found == 1, heuristic as u32 == 0);
+            let algorithm =
+                if found == 1 { &raw const (*answer.as_ptr()).algo } else { std::ptr::null() };
+            let (alpha, beta) = self.scalars;
+            let single = (alpha as f32, beta as f32);
+            let (alpha, beta): (*const c_void, *const c_void) = match self.shapes[0].ty {
+                Type::F64 => ((&raw const alpha).cast(), (&raw const beta).cast()),
+                _ => ((&raw const single.0).cast(), (&raw const single.1).cast()),
+            };
+            let [pa, pb, pc, pd] = changed.addresses;
+            let matmul = sys::cublasLtMatmul(
+                lt.handle,
+                changed_descriptor,
+                alpha,
+                pa as *const _,
+                a,
+                pb as *const _,
+                b,
+                beta,
+                pc as *const _,
+                c,
+                pd as *mut _,
+                d,
+                algorithm,
+                std::ptr::null_mut(),
+                0,
+                lt.stream.cu_stream().cast(),
+            );
+            sys::cublasLtMatmulPreferenceDestroy(preference);
+            sys::cublasLtMatmulDescDestroy(descriptor);
+            sys::cublasLtMatmulDescDestroy(changed_descriptor);
+            for layout in layouts {
+                sys::cublasLtMatrixLayoutDestroy(layout);
+            }
+            (heuristic as i32, matmul as i32)
+        }
+    }
+}
+
+/// A library's messages, while one test at a time listens.
+pub(crate) struct Messages(
+    #[expect(dead_code, reason = "held for its `Drop`")] MutexGuard<'static, ()>,
+);
+
+static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+unsafe extern "C" fn hear(_level: c_int, function: *const c_char, message: *const c_char) {
+    // SAFETY: the library passes texts.
+    let text = |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    let line = format!("{}: {}", text(function), text(message));
+    HEARD.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+}
+
+type Hear = unsafe extern "C" fn(c_int, *const c_char, *const c_char);
+
+impl Messages {
+    pub(crate) fn listen() -> Self {
+        static ONE: Mutex<()> = Mutex::new(());
+        static REGISTERED: Once = Once::new();
+        install();
+        let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        REGISTERED.call_once(|| {
+            // SAFETY: the function has the type that is documented.
+            unsafe {
+                let library = Library::new("libcublasLt.so").unwrap();
+                let set: extern "C" fn(Hear) -> c_int =
+                    *library.get(b"cublasLtLoggerSetCallback\0").unwrap();
+                assert_eq!(set(hear), 0);
+            }
+        });
+        HEARD.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        Self(guard)
+    }
+
+    /// What was said since the last time.
+    pub(crate) fn heard(&self) -> Vec<String> {
+        std::mem::take(&mut *HEARD.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Requires that the last message says all of this.
+    pub(crate) fn expect(&self, said: &[&str]) {
+        let heard = self.heard();
+        let last = heard.last().expect("something is said");
+        for text in said {
+            assert!(last.contains(text), "`{text}` is not said: {heard:?}");
+        }
+    }
+}
