@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::diagnostic::{Diagnostic, Problem, Problems};
 use crate::engine::grid::{Grid, Setting};
 use crate::engine::lower::Loading;
+use crate::engine::race::Pool;
 use crate::engine::trace::{Followed, Tracer};
 use crate::engine::{Executable, Output, ParameterLayout, grid, lower};
 use crate::fault::{Fault, FaultKind, Report};
@@ -75,6 +76,8 @@ struct Device {
     launches: AtomicU64,
     /// Whether each instruction is counted.
     counting: AtomicBool,
+    /// What racecheck has used before.
+    race_pages: Pool,
 }
 
 impl Emulator {
@@ -84,7 +87,8 @@ impl Emulator {
         let memory = Arc::new(Memory::new(options.checks.initialisation));
         let (pool, launches) = (OnceLock::new(), AtomicU64::new(0));
         let counting = AtomicBool::new(options.statistics);
-        Self(Arc::new(Device { options, memory, pool, launches, counting }))
+        let race_pages = Pool::default();
+        Self(Arc::new(Device { options, memory, pool, launches, counting, race_pages }))
     }
 
     /// Counts for each instruction, or no longer, from the next launch on.
@@ -257,6 +261,7 @@ impl Emulator {
             check_synchronisation: options.checks.synchronisation,
             check_initialisation: options.checks.initialisation,
             check_races: options.checks.races,
+            race_pages: &self.0.race_pages,
             grid_id: self.0.launches.fetch_add(1, Ordering::Relaxed),
         };
         let grid = Grid {

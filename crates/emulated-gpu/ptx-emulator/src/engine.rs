@@ -22,7 +22,7 @@ mod initialised;
 pub(crate) mod lower;
 mod output;
 mod profile;
-mod race;
+pub(crate) mod race;
 mod registers;
 mod run;
 mod space;

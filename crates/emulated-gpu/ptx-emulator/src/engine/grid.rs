@@ -9,7 +9,7 @@ use super::code::Executable;
 use super::core::{Bytes, Core, Other, Site};
 use super::output::Output;
 use super::profile::Profile;
-use super::race::Races;
+use super::race::{Pool, Races};
 use super::registers::{LANES, Registers};
 use super::run::{Rules, Stopped};
 use super::trace::Tracer;
@@ -32,6 +32,7 @@ pub(crate) struct Setting<'launch> {
     pub(crate) check_synchronisation: bool,
     pub(crate) check_initialisation: bool,
     pub(crate) check_races: bool,
+    pub(crate) race_pages: &'launch Pool,
     pub(crate) grid_id: u64,
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn run(
         setting,
         shape,
         parameters,
-        races: setting.check_races.then(Races::default),
+        races: setting.check_races.then(|| Races::new(setting.race_pages)),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         fault: Mutex::new(None),

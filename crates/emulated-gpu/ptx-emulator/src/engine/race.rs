@@ -38,6 +38,7 @@ use self::cell::{Cell, Conflict};
 use self::event::Event;
 pub(super) use self::event::Manner;
 use self::shadow::PAGE;
+pub(crate) use self::shadow::Pool;
 pub(super) use self::shadow::Shadow;
 pub(super) use self::threads::Threads;
 use self::variables::Variables;
@@ -53,13 +54,19 @@ use crate::program::{Ordering, Scope};
 pub(super) struct Races {
     shadows: Mutex<BTreeMap<u64, Arc<Shadow>>>,
     variables: Variables,
+    pool: Pool,
 }
 
 impl Races {
+    /// Of a launch on a device whose pages are these.
+    pub(super) fn new(pool: &Pool) -> Self {
+        Self { pool: pool.clone(), ..Self::default() }
+    }
+
     /// The shadow of an allocation.
     pub(super) fn shadow(&self, base: u64, size: u64) -> Arc<Shadow> {
         let mut shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || Arc::new(Shadow::new(base, size));
+        let make = || Arc::new(Shadow::new(base, size, self.pool.clone()));
         Arc::clone(shadows.entry(base).or_insert_with(make))
     }
 }
@@ -160,14 +167,20 @@ impl Core<'_> {
     pub(super) fn quiet(&self, access: &Access, addresses: &[u64; LANES], mask: u32) -> bool {
         let Some(threads) = &self.threads else { return true };
         let shadow = match access.room {
-            Room::Shared => &threads.shared,
-            Room::Global => match &self.sites[access.site as usize].races {
+            Room::Shared => match threads.shared.as_deref() {
+                Some(shadow) => shadow,
+                None => return false,
+            },
+            Room::Global => match self.sites[access.site as usize].races.as_deref() {
                 Some(shadow) => shadow,
                 None => return false,
             },
             _ => return false,
         };
         let [one, other] = threads.quiet_stamps();
+        // Rows of a tile: both halves of the warp read the same words.
+        let (low, high) = addresses.split_at(LANES / 2);
+        let mask = if mask == u32::MAX && low == high { 0xffff } else { mask };
         let mut page_at = usize::MAX;
         let mut page = None;
         for lane in lanes(mask) {
@@ -195,18 +208,22 @@ impl Core<'_> {
         write: bool,
     ) -> Outcome {
         let Some(mut threads) = self.threads.take() else { return Ok(()) };
-        let result = if threads.counting() && bytes > 0 {
-            self.race_with(&mut threads, access, addresses, mask, (bytes, manner), write)
-        } else {
-            Ok(())
-        };
+        let mut result = Ok(());
+        if threads.counting()
+            && bytes > 0
+            && let Some(shared) = threads.shared.take()
+        {
+            let both = (&mut *threads, &*shared);
+            result = self.race_with(both, access, addresses, mask, (bytes, manner), write);
+            threads.shared = Some(shared);
+        }
         self.threads = Some(threads);
         result
     }
 
     fn race_with(
         &mut self,
-        threads: &mut Threads,
+        (threads, shared): (&mut Threads, &Shadow),
         access: &Access,
         addresses: &[u64; LANES],
         mask: u32,
@@ -214,7 +231,6 @@ impl Core<'_> {
         write: bool,
     ) -> Outcome {
         let mut left = mask;
-        let shared = Arc::clone(&threads.shared);
         while left != 0 {
             let first = left.trailing_zeros() as usize;
             let address = addresses[first];
@@ -223,9 +239,9 @@ impl Core<'_> {
             let shared_window = in_window(address, SHARED_WINDOW) && access.room == Room::Generic;
             let (shadow, base, len, minus) = match access.room {
                 Room::Local | Room::Param => return Ok(()),
-                Room::Shared => (Some(&*shared), 0, self.shared.len(), 0),
+                Room::Shared => (Some(shared), 0, self.shared.len(), 0),
                 Room::Generic if shared_window => {
-                    (Some(&*shared), SHARED_WINDOW, self.shared.len(), SHARED_WINDOW)
+                    (Some(shared), SHARED_WINDOW, self.shared.len(), SHARED_WINDOW)
                 }
                 Room::Generic if in_window(address, LOCAL_WINDOW) => (None, 0, 0, 0),
                 Room::Global | Room::Generic => {
@@ -257,7 +273,7 @@ impl Core<'_> {
             };
             let batch = Batch {
                 shadow,
-                shared: std::ptr::eq(shadow, &*shared),
+                shared: std::ptr::eq(shadow, shared),
                 addresses,
                 minus,
                 bytes,

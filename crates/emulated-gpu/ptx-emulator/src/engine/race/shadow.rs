@@ -4,7 +4,7 @@
 //! holds for it is done: the cell has two readers already of which any later writer will find one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::cell::Cell;
 
@@ -24,6 +24,30 @@ pub(crate) fn read_by_warps(block: u32, floor: u32) -> u64 {
 pub(crate) struct Page {
     stamps: Box<[AtomicU64]>,
     cells: Mutex<Box<[Cell]>>,
+}
+
+/// Pages that wait to be used again: to make one anew costs more than to clear it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pool(Arc<Mutex<Vec<Page>>>);
+
+/// As many pages wait at most, some 57 MB.
+const POOL: usize = 1024;
+
+impl Pool {
+    fn take(&self) -> Page {
+        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some(mut page) = waiting else { return Page::new() };
+        page.stamps.iter_mut().for_each(|stamp| *stamp.get_mut() = 0);
+        let cells = page.cells.get_mut().unwrap_or_else(PoisonError::into_inner);
+        cells.fill(Cell::default());
+        page
+    }
+
+    fn give(&self, pages: impl Iterator<Item = Page>) {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = POOL.saturating_sub(waiting.len());
+        waiting.extend(pages.take(room));
+    }
 }
 
 impl Page {
@@ -55,13 +79,22 @@ pub(crate) struct Shadow {
     /// The address of its first word.
     base: u64,
     pages: Box<[OnceLock<Page>]>,
+    pool: Pool,
+}
+
+impl Drop for Shadow {
+    fn drop(&mut self) {
+        let pool = self.pool.clone();
+        pool.give(self.pages.iter_mut().filter_map(OnceLock::take));
+    }
 }
 
 impl Shadow {
-    pub(crate) fn new(address: u64, size: u64) -> Self {
+    pub(crate) fn new(address: u64, size: u64, pool: Pool) -> Self {
         let base = address & !3;
         let words = (address + size - base).div_ceil(4) as usize;
-        Self { base, pages: (0..words.div_ceil(PAGE)).map(|_| OnceLock::new()).collect() }
+        let pages = (0..words.div_ceil(PAGE)).map(|_| OnceLock::new()).collect();
+        Self { base, pages, pool }
     }
 
     /// The number of the word at an address.
@@ -79,6 +112,6 @@ impl Shadow {
     /// The page of a word; `None` beyond the end.
     #[inline]
     pub(crate) fn page(&self, word: usize) -> Option<&Page> {
-        self.pages.get(word / PAGE).map(|page| page.get_or_init(Page::new))
+        self.pages.get(word / PAGE).map(|page| page.get_or_init(|| self.pool.take()))
     }
 }

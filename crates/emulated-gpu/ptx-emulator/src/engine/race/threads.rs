@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::cell::Cell;
 use super::clocks::{Clocks, View, join};
 use super::event::{Event, LAST_CLOCK, Manner, Moment};
-use super::shadow::{READ_BY_BLOCKS, Shadow, read_by_warps};
+use super::shadow::{Pool, READ_BY_BLOCKS, Shadow, read_by_warps};
 use super::variables::Published;
 use crate::engine::barrier::BARRIERS;
 use crate::engine::registers::{LANES, lanes};
@@ -71,7 +71,8 @@ pub(crate) struct Threads {
     copies: Vec<Pending>,
     /// How many groups of copies each thread has committed.
     groups: Vec<u32>,
-    pub(crate) shared: Arc<Shadow>,
+    /// `None` while it is looked at.
+    pub(crate) shared: Option<Box<Shadow>>,
 }
 
 impl Threads {
@@ -91,13 +92,13 @@ impl Threads {
             published: Published::new(),
             copies: Vec::new(),
             groups: vec![0; threads as usize],
-            shared: Arc::new(Shadow::new(0, shared)),
+            shared: Some(Box::new(Shadow::new(0, shared, Pool::default()))),
         }
     }
 
     /// Begins a block. Cells of its shared memory that another block has left are not looked at.
     pub(crate) fn start(&mut self, block: u64) {
-        let shared = Arc::clone(&self.shared);
+        let shared = self.shared.take();
         *self = Self { shared, ..Self::new(self.extras.len() as u32, 0) };
         self.block = block as u32 & (super::event::HOST);
     }
@@ -128,17 +129,19 @@ impl Threads {
     /// own accesses count.
     #[inline]
     pub(crate) fn knows(&self, thread: u32, event: Event, shared: bool) -> bool {
+        let (of, clock) = (event.thread(), event.clock());
         if event.asynchronous() {
             return event.block() != self.block && shared;
         }
-        let (of, clock) = (event.thread(), event.clock());
+        if clock <= self.floor && event.block() == self.block {
+            return true;
+        }
         let extra = || {
             let known = self.extras.get(thread as usize).and_then(|extra| extra.known.as_ref());
             known.is_some_and(|known| known.knows(event.block(), of, clock))
         };
         if event.block() == self.block {
             return of == thread
-                || clock <= self.floor
                 || of / LANES as u32 == thread / LANES as u32
                     && self
                         .warp_floors
@@ -389,7 +392,7 @@ impl Threads {
         let (complete, left): (Vec<Pending>, Vec<Pending>) =
             std::mem::take(&mut self.copies).into_iter().partition(done);
         self.copies = left;
-        let shared = Arc::clone(&self.shared);
+        let Some(shared) = self.shared.take() else { return };
         for copy in complete {
             let settled = self.moment(Manner::default()).of(copy.thread, 0);
             let last = shared.word(copy.address + copy.bytes.max(1) - 1);
@@ -399,6 +402,7 @@ impl Threads {
                 }
             }
         }
+        self.shared = Some(shared);
     }
 }
 
