@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::diagnostic::{Problem, Problems, closest};
+use crate::diagnostic::{Problem, Problems};
 use crate::program::{
     Function, FunctionId, Guard, Instruction, Label, Limits, LocalId, Op, Parameter, Register,
     RegisterInfo, SourceLine, Space, Type, Variable, VariableId,
@@ -306,14 +306,12 @@ impl<'a> Body<'a> {
         if name.starts_with('%') && super::special::is_vector(name) {
             return problem.help(format!("name a component: {name}.x, {name}.y or {name}.z"));
         }
-        let mut names: Vec<&str> = Vec::new();
-        for scope in self.scopes.iter().rev() {
-            names.extend(scope.names.keys().copied());
-            names.extend(scope.ranges.keys().copied());
-        }
-        names.extend(context.names.keys().copied());
-        names.extend(super::special::NAMES);
-        let help = match closest(name, names.into_iter().filter(|known| *known != name)) {
+        let scopes = || self.scopes.iter();
+        let count: usize = scopes().map(|scope| scope.names.len() + scope.ranges.len()).sum();
+        let own = scopes().flat_map(|scope| scope.names.keys().chain(scope.ranges.keys()));
+        let names = own.chain(context.names.keys()).copied().chain(super::special::NAMES);
+        let others = names.filter(|known| *known != name);
+        let help = match context.closest(name, count + context.names.len(), others) {
             Some(close) => format!("did you mean `{close}`?"),
             None if what == "register" => format!("declare it: .reg .b32 {name};"),
             None => "declare it above: PTX is read from top to bottom".into(),
@@ -403,8 +401,10 @@ impl<'a> Body<'a> {
                 Ok(())
             }
             Statement::BranchTargets(name, labels) => {
-                let targets =
-                    labels.iter().map(|label| self.label(*label)).collect::<Result<_>>()?;
+                let targets = labels
+                    .iter()
+                    .map(|label| self.label(context, *label))
+                    .collect::<Result<_>>()?;
                 self.bind(*name, Binding::BranchTargets(targets))
             }
             Statement::CallTargets(name, functions) => self.call_targets(context, *name, functions),
@@ -418,7 +418,7 @@ impl<'a> Body<'a> {
     }
 
     /// The index of a label that a branch names.
-    pub(super) fn label(&mut self, name: Name<'a>) -> Result<usize> {
+    pub(super) fn label(&mut self, context: &Context<'a>, name: Name<'a>) -> Result<usize> {
         match self.find(name.text) {
             Some(Binding::Label(index)) => Ok(index),
             Some(_) => Err(Problem::new(name.span, format!("`{}` is not a label", name.text))
@@ -426,7 +426,8 @@ impl<'a> Body<'a> {
             None => {
                 let labels = self.scopes.iter().flat_map(|scope| &scope.names);
                 let labels = labels.filter(|(_, binding)| matches!(binding, Binding::Label(_)));
-                let help = closest(name.text, labels.map(|(label, _)| *label));
+                let count = self.scopes.iter().map(|scope| scope.names.len()).sum();
+                let help = context.closest(name.text, count, labels.map(|(label, _)| *label));
                 let help = help.map_or(
                     "put it into this function, in this block or in one around it".to_owned(),
                     |close| format!("did you mean `{close}`?"),

@@ -13,9 +13,10 @@ mod target;
 mod types;
 mod variables;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
-use crate::diagnostic::{Problem, Problems};
+use crate::diagnostic::{Problem, Problems, closest};
 use crate::program::{FunctionId, Module, VariableId};
 use crate::source::Span;
 use crate::syntax::{File, Name};
@@ -42,9 +43,26 @@ struct Context<'a> {
     names: HashMap<&'a str, Global>,
     /// The letter behind `sm_90a`, which allows instructions of that architecture only.
     specific: bool,
+    /// How many names misspelt ones have been compared with.
+    compared: Cell<usize>,
 }
 
+/// So many comparisons of names are worth a good suggestion: in a text with many names and as many
+/// errors the rest goes without.
+const MOST_COMPARED: usize = 1 << 21;
+
 impl Context<'_> {
+    /// The one of `names` that `word` was probably meant to be. There are `count` of them.
+    fn closest<'n>(
+        &self,
+        word: &str,
+        count: usize,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Option<&'n str> {
+        self.compared.set(self.compared.get().saturating_add(count));
+        if self.compared.get() > MOST_COMPARED { None } else { closest(word, names) }
+    }
+
     /// That the file's `.target` and `.version` are new enough for something.
     fn require(&self, span: Span, what: &str, target: u32, version: (u32, u32)) -> Result<()> {
         if self.module.version < version {

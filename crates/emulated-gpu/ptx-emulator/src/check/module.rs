@@ -25,6 +25,7 @@ pub(super) fn check(file: &File, problems: &mut Problems) -> Module {
         },
         names: HashMap::new(),
         specific: false,
+        compared: std::cell::Cell::new(0),
     };
     if let Err(problem) = header(file, &mut context) {
         problems.push(problem);

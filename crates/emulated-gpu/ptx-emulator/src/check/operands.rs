@@ -552,7 +552,7 @@ impl<'c, 'a> Check<'c, 'a> {
             && let Some((symbol, found)) = self.symbol(name)
         {
             let generic = space == Space::Generic
-                && matches!(found, Space::Global | Space::Const | Space::Shared | Space::Local);
+                && matches!(found, Space::Global | Space::Shared | Space::Local);
             if matches!(symbol, Operand::Function(_)) {
                 return Err(Problem::new(base.span, format!("`{name}` is a function"))
                     .help("functions are called, with call"));
@@ -626,6 +626,38 @@ impl<'c, 'a> Check<'c, 'a> {
             }
             _ => vec![Part::Written(operand)],
         })
+    }
+
+    /// That the parts of a vector, as far as they are registers, are equally wide and of one kind.
+    pub(super) fn same_parts(&mut self, parts: &[Part<'_, 'a>]) -> Result<()> {
+        let mut first: Option<Type> = None;
+        for part in parts {
+            let (found, span) = match part {
+                Part::Register(register, span) => (Some(*register), *span),
+                Part::Written(operand) => match &operand.kind {
+                    OperandKind::Plain(node) => {
+                        (self.read_register(node).ok().flatten(), node.span)
+                    }
+                    _ => (None, operand.span),
+                },
+            };
+            let Some(register) = found else { continue };
+            let ty = self.register_type(register);
+            let known = *first.get_or_insert(ty);
+            let untyped = |ty| types::class(ty) == types::Class::Bits;
+            let mixed =
+                types::is_float(ty) != types::is_float(known) && !untyped(ty) && !untyped(known);
+            if types::bits(ty) != types::bits(known) || mixed {
+                let (one, other) = (types::name(known), types::name(ty));
+                return Err(Problem::new(
+                    span,
+                    format!("a vector of .{one} and .{other} registers"),
+                )
+                .label(format!("declared .{other}"))
+                .help("name registers of one type"));
+            }
+        }
+        Ok(())
     }
 
     /// A part that is written.

@@ -157,12 +157,15 @@ impl<'a> Parser<'a, '_> {
                     ".section",
                     ".alias",
                 ];
-                let help = closest(word, known).map(|name| format!("did you mean `{name}`?"));
+                let help = match closest(word, known) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => "move it into a function, or look for a brace too many above".into(),
+                };
                 return Err(Problem::new(
                     span,
                     format!("`{word}` is not a directive of module scope"),
                 )
-                .maybe_help(help));
+                .help(help));
             }
         }
         Ok(())

@@ -56,7 +56,7 @@ fn class(bits: u32) -> char {
 
 /// An instruction of a row, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Form {
+pub(crate) struct Form {
     opcode: String,
     modifiers: Vec<String>,
     operands: String,
@@ -74,7 +74,7 @@ impl Form {
         self.modifiers.iter().filter(|word| bits(word).is_some()).cloned().collect()
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let dotted: String = self.modifiers.iter().map(|word| format!(".{word}")).collect();
         format!("{}{dotted} {};", self.opcode, self.operands)
     }
@@ -87,7 +87,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// The forms of every row.
-fn forms() -> BTreeSet<Form> {
+pub(crate) fn forms() -> BTreeSet<Form> {
     let mut forms = BTreeSet::new();
     for case in table::all() {
         forms.extend(statements(&case.text).iter().filter_map(|statement| Form::of(statement)));
@@ -113,19 +113,25 @@ fn statements(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// A kernel in which a form can stand, up to where it is to stand; the line of that.
+pub(crate) fn kernel() -> (String, usize) {
+    let text = format!(
+        "{HEADER}.entry k(.param .align 16 .b8 bytes[16])\n{{\n\
+         .reg .pred %p<10>; .reg .b8 %b<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n\
+         .reg .b128 %q<10>; .reg .b32 %s; .reg .b64 %g, %l; .shared .align 16 .b8 box[64];\n\
+         .param .b32 in; .param .b32 out;\n\
+         LIST: .branchtargets AGAIN;\nFORM: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n\
+         AGAIN: SKIP: OVER: ONE: TWO: THREE:\n"
+    );
+    let line = text.lines().count() + 1;
+    (text, line)
+}
+
 /// Which of these statements are accepted, each by itself.
-fn accepted(statements: &[String]) -> Vec<bool> {
+pub(crate) fn accepted(statements: &[String]) -> Vec<bool> {
     let mut verdicts = vec![true; statements.len()];
     for (chunk, verdicts) in statements.chunks(AT_ONCE).zip(verdicts.chunks_mut(AT_ONCE)) {
-        let mut text = format!(
-            "{HEADER}.entry k(.param .align 16 .b8 bytes[16])\n{{\n\
-             .reg .pred %p<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n\
-             .reg .b128 %q<10>; .reg .b32 %s; .reg .b64 %g, %l; .shared .align 16 .b8 box[64];\n\
-             .param .b32 in, out;\n\
-             LIST: .branchtargets AGAIN; FORM: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n\
-             AGAIN: SKIP: OVER: ONE: TWO: THREE:\n"
-        );
-        let first = text.lines().count() + 1;
+        let (mut text, first) = kernel();
         text.push_str(&chunk.join("\n"));
         text.push_str("\n}\n");
         let source = Source { name: "coverage.ptx".into(), text };
@@ -145,6 +151,8 @@ fn operands_for(form: &Form, old: u32, new: u32) -> Vec<String> {
     let places: Vec<usize> = form
         .operands
         .match_indices('%')
+        // Addresses stay as they are.
+        .filter(|(at, _)| *at == 0 || form.operands.as_bytes()[at - 1] != b'[')
         .map(|(at, _)| at + 1)
         .filter(|&at| {
             let class_here = form.operands[at..].chars().next();
@@ -191,28 +199,72 @@ fn by_opcode() -> BTreeMap<String, Vec<Form>> {
     found
 }
 
+/// A form with each of its types replaced by each other one, and its operands with it.
+fn with_other_types(form: &Form) -> Vec<Form> {
+    let mut found = Vec::new();
+    for (at, word) in form.modifiers.iter().enumerate() {
+        let Some(old) = bits(word) else { continue };
+        for (name, new) in TYPES {
+            let mut other = form.clone();
+            other.modifiers[at] = name.to_owned();
+            for operands in operands_for(form, old, new) {
+                found.push(Form { operands, ..other.clone() });
+            }
+        }
+    }
+    found
+}
+
+/// A form with one modifier more, and with that in place of each other one.
+fn with_modifier(form: &Form, word: &str) -> Vec<Form> {
+    let mut with = form.clone();
+    with.modifiers.insert(0, word.to_owned());
+    let mut found = vec![with];
+    for at in 0..form.modifiers.len() {
+        if bits(&form.modifiers[at]).is_none() {
+            let mut instead = form.clone();
+            word.clone_into(&mut instead.modifiers[at]);
+            found.push(instead);
+        }
+    }
+    found
+}
+
+/// Every modifier of every row that is no type.
+fn vocabulary(all: &BTreeMap<String, Vec<Form>>) -> BTreeSet<String> {
+    let words = all.values().flatten().flat_map(|form| &form.modifiers);
+    words.filter(|word| bits(word).is_none()).cloned().collect()
+}
+
+/// Forms that differ from those of the rows in one type, or in one modifier that is given instead of
+/// another one or left away.
+pub(crate) fn neighbours() -> BTreeSet<String> {
+    let all = by_opcode();
+    let mut found = BTreeSet::new();
+    for forms in all.values() {
+        let words: BTreeSet<&String> = forms.iter().flat_map(|form| &form.modifiers).collect();
+        for form in forms {
+            found.extend(with_other_types(form));
+            for word in words.iter().filter(|word| bits(word).is_none()) {
+                found.extend(with_modifier(form, word).into_iter().skip(1));
+            }
+            for at in 0..form.modifiers.len() {
+                let mut without = form.clone();
+                without.modifiers.remove(at);
+                found.insert(without);
+            }
+        }
+    }
+    found.iter().map(Form::text).collect()
+}
+
 #[test]
 fn every_type_that_is_accepted_has_rows() {
     let mut missing = BTreeSet::new();
     for forms in by_opcode().values() {
         let tested: BTreeSet<Vec<String>> = forms.iter().map(Form::types).collect();
-        let mut tried = Vec::new();
-        for form in forms {
-            for (at, word) in form.modifiers.iter().enumerate() {
-                let Some(old) = bits(word) else { continue };
-                for (name, new) in TYPES {
-                    let mut other = form.clone();
-                    other.modifiers[at] = name.to_owned();
-                    if tested.contains(&other.types()) {
-                        continue;
-                    }
-                    for operands in operands_for(form, old, new) {
-                        tried.push(Form { operands, ..other.clone() });
-                    }
-                }
-            }
-        }
-        missing.extend(refuse(tried));
+        let others = forms.iter().flat_map(with_other_types);
+        missing.extend(refuse(others.filter(|form| !tested.contains(&form.types())).collect()));
     }
     assert!(missing.is_empty(), "accepted, and without a row:\n{}", list(&missing));
 }
@@ -220,39 +272,20 @@ fn every_type_that_is_accepted_has_rows() {
 #[test]
 fn every_modifier_that_is_accepted_has_rows() {
     let all = by_opcode();
-    let vocabulary: BTreeSet<&String> = all
-        .values()
-        .flatten()
-        .flat_map(|form| &form.modifiers)
-        .filter(|word| bits(word).is_none())
-        .collect();
+    let vocabulary = vocabulary(&all);
     assert!(vocabulary.len() > 100, "{vocabulary:?}");
     let mut missing = BTreeSet::new();
-    for (opcode, forms) in &all {
+    for forms in all.values() {
         let tested: BTreeSet<&String> = forms.iter().flat_map(|form| &form.modifiers).collect();
-        let mut tried = Vec::new();
-        for form in forms {
-            for &word in vocabulary.iter().filter(|word| !tested.contains(**word)) {
-                let mut with = form.clone();
-                with.modifiers.insert(0, word.clone());
-                tried.push(with);
-                for at in 0..form.modifiers.len() {
-                    if bits(&form.modifiers[at]).is_none() {
-                        let mut instead = form.clone();
-                        instead.modifiers[at].clone_from(word);
-                        tried.push(instead);
-                    }
-                }
-            }
-        }
+        let without = || vocabulary.iter().filter(|word| !tested.contains(word));
+        let tried =
+            forms.iter().flat_map(|form| without().flat_map(|word| with_modifier(form, word)));
+        let found = refuse(tried.collect());
         // One for each modifier is enough to see.
-        let found = refuse(tried);
-        let without = vocabulary.iter().filter(|word| !tested.contains(**word));
-        missing.extend(without.filter_map(|word| {
+        missing.extend(without().filter_map(|word| {
             let dotted = format!(".{word}");
             found.iter().find(|text| has_word(text, &dotted)).cloned()
         }));
-        assert!(found.is_empty() || !missing.is_empty(), "{opcode}: {found:?}");
     }
     assert!(missing.is_empty(), "accepted, and without a row:\n{}", list(&missing));
 }

@@ -7,6 +7,7 @@ PTX ISA. It shares nothing with the emulator, which is tested by these rows.
 
 A row is an instruction (several, where one has to prepare or to look at what another does), and below
 it, indented, operands = results. Registers %h (16 bits), %r (32), %d (64), %q (128) and %p (a predicate)
+(and %b of 8, which only conversions of bf16 take)
 with the numbers 1 to 4 are operands, those with 5 to 8 results, both in the order in which they are
 first named. `nan` is any NaN, `X~N` whatever is within N units in the last place of X, and `X±E` what is
 within E of it.
@@ -46,7 +47,7 @@ WIDTH = {
     "u32": 32, "s32": 32, "f32": 32, "f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "b64": 64,
     "u64": 64, "s64": 64, "f64": 64, "b128": 128,
 }
-LETTER = {16: "h", 32: "r", 64: "d", 128: "q"}
+LETTER = {8: "b", 16: "h", 32: "r", 64: "d", 128: "q"}
 INTEGERS = ["u16", "u32", "u64", "s16", "s32", "s64"]
 
 
@@ -1010,16 +1011,16 @@ def comparisons():
                 if ty in ("f32", "f64"):
                     results += ["f16", "bf16"]
                 for to in results:
-                    if op not in ("eq", "lt", "neu", "num", "nan") and to != "u32":
+                    if op not in ("eq", "lt", "neu", "num", "nan") and to != "u32" or ftz and to == "bf16":
                         continue
                     width = WIDTH[to]
                     truth = FORMAT[to].one if to in FORMAT else mask(width)
                     emit(f"set.{op}{dot}.{to}.{ty} {reg(to, 5)}, {reg(ty, 1)}, {reg(ty, 2)}",
                          [(o, [show(truth * r, width)]) for o, r in answers])
     # A comparison of f16 may give a bf16; not the other way round.
-    for op, ftz in itertools.product(float_ops(), [False, True]):
-        emit(f"set.{op}{'.ftz' if ftz else ''}.bf16.f16 %h5, %h1, %h2",
-             [([show(a, 16), show(b, 16)], [show(BF16.one * compare(F16, op, a, b, ftz), 16)]) for a, b in pairs_of(F16)[:9]])
+    for op in float_ops():
+        emit(f"set.{op}.bf16.f16 %h5, %h1, %h2",
+             [([show(a, 16), show(b, 16)], [show(BF16.one * compare(F16, op, a, b), 16)]) for a, b in pairs_of(F16)])
     for ty in ["f16x2", "bf16x2"]:
         f = FORMAT[ty]
         values = pairs_of(f)
@@ -1097,7 +1098,8 @@ def conversions():
                     out = f.round(Fraction(value(source, bits)), how)
                     rows.append(([show(extended(source, bits), container(source))],
                                  [text_of(f, modified(f, out, sat=sat))]))
-                emit(f"cvt.{how}{'.sat' if sat else ''}.{to}.{source} {reg(to, 5)}, {reg(source, 1)}", rows)
+                given = "%b1" if to == "bf16" and width == 8 else reg(source, 1)
+                emit(f"cvt.{how}{'.sat' if sat else ''}.{to}.{source} {reg(to, 5)}, {given}", rows)
     for to, source in itertools.product(numbers, ["f16", "bf16", "f32", "f64"]):
         f = FORMAT[source]
         halfway = [f.round(Fraction(n, 2), "rn") for n in (1, 3, 5, -1, -3, -5)]
@@ -1121,7 +1123,7 @@ def conversions():
                             out = clamp(to, whole(f.fraction_of(x), how))
                         rows.append(([show(bits, f.width)], [show(extended(to, out), container(to))]))
                     emit(f"cvt.{integer_rounding}{'.ftz' if ftz else ''}{'.sat' if sat else ''}.{to}.{source} "
-                         f"{reg(to, 5)}, {reg(source, 1)}", rows)
+                         f"{'%b5' if source == 'bf16' and WIDTH[to] == 8 else reg(to, 5)}, {reg(source, 1)}", rows)
     between_floats()
     packed_conversions()
     flush_to("convert", "Conversions between every pair of types.")
@@ -1189,7 +1191,7 @@ def between_floats():
                                          converted(source, to, how, bits, ftz, sat, integral=True))
             continue
         exact = order[to] > order[source]
-        hows = [None] if exact else ["rn", "rz"] if (to, source) == ("bf16", "f32") else ["rn", "rz", "rm", "rp"]
+        hows = [None] if exact else ["rn", "rz", "rm", "rp"]
         for how in hows:
             for ftz in flushes:
                 for sat in [False, True]:
@@ -1203,7 +1205,12 @@ def between_floats():
 
                     emit_conversions(to, source, dots, run)
             if how in ("rn", "rz") and source == "f32" and to in ("f16", "bf16"):
-                emit_conversions(to, source, f".{how}.relu", lambda bits, how=how: converted(source, to, how, bits, relu=True))
+                for relu, finite in [(True, False), (False, True), (True, True)]:
+                    def bounded(bits, how=how, relu=relu, finite=finite):
+                        out = converted(source, to, how, bits, relu=relu)
+                        return out - 1 if finite and out != NAN and g.is_infinite(out) else out
+
+                    emit_conversions(to, source, f".{how}{'.relu' if relu else ''}{'.satfinite' if finite else ''}", bounded)
 
 
 def emit_conversions(to, source, dots, run):

@@ -80,7 +80,7 @@ fn parse(path: &Path) -> Vec<Case> {
                 let (Some(class), Some(digit)) = (rest.next(), rest.next()) else { continue };
                 let register = format!("{class}{digit}");
                 let ends = !rest.next().is_some_and(|next| next.is_alphanumeric());
-                if "hrdqp".contains(class)
+                if "bhrdqp".contains(class)
                     && numbers.contains(&digit)
                     && ends
                     && !found.contains(&register)
@@ -132,6 +132,7 @@ fn expected(word: &str, place: &str) -> Expected {
 /// The bits of a register class.
 pub(crate) fn width(register: &str) -> u32 {
     match register.as_bytes()[0] {
+        b'b' => 8,
         b'h' => 16,
         b'r' => 32,
         b'd' => 64,
@@ -226,7 +227,7 @@ impl Case {
         let mut text = format!(
             ".visible .entry {name}(.param .u64 from, .param .u64 to, .param .u64 scratch, \
              .param .align 16 .b8 bytes[16])\n{{\n\
-             .reg .pred %p<10>, %t<2>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n\
+             .reg .pred %p<10>; .reg .b8 %b<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n\
              .reg .b128 %q<10>; .reg .b32 %s, %i<4>; .reg .b64 %g, %l, %a<9>;\n\
              .shared .align 16 .b8 box[{}]; .local .align 16 .b8 own[64];\n\
              mov.u32 %i0, %tid.x;\n\
@@ -243,6 +244,7 @@ impl Case {
             let at = index * SLOT;
             text += &match width(register) {
                 1 => format!("ld.global.u64 %a3, [%a0+{at}]; setp.ne.u64 %{register}, %a3, 0;\n"),
+                8 => format!("ld.global.u8 %{register}, [%a0+{at}];\n"),
                 16 => format!("ld.global.u16 %{register}, [%a0+{at}];\n"),
                 32 => format!("ld.global.u32 %{register}, [%a0+{at}];\n"),
                 64 => format!("ld.global.u64 %{register}, [%a0+{at}];\n"),
@@ -259,6 +261,7 @@ impl Case {
             let at = index * SLOT;
             text += &match width(register) {
                 1 => format!("selp.u64 %a3, 1, 0, %{register}; st.global.u64 [%a1+{at}], %a3;\n"),
+                8 => format!("st.global.u8 [%a1+{at}], %{register};\n"),
                 16 => format!("st.global.u16 [%a1+{at}], %{register};\n"),
                 32 => format!("st.global.u32 [%a1+{at}], %{register};\n"),
                 64 => format!("st.global.u64 [%a1+{at}], %{register};\n"),

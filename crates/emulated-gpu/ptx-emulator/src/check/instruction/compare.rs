@@ -60,12 +60,13 @@ struct Compared {
 }
 
 /// Asks for what `setp` and `set` share; the type of a `set`'s result has been taken before.
-fn compared(check: &mut Check<'_, '_>) -> Result<Compared> {
+fn compared(check: &mut Check<'_, '_>, result: Option<Type>) -> Result<Compared> {
     let names: Vec<&str> = check.written.modifiers.iter().map(|word| word.text).collect();
     let comparison = check.modifiers.need("a comparison", &COMPARISONS)?;
     let combine = check.modifiers.pick(&COMBINES);
     let ty = check.modifiers.ty(&COMPARED)?;
-    let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.modifiers.flag("ftz");
+    let flushes = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && result != Some(Type::Bf16);
+    let flush = flushes && check.modifiers.flag("ftz");
     require_half(check, ty, 53, 90)?;
     let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
     let ordered =
@@ -99,7 +100,7 @@ fn compared(check: &mut Check<'_, '_>) -> Result<Compared> {
 }
 
 pub(super) fn setp(check: &mut Check<'_, '_>) -> Result<Op> {
-    let Compared { comparison, combine, ty, flush } = compared(check)?;
+    let Compared { comparison, combine, ty, flush } = compared(check, None)?;
     check.shape(if combine.is_some() { "p, a, b, c" } else { "p, a, b" })?;
     // The packed types compare two pairs: p and q are their results, not opposites.
     if matches!(ty, Type::F16 | Type::Bf16) && check.is_pair(0) {
@@ -139,7 +140,7 @@ pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
         Type::S16,
     ];
     let result = check.modifiers.ty(&results)?;
-    let Compared { comparison, combine, ty, flush } = compared(check)?;
+    let Compared { comparison, combine, ty, flush } = compared(check, Some(result))?;
     let half = super::HALVES.contains(&ty);
     let packed = matches!(ty, Type::F16x2 | Type::Bf16x2);
     let fits = match result {

@@ -27,7 +27,7 @@ pub(super) fn bra(check: &mut Check<'_, '_>) -> Result<Op> {
     let uniform = check.modifiers.flag("uni");
     check.shape("label")?;
     let name = name(check, 0, "a label")?;
-    let label = check.body.label(name)?;
+    let label = check.body.label(check.context, name)?;
     // The index becomes the place of the label when the body has been read.
     Ok(Op::Branch { target: Label(label as u32), uniform })
 }

@@ -1,7 +1,7 @@
 //! `cvt` (PTX ISA, "Data Movement and Conversion Instructions: cvt").
 
 use crate::diagnostic::Problem;
-use crate::program::{FloatMode, Op, Operand, Rounding, Type};
+use crate::program::{Destination, FloatMode, Op, Operand, Rounding, Type};
 
 use super::moves::special_register;
 use crate::check::Result;
@@ -86,31 +86,61 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
         }
         Need::Nothing => (None, false),
         Need::MaybeToInteger => (check.modifiers.pick(&TO_INTEGER), true),
-        Need::Round => {
-            let half_up = to == Type::Bf16 && from == Type::F32;
-            let names = if half_up { &ROUNDED[..2] } else { &ROUNDED[..] };
-            (Some(rounding(check, to, from, names, &TO_INTEGER)?), false)
-        }
+        Need::Round => (Some(rounding(check, to, from, &ROUNDED, &TO_INTEGER)?), false),
         Need::ToInteger => (Some(rounding(check, to, from, &TO_INTEGER, &ROUNDED)?), true),
     };
     let single = to == Type::F32 || from == Type::F32;
-    let flush = single && check.modifiers.flag("ftz");
+    // `.relu` and `.satfinite` came for the halves of an f32 that is rounded to nearest or to zero.
+    let halves = matches!(to, Type::F16 | Type::Bf16) && from == Type::F32;
+    let halves = halves && !matches!(rounding, Some(Rounding::Down | Rounding::Up));
+    let finite = halves && check.modifiers.flag("satfinite");
+    let relu = halves && check.modifiers.flag("relu");
+    let flush = single && !finite && !relu && check.modifiers.flag("ftz");
     // Between integers it clamps to the range of the result; floats clamp to [0, 1].
-    let saturate = can_saturate(to, from) && check.modifiers.flag("sat");
-    let relu =
-        matches!(to, Type::F16 | Type::Bf16) && from == Type::F32 && check.modifiers.flag("relu");
-    if relu {
-        check.require(80, (7, 0))?;
+    let saturate = can_saturate(to, from) && !finite && !relu && check.modifiers.flag("sat");
+    if relu || finite {
+        check.require(80, if finite { (8, 1) } else { (7, 0) })?;
     }
     check.shape("d, a")?;
-    let width = if to == Type::Bf16 { Width::Exact } else { Width::Relaxed };
+    // Conversions of the alternate format know no wider registers, on either side.
+    let exact = to == Type::Bf16 || from == Type::Bf16;
+    let width = if exact { Width::Exact } else { Width::Relaxed };
     let d = check.destination_as(0, to, width)?;
-    // The alternate format lives in registers of 16 bits only.
-    let a = if from == Type::Bf16 { check.source(1, from)? } else { source(check, 1, from)? };
+    let a = source(check, 1, from, width)?;
     let mode =
         FloatMode { rounding: rounding.unwrap_or(Rounding::NearestEven), flush, saturate, relu };
     let integer = integer && rounding.is_some();
+    if finite {
+        return Ok(satfinite(check, to, rounding, relu, d, a));
+    }
     Ok(Op::Convert { to, from, rounding, integer, mode, d, a, b: None })
+}
+
+/// `cvt.satfinite` of one f32: of the packed conversion, which has it too, the lower half.
+fn satfinite(
+    check: &mut Check<'_, '_>,
+    to: Type,
+    rounding: Option<Rounding>,
+    relu: bool,
+    d: Destination,
+    a: Operand,
+) -> Op {
+    let pair = if to == Type::F16 { Type::F16x2 } else { Type::Bf16x2 };
+    let both = check.body.register("", Type::B32, check.written.span);
+    let nearest = rounding.unwrap_or(Rounding::NearestEven);
+    let mode = FloatMode { rounding: nearest, flush: false, saturate: true, relu };
+    let zero = Operand::Immediate(0);
+    check.before.push(Op::Convert {
+        to: pair,
+        from: Type::F32,
+        rounding,
+        integer: false,
+        mode,
+        d: Some(both),
+        a: zero,
+        b: Some(a),
+    });
+    Op::Unpack { ty: Type::B32, parts: vec![d, None], part: Type::B16, a: Operand::Register(both) }
 }
 
 /// Whether a value of one type may lie outside the other, so that `.sat` has something to do.
@@ -152,7 +182,7 @@ fn rounding(
         .help(format!("write cvt.{first}.{to}.{from} (or {})", rest.join(", "))))
 }
 
-fn source(check: &mut Check<'_, '_>, index: usize, from: Type) -> Result<Operand> {
+fn source(check: &mut Check<'_, '_>, index: usize, from: Type, width: Width) -> Result<Operand> {
     let written = check.written;
     if let Some(operand) = written.operands.get(index) {
         let node = check.plain_of(operand)?;
@@ -160,7 +190,7 @@ fn source(check: &mut Check<'_, '_>, index: usize, from: Type) -> Result<Operand
             return Ok(special);
         }
     }
-    check.source_as(index, from, Width::Relaxed)
+    check.source_as(index, from, width)
 }
 
 fn requirements(check: &Check<'_, '_>, to: Type, from: Type) -> Result<()> {

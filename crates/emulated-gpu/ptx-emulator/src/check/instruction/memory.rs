@@ -54,14 +54,23 @@ fn hints(
         return Err(Problem::new(check.name_span(), "only .global memory has a first-level cache")
             .help("remove the cache modifier"));
     }
+    if second && (!matches!(space, Space::Global | Space::Generic) || ordering == Ordering::Mmio) {
+        return Err(Problem::new(
+            check.name_span(),
+            "only ld.global can ask for more than it needs",
+        )
+        .help("remove the cache modifier"));
+    }
     if first || second {
         check.require(if second { 75 } else { 70 }, (7, 4))?;
     }
-    if cache && (first || ordering != Ordering::Weak) {
+    let volatile = matches!(ordering, Ordering::Volatile | Ordering::Mmio);
+    if cache && (first || ordering != Ordering::Weak) || first && volatile {
         return Err(Problem::new(check.name_span(), "two ways to cache exclude each other")
             .help("remove one of the cache modifiers"));
     }
-    Ok(check.modifiers.flag("L2::cache_hint"))
+    let hinted = matches!(space, Space::Global | Space::Generic) && ordering != Ordering::Volatile;
+    Ok(hinted && check.modifiers.flag("L2::cache_hint"))
 }
 
 /// The order among memory accesses, and the scope it has.
@@ -112,6 +121,10 @@ fn ordered_space(check: &Check<'_, '_>, ordering: Ordering, space: Space) -> Res
             "only .global and .shared memory can be ordered",
         )
         .help("remove the order and the scope"));
+    }
+    if ordering == Ordering::Mmio && space == Space::Shared {
+        return Err(Problem::new(check.name_span(), "`.mmio` is for global memory")
+            .help("write .relaxed without .mmio"));
     }
     Ok(())
 }
@@ -199,7 +212,8 @@ pub(super) fn ld(check: &mut Check<'_, '_>) -> Result<Op> {
         ],
     )?;
     ordered_space(check, ordering, space)?;
-    if nc && (space != Space::Global || ordering != Ordering::Weak) {
+    let weak = check.written.modifiers.iter().any(|word| word.text == "weak");
+    if nc && (space != Space::Global || ordering != Ordering::Weak || weak) {
         return Err(Problem::new(check.name_span(), "`.nc` is for ld.global only")
             .help("write ld.global.nc, or remove .nc"));
     }
@@ -222,6 +236,7 @@ fn load(
     cache_policy(check, policy, 2)?;
     let parts = check.parts(0)?;
     check_count(check, 0, parts.len(), lanes)?;
+    check.same_parts(&parts)?;
     if lanes == 1 && crate::check::operands::is_sink(check.operand(0)?) {
         check.destination(0, ty)?;
     }
@@ -296,6 +311,7 @@ pub(super) fn st(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     let parts = check.parts(1)?;
     check_count(check, 1, parts.len(), lanes)?;
+    check.same_parts(&parts)?;
     let a = parts
         .iter()
         .map(|part| check.part_source(part, ty, Width::Relaxed))
@@ -321,10 +337,10 @@ pub(super) fn hint(check: &mut Check<'_, '_>) -> Result<Op> {
     let space = check.modifiers.pick(spaces).unwrap_or(Space::Generic);
     let size = match check.opcode() {
         "prefetch" => {
-            check.modifiers.need(
-                "a cache level",
-                &[("L1", ()), ("L2", ()), ("L2::evict_last", ()), ("L2::evict_normal", ())],
-            )?;
+            let levels = [("L1", ()), ("L2", ()), ("L2::evict_last", ()), ("L2::evict_normal", ())];
+            // What is in local memory has no priority.
+            let known = if space == Space::Local { &levels[..2] } else { &levels[..] };
+            check.modifiers.need("a cache level", known)?;
             None
         }
         "prefetchu" => {
@@ -351,24 +367,41 @@ pub(super) fn hint(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::Hint { space, address: check.address(0, space)? })
 }
 
+/// What a policy is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Policy {
+    Fractional,
+    Range,
+    Convert,
+}
+
 /// `createpolicy`: there are no caches, so any number is a policy.
 pub(super) fn createpolicy(check: &mut Check<'_, '_>) -> Result<Op> {
-    let kind = check.modifiers.need(
-        "`.fractional`, `.range` or `.cvt`",
-        &[("fractional", 1), ("range", 3), ("cvt", 1)],
-    )?;
-    check.modifiers.pick(&[("global", ())]);
-    check.modifiers.flag("L2");
-    let priorities = [
-        ("L2::evict_last", ()),
-        ("L2::evict_normal", ()),
-        ("L2::evict_first", ()),
-        ("L2::evict_unchanged", ()),
-    ];
-    while check.modifiers.pick(&priorities).is_some() {}
+    let kinds =
+        [("fractional", Policy::Fractional), ("range", Policy::Range), ("cvt", Policy::Convert)];
+    let kind = check.modifiers.need("`.fractional`, `.range` or `.cvt`", &kinds)?;
+    if kind == Policy::Convert {
+        check.modifiers.need("`.L2`", &[("L2", ())])?;
+    } else {
+        if kind == Policy::Range {
+            check.modifiers.flag("global");
+        }
+        let priorities = [
+            ("L2::evict_first", ()),
+            ("L2::evict_unchanged", ()),
+            ("L2::evict_last", ()),
+            ("L2::evict_normal", ()),
+        ];
+        check.modifiers.need("a priority", &priorities)?;
+        check.modifiers.pick(&priorities[..2]);
+    }
     let ty = check.modifiers.ty(&[Type::B64])?;
     check.require(80, (7, 4))?;
-    check.shape(if kind == 3 { "d, [a], size, total" } else { "d, {fraction}" })?;
+    check.shape(match kind {
+        Policy::Fractional => "d, {fraction}",
+        Policy::Range => "d, [a], size, total",
+        Policy::Convert => "d, a",
+    })?;
     let d = check.destination(0, ty)?;
     for index in 1..check.count() {
         let operand = &check.written.operands[index];

@@ -227,7 +227,7 @@ fn part_type<'c, 'a>(
 
 /// `mov.v2` and `mov.v4`: element by element, from copies, for sources may be destinations too.
 fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
-    let (to, from) = (check.parts(0)?, all_of(check)?);
+    let (to, from) = (check.parts(0)?, all_of(check, ty)?);
     let from_len = from
         .as_ref()
         .map_or_else(|| check.parts(1).map(|parts| parts.len()), |all| Ok(all.len()))?;
@@ -261,12 +261,16 @@ fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
 }
 
 /// All components of `%tid` and its like.
-fn all_of(check: &mut Check<'_, '_>) -> Result<Option<Vec<Operand>>> {
+fn all_of(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Operand>>> {
     let written = check.written;
     let OperandKind::Plain(node) = &written.operands[1].kind else { return Ok(None) };
     let Expression::Name(name) = node.expression else { return Ok(None) };
     if !special::is_vector(name) || check.body.find(name).is_some() {
         return Ok(None);
+    }
+    if types::bits(ty) != 32 || types::is_float(ty) {
+        return Err(Problem::new(node.span, format!("the elements of `{name}` have 32 bits"))
+            .help("write mov.v4.u32, and widen what it gives with cvt"));
     }
     let components = ["x", "y", "z", "w"].map(|member| match special::named(name, Some(member)) {
         Some((Reads::As(special), _)) => Operand::Special(special),

@@ -1,0 +1,69 @@
+//! Texts that nobody wrote: the parser says yes or no to them, with sound diagnostics, and whatever
+//! it says yes to runs to its end, or faults, without harm to the host and alike on either path.
+//!
+//! The same cases each time. `FUZZ_SECONDS=600` goes on with others for as long (`scripts/fuzz`).
+
+mod kernels;
+mod texts;
+
+#[path = "../instructions/table.rs"]
+#[allow(dead_code, reason = "of the rows only the instructions are used here")]
+mod table;
+
+use std::time::{Duration, Instant};
+
+/// SplitMix64: the same numbers everywhere.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// A number below `n`, which is not 0.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    pub(crate) fn one<T: Clone>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())].clone()
+    }
+
+    /// Once in `n` times.
+    pub(crate) fn chance(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// Runs cases 0, 1, 2, …: so many, or for as long as `FUZZ_SECONDS` says. A case that fails names its
+/// number.
+pub(crate) fn cases(count: u64, mut case: impl FnMut(&mut Random)) {
+    let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let only = std::env::var("FUZZ_CASE").ok().and_then(|case| case.parse().ok());
+    for number in only.map_or(0.., |only: u64| only..) {
+        let done = match (only, end) {
+            (Some(only), _) => number > only,
+            (None, Some(end)) => Instant::now() >= end,
+            (None, None) => number >= count,
+        };
+        if done {
+            return;
+        }
+        let named = Named(number);
+        case(&mut Random(number.wrapping_mul(0x2545_f491_4f6c_dd1d)));
+        std::mem::forget(named);
+    }
+}
+
+/// Says which case it was, when that panics.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        eprintln!("this was FUZZ_CASE={}", self.0);
+    }
+}

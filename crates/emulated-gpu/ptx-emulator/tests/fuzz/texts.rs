@@ -1,0 +1,186 @@
+//! Mutated files: every PTX text of this crate, with pieces of it and of others removed, doubled,
+//! swapped and replaced.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptx_emulator::source::Source;
+use ptx_emulator::{Diagnostic, parse};
+
+use crate::{Random, cases};
+
+/// Every `.ptx` file below a folder.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            found.push(path);
+        }
+    }
+}
+
+pub(crate) fn corpus() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    files(&root.join("tests"), &mut found);
+    files(&root.join("benches"), &mut found);
+    found.sort();
+    assert!(found.len() > 60, "{found:?}");
+    found.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+/// What is put in: beginnings and ends of everything, limits of numbers, what is not PTX at all.
+const SNIPPETS: [&str; 64] = [
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    ";",
+    ",",
+    "%",
+    "%r1",
+    ".u32",
+    ".f32",
+    "0x",
+    "1e",
+    "-",
+    "/*",
+    "//",
+    "\"",
+    "\0",
+    "é",
+    "\u{feff}",
+    "_",
+    "|",
+    "<9999999999>",
+    "<0>",
+    ".reg",
+    ".global",
+    ".func",
+    ".entry",
+    ".param",
+    ".shared",
+    ".align 3",
+    ".align 9223372036854775808",
+    "call",
+    "@",
+    "@!",
+    "!",
+    "9223372036854775808",
+    "18446744073709551616",
+    "$",
+    ".v4",
+    ".v8",
+    "=",
+    "?",
+    ":",
+    "generic(",
+    "%tid",
+    ".x",
+    "mov",
+    "ld",
+    "0f7FC0000",
+    "0d0",
+    "1.0e999",
+    "(.s64)",
+    "/ 0",
+    "% 0",
+    "<< 64",
+    ".branchtargets",
+    ".callprototype",
+    ".loc 1 1 1",
+    ".file",
+    ".section .x {",
+    "#line 1",
+    "WARP_SZ",
+];
+
+/// Changes a text in a few places.
+fn mutate(text: &mut String, others: &[String], random: &mut Random) {
+    for _ in 0..=random.below(6) {
+        if text.is_empty() {
+            return;
+        }
+        let from = text.floor_char_boundary(random.below(text.len()));
+        let to = text.floor_char_boundary((from + random.below(40)).min(text.len()));
+        match random.below(6) {
+            0 => text.replace_range(from..to, ""),
+            1 => text.replace_range(from..to, random.one(&SNIPPETS)),
+            2 => text.insert_str(from, random.one(&SNIPPETS)),
+            3 => {
+                let piece = text[from..to].to_owned();
+                let at = text.floor_char_boundary(random.below(text.len()));
+                text.insert_str(at, &piece);
+            }
+            4 => {
+                // A line of another file.
+                let other = random.one(others);
+                let lines: Vec<&str> = other.lines().collect();
+                let line = random.one(&lines);
+                let at = text[..from].rfind('\n').map_or(0, |newline| newline + 1);
+                text.insert_str(at, &format!("{line}\n"));
+            }
+            _ => text.truncate(from),
+        }
+    }
+}
+
+/// That a diagnostic points into the text, shows the line that it names, and says what to do.
+fn check(diagnostic: &Diagnostic, text: &str) {
+    let lines: Vec<&str> = text.split('\n').collect();
+    assert!((1..=lines.len()).contains(&diagnostic.line), "{diagnostic:?}");
+    let line = lines[diagnostic.line - 1].trim_end_matches('\r');
+    assert_eq!(diagnostic.text, line);
+    let length = line.chars().count();
+    assert!((1..=length + 1).contains(&diagnostic.column), "{diagnostic:?}");
+    assert!(diagnostic.width >= 1 && diagnostic.width <= length.max(1), "{diagnostic:?}");
+    assert!(!diagnostic.message.is_empty());
+    let shown = diagnostic.to_string();
+    assert!(shown.contains('^') && !shown.contains('\0'), "{shown}");
+    let counted = diagnostic.message.ends_with("not shown");
+    assert!(counted || diagnostic.help.is_some(), "no help: {diagnostic}");
+}
+
+#[test]
+fn mutated_files_are_accepted_or_diagnosed() {
+    let corpus = corpus();
+    let (mut accepted, mut refused) = (0, 0);
+    cases(4000, |random| {
+        let mut text = random.one(&corpus);
+        mutate(&mut text, &corpus, random);
+        match parse(&Source { name: "mutated.ptx".into(), text: text.clone() }) {
+            Ok(_) => accepted += 1,
+            Err(diagnostics) => {
+                refused += 1;
+                assert!((1..=51).contains(&diagnostics.len()));
+                diagnostics.iter().for_each(|diagnostic| check(diagnostic, &text));
+            }
+        }
+    });
+    assert!(accepted > 0 && refused > 0 || std::env::var_os("FUZZ_CASE").is_some());
+    println!("{accepted} accepted, {refused} refused");
+}
+
+#[test]
+fn random_tokens_are_diagnosed() {
+    let corpus = corpus();
+    let words: Vec<&str> = corpus.iter().flat_map(|text| text.split_whitespace()).collect();
+    cases(1500, |random| {
+        let mut text = String::from(".version 8.8\n.target sm_90\n.address_size 64\n");
+        for _ in 0..random.below(60) {
+            text.push_str(if random.chance(6) {
+                random.one(&SNIPPETS)
+            } else {
+                random.one(&words)
+            });
+            text.push(if random.chance(8) { '\n' } else { ' ' });
+        }
+        if let Err(diagnostics) = parse(&Source { name: "tokens.ptx".into(), text: text.clone() }) {
+            diagnostics.iter().for_each(|diagnostic| check(diagnostic, &text));
+        }
+    });
+}

@@ -1,0 +1,182 @@
+//! NVIDIA's assembler is the judge, where it is installed: what it accepts and what it refuses, the
+//! checker does too.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ptx_emulator::parse;
+use ptx_emulator::source::Source;
+
+use crate::coverage::{self, Form};
+
+/// `PTXAS`, or the one on the path.
+fn ptxas() -> Option<PathBuf> {
+    let named = std::env::var_os("PTXAS").map(PathBuf::from);
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let candidates = named.into_iter().chain(
+        std::env::split_paths(&paths)
+            .chain(["/usr/local/cuda/bin".into()])
+            .map(|folder| folder.join("ptxas")),
+    );
+    let found = candidates.into_iter().find(|path| path.is_file());
+    if found.is_none() {
+        println!("skipped: no ptxas on this machine (set PTXAS to its path)");
+    }
+    found
+}
+
+/// What ptxas says of a file; empty where it accepts it.
+fn verdict(ptxas: &Path, file: &Path, arch: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(ptxas)
+        .args(["-c", "--opt-level", "0", "-o"])
+        .arg(folder.path().join("out.cubin"))
+        .arg(format!("-arch={arch}"))
+        .arg(file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(()) } else { Err(said) }
+}
+
+#[test]
+fn ptxas_agrees_on_every_file() {
+    let Some(ptxas) = ptxas() else { return };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx");
+    let mut disagreements = Vec::new();
+    let mut count = 0;
+    for folder in ["good", "bad", "compiled"] {
+        for entry in fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            // The emulator has no tensor cores, among other things.
+            let refused_for_a_reason = path.ends_with("not_emulated.ptx");
+            if path.extension().is_none_or(|extension| extension != "ptx") || refused_for_a_reason {
+                continue;
+            }
+            count += 1;
+            let text = fs::read_to_string(&path).unwrap();
+            // A target that does not exist is assembled for one that does.
+            let target = text
+                .split("sm_")
+                .nth(1)
+                .map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+            let target =
+                target.filter(|number| ["52", "70", "75", "90"].contains(&number.as_str()));
+            let arch = format!("sm_{}", target.unwrap_or_else(|| "80".into()));
+            let says = verdict(&ptxas, &path, &arch);
+            let own = parse(&Source { name: "file.ptx".into(), text });
+            if own.is_ok() != says.is_ok() {
+                disagreements.push(format!("{}: {own:?}, ptxas: {says:?}", path.display()));
+            }
+        }
+    }
+    assert!(count > 60, "{count}");
+    assert!(disagreements.is_empty(), "{}", disagreements.join("\n"));
+}
+
+/// Which instructions ptxas accepts, each by itself, and what it says of the others.
+fn judge(ptxas: &Path, statements: &[String]) -> Vec<Result<(), String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("forms.ptx");
+    let mut verdicts: Vec<Result<(), String>> = vec![Ok(()); statements.len()];
+    // Some errors are only looked for when there are no others: until none is left.
+    loop {
+        let (mut text, first) = coverage::kernel();
+        for (statement, verdict) in statements.iter().zip(&verdicts) {
+            text.push_str(if verdict.is_ok() { statement } else { "" });
+            text.push('\n');
+        }
+        text.push_str("}\n");
+        fs::write(&path, text).unwrap();
+        let Err(said) = verdict(ptxas, &path, "sm_90a") else { return verdicts };
+        let mut found = false;
+        for line in said.lines().filter(|line| line.contains("error")) {
+            let number = line.split("line ").nth(1).and_then(|rest| rest.split(';').next());
+            let index =
+                number.and_then(|n| n.parse::<usize>().ok()).and_then(|n| n.checked_sub(first));
+            if let Some(verdict) = index.and_then(|index| verdicts.get_mut(index)) {
+                let message = line.split("error").nth(1).unwrap_or_default();
+                *verdict = Err(message.trim_start_matches([' ', ':']).to_owned());
+                found = true;
+            }
+        }
+        // Not about a line, and only said where there are no errors.
+        if !found && said.contains("32-Bit ABI") {
+            return verdicts;
+        }
+        assert!(found, "{said}");
+    }
+}
+
+#[test]
+fn ptxas_agrees_on_every_row() {
+    let Some(ptxas) = ptxas() else { return };
+    let texts: Vec<String> = coverage::forms().iter().map(Form::text).collect();
+    let refused: Vec<String> = texts
+        .iter()
+        .zip(judge(&ptxas, &texts))
+        .filter_map(|(text, verdict)| Some(format!("{text} {}", verdict.err()?)))
+        .collect();
+    assert!(refused.is_empty(), "ptxas refuses {}:\n{}", refused.len(), refused.join("\n"));
+}
+
+/// Where the checker is stricter, for a reason.
+fn stricter(text: &str) -> bool {
+    let name = text.split(' ').next().unwrap_or_default();
+    let words: Vec<&str> = name.split('.').collect();
+    let twice = words.iter().enumerate().any(|(at, word)| words[at + 1..].contains(word));
+    // The emulator has no atomic operations on 128 bits.
+    name.starts_with("atom") && name.contains(".b128")
+        // A generic or global address in 32 bits is only refused in the end, with all others.
+        || (text.contains("[%s") || text.contains("[%r")) && !name.contains(".shared")
+        || name.starts_with("cvta") && name.ends_with(".u32")
+        // What the ISA does not have, and ptxas does not look at.
+        || ["addc", "subc", "madc"].contains(&words[0]) && name.ends_with("16")
+        || ["cvt.bf16.f16", "cvt.f16.bf16", "mov.b128", "vote.sync.pred"].contains(&name)
+        || words[0] == "rcp" && name.ends_with("ftz.f64")
+        || words.contains(&"mmio") && !words.contains(&"global")
+        || words[0] == "mov" && !name.ends_with("64") && text.contains("counted")
+        || words[0] == "mov" && name.ends_with("16") && text.contains("%ntid")
+        || name.starts_with("cvt.r") && text.contains("%d") && name.contains("16x2.f32")
+        || words[0] == "fma" && name.contains("bf16") && !words.contains(&"rn")
+        || name == "testp.f32" || name == "testp.f64"
+        || words[0] == "setmaxnreg" && name.ends_with(".s32")
+        // ptxas overlooks what is said twice, and a fourth operand that nothing asks for.
+        || twice
+        || name.starts_with("atom") && !name.contains(".cas") && text.matches(',').count() == 3
+}
+
+#[test]
+fn ptxas_agrees_on_forms_like_those_of_the_rows() {
+    let Some(ptxas) = ptxas() else { return };
+    let texts: Vec<String> = coverage::neighbours().into_iter().collect();
+    // Every so many-th: they are very many. `PTXAS_STEP=1` takes all.
+    let step = std::env::var("PTXAS_STEP").ok().and_then(|step| step.parse().ok());
+    let step = step.unwrap_or(texts.len() / 20_000).max(1);
+    let sample: Vec<String> = texts.into_iter().step_by(step).collect();
+    let own = coverage::accepted(&sample);
+    let mut disagreements = BTreeSet::new();
+    for chunk in 0..sample.len().div_ceil(4000) {
+        let range = chunk * 4000..((chunk + 1) * 4000).min(sample.len());
+        let said = judge(&ptxas, &sample[range.clone()]);
+        for ((text, own), said) in sample[range.clone()].iter().zip(&own[range]).zip(said) {
+            // The place of .cta in the name is not looked at.
+            let looser = text.starts_with("bar") && text.contains(".cta");
+            if *own != said.is_ok() && if *own { !looser } else { !stricter(text) } {
+                let own = if *own { "accepted" } else { "refused" };
+                disagreements
+                    .insert(format!("{own} here: {text} {}", said.err().unwrap_or_default()));
+            }
+        }
+    }
+    let shown: Vec<&str> = disagreements.iter().map(String::as_str).take(400).collect();
+    assert!(
+        disagreements.is_empty(),
+        "{} of {} forms:\n{}",
+        disagreements.len(),
+        sample.len(),
+        shown.join("\n")
+    );
+}
