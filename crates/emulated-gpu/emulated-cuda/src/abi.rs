@@ -152,6 +152,11 @@ impl<T> In<T> {
         Self(std::ptr::null())
     }
 
+    /// A pointer that came as a number.
+    pub(crate) fn at(address: usize) -> Self {
+        Self(address as *const T)
+    }
+
     /// Whether it is null.
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
@@ -187,11 +192,6 @@ impl Text {
         }
         // SAFETY: the caller of the C function vouches that it ends in NUL.
         Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
-    }
-
-    /// A pointer that came as a number.
-    pub(crate) fn at(address: usize) -> Self {
-        Self(address as *const c_char)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::abi::{Handle, Pointer};
+use crate::abi::{Handle, Location, Pointer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::host::{self, Pages};
@@ -22,9 +22,9 @@ pub(crate) enum Kind {
     /// `cuMemAllocAsync`, from the pool of that handle.
     Pooled(Handle),
     /// `cuMemAllocManaged`: accessible to host and device.
-    Managed(Pages),
+    Managed(#[expect(dead_code, reason = "held for its `Drop`")] Pages),
     /// `cuMemHostAlloc`: the host's, accessible to the device.
-    Pinned(Pages),
+    Pinned(#[expect(dead_code, reason = "held for its `Drop`")] Pages),
     /// `cuMemHostRegister`: the program's own.
     Registered,
 }
@@ -47,6 +47,17 @@ pub(crate) struct Allocation {
     pub(crate) reserved: bool,
     /// It stands in a stream to be freed.
     pub(crate) leaving: bool,
+    pub(crate) advice: Advice,
+}
+
+/// What the program said of managed memory. It changes nothing, as host and device have the same
+/// memory, and can be asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Advice {
+    pub(crate) read_mostly: bool,
+    pub(crate) preferred: Option<Location>,
+    pub(crate) accessed_by: bool,
+    pub(crate) prefetched: Option<Location>,
 }
 
 impl Kind {
@@ -193,6 +204,7 @@ impl Allocations {
             sync_operations: false,
             reserved: false,
             leaving: false,
+            advice: Advice::default(),
         };
         table.list.insert(address, made);
         Ok(address)

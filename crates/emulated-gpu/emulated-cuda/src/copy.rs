@@ -208,7 +208,9 @@ impl Fill {
         if !matches!(self.size, 1 | 2 | 4) {
             return Err(Code::INVALID_VALUE.because("an element has 1, 2 or 4 bytes"));
         }
-        if self.address % self.size != 0 || self.height > 1 && self.pitch % self.size != 0 {
+        if !self.address.is_multiple_of(self.size)
+            || self.height > 1 && !self.pitch.is_multiple_of(self.size)
+        {
             return Err(Code::INVALID_VALUE.because("a fill is not aligned to its element"));
         }
         if self.height > 1 && Some(self.pitch) < row {

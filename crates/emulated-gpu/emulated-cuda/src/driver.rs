@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use ptx_emulator::{Emulator, Options};
 
 use crate::allocations::Allocations;
+use crate::api::link::Linker;
 use crate::capture::Capture;
 use crate::context::{Context, Primary};
 use crate::counts::Register;
@@ -39,6 +40,7 @@ pub(crate) struct Driver {
     pub(crate) nodes: Registry<Graph>,
     pub(crate) executables: Registry<Executable>,
     pub(crate) captures: Registry<Capture>,
+    pub(crate) linkers: Registry<Linker>,
     pub(crate) pools: Pools,
     pub(crate) counts: Register,
     /// A process that was forked has the memory of this one and none of its threads.
@@ -95,10 +97,13 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         nodes: Registry::default(),
         executables: Registry::default(),
         captures: Registry::default(),
+        linkers: Registry::default(),
         pools: Pools::default(),
         counts: Register::default(),
         process: std::process::id(),
     }));
+    driver.emulator.set_statistics(driver.settings.statistics.is_some());
+    crate::report::at_exit(driver);
     *slot = Some(driver);
     Ok(driver)
 }

@@ -16,13 +16,14 @@ pub(crate) struct Node {
     pub(crate) operation: Operation,
     /// The nodes that come before it.
     pub(crate) after: Vec<Handle>,
+    /// The pointers that were handed out with its parameters, which stay until the next time.
+    pub(crate) pointers: Vec<usize>,
 }
 
 /// A graph.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) handle: Handle,
-    pub(crate) id: u64,
     nodes: Mutex<Vec<Node>>,
     /// Memory that was allocated while the graph was captured, which lives as long as the graph.
     memory: Arc<Reserved>,
@@ -65,7 +66,6 @@ impl Graph {
     pub(crate) fn new() -> Self {
         Self {
             handle: fresh(),
-            id: fresh() as u64,
             nodes: Mutex::default(),
             memory: Arc::default(),
             origin: HashMap::new(),
@@ -79,11 +79,6 @@ impl Graph {
     /// The memory of this graph.
     pub(crate) fn reserve(&self, address: Pointer) {
         self.memory.0.lock().unwrap_or_else(PoisonError::into_inner).push(address);
-    }
-
-    /// Whether it is memory that was allocated by this graph.
-    pub(crate) fn reserved(&self, address: Pointer) -> bool {
-        self.memory.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&address)
     }
 
     /// Adds a node behind others.
@@ -102,7 +97,7 @@ impl Graph {
             }
         }
         let handle = fresh();
-        nodes.push(Node { handle, operation, after: unique });
+        nodes.push(Node { handle, operation, after: unique, pointers: Vec::new() });
         drop(nodes);
         driver()?.nodes.insert(handle, Arc::clone(self));
         Ok(handle)
@@ -180,12 +175,12 @@ impl Graph {
                 handle: renamed(&node.handle),
                 operation: node.operation.clone(),
                 after: node.after.iter().map(renamed).collect(),
+                pointers: Vec::new(),
             })
             .collect();
         let handles: Vec<Handle> = copies.iter().map(|node| node.handle).collect();
         let graph = Arc::new(Self {
             handle: fresh(),
-            id: fresh() as u64,
             nodes: Mutex::new(copies),
             memory: Arc::clone(&self.memory),
             origin,
@@ -247,6 +242,26 @@ impl Executable {
     pub(crate) fn work(&self) -> Vec<Operation> {
         let steps = self.steps();
         steps.iter().filter(|step| step.enabled).map(|step| step.operation.clone()).collect()
+    }
+
+    /// Takes over the work of another graph of the same shape.
+    ///
+    /// # Errors
+    /// The node that differs, and whether its type does.
+    pub(crate) fn update(&self, from: &Self) -> std::result::Result<(), (Handle, bool)> {
+        let (mut own, new) = (self.steps(), from.steps());
+        if own.len() != new.len() {
+            return Err((new.last().map_or(0, |step| step.node), false));
+        }
+        let type_of = |step: &Step| step.operation.node_type();
+        if let Some((_, step)) = own.iter().zip(new.iter()).find(|(a, b)| type_of(a) != type_of(b))
+        {
+            return Err((step.node, true));
+        }
+        for (step, new) in own.iter_mut().zip(new.iter()) {
+            step.operation = new.operation.clone();
+        }
+        Ok(())
     }
 
     /// The step of a node, changed by a function.

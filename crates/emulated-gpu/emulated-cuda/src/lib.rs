@@ -38,6 +38,7 @@ mod operation;
 mod path;
 mod pool;
 mod registry;
+mod report;
 mod settings;
 mod stream;
 mod value;

@@ -60,12 +60,17 @@ fn checks(list: &str) -> Result<Checks> {
             // Always on: nothing else keeps a kernel from the host's own memory.
             "memory" => {}
             "initialisation" => checks.initialisation = true,
+            "races" => checks.races = true,
             "synchronisation" => checks.synchronisation = true,
-            "all" => (checks.initialisation, checks.synchronisation) = (true, true),
+            "all" => {
+                checks.initialisation = true;
+                checks.races = true;
+                checks.synchronisation = true;
+            }
             _ => {
                 return Err(Code::INVALID_VALUE.because(format!(
                     "EMULATED_GPU_CHECKS: `{word}` is no check; choose among memory, \
-                     initialisation, synchronisation, or write all"
+                     initialisation, races, synchronisation, or write all"
                 )));
             }
         }

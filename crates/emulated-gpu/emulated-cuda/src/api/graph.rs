@@ -1,12 +1,13 @@
-//! Graphs: making, launching, and looking into them.
+//! Graphs as wholes: making, cloning, instantiating and launching them.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::abi::{Handle, Out};
+use crate::abi::{Handle, Out, Text};
 use crate::border::export;
 use crate::driver::driver;
 use crate::error::{Code, Result};
-use crate::graph::Executable;
+use crate::graph::{Executable, Graph};
 use crate::operation::Operation;
 use crate::registry::fresh;
 use crate::stream;
@@ -15,6 +16,29 @@ use crate::stream;
 const AUTO_FREE: u64 = 1;
 const DEVICE_LAUNCH: u64 = 4;
 const FLAGS: u64 = 15;
+
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct InstantiateParameters {
+    flags: u64,
+    upload_stream: Handle,
+    error_node: Handle,
+    result: u32,
+}
+
+/// `CUgraphExecUpdateResultInfo`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct UpdateResult {
+    result: u32,
+    error_node: Handle,
+    error_from_node: Handle,
+}
+
+/// `CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED`, `…_NODE_TYPE_CHANGED`
+const TOPOLOGY_CHANGED: u32 = 2;
+const NODE_TYPE_CHANGED: u32 = 3;
 
 fn instantiate(out: Out<Handle>, graph: Handle, flags: u64) -> Result {
     out.required()?;
@@ -31,21 +55,126 @@ fn instantiate(out: Out<Handle>, graph: Handle, flags: u64) -> Result {
     out.set(handle)
 }
 
-fn executable(handle: Handle) -> Result<Arc<Executable>> {
+/// The executable graph of a handle.
+///
+/// # Errors
+/// `INVALID_VALUE`
+pub(crate) fn executable(handle: Handle) -> Result<Arc<Executable>> {
     let missing =
         || Code::INVALID_VALUE.because(format!("there is no executable graph {handle:#x}"));
     driver()?.executables.get(handle).ok_or_else(missing)
 }
 
+/// Makes a graph known.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn publish(graph: &Arc<Graph>) -> Result<Handle> {
+    driver()?.graphs.insert(graph.handle, Arc::clone(graph));
+    Ok(graph.handle)
+}
+
+/// Takes over the work of another graph: the code, and the node that does not fit.
+fn update(graph: Handle, from: Handle) -> Result<(u32, Handle)> {
+    let (own, new) = (executable(graph)?, driver()?.graph(from)?.instantiate(0)?);
+    Ok(match own.update(&new) {
+        Ok(()) => (0, 0),
+        Err((node, true)) => (NODE_TYPE_CHANGED, node),
+        Err((node, false)) => (TOPOLOGY_CHANGED, node),
+    })
+}
+
+fn dot(graph: &Graph) -> String {
+    let mut text = String::from("digraph graph_ {\n");
+    for node in graph.nodes().iter() {
+        let label = match &node.operation {
+            Operation::Launch { function, launch } => {
+                format!("{} {:?} {:?}", function.kernel.name(), launch.grid, launch.block)
+            }
+            Operation::Copy(_) => "copy".to_owned(),
+            Operation::Fill(_) => "fill".to_owned(),
+            Operation::Declare(declaration) => declaration.operation.clone(),
+            Operation::Host { .. } => "host function".to_owned(),
+            Operation::Child(_) => "graph".to_owned(),
+            other => format!("node of type {}", other.node_type()),
+        };
+        let handle = node.handle;
+        // Writing to a String never fails.
+        let _ = writeln!(text, "  n{handle:x} [label=\"{}\"];", label.replace('"', "'"));
+        for before in &node.after {
+            let _ = writeln!(text, "  n{before:x} -> n{handle:x};");
+        }
+    }
+    text + "}\n"
+}
+
 export! {
+    fn cuGraphCreate(out: Out<Handle>, flags: u32) {
+        out.required()?;
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE.because("graphs have no flags"));
+        }
+        out.set(publish(&Arc::new(Graph::new()))?)
+    }
+
+    fn cuGraphClone(out: Out<Handle>, graph: Handle) {
+        out.required()?;
+        out.set(publish(&driver()?.graph(graph)?.duplicate()?)?)
+    }
+
+    fn cuGraphDestroy(graph: Handle) {
+        driver()?.graph(graph)?.forget()
+    }
+
+    fn cuGraphInstantiate(
+        out: Out<Handle>, graph: Handle, _error: Out<Handle>, _log: Out<u8>, _size: usize,
+    ) {
+        instantiate(out, graph, 0)
+    }
+
+    fn cuGraphInstantiate_v2(
+        out: Out<Handle>, graph: Handle, _error: Out<Handle>, _log: Out<u8>, _size: usize,
+    ) {
+        instantiate(out, graph, 0)
+    }
+
     fn cuGraphInstantiateWithFlags(out: Out<Handle>, graph: Handle, flags: u64) {
         instantiate(out, graph, flags)
     }
 
+    fn cuGraphInstantiateWithParams(
+        out: Out<Handle>, graph: Handle, parameters: Out<InstantiateParameters>,
+    ) also cuGraphInstantiateWithParams_ptsz {
+        let given = parameters.get()?;
+        let made = instantiate(out, graph, given.flags);
+        // CUDA_GRAPH_INSTANTIATE_SUCCESS, …_ERROR
+        let result = u32::from(made.is_err());
+        parameters.set(InstantiateParameters { result, error_node: 0, ..given })?;
+        made
+    }
+
+    fn cuGraphExecGetFlags(graph: Handle, flags: Out<u64>) {
+        flags.required()?;
+        flags.set(executable(graph)?.flags)
+    }
+
+    fn cuGraphExecUpdate(graph: Handle, from: Handle, node: Out<Handle>, result: Out<u32>) {
+        let (code, culprit) = update(graph, from)?;
+        node.set_if_wanted(culprit);
+        result.set_if_wanted(code);
+        if code == 0 { Ok(()) } else { Err(Code::GRAPH_EXEC_UPDATE_FAILURE.into()) }
+    }
+
+    fn cuGraphExecUpdate_v2(graph: Handle, from: Handle, result: Out<UpdateResult>) {
+        let (code, culprit) = update(graph, from)?;
+        result.set_if_wanted(UpdateResult { result: code, error_node: culprit, error_from_node: 0 });
+        if code == 0 { Ok(()) } else { Err(Code::GRAPH_EXEC_UPDATE_FAILURE.into()) }
+    }
+
     fn cuGraphLaunch(graph: Handle, stream: Handle) also cuGraphLaunch_ptsz {
-        let graph = executable(graph)?;
+        let work = executable(graph)?.work();
         let stream = stream::find(stream)?;
-        stream::enqueue(&stream, Operation::All(Arc::new(graph.work())))
+        stream::enqueue(&stream, Operation::All(Arc::new(work)))
     }
 
     fn cuGraphUpload(graph: Handle, stream: Handle) also cuGraphUpload_ptsz {
@@ -55,11 +184,19 @@ export! {
 
     fn cuGraphExecDestroy(graph: Handle) {
         executable(graph)?;
+        // What was launched has its work.
         driver()?.executables.remove(graph);
         Ok(())
     }
 
-    fn cuGraphDestroy(graph: Handle) {
-        driver()?.graph(graph)?.forget()
+    fn cuGraphDebugDotPrint(graph: Handle, path: Text, _flags: u32) {
+        let graph = driver()?.graph(graph)?;
+        let path = path.get()?;
+        std::fs::write(&path, dot(&graph))
+            .map_err(|error| Code::OPERATING_SYSTEM.because(format!("{path}: {error}")))
+    }
+
+    fn cuDeviceGraphMemTrim(device: i32) {
+        crate::device::check(device)
     }
 }

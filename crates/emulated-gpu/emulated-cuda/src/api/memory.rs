@@ -71,24 +71,41 @@ fn check_location(location: Location) -> Result {
 }
 
 /// As `cuMemAdvise` and `cuMemPrefetchAsync` name a device: -1 is the host.
-fn check_target(device: i32) -> Result {
-    if device == -1 { Ok(()) } else { crate::device::check(device) }
+fn location_of(device: i32) -> Result<Location> {
+    if device == -1 {
+        return Ok(Location { kind: 2, id: 0 });
+    }
+    crate::device::check(device)?;
+    Ok(Location { kind: 1, id: device })
 }
 
-fn advise(address: Pointer, size: usize, advice: u32) -> Result {
+fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Result {
     context::current()?;
     if !(1..=6).contains(&advice) || size == 0 {
         return Err(Code::INVALID_VALUE.because(format!("advice {advice} for {size} bytes")));
     }
-    managed(address, size)
+    // The location does not matter where something is said of all (read mostly), or unsaid.
+    if matches!(advice, 3 | 5 | 6) {
+        check_location(location)?;
+    }
+    managed(address, size)?;
+    driver()?.allocations.with(address, |one| match advice {
+        1 | 2 => one.advice.read_mostly = advice == 1,
+        3 => one.advice.preferred = Some(location),
+        4 => one.advice.preferred = None,
+        _ => one.advice.accessed_by = advice == 5,
+    });
+    Ok(())
 }
 
-fn prefetch(address: Pointer, size: usize, stream: Handle) -> Result {
+fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -> Result {
+    check_location(location)?;
     let stream = stream::find(stream)?;
     if size == 0 {
         return Err(Code::INVALID_VALUE.because("0 bytes can't be moved"));
     }
     managed(address, size)?;
+    driver()?.allocations.with(address, |one| one.advice.prefetched = Some(location));
     // Host and device have the same memory: it is there already, once the stream has come this far.
     stream::enqueue(&stream, crate::operation::Operation::Nothing)
 }
@@ -212,28 +229,25 @@ export! {
     }
 
     fn cuMemAdvise(address: Pointer, size: usize, advice: u32, device: i32) {
-        check_target(device)?;
-        advise(address, size, advice)
+        let location = if matches!(advice, 3 | 5 | 6) { location_of(device)? } else { Location::default() };
+        advise(address, size, advice, location)
     }
 
     fn cuMemAdvise_v2(address: Pointer, size: usize, advice: u32, location: Location) {
-        check_location(location)?;
-        advise(address, size, advice)
+        advise(address, size, advice, location)
     }
 
     fn cuMemPrefetchAsync(address: Pointer, size: usize, device: i32, stream: Handle)
     also cuMemPrefetchAsync_ptsz {
-        check_target(device)?;
-        prefetch(address, size, stream)
+        prefetch(address, size, location_of(device)?, stream)
     }
 
     fn cuMemPrefetchAsync_v2(
         address: Pointer, size: usize, location: Location, flags: u32, stream: Handle,
     ) also cuMemPrefetchAsync_v2_ptsz {
-        check_location(location)?;
         if flags != 0 {
             return Err(Code::INVALID_VALUE.because("flags must be 0"));
         }
-        prefetch(address, size, stream)
+        prefetch(address, size, location, stream)
     }
 }

@@ -59,7 +59,7 @@ impl Logs {
     }
 
     /// Whether somebody will read what went wrong.
-    fn has_error_log(&self) -> bool {
+    pub(crate) fn has_error_log(&self) -> bool {
         self.error.buffer != 0 && self.error.size > 1
     }
 

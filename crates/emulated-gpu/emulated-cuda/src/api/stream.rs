@@ -98,7 +98,7 @@ fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result
 fn write(stream: Handle, write: Write) -> Result {
     let stream = stream::find(stream)?;
     crate::copy::check_device(write.address, write.size as u64)?;
-    if write.address % write.size as u64 != 0 {
+    if !write.address.is_multiple_of(write.size as u64) {
         return Err(Code::INVALID_VALUE.because("the address is not aligned"));
     }
     stream::enqueue(&stream, Operation::Write(write))
@@ -108,7 +108,7 @@ fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -
     let stream = stream::find(stream)?;
     let when = When::of(flags)?;
     crate::copy::check_device(address, size as u64)?;
-    if address % size as u64 != 0 {
+    if !address.is_multiple_of(size as u64) {
         return Err(Code::INVALID_VALUE.because("the address is not aligned"));
     }
     stream::enqueue(&stream, Operation::Wait(Wait { address, value, size, when }))

@@ -1,13 +1,54 @@
-//! Loads the emulated driver into the test program, the way programs do.
+//! Loads the emulated driver into the test program, the way programs do, and calls it in C.
 
-#![allow(dead_code, reason = "each test file uses what it needs")]
+#![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses what it needs")]
 
+use std::ffi::{CString, c_void};
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
+/// Codes that tests expect.
+pub(crate) mod code {
+    pub(crate) const SUCCESS: u32 = 0;
+    pub(crate) const INVALID_VALUE: u32 = 1;
+    pub(crate) const OUT_OF_MEMORY: u32 = 2;
+    pub(crate) const NOT_INITIALIZED: u32 = 3;
+    pub(crate) const INVALID_DEVICE: u32 = 101;
+    pub(crate) const INVALID_IMAGE: u32 = 200;
+    pub(crate) const INVALID_CONTEXT: u32 = 201;
+    pub(crate) const NO_BINARY_FOR_GPU: u32 = 209;
+    pub(crate) const UNSUPPORTED_LIMIT: u32 = 215;
+    pub(crate) const INVALID_PTX: u32 = 218;
+    pub(crate) const UNSUPPORTED_PTX_VERSION: u32 = 222;
+    pub(crate) const FILE_NOT_FOUND: u32 = 301;
+    pub(crate) const INVALID_HANDLE: u32 = 400;
+    pub(crate) const ILLEGAL_STATE: u32 = 401;
+    pub(crate) const NOT_FOUND: u32 = 500;
+    pub(crate) const NOT_READY: u32 = 600;
+    pub(crate) const ILLEGAL_ADDRESS: u32 = 700;
+    pub(crate) const LAUNCH_TIMEOUT: u32 = 702;
+    pub(crate) const CONTEXT_IS_DESTROYED: u32 = 709;
+    pub(crate) const HOST_MEMORY_ALREADY_REGISTERED: u32 = 712;
+    pub(crate) const HOST_MEMORY_NOT_REGISTERED: u32 = 713;
+    pub(crate) const MISALIGNED_ADDRESS: u32 = 716;
+    pub(crate) const LAUNCH_FAILED: u32 = 719;
+    pub(crate) const COOPERATIVE_LAUNCH_TOO_LARGE: u32 = 720;
+    pub(crate) const NOT_PERMITTED: u32 = 800;
+    pub(crate) const NOT_SUPPORTED: u32 = 801;
+    pub(crate) const CAPTURE_UNSUPPORTED: u32 = 900;
+    pub(crate) const CAPTURE_INVALIDATED: u32 = 901;
+    pub(crate) const CAPTURE_MERGE: u32 = 902;
+    pub(crate) const CAPTURE_UNMATCHED: u32 = 903;
+    pub(crate) const CAPTURE_UNJOINED: u32 = 904;
+    pub(crate) const CAPTURE_ISOLATION: u32 = 905;
+    pub(crate) const CAPTURE_IMPLICIT: u32 = 906;
+    pub(crate) const CAPTURED_EVENT: u32 = 907;
+    pub(crate) const CAPTURE_WRONG_THREAD: u32 = 908;
+}
+
 /// The driver. Whoever asks for `libcuda.so` from now on gets it.
-pub fn install() -> &'static Library {
+pub(crate) fn install() -> &'static Library {
     static DRIVER: OnceLock<Library> = OnceLock::new();
     DRIVER.get_or_init(|| {
         let path = emulated_cuda::library_path().unwrap();
@@ -15,3 +56,137 @@ pub fn install() -> &'static Library {
         unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap()
     })
 }
+
+/// A function of the driver's.
+pub(crate) fn symbol<F: Copy>(name: &str) -> F {
+    // SAFETY: the callers give the type that CUDA's documentation does.
+    *unsafe { install().get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Calls a function: `cu!(cuMemFree_v2(address: u64))`; gives its code.
+macro_rules! cu {
+    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {{
+        let function: unsafe extern "C" fn($($type),*) -> u32 =
+            $crate::support::symbol(stringify!($name));
+        // SAFETY: the arguments are what CUDA's documentation asks for, or what it says is refused.
+        unsafe { function($($value),*) }
+    }};
+}
+pub(crate) use cu;
+
+/// Calls a function that has to succeed.
+macro_rules! ok {
+    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
+        assert_eq!($crate::support::cu!($name($($value => $type),*)), 0, stringify!($name))
+    };
+}
+pub(crate) use ok;
+
+/// A context of the test's own, so that an error that ends it ends nobody else's; current.
+pub(crate) fn context() -> usize {
+    ok!(cuInit(0 => u32));
+    let mut context = 0;
+    ok!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => u32, 0 => i32));
+    context
+}
+
+pub(crate) fn stream(flags: u32) -> usize {
+    let mut stream = 0;
+    ok!(cuStreamCreate(&raw mut stream => *mut usize, flags => u32));
+    stream
+}
+
+pub(crate) fn event() -> usize {
+    let mut event = 0;
+    ok!(cuEventCreate(&raw mut event => *mut usize, 0 => u32));
+    event
+}
+
+pub(crate) fn allocate(bytes: usize) -> u64 {
+    let mut address = 0;
+    ok!(cuMemAlloc_v2(&raw mut address => *mut u64, bytes => usize));
+    address
+}
+
+pub(crate) fn read(address: u64, count: usize) -> Vec<u32> {
+    let mut host = vec![0u32; count];
+    ok!(cuMemcpyDtoH_v2(host.as_mut_ptr() => *mut u32, address => u64, count * 4 => usize));
+    host
+}
+
+pub(crate) fn module(ptx: &str) -> usize {
+    let text = CString::new(ptx).unwrap();
+    let mut module = 0;
+    ok!(cuModuleLoadData(&raw mut module => *mut usize, text.as_ptr() => *const i8));
+    module
+}
+
+pub(crate) fn function(module: usize, name: &str) -> usize {
+    let name = CString::new(name).unwrap();
+    let mut function = 0;
+    ok!(cuModuleGetFunction(
+        &raw mut function => *mut usize, module => usize, name.as_ptr() => *const i8
+    ));
+    function
+}
+
+/// Launches blocks of threads with parameters of 8 bytes each, which have to be as wide as that.
+pub(crate) fn launch(
+    function: usize,
+    (grid, block): (u32, u32),
+    stream: usize,
+    values: &[u64],
+) -> u32 {
+    let pointers: Vec<*const u64> = values.iter().map(std::ptr::from_ref).collect();
+    cu!(cuLaunchKernel(
+        function => usize, grid => u32, 1 => u32, 1 => u32, block => u32, 1 => u32, 1 => u32,
+        0 => u32, stream => usize, pointers.as_ptr() => *const *const u64,
+        std::ptr::null() => *const c_void,
+    ))
+}
+
+/// Runs one test of this program alone, in a process with these variables set, and where
+/// [`is_child`] holds.
+pub(crate) fn alone(test: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
+    command.envs(variables.iter().copied());
+    command.output().unwrap()
+}
+
+/// Whether this process is one that [`alone`] started.
+pub(crate) fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+const CHILD: &str = "EMULATED_CUDA_TEST_CHILD";
+
+/// Adds 1 to each of n numbers at p. Parameters: p, n (both 8 bytes).
+pub(crate) const INCREMENT: &str = r"
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry increment(.param .u64 p, .param .u64 n)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [p];
+    ld.param.u64 %rd2, [n];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r4, %r1, %r2, %r3;
+    cvt.u64.u32 %rd3, %r4;
+    setp.ge.u64 %p1, %rd3, %rd2;
+    @%p1 bra DONE;
+    shl.b64 %rd4, %rd3, 2;
+    add.s64 %rd5, %rd1, %rd4;
+    ld.global.u32 %r5, [%rd5];
+    add.s32 %r5, %r5, 1;
+    st.global.u32 [%rd5], %r5;
+DONE:
+    ret;
+}
+.visible .entry nothing() { ret; }
+";

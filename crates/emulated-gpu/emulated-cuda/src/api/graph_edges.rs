@@ -1,0 +1,157 @@
+//! The shape of graphs: which nodes there are, and which come before which.
+
+use crate::abi::{Handle, In, Out};
+use crate::border::export;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+
+use super::graph_nodes::graph_of;
+
+/// Writes as many as there is space for, and says how many there are when nobody asks for them.
+fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
+    if out.is_null() {
+        return count.set(all.len());
+    }
+    let space = count.get()?;
+    // What is left over is null, and the number is that of those that were written.
+    out.set_all((0..space).map(|index| all.get(index).copied().unwrap_or(0)));
+    count.set(all.len().min(space))
+}
+
+fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Result {
+    let graph = driver()?.graph(graph)?;
+    let nodes = graph.nodes();
+    let all = nodes.iter().flat_map(|node| node.after.iter().map(|before| (*before, node.handle)));
+    let (before, behind): (Vec<Handle>, Vec<Handle>) = all.unzip();
+    drop(nodes);
+    if from.is_null() != to.is_null() {
+        return Err(Code::INVALID_VALUE.because("one of the two lists is null"));
+    }
+    if from.is_null() {
+        return count.set(before.len());
+    }
+    let space = count.get()?;
+    list(&before, from, count)?;
+    count.set(space)?;
+    list(&behind, to, count)
+}
+
+fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
+    let after = graph_of(node)?.with(node, |node| Ok(node.after.clone()))?;
+    list(&after, out, count)
+}
+
+fn dependents(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
+    let graph = graph_of(node)?;
+    let nodes = graph.nodes();
+    let behind = nodes.iter().filter(|other| other.after.contains(&node));
+    let behind: Vec<Handle> = behind.map(|other| other.handle).collect();
+    drop(nodes);
+    list(&behind, out, count)
+}
+
+/// Adds or removes edges.
+fn change(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize, add: bool) -> Result {
+    let graph = driver()?.graph(graph)?;
+    for (before, behind) in from.list(count)?.into_iter().zip(to.list(count)?) {
+        if !graph.nodes().iter().any(|node| node.handle == before) || before == behind {
+            return Err(
+                Code::INVALID_VALUE.because("an edge leads from a node of the graph to another")
+            );
+        }
+        if add && graph.ancestors(&[before]).contains(&behind) {
+            return Err(Code::INVALID_VALUE.because("the edge would close a circle"));
+        }
+        graph.with(behind, |node| match (node.after.contains(&before), add) {
+            (false, true) => {
+                node.after.push(before);
+                Ok(())
+            }
+            (true, false) => {
+                node.after.retain(|other| *other != before);
+                Ok(())
+            }
+            (true, true) => Err(Code::INVALID_VALUE.because("the edge is there already")),
+            (false, false) => Err(Code::INVALID_VALUE.because("there is no such edge")),
+        })?;
+    }
+    Ok(())
+}
+
+export! {
+    fn cuGraphGetNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
+        let graph = driver()?.graph(graph)?;
+        let all: Vec<Handle> = graph.nodes().iter().map(|node| node.handle).collect();
+        list(&all, out, count)
+    }
+
+    fn cuGraphGetRootNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
+        let graph = driver()?.graph(graph)?;
+        let nodes = graph.nodes();
+        let roots = nodes.iter().filter(|node| node.after.is_empty());
+        let roots: Vec<Handle> = roots.map(|node| node.handle).collect();
+        drop(nodes);
+        list(&roots, out, count)
+    }
+
+    fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) {
+        edges(graph, from, to, count)
+    }
+
+    fn cuGraphGetEdges_v2(
+        graph: Handle, from: Out<Handle>, to: Out<Handle>, data: Out<u64>, count: Out<usize>,
+    ) {
+        edges(graph, from, to, count)?;
+        clear(from, data, count)
+    }
+
+    fn cuGraphNodeGetDependencies(node: Handle, out: Out<Handle>, count: Out<usize>) {
+        dependencies(node, out, count)
+    }
+
+    fn cuGraphNodeGetDependencies_v2(
+        node: Handle, out: Out<Handle>, data: Out<u64>, count: Out<usize>,
+    ) {
+        dependencies(node, out, count)?;
+        clear(out, data, count)
+    }
+
+    fn cuGraphNodeGetDependentNodes(node: Handle, out: Out<Handle>, count: Out<usize>) {
+        dependents(node, out, count)
+    }
+
+    fn cuGraphNodeGetDependentNodes_v2(
+        node: Handle, out: Out<Handle>, data: Out<u64>, count: Out<usize>,
+    ) {
+        dependents(node, out, count)?;
+        clear(out, data, count)
+    }
+
+    fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
+        change(graph, from, to, count, true)
+    }
+
+    fn cuGraphAddDependencies_v2(
+        graph: Handle, from: In<Handle>, to: In<Handle>, _data: In<u64>, count: usize,
+    ) {
+        change(graph, from, to, count, true)
+    }
+
+    fn cuGraphRemoveDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
+        change(graph, from, to, count, false)
+    }
+
+    fn cuGraphRemoveDependencies_v2(
+        graph: Handle, from: In<Handle>, to: In<Handle>, _data: In<u64>, count: usize,
+    ) {
+        change(graph, from, to, count, false)
+    }
+}
+
+/// All edges are plain ones: their data (`CUgraphEdgeData`, 8 bytes) is 0.
+fn clear(asked: Out<Handle>, data: Out<u64>, count: Out<usize>) -> Result {
+    if !asked.is_null() && !data.is_null() {
+        data.set_all((0..count.get()?).map(|_| 0));
+    }
+    Ok(())
+}

@@ -1,0 +1,366 @@
+//! The nodes of graphs: adding them, and their parameters.
+
+use std::sync::Arc;
+
+use crate::abi::{Copy3d, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, SetNode};
+use crate::border::export;
+use crate::copy::{Fill, Place, Transfer};
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::graph::{Graph, Node};
+use crate::launch::{Shape, prepare};
+use crate::operation::Operation;
+
+use super::copy::transfer_of;
+use super::graph::{executable, publish};
+
+fn add(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    operation: Operation,
+) -> Result {
+    out.required()?;
+    let after = after.list(count)?;
+    out.set(driver()?.graph(graph)?.add(operation, &after)?)
+}
+
+/// The graph that a node is in.
+///
+/// # Errors
+/// `INVALID_VALUE`
+pub(crate) fn graph_of(node: Handle) -> Result<Arc<Graph>> {
+    let missing = || Code::INVALID_VALUE.because(format!("there is no node {node:#x}"));
+    driver()?.nodes.get(node).ok_or_else(missing)
+}
+
+/// What a function makes of the node of a handle.
+fn with<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
+    graph_of(node)?.with(node, f)
+}
+
+/// Replaces the work of a node by work of the same type.
+fn set(node: Handle, operation: Operation) -> Result {
+    with(node, |node| {
+        check_type(&node.operation, &operation)?;
+        node.operation = operation;
+        Ok(())
+    })
+}
+
+/// The same in an executable graph.
+fn set_in(graph: Handle, node: Handle, operation: Operation) -> Result {
+    executable(graph)?.with(node, |step| {
+        check_type(&step.operation, &operation)?;
+        step.operation = operation;
+        Ok(())
+    })
+}
+
+fn check_type(old: &Operation, new: &Operation) -> Result {
+    if old.node_type() == new.node_type() {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE.because("the node is of another type"))
+}
+
+fn wrong_type() -> crate::error::Error {
+    Code::INVALID_VALUE.because("the node is of another type")
+}
+
+fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
+    let KernelNodeV1 { function, grid, block, shared, parameters, extra } = *parameters;
+    let function = driver()?.function(function)?;
+    prepare(&function, Shape { grid, block, shared, cooperative: false }, parameters, extra)
+}
+
+/// The second form names a function, or a kernel of a library.
+fn kernel_v2(given: &KernelNode) -> Result<Operation> {
+    let KernelNode { function, grid, block, shared, parameters, extra, kernel: other, .. } = *given;
+    let function = if function == 0 { other } else { function };
+    kernel(&KernelNodeV1 { function, grid, block, shared, parameters, extra })
+}
+
+fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
+    with(node, |node| {
+        let Operation::Launch { function, launch } = &node.operation else {
+            return Err(wrong_type());
+        };
+        let base = launch.parameters.as_ptr() as usize;
+        let layouts = function.kernel.parameters();
+        node.pointers = layouts.iter().map(|layout| base + layout.offset as usize).collect();
+        Ok(KernelNodeV1 {
+            function: function.handle,
+            grid: launch.grid,
+            block: launch.block,
+            shared: launch.dynamic_shared,
+            parameters: In::at(node.pointers.as_ptr() as usize),
+            extra: In::null(),
+        })
+    })
+}
+
+fn copy(parameters: In<Copy3d>) -> Result<Operation> {
+    let transfer = transfer_of(&parameters.get()?)?;
+    transfer.check()?;
+    Ok(Operation::Copy(Arc::new(transfer)))
+}
+
+fn description_of(transfer: &Transfer) -> Copy3d {
+    let end = |place: &Place| match *place {
+        Place::Device(address) => (2, 0, address),
+        Place::Host(address) => (1, address, 0),
+        Place::Staged(_) => (1, 0, 0),
+    };
+    let (source_kind, source_host, source_device) = end(&transfer.from.place);
+    let (target_kind, target_host, target_device) = end(&transfer.to.place);
+    Copy3d {
+        source_kind,
+        source_host,
+        source_device,
+        source_pitch: transfer.from.pitch,
+        source_height: transfer.from.slice / transfer.from.pitch.max(1),
+        target_kind,
+        target_host,
+        target_device,
+        target_pitch: transfer.to.pitch,
+        target_height: transfer.to.slice / transfer.to.pitch.max(1),
+        width: transfer.width,
+        height: transfer.height,
+        depth: transfer.depth,
+        ..Copy3d::default()
+    }
+}
+
+fn fill(parameters: In<SetNode>) -> Result<Operation> {
+    let SetNode { target, pitch, value, element, width, height } = parameters.get()?;
+    let (address, pitch, size) = (target, pitch as u64, u64::from(element));
+    let fill = Fill { address, pitch, value, size, width: width as u64, height: height as u64 };
+    fill.check()?;
+    Ok(Operation::Fill(fill))
+}
+
+fn host(parameters: In<HostNode>) -> Result<Operation> {
+    let HostNode { function, data } = parameters.get()?;
+    if function.is_none() {
+        return Err(Code::INVALID_VALUE.because("the host function is null"));
+    }
+    Ok(Operation::Host { function, data })
+}
+
+export! {
+    fn cuGraphAddKernelNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<KernelNodeV1>,
+    ) {
+        add(out, graph, after, count, kernel(&parameters.get()?)?)
+    }
+
+    fn cuGraphAddKernelNode_v2(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<KernelNode>,
+    ) {
+        add(out, graph, after, count, kernel_v2(&parameters.get()?)?)
+    }
+
+    fn cuGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelNodeV1>) {
+        parameters.set(parameters_of(node)?)
+    }
+
+    fn cuGraphKernelNodeGetParams_v2(node: Handle, out: Out<KernelNode>) {
+        let KernelNodeV1 { function, grid, block, shared, parameters, extra } = parameters_of(node)?;
+        let context = driver()?.function(function).map_or(0, |function| function.context);
+        out.set(KernelNode { function, grid, block, shared, parameters, extra, kernel: 0, context })
+    }
+
+    fn cuGraphKernelNodeSetParams(node: Handle, parameters: In<KernelNodeV1>) {
+        set(node, kernel(&parameters.get()?)?)
+    }
+
+    fn cuGraphKernelNodeSetParams_v2(node: Handle, parameters: In<KernelNode>) {
+        set(node, kernel_v2(&parameters.get()?)?)
+    }
+
+    fn cuGraphExecKernelNodeSetParams(graph: Handle, node: Handle, parameters: In<KernelNodeV1>) {
+        set_in(graph, node, kernel(&parameters.get()?)?)
+    }
+
+    fn cuGraphExecKernelNodeSetParams_v2(graph: Handle, node: Handle, parameters: In<KernelNode>) {
+        set_in(graph, node, kernel_v2(&parameters.get()?)?)
+    }
+
+    fn cuGraphAddMemcpyNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<Copy3d>,
+        _context: Handle,
+    ) {
+        add(out, graph, after, count, copy(parameters)?)
+    }
+
+    fn cuGraphMemcpyNodeGetParams(node: Handle, parameters: Out<Copy3d>) {
+        parameters.set(with(node, |node| match &node.operation {
+            Operation::Copy(transfer) => Ok(description_of(transfer)),
+            _ => Err(wrong_type()),
+        })?)
+    }
+
+    fn cuGraphMemcpyNodeSetParams(node: Handle, parameters: In<Copy3d>) {
+        set(node, copy(parameters)?)
+    }
+
+    fn cuGraphExecMemcpyNodeSetParams(
+        graph: Handle, node: Handle, parameters: In<Copy3d>, _context: Handle,
+    ) {
+        set_in(graph, node, copy(parameters)?)
+    }
+
+    fn cuGraphAddMemsetNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<SetNode>,
+        _context: Handle,
+    ) {
+        add(out, graph, after, count, fill(parameters)?)
+    }
+
+    fn cuGraphMemsetNodeGetParams(node: Handle, parameters: Out<SetNode>) {
+        parameters.set(with(node, |node| match node.operation {
+            Operation::Fill(Fill { address, pitch, value, size, width, height }) => Ok(SetNode {
+                target: address,
+                pitch: pitch as usize,
+                value,
+                element: size as u32,
+                width: width as usize,
+                height: height as usize,
+            }),
+            _ => Err(wrong_type()),
+        })?)
+    }
+
+    fn cuGraphMemsetNodeSetParams(node: Handle, parameters: In<SetNode>) {
+        set(node, fill(parameters)?)
+    }
+
+    fn cuGraphExecMemsetNodeSetParams(
+        graph: Handle, node: Handle, parameters: In<SetNode>, _context: Handle,
+    ) {
+        set_in(graph, node, fill(parameters)?)
+    }
+
+    fn cuGraphAddHostNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<HostNode>,
+    ) {
+        add(out, graph, after, count, host(parameters)?)
+    }
+
+    fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) {
+        parameters.set(with(node, |node| match node.operation {
+            Operation::Host { function, data } => Ok(HostNode { function, data }),
+            _ => Err(wrong_type()),
+        })?)
+    }
+
+    fn cuGraphHostNodeSetParams(node: Handle, parameters: In<HostNode>) {
+        set(node, host(parameters)?)
+    }
+
+    fn cuGraphExecHostNodeSetParams(graph: Handle, node: Handle, parameters: In<HostNode>) {
+        set_in(graph, node, host(parameters)?)
+    }
+
+    fn cuGraphAddChildGraphNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle,
+    ) {
+        let child = driver()?.graph(child)?.duplicate()?;
+        publish(&child)?;
+        add(out, graph, after, count, Operation::Child(child))
+    }
+
+    fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
+        graph.set(with(node, |node| match &node.operation {
+            Operation::Child(child) => Ok(child.handle),
+            _ => Err(wrong_type()),
+        })?)
+    }
+
+    fn cuGraphAddEmptyNode(out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) {
+        add(out, graph, after, count, Operation::Nothing)
+    }
+
+    fn cuGraphAddEventRecordNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle,
+    ) {
+        let event = driver()?.event(event)?;
+        add(out, graph, after, count, Operation::Record(event))
+    }
+
+    fn cuGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) {
+        event.set(with(node, |node| match &node.operation {
+            Operation::Record(event) => Ok(event.handle),
+            _ => Err(wrong_type()),
+        })?)
+    }
+
+    fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) {
+        set(node, Operation::Record(driver()?.event(event)?))
+    }
+
+    fn cuGraphExecEventRecordNodeSetEvent(graph: Handle, node: Handle, event: Handle) {
+        set_in(graph, node, Operation::Record(driver()?.event(event)?))
+    }
+
+    fn cuGraphAddEventWaitNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle,
+    ) {
+        let event = driver()?.event(event)?;
+        add(out, graph, after, count, Operation::WaitForEvent(event))
+    }
+
+    fn cuGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) {
+        event.set(with(node, |node| match &node.operation {
+            Operation::WaitForEvent(event) => Ok(event.handle),
+            _ => Err(wrong_type()),
+        })?)
+    }
+
+    fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) {
+        set(node, Operation::WaitForEvent(driver()?.event(event)?))
+    }
+
+    fn cuGraphExecEventWaitNodeSetEvent(graph: Handle, node: Handle, event: Handle) {
+        set_in(graph, node, Operation::WaitForEvent(driver()?.event(event)?))
+    }
+
+    fn cuGraphNodeGetType(node: Handle, node_type: Out<u32>) {
+        node_type.set(with(node, |node| Ok(node.operation.node_type()))?)
+    }
+
+    fn cuGraphNodeSetEnabled(graph: Handle, node: Handle, enabled: u32) {
+        executable(graph)?.with(node, |step| {
+            // Kernels, copies and fills.
+            if step.operation.node_type() > 2 {
+                return Err(Code::INVALID_VALUE.because("a node of this type can't be switched off"));
+            }
+            step.enabled = enabled != 0;
+            Ok(())
+        })
+    }
+
+    fn cuGraphNodeGetEnabled(graph: Handle, node: Handle, enabled: Out<u32>) {
+        enabled.set(executable(graph)?.with(node, |step| Ok(u32::from(step.enabled)))?)
+    }
+
+    fn cuGraphDestroyNode(node: Handle) {
+        let graph = graph_of(node)?;
+        driver()?.nodes.remove(node);
+        let mut nodes = graph.nodes();
+        nodes.retain(|other| other.handle != node);
+        for other in nodes.iter_mut() {
+            other.after.retain(|before| *before != node);
+        }
+        Ok(())
+    }
+
+    fn cuGraphNodeFindInClone(out: Out<Handle>, node: Handle, clone: Handle) {
+        out.required()?;
+        let clone = driver()?.graph(clone)?;
+        let missing = || Code::INVALID_VALUE.because("the graph is no clone of the node's");
+        out.set(clone.origin.get(&node).copied().ok_or_else(missing)?)
+    }
+}

@@ -1,0 +1,189 @@
+//! What an address is.
+
+use crate::abi::{Handle, In, Location, Out, Pointer};
+use crate::allocations::{Advice, Kind};
+use crate::border::export;
+use crate::copy::check_device;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+
+/// What the attributes of a pointer are made of.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    base: Pointer,
+    size: u64,
+    context: Handle,
+    id: u64,
+    pool: Handle,
+    managed: bool,
+    host: bool,
+    sync: bool,
+}
+
+/// What is known of an address. Variables of modules are no allocations of the program's.
+fn known(address: Pointer) -> Result<Option<Known>> {
+    let driver = driver()?;
+    let found = driver.allocations.with(address, |one| Known {
+        base: one.address,
+        size: one.size,
+        context: one.context,
+        id: one.id,
+        pool: if let Kind::Pooled(pool) = one.kind { pool } else { 0 },
+        managed: matches!(one.kind, Kind::Managed(_)),
+        host: one.is_host(),
+        sync: one.sync_operations,
+    });
+    let variable = || {
+        let (base, size) = driver.emulator.memory().range_of(address)?;
+        let inside = address < base.saturating_add(size);
+        let (context, id, pool) = (crate::context::current_handle(), base, 0);
+        inside.then_some(Known {
+            base,
+            size,
+            context,
+            id,
+            pool,
+            managed: false,
+            host: false,
+            sync: false,
+        })
+    };
+    Ok(found.or_else(variable))
+}
+
+/// Writes an attribute in the width that it has.
+fn write(attribute: u32, address: Pointer, known: &Known, data: usize) -> Result {
+    let (narrow, wide) = (Out::<u32>::at(data), Out::<u64>::at(data));
+    match attribute {
+        1 => wide.set(known.context as u64),
+        // CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE
+        2 => narrow.set(if known.host { 1 } else { 2 }),
+        3 => wide.set(address),
+        4 if known.host || known.managed => wide.set(address),
+        4 => Err(Code::INVALID_VALUE.because("device memory has no address of the host's")),
+        6 => narrow.set(u32::from(known.sync)),
+        7 | 20 => wide.set(known.id),
+        8 => narrow.set(u32::from(known.managed)),
+        9 => narrow.set(0),
+        10 | 15 | 21 => narrow.set(0),
+        11 | 19 => wide.set(known.base),
+        12 | 18 => wide.set(known.size),
+        13 => narrow.set(1),
+        14 => wide.set(0),
+        // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        16 => narrow.set(3),
+        17 => wide.set(known.pool as u64),
+        5 => Err(Code::NOT_SUPPORTED.because("tokens for other devices are not emulated")),
+        _ => Err(Code::INVALID_VALUE.because(format!("pointers have no attribute {attribute}"))),
+    }
+}
+
+/// What is written for an address that nothing is known of.
+fn write_unknown(attribute: u32, data: usize) -> Result {
+    match attribute {
+        // CU_DEVICE_INVALID
+        9 => Out::<i32>::at(data).set(-2),
+        2 | 6 | 8 | 10 | 13 | 15 | 16 | 21 => Out::<u32>::at(data).set(0),
+        1..=21 => Out::<u64>::at(data).set(0),
+        _ => Err(Code::INVALID_VALUE.because(format!("pointers have no attribute {attribute}"))),
+    }
+}
+
+/// `CU_DEVICE_CPU`, `CU_DEVICE_INVALID`
+fn device_of(location: Option<Location>) -> i32 {
+    match location {
+        Some(Location { kind: 1, id }) => id,
+        Some(_) => -1,
+        None => -2,
+    }
+}
+
+fn range_attribute(data: usize, size: usize, attribute: u32, advice: &Advice) -> Result {
+    let narrow = |value: i32| {
+        if size < 4 || !size.is_multiple_of(4) {
+            return Err(Code::INVALID_VALUE.because("the data has 4 bytes for each number"));
+        }
+        Out::<i32>::at(data).set(value)
+    };
+    let kind = |location: Option<Location>| location.map_or(0, |location| location.kind);
+    let id = |location: Option<Location>| location.map_or(0, |location| location.id);
+    match attribute {
+        1 => narrow(i32::from(advice.read_mostly)),
+        2 => narrow(device_of(advice.preferred)),
+        3 => {
+            narrow(if advice.accessed_by { 0 } else { -2 })?;
+            Out::<i32>::at(data).offset(1).set_all((1..size / 4).map(|_| -2));
+            Ok(())
+        }
+        4 => narrow(device_of(advice.prefetched)),
+        5 => narrow(kind(advice.preferred)),
+        6 => narrow(id(advice.preferred)),
+        7 => narrow(kind(advice.prefetched)),
+        8 => narrow(id(advice.prefetched)),
+        _ => Err(Code::INVALID_VALUE.because(format!("ranges have no attribute {attribute}"))),
+    }
+}
+
+fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
+    check_device(address, size as u64)?;
+    let managed = driver()?
+        .allocations
+        .with(address, |one| matches!(one.kind, Kind::Managed(_)).then(|| one.advice.clone()));
+    managed.flatten().ok_or_else(|| Code::INVALID_VALUE.because("this is not managed memory"))
+}
+
+export! {
+    fn cuPointerGetAttribute(data: Out<u8>, attribute: u32, address: Pointer) {
+        data.required()?;
+        let known = known(address)?.ok_or_else(|| {
+            Code::INVALID_VALUE.because(format!("{address:#x} is inside no allocation"))
+        })?;
+        write(attribute, address, &known, data.address())
+    }
+
+    fn cuPointerGetAttributes(count: u32, attributes: In<u32>, data: In<usize>, address: Pointer) {
+        let known = known(address)?;
+        let (attributes, data) = (attributes.list(count as usize)?, data.list(count as usize)?);
+        for (attribute, data) in attributes.into_iter().zip(data) {
+            let written = match &known {
+                Some(known) => write(attribute, address, known, data),
+                None => write_unknown(attribute, data),
+            };
+            // What does not apply is 0; what does not exist is an error.
+            if written.is_err() {
+                write_unknown(attribute, data)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cuPointerSetAttribute(value: In<u32>, attribute: u32, address: Pointer) {
+        // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is the only one that can be set.
+        if attribute != 6 {
+            return Err(Code::INVALID_VALUE.because(format!("attribute {attribute} can't be set")));
+        }
+        let on = value.get()? != 0;
+        let set = driver()?.allocations.with(address, |one| one.sync_operations = on);
+        set.ok_or_else(|| Code::INVALID_VALUE.because(format!("{address:#x} is inside no allocation")))
+    }
+
+    fn cuMemRangeGetAttribute(
+        data: Out<u8>, size: usize, attribute: u32, address: Pointer, count: usize,
+    ) {
+        data.required()?;
+        range_attribute(data.address(), size, attribute, &advice_of(address, count)?)
+    }
+
+    fn cuMemRangeGetAttributes(
+        data: In<usize>, sizes: In<usize>, attributes: In<u32>, number: usize, address: Pointer,
+        count: usize,
+    ) {
+        let advice = advice_of(address, count)?;
+        let sizes = sizes.list(number)?;
+        let places = data.list(number)?.into_iter().zip(sizes);
+        for (attribute, (data, size)) in attributes.list(number)?.into_iter().zip(places) {
+            range_attribute(data, size, attribute, &advice)?;
+        }
+        Ok(())
+    }
+}
