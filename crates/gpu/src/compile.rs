@@ -11,13 +11,12 @@ use crate::{GpuError, Result, library, ptx_version, source};
 /// given them up: what they compile runs from 7.5 on.
 pub const ARCHITECTURE: i32 = 50;
 
-/// Compiles a kernel to PTX: by NVRTC where it is found, else by nvcc. The header says from which
-/// source and by what.
+/// Compiles a source to PTX: by NVRTC where it is found, else by nvcc. `file` is its name as people
+/// should read it, `kernels/relu.cu`. The header says from which source and by what.
 ///
 /// # Errors
 /// When there is no compiler, or it does not accept the source.
-pub fn compile(name: &str, source: &str) -> Result<String> {
-    let file = format!("kernels/{name}.cu");
+pub fn compile(file: &str, source: &str) -> Result<String> {
     let missing = match Nvrtc::load() {
         Ok(nvrtc) => {
             let architectures = nvrtc.architectures()?;
@@ -26,13 +25,13 @@ pub fn compile(name: &str, source: &str) -> Result<String> {
                 format!("--gpu-architecture=compute_{}", oldest.unwrap_or(ARCHITECTURE)),
                 "--generate-line-info".into(),
             ];
-            let ptx = nvrtc.compile(&file, source, &options)?;
-            return Ok(finish(&file, source, &nvrtc.name()?, &options, &ptx));
+            let ptx = nvrtc.compile(file, source, &options)?;
+            return Ok(finish(file, source, &nvrtc.name()?, &options, &ptx));
         }
         Err(missing) => missing,
     };
     match library::tools("nvcc").first() {
-        Some(nvcc) => by_nvcc(nvcc, &file, source),
+        Some(nvcc) => by_nvcc(nvcc, file, source),
         None => Err(missing),
     }
 }
@@ -47,7 +46,7 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
     let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
     let input = folder.path().join(file);
     let output = folder.path().join("out.ptx");
-    std::fs::create_dir_all(folder.path().join("kernels"))
+    std::fs::create_dir_all(input.parent().unwrap_or(folder.path()))
         .and_then(|()| std::fs::write(&input, source))
         .map_err(|error| failed(error.to_string()))?;
     let mut log = String::new();

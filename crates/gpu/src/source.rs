@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, fs, io};
 
 use sha2::{Digest, Sha256};
 
@@ -49,6 +49,32 @@ pub fn folder() -> Option<PathBuf> {
     beside.into_iter().chain([repository]).find(|folder| folder.is_dir())
 }
 
+/// Every source in a folder and in those below it, in order of their names.
+///
+/// # Errors
+/// When a folder can't be read.
+pub fn all(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            sources.extend(all(&path)?);
+        } else if path.extension().is_some_and(|end| end == "cu") {
+            sources.push(path);
+        }
+    }
+    sources.sort();
+    Ok(sources)
+}
+
+/// A source's name as people should read it: from the folder `kernels` on, `kernels/relu.cu`.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
+    let start = names.iter().rposition(|name| name == "kernels").unwrap_or(names.len() - 1);
+    names[start..].join("/")
+}
+
 /// The PTX of a kernel: from its folder, compiled anew where the source there was edited; as it
 /// was built into the program where there is no folder.
 ///
@@ -61,7 +87,7 @@ pub(crate) fn ptx(kernel: &Kernel) -> Result<String> {
     }
 }
 
-/// The same, from a given folder and by a given compiler of a name and a source.
+/// The same, from a given folder and by a given compiler of a file's name and a source.
 fn ptx_in(
     folder: &Path,
     kernel: &Kernel,
@@ -82,7 +108,7 @@ fn ptx_in(
     {
         return Ok(ptx);
     }
-    compile(kernel.name, &source).map_err(|error| match error {
+    compile(&format!("kernels/{}.cu", kernel.name), &source).map_err(|error| match error {
         GpuError::NoCompiler(reason) => {
             GpuError::Stale { path: folder.join(format!("{}.cu", kernel.name)), reason }
         }
@@ -133,7 +159,7 @@ mod tests {
             let folder = folder_with(&edited, ptx);
             let compile = |name: &str, source: &str| Ok(format!("{name}: {}", digest(source)));
             let found = ptx_in(folder.path(), &kernel, compile).unwrap();
-            assert_eq!(found, format!("relu: {}", digest(&edited)));
+            assert_eq!(found, format!("kernels/relu.cu: {}", digest(&edited)));
         }
     }
 
@@ -154,6 +180,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let said = ptx_in(folder.path(), &relu(), no_compiler).unwrap_err().to_string();
         assert!(said.starts_with("can't read ") && said.contains("relu.cu"), "{said}");
+    }
+
+    #[test]
+    fn a_source_is_shown_from_the_folder_kernels_on() {
+        assert_eq!(shown(Path::new("/x/kernels/../kernels/more/relu.cu")), "kernels/more/relu.cu");
+        assert_eq!(shown(Path::new("elsewhere/relu.cu")), "relu.cu");
     }
 
     #[test]

@@ -30,14 +30,14 @@ fn the_list_names_every_kernel_of_the_folder_and_no_other() {
 
 #[test]
 fn no_ptx_is_stale() {
-    for kernel in KERNELS {
+    for path in source::all(&folder()).unwrap() {
+        let (text, name) = (fs::read_to_string(&path).unwrap(), source::shown(&path));
+        let ptx = fs::read_to_string(path.with_extension("ptx")).unwrap_or_default();
         assert!(
-            source::is_fresh(kernel.source, kernel.ptx),
-            "kernels/{0}.cu was edited since kernels/{0}.ptx was compiled: run scripts/compile-kernels",
-            kernel.name
+            source::is_fresh(&text, &ptx),
+            "{name} was edited since its PTX was compiled: run scripts/compile-kernels"
         );
-        let edited = format!("{} ", kernel.source);
-        assert!(!source::is_fresh(&edited, kernel.ptx), "{}: any edit is noticed", kernel.name);
+        assert!(!source::is_fresh(&format!("{text} "), &ptx), "{name}: any edit is noticed");
     }
 }
 
@@ -81,7 +81,8 @@ fn ptxas_accepts_them() {
 #[test]
 fn the_compiler_makes_them_again() {
     for kernel in KERNELS {
-        let ptx = match compile::compile(kernel.name, kernel.source) {
+        let file = format!("kernels/{}.cu", kernel.name);
+        let ptx = match compile::compile(&file, kernel.source) {
             Ok(ptx) => ptx,
             Err(GpuError::NoCompiler(reason)) => {
                 eprintln!("not tested: {reason}");
@@ -99,7 +100,10 @@ fn the_compiler_makes_them_again() {
 
 #[test]
 fn what_does_not_compile_is_shown_as_the_compiler_shows_it() {
-    match compile::compile("broken", "extern \"C\" __global__ void broken() { x = 1; }\n") {
+    match compile::compile(
+        "kernels/broken.cu",
+        "extern \"C\" __global__ void broken() { x = 1; }\n",
+    ) {
         Err(GpuError::NoCompiler(reason)) => eprintln!("not tested: {reason}"),
         Err(GpuError::Compile { log, .. }) => {
             assert!(log.contains("kernels/broken.cu(1)") && log.contains("\"x\""), "{log}");

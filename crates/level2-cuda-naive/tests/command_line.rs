@@ -159,6 +159,9 @@ fn with_a_fault(kernel: &str, source: [&str; 2], ptx: [&str; 2]) -> TempDir {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
     for entry in fs::read_dir(kernels).unwrap() {
         let path = entry.unwrap().path();
+        if path.is_dir() {
+            continue;
+        }
         fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
     }
     let edit = |extension: &str, [from, to]: [&str; 2]| {
@@ -241,4 +244,70 @@ fn a_missing_kernel_is_named() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("can't read ") && said.contains("matmul_a_bt.cu"), "{said}");
+}
+
+/// A program that is run with the emulated driver on its library path must not take it for a card.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_emulated_driver_in_the_real_one_s_place_is_recognised() {
+    let folder = TempDir::new().unwrap();
+    let program_folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let library = program_folder.join("libemulated_cuda.so");
+    for name in ["libcuda.so", "libcuda.so.1"] {
+        std::os::unix::fs::symlink(&library, folder.path().join(name)).unwrap();
+    }
+    let run = |device: &str| {
+        let mut command = program(&[&BENCH[..], &SHORT, &["--device", device]].concat());
+        command.env("LD_LIBRARY_PATH", folder.path()).output().unwrap()
+    };
+    let output = run("cuda");
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("the driver on the library path is the emulated one"), "{said}");
+    for (device, note) in
+        [("auto", "the driver on the library path is the emulated one"), ("emulated", "")]
+    {
+        let output = run(device);
+        let said = text(&output.stderr);
+        assert!(output.status.success() && said.contains(note), "{said}");
+        assert!(text(&output.stdout).starts_with("level2-cuda-naive on emulated ("));
+    }
+}
+
+/// Needs NVRTC, and is not tested where it is missing.
+#[test]
+fn an_edited_kernel_is_compiled_and_run() {
+    if matches!(
+        gpu::compile::compile("nothing.cu", "// nothing"),
+        Err(gpu::GpuError::NoCompiler(_))
+    ) {
+        eprintln!("not tested: there is no compiler for CUDA C");
+        return;
+    }
+    let kernels = with_a_fault("relu", ["0.0f : z[i]", "7.0f : z[i]"], ["// source", "// of"]);
+    let out = path(&kernels, "dump.json");
+    let args = ["dump", "--preset", "softmax", "--out", &out];
+    let mut command = program(&[&args[..], &EMULATED].concat());
+    let output = command.env("FOUR_LEVELS_KERNELS", kernels.path()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let dump: serde_json::Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
+    let tensors = dump["tensors"].as_array().unwrap();
+    let of = |name: &str| tensors.iter().find(|tensor| tensor["name"] == name).unwrap();
+    let (z, a) = (of("z1")["data"].as_array().unwrap(), of("a1")["data"].as_array().unwrap());
+    for (z, a) in z.iter().zip(a) {
+        let (z, a) = (z.as_f64().unwrap(), a.as_f64().unwrap());
+        assert_eq!(a, if z < 0.0 { 7.0 } else { z });
+    }
+}
+
+/// Every thread adds up its own column and writes it to the first place: without an order between
+/// them, whose is it in the end?
+#[test]
+fn a_missing_synchronisation_is_caught_and_named() {
+    let kernels = with_a_fault(
+        "sum_batch",
+        ["db[j] = sum;", "db[0] = sum;"],
+        ["add.s64 \t%rd36, %rd34, %rd35;", "mov.u64 \t%rd36, %rd34;"],
+    );
+    is_caught(&kernels, "races", &["sum_batch", "kernels/sum_batch.cu:11", "race"]);
 }

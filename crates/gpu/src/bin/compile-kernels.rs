@@ -17,7 +17,7 @@ struct Arguments {
     /// Also those whose PTX is of their source as it is.
     #[arg(long)]
     all: bool,
-    /// The sources [default: all of the folder kernels].
+    /// The sources [default: all of the folder kernels and of those below it].
     #[arg(value_name = "FILE.cu")]
     files: Vec<PathBuf>,
 }
@@ -37,11 +37,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
     let mut files = arguments.files.clone();
     if files.is_empty() {
         let folder = source::folder().ok_or("there is no folder kernels")?;
-        let listing =
-            folder.read_dir().map_err(|error| format!("{}: {error}", folder.display()))?;
-        files = listing.flatten().map(|entry| entry.path()).collect();
-        files.retain(|path| path.extension().is_some_and(|end| end == "cu"));
-        files.sort();
+        files = source::all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     for path in files {
         compile_one(&path, arguments.all)
@@ -51,7 +47,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn compile_one(path: &Path, always: bool) -> Result<(), Box<dyn std::error::Error>> {
-    let name = path.file_stem().and_then(|name| name.to_str()).ok_or("not a name of a kernel")?;
+    let name = source::shown(path);
     let text = std::fs::read_to_string(path)?;
     let output = path.with_extension("ptx");
     let fresh = std::fs::read_to_string(&output).is_ok_and(|ptx| source::is_fresh(&text, &ptx));
@@ -59,7 +55,7 @@ fn compile_one(path: &Path, always: bool) -> Result<(), Box<dyn std::error::Erro
         println!("{name}: as it was");
         return Ok(());
     }
-    let ptx = compile::compile(name, &text)?;
+    let ptx = compile::compile(&name, &text)?;
     let target = format!(".target sm_{}", compile::ARCHITECTURE);
     if !ptx.lines().any(|line| line.starts_with(&target)) {
         let wanted = compile::ARCHITECTURE;
