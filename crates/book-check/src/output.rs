@@ -143,15 +143,19 @@ fn programs() -> Option<PathBuf> {
     Some(if folder.ends_with("deps") { folder.parent()? } else { folder }.to_owned())
 }
 
-/// `cargo run -p NAME [--example NAME] [-- ARGUMENTS]` as a call of the program that it runs.
+/// `[VARIABLE=VALUE …] cargo run -p NAME [--example NAME] [-- ARGUMENTS]` as a call of the program
+/// that it runs.
 fn executable(command: &str) -> Option<String> {
-    let rest = command.strip_prefix("cargo run -p ")?;
+    let (variables, rest) = command.split_once("cargo run -p ")?;
+    if !variables.split_whitespace().all(|word| word.contains('=')) {
+        return None;
+    }
     let (options, arguments) = rest.split_once(" -- ").unwrap_or((rest, ""));
     let program = match options.split_once(" --example ") {
         Some((_, example)) => programs()?.join("examples").join(example),
         None => programs()?.join(options),
     };
-    Some(format!("'{}' {arguments}", program.display()))
+    Some(format!("{variables}'{}' {arguments}", program.display()))
 }
 
 /// The first line in which two runs of a session differ by more than machines do, as a
@@ -298,6 +302,22 @@ mod tests {
             ("lanes 0x0000ffff", "lanes 0xffff0000"),
         ] {
             assert!(difference(a, b).is_some(), "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_of_the_workspace_is_called_without_cargo() {
+        for (command, end) in [
+            ("cargo run -p tool", "/tool' "),
+            ("cargo run -p tool --example try -- a 'b c'", "/examples/try' a 'b c'"),
+            ("A=1 B=two cargo run -p tool -- a | sort", "/tool' a | sort"),
+        ] {
+            let call = executable(command).unwrap();
+            assert!(call.ends_with(end) && !call.contains("cargo run"), "{call}");
+            assert_eq!(call.starts_with("A=1 B=two '"), command.starts_with("A=1"), "{call}");
+        }
+        for command in ["cargo bench -p tool", "echo cargo run -p tool"] {
+            assert_eq!(executable(command), None);
         }
     }
 

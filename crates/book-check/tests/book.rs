@@ -1,6 +1,7 @@
 //! The book agrees with the code: what it includes exists, what it shows is what is printed, and
 //! what it names is there.
 
+use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 
 use book_check::output::{Needs, Session, difference};
@@ -121,6 +122,22 @@ fn every_output_is_what_the_command_prints() {
         problems.push(Problem::new("book/src/pictures/digits.svg", what));
     }
     none(problems);
+}
+
+/// The variables of the emulated GPU: the book lists those that the program reads.
+#[test]
+fn every_variable_of_the_emulated_gpu_is_explained() {
+    let named = |path: &str| -> BTreeSet<String> {
+        read(&repository().join(path))
+            .unwrap()
+            .split(|c: char| !(c.is_ascii_uppercase() || c == '_'))
+            .filter(|word| word.strip_prefix("EMULATED_GPU_").is_some_and(|name| !name.is_empty()))
+            .map(str::to_owned)
+            .collect()
+    };
+    let read_by_the_program = named("crates/emulated-gpu/emulated-cuda/src/settings.rs");
+    assert!(!read_by_the_program.is_empty());
+    assert_eq!(named("book/src/gpu/driver.md"), read_by_the_program);
 }
 
 /// mdBook's search and its list of headings go by the title.
