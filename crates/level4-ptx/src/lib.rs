@@ -8,6 +8,9 @@
 //! A kernel that takes a whole network, of any number of layers, is told of it by a table in the
 //! device's memory ([`Record`]). A launch whose blocks wait for each other has to fit onto the
 //! device, all at once: [`Plan`] says how it is cut.
+//!
+//! With the cargo feature `cust`, `--host cust` runs the same through the crate cust, whose build
+//! script wants a CUDA installation; `scripts/test-cust` gives it the emulated driver.
 
 mod backward;
 mod forward;
@@ -23,6 +26,8 @@ mod table;
 mod thread_per_sample;
 mod tiled;
 mod update;
+#[cfg(feature = "cust")]
+pub mod with_cust;
 
 use cudarc::driver::{CudaSlice, CudaView};
 use data::{Batch, Dataset};

@@ -1,0 +1,65 @@
+//! The level through cust, on the emulated driver that the loader finds: `scripts/test-cust` builds
+//! and runs it.
+#![cfg(feature = "cust")]
+
+use std::path::Path;
+use std::process::Command;
+
+use gpu::Choice;
+use level4_ptx::Rung;
+use level4_ptx::with_cust::{WithCust, device};
+use tensor::Dump;
+use training::Preset;
+use training::dump::{Inputs, dump, header};
+
+#[test]
+fn every_rung_agrees_with_the_references() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    let device = device(Choice::Auto).unwrap();
+    for preset in Preset::fixtures() {
+        let reference = Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap();
+        for rung in Rung::ALL {
+            for fused in [false, true] {
+                let mut level = WithCust::new(&preset.network, rung).unwrap();
+                let header = header("level4-ptx", &device, &preset, 0);
+                let inputs = Inputs::fixture(&preset);
+                let found = dump(&mut level, header, &preset, &inputs, fused).unwrap();
+                let comparison = tensor_diff::compare(&reference, &found, 1.0);
+                assert!(comparison.agrees(), "{}, {rung}: {comparison:?}", preset.name);
+            }
+        }
+    }
+}
+
+/// What a program of either host says about the same run, without its time.
+fn losses(host: &str, rung: Rung, device: &str) -> Vec<String> {
+    let size = ["--samples", "160", "--batch-size", "50", "--drop-last", "false"];
+    let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
+        .args(["--data", "digits", "--report-every", "1", "--device", device])
+        .args(["--host", host, "--kernels", rung.name()])
+        .args(size)
+        .env_remove("MNIST_DIR")
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8(output.stdout).expect("the program writes UTF-8");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = said.lines().filter(|line| !line.contains(" samples in "));
+    lines.map(String::from).collect()
+}
+
+#[test]
+fn both_hosts_print_the_same_numbers() {
+    for rung in [Rung::Tiled, Rung::OneLaunch] {
+        let cudarc = losses("cudarc", rung, "emulated");
+        assert!(cudarc.iter().any(|line| line.starts_with("batch      3   loss 0.")), "{cudarc:?}");
+        assert_eq!(losses("cust", rung, "emulated"), cudarc);
+    }
+}
+
+#[test]
+fn the_loaders_driver_is_not_another() {
+    let error = device(Choice::Cuda).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("which is the emulated one"), "{error}");
+    assert!(device(Choice::Emulated).unwrap().starts_with("emulated ("));
+}
