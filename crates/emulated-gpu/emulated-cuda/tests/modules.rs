@@ -17,8 +17,8 @@ fn load(image: *const u8) -> u32 {
 fn images_that_are_no_ptx_are_refused() {
     let context = context();
     assert_eq!(load(std::ptr::null()), code::INVALID_VALUE);
-    assert_eq!(load(b"\x7fELF\x02\x01\x01\0".as_ptr()), code::NO_BINARY_FOR_GPU);
-    assert_eq!(load(b"\x50\xed\x55\xba\x01\0\0\0".as_ptr()), code::NO_BINARY_FOR_GPU);
+    assert_eq!(load(c"\x7fELF\x02\x01\x01".as_ptr().cast()), code::NO_BINARY_FOR_GPU);
+    assert_eq!(load(c"\x50\xed\x55\xba\x01".as_ptr().cast()), code::NO_BINARY_FOR_GPU);
     assert_eq!(load(c"int main() {}".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(load(c"".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(
@@ -156,7 +156,7 @@ fn launches_that_can_not_be_are_refused() {
         );
     }
     assert_eq!(start([1; 3], [1; 3], 0, std::ptr::null()), code::INVALID_VALUE);
-    assert_eq!(start([1; 3], [1; 3], 0, 8 as *const *const u64), code::INVALID_VALUE);
+    assert_eq!(start([1; 3], [1; 3], 0, std::ptr::dangling()), code::INVALID_VALUE);
     let half = [&raw const values[0], std::ptr::null()];
     assert_eq!(start([1; 3], [1; 3], 0, half.as_ptr()), code::INVALID_VALUE);
     assert_eq!(launch(0, (1, 1), 0, &values), code::INVALID_HANDLE);
