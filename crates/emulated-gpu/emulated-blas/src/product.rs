@@ -45,6 +45,13 @@ impl View {
         Self { row: self.column, column: self.row, ..self }
     }
 
+    /// Whether all its lines can be loaded 16 bytes at a time, as tensor cores are fed.
+    fn suits_tensor_cores(self) -> bool {
+        const WIDTH: u64 = 16;
+        let step = self.row.unsigned_abs().max(self.column.unsigned_abs()) as u64 * self.ty.size();
+        self.address.is_multiple_of(WIDTH) && step.is_multiple_of(WIDTH)
+    }
+
     /// Which of its elements lie beside each other.
     fn order(self) -> Order {
         if self.row.abs() <= self.column.abs() { Order::Column } else { Order::Row }
@@ -100,7 +107,10 @@ pub struct Product {
     pub alpha: Scalar,
     /// Scales `c`.
     pub beta: Scalar,
-    /// In what is multiplied and summed.
+    /// In what is multiplied and summed. Inputs are rounded only where `a` and `b` begin at, and
+    /// their lines lie apart by, multiples of 16 bytes: the fast types allow tensor cores and do
+    /// not demand them, and so aligned operands are what they are documented to want (cuBLAS
+    /// documentation, "Tensor Core Usage").
     pub compute: Compute,
 }
 
@@ -122,7 +132,11 @@ impl Product {
                         }
                     }),
                 ),
-                Compute::F32(inputs) => self.run_in::<f32>(inputs, in_f32(finish)),
+                Compute::F32(inputs) => {
+                    let fast = self.a.suits_tensor_cores() && self.b.suits_tensor_cores();
+                    let inputs = if fast { inputs } else { Inputs::Full };
+                    self.run_in::<f32>(inputs, in_f32(finish));
+                }
                 Compute::F16 => self.run_in::<f32>(Inputs::Full, in_f32(finish)),
             }
         }

@@ -280,15 +280,17 @@ fn the_math_mode_decides_about_tf32() {
     let blas = Blas::new();
     // Needs 12 bits after the point: TF32 keeps 10.
     let x = 1.0f32 + 2f32.powi(-12);
-    let (a, b, c) = (blas.put(&[x]), blas.put(&[1.0f32]), blas.put(&[0.0f32]));
+    let (a, b, c) = (blas.put(&[x; 4]), blas.put(&[1.0f32; 4]), blas.put(&[0.0f32]));
     let (one, zero) = (1.0f32, 0.0f32);
     let n = cublasOperation_t::CUBLAS_OP_N;
     use sys::cublasMath_t::*;
-    for (mode, expected) in [
-        (CUBLAS_DEFAULT_MATH, x),
-        (CUBLAS_TF32_TENSOR_OP_MATH, 1.0),
-        (CUBLAS_PEDANTIC_MATH, x),
-        (CUBLAS_TENSOR_OP_MATH, 1.0),
+    for (mode, ld, expected) in [
+        (CUBLAS_DEFAULT_MATH, 4, x),
+        (CUBLAS_TF32_TENSOR_OP_MATH, 4, 1.0),
+        // Columns that are no multiples of 16 bytes apart do not suit tensor cores.
+        (CUBLAS_TF32_TENSOR_OP_MATH, 3, x),
+        (CUBLAS_PEDANTIC_MATH, 4, x),
+        (CUBLAS_TENSOR_OP_MATH, 4, 1.0),
     ] {
         // SAFETY: one element each.
         unsafe {
@@ -304,16 +306,16 @@ fn the_math_mode_decides_about_tf32() {
                 1,
                 &raw const one,
                 pa,
-                1,
+                ld,
                 pb,
-                1,
+                ld,
                 &raw const zero,
                 pc,
                 1,
             );
             assert_eq!(status as u32, 0);
         }
-        assert_eq!(blas.get(&c), [expected], "{mode:?}");
+        assert_eq!(blas.get(&c), [expected], "{mode:?} {ld}");
     }
 }
 

@@ -287,16 +287,19 @@ fn gradients_of_the_bias_from_operands() {
 fn tf32_is_used_only_where_it_is_asked_for() {
     let lt = Lt::new();
     let x = 1.0 + 2f64.powi(-12);
-    let (a, b) = (lt.numbers(Type::F32, &[x; 4]), lt.numbers(Type::F32, &[1.0; 4]));
+    let (a, b) = (lt.numbers(Type::F32, &[x; 8]), lt.numbers(Type::F32, &[1.0; 8]));
     let d = lt.numbers(Type::F32, &[0.0; 4]);
     let shape = Shape::new(Type::F32, 2, 2);
     let addresses = [lt.address(&a), lt.address(&b), lt.address(&d), lt.address(&d)];
-    for (compute, expected) in [
-        (cublasComputeType_t::CUBLAS_COMPUTE_32F, 2.0 * x),
-        (cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32, 2.0),
+    for (compute, ld, expected) in [
+        (cublasComputeType_t::CUBLAS_COMPUTE_32F, 4, 2.0 * x),
+        (cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32, 4, 2.0),
+        // Columns that are no multiples of 16 bytes apart do not suit tensor cores.
+        (cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32, 3, 2.0 * x),
     ] {
-        let call = Call { compute, ..Call::new([shape; 4], addresses) };
+        let operand = Shape { ld, ..shape };
+        let call = Call { compute, ..Call::new([operand, operand, shape, shape], addresses) };
         assert_eq!(call.run(&lt), (0, 0));
-        assert_eq!(lt.get_numbers(Type::F32, &d), [expected; 4]);
+        assert_eq!(lt.get_numbers(Type::F32, &d), [expected; 4], "{compute:?} {ld}");
     }
 }
