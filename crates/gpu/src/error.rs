@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use cudarc::driver::DriverError;
 use thiserror::Error;
 
+use crate::gpu;
 use crate::probe::Unusable;
 
 /// The result of everything in this crate.
@@ -29,7 +30,7 @@ pub enum GpuError {
         device: String,
     },
     /// The driver refused something.
-    #[error("the CUDA driver says {}", describe(.0))]
+    #[error("the CUDA driver says {}{}", describe(.0), advice(.0, gpu::is_emulated()))]
     Driver(#[from] DriverError),
     /// The driver refused to load PTX.
     #[error("the kernel {name} can't be loaded: the CUDA driver says {}{log}", describe(source))]
@@ -108,5 +109,45 @@ fn describe(error: &DriverError) -> String {
     match (name, words) {
         (Ok(name), Ok(words)) => format!("{name} ({words})"),
         _ => format!("error {}", error.0 as u32),
+    }
+}
+
+/// What to do next about an error that says too little by itself.
+fn advice(error: &DriverError, emulated: bool) -> &'static str {
+    use cudarc::driver::sys::CUresult as Code;
+    match error.0 {
+        Code::CUDA_ERROR_ILLEGAL_ADDRESS
+        | Code::CUDA_ERROR_MISALIGNED_ADDRESS
+        | Code::CUDA_ERROR_INVALID_ADDRESS_SPACE
+        | Code::CUDA_ERROR_INVALID_PC
+        | Code::CUDA_ERROR_ILLEGAL_INSTRUCTION
+        | Code::CUDA_ERROR_LAUNCH_FAILED
+        | Code::CUDA_ERROR_ASSERT => {
+            if emulated {
+                "; the report above names the kernel, the line and the thread"
+            } else {
+                "; with --device emulated, the kernel, the line and the thread are named"
+            }
+        }
+        Code::CUDA_ERROR_OUT_OF_MEMORY => "; a smaller --batch-size needs less",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cudarc::driver::sys::CUresult as Code;
+
+    use super::*;
+
+    #[test]
+    fn a_kernel_s_fault_says_where_to_look() {
+        let fault = DriverError(Code::CUDA_ERROR_ILLEGAL_ADDRESS);
+        assert!(advice(&fault, true).contains("report above"));
+        assert!(advice(&fault, false).contains("--device emulated"));
+        assert!(
+            advice(&DriverError(Code::CUDA_ERROR_OUT_OF_MEMORY), false).contains("--batch-size")
+        );
+        assert_eq!(advice(&DriverError(Code::CUDA_ERROR_INVALID_VALUE), false), "");
     }
 }

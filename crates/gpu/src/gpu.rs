@@ -31,6 +31,12 @@ struct Driver {
 
 static CHOSEN: Mutex<Option<Driver>> = Mutex::new(None);
 
+/// Whether this process computes on the emulated GPU.
+pub(crate) fn is_emulated() -> bool {
+    let chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+    chosen.as_ref().is_some_and(|driver| driver.emulated)
+}
+
 impl Gpu {
     /// Opens the GPU. The first call decides for the whole process which driver it has.
     ///

@@ -8,10 +8,11 @@
 /// What drivers of CUDA 12.0 load (PTX ISA, "Release Notes").
 const OLDEST: (u32, u32) = (8, 0);
 
-/// Directives, all of PTX 6.0 or earlier (PTX ISA, "Release Notes").
+/// Directives, all of PTX 7.2 or earlier (PTX ISA, "Release Notes"); the last for code that was
+/// inlined.
 const DIRECTIVES: &str = "target address_size visible entry func param reg shared local global \
     const align extern weak loc file pragma maxntid minnctapersm section b8 b16 b32 b64 u8 u16 u32 \
-    u64 s8 s16 s32 s64 f32 f64 pred";
+    u64 s8 s16 s32 s64 f32 f64 pred debug_str";
 
 /// Instructions, all of PTX 6.0 or earlier.
 const INSTRUCTIONS: &str = "abs add and atom bar bra call copysign cos cvt cvta div ex2 exit fma \

@@ -71,6 +71,14 @@ impl Transfer for DoubleBuffered {
     }
 }
 
+impl Drop for DoubleBuffered {
+    fn drop(&mut self) {
+        // A batch that nobody asked for may still be on its way into memory that is given back in
+        // the other stream. When that can't be waited for, nothing is left to do.
+        let _ = self.copies.synchronize();
+    }
+}
+
 /// One of the two buffers.
 struct Slot {
     staging: Staging,

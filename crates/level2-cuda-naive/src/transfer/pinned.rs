@@ -85,6 +85,13 @@ impl Staging {
     }
 }
 
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // The device may still be reading it. When that can't be waited for, nothing is left to do.
+        let _ = self.copied.synchronize();
+    }
+}
+
 /// So many elements of pinned memory, all 0.
 fn pinned(stream: &CudaStream, elements: usize) -> Result<PinnedHostSlice<f32>> {
     // SAFETY: it is written before anything reads it, in the next line.
