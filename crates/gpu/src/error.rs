@@ -23,6 +23,18 @@ pub enum GpuError {
         /// What the loader says.
         reason: String,
     },
+    /// One of CUDA's libraries can't be loaded.
+    #[error(
+        "lib{library}.so can't be loaded ({reason}); it comes with a CUDA toolkit and in NVIDIA's \
+         Python wheels, and FOUR_LEVELS_{} may name the file",
+        library.to_uppercase()
+    )]
+    NoLibrary {
+        /// Its name, such as `cublas`.
+        library: String,
+        /// What the loader says.
+        reason: String,
+    },
     /// The process computes on one device already, and the other was asked for.
     #[error("this process computes on {device} already, and a process has one driver")]
     AlreadyChosen {

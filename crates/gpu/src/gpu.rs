@@ -1,14 +1,15 @@
 //! The GPU that a process computes on.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, sys};
+use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
 use cudarc::nvrtc::Ptx;
 
 use crate::choice::{self, Choice, Decision};
 use crate::kernels::Kernel;
 use crate::probe::{self, EMULATED, Unusable, dotted};
-use crate::{GpuError, Result, emulated, jit_log, source};
+use crate::{GpuError, Result, install, jit_log, source};
 
 /// The first GPU of the driver that was chosen, with cudarc's own types to compute on it.
 #[derive(Clone, Debug)]
@@ -58,7 +59,10 @@ impl Gpu {
         }
         let decision = choice::decide(choice, probe::probe)?;
         if let Decision::Emulated(_) = decision {
-            emulated::install()?;
+            let path = emulated_cuda::library_path();
+            install::emulated(
+                &path.map_err(|error| GpuError::NoEmulator { reason: error.to_string() })?,
+            )?;
         }
         // Nothing of cudarc is called before this line.
         let context = CudaContext::new(0)?;
@@ -136,11 +140,29 @@ impl Gpu {
     /// # Errors
     /// What the driver and its compiler say.
     pub fn function(&self, name: &str, ptx: &str) -> Result<CudaFunction> {
-        let load = || self.context.load_module(Ptx::from_src(ptx))?.load_function(name);
-        load().map_err(|source| {
-            let refused = source.0 != sys::CUresult::CUDA_ERROR_NOT_FOUND;
-            let log = if refused { jit_log::of(&self.context, ptx) } else { String::new() };
+        let module = self.module(name, ptx)?;
+        let missing = |source| GpuError::Load { name: name.into(), source, log: String::new() };
+        module.load_function(name).map_err(missing)
+    }
+
+    /// Loads PTX text, which may hold several functions; `name` is for messages.
+    ///
+    /// # Errors
+    /// What the driver and its compiler say.
+    pub fn module(&self, name: &str, ptx: &str) -> Result<Arc<CudaModule>> {
+        self.context.load_module(Ptx::from_src(ptx)).map_err(|source| {
+            let log = jit_log::of(&self.context, ptx);
             GpuError::Load { name: name.into(), source, log }
         })
+    }
+
+    /// Makes one of CUDA's other libraries, such as `cublas`, the one that cudarc opens: NVIDIA's
+    /// on its GPU, from wherever it is; on the emulated GPU the file that `emulated` names. To be
+    /// called before cudarc's first call of that library, which panics where there is none.
+    ///
+    /// # Errors
+    /// When the library is missing.
+    pub fn install_library(&self, library: &str, emulated: &Path) -> Result<()> {
+        if self.is_emulated() { install::emulated(emulated) } else { install::nvidia(library) }
     }
 }

@@ -11,7 +11,7 @@
 //! ```text
 //! choice ── probe          which of the two, and why not the other
 //!    |
-//!   gpu ── emulated        opens it; loads kernels and PTX
+//!   gpu ── install         opens it; loads kernels, PTX and CUDA's other libraries
 //!    |
 //! source ── kernels        the PTX beside each kernel, if it is of the source as it is now,
 //!    |
@@ -35,9 +35,9 @@ mod arguments;
 mod choice;
 pub mod compile;
 mod counts;
-mod emulated;
 mod error;
 mod gpu;
+mod install;
 mod jit_log;
 mod kernels;
 pub mod library;

@@ -1,0 +1,69 @@
+//! Makes a shared library the one that cudarc opens, before cudarc asks for it: it panics where
+//! there is none.
+#![allow(unsafe_code, reason = "loading a library runs its initialisers")]
+
+use std::path::{Path, PathBuf};
+
+use libloading::Library;
+
+use crate::library::{candidates, reason};
+use crate::{GpuError, Result};
+
+/// Loads an emulated library. Its SONAME is the plain one, `libcuda.so`, so glibc answers the next
+/// `dlopen` of that name, which is cudarc's first, with it, even where a real one is installed.
+///
+/// # Errors
+/// What the loader says.
+pub(crate) fn emulated(path: &Path) -> Result<()> {
+    load(path).map_err(|reason| GpuError::NoEmulator { reason })
+}
+
+/// Loads one of NVIDIA's libraries, such as `cublas`, from wherever it is, and makes sure that
+/// cudarc will find it.
+///
+/// # Errors
+/// When it is nowhere, or has a version that cudarc does not ask for.
+pub(crate) fn nvidia(library: &str) -> Result<()> {
+    let error = |reason| GpuError::NoLibrary { library: library.into(), reason };
+    let mut said = String::new();
+    let found = candidates(library).into_iter().find(|path| match load(path) {
+        Ok(()) => true,
+        Err(reason) => {
+            said = reason;
+            false
+        }
+    });
+    let Some(found) = found else { return Err(error(format!("last tried: {said}"))) };
+    // The names that cudarc tries, which glibc finds among what is loaded.
+    if cudarc::get_lib_name_candidates(library).iter().any(|name| load(Path::new(name)).is_ok()) {
+        return Ok(());
+    }
+    Err(error(format!(
+        "{} is there, but not under a name that cudarc asks for: make a folder with a link \
+         lib{library}.so to it, and name that folder in LD_LIBRARY_PATH",
+        found.display()
+    )))
+}
+
+/// Loads a library for as long as the process lives.
+fn load(path: &Path) -> Result<(), String> {
+    // SAFETY: CUDA's libraries and this workspace's own are made to be loaded into any process.
+    let library = unsafe { Library::new(PathBuf::from(path)) }.map_err(|error| reason(&error))?;
+    std::mem::forget(library);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_an_error_with_the_way_to_get_it() {
+        let said = nvidia("nosuchlibrary").unwrap_err().to_string();
+        for words in ["nosuchlibrary", "FOUR_LEVELS_NOSUCHLIBRARY", "cannot open"] {
+            assert!(said.contains(words), "{said}");
+        }
+        let said = emulated(Path::new("/nowhere/libcublas.so")).unwrap_err().to_string();
+        assert!(said.contains("/nowhere/libcublas.so"), "{said}");
+    }
+}
