@@ -82,6 +82,14 @@ impl Access {
     }
 }
 
+impl Access {
+    /// The same for a store: nobody writes to the launch's parameters.
+    #[inline(always)]
+    fn region_to_write(&self, core: &mut Core<'_>) -> Region {
+        if self.room == Room::Param { Region::NONE } else { self.region(core) }
+    }
+}
+
 /// A word that memory holds. Other host threads may access it at the same time, so that single
 /// words go through the host's atomics.
 pub(super) trait Word: Lane {
@@ -207,7 +215,7 @@ fn load_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outco
 fn store_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     let addresses = access.addresses(core);
     let values = *T::row(&core.registers, access.values[0].index);
-    let mut region = access.region(core);
+    let mut region = access.region_to_write(core);
     for which in 0..2 {
         let active = mask >> (which * HALF) & 0xffff;
         if active == 0xffff && !access.strong {
@@ -229,12 +237,70 @@ fn store_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outc
                 _ => {
                     let host =
                         core.resolve(access.room, access.site, address, T::BYTES, lane, true)?;
-                    region = access.region(core);
+                    region = access.region_to_write(core);
                     host
                 }
             };
             // SAFETY: inside a region, and aligned.
             unsafe { values[lane].store(host) };
+        }
+    }
+    Ok(())
+}
+
+/// Loads of several words for each lane. A lane whose words are not all in the region that the
+/// last one was in, and aligned, is served by the general way.
+#[inline(always)]
+fn load_vectors<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
+    let addresses = access.addresses(core);
+    let total = access.total();
+    let mut hosts = [std::ptr::null_mut(); LANES];
+    let mut region = access.region(core);
+    for lane in lanes(mask) {
+        let address = addresses[lane];
+        hosts[lane] = match region.host(address, total) {
+            Some(host) if address & (total - 1) == 0 => host,
+            _ => {
+                let host = core.resolve(access.room, access.site, address, total, lane, false)?;
+                region = access.region(core);
+                host
+            }
+        };
+    }
+    for (index, to) in access.values.iter().enumerate() {
+        let mut out = *T::row(&core.registers, to.index);
+        for lane in lanes(mask) {
+            // SAFETY: all words of the lane are inside a region, and aligned.
+            out[lane] = unsafe { T::load(hosts[lane].add(index * T::BYTES as usize)) };
+        }
+        T::write(&mut core.registers, to.index, &out, u32::MAX);
+    }
+    Ok(())
+}
+
+/// As [`load_vectors`].
+#[inline(always)]
+fn store_vectors<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
+    let addresses = access.addresses(core);
+    let total = access.total();
+    let mut hosts = [std::ptr::null_mut(); LANES];
+    let mut region = access.region_to_write(core);
+    for lane in lanes(mask) {
+        let address = addresses[lane];
+        hosts[lane] = match region.host(address, total) {
+            Some(host) if address & (total - 1) == 0 => host,
+            _ => {
+                let host = core.resolve(access.room, access.site, address, total, lane, true)?;
+                region = access.region_to_write(core);
+                host
+            }
+        };
+    }
+    for (index, from) in access.values.iter().enumerate() {
+        let row = *T::row(&core.registers, from.index);
+        for lane in lanes(mask) {
+            // SAFETY: all words of the lane are inside a region, and aligned.
+            unsafe { row[lane].store(hosts[lane].add(index * T::BYTES as usize)) };
         }
     }
     Ok(())
@@ -432,6 +498,10 @@ twins! {
     load_u64, load_u64_avx2 = load_words::<u64>;
     store_u32, store_u32_avx2 = store_words::<u32>;
     store_u64, store_u64_avx2 = store_words::<u64>;
+    load_vectors_u32, load_vectors_u32_avx2 = load_vectors::<u32>;
+    load_vectors_u64, load_vectors_u64_avx2 = load_vectors::<u64>;
+    store_vectors_u32, store_vectors_u32_avx2 = store_vectors::<u32>;
+    store_vectors_u64, store_vectors_u64_avx2 = store_vectors::<u64>;
     load_raced_u32, load_raced_u32_avx2 = load_words_raced::<u32>;
     load_raced_u64, load_raced_u64_avx2 = load_words_raced::<u64>;
     store_raced_u32, store_raced_u32_avx2 = store_words_raced::<u32>;
@@ -487,12 +557,25 @@ pub(super) fn transfer(access: &Access, store: bool, host: Host) -> Transfer {
             (_, _, _, true) => store_raced,
         };
     }
+    let fixed = |width| access.values.iter().all(|slot| slot.width == width);
+    let several = access.values.len() > 1 && !access.fence && access.room != Room::Local;
+    let vector = match access.bytes {
+        4 if several && fixed(Width::Narrow(32)) => Some(Width::Narrow(32)),
+        8 if several && fixed(Width::Wide) => Some(Width::Wide),
+        _ => None,
+    };
     match (plain, width, access.bytes, store) {
         (true, Some(Width::Narrow(32)), 4, false) => choose!(load_u32, load_u32_avx2),
         (true, Some(Width::Narrow(32)), 4, true) => choose!(store_u32, store_u32_avx2),
         (true, Some(Width::Wide), 8, false) => choose!(load_u64, load_u64_avx2),
         (true, Some(Width::Wide), 8, true) => choose!(store_u64, store_u64_avx2),
-        (_, _, _, false) => load_any,
-        (_, _, _, true) => store_any,
+        _ => match (vector, store) {
+            (Some(Width::Narrow(_)), false) => choose!(load_vectors_u32, load_vectors_u32_avx2),
+            (Some(Width::Narrow(_)), true) => choose!(store_vectors_u32, store_vectors_u32_avx2),
+            (Some(_), false) => choose!(load_vectors_u64, load_vectors_u64_avx2),
+            (Some(_), true) => choose!(store_vectors_u64, store_vectors_u64_avx2),
+            (None, false) => load_any,
+            (None, true) => store_any,
+        },
     }
 }

@@ -4,8 +4,9 @@
 #![allow(unsafe_code, reason = "the host's atomics are applied to device memory, once checked")]
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use super::access::Access;
+use super::access::{Access, Word};
 use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
 use super::registers::{Slot, lanes};
@@ -106,6 +107,50 @@ unsafe fn update(at: *mut u8, bytes: u64, change: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
+/// The same of 16 bytes, for which hosts have no atomics of their own: one lock for each of some
+/// addresses. Narrower accesses to the same bytes don't wait for it; nor are they promised to.
+///
+/// # Safety
+/// `at` is readable and writable for 16 bytes, and aligned to them.
+unsafe fn update_wide(at: *mut u8, change: impl Fn(u128) -> u128) -> u128 {
+    static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+    let lock = &LOCKS[at as usize / 16 % LOCKS.len()];
+    let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: as the caller promises.
+    unsafe {
+        let high = at.wrapping_add(8);
+        let old = u128::from(u64::load(at)) | u128::from(u64::load(high)) << 64;
+        let new = change(old);
+        (new as u64).store(at);
+        ((new >> 64) as u64).store(high);
+        old
+    }
+}
+
+/// `atom.exch.b128` and `atom.cas.b128` of one lane.
+fn run_wide(core: &mut Core<'_>, atomic: &AtomicAccess, source: Slot, lane: usize, host: *mut u8) {
+    let whole = |slot: Slot| {
+        let (low, high) = slot.halves();
+        let (low, high) = (core.registers.get(low, lane), core.registers.get(high, lane));
+        u128::from(low) | u128::from(high) << 64
+    };
+    let b = whole(source);
+    let c = atomic.compare_with.map(whole);
+    // SAFETY: the caller has resolved 16 bytes, and their alignment.
+    let old = unsafe {
+        update_wide(host, |old| match c {
+            Some(c) if old == b => c,
+            Some(_) => old,
+            None => b,
+        })
+    };
+    if let Some(d) = atomic.d {
+        let (low, high) = d.halves();
+        core.registers.set(low, lane, old as u64);
+        core.registers.set(high, lane, (old >> 64) as u64);
+    }
+}
+
 /// Runs an `atom` or `red` for the lanes of a mask.
 pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outcome {
     let access = &atomic.access;
@@ -130,6 +175,11 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
             core.require_written(Resolved { room, site, address, bytes, lane })?;
         }
         core.publish(access, lane, atomic.releases);
+        if access.bytes == 16 {
+            run_wide(core, atomic, source, lane, host);
+            core.look(access, lane, address, atomic.acquires);
+            continue;
+        }
         let b = core.registers.get(source, lane);
         let c = atomic.compare_with.map_or(0, |slot| core.registers.get(slot, lane));
         let shared = match access.room {

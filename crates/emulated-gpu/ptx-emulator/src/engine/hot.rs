@@ -6,7 +6,7 @@
 use super::code::{Compute, Operands};
 use super::registers::Registers;
 use super::vector::{Comparator, compile, compile_comparison, compile_select, operations};
-use crate::arithmetic::{convert as cvt, host, integer};
+use crate::arithmetic::{approximate, convert as cvt, host, integer};
 use crate::program::{
     Approximate, Comparison, FloatBinary, FloatMode, FloatUnary, IntBinary, IntUnary, Rounding,
     Type,
@@ -29,6 +29,13 @@ operations! {
     MaxS32: u32 = (a: u32, b: u32, _c: ()) (a as i32).max(b as i32) as u32;
     MulHighU32: u32 = (a: u32, b: u32, _c: ()) integer::mul_hi_u32(a, b);
     MulHighS32: u32 = (a: u32, b: u32, _c: ()) integer::mul_hi_s32(a as i32, b as i32) as u32;
+    DivU32: u32 = (a: u32, b: u32, _c: ()) integer::div_u32(a, b);
+    RemU32: u32 = (a: u32, b: u32, _c: ()) integer::rem_u32(a, b);
+    DivS32: u32 = (a: u32, b: u32, _c: ()) integer::div_s32(a as i32, b as i32) as u32;
+    RemS32: u32 = (a: u32, b: u32, _c: ()) integer::rem_s32(a as i32, b as i32) as u32;
+    DivU64: u64 = (a: u64, b: u64, _c: ()) a.checked_div(b).unwrap_or(u64::MAX);
+    RemU64: u64 = (a: u64, b: u64, _c: ()) a.checked_rem(b).unwrap_or(u64::MAX);
+    Neg64: u64 = (a: u64, _b: (), _c: ()) a.wrapping_neg();
     Not32: u32 = (a: u32, _b: (), _c: ()) !a;
     Neg32: u32 = (a: u32, _b: (), _c: ()) a.wrapping_neg();
     Copy32: u32 = (a: u32, _b: (), _c: ()) a;
@@ -55,6 +62,20 @@ operations! {
     MinF32: u32 = (a: u32, b: u32, _c: ()) f32_2(host::min_f32, a, b);
     MaxF32: u32 = (a: u32, b: u32, _c: ()) f32_2(host::max_f32, a, b);
     FmaF32: u32 = (a: u32, b: u32, c: u32) host::fma_f32(f32::from_bits(a), f32::from_bits(b), f32::from_bits(c)).to_bits();
+    NegF32: u32 = (a: u32, _b: (), _c: ()) host::canonical_f32(f32::from_bits(a)).neg_unless_nan().to_bits();
+    AbsF32: u32 = (a: u32, _b: (), _c: ()) host::canonical_f32(f32::from_bits(a)).abs().to_bits();
+    NegFtz: u32 = (a: u32, _b: (), _c: ()) host::canonical_f32(ftz(a)).neg_unless_nan().to_bits();
+    AbsFtz: u32 = (a: u32, _b: (), _c: ()) host::canonical_f32(ftz(a)).abs().to_bits();
+    SaturateF32: u32 = (a: u32, _b: (), _c: ()) host::saturate_f32(f32::from_bits(a)).to_bits();
+    RcpF32: u32 = (a: u32, _b: (), _c: ()) host::div_f32(1.0, f32::from_bits(a)).to_bits();
+    RcpFtz: u32 = (a: u32, _b: (), _c: ()) ftz_1(|a| host::div_f32(1.0, a), a);
+    DivApproxF32: u32 = (a: u32, b: u32, _c: ()) f32_2(approximate::div_approx_f32, a, b);
+    Ex2F32: u32 = (a: u32, _b: (), _c: ()) approximate::ex2_approx_f32(f32::from_bits(a)).to_bits();
+    Ex2Ftz: u32 = (a: u32, _b: (), _c: ()) ftz_1(approximate::ex2_approx_f32, a);
+    Lg2F32: u32 = (a: u32, _b: (), _c: ()) approximate::lg2_approx_f32(f32::from_bits(a)).to_bits();
+    Lg2Ftz: u32 = (a: u32, _b: (), _c: ()) ftz_1(approximate::lg2_approx_f32, a);
+    RsqrtF32: u32 = (a: u32, _b: (), _c: ()) approximate::rsqrt_approx_f32(f32::from_bits(a)).to_bits();
+    RsqrtFtz: u32 = (a: u32, _b: (), _c: ()) ftz_1(approximate::rsqrt_approx_f32, a);
     SqrtF32: u32 = (a: u32, _b: (), _c: ()) host::sqrt_f32(f32::from_bits(a)).to_bits();
     AddFtz: u32 = (a: u32, b: u32, _c: ()) ftz_2(host::add_f32, a, b);
     SubFtz: u32 = (a: u32, b: u32, _c: ()) ftz_2(host::sub_f32, a, b);
@@ -91,6 +112,23 @@ fn ftz(a: u32) -> f32 {
 }
 
 #[inline(always)]
+fn ftz_1(f: impl Fn(f32) -> f32, a: u32) -> u32 {
+    host::flush_f32(f(ftz(a))).to_bits()
+}
+
+/// The one NaN has no sign to turn.
+trait NegUnlessNan {
+    fn neg_unless_nan(self) -> Self;
+}
+
+impl NegUnlessNan for f32 {
+    #[inline(always)]
+    fn neg_unless_nan(self) -> Self {
+        if self.is_nan() { self } else { -self }
+    }
+}
+
+#[inline(always)]
 fn ftz_2(f: impl Fn(f32, f32) -> f32, a: u32, b: u32) -> u32 {
     host::flush_f32(f(ftz(a), ftz(b))).to_bits()
 }
@@ -112,6 +150,12 @@ pub(super) fn int_binary(op: IntBinary, ty: Type, fast: bool) -> Option<Compute>
         (I::MulHigh, S32) => compile::<MulHighS32>(fast),
         (I::MulWide, U32) => compile::<MulWideU32>(fast),
         (I::MulWide, S32) => compile::<MulWideS32>(fast),
+        (I::Div, U32) => compile::<DivU32>(fast),
+        (I::Rem, U32) => compile::<RemU32>(fast),
+        (I::Div, S32) => compile::<DivS32>(fast),
+        (I::Rem, S32) => compile::<RemS32>(fast),
+        (I::Div, U64) => compile::<DivU64>(fast),
+        (I::Rem, U64) => compile::<RemU64>(fast),
         (I::And, B32) => compile::<And32>(fast),
         (I::Or, B32) => compile::<Or32>(fast),
         (I::Xor, B32) => compile::<Xor32>(fast),
@@ -140,6 +184,7 @@ pub(super) fn int_unary(op: IntUnary, ty: Type, fast: bool) -> Option<Compute> {
     Some(match (op, ty) {
         (IntUnary::Not, Type::B32) => compile::<Not32>(fast),
         (IntUnary::Neg, Type::S32) => compile::<Neg32>(fast),
+        (IntUnary::Neg, Type::S64) => compile::<Neg64>(fast),
         _ => return None,
     })
 }
@@ -173,6 +218,7 @@ pub(super) fn float_binary(
     let min = F::Min { nan: false, xorsign_abs: false };
     let max = F::Max { nan: false, xorsign_abs: false };
     let div = F::Div { approximate: Approximate::No };
+    let approximate = F::Div { approximate: Approximate::Approx };
     Some(match (op, ty, mode.flush) {
         (F::Add, Type::F32, false) => compile::<AddF32>(fast),
         (F::Sub, Type::F32, false) => compile::<SubF32>(fast),
@@ -184,6 +230,7 @@ pub(super) fn float_binary(
         (F::Sub, Type::F64, _) => compile::<SubF64>(fast),
         (F::Mul, Type::F64, _) => compile::<MulF64>(fast),
         (op, Type::F32, false) if op == div => compile::<DivF32>(fast),
+        (op, Type::F32, false) if op == approximate => compile::<DivApproxF32>(fast),
         (op, Type::F64, _) if op == div => compile::<DivF64>(fast),
         (op, Type::F32, false) if op == min => compile::<MinF32>(fast),
         (op, Type::F32, false) if op == max => compile::<MaxF32>(fast),
@@ -200,8 +247,26 @@ pub(super) fn float_unary(
     ty: Type,
     fast: bool,
 ) -> Option<Compute> {
-    let sqrt = FloatUnary::Sqrt { approximate: false };
-    (op == sqrt && ty == Type::F32 && plain(mode) && !mode.flush).then(|| compile::<SqrtF32>(fast))
+    use FloatUnary as F;
+    if ty != Type::F32 || !plain(mode) {
+        return None;
+    }
+    Some(match (op, mode.flush) {
+        (F::Neg, false) => compile::<NegF32>(fast),
+        (F::Neg, true) => compile::<NegFtz>(fast),
+        (F::Abs, false) => compile::<AbsF32>(fast),
+        (F::Abs, true) => compile::<AbsFtz>(fast),
+        (F::Rcp { .. }, false) => compile::<RcpF32>(fast),
+        (F::Rcp { .. }, true) => compile::<RcpFtz>(fast),
+        (F::Ex2, false) => compile::<Ex2F32>(fast),
+        (F::Ex2, true) => compile::<Ex2Ftz>(fast),
+        (F::Lg2, false) => compile::<Lg2F32>(fast),
+        (F::Lg2, true) => compile::<Lg2Ftz>(fast),
+        (F::Rsqrt, false) => compile::<RsqrtF32>(fast),
+        (F::Rsqrt, true) => compile::<RsqrtFtz>(fast),
+        (F::Sqrt { .. }, false) => compile::<SqrtF32>(fast),
+        _ => return None,
+    })
 }
 
 /// As [`int_binary`].
@@ -225,6 +290,10 @@ pub(super) fn convert(
     fast: bool,
 ) -> Option<Compute> {
     use Type::{B32, B64, F16, F32, F64, S32, S64, U32, U64};
+    if (to, from) == (F32, F32) && mode.saturate && !mode.relu && !mode.flush && rounding.is_none()
+    {
+        return Some(compile::<SaturateF32>(fast));
+    }
     if mode.saturate || mode.relu || mode.flush {
         return None;
     }
@@ -410,6 +479,8 @@ mod tests {
             I::ShiftRight,
             I::Min,
             I::Max,
+            I::Div,
+            I::Rem,
         ];
         let floats = [
             F::Add,
@@ -446,7 +517,7 @@ mod tests {
             for mode in modes {
                 found.extend(floats.iter().filter_map(|&op| float_binary(op, mode, ty, fast)));
                 found.extend(fma(mode, ty, fast));
-                found.extend(float_unary(FloatUnary::Sqrt { approximate: false }, mode, ty, fast));
+                found.extend(UNARY.iter().filter_map(|&op| float_unary(op, mode, ty, fast)));
                 found
                     .extend(comparisons.iter().filter_map(|&op| compare(op, ty, mode.flush, fast)));
             }
@@ -457,6 +528,51 @@ mod tests {
             }
         }
         found
+    }
+
+    const UNARY: [FloatUnary; 10] = [
+        FloatUnary::Neg,
+        FloatUnary::Abs,
+        FloatUnary::Rcp { approximate: true },
+        FloatUnary::Rcp { approximate: false },
+        FloatUnary::Sqrt { approximate: true },
+        FloatUnary::Sqrt { approximate: false },
+        FloatUnary::Rsqrt,
+        FloatUnary::Lg2,
+        FloatUnary::Ex2,
+        FloatUnary::Tanh,
+    ];
+
+    #[test]
+    fn unary_operations_are_those_of_the_general_arithmetic() {
+        let mut values: Vec<u32> = (0..64).map(|i: u32| i.wrapping_mul(0x9e37_79b9)).collect();
+        values.extend([0, 1, 0x8000_0000, 0x8000_0001, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000]);
+        values.extend([
+            0xffc0_0001,
+            0x0080_0000,
+            0x007f_ffff,
+            0x3f80_0000,
+            0xbf80_0000,
+            0x7f7f_ffff,
+        ]);
+        let mut compared = 0;
+        for (op, flush) in UNARY.into_iter().flat_map(|op| [(op, false), (op, true)]) {
+            let rounding = Rounding::NearestEven;
+            let mode = FloatMode { rounding, flush, saturate: false, relu: false };
+            let Some(compute) = float_unary(op, mode, Type::F32, false) else { continue };
+            for &value in &values {
+                let mut registers = Registers::new(FIRST_ROW + 2, 3);
+                registers.narrow_mut(FIRST_ROW)[0] = value;
+                let operands = Operands { d: FIRST_ROW + 1, a: FIRST_ROW, b: 0, c: 0 };
+                // SAFETY: this is the portable version.
+                unsafe { compute(&mut registers, &operands, 1) };
+                let general = crate::arithmetic::float_unary(op, mode, Type::F32, u64::from(value));
+                let own = u64::from(registers.narrow(FIRST_ROW + 1)[0]);
+                assert_eq!(own, general, "{op:?} {mode:?} of {value:#x}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 1000);
     }
 
     #[test]

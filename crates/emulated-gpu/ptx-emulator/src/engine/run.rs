@@ -276,19 +276,26 @@ fn run<const PROFILE: bool>(
                 Action::Barrier(barrier) => {
                     let others = rules.check_synchronisation && barrier.aligned;
                     let missing = if others { passed_by(warp, code, pc) } else { 0 };
-                    let waits = arrive(core, warp, barriers, barrier, pc, active, rules)
-                        .map_err(stopped)?;
-                    if missing != 0 && waits.is_some() {
-                        warp.missing = Some((pc, active, missing));
+                    let mut left = active;
+                    while left != 0 {
+                        let mask = same_barrier(core, barrier, left);
+                        left &= !mask;
+                        let waits = arrive(core, warp, barriers, barrier, pc, mask, rules)
+                            .map_err(stopped)?;
+                        if let Some(index) = waits {
+                            let waiting = Fragment {
+                                pc,
+                                mask,
+                                frames: fragment.frames.clone(),
+                                state: State::AtBarrier(index),
+                            };
+                            warp.fragments.push(waiting);
+                        }
                     }
-                    if let Some(index) = waits {
-                        let waiting = Fragment {
-                            pc,
-                            mask: active,
-                            frames: fragment.frames.clone(),
-                            state: State::AtBarrier(index),
-                        };
-                        warp.fragments.push(waiting);
+                    if !matches!(barrier.action, BarrierKind::Arrive) {
+                        if missing != 0 {
+                            warp.missing = Some((pc, active, missing));
+                        }
                         leave(warp, fragment, active);
                         continue 'fragment;
                     }
@@ -501,6 +508,16 @@ fn stranded(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
         .lane(first.mask.trailing_zeros() as usize)
         .note("all lanes in a member mask have to execute the same .sync instruction");
     Stopped { problem, pc: first.pc, mask: first.mask }
+}
+
+/// Of lanes that come to a barrier instruction, those that name the same barrier as the lowest.
+fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32 {
+    let named = |lane: usize| {
+        let threads = barrier.threads.map(|slot| core.registers.get(slot, lane));
+        (core.registers.get(barrier.index, lane), threads)
+    };
+    let first = named(mask.trailing_zeros() as usize);
+    lanes(mask).filter(|&lane| named(lane) == first).fold(0, |same, lane| same | 1 << lane)
 }
 
 /// Lanes that stand behind a barrier which others of their warp have come to, and not just to exit.

@@ -70,6 +70,7 @@ impl Core<'_> {
             Room::Global => return self.resolve_global(site, address, bytes, lane, write),
             Room::Shared => self.shared_region(0).host(address, bytes),
             Room::Local => self.local_region(0, lane).host(address, bytes),
+            Room::Param if address < LOCAL_WINDOW && write => None,
             Room::Param if address < LOCAL_WINDOW => self.parameter_region(0).host(address, bytes),
             Room::Param => self.local_region(LOCAL_WINDOW, lane).host(address, bytes),
             Room::Generic if in_window(address, SHARED_WINDOW) => {
@@ -206,9 +207,15 @@ impl Core<'_> {
             Room::Generic if in_window(address, SHARED_WINDOW) => {
                 ("shared memory of the block", self.shared.len())
             }
-            Room::Param if address < LOCAL_WINDOW => ("kernel's parameters", self.parameters.len()),
-            Room::Generic if address < SHARED_WINDOW => {
-                ("kernel's parameters, which are read-only, of", self.parameters.len())
+            Room::Param if address < LOCAL_WINDOW && !write => {
+                ("kernel's parameters", self.parameters.len())
+            }
+            Room::Param | Room::Generic if address < SHARED_WINDOW => {
+                let message = format!("{what} at {address:#x}, in the kernel's parameters");
+                return Problem::new(FaultKind::IllegalAddress, message)
+                    .lane(lane)
+                    .address(address)
+                    .note("parameters are read-only: copy what is to change");
             }
             _ => ("local memory of the thread", self.thread_local_bytes()),
         };

@@ -49,3 +49,57 @@ fn shared_atomics_and_compare_and_swap() {
     assert_eq!(sorted[63], 233);
     assert!(sorted[..63].iter().all(|&value| value == 10), "{out:?}");
 }
+
+#[test]
+fn a_vector_is_an_atomic_operation_for_each_element() {
+    let emulator = emulator();
+    let floats = |values: [f32; 4]| values.map(f32::to_bits);
+    let sums = words(&emulator, &floats([1.0, 2.0, 3.0, 4.0]));
+    let old = words(&emulator, &[0; 2]);
+    let text = kernel(
+        2,
+        ".reg .f32 %f<4>;\n.reg .b16 %h<2>;\nmov.f32 %f2, 0f3F000000;\nmov.f32 %f3, 0f3E800000;\n\
+         red.global.add.v4.f32 [%p0], {%f2, %f2, %f3, %f3};\n\
+         atom.global.add.v2.f32 {%f0, %f1}, [%p0+8], {%f3, %f3};\n\
+         st.global.v2.f32 [%p1], {%f0, %f1};\nret;",
+    )
+    .replace(".version 8.0", ".version 8.1");
+    launch(&emulator, &text, ([1; 3], [1; 3]), &[sums, old]).unwrap();
+    assert_eq!(read(&emulator, sums, 4), floats([1.5, 2.5, 3.5, 4.5]));
+    assert_eq!(read(&emulator, old, 2), [3.25f32.to_bits(), 4.25f32.to_bits()]);
+    // 64 threads of two blocks, each element for itself: halves, eight of them.
+    let halves = words(&emulator, &[0; 4]);
+    let text = kernel(
+        1,
+        ".reg .b16 %h;\nmov.b16 %h, 0x3c00;\n\
+         red.global.add.noftz.v8.f16 [%p0], {%h, %h, %h, %h, %h, %h, %h, %h};\n\
+         red.global.max.noftz.v2.f16 [%p0], {%h, %h};\nret;",
+    )
+    .replace(".version 8.0", ".version 8.1");
+    launch(&emulator, &text, ([2, 1, 1], [64, 1, 1]), &[halves]).unwrap();
+    // 128.0 is 0x5800.
+    assert_eq!(read(&emulator, halves, 4), [0x5800_5800; 4]);
+}
+
+#[test]
+fn sixteen_bytes_at_once() {
+    let emulator = emulator();
+    let (lock, log) = (words(&emulator, &[0, 0, 0, 0]), words(&emulator, &[0; 4]));
+    // Each thread adds 1 to both halves of 16 bytes, with a loop of compare and swap.
+    let text = kernel(
+        2,
+        ".reg .b128 %old, %new, %seen;\n.reg .b64 %low, %high, %a, %b;\n.reg .pred %q, %u;\n\
+         ld.global.v2.b64 {%low, %high}, [%p0];\n\
+         AGAIN: mov.b128 %old, {%low, %high};\nadd.u64 %a, %low, 1;\nadd.u64 %b, %high, 1;\n\
+         mov.b128 %new, {%a, %b};\natom.global.cas.b128 %seen, [%p0], %old, %new;\n\
+         mov.b128 {%a, %b}, %seen;\nsetp.eq.u64 %q, %a, %low;\nsetp.eq.u64 %u, %b, %high;\n\
+         and.pred %q, %q, %u;\nmov.u64 %low, %a;\nmov.u64 %high, %b;\n@!%q bra AGAIN;\n\
+         atom.global.exch.b128 %seen, [%p1], %new;\nret;",
+    )
+    .replace(".version 8.0", ".version 8.3");
+    launch(&emulator, &text, ([4, 1, 1], [64, 1, 1]), &[lock, log]).unwrap();
+    assert_eq!(read(&emulator, lock, 4), [256, 0, 256, 0]);
+    // Whatever was exchanged last was whole.
+    let log = read(&emulator, log, 4);
+    assert!(log[0] > 0 && log[0] <= 256 && log[..2] == log[2..], "{log:?}");
+}

@@ -92,3 +92,17 @@ fn producers_arrive_and_consumers_wait() {
     );
     assert_eq!(out, [vec![42; 32], vec![0; 32]].concat());
 }
+
+#[test]
+fn lanes_may_name_barriers_of_their_own() {
+    // Odd lanes of both warps meet at barrier 3, even ones at 2; each counts its own 32.
+    let out = super::bench::each_thread(
+        64,
+        ".shared .align 4 .b32 n[2];\n.reg .b32 %t, %a, %b, %odd;\n.reg .pred %q;",
+        "mov.u32 %t, %tid.x;\nand.b32 %odd, %t, 1;\nsetp.lt.u32 %q, %t, 2;\nmov.u32 %a, n;\n\
+         shl.b32 %b, %odd, 2;\nadd.u32 %a, %a, %b;\n@%q st.shared.u32 [%a], 0;\nbar.sync 0;\n\
+         red.shared.add.u32 [%a], 1;\nadd.u32 %b, %odd, 2;\nbarrier.sync %b, 32;\n\
+         ld.shared.u32 %r0, [%a];",
+    );
+    assert_eq!(out, [32; 64]);
+}

@@ -1,9 +1,9 @@
 //! `atom` and `red` (PTX ISA, "Parallel Synchronization and Communication Instructions").
 
 use crate::diagnostic::Problem;
-use crate::program::{Atomic, Op, Ordering, Scope, Space, Type};
+use crate::program::{Address, Atomic, Op, Operand, Ordering, Register, Scope, Space, Type};
 
-use super::memory::SCOPES;
+use super::memory::{SCOPES, check_count};
 use crate::check::Result;
 use crate::check::modifiers::dotted;
 use crate::check::operands::{Check, Width};
@@ -45,6 +45,17 @@ fn types_of(op: Atomic, reduction: bool) -> &'static [Type] {
     }
 }
 
+/// The types of the elements of a vector.
+fn vector_types(op: Atomic, lanes: usize) -> &'static [Type] {
+    const HALVES: [Type; 4] = [Type::F16, Type::Bf16, Type::F16x2, Type::Bf16x2];
+    match (op, lanes) {
+        (Atomic::Add, 2 | 4) => &[Type::F32, Type::F16, Type::Bf16, Type::F16x2, Type::Bf16x2],
+        (Atomic::Add | Atomic::Min | Atomic::Max, 8) => &[Type::F16, Type::Bf16],
+        (Atomic::Min | Atomic::Max, _) => &HALVES,
+        _ => &[],
+    }
+}
+
 pub(super) fn atom(check: &mut Check<'_, '_>) -> Result<Op> {
     atomic(check, false)
 }
@@ -54,10 +65,7 @@ pub(super) fn red(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
-    if ["v2", "v4", "v8", "async", "bulk", "L2::cache_hint"]
-        .iter()
-        .any(|name| check.modifiers.has(name))
-    {
+    if ["async", "bulk"].iter().any(|name| check.modifiers.has(name)) {
         return Err(super::not_emulated(check));
     }
     let orders = [
@@ -81,12 +89,18 @@ fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
     let space = check.modifiers.pick(&spaces).unwrap_or(Space::Generic);
     let operations = if reduction { &OPERATIONS[..8] } else { &OPERATIONS[..] };
     let op = check.modifiers.need("an operation", operations)?;
-    let ty = check.modifiers.ty(types_of(op, reduction)).map_err(|problem| {
-        let names: Vec<&str> = types_of(op, reduction).iter().map(|ty| types::name(*ty)).collect();
+    let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    let list = if lanes == 1 { types_of(op, reduction) } else { vector_types(op, lanes) };
+    let ty = check.modifiers.ty(list).map_err(|problem| {
+        let names: Vec<&str> = list.iter().map(|ty| types::name(*ty)).collect();
         problem.help(format!("this operation exists for {}", dotted(&names)))
     })?;
-    if ty == Type::B128 {
-        return Err(super::not_emulated(check));
+    if lanes > 1 {
+        check.require(90, (8, 1))?;
+        if !matches!(space, Space::Global | Space::Generic) {
+            return Err(Problem::new(check.name_span(), "vectors are for global memory only")
+                .help("write one instruction for each element"));
+        }
     }
     let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
     let noftz = half && check.modifiers.flag("noftz");
@@ -95,15 +109,36 @@ fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
             .help("add .noftz: additions in half precision keep subnormal numbers"));
     }
     requirements(check, op, ty, ordering, scope)?;
-    operands(
-        check,
+    let policy =
+        matches!(space, Space::Global | Space::Generic) && check.modifiers.flag("L2::cache_hint");
+    if policy {
+        check.require(80, (7, 4))?;
+    }
+    let form = Form {
         reduction,
         op,
         ty,
+        lanes,
+        policy,
         space,
-        ordering.unwrap_or(Ordering::Relaxed),
-        scope.unwrap_or(Scope::Gpu),
-    )
+        ordering: ordering.unwrap_or(Ordering::Relaxed),
+        scope: scope.unwrap_or(Scope::Gpu),
+    };
+    operands(check, &form)
+}
+
+/// What the modifiers have said.
+struct Form {
+    reduction: bool,
+    op: Atomic,
+    ty: Type,
+    /// Elements, each of them an atomic operation of its own.
+    lanes: usize,
+    /// A cache policy follows the operands; there are no caches.
+    policy: bool,
+    space: Space,
+    ordering: Ordering,
+    scope: Scope,
 }
 
 fn requirements(
@@ -118,6 +153,7 @@ fn requirements(
         Type::F16x2 => check.require(60, (6, 2))?,
         Type::F16 => check.require(70, (6, 3))?,
         Type::Bf16 | Type::Bf16x2 => check.require(90, (7, 8))?,
+        Type::B128 => check.require(90, (8, 3))?,
         Type::B16 if op == Atomic::CompareAndSwap => check.require(70, (6, 3))?,
         _ => {}
     }
@@ -134,15 +170,8 @@ fn requirements(
     }
 }
 
-fn operands(
-    check: &mut Check<'_, '_>,
-    reduction: bool,
-    op: Atomic,
-    ty: Type,
-    space: Space,
-    ordering: Ordering,
-    scope: Scope,
-) -> Result<Op> {
+fn operands(check: &mut Check<'_, '_>, form: &Form) -> Result<Op> {
+    let &Form { reduction, op, ty, lanes, policy, space, ordering, scope } = form;
     let swap = op == Atomic::CompareAndSwap;
     let is_address = |index: usize| {
         matches!(
@@ -173,11 +202,20 @@ fn operands(
             check.title().replacen("red", "atom", 1)
         )));
     }
-    check.shape(match (reduction, swap) {
-        (true, _) => "[a], b",
-        (false, false) => "d, [a], b",
-        (false, true) => "d, [a], b, c",
+    check.shape(match (reduction, swap, policy) {
+        (true, _, false) => "[a], b",
+        (true, _, true) => "[a], b, policy",
+        (false, false, false) => "d, [a], b",
+        (false, false, true) => "d, [a], b, policy",
+        (false, true, false) => "d, [a], b, c",
+        (false, true, true) => "d, [a], b, c, policy",
     })?;
+    if policy {
+        check.source(check.count() - 1, Type::B64)?;
+    }
+    if lanes > 1 {
+        return elements(check, form);
+    }
     let at = usize::from(!reduction);
     let written = check.written;
     let d = if reduction {
@@ -189,4 +227,38 @@ fn operands(
     let b = check.source(at + 1, ty)?;
     let c = if swap { Some(check.source(at + 2, ty)?) } else { None };
     Ok(Op::Atomic { op, space, ordering, scope, ty, d, address, b, c })
+}
+
+/// A vector: one operation for each element, in their order. Only each of them is atomic.
+fn elements(check: &mut Check<'_, '_>, form: &Form) -> Result<Op> {
+    let &Form { reduction, op, ty, lanes, space, ordering, scope, .. } = form;
+    let at = usize::from(!reduction);
+    let address = check.address(at, space)?;
+    let mut old = Vec::new();
+    if !reduction {
+        let parts = check.parts(0)?;
+        check_count(check, 0, parts.len(), lanes)?;
+        for part in &parts {
+            old.push(check.part_destination(part, ty, Width::Exact)?);
+        }
+    }
+    let parts = check.parts(at + 1)?;
+    check_count(check, at + 1, parts.len(), lanes)?;
+    let mut ops = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let b = check.part_source(part, ty, Width::Exact)?;
+        let written = |d: &Option<Register>| d.is_some_and(|d| b == Operand::Register(d));
+        if old.iter().take(index).any(written) {
+            let span = check.operand(0)?.span;
+            return Err(Problem::new(span, "an old value would overwrite an operand")
+                .help("take other registers for the old values"));
+        }
+        let offset = address.offset.wrapping_add(index as i64 * types::bytes(ty) as i64);
+        let address = Address { offset, ..address };
+        let d = old.get(index).copied();
+        ops.push(Op::Atomic { op, space, ordering, scope, ty, d, address, b, c: None });
+    }
+    let last = ops.pop();
+    check.before.extend(ops);
+    last.ok_or_else(|| super::not_emulated(check))
 }

@@ -171,7 +171,12 @@ fn check_lanes(check: &Check<'_, '_>, ty: Type, lanes: usize, space: Space) -> R
     Ok(())
 }
 
-fn check_count(check: &Check<'_, '_>, index: usize, found: usize, lanes: usize) -> Result<()> {
+pub(super) fn check_count(
+    check: &Check<'_, '_>,
+    index: usize,
+    found: usize,
+    lanes: usize,
+) -> Result<()> {
     if found == lanes {
         return Ok(());
     }

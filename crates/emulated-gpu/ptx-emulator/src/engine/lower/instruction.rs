@@ -205,6 +205,25 @@ impl Lowering<'_> {
                 if self.fast(compute, &[(d, Width::Predicate), (a, w), (b, w)]) {
                     return;
                 }
+                if let (Some((how, c)), None) = (combine, q)
+                    && let Some(compute) = hot::compare(comparison, ty, flush, self.fast)
+                    && (a.width, b.width) == (w, w)
+                {
+                    // In two steps: the comparison, then one operation on words of 32 lanes.
+                    let c = self.operand(*c, Type::Pred);
+                    let holds = self.new_slot(Width::Predicate);
+                    self.fast(Some(compute), &[(holds, Width::Predicate), (a, w), (b, w)]);
+                    let how = match how {
+                        Combine::And => IntBinary::And,
+                        Combine::Or => IntBinary::Or,
+                        Combine::Xor => IntBinary::Xor,
+                    };
+                    let operands = Operands { d: d.index, a: holds.index, b: c.index, c: NEVER };
+                    if let Some(compute) = hot::predicate(how) {
+                        self.emit(Action::Compute(compute, operands));
+                    }
+                    return;
+                }
                 let q = self.destination(*q, Type::Pred);
                 let combine = self.combining(*combine);
                 let pair = matches!(ty, Type::F16x2 | Type::Bf16x2);

@@ -2,7 +2,6 @@
 
 use super::slots::{bits, signed};
 use super::{Home, Lowering};
-use crate::diagnostic::Problem;
 use crate::engine::access::{Access, transfer};
 use crate::engine::atomics::AtomicAccess;
 use crate::engine::code::{Action, CopyAsync};
@@ -103,14 +102,6 @@ impl Lowering<'_> {
         address: Address,
         (b, c): (Operand, Option<Operand>),
     ) {
-        if !matches!(bits(ty), 16 | 32 | 64) {
-            let message = "atomic operations on 128 bits are not known to the emulator";
-            self.problems.push(
-                Problem::new(self.place.span, message)
-                    .help("use 16, 32 or 64 bits, or a lock around plain accesses"),
-            );
-            return;
-        }
         let mut access = self.access(space, address, ty);
         access.values = vec![self.operand(b, ty)];
         access.signed = false;
