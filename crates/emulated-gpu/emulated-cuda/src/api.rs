@@ -25,3 +25,4 @@ pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod proc_address;
 pub(crate) mod stream;
+mod unsupported;

@@ -133,7 +133,8 @@ fn a_stream_that_never_came_back_spoils_the_capture() {
 fn waiting_for_what_is_captured_is_illegal() {
     let context = context();
     let stream = stream(1);
-    let calls: [(&str, fn(usize) -> u32); 4] = [
+    type Call = fn(usize) -> u32;
+    let calls: [(&str, Call); 4] = [
         ("synchronise", |stream| cu!(cuStreamSynchronize(stream => usize))),
         ("query", |stream| cu!(cuStreamQuery(stream => usize))),
         ("context", |_| cu!(cuCtxSynchronize())),
