@@ -55,3 +55,12 @@ fn rungs_train_alike_and_alike_each_time() {
         }
     }
 }
+
+#[test]
+fn sizes_that_the_kernels_can_not_count_are_refused() {
+    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    let network = Network { sizes: vec![784, 1_500_000, 10], loss: Loss::CrossEntropy };
+    let refused = Level4::new(&gpu, &network, Rung::Tiled, Profile::default()).err().unwrap();
+    let said = "a weight matrix would have 1176000000 elements";
+    assert!(refused.to_string().starts_with(said), "{refused}");
+}
