@@ -46,7 +46,7 @@ fn check(
     if len == 0 {
         return Ok(());
     }
-    let Some(range) = driver.range_of(address) else {
+    let Some(range) = driver.range_of(address)? else {
         return Err(Rejection::invalid(format!(
             "{name} is at {address:#x}, which no device allocation holds"
         )));

@@ -15,6 +15,12 @@ use crate::{Access, Rejection};
 
 /// What the emulated device's name begins with.
 const EMULATED: &str = "Emulated GPU";
+/// `CUDA_ERROR_INVALID_VALUE`
+const INVALID_VALUE: c_int = 1;
+/// `CUDA_ERROR_INVALID_HANDLE`
+const INVALID_HANDLE: c_int = 400;
+/// `CUDA_ERROR_NOT_FOUND`
+const NOT_FOUND: c_int = 500;
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` and its value for device memory.
 const MEMORY_TYPE: c_int = 2;
 const DEVICE_MEMORY: c_uint = 2;
@@ -130,12 +136,17 @@ impl Driver {
     }
 
     /// The allocation that holds an address.
-    #[must_use]
-    pub fn range_of(&self, address: u64) -> Option<Range> {
+    ///
+    /// # Errors
+    /// When the driver answers nothing any more, after a fault of earlier work.
+    pub fn range_of(&self, address: u64) -> Result<Option<Range>, Rejection> {
         let (mut base, mut size) = (0, 0);
         // SAFETY: both places live for the call; any address may be asked for.
-        let code = unsafe { (self.mem_get_address_range)(&raw mut base, &raw mut size, address) };
-        (code == 0).then_some(Range { base, size: size as u64 })
+        match unsafe { (self.mem_get_address_range)(&raw mut base, &raw mut size, address) } {
+            0 => Ok(Some(Range { base, size: size as u64 })),
+            INVALID_VALUE | NOT_FOUND => Ok(None),
+            code => Err(refused(code)),
+        }
     }
 
     /// Whether only the device may touch what an address points to.
@@ -167,6 +178,15 @@ impl Driver {
                 "the handle's stream can't be used: CUDA error {code}"
             ))),
         }
+    }
+
+    /// Whether there is a stream of that handle.
+    #[must_use]
+    pub fn knows(&self, stream: Stream) -> bool {
+        let mut status = 0;
+        // SAFETY: the place lives for the call. Other errors, such as those of a capture that is
+        // going on elsewhere, are told of streams that exist.
+        unsafe { (self.stream_is_capturing)(stream, &raw mut status) != INVALID_HANDLE }
     }
 
     /// Waits for everything on a stream.

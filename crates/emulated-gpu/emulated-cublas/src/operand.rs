@@ -84,7 +84,7 @@ impl Operand {
             )));
         }
         let count = matrix.batch;
-        if driver.range_of(array).is_some() {
+        if driver.range_of(array)?.is_some() {
             check_range(driver, &format!("the array of pointers to {name}"), array, count * 8)?;
             if driver.is_capturing(stream)? {
                 return Ok(Checked { matrix, addresses: Addresses::Array(array) });

@@ -25,7 +25,7 @@ export! {
     /// The stream of what follows. Sets the workspace back to the library's own.
     fn cublasSetStream_v2(handle: Handle, stream: Stream) {
         let (_, driver) = open(handle)?;
-        if driver.is_capturing(stream).is_err() {
+        if !driver.knows(stream) {
             return Err(Rejection::invalid(format!("streamId {:#x} is no stream", stream.0)));
         }
         change(handle, |settings| settings.stream = stream)
