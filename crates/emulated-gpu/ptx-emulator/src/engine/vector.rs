@@ -72,6 +72,7 @@ pub(super) trait Operation {
     fn apply(a: Self::A, b: Self::B, c: Self::C) -> Self::D;
 }
 
+// ANCHOR: rows
 #[inline(always)]
 fn rows<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
     let mut out = [O::D::default(); LANES];
@@ -95,6 +96,7 @@ fn rows_portable<O: Operation>(registers: &mut Registers, operands: &Operands, m
 fn rows_avx2<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
     rows::<O>(registers, operands, mask);
 }
+// ANCHOR_END: rows
 
 /// Whether the host has what the fast versions are compiled for. Miri has not.
 pub(super) fn fast_host() -> bool {

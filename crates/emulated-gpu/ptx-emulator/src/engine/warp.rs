@@ -91,6 +91,7 @@ impl Warp {
         self.fragments.iter().any(|fragment| fragment.state == State::Ready)
     }
 
+    // ANCHOR: pick
     /// Takes the fragment that is to run next, joined with those at the same place, and the place
     /// at which it meets the next one.
     pub(super) fn pick(&mut self) -> Option<(Fragment, u32)> {
@@ -124,4 +125,5 @@ impl Warp {
         });
         Some((fragment, stop))
     }
+    // ANCHOR_END: pick
 }
