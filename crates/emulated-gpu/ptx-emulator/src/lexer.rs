@@ -115,7 +115,7 @@ impl Lexer<'_> {
                 // `# 1 "file.c"`: what a preprocessor leaves behind.
                 (b'#', _) if self.is_line_marker() => self.skip_line(),
                 // `@@DWARF`: debug information of old PTX.
-                (b'@', b'@') => self.skip_line(),
+                (b'@', b'@') if self.text[self.at..].starts_with("@@DWARF") => self.skip_line(),
                 // A NUL ends the text, as it does for the driver.
                 (0, _) => {
                     self.at = self.bytes.len();
@@ -131,12 +131,25 @@ impl Lexer<'_> {
         self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
+    /// Whether a whole line is `# 1 "file.c" 2` or `#line 1 "file.c"`.
     fn is_line_marker(&self) -> bool {
         let before = self.text[..self.at].trim_end_matches([' ', '\t']);
-        let rest = self.text[self.at + 1..].trim_start_matches([' ', '\t']);
-        let rest = rest.strip_prefix("line").map_or(rest, |rest| rest.trim_start_matches([' ']));
+        let rest = self.text[self.at + 1..].lines().next().unwrap_or_default();
+        let rest = rest.trim().strip_prefix("line").unwrap_or(rest).trim();
+        let (number, rest) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
+        let digits =
+            |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        let (file, flags) = match rest.trim().strip_prefix('"') {
+            Some(quoted) => match quoted.split_once('"') {
+                Some((_, flags)) => (true, flags),
+                None => return false,
+            },
+            None => (rest.trim().is_empty(), ""),
+        };
         (before.is_empty() || before.ends_with('\n'))
-            && rest.starts_with(|c: char| c.is_ascii_digit())
+            && digits(number)
+            && file
+            && flags.split_whitespace().all(digits)
     }
 
     /// `None` after a character that can't be read, which has been reported and skipped.

@@ -30,17 +30,25 @@ pub(super) struct Signature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// In `.param` space: bytes.
-    Memory { size: u64 },
+    Memory {
+        size: u64,
+        align: u64,
+        /// Its type where it is a scalar, which may be passed in a register too.
+        scalar: Option<Type>,
+    },
     /// In a register.
     Register(Type),
 }
 
 impl Shape {
+    fn in_memory(variable: &Variable) -> Self {
+        let Variable { size, align, element, .. } = *variable;
+        Self::Memory { size, align, scalar: (size == element.bytes()).then_some(element) }
+    }
+
     fn of(parameter: Parameter, function: &Function) -> Self {
         match parameter {
-            Parameter::Variable(id) => {
-                Self::Memory { size: function.variables[id.0 as usize].size }
-            }
+            Parameter::Variable(id) => Self::in_memory(&function.variables[id.0 as usize]),
             Parameter::Register(id) => Self::Register(function.registers[id.0 as usize].ty),
         }
     }
@@ -182,6 +190,10 @@ impl<'a> Body<'a> {
     fn declare(&mut self, context: &mut Context<'a>, declaration: &Declaration<'a>) -> Result<()> {
         for declarator in &declaration.names {
             let name = declarator.name;
+            if name.text == "_" {
+                return Err(Problem::new(name.span, "`_` is no name")
+                    .help("it stands for what is thrown away: choose another one"));
+            }
             let scope = self.scopes.last_mut().expect("a body has a scope");
             let range = declarator.range.is_some();
             let ranged = split(name.text).is_some_and(|(prefix, number)| {
@@ -473,7 +485,7 @@ impl<'a> Body<'a> {
             Space::Register => Ok(Shape::Register(declaration.ty)),
             Space::Param => {
                 let variable = variables::variable(context, declaration, &declaration.names[0])?;
-                Ok(Shape::Memory { size: variable.size })
+                Ok(Shape::in_memory(&variable))
             }
             _ => {
                 Err(Problem::new(declaration.ty_span, "a parameter is declared `.param` or `.reg`")

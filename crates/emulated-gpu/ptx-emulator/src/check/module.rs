@@ -280,6 +280,10 @@ fn unknown_directive(directive: &Directive) -> Problem {
         ".explicitcluster",
     ];
     let help = crate::diagnostic::closest(name.text, known);
-    Problem::new(name.span, format!("`{}` is not a directive of functions", name.text))
-        .maybe_help(help.map(|name| format!("did you mean `{name}`?")))
+    Problem::new(name.span, format!("`{}` is not a directive of functions", name.text)).help(
+        match help {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => "remove it, or put the body's { in front of it".into(),
+        },
+    )
 }

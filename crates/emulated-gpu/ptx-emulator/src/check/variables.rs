@@ -89,7 +89,7 @@ pub(super) fn variable(
             if lanes > 1 {
                 lengths.push(u64::from(lanes));
             }
-            let mut filler = Filler { context, ty, initial: Initial::default() };
+            let mut filler = Filler { context, ty, lanes, initial: Initial::default() };
             filler.fill(initial, &lengths, 0)?;
             Some(filler.initial)
         }
@@ -121,6 +121,7 @@ fn lengths(declarator: &Declarator) -> Result<Vec<Option<u64>>> {
 struct Filler<'c, 'a> {
     context: &'c Context<'a>,
     ty: Type,
+    lanes: u32,
     initial: Initial,
 }
 
@@ -128,6 +129,12 @@ impl Filler<'_, '_> {
     fn fill(&mut self, value: &Initializer, lengths: &[u64], at: u64) -> Result<()> {
         match (value, lengths) {
             (Initializer::Value(node), []) => self.put(node, at),
+            (Initializer::List(list, span), [length])
+                if self.lanes > 1 && list.len() as u64 != *length =>
+            {
+                Err(Problem::new(*span, format!("{} values for a vector of {length}", list.len()))
+                    .help("write one value for each element of the vector"))
+            }
             (Initializer::List(list, span), [length, rest @ ..]) => {
                 if list.len() as u64 > *length {
                     return Err(Problem::new(

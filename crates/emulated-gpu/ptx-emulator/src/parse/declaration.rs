@@ -99,7 +99,7 @@ impl<'a> Parser<'a, '_> {
                 // `.ptr .global .align 16`: tells the compiler what a parameter points to. Its
                 // alignment is that of what it points to, not the parameter's.
                 ".ptr" if space == Space::Param => self.pointer()?,
-                ".v2" | ".v4" | ".v8" => {
+                ".v2" | ".v4" | ".v8" if lanes == 1 && ty.is_none() => {
                     lanes = u32::from(self.word().as_bytes()[2] - b'0');
                     self.advance();
                 }

@@ -16,17 +16,37 @@ impl<'a> Parser<'a, '_> {
         let parameters = if self.is("(") { self.parameters()? } else { Vec::new() };
         let mut function =
             Function { linkage, entry, name, results, parameters, directives: vec![], body: None };
-        while self.kind() == Kind::Dotted {
+        while self.kind() == Kind::Dotted && !self.at_item() {
             if let Some(directive) = self.directive()? {
                 function.directives.push(directive);
             }
         }
         if self.is("{") {
             function.body = Some(self.block()?);
-        } else {
+        } else if !matches!(self.kind(), Kind::Dotted | Kind::End) {
+            // ptxas does without the `;` in front of a directive.
             self.semicolon()?;
         }
         Ok(function)
+    }
+
+    /// Whether a directive of module scope follows: then a declaration ends here.
+    fn at_item(&self) -> bool {
+        let items = [
+            ".entry",
+            ".func",
+            ".visible",
+            ".extern",
+            ".weak",
+            ".common",
+            ".file",
+            ".section",
+            ".alias",
+            ".version",
+            ".target",
+            ".address_size",
+        ];
+        self.space().is_some() || items.contains(&self.word())
     }
 
     fn parameters(&mut self) -> Result<Vec<crate::syntax::Declaration<'a>>> {
@@ -53,6 +73,9 @@ impl<'a> Parser<'a, '_> {
             values.push((self.number("a number of threads or registers")?, span));
             if !self.take(",") {
                 break;
+            }
+            if !matches!(self.kind(), Kind::Integer { .. }) {
+                return Err(self.expected("a number"));
             }
         }
         Ok(Some(Directive { name, values }))

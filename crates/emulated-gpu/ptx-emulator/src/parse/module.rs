@@ -171,12 +171,12 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// `.section .debug_info { … }`: debug information, of which nothing is used. Its lines are
-    /// labels and data; only that the braces match is checked.
+    /// `.section .debug_info { … }`: debug information, of which nothing is used (PTX ISA,
+    /// "Debugging Directives: .section").
     fn section(&mut self) -> Result<()> {
         let start = self.span();
         self.advance();
-        if !matches!(self.kind(), Kind::Dotted | Kind::Word) {
+        if self.kind() != Kind::Dotted {
             return Err(self.expected("the name of a section such as .debug_info"));
         }
         self.advance();
@@ -192,12 +192,60 @@ impl<'a> Parser<'a, '_> {
                     self.advance();
                     return Ok(());
                 }
-                Kind::Mark("{") => return Err(self.expected("data, a label or `}`")),
-                _ => {
+                Kind::Word => {
                     self.advance();
+                    self.expect(":")?;
                 }
+                Kind::Dotted => self.section_data()?,
+                _ => return Err(self.expected("data, a label or `}`")),
             }
         }
+    }
+
+    /// `.b8 1, 2, 3`, `.b32 label+4`, `.b64 end-begin`.
+    fn section_data(&mut self) -> Result<()> {
+        let bits = match self.word() {
+            ".b8" => 8,
+            ".b16" => 16,
+            ".b32" => 32,
+            ".b64" => 64,
+            _ => return Err(self.expected(".b8, .b16, .b32 or .b64")),
+        };
+        self.advance();
+        // A label, or a section, and something added to it or subtracted from it.
+        if bits >= 32 && matches!(self.kind(), Kind::Word | Kind::Dotted) {
+            self.advance();
+            if self.take("+") || self.take("-") {
+                if !matches!(self.kind(), Kind::Word | Kind::Integer { .. }) {
+                    return Err(self.expected("a number or a label"));
+                }
+                self.advance();
+            }
+            return Ok(());
+        }
+        loop {
+            self.section_number(bits)?;
+            if !self.take(",") {
+                return Ok(());
+            }
+        }
+    }
+
+    fn section_number(&mut self, bits: u32) -> Result<()> {
+        let negative = self.take("-");
+        let Kind::Integer { value, .. } = self.kind() else {
+            return Err(self.expected("a number"));
+        };
+        let most = if negative { 1 << (bits - 1) } else { u64::MAX >> (64 - bits) };
+        if value > most {
+            return Err(Problem::new(
+                self.span(),
+                format!("`{}` has more than {bits} bits", self.word()),
+            )
+            .help("write it as .b64, or byte by byte"));
+        }
+        self.advance();
+        Ok(())
     }
 }
 

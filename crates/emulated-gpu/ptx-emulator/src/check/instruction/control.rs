@@ -164,18 +164,23 @@ fn list(
         .iter()
         .zip(shapes)
         .map(|(operand, shape)| match shape {
-            Shape::Memory { size } => memory_argument(check, operand, *size, results),
+            Shape::Memory { .. } => memory_argument(check, operand, *shape, results),
             Shape::Register(ty) => register_argument(check, operand, *ty, results),
         })
         .collect()
 }
 
-fn memory_argument(
-    check: &mut Check<'_, '_>,
-    operand: &crate::syntax::Operand<'_>,
-    size: u64,
+/// An argument for a parameter in `.param` space: a variable there, or for a scalar a register or,
+/// on the way in, a constant (PTX ISA, "Function Declarations and Definitions").
+fn memory_argument<'a>(
+    check: &mut Check<'_, 'a>,
+    operand: &crate::syntax::Operand<'a>,
+    shape: Shape,
     results: bool,
 ) -> Result<CallArgument> {
+    let Shape::Memory { size, align, scalar } = shape else {
+        return Err(Problem::new(operand.span, "a parameter in a register").help("pass a register"));
+    };
     let what = if results { "result" } else { "argument" };
     let found = match &operand.kind {
         OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => {
@@ -186,8 +191,18 @@ fn memory_argument(
     if let Some(Binding::Variable(id)) = found {
         let variable = &check.body.function.variables[id.0 as usize];
         if variable.space == Space::Param {
-            if variable.size == size {
+            if variable.size == size && variable.align == align {
                 return Ok(CallArgument::Variable(id));
+            }
+            if variable.size == size {
+                return Err(Problem::new(
+                    operand.span,
+                    format!(
+                        "`{}` is aligned to {}, the {what} to {align}",
+                        variable.name, variable.align
+                    ),
+                )
+                .help("declare it as the function declares it"));
             }
             return Err(Problem::new(
                 operand.span,
@@ -195,6 +210,9 @@ fn memory_argument(
             )
             .help("declare it as the function declares it"));
         }
+    }
+    if let Some(ty) = scalar {
+        return register_argument(check, operand, ty, results);
     }
     Err(Problem::new(operand.span, format!("this {what} is passed in .param space")).help(
         "declare a .param variable in the block of the call, fill it with st.param, and pass it",
