@@ -163,7 +163,7 @@ impl Level for Level4 {
 /// The one launch needs all of its blocks on the device at once, or the device can't do that.
 fn no_room(network: &Network, batch: usize) -> Error {
     Error::Usage(format!(
-        "the device has no room for {network} and batches of {batch} in one launch, whose blocks \
-         wait for each other: choose --kernels tiled"
+        "the device can't hold all blocks of one launch for {network} and batches of {batch} at \
+         once, and they wait for each other: choose --kernels tiled"
     ))
 }

@@ -23,6 +23,7 @@ pub(crate) struct OneLaunch {
     barrier: CudaSlice<u32>,
     /// How batches of the size that was loaded last are cut.
     plan: Option<(usize, Plan)>,
+    /// Of which blocks that wait for each other can be on; 0 where the card can't promise that.
     multiprocessors: usize,
     /// Bytes of shared memory that a block can have.
     shared: usize,
@@ -34,6 +35,8 @@ impl OneLaunch {
         use CUdevice_attribute as Device;
         let attribute = |which| Ok::<_, gpu::GpuError>(gpu.context().attribute(which)?);
         let multiprocessors = attribute(Device::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        // Cards before compute capability 6.0 can't promise that all blocks are there at once.
+        let cooperates = attribute(Device::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0;
         let shared = attribute(Device::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         // Beyond 48 KiB a kernel has to ask.
         let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -41,7 +44,7 @@ impl OneLaunch {
         Ok(Self {
             barrier: on.stream.alloc_zeros(1)?,
             plan: None,
-            multiprocessors: multiprocessors as usize,
+            multiprocessors: if cooperates { multiprocessors as usize } else { 0 },
             shared: shared as usize,
             step,
             on,
