@@ -88,9 +88,9 @@ impl Driver {
         // SAFETY: loading a driver runs its initialisers, which is what every CUDA program does.
         let library = unsafe { Library::open(Some("libcuda.so"), RTLD_NOW | RTLD_LOCAL) };
         let library = library.map_err(|error| {
-            Rejection::uninitialized(format!(
-                "no CUDA driver is loaded, and none is found: {error}"
-            ))
+            let why = std::error::Error::source(&error).map(ToString::to_string);
+            let why = why.unwrap_or_else(|| error.to_string());
+            Rejection::uninitialized(format!("no CUDA driver is loaded, and none is found: {why}"))
         })?;
         // SAFETY: the signatures are those of NVIDIA's cuda.h.
         let driver = unsafe {

@@ -1,0 +1,31 @@
+//! Without the emulated driver the library refuses to work. A program of its own, because no other
+//! test may have loaded the driver before.
+
+#![allow(unsafe_code, reason = "the functions are C")]
+
+use std::ffi::{c_int, c_void};
+
+use libloading::os::unix::Library;
+
+/// The library is found by NVIDIA's name once it is loaded, and the program has no second copy of
+/// it, though the crate is linked into it for its path.
+#[test]
+fn there_is_no_handle_without_the_emulated_driver() {
+    // SAFETY: the signature is that of NVIDIA's header.
+    unsafe {
+        let library = Library::new(emulated_cublaslt::library_path().unwrap()).unwrap();
+        let by_name = Library::new("libcublasLt.so").unwrap();
+        type Create = extern "C" fn(*mut *mut c_void) -> c_int;
+        let create: Create = *library.get(b"cublasLtCreate\0").unwrap();
+        let same: Create = *by_name.get(b"cublasLtCreate\0").unwrap();
+        assert_eq!(create as usize, same as usize);
+        let mut handle = std::ptr::null_mut();
+        assert_eq!(create(&raw mut handle), 1);
+        assert!(handle.is_null());
+    }
+    let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    // A text of the library's, in two pieces here lest the test find its own.
+    let text = ["make one with", "cublasLtCreate"].join(" ").into_bytes();
+    let defines = program.windows(text.len()).any(|window| window == text);
+    assert!(!defines, "the handles of the library are linked into the program too");
+}
