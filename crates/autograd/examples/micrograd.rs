@@ -1,12 +1,25 @@
-//! Twenty steps of the network that micrograd's descendant on CUDA was shown with.
+//! Twenty steps of the network that micrograd's descendant on CUDA was shown with; on a GPU with
+//! `--device auto`, `cuda` or `emulated`.
 
 #[allow(dead_code, unreachable_pub, reason = "each example uses its part")]
 mod original;
 
 use autograd::Result;
+use autograd::level::Options;
+use clap::Parser;
+
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    options: Options,
+}
 
 fn main() -> Result<()> {
-    for (step, loss) in original::train(&original::network::<f32>(), 20)?.iter().enumerate() {
+    let device = Arguments::parse().options.open()?;
+    // Its name without the particulars: `cpu`, `emulated`, or the card's.
+    println!("device {}", device.to_string().split(" (").next().unwrap_or_default());
+    let network = original::network::<f32>(&device);
+    for (step, loss) in original::train(&network, 20)?.iter().enumerate() {
         println!("step {step:>2}   loss {loss:.6}");
     }
     Ok(())

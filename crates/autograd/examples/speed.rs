@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use autograd::level::Autograd;
-use autograd::{Element, save};
+use autograd::{Device, Element, save};
 use data::{Counts, Dataset, Source};
 use level1_cpu::{Form, Level1};
 use serde::Deserialize;
@@ -41,7 +41,7 @@ fn beside_lists() -> Result<(), Box<dyn Error>> {
     let _ = std::fs::remove_file(&start);
     let lists = lists?;
 
-    let network = original::network::<f64>();
+    let network = original::network::<f64>(&Device::Cpu);
     let own = original::train(&network, STEPS)?;
     for (step, (a, b)) in lists.losses.iter().zip(&own).enumerate() {
         // NaN is not near anything.
@@ -69,7 +69,7 @@ fn run_lists(script: &PathBuf, start: &Path) -> Result<Lists, Box<dyn Error>> {
         rate: f64,
     }
     let (x, y) = original::task::<f64>();
-    save(start, &original::network::<f64>())?;
+    save(start, &original::network::<f64>(&Device::Cpu))?;
     let task = Task { x: x.to_vec()?, y: y.to_vec()?, rate: original::RATE };
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
     let mut command = Command::new(&python);
@@ -85,7 +85,7 @@ fn run_lists(script: &PathBuf, start: &Path) -> Result<Lists, Box<dyn Error>> {
 fn fastest<T: Element>() -> Result<f64, Box<dyn Error>> {
     let mut best = f64::INFINITY;
     for _ in 0..10 {
-        let network = original::network::<T>();
+        let network = original::network::<T>(&Device::Cpu);
         let clock = Instant::now();
         original::train(&network, STEPS)?;
         best = best.min(clock.elapsed().as_secs_f64());
@@ -103,7 +103,7 @@ fn beside_level_1() -> Result<(), Box<dyn Error>> {
         let set = Dataset::new(&digits.train, preset.normalisation);
         let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
         let mut levels: [Box<dyn Level>; 3] = [
-            Box::new(Autograd::<f32>::new(&preset.network)),
+            Box::new(Autograd::<f32>::new(&preset.network, &Device::Cpu)),
             Box::new(Level1::new(&preset.network, Form::Textbook)),
             Box::new(Level1::new(&preset.network, Form::Fast)),
         ];

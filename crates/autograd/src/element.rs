@@ -37,6 +37,11 @@ pub trait Element:
     /// The number of so many bytes, lowest first; `None` when there are too few or too many.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 
+    /// The same numbers as `f32`, if that is what they are.
+    fn into_singles(numbers: Vec<Self>) -> Option<Vec<f32>>;
+    /// The nearest numbers of this type; the same where it is `f32`.
+    fn from_singles(numbers: Vec<f32>) -> Vec<Self>;
+
     /// `eˣ`.
     fn exp(self) -> Self;
     /// The natural logarithm.
@@ -69,7 +74,7 @@ pub trait Element:
 }
 
 macro_rules! element {
-    ($type:ident, $exp:path, $ln:path, $ln_1p:path, $tanh:path, $pow:path) => {
+    ($type:ident, $exp:path, $ln:path, $ln_1p:path, $tanh:path, $pow:path, $singles:expr) => {
         impl Element for $type {
             const NAME: &'static str = stringify!($type);
 
@@ -84,6 +89,12 @@ macro_rules! element {
             }
             fn from_bytes(bytes: &[u8]) -> Option<Self> {
                 bytes.try_into().ok().map(Self::from_le_bytes)
+            }
+            fn into_singles(numbers: Vec<Self>) -> Option<Vec<f32>> {
+                $singles(numbers)
+            }
+            fn from_singles(numbers: Vec<f32>) -> Vec<Self> {
+                numbers.into_iter().map(Self::from).collect()
             }
             fn exp(self) -> Self {
                 $exp(self)
@@ -104,5 +115,5 @@ macro_rules! element {
     };
 }
 
-element!(f32, libm::expf, libm::logf, libm::log1pf, libm::tanhf, libm::powf);
-element!(f64, libm::exp, libm::log, libm::log1p, libm::tanh, libm::pow);
+element!(f32, libm::expf, libm::logf, libm::log1pf, libm::tanhf, libm::powf, Some);
+element!(f64, libm::exp, libm::log, libm::log1p, libm::tanh, libm::pow, |_| None);

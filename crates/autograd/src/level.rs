@@ -3,16 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use data::{Batch, Dataset};
 use tensor::{Loss, Network, TensorName};
 use training::{Level, Parameters};
 
-use crate::{Activation, Array, Element, Linear, Mlp, Module, Result, Sgd, Tensor, loss, no_grad};
+use crate::{
+    Activation, Array, Choice, Device, Element, Linear, Mlp, Module, Result, Sgd, Tensor, loss,
+    no_grad,
+};
 
 /// A network, and what its last training step computed.
 pub struct Autograd<T: Element> {
     network: Network,
+    device: Device,
     mlp: Mlp<T>,
     /// The training set, and its samples `[N, n0]` as a tensor, of which a batch is a view.
     set: Option<(Dataset, Tensor<T>)>,
@@ -36,15 +40,16 @@ struct Forward<T: Element> {
 impl<T: Element> Autograd<T> {
     /// A network with all parameters 0.
     #[must_use]
-    pub fn new(network: &Network) -> Self {
+    pub fn new(network: &Network, device: &Device) -> Self {
         let zeros = |name| {
             let shape = network.shape(name, 0).unwrap_or_default();
-            Tensor::zeros(shape).requires_grad().named(name.to_string())
+            Tensor::zeros(shape).to(device).requires_grad().named(name.to_string())
         };
         let layer = |l| Linear { w: zeros(TensorName::W(l)), b: zeros(TensorName::B(l)) };
         let layers = (1..=network.layers()).map(layer).collect();
         Self {
             network: network.clone(),
+            device: device.clone(),
             mlp: Mlp { layers, activation: Activation::Relu },
             set: None,
             x: Tensor::zeros([0, network.inputs()]),
@@ -127,11 +132,18 @@ impl<T: Element> Autograd<T> {
         Ok(())
     }
 
+    /// Numbers of the training loop, as rows on the device.
+    fn rows(&self, name: &str, columns: usize, values: &[f32]) -> Result<Tensor<T>> {
+        let rows = values.len() / columns;
+        let values = values.iter().map(|&value| T::from_f64(f64::from(value))).collect();
+        Tensor::new([rows, columns], values).to(&self.device).named(name).check()
+    }
+
     /// Takes in a batch: `x [B, n0]` and `y [B, C]`.
     fn take(&mut self, batch: &Batch<'_>) -> Result<()> {
         let mut y = vec![0.0; batch.len() * self.network.outputs()];
         batch.copy_y(&mut y);
-        self.y = tensor_of("y", self.network.outputs(), &y)?;
+        self.y = self.rows("y", self.network.outputs(), &y)?;
         self.x = match (&self.set, batch.contiguous()) {
             (Some((set, x)), rows) if std::ptr::eq(set.x(), batch.dataset().x()) => match rows {
                 Some(rows) => x.slice(0, rows),
@@ -140,7 +152,7 @@ impl<T: Element> Autograd<T> {
             _ => {
                 let mut x = vec![0.0; batch.len() * self.network.inputs()];
                 batch.copy_x(&mut x);
-                tensor_of("x", self.network.inputs(), &x)?
+                self.rows("x", self.network.inputs(), &x)?
             }
         };
         self.forward = None;
@@ -201,20 +213,13 @@ impl<T: Element> Autograd<T> {
     }
 }
 
-/// Numbers of a level, as rows.
-fn tensor_of<T: Element>(name: &str, columns: usize, values: &[f32]) -> Result<Tensor<T>> {
-    let rows = values.len() / columns;
-    let values = values.iter().map(|&value| T::from_f64(f64::from(value))).collect();
-    Tensor::new([rows, columns], values).named(name).check()
-}
-
 fn failed(error: crate::Error) -> training::Error {
     training::Error::level(error)
 }
 
 impl<T: Element> Level for Autograd<T> {
     fn dataset(&mut self, set: &Dataset) -> training::Result<()> {
-        let x = tensor_of("x", set.features(), set.x()).map_err(failed)?;
+        let x = self.rows("x", set.features(), set.x()).map_err(failed)?;
         self.set = Some((set.clone(), x));
         Ok(())
     }
@@ -246,8 +251,8 @@ impl<T: Element> Level for Autograd<T> {
         for (layer, given) in self.mlp.layers.iter().zip(&parameters.layers) {
             for (own, given) in [(&layer.w, &given.w), (&layer.b, &given.b)] {
                 let values = given.data().iter().map(|&value| T::from_f64(f64::from(value)));
-                let values = Array::new(given.shape(), values.collect()).map_err(failed)?;
-                own.assign(&values).map_err(failed)?;
+                let values = Tensor::new(given.shape(), values.collect()).to(&self.device);
+                own.assign(&values.value().map_err(failed)?).map_err(failed)?;
             }
         }
         Ok(())
@@ -261,9 +266,44 @@ impl<T: Element> Level for Autograd<T> {
     }
 }
 
-/// The options that only this program has: none.
-#[derive(Args, Clone, Copy, Debug)]
-pub struct Options {}
+/// Where the program computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Where {
+    /// This computer's processor.
+    #[default]
+    Cpu,
+    /// The NVIDIA GPU where there is one that can be used, else the emulated one.
+    Auto,
+    /// The NVIDIA GPU, or an error.
+    Cuda,
+    /// The emulated GPU.
+    Emulated,
+}
+
+/// The options that only this program has.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Autograd")]
+pub struct Options {
+    /// Where to compute: cpu; auto, the NVIDIA GPU where there is one that can be used, else the
+    /// emulated one; cuda, the NVIDIA GPU or an error; emulated.
+    #[arg(long, value_enum, default_value = "cpu", hide_possible_values = true)]
+    device: Where,
+}
+
+impl Options {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// When it is not to be had.
+    pub fn open(self) -> Result<Device> {
+        match self.device {
+            Where::Cpu => Ok(Device::Cpu),
+            Where::Auto => Device::cuda(Choice::Auto),
+            Where::Cuda => Device::cuda(Choice::Cuda),
+            Where::Emulated => Device::cuda(Choice::Emulated),
+        }
+    }
+}
 
 /// The program `autograd`, with the commands of every level.
 #[derive(Clone, Copy, Debug)]
@@ -272,14 +312,15 @@ pub struct Program;
 impl training::Program for Program {
     const NAME: &'static str = "autograd";
     const ABOUT: &'static str =
-        "The levels' network with gradients that are derived automatically, on the CPU";
+        "The levels' network with gradients that are derived automatically, on the CPU or a GPU";
     type Options = Options;
 
-    fn device(_options: &Options) -> training::Result<String> {
-        Ok("cpu".into())
+    fn device(options: &Options) -> training::Result<String> {
+        Ok(options.open().map_err(failed)?.to_string())
     }
 
-    fn level(_options: &Options, network: &Network) -> training::Result<Box<dyn Level>> {
-        Ok(Box::new(Autograd::<f32>::new(network)))
+    fn level(options: &Options, network: &Network) -> training::Result<Box<dyn Level>> {
+        let device = options.open().map_err(failed)?;
+        Ok(Box::new(Autograd::<f32>::new(network, &device)))
     }
 }

@@ -20,6 +20,7 @@ mod array;
 mod backward;
 mod buffer;
 mod cpu;
+mod cuda;
 mod device;
 mod element;
 mod error;
@@ -35,7 +36,8 @@ mod save;
 mod tensor;
 
 pub use array::Array;
-pub use device::Device;
+pub use cuda::Cuda;
+pub use device::{Choice, Device};
 pub use element::Element;
 pub use error::{Error, ErrorKind, Result};
 pub use module::{Activation, Linear, Mlp, Module, Sgd};

@@ -2,7 +2,7 @@
 
 use data::Generator;
 
-use crate::{Element, Result, Tensor};
+use crate::{Device, Element, Result, Tensor};
 
 /// Something with parameters that turns a tensor into another.
 pub trait Module<T: Element> {
@@ -49,6 +49,15 @@ impl<T: Element> Linear<T> {
             w: draw(&[outputs, inputs]).requires_grad().named("w"),
             b: draw(&[outputs]).requires_grad().named("b"),
         }
+    }
+}
+
+impl<T: Element> Linear<T> {
+    /// A layer of the same parameters on another device.
+    #[track_caller]
+    pub fn to(&self, device: &Device) -> Self {
+        let moved = |x: &Tensor<T>| x.detach().to(device).requires_grad();
+        Self { w: moved(&self.w).named("w"), b: moved(&self.b).named("b") }
     }
 }
 
@@ -102,6 +111,13 @@ impl<T: Element> Mlp<T> {
     pub fn new(sizes: &[usize], activation: Activation, generator: &mut Generator) -> Self {
         let layer = |n: &[usize]| Linear::new(n[0], n[1], generator);
         Self { layers: sizes.windows(2).map(layer).collect(), activation }
+    }
+
+    /// A network of the same parameters on another device.
+    #[track_caller]
+    pub fn to(&self, device: &Device) -> Self {
+        let layers = self.layers.iter().map(|layer| layer.to(device)).collect();
+        Self { layers, activation: self.activation }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every rule for a gradient against central differences in double precision, on random shapes
 //! that have to be broadcast, and on views.
 
+#[allow(dead_code, reason = "each test uses its part")]
 mod operations;
 
 use autograd::Tensor;

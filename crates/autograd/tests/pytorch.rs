@@ -1,28 +1,19 @@
 //! Every operation against the values and gradients that PyTorch computed, which are committed:
 //! `reference/autograd_values.py` makes them.
 
+#[allow(dead_code, reason = "each test uses its part")]
 mod operations;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use autograd::Tensor;
-use operations::{OPERATIONS, Values, apply, weighted};
+use operations::{Case, OPERATIONS, Values, apply, weighted};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 struct File {
     cases: Vec<Case>,
-}
-
-#[derive(Deserialize)]
-struct Case {
-    operation: String,
-    arguments: Vec<f64>,
-    inputs: Vec<Values>,
-    output: Values,
-    upstream: Values,
-    gradients: Vec<Values>,
 }
 
 fn cases() -> Vec<Case> {

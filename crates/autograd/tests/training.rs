@@ -1,5 +1,6 @@
 //! Training through this engine is training at level 1, step for step.
 
+use autograd::Device;
 use autograd::level::Autograd;
 use data::{Counts, Dataset, Epoch, Source};
 use level1_cpu::{Form, Level1};
@@ -24,7 +25,7 @@ fn the_losses_are_level_1s() {
         (0..order.batches()).map(step).collect::<Vec<f32>>()
     };
     let by_hand = losses(&mut Level1::new(&preset.network, Form::Textbook));
-    let own = losses(&mut Autograd::<f32>::new(&preset.network));
+    let own = losses(&mut Autograd::<f32>::new(&preset.network, &Device::Cpu));
     assert_eq!(by_hand.len(), 234);
     assert!(by_hand[233] < 0.5 * by_hand[0], "it learns: {by_hand:?}");
     for (step, (a, b)) in by_hand.iter().zip(&own).enumerate() {

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use autograd::level::Autograd;
-use autograd::{Array, Element};
+use autograd::{Array, Choice, Device, Element};
 use data::{Epoch, Generator, Stream};
 use level1_cpu::{Form, Level1};
 use tensor::{Dtype, Dump, DumpedTensor, Loss, Network, TensorName};
@@ -24,12 +24,12 @@ fn networks() -> Vec<Preset> {
 }
 
 /// The dump of one step of this engine, with every digit that it has.
-fn own_dump<T: Element>(preset: &Preset, inputs: &Inputs) -> Dump {
-    let mut level = Autograd::<T>::new(&preset.network);
+fn own_dump<T: Element>(preset: &Preset, inputs: &Inputs, device: &Device) -> Dump {
+    let mut level = Autograd::<T>::new(&preset.network, device);
     let order = Epoch::in_order(inputs.set.len(), preset.batch_size, false);
     level.set_parameters(&inputs.parameters).unwrap();
     level.load(&order.batch(&inputs.set, 0), None).unwrap();
-    let mut dump = Dump::new(header("autograd", "cpu", preset, 0));
+    let mut dump = Dump::new(header("autograd", &device.to_string(), preset, 0));
     dump.header.dtype = if T::NAME == "f64" { Dtype::F64 } else { Dtype::F32 };
     let before = |name: &TensorName| matches!(name, TensorName::W(_) | TensorName::B(_));
     let names = preset.network.tensor_names();
@@ -67,14 +67,29 @@ fn push<T: Element>(dump: &mut Dump, name: TensorName, array: Option<Array<T>>) 
 fn level_1_agrees_with_this_engine_within_its_rounding() {
     for preset in networks() {
         let inputs = Inputs::fixture(&preset);
-        let exact = own_dump::<f64>(&preset, &inputs);
+        let exact = own_dump::<f64>(&preset, &inputs, &Device::Cpu);
         let mut level1 = Level1::new(&preset.network, Form::Textbook);
         let by_hand =
             dump(&mut level1, header("level1-cpu", "cpu", &preset, 0), &preset, &inputs, false);
-        for found in [by_hand.unwrap(), own_dump::<f32>(&preset, &inputs)] {
+        let own = own_dump::<f32>(&preset, &inputs, &Device::Cpu);
+        for found in [by_hand.unwrap(), own] {
             let comparison = tensor_diff::compare(&exact, &found, 1.0);
             assert!(comparison.agrees(), "{} {}: {comparison:?}", preset.name, found.header.level);
         }
+    }
+}
+
+/// The fixtures on the emulated GPU: the same program, on kernels.
+#[test]
+fn the_gpu_agrees_with_this_engine_within_its_rounding() {
+    let device = Device::cuda(Choice::Emulated).unwrap();
+    for preset in Preset::fixtures() {
+        let inputs = Inputs::fixture(&preset);
+        let exact = own_dump::<f64>(&preset, &inputs, &Device::Cpu);
+        let found = own_dump::<f32>(&preset, &inputs, &device);
+        assert!(found.header.device.starts_with("emulated"), "{}", found.header.device);
+        let comparison = tensor_diff::compare(&exact, &found, 1.0);
+        assert!(comparison.agrees(), "{}: {comparison:?}", preset.name);
     }
 }
 
@@ -84,7 +99,7 @@ fn pytorch_agrees_with_this_engine_to_the_last_digits() {
     for preset in Preset::fixtures() {
         let reference = Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap();
         let inputs = Inputs::from_dump(&reference, &mut preset.clone()).unwrap();
-        let own = own_dump::<f64>(&preset, &inputs);
+        let own = own_dump::<f64>(&preset, &inputs, &Device::Cpu);
         let comparison = tensor_diff::compare(&reference, &own, 1.0);
         assert!(comparison.agrees(), "{}: {comparison:?}", preset.name);
         assert_eq!(reference.tensors.len(), own.tensors.len());
@@ -150,7 +165,7 @@ fn step(values: &mut [f64], (name, at, step): (TensorName, usize, f64), here: Te
 fn central_differences_agree_with_this_engine() {
     const ELEMENTS: u32 = 10;
     for preset in networks() {
-        let own = own_dump::<f64>(&preset, &Inputs::fixture(&preset));
+        let own = own_dump::<f64>(&preset, &Inputs::fixture(&preset), &Device::Cpu);
         let mut generator = Generator::new(1, Stream::Noise, 0);
         for gradient in &own.tensors {
             let of = match gradient.name {

@@ -1,7 +1,7 @@
 //! The network that micrograd's descendant on CUDA was shown with: 100 inputs, two hidden layers of
 //! 100, one output, all of them tanh, and ten samples that it learns by heart.
 
-use autograd::{Activation, Element, Mlp, Module, Result, Sgd, Tensor};
+use autograd::{Activation, Device, Element, Mlp, Module, Result, Sgd, Tensor};
 use data::{Generator, Stream};
 
 /// Layer sizes, inputs first.
@@ -22,15 +22,18 @@ pub fn task<T: Element>() -> (Tensor<T>, Tensor<T>) {
 }
 
 /// The network before training.
-pub fn network<T: Element>() -> Mlp<T> {
-    Mlp::new(&SIZES, Activation::Tanh, &mut Generator::new(1, Stream::Parameters, 0))
+pub fn network<T: Element>(device: &Device) -> Mlp<T> {
+    let mut generator = Generator::new(1, Stream::Parameters, 0);
+    Mlp::new(&SIZES, Activation::Tanh, &mut generator).to(device)
 }
 // ANCHOR_END: task
 
 // ANCHOR: train
 /// Trains, and returns the loss before each step.
 pub fn train<T: Element>(network: &Mlp<T>, steps: usize) -> Result<Vec<T>> {
-    let (x, y) = task();
+    let device = network.layers[0].w.device()?;
+    let (x, y): (Tensor<T>, Tensor<T>) = task();
+    let (x, y) = (x.to(&device), y.to(&device));
     let sgd = Sgd { learning_rate: T::from_f64(RATE) };
     let mut losses = Vec::new();
     for _ in 0..steps {

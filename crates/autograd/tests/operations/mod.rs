@@ -1,6 +1,6 @@
 //! Every operation by name, so that one test can go through them all.
 
-use autograd::{Tensor, loss};
+use autograd::{Element, Tensor, loss};
 
 /// A tensor as numbers.
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -15,9 +15,20 @@ impl Values {
     }
 }
 
+/// An operation and what PyTorch makes of it.
+#[derive(serde::Deserialize)]
+pub(crate) struct Case {
+    pub(crate) operation: String,
+    pub(crate) arguments: Vec<f64>,
+    pub(crate) inputs: Vec<Values>,
+    pub(crate) output: Values,
+    pub(crate) upstream: Values,
+    pub(crate) gradients: Vec<Values>,
+}
+
 /// Applies the operation of that name; `arguments` are what it takes besides tensors.
-pub(crate) fn apply(operation: &str, arguments: &[f64], x: &[Tensor<f64>]) -> Tensor<f64> {
-    let number = |i: usize| arguments[i];
+pub(crate) fn apply<T: Element>(operation: &str, arguments: &[f64], x: &[Tensor<T>]) -> Tensor<T> {
+    let number = |i: usize| T::from_f64(arguments[i]);
     let count = |i: usize| arguments[i] as usize;
     let counts = || arguments.iter().map(|&n| n as usize).collect::<Vec<_>>();
     match operation {
@@ -35,8 +46,8 @@ pub(crate) fn apply(operation: &str, arguments: &[f64], x: &[Tensor<f64>]) -> Te
         "pow" => x[0].pow(number(0)),
         "scale" => &x[0] * number(0),
         "shift" => &x[0] + number(0),
-        "number_sub" => number(0) - &x[0],
-        "number_div" => number(0) / &x[0],
+        "number_sub" => -(&x[0] - number(0)),
+        "number_div" => x[0].pow(-T::one()) * number(0),
         "sum" => x[0].sum(),
         "sum_axis" => x[0].sum_axis(count(0)),
         "mean" => x[0].mean(),

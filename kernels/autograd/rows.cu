@@ -1,0 +1,41 @@
+// Each row of x, which is [m, n], to one number. One warp for each of the rows: a block of 32
+// threads, of which each takes every 32nd element; then the 32 results are brought together.
+extern "C" __global__ void sum_rows(const float *x, float *sums, size_t n)
+{
+    const float *row = x + blockIdx.x * n;
+    float sum = 0.0f;
+    for (size_t j = threadIdx.x; j < n; j += 32)
+        sum += row[j];
+    for (int distance = 16; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(0xffffffff, sum, distance);
+    if (threadIdx.x == 0)
+        sums[blockIdx.x] = sum;
+}
+
+// The larger of two, and NaN where there is a NaN: fmaxf would hide it.
+__device__ float larger(float a, float b) { return b > a || b != b ? b : a; }
+
+extern "C" __global__ void max_rows(const float *x, float *largest, size_t n)
+{
+    const float *row = x + blockIdx.x * n;
+    // A lane that has no element of its own begins with the first one, which changes nothing.
+    float found = row[0];
+    for (size_t j = threadIdx.x; j < n; j += 32)
+        found = larger(found, row[j]);
+    for (int distance = 16; distance > 0; distance /= 2)
+        found = larger(found, __shfl_down_sync(0xffffffff, found, distance));
+    if (threadIdx.x == 0)
+        largest[blockIdx.x] = found;
+}
+
+// whole[rows[i], j] += x[i, j], where x is [m, n]. One thread for each column, so that no two
+// threads add to the same number, and a row that comes twice is added in order.
+extern "C" __global__ void add_rows(const float *x, const size_t *rows, float *whole, size_t m,
+                                    size_t n)
+{
+    size_t j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= n)
+        return;
+    for (size_t i = 0; i < m; ++i)
+        whole[rows[i] * n + j] += x[i * n + j];
+}
