@@ -58,20 +58,6 @@ pub struct RegisterError {
     pub len: u64,
 }
 
-/// What the host is about to read is not there, or is unknown.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
-    /// The range is not inside one allocation.
-    #[error(transparent)]
-    Outside(#[from] AccessError),
-    /// Nothing has written a byte of it; found only where initialisation is checked.
-    #[error("the byte at {address:#x} is read, and nothing has ever written it")]
-    Uninitialised {
-        /// The first such byte.
-        address: u64,
-    },
-}
-
 /// The memory of one emulated device.
 #[derive(Debug)]
 pub struct Memory {
@@ -192,32 +178,6 @@ impl Memory {
         table.copy_initialised(to, from, len);
         // SAFETY: both ranges are inside allocations, which live as long as the lock is held.
         unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len as usize) };
-        Ok(())
-    }
-
-    /// Says that the host is about to read a range by itself, as a library does that computes on
-    /// device memory: as checks of a kernel's read, so does this.
-    ///
-    /// # Errors
-    /// When the range is not inside one allocation or, where initialisation is checked, holds a
-    /// byte that nothing has written.
-    pub fn declare_read(&self, address: u64, len: u64) -> Result<(), ReadError> {
-        let table = self.read_table();
-        table.require(address, len)?;
-        match table.first_unknown(address, len) {
-            Some(address) => Err(ReadError::Uninitialised { address }),
-            None => Ok(()),
-        }
-    }
-
-    /// Says that the host writes a range by itself: from now on it counts as written.
-    ///
-    /// # Errors
-    /// When the range is not inside one allocation.
-    pub fn declare_write(&self, address: u64, len: u64) -> Result<(), AccessError> {
-        let table = self.read_table();
-        table.require(address, len)?;
-        table.set_initialised(address, len);
         Ok(())
     }
 

@@ -223,17 +223,6 @@ impl Table {
         Some(address + index as u64)
     }
 
-    /// The first byte of a range that nothing has written.
-    pub(super) fn first_unknown(&self, address: u64, len: u64) -> Option<u64> {
-        let Found::Live { base, shadow: Some(shadow), .. } = self.find(address, len) else {
-            return None;
-        };
-        let from = (address - base) as usize;
-        let unknown = |byte: &AtomicU8| byte.load(Ordering::Relaxed) == 0;
-        let at = shadow[from..from + len as usize].iter().position(unknown)?;
-        Some(address + at as u64)
-    }
-
     /// A copy of uninitialised bytes is no fault; the copies are uninitialised too.
     pub(super) fn copy_initialised(&self, to: u64, from: u64, len: u64) {
         let Found::Live { base, shadow: Some(target), .. } = self.find(to, len) else { return };

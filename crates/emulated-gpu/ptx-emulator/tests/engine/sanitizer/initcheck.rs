@@ -1,6 +1,5 @@
 //! initcheck: reads of what nothing has written, in memory and in registers.
 
-use ptx_emulator::memory::ReadError;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
 
@@ -70,16 +69,15 @@ fn what_the_host_writes_is_known() {
     assert_eq!(reads(b).unwrap_err().kind, FaultKind::Uninitialised);
     // A library of the host's that would read it is told, too.
     let memory = emulator.memory();
-    assert_eq!(memory.declare_read(b, 4), Err(ReadError::Uninitialised { address: b }));
+    assert_eq!(memory.check_read(b, 4), Ok(Some(b)));
     memory.copy(b, a, 4).unwrap();
-    memory.declare_read(b, 4).unwrap();
+    assert_eq!(memory.check_read(b, 4), Ok(None));
     reads(b).unwrap();
     let c = memory.allocate(8, 4).unwrap();
-    memory.declare_write(c, 4).unwrap();
+    memory.check_write(c, 4).unwrap();
     reads(c).unwrap();
-    assert_eq!(memory.declare_read(c, 8), Err(ReadError::Uninitialised { address: c + 4 }));
-    assert!(matches!(memory.declare_read(c, 12), Err(ReadError::Outside(_))));
-    assert!(memory.declare_write(c, 12).is_err());
+    assert_eq!(memory.check_read(c, 8), Ok(Some(c + 4)));
+    assert!(memory.check_read(c, 12).is_err() && memory.check_write(c, 12).is_err());
 }
 
 #[test]
