@@ -59,18 +59,21 @@ impl Gpu {
         }
         let decision = choice::decide(choice, probe::probe)?;
         if let Decision::Emulated(_) = decision {
-            let path = emulated_cuda::library_path();
-            install::emulated(
-                &path.map_err(|error| GpuError::NoEmulator { reason: error.to_string() })?,
-            )?;
+            let missing = |reason: emulated_cuda::NotFound| reason.to_string();
+            let path = emulated_cuda::library_path().map_err(missing);
+            install::emulated(&path.map_err(|reason| GpuError::NoEmulator { reason })?)?;
         }
         // Nothing of cudarc is called before this line.
         let context = CudaContext::new(0)?;
-        let name = context.name()?;
         // Whatever was decided, what computes says what it is.
-        let emulated = name.starts_with(EMULATED);
-        let driver = match decision {
-            Decision::Real(found) if !emulated => Driver {
+        let name = context.name()?;
+        let emulated = |instead| Driver {
+            device: name.replacen(EMULATED, "emulated", 1),
+            emulated: true,
+            instead,
+        };
+        let driver = match (decision, name.starts_with(EMULATED)) {
+            (Decision::Real(found), false) => Driver {
                 device: format!(
                     "{} (compute capability {}, driver of CUDA {})",
                     found.name,
@@ -80,14 +83,13 @@ impl Gpu {
                 emulated: false,
                 instead: None,
             },
-            decision => Driver {
-                device: name.replacen(EMULATED, "emulated", 1),
-                emulated: true,
-                instead: match decision {
-                    Decision::Emulated(instead) => instead,
-                    Decision::Real(_) | Decision::EmulatedAlready => Some(Unusable::Emulated),
-                },
-            },
+            (Decision::Emulated(instead), true) => emulated(instead),
+            (Decision::EmulatedAlready | Decision::Real(_), true) if choice == Choice::Auto => {
+                emulated(Some(Unusable::Emulated))
+            }
+            (_, true) => return Err(GpuError::NoGpu(Unusable::Emulated)),
+            // Something called cudarc before.
+            (_, false) => return Err(GpuError::AlreadyChosen { device: name }),
         };
         *chosen = Some(driver.clone());
         Ok(Self { context, driver })
