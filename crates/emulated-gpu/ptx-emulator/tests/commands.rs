@@ -225,6 +225,7 @@ JOIN:
     ld.param.u64 %d4, [kernel_param_0];
     atom.global.add.u32 %r8, [%d4], %r7;
     red.global.add.u32 [count], 1;
+    mov.v2.u32 {%r7, %r8}, {%r8, %r7};
     @!%q exit;
 }
 ";
@@ -267,7 +268,8 @@ scenes: block (0, 0, 0), thread (1, 0, 0), which is lane 1 of warp 0
   38  ld.param.u64 %d4, [kernel_param_0]        [param_0] → %d4 = &param_0
   39  atom.global.add.u32 %r8, [%d4], %r7       %d4 = &param_0, %r7 = 4294967294, [param_0] → %r8 = 3
   40  red.global.add.u32 [count], 1             → [count]
-  41  @!%q exit                                 %q = true: not executed
+  41  mov.v2.u32 {%r7, %r8}, {%r8, %r7}         %r8 = 3, %r7 = 4294967294 → %r7 = 3, %r8 = 4294967294
+  42  @!%q exit                                 %q = true: not executed
 "
     );
 }

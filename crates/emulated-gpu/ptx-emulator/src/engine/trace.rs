@@ -119,6 +119,10 @@ impl Tracer {
             return;
         }
         self.finish(core);
+        if first && before.is_some_and(|before| is_next_part(core, before, origin)) {
+            self.go_on(core, origin);
+            return;
+        }
         if self.trace.events.len() >= self.followed.most {
             self.trace.left_out += u64::from(first);
             self.follow_calls(core, origin, first);
@@ -199,6 +203,25 @@ impl Tracer {
         self.trace.events.push(event);
     }
 
+    /// A further part of the same instruction: what it reads besides.
+    fn go_on(&mut self, core: &Core<'_>, origin: Origin) {
+        let Some((function, instruction)) = Self::instruction(core, origin) else { return };
+        if self.trace.left_out > 0 || !self.runs(core, origin, instruction) {
+            return;
+        }
+        let reads = instruction.op.reads();
+        let values: Vec<Value> = reads
+            .into_iter()
+            .filter_map(|read| self.read(core, origin.function, function, read))
+            .collect();
+        if let Some(event) = self.trace.events.last_mut() {
+            let new = values.into_iter().filter(|value| !event.before.contains(value));
+            let new: Vec<Value> = new.collect();
+            event.before.extend(new);
+        }
+        self.pending = Some(origin);
+    }
+
     /// Looks up what the instruction before has written.
     fn finish(&mut self, core: &Core<'_>) {
         let Some(origin) = self.pending.take() else { return };
@@ -215,7 +238,9 @@ impl Tracer {
         }
         if let Some(event) = self.trace.events.last_mut() {
             // Registers come before where it goes.
-            event.after.splice(0..0, values);
+            let known = event.after.iter();
+            let at = known.take_while(|value| matches!(value, Value::Register(..))).count();
+            event.after.splice(at..at, values);
         }
     }
 
@@ -419,6 +444,15 @@ impl Tracer {
             _ => None,
         }
     }
+}
+
+/// Whether an operation is part of the same instruction of the text as the one before it.
+fn is_next_part(core: &Core<'_>, before: Origin, origin: Origin) -> bool {
+    let span = |origin| Tracer::instruction(core, origin).map(|(_, found)| found.span);
+    before.function == origin.function
+        && before.instruction + 1 == origin.instruction
+        && span(before).is_some()
+        && span(before) == span(origin)
 }
 
 fn is_call(core: &Core<'_>, origin: Origin) -> bool {

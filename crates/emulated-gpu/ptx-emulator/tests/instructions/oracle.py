@@ -183,6 +183,10 @@ def all_integers():
         integer(f"add.{ty}", [ty, ty], halves(ty, lambda a, b: a + b))
         integer(f"min.{ty}", [ty, ty], halves(ty, min))
         integer(f"max.{ty}", [ty, ty], halves(ty, max))
+    for name, function in [("min", min), ("max", max)]:
+        clamped = lambda a, b, function=function: max(0, function(a, b))
+        integer(f"{name}.relu.s32", ["s32", "s32"], clamped)
+        integer(f"{name}.relu.s16x2", ["s16x2", "s16x2"], halves("s16x2", clamped))
     carries()
     flush_to("integer", "Integer arithmetic, extended-precision arithmetic.")
 
@@ -266,6 +270,32 @@ def bfi(width, a, b, c, d):
         out = out & ~(1 << (position + i)) | (a >> i & 1) << (position + i)
         i += 1
     return out
+
+
+def bmsk(a, b, wrap):
+    """PTX ISA, "bmsk", its pseudocode."""
+    ones = mask(32)
+    a1, b1 = a & 0x1F, b & 0x1F
+    total = a1 + b1
+    mask0 = ones << a1 & ones
+    mask1 = ones << total & ones
+    over = total >= 32
+    if not wrap and a >= 32:
+        mask0, over = 0, True
+    if not wrap and b >= 32:
+        over = True
+    return mask0 & ~(0 if over else mask1) & ones
+
+
+def szext(ty, a, b, wrap):
+    """PTX ISA, "szext": the sign or zeros from bit N = b on; 0 for N = 0, `a` for 32 and more."""
+    n = b & 31 if wrap else b
+    if n >= 32:
+        return a
+    field = a & mask(n)
+    if ty == "s32" and n and field >> (n - 1):
+        field |= mask(32) & ~mask(n)
+    return field
 
 
 def fns(bits, base, offset):
@@ -367,6 +397,15 @@ def all_bits():
             for b, c in [(0, width), (4, 8), (width - 3, 8), (0, 0), (width, 4), (255, 255), (0x103, 0x102), (width - 1, 1)]:
                 rows.append(([show(a, width), show(b, 32), show(c, 32)], [show(bfe(ty, a, b, c), width)]))
         emit(f"bfe.{ty} {reg(ty, 5)}, {reg(ty, 1)}, %r2, %r3", rows)
+    amounts32 = [0, 1, 5, 31, 32, 33, 63, 255, 256, 257, 0xFFFF_FFFF]
+    for mode in ["clamp", "wrap"]:
+        wrap = mode == "wrap"
+        emit(f"bmsk.{mode}.b32 %r5, %r1, %r2",
+             [([show(a, 32), show(b, 32)], [show(bmsk(a, b, wrap), 32)]) for a in amounts32 for b in amounts32])
+        for ty in ["u32", "s32"]:
+            emit(f"szext.{mode}.{ty} %r5, %r1, %r2",
+                 [([show(a, 32), show(b, 32)], [show(szext(ty, a, b, wrap), 32)])
+                  for a in [0x8000_0011, 0xFFFF_FFFF, 0x5A5A_A5A5] for b in amounts32])
     rows = []
     for bits in [0, 1, 0x8000_0000, 0xF0F0_00F1, 0xFFFF_FFFF]:
         for base, offset in [(0, 0), (0, 1), (4, 2), (31, -1), (20, -3), (5, 40), (31, 0)]:

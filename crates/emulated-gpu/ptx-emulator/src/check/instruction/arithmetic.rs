@@ -2,7 +2,7 @@
 //! Arithmetic Instructions"), and the opcodes that it shares with floating point.
 
 use crate::diagnostic::Problem;
-use crate::program::{IntBinary, IntUnary, Op, Type};
+use crate::program::{IntBinary, IntUnary, Op, Operand, Type};
 
 use super::{INTEGERS, doubled, float, is_float_form};
 use crate::check::Result;
@@ -192,12 +192,21 @@ fn extreme(check: &mut Check<'_, '_>, max: bool) -> Result<Op> {
     if is_float_form(check) {
         return float::extreme(check, max);
     }
-    if check.modifiers.has("relu") {
-        // Clamping at 0 is part of the packed and of the 32-bit signed forms of sm_90.
-        return Err(super::not_emulated(check));
+    let op = if max { IntBinary::Max } else { IntBinary::Min };
+    if !check.modifiers.flag("relu") {
+        let ty = check.modifiers.ty(&PACKED)?;
+        return binary(check, op, ty);
     }
-    let ty = check.modifiers.ty(&PACKED)?;
-    binary(check, if max { IntBinary::Max } else { IntBinary::Min }, ty)
+    // Clamped at 0: the greater of 0 and that.
+    let ty = check.modifiers.ty(&[Type::S32, Type::S16x2])?;
+    check.require(90, (8, 0))?;
+    check.shape("d, a, b")?;
+    let d = check.destination(0, ty)?;
+    let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
+    let between = check.body.register("", Type::B32, check.written.span);
+    check.before.push(Op::IntBinary { op, ty, d: Some(between), a, b });
+    let (a, b) = (Operand::Register(between), Operand::Immediate(0));
+    Ok(Op::IntBinary { op: IntBinary::Max, ty, d, a, b })
 }
 
 pub(super) fn neg(check: &mut Check<'_, '_>) -> Result<Op> {

@@ -2,7 +2,7 @@
 //! bit-wise part of "Integer Arithmetic Instructions").
 
 use crate::diagnostic::Problem;
-use crate::program::{Combine, IntBinary, IntUnary, Op, Permute, Type};
+use crate::program::{Combine, IntBinary, IntUnary, Op, Operand, Permute, Type};
 
 use crate::check::Result;
 use crate::check::operands::Check;
@@ -136,6 +136,41 @@ pub(super) fn bfi(check: &mut Check<'_, '_>) -> Result<Op> {
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
     let position = check.source(3, Type::U32)?;
     Ok(Op::BitInsert { ty, d, a, b, position, length: check.source(4, Type::U32)? })
+}
+
+/// `bmsk`: ones in a field, which is `bfi` of ones into zeros.
+pub(super) fn bmsk(check: &mut Check<'_, '_>) -> Result<Op> {
+    let wrap = check.modifiers.need("a mode", &[("clamp", false), ("wrap", true)])?;
+    let ty = check.modifiers.ty(&[Type::B32])?;
+    check.require(70, (7, 6))?;
+    check.shape("d, a, b")?;
+    let d = check.destination(0, ty)?;
+    let (position, length) = (check.source(1, Type::U32)?, check.source(2, Type::U32)?);
+    let (position, length) = (amount(check, wrap, position), amount(check, wrap, length));
+    let (a, b) = (Operand::Immediate(0xffff_ffff), Operand::Immediate(0));
+    Ok(Op::BitInsert { ty, d, a, b, position, length })
+}
+
+/// `szext`: the sign, or zeros, from a bit on, which is `bfe` from bit 0 on.
+pub(super) fn szext(check: &mut Check<'_, '_>) -> Result<Op> {
+    let wrap = check.modifiers.need("a mode", &[("clamp", false), ("wrap", true)])?;
+    let ty = check.modifiers.ty(&[Type::U32, Type::S32])?;
+    check.require(70, (7, 6))?;
+    check.shape("d, a, b")?;
+    let d = check.destination(0, ty)?;
+    let (a, length) = (check.source(1, ty)?, check.source(2, Type::U32)?);
+    let length = amount(check, wrap, length);
+    Ok(Op::BitExtract { ty, d, a, position: Operand::Immediate(0), length })
+}
+
+/// A position or a length modulo 32, or clamped to what `bfe` and `bfi` can be told: they look at 8
+/// bits of it, and 32 is as good as any more.
+fn amount(check: &mut Check<'_, '_>, wrap: bool, a: Operand) -> Operand {
+    let (op, ty, most) =
+        if wrap { (IntBinary::And, Type::B32, 31) } else { (IntBinary::Min, Type::U32, 255) };
+    let d = check.body.register("", Type::B32, check.written.span);
+    check.before.push(Op::IntBinary { op, ty, d: Some(d), a, b: Operand::Immediate(most) });
+    Operand::Register(d)
 }
 
 pub(super) fn fns(check: &mut Check<'_, '_>) -> Result<Op> {

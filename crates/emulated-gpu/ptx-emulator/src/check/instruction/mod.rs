@@ -39,7 +39,7 @@ pub(super) fn check<'a>(
 type Rule = fn(&mut Check<'_, '_>) -> Result<Op>;
 
 /// The instructions that are emulated.
-const RULES: [(&str, Rule); 87] = [
+const RULES: [(&str, Rule); 89] = [
     ("abs", arithmetic::abs),
     ("activemask", warp::activemask),
     ("add", arithmetic::add),
@@ -53,6 +53,7 @@ const RULES: [(&str, Rule); 87] = [
     ("bfe", bits::bfe),
     ("bfi", bits::bfi),
     ("bfind", bits::bfind),
+    ("bmsk", bits::bmsk),
     ("bra", control::bra),
     ("brev", bits::brev),
     ("brkpt", control::brkpt),
@@ -122,6 +123,7 @@ const RULES: [(&str, Rule); 87] = [
     ("st", memory::st),
     ("sub", arithmetic::sub),
     ("subc", arithmetic::subc),
+    ("szext", bits::szext),
     ("tanh", float::tanh),
     ("testp", float::testp),
     ("trap", control::trap),
@@ -135,8 +137,7 @@ pub fn instructions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Instructions that PTX has and the emulator has not.
-const UNSUPPORTED: [&str; 48] = [
-    "bmsk",
+const UNSUPPORTED: [&str; 46] = [
     "clusterlaunchcontrol",
     "getctarank",
     "istypep",
@@ -153,7 +154,6 @@ const UNSUPPORTED: [&str; 48] = [
     "suq",
     "sured",
     "sust",
-    "szext",
     "tcgen05",
     "tensormap",
     "tex",
