@@ -1,25 +1,21 @@
 //! What one thread does, recorded for [`Trace`]. A step of the thread is seen before it happens; what
 //! it wrote is looked up at the thread's next step, since nobody else writes a thread's registers.
 
-use std::collections::HashMap;
+mod places;
+mod values;
 
 use super::code::{Action, Executable};
 use super::core::Core;
-use super::lower::{Home, Plan};
+use super::lower::Plan;
 use super::registers::{LANES, Slot, Width};
-use super::space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW};
-use crate::arithmetic;
 use crate::program::{
-    Address, BarrierAction, Function, FunctionId, Instruction, Op, Operand, Register, Rounding,
-    Space, Special, Symbol, Type,
+    BarrierAction, Function, FunctionId, Instruction, Op, Operand, Read, Register, Type,
 };
-use crate::program::{FloatMode, Read};
 use crate::trace::{Event, Trace, Value};
+use values::{decode, shown_type, special_name};
 
 /// Stands before the results of a call.
 const RETURNED: &str = "returned";
-/// So far behind the end of an allocation an address is still shown as an offset into it.
-const BEYOND: u64 = 256;
 
 /// The thread that is followed.
 #[derive(Clone, Copy, Debug)]
@@ -299,125 +295,6 @@ impl Tracer {
         decode(ty, low)
     }
 
-    /// The memory that an instruction reads, and that it writes.
-    fn memory(
-        &self,
-        core: &Core<'_>,
-        id: FunctionId,
-        function: &Function,
-        op: &Op,
-    ) -> (Option<Value>, Option<Value>) {
-        let place = |space: Space, address: &Address| {
-            Some(Value::Memory(self.address(core, id, function, space, address)))
-        };
-        match op {
-            Op::Load { space, address, .. } => (place(*space, address), None),
-            Op::Store { space, address, .. } => (None, place(*space, address)),
-            Op::Atomic { space, address, d: Some(Some(_)), .. } => (place(*space, address), None),
-            Op::Atomic { space, address, .. } => (None, place(*space, address)),
-            Op::CopyAsync { to, from, .. } => {
-                (place(Space::Global, from), place(Space::Shared, to))
-            }
-            _ => (None, None),
-        }
-    }
-
-    fn address(
-        &self,
-        core: &Core<'_>,
-        id: FunctionId,
-        function: &Function,
-        space: Space,
-        address: &Address,
-    ) -> String {
-        let value = match address.base {
-            Operand::Address(symbol, offset) => {
-                let variable = match symbol {
-                    Symbol::Local(local) => function.variables.get(local.0 as usize),
-                    Symbol::Module(global) => {
-                        core.executable.module.variables.get(global.0 as usize)
-                    }
-                };
-                let name = variable.map_or("?", |variable| &variable.name);
-                return with_offset(short(name), offset.wrapping_add(address.offset));
-            }
-            Operand::Register(register) => {
-                let slot = slot_of(core, id, register);
-                slot.map_or(0, |slot| core.registers.get(slot, self.lane))
-            }
-            Operand::Immediate(value) => value,
-            _ => 0,
-        };
-        let value = value.wrapping_add_signed(address.offset);
-        let own = match space {
-            Space::Shared => shared_place(core.executable, value),
-            Space::Local => Some(self.local_place(core, value)),
-            _ => self.place(core, value),
-        };
-        own.unwrap_or_else(|| format!("{value:#x}"))
-    }
-
-    /// What a generic address leads to, as a name and an offset.
-    fn place(&self, core: &Core<'_>, address: u64) -> Option<String> {
-        if address.wrapping_sub(SHARED_WINDOW) < WINDOW {
-            return shared_place(core.executable, address - SHARED_WINDOW);
-        }
-        if address.wrapping_sub(LOCAL_WINDOW) < WINDOW {
-            return Some(self.local_place(core, address - LOCAL_WINDOW));
-        }
-        let inside = |base: u64, size: u64| {
-            address.checked_sub(base).filter(|&offset| offset <= size.saturating_add(BEYOND))
-        };
-        let named = self
-            .buffers
-            .iter()
-            .find_map(|(base, size, name)| Some(with_offset(name, inside(*base, *size)? as i64)));
-        let variable = || {
-            core.memory.allocations().into_iter().find_map(|allocation| {
-                let name = allocation.name?;
-                let offset = inside(allocation.address, allocation.size)?;
-                Some(with_offset(&name, offset as i64))
-            })
-        };
-        // Small numbers are no addresses: they need no look-up.
-        if address < 1 << 20 { None } else { named.or_else(variable) }
-    }
-
-    fn local_place(&self, core: &Core<'_>, offset: u64) -> String {
-        for (id, plan) in &core.executable.plans {
-            let function = core.executable.module.functions.get(id.0 as usize);
-            let variables = function.map_or(&[][..], |function| &function.variables);
-            for (variable, home) in variables.iter().zip(&plan.homes) {
-                if let Home::Local(at) = *home
-                    && offset.wrapping_sub(at) < variable.size
-                {
-                    return with_offset(&variable.name, (offset - at) as i64);
-                }
-            }
-        }
-        with_offset("local", offset as i64)
-    }
-
-    /// Finds the buffers whose addresses are parameters.
-    fn name_buffers(&mut self, core: &Core<'_>) {
-        let executable = core.executable;
-        let function = executable.module.functions.get(executable.kernel.0 as usize);
-        let Some(function) = function else { return };
-        let bytes = core.parameters.as_slice();
-        let names = function.variables.iter().filter(|variable| variable.space == Space::Param);
-        for (layout, variable) in executable.parameters.iter().zip(names) {
-            let at = layout.offset as usize;
-            let word = bytes.get(at..at + 8).filter(|_| layout.size == 8);
-            let Some(address) = word.and_then(|word| word.try_into().ok()) else { continue };
-            let address = u64::from_le_bytes(address);
-            if let Some((base, size)) = core.memory.range_of(address)
-                && !self.buffers.iter().any(|(known, ..)| *known == base)
-            {
-                self.buffers.push((base, size, short(&variable.name).to_owned()));
-            }
-        }
-    }
-
     /// Where an instruction sends the thread.
     fn control(&self, core: &Core<'_>, function: &Function, op: &Op) -> Option<Value> {
         let note = |text: String| Some(Value::Note(text));
@@ -475,151 +352,4 @@ fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
 fn slot_of(core: &Core<'_>, function: FunctionId, register: Register) -> Option<Slot> {
     let plan: &Plan = core.executable.plans.get(&function)?;
     plan.registers.get(register.0 as usize).copied()
-}
-
-/// The shared variable that holds an offset.
-fn shared_place(executable: &Executable, offset: u64) -> Option<String> {
-    let homes: HashMap<&str, (Home, u64)> = executable
-        .plans
-        .iter()
-        .filter_map(|(id, plan)| Some((executable.module.functions.get(id.0 as usize)?, plan)))
-        .flat_map(|(function, plan)| function.variables.iter().zip(plan.homes.iter().copied()))
-        .chain(executable.module_shared.iter().filter_map(|(id, &home)| {
-            Some((executable.module.variables.get(id.0 as usize)?, home))
-        }))
-        .map(|(variable, home)| (variable.name.as_str(), (home, variable.size)))
-        .collect();
-    let mut dynamic = None;
-    for (name, (home, size)) in homes {
-        match home {
-            Home::Shared(at) if offset.wrapping_sub(at) < size => {
-                return Some(with_offset(name, (offset - at) as i64));
-            }
-            Home::DynamicShared => dynamic = Some(name),
-            _ => {}
-        }
-    }
-    let start = u64::from(executable.static_shared);
-    Some(match dynamic {
-        Some(name) if offset >= start => with_offset(name, (offset - start) as i64),
-        _ => with_offset("shared", offset as i64),
-    })
-}
-
-/// `name+4`
-fn with_offset(name: &str, offset: i64) -> String {
-    if offset == 0 { name.to_owned() } else { format!("{name}{offset:+}") }
-}
-
-/// NVRTC calls the parameters of `_Z5saxpy…` `_Z5saxpy…_param_0` and so on.
-fn short(name: &str) -> &str {
-    name.rfind("_param_").map_or(name, |at| &name[at + 1..])
-}
-
-/// The type to show a register as: that of the instruction, but what is only bits to it is shown as
-/// it is declared, and what has been widened into a register as wide as that.
-fn shown_type(ty: Option<Type>, declared: Type, written: bool) -> Type {
-    use Type as T;
-    let Some(ty) = ty else { return declared };
-    let untyped = |ty| matches!(ty, T::B8 | T::B16 | T::B32 | T::B64 | T::B128);
-    if untyped(ty) && ty.bits() == declared.bits() {
-        return declared;
-    }
-    if !written || ty.bits() >= declared.bits() {
-        return ty;
-    }
-    let signed = matches!(ty, T::S8 | T::S16 | T::S32 | T::S64);
-    let unsigned = matches!(ty, T::U8 | T::U16 | T::U32 | T::U64);
-    match (declared.bits(), signed, unsigned) {
-        (16, true, _) => T::S16,
-        (32, true, _) => T::S32,
-        (64, true, _) => T::S64,
-        (16, _, true) => T::U16,
-        (32, _, true) => T::U32,
-        (64, _, true) => T::U64,
-        _ => ty,
-    }
-}
-
-/// A value in words: decimal for numbers, hexadecimal for bits and for NaN.
-fn decode(ty: Type, bits: u64) -> String {
-    let to_single = |from: Type, bits: u64| {
-        let mode = FloatMode {
-            rounding: Rounding::NearestEven,
-            flush: false,
-            saturate: false,
-            relu: false,
-        };
-        f32::from_bits(arithmetic::convert(Type::F32, from, None, false, mode, bits, None) as u32)
-    };
-    let kept = arithmetic::bits::mask(arithmetic::bits::width(ty)) & bits;
-    let nan = |digits: usize| format!("NaN ({kept:#0width$x})", width = digits + 2);
-    match ty {
-        Type::Pred => (bits & 1 == 1).to_string(),
-        Type::U8 | Type::U16 | Type::U32 | Type::U64 => kept.to_string(),
-        Type::S8 | Type::S16 | Type::S32 | Type::S64 => {
-            arithmetic::bits::integer_value(ty, bits).to_string()
-        }
-        Type::F32 | Type::Tf32 => match f32::from_bits(kept as u32) {
-            value if value.is_nan() => nan(8),
-            value => format!("{value:?}"),
-        },
-        Type::F64 => match f64::from_bits(kept) {
-            value if value.is_nan() => nan(16),
-            value => format!("{value:?}"),
-        },
-        Type::F16 | Type::Bf16 => match to_single(ty, kept) {
-            value if value.is_nan() => nan(4),
-            value => format!("{value:?}"),
-        },
-        Type::F16x2 | Type::Bf16x2 | Type::U16x2 | Type::S16x2 => {
-            let half = match ty {
-                Type::F16x2 => Type::F16,
-                Type::Bf16x2 => Type::Bf16,
-                Type::U16x2 => Type::U16,
-                _ => Type::S16,
-            };
-            format!("{{{}, {}}}", decode(half, kept & 0xffff), decode(half, kept >> 16))
-        }
-        _ if kept < 10 => kept.to_string(),
-        _ => format!("{kept:#x}"),
-    }
-}
-
-fn special_name(special: Special) -> String {
-    let axis = |name: &str, axis: u8| {
-        format!("%{name}.{}", ["x", "y", "z"].get(usize::from(axis)).copied().unwrap_or("w"))
-    };
-    match special {
-        Special::Tid(a) => axis("tid", a),
-        Special::Ntid(a) => axis("ntid", a),
-        Special::Ctaid(a) => axis("ctaid", a),
-        Special::Nctaid(a) => axis("nctaid", a),
-        Special::ClusterId(a) => axis("clusterid", a),
-        Special::NClusterId(a) => axis("nclusterid", a),
-        Special::ClusterCtaId(a) => axis("cluster_ctaid", a),
-        Special::ClusterNCtaId(a) => axis("cluster_nctaid", a),
-        Special::LaneId => "%laneid".into(),
-        Special::WarpId => "%warpid".into(),
-        Special::NWarpId => "%nwarpid".into(),
-        Special::SmId => "%smid".into(),
-        Special::NSmId => "%nsmid".into(),
-        Special::GridId => "%gridid".into(),
-        Special::LanemaskEq => "%lanemask_eq".into(),
-        Special::LanemaskLe => "%lanemask_le".into(),
-        Special::LanemaskLt => "%lanemask_lt".into(),
-        Special::LanemaskGe => "%lanemask_ge".into(),
-        Special::LanemaskGt => "%lanemask_gt".into(),
-        Special::Clock => "%clock".into(),
-        Special::ClockHi => "%clock_hi".into(),
-        Special::Clock64 => "%clock64".into(),
-        Special::GlobalTimer => "%globaltimer".into(),
-        Special::GlobalTimerLo => "%globaltimer_lo".into(),
-        Special::GlobalTimerHi => "%globaltimer_hi".into(),
-        Special::DynamicSharedSize => "%dynamic_smem_size".into(),
-        Special::TotalSharedSize => "%total_smem_size".into(),
-        Special::ClusterCtaRank => "%cluster_ctarank".into(),
-        Special::ClusterNCtaRank => "%cluster_nctarank".into(),
-        Special::IsExplicitCluster => "%is_explicit_cluster".into(),
-    }
 }

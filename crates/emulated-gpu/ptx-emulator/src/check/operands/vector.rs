@@ -1,0 +1,118 @@
+//! Vectors: registers in braces, or one vector register (PTX ISA, "Vectors as Operands").
+
+use super::{Check, Width};
+use crate::check::scope::Binding;
+use crate::check::{Result, types};
+use crate::diagnostic::Problem;
+use crate::program::{Destination, Operand, Register, Type};
+use crate::source::Span;
+use crate::syntax::{self, Expression, Node, OperandKind};
+
+/// One element of a vector operand.
+pub(in crate::check) enum Part<'o, 'a> {
+    Written(&'o syntax::Operand<'a>),
+    /// An element of a vector register.
+    Register(Register, Span),
+}
+
+impl<'c, 'a> Check<'c, 'a> {
+    /// The parts of a vector operand: `{a, b}`, a vector register, or one operand alone.
+    pub(in crate::check) fn parts(&mut self, index: usize) -> Result<Vec<Part<'c, 'a>>> {
+        let written = self.written;
+        let Some(operand) = written.operands.get(index) else { return Ok(Vec::new()) };
+        Ok(match &operand.kind {
+            OperandKind::Vector(parts) => parts.iter().map(Part::Written).collect(),
+            OperandKind::Plain(Node { expression: Expression::Name(name), span }) => {
+                match self.body.find(name) {
+                    Some(Binding::Vector(registers)) => registers
+                        .into_iter()
+                        .map(|register| Part::Register(register, *span))
+                        .collect(),
+                    _ => vec![Part::Written(operand)],
+                }
+            }
+            _ => vec![Part::Written(operand)],
+        })
+    }
+
+    /// That the parts of a vector, as far as they are registers, are equally wide and of one kind.
+    pub(in crate::check) fn same_parts(&mut self, parts: &[Part<'_, 'a>]) -> Result<()> {
+        let mut first: Option<Type> = None;
+        for part in parts {
+            let (found, span) = match part {
+                Part::Register(register, span) => (Some(*register), *span),
+                Part::Written(operand) => match &operand.kind {
+                    OperandKind::Plain(node) => {
+                        (self.read_register(node).ok().flatten(), node.span)
+                    }
+                    _ => (None, operand.span),
+                },
+            };
+            let Some(register) = found else { continue };
+            let ty = self.register_type(register);
+            let known = *first.get_or_insert(ty);
+            let untyped = |ty| types::class(ty) == types::Class::Bits;
+            let mixed =
+                types::is_float(ty) != types::is_float(known) && !untyped(ty) && !untyped(known);
+            if types::bits(ty) != types::bits(known) || mixed {
+                let (one, other) = (types::name(known), types::name(ty));
+                return Err(Problem::new(
+                    span,
+                    format!("a vector of .{one} and .{other} registers"),
+                )
+                .label(format!("declared .{other}"))
+                .help("name registers of one type"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A part that is written.
+    pub(in crate::check) fn part_destination(
+        &mut self,
+        part: &Part<'_, 'a>,
+        ty: Type,
+        width: Width,
+    ) -> Result<Destination> {
+        match part {
+            Part::Written(operand) => self.destination_or_sink(operand, ty, width),
+            Part::Register(register, span) => {
+                self.part_register(*register, ty, width, *span).map(Some)
+            }
+        }
+    }
+
+    /// A part that is read.
+    pub(in crate::check) fn part_source(
+        &mut self,
+        part: &Part<'_, 'a>,
+        ty: Type,
+        width: Width,
+    ) -> Result<Operand> {
+        match part {
+            Part::Written(operand) => {
+                let node = self.plain_of(operand)?;
+                self.value(node, ty, width)
+            }
+            Part::Register(register, span) => {
+                self.part_register(*register, ty, width, *span).map(Operand::Register)
+            }
+        }
+    }
+
+    fn part_register(
+        &self,
+        register: Register,
+        ty: Type,
+        width: Width,
+        span: Span,
+    ) -> Result<Register> {
+        let found = self.register_type(register);
+        let fits = if width == Width::Exact {
+            types::fits(found, ty)
+        } else {
+            types::fits_relaxed(found, ty)
+        };
+        if fits { Ok(register) } else { Err(self.mismatch(register, ty, width, span)) }
+    }
+}

@@ -1,0 +1,174 @@
+//! Where memory is, in words: the buffer that a parameter names, the variable, and how far into it.
+
+use std::collections::HashMap;
+
+use super::{Tracer, slot_of};
+use crate::engine::code::Executable;
+use crate::engine::core::Core;
+use crate::engine::lower::Home;
+use crate::engine::space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW};
+use crate::program::{Address, Function, FunctionId, Op, Operand, Space, Symbol};
+use crate::trace::Value;
+
+/// So far behind the end of an allocation an address is still shown as an offset into it.
+const BEYOND: u64 = 256;
+
+impl Tracer {
+    /// The memory that an instruction reads, and that it writes.
+    pub(super) fn memory(
+        &self,
+        core: &Core<'_>,
+        id: FunctionId,
+        function: &Function,
+        op: &Op,
+    ) -> (Option<Value>, Option<Value>) {
+        let place = |space: Space, address: &Address| {
+            Some(Value::Memory(self.address(core, id, function, space, address)))
+        };
+        match op {
+            Op::Load { space, address, .. } => (place(*space, address), None),
+            Op::Store { space, address, .. } => (None, place(*space, address)),
+            Op::Atomic { space, address, d: Some(Some(_)), .. } => (place(*space, address), None),
+            Op::Atomic { space, address, .. } => (None, place(*space, address)),
+            Op::CopyAsync { to, from, .. } => {
+                (place(Space::Global, from), place(Space::Shared, to))
+            }
+            _ => (None, None),
+        }
+    }
+
+    fn address(
+        &self,
+        core: &Core<'_>,
+        id: FunctionId,
+        function: &Function,
+        space: Space,
+        address: &Address,
+    ) -> String {
+        let value = match address.base {
+            Operand::Address(symbol, offset) => {
+                let variable = match symbol {
+                    Symbol::Local(local) => function.variables.get(local.0 as usize),
+                    Symbol::Module(global) => {
+                        core.executable.module.variables.get(global.0 as usize)
+                    }
+                };
+                let name = variable.map_or("?", |variable| &variable.name);
+                return with_offset(short(name), offset.wrapping_add(address.offset));
+            }
+            Operand::Register(register) => {
+                let slot = slot_of(core, id, register);
+                slot.map_or(0, |slot| core.registers.get(slot, self.lane))
+            }
+            Operand::Immediate(value) => value,
+            _ => 0,
+        };
+        let value = value.wrapping_add_signed(address.offset);
+        let own = match space {
+            Space::Shared => shared_place(core.executable, value),
+            Space::Local => Some(self.local_place(core, value)),
+            _ => self.place(core, value),
+        };
+        own.unwrap_or_else(|| format!("{value:#x}"))
+    }
+
+    /// What a generic address leads to, as a name and an offset.
+    pub(super) fn place(&self, core: &Core<'_>, address: u64) -> Option<String> {
+        if address.wrapping_sub(SHARED_WINDOW) < WINDOW {
+            return shared_place(core.executable, address - SHARED_WINDOW);
+        }
+        if address.wrapping_sub(LOCAL_WINDOW) < WINDOW {
+            return Some(self.local_place(core, address - LOCAL_WINDOW));
+        }
+        let inside = |base: u64, size: u64| {
+            address.checked_sub(base).filter(|&offset| offset <= size.saturating_add(BEYOND))
+        };
+        let named = self
+            .buffers
+            .iter()
+            .find_map(|(base, size, name)| Some(with_offset(name, inside(*base, *size)? as i64)));
+        let variable = || {
+            core.memory.allocations().into_iter().find_map(|allocation| {
+                let name = allocation.name?;
+                let offset = inside(allocation.address, allocation.size)?;
+                Some(with_offset(&name, offset as i64))
+            })
+        };
+        // Small numbers are no addresses: they need no look-up.
+        if address < 1 << 20 { None } else { named.or_else(variable) }
+    }
+
+    fn local_place(&self, core: &Core<'_>, offset: u64) -> String {
+        for (id, plan) in &core.executable.plans {
+            let function = core.executable.module.functions.get(id.0 as usize);
+            let variables = function.map_or(&[][..], |function| &function.variables);
+            for (variable, home) in variables.iter().zip(&plan.homes) {
+                if let Home::Local(at) = *home
+                    && offset.wrapping_sub(at) < variable.size
+                {
+                    return with_offset(&variable.name, (offset - at) as i64);
+                }
+            }
+        }
+        with_offset("local", offset as i64)
+    }
+
+    /// Finds the buffers whose addresses are parameters.
+    pub(super) fn name_buffers(&mut self, core: &Core<'_>) {
+        let executable = core.executable;
+        let function = executable.module.functions.get(executable.kernel.0 as usize);
+        let Some(function) = function else { return };
+        let bytes = core.parameters.as_slice();
+        let names = function.variables.iter().filter(|variable| variable.space == Space::Param);
+        for (layout, variable) in executable.parameters.iter().zip(names) {
+            let at = layout.offset as usize;
+            let word = bytes.get(at..at + 8).filter(|_| layout.size == 8);
+            let Some(address) = word.and_then(|word| word.try_into().ok()) else { continue };
+            let address = u64::from_le_bytes(address);
+            if let Some((base, size)) = core.memory.range_of(address)
+                && !self.buffers.iter().any(|(known, ..)| *known == base)
+            {
+                self.buffers.push((base, size, short(&variable.name).to_owned()));
+            }
+        }
+    }
+}
+
+/// The shared variable that holds an offset.
+fn shared_place(executable: &Executable, offset: u64) -> Option<String> {
+    let homes: HashMap<&str, (Home, u64)> = executable
+        .plans
+        .iter()
+        .filter_map(|(id, plan)| Some((executable.module.functions.get(id.0 as usize)?, plan)))
+        .flat_map(|(function, plan)| function.variables.iter().zip(plan.homes.iter().copied()))
+        .chain(executable.module_shared.iter().filter_map(|(id, &home)| {
+            Some((executable.module.variables.get(id.0 as usize)?, home))
+        }))
+        .map(|(variable, home)| (variable.name.as_str(), (home, variable.size)))
+        .collect();
+    let mut dynamic = None;
+    for (name, (home, size)) in homes {
+        match home {
+            Home::Shared(at) if offset.wrapping_sub(at) < size => {
+                return Some(with_offset(name, (offset - at) as i64));
+            }
+            Home::DynamicShared => dynamic = Some(name),
+            _ => {}
+        }
+    }
+    let start = u64::from(executable.static_shared);
+    Some(match dynamic {
+        Some(name) if offset >= start => with_offset(name, (offset - start) as i64),
+        _ => with_offset("shared", offset as i64),
+    })
+}
+
+/// `name+4`
+fn with_offset(name: &str, offset: i64) -> String {
+    if offset == 0 { name.to_owned() } else { format!("{name}{offset:+}") }
+}
+
+/// NVRTC calls the parameters of `_Z5saxpy…` `_Z5saxpy…_param_0` and so on.
+fn short(name: &str) -> &str {
+    name.rfind("_param_").map_or(name, |at| &name[at + 1..])
+}

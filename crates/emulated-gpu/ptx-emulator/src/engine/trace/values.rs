@@ -1,0 +1,112 @@
+//! Values in words.
+
+use crate::arithmetic;
+use crate::program::{FloatMode, Rounding, Special, Type};
+
+/// The type to show a register as: that of the instruction, but what is only bits to it is shown as
+/// it is declared, and what has been widened into a register as wide as that.
+pub(super) fn shown_type(ty: Option<Type>, declared: Type, written: bool) -> Type {
+    use Type as T;
+    let Some(ty) = ty else { return declared };
+    let untyped = |ty| matches!(ty, T::B8 | T::B16 | T::B32 | T::B64 | T::B128);
+    if untyped(ty) && ty.bits() == declared.bits() {
+        return declared;
+    }
+    if !written || ty.bits() >= declared.bits() {
+        return ty;
+    }
+    let signed = matches!(ty, T::S8 | T::S16 | T::S32 | T::S64);
+    let unsigned = matches!(ty, T::U8 | T::U16 | T::U32 | T::U64);
+    match (declared.bits(), signed, unsigned) {
+        (16, true, _) => T::S16,
+        (32, true, _) => T::S32,
+        (64, true, _) => T::S64,
+        (16, _, true) => T::U16,
+        (32, _, true) => T::U32,
+        (64, _, true) => T::U64,
+        _ => ty,
+    }
+}
+
+/// A value in words: decimal for numbers, hexadecimal for bits and for NaN.
+pub(super) fn decode(ty: Type, bits: u64) -> String {
+    let to_single = |from: Type, bits: u64| {
+        let mode = FloatMode {
+            rounding: Rounding::NearestEven,
+            flush: false,
+            saturate: false,
+            relu: false,
+        };
+        f32::from_bits(arithmetic::convert(Type::F32, from, None, false, mode, bits, None) as u32)
+    };
+    let kept = arithmetic::bits::mask(arithmetic::bits::width(ty)) & bits;
+    let nan = |digits: usize| format!("NaN ({kept:#0width$x})", width = digits + 2);
+    match ty {
+        Type::Pred => (bits & 1 == 1).to_string(),
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 => kept.to_string(),
+        Type::S8 | Type::S16 | Type::S32 | Type::S64 => {
+            arithmetic::bits::integer_value(ty, bits).to_string()
+        }
+        Type::F32 | Type::Tf32 => match f32::from_bits(kept as u32) {
+            value if value.is_nan() => nan(8),
+            value => format!("{value:?}"),
+        },
+        Type::F64 => match f64::from_bits(kept) {
+            value if value.is_nan() => nan(16),
+            value => format!("{value:?}"),
+        },
+        Type::F16 | Type::Bf16 => match to_single(ty, kept) {
+            value if value.is_nan() => nan(4),
+            value => format!("{value:?}"),
+        },
+        Type::F16x2 | Type::Bf16x2 | Type::U16x2 | Type::S16x2 => {
+            let half = match ty {
+                Type::F16x2 => Type::F16,
+                Type::Bf16x2 => Type::Bf16,
+                Type::U16x2 => Type::U16,
+                _ => Type::S16,
+            };
+            format!("{{{}, {}}}", decode(half, kept & 0xffff), decode(half, kept >> 16))
+        }
+        _ if kept < 10 => kept.to_string(),
+        _ => format!("{kept:#x}"),
+    }
+}
+
+pub(super) fn special_name(special: Special) -> String {
+    let axis = |name: &str, axis: u8| {
+        format!("%{name}.{}", ["x", "y", "z"].get(usize::from(axis)).copied().unwrap_or("w"))
+    };
+    match special {
+        Special::Tid(a) => axis("tid", a),
+        Special::Ntid(a) => axis("ntid", a),
+        Special::Ctaid(a) => axis("ctaid", a),
+        Special::Nctaid(a) => axis("nctaid", a),
+        Special::ClusterId(a) => axis("clusterid", a),
+        Special::NClusterId(a) => axis("nclusterid", a),
+        Special::ClusterCtaId(a) => axis("cluster_ctaid", a),
+        Special::ClusterNCtaId(a) => axis("cluster_nctaid", a),
+        Special::LaneId => "%laneid".into(),
+        Special::WarpId => "%warpid".into(),
+        Special::NWarpId => "%nwarpid".into(),
+        Special::SmId => "%smid".into(),
+        Special::NSmId => "%nsmid".into(),
+        Special::GridId => "%gridid".into(),
+        Special::LanemaskEq => "%lanemask_eq".into(),
+        Special::LanemaskLe => "%lanemask_le".into(),
+        Special::LanemaskLt => "%lanemask_lt".into(),
+        Special::LanemaskGe => "%lanemask_ge".into(),
+        Special::LanemaskGt => "%lanemask_gt".into(),
+        Special::Clock => "%clock".into(),
+        Special::ClockHi => "%clock_hi".into(),
+        Special::Clock64 => "%clock64".into(),
+        Special::GlobalTimer => "%globaltimer".into(),
+        Special::GlobalTimerLo => "%globaltimer_lo".into(),
+        Special::GlobalTimerHi => "%globaltimer_hi".into(),
+        Special::DynamicSharedSize => "%dynamic_smem_size".into(),
+        Special::TotalSharedSize => "%total_smem_size".into(),
+        Special::ClusterCtaRank => "%cluster_ctarank".into(),
+        Special::ClusterNCtaRank => "%cluster_nctarank".into(),
+        Special::IsExplicitCluster => "%is_explicit_cluster".into(),
+    }
+}

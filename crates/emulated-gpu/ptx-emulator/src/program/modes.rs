@@ -1,0 +1,275 @@
+//! What instructions of one kind differ in: operations, comparisons, roundings, modes.
+
+use super::{Destination, Operand};
+
+/// Rounding of a floating-point result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// `.rn`: to nearest, ties to even.
+    NearestEven,
+    /// `.rz`: towards zero.
+    TowardsZero,
+    /// `.rm`: towards −∞.
+    Down,
+    /// `.rp`: towards +∞.
+    Up,
+    /// `.rna`: to nearest, ties away from zero.
+    NearestAway,
+}
+
+/// Comparison operators of `setp` and `set`. The unordered ones are true when an operand is NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    missing_docs,
+    reason = "each is the PTX comparison of the same name; lo ls hi hs are Lt Le Gt Ge on unsigned types"
+)]
+pub enum Comparison {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Equ,
+    Neu,
+    Ltu,
+    Leu,
+    Gtu,
+    Geu,
+    Num,
+    Nan,
+}
+
+/// How `setp` and `set` combine their result with another predicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX modifier of the same name")]
+pub enum Combine {
+    And,
+    Or,
+    Xor,
+}
+
+/// Operations on two values of the same type, integers or bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntBinary {
+    /// `add`; `sat` clamps s32 instead of wrapping.
+    Add {
+        /// `.sat`
+        saturate: bool,
+    },
+    /// `sub`
+    Sub {
+        /// `.sat`
+        saturate: bool,
+    },
+    /// `mul.lo`
+    MulLow,
+    /// `mul.hi`
+    MulHigh,
+    /// `mul.wide`: the destination is twice as wide.
+    MulWide,
+    /// `mul24.lo`
+    Mul24Low,
+    /// `mul24.hi`
+    Mul24High,
+    /// `div`, towards zero; by zero gives all ones, as hardware does.
+    Div,
+    /// `rem`
+    Rem,
+    /// `min`
+    Min,
+    /// `max`
+    Max,
+    /// `and`, also of predicates
+    And,
+    /// `or`, also of predicates
+    Or,
+    /// `xor`, also of predicates
+    Xor,
+    /// `shl`; the second operand is u32; a shift by the width or more gives 0.
+    ShiftLeft,
+    /// `shr`; arithmetic for signed types.
+    ShiftRight,
+}
+
+/// Operations on one integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX instruction of the same name")]
+pub enum IntUnary {
+    Neg,
+    Abs,
+    Not,
+    CNot,
+    PopC,
+    Clz,
+    Brev,
+    /// `bfind`; with `.shiftamt` the shift that brings the bit to the top.
+    BFind {
+        shift_amount: bool,
+    },
+}
+
+/// Operations on two floating-point values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX instruction of the same name")]
+pub enum FloatBinary {
+    Add,
+    Sub,
+    Mul,
+    /// `div.rn` and so on; `div.approx` and `div.full` by `approximate`.
+    Div {
+        approximate: Approximate,
+    },
+    /// `min` with `.NaN` (a NaN operand wins) and `.xorsign.abs`.
+    Min {
+        nan: bool,
+        xorsign_abs: bool,
+    },
+    Max {
+        nan: bool,
+        xorsign_abs: bool,
+    },
+    CopySign,
+}
+
+/// Which of its fast versions an instruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Approximate {
+    /// IEEE, with the rounding given.
+    No,
+    /// `.approx`
+    Approx,
+    /// `div.full`
+    Full,
+}
+
+/// Operations on one floating-point value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX instruction of the same name")]
+pub enum FloatUnary {
+    Neg,
+    Abs,
+    Rcp { approximate: bool },
+    Sqrt { approximate: bool },
+    Rsqrt,
+    Sin,
+    Cos,
+    Lg2,
+    Ex2,
+    Tanh,
+}
+
+/// `testp`'s properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX property of the same name")]
+pub enum FloatProperty {
+    Finite,
+    Infinite,
+    Number,
+    NotANumber,
+    Normal,
+    Subnormal,
+}
+
+/// Modifiers that floating-point arithmetic shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FloatMode {
+    /// The rounding; `NearestEven` where the instruction has none of its own.
+    pub rounding: Rounding,
+    /// `.ftz`: subnormal operands and results are zero.
+    pub flush: bool,
+    /// `.sat`: clamped to \[0, 1\], NaN to 0.
+    pub saturate: bool,
+    /// `.relu`: negative results and NaN… become 0 (as the ISA says for each type).
+    pub relu: bool,
+}
+
+/// How an access orders memory (PTX ISA, "Memory Consistency Model").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX qualifier of the same name")]
+pub enum Ordering {
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcquireRelease,
+    Mmio,
+}
+
+/// Among whom an ordering holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX scope of the same name")]
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    System,
+}
+
+/// The operation of `atom` and `red`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX operation of the same name")]
+pub enum Atomic {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+    Exchange,
+    CompareAndSwap,
+}
+
+/// How `shfl` picks the lane to read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX mode of the same name")]
+pub enum Shuffle {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+/// What `vote` decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX mode of the same name")]
+pub enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+/// How `prmt` picks its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX mode of the same name; Generic is none")]
+pub enum Permute {
+    Generic,
+    F4e,
+    B4e,
+    Rc8,
+    Ecl,
+    Ecr,
+    Rc16,
+}
+
+/// What a barrier instruction does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BarrierAction {
+    /// `bar.sync`: waits.
+    Sync,
+    /// `bar.arrive`: counts, and goes on.
+    Arrive,
+    /// `bar.red.popc`, `.and`, `.or`: waits, and combines a predicate over all threads.
+    Reduce {
+        /// Which reduction; `Add` stands for `.popc`.
+        operation: Atomic,
+        /// Where the result goes: u32 for `.popc`, a predicate otherwise.
+        destination: Destination,
+        /// The predicate that each thread brings.
+        predicate: Operand,
+    },
+}

@@ -1,0 +1,386 @@
+//! What one instruction does.
+
+use super::{
+    Address, Atomic, BarrierAction, Combine, Comparison, Destination, FloatBinary, FloatMode,
+    FloatProperty, FloatUnary, IntBinary, IntUnary, Label, LocalId, Operand, Ordering, Permute,
+    Register, Rounding, Scope, Shuffle, Space, Type, Vote,
+};
+
+/// What one instruction does. Types have been checked: operands are as wide as the type says (or
+/// wider, where the ISA relaxes that: `ld`, `st` and `cvt` between registers).
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    missing_docs,
+    reason = "fields are named as the ISA names them: d destination, a b c sources"
+)]
+pub enum Op {
+    /// `mov`, of any type; also of addresses and special registers.
+    Mov {
+        ty: Type,
+        d: Destination,
+        a: Operand,
+    },
+    /// `mov` of several registers into one that is as wide as all of them together.
+    Pack {
+        ty: Type,
+        d: Destination,
+        parts: Vec<Operand>,
+        part: Type,
+    },
+    /// `mov` of one register into several.
+    Unpack {
+        ty: Type,
+        parts: Vec<Destination>,
+        part: Type,
+        a: Operand,
+    },
+    IntUnary {
+        op: IntUnary,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+    },
+    IntBinary {
+        op: IntBinary,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+    },
+    /// `mad.lo`, `mad.hi`, `mad.wide`, `mad24`: `product` is one of the products of [`IntBinary`].
+    IntMad {
+        product: IntBinary,
+        saturate: bool,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+    },
+    /// `add.cc`, `addc`, `sub.cc`, `subc`, and with a product `mad.cc`, `madc`.
+    Carry {
+        subtract: bool,
+        product: Option<IntBinary>,
+        carry_in: bool,
+        carry_out: bool,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Option<Operand>,
+    },
+    /// `sad`: `c + |a − b|`.
+    Sad {
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+    },
+    /// `bfe`
+    BitExtract {
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        position: Operand,
+        length: Operand,
+    },
+    /// `bfi`: `a` goes into `b`.
+    BitInsert {
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        position: Operand,
+        length: Operand,
+    },
+    /// `fns`
+    FindNthSet {
+        d: Destination,
+        mask: Operand,
+        base: Operand,
+        offset: Operand,
+    },
+    /// `lop3`, with the optional predicate destination of its `.and` and `.or` forms.
+    Lop3 {
+        table: u8,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+        predicate: Option<(Combine, Register, Operand)>,
+    },
+    /// `shf.l` and `shf.r`, `.wrap` or `.clamp`.
+    FunnelShift {
+        right: bool,
+        wrap: bool,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+    },
+    /// `prmt`
+    Permute {
+        mode: Permute,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+    },
+    /// `dp4a` and `dp2a` (`high` is None for dp4a).
+    DotProduct {
+        high: Option<bool>,
+        a_signed: bool,
+        b_signed: bool,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+    },
+    /// `setp`: `p`, and `q` the opposite of the comparison, each combined with `c`.
+    SetPredicate {
+        comparison: Comparison,
+        combine: Option<(Combine, Operand)>,
+        ty: Type,
+        flush: bool,
+        p: Destination,
+        q: Destination,
+        a: Operand,
+        b: Operand,
+    },
+    /// `set`: all ones or 1.0 (by `result`) where true.
+    Set {
+        comparison: Comparison,
+        combine: Option<(Combine, Operand)>,
+        result: Type,
+        ty: Type,
+        flush: bool,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+    },
+    /// `selp`: `a` where the predicate `c` holds, else `b`.
+    Select {
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+    },
+    /// `slct`: `a` where `c ≥ 0`, else `b`.
+    SelectBySign {
+        ty: Type,
+        sign: Type,
+        flush: bool,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+    },
+    FloatUnary {
+        op: FloatUnary,
+        mode: FloatMode,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+    },
+    FloatBinary {
+        op: FloatBinary,
+        mode: FloatMode,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+    },
+    /// `fma`, and `mad` of floating-point types.
+    Fma {
+        mode: FloatMode,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Operand,
+    },
+    /// `testp`
+    TestProperty {
+        property: FloatProperty,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+    },
+    /// `cvt`. `integer` says that the rounding is to an integer (`.rni .rzi .rmi .rpi`), also where
+    /// the result is a floating-point type.
+    Convert {
+        to: Type,
+        from: Type,
+        rounding: Option<Rounding>,
+        integer: bool,
+        mode: FloatMode,
+        d: Destination,
+        a: Operand,
+        b: Option<Operand>,
+    },
+    /// `cvta` and `cvta.to`
+    ConvertAddress {
+        space: Space,
+        to_space: bool,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+    },
+    /// `isspacep`
+    IsSpace {
+        space: Space,
+        d: Destination,
+        a: Operand,
+    },
+    /// `ld`, `ldu`, `ld.nc`; one destination for each element of the vector.
+    Load {
+        space: Space,
+        ordering: Ordering,
+        scope: Option<Scope>,
+        ty: Type,
+        d: Vec<Destination>,
+        address: Address,
+    },
+    /// `st`
+    Store {
+        space: Space,
+        ordering: Ordering,
+        scope: Option<Scope>,
+        ty: Type,
+        address: Address,
+        a: Vec<Operand>,
+    },
+    /// `atom` (with a destination) and `red` (without); `c` only for compare and swap.
+    Atomic {
+        op: Atomic,
+        space: Space,
+        ordering: Ordering,
+        scope: Scope,
+        ty: Type,
+        d: Option<Destination>,
+        address: Address,
+        b: Operand,
+        c: Option<Operand>,
+    },
+    /// `membar`, `fence`
+    Fence {
+        scope: Scope,
+    },
+    /// `prefetch`, `discard`, `applypriority` and their like: the address has to be valid.
+    Hint {
+        space: Space,
+        address: Address,
+    },
+    /// `cp.async`: `copy` bytes to shared memory, of which the first `source` are read.
+    CopyAsync {
+        to: Address,
+        from: Address,
+        copy: u32,
+        source: Option<Operand>,
+        ignore_source: Option<Operand>,
+    },
+    /// `cp.async.commit_group`
+    CopyAsyncCommit,
+    /// `cp.async.wait_group N`; `None` for `wait_all`.
+    CopyAsyncWait {
+        pending: Option<u32>,
+    },
+    /// `bra`; `.uni` asserts that all lanes go the same way.
+    Branch {
+        target: Label,
+        uniform: bool,
+    },
+    /// `brx.idx`
+    BranchIndexed {
+        index: Operand,
+        targets: Vec<Label>,
+        uniform: bool,
+    },
+    /// `call`, direct (`Operand::Function`) or through a register with the prototype's functions.
+    Call {
+        callee: Operand,
+        results: Vec<CallArgument>,
+        arguments: Vec<CallArgument>,
+        uniform: bool,
+    },
+    /// `ret`
+    Return,
+    /// `exit`
+    Exit,
+    /// `trap`
+    Trap,
+    /// `brkpt`, `nanosleep`, `pmevent`, `griddepcontrol` and others that do nothing here.
+    Nothing,
+    /// `bar`, `barrier`
+    Barrier {
+        action: BarrierAction,
+        barrier: Operand,
+        threads: Option<Operand>,
+        aligned: bool,
+    },
+    /// `bar.warp.sync`
+    WarpBarrier {
+        mask: Operand,
+    },
+    /// `shfl.sync` (with a member mask) and `shfl`.
+    Shuffle {
+        mode: Shuffle,
+        d: Destination,
+        p: Destination,
+        a: Operand,
+        lane: Operand,
+        clamp: Operand,
+        mask: Option<Operand>,
+    },
+    /// `vote.sync` and `vote`
+    Vote {
+        mode: Vote,
+        d: Destination,
+        a: Operand,
+        mask: Option<Operand>,
+    },
+    /// `match.any.sync`, and `match.all.sync` with its predicate.
+    Match {
+        all: bool,
+        ty: Type,
+        d: Destination,
+        p: Destination,
+        a: Operand,
+        mask: Operand,
+    },
+    /// `activemask`
+    ActiveMask {
+        d: Destination,
+    },
+    /// `redux.sync`
+    Reduce {
+        op: Atomic,
+        ty: Type,
+        d: Destination,
+        a: Operand,
+        mask: Operand,
+    },
+    /// `elect.sync`
+    Elect {
+        d: Destination,
+        p: Destination,
+        mask: Operand,
+    },
+    /// `alloca`
+    StackAllocate {
+        d: Destination,
+        size: Operand,
+        align: u64,
+    },
+}
+
+/// What a `call` hands over or gets back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CallArgument {
+    /// A `.param` variable of the caller's.
+    Variable(LocalId),
+    /// A value, or the register that a result goes to.
+    Operand(Operand),
+}
