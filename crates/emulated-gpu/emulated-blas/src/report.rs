@@ -1,17 +1,21 @@
 //! What the libraries say: on standard error, to a callback, into a log file.
 
 use std::collections::HashSet;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Rejection, Status};
 
 /// Called with the name of a function and a message.
-pub type Callback = Box<dyn Fn(&CString, &CString) + Send>;
+pub type Callback = Arc<dyn Fn(&CStr, &CStr) + Send + Sync>;
+
+/// Different messages that are shown on standard error, at most: addresses differ in a program that
+/// goes on after every refusal.
+const SHOWN: usize = 100;
 
 /// Where one library's messages go.
 pub struct Report {
@@ -88,13 +92,19 @@ impl Report {
             // A log that can't be written is no reason to fail what it is about.
             let _ = writeln!(file, "[Error][{function}] {message}");
         }
-        if let Some(callback) = &state.callback
+        let callback = state.callback.clone();
+        if state.said.len() < SHOWN && state.said.insert(line.clone()) {
+            eprintln!("{line}");
+            if state.said.len() == SHOWN {
+                eprintln!("{}: further messages are not shown here", self.library);
+            }
+        }
+        // It may call the library again.
+        drop(guard);
+        if let Some(callback) = callback
             && let (Ok(function), Ok(message)) = (CString::new(function), CString::new(message))
         {
             callback(&function, &message);
-        }
-        if state.said.insert(line.clone()) {
-            eprintln!("{line}");
         }
     }
 
@@ -106,27 +116,28 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, mpsc};
+    use std::sync::mpsc;
 
     #[test]
     fn a_rejection_becomes_its_status_and_is_said() {
         let report = Report::new("emulated test");
         let (sender, receiver) = mpsc::channel();
-        report.set_callback(Some(Box::new(move |function, message| {
-            let both = (function.clone().into_string(), message.clone().into_string());
-            sender.send(both).expect("the test waits for it");
+        let sender = Mutex::new(sender);
+        report.set_callback(Some(Arc::new(move |function, message| {
+            let both = (function.to_owned(), message.to_owned());
+            sender.lock().expect("nobody panics").send(both).expect("the test waits for it");
         })));
         let refuse = || Err(Rejection::invalid("lda is 3"));
         assert_eq!(report.guard("cublasSgemm_v2", refuse), 7);
         let (function, message) = receiver.recv().expect("one message");
-        assert_eq!(function.expect("it is text"), "cublasSgemm_v2");
-        assert_eq!(message.expect("it is text"), "lda is 3 (CUBLAS_STATUS_INVALID_VALUE)");
+        assert_eq!(function.as_c_str(), c"cublasSgemm_v2");
+        assert_eq!(message.as_c_str(), c"lda is 3 (CUBLAS_STATUS_INVALID_VALUE)");
         assert_eq!(report.guard("cublasSgemm_v2", || Ok(())), 0);
     }
 
     #[test]
     fn a_panic_stays_inside() {
-        let report = Arc::new(Report::new("emulated test"));
+        let report = Report::new("emulated test");
         assert_eq!(report.guard("cublasCreate_v2", || panic!("on purpose")), 14);
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use emulated_blas::Rejection;
 
@@ -19,7 +19,7 @@ export! {
     fn cublasSetLoggerCallback(callback: LogCallback) {
         *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner) = callback;
         REPORT.set_callback(callback.map(|callback| -> emulated_blas::Callback {
-            Box::new(move |_, message| {
+            Arc::new(move |_, message| {
                 // SAFETY: the program gave the function for this; the text lives for the call.
                 unsafe { callback(message.as_ptr()) };
             })

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use emulated_blas::Rejection;
 
@@ -18,7 +19,7 @@ export! {
     /// Calls a function with every message.
     fn cublasLtLoggerSetCallback(callback: LogCallback) {
         REPORT.set_callback(callback.map(|callback| -> emulated_blas::Callback {
-            Box::new(move |function, message| {
+            Arc::new(move |function, message| {
                 // SAFETY: the program gave the function for this; both texts live for the call.
                 unsafe { callback(ERROR, function.as_ptr(), message.as_ptr()) };
             })

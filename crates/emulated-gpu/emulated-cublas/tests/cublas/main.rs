@@ -2,8 +2,12 @@
 
 #![allow(unsafe_code, reason = "the functions are C")]
 
+mod arguments;
 mod functions;
 mod graphs;
+mod grouped;
+mod modes;
 mod refusals;
 mod settings;
 mod support;
+mod vectors;

@@ -4,7 +4,8 @@ use std::ffi::{CStr, c_int, c_void};
 
 use cudarc::cublaslt::sys;
 
-use crate::support::{Lt, Messages};
+use crate::messages::Messages;
+use crate::support::Lt;
 
 /// Reads an attribute of a descriptor.
 unsafe fn read<T: Default>(

@@ -6,5 +6,6 @@ mod descriptors;
 mod epilogues;
 mod graphs;
 mod layouts;
+mod messages;
 mod refusals;
 mod support;

@@ -3,7 +3,8 @@
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
 
-use crate::support::{Call, Lt, Messages, Shape, Type};
+use crate::messages::Messages;
+use crate::support::{Call, Lt, Shape, Type};
 
 const INVALID: i32 = 7;
 const UNSUPPORTED: i32 = 15;

@@ -1,7 +1,7 @@
 //! Loads the emulated libraries the way programs do, and builds calls of `cublasLtMatmul`.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::ffi::{c_int, c_void};
+use std::sync::{Arc, OnceLock};
 
 use cudarc::cublaslt::sys;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
@@ -340,56 +340,6 @@ impl Call {
                 sys::cublasLtMatrixLayoutDestroy(layout);
             }
             (heuristic as i32, matmul as i32)
-        }
-    }
-}
-
-/// A library's messages, while one test at a time listens.
-pub(crate) struct Messages(
-    #[expect(dead_code, reason = "held for its `Drop`")] MutexGuard<'static, ()>,
-);
-
-static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-unsafe extern "C" fn hear(_level: c_int, function: *const c_char, message: *const c_char) {
-    // SAFETY: the library passes texts.
-    let text = |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-    let line = format!("{}: {}", text(function), text(message));
-    HEARD.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-}
-
-type Hear = unsafe extern "C" fn(c_int, *const c_char, *const c_char);
-
-impl Messages {
-    pub(crate) fn listen() -> Self {
-        static ONE: Mutex<()> = Mutex::new(());
-        static REGISTERED: Once = Once::new();
-        install();
-        let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        REGISTERED.call_once(|| {
-            // SAFETY: the function has the type that is documented.
-            unsafe {
-                let library = Library::new("libcublasLt.so").unwrap();
-                let set: extern "C" fn(Hear) -> c_int =
-                    *library.get(b"cublasLtLoggerSetCallback\0").unwrap();
-                assert_eq!(set(hear), 0);
-            }
-        });
-        HEARD.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        Self(guard)
-    }
-
-    /// What was said since the last time.
-    pub(crate) fn heard(&self) -> Vec<String> {
-        std::mem::take(&mut *HEARD.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Requires that the last message says all of this.
-    pub(crate) fn expect(&self, said: &[&str]) {
-        let heard = self.heard();
-        let last = heard.last().expect("something is said");
-        for text in said {
-            assert!(last.contains(text), "`{text}` is not said: {heard:?}");
         }
     }
 }

@@ -1,0 +1,126 @@
+//! Any arguments at all: a product is computed where every operand fits, and refused where one does
+//! not; nothing else is ever touched.
+
+use cudarc::cublas::sys::{self, cublasOperation_t};
+use proptest::prelude::*;
+
+use crate::support::{Blas, Messages};
+
+/// What `cublasSgemm_v2` is given, and the lengths of the buffers.
+#[derive(Clone, Copy, Debug)]
+struct Arguments {
+    transposed: (bool, bool),
+    sizes: (i32, i32, i32),
+    lds: (i32, i32, i32),
+    lengths: (usize, usize, usize),
+    beta: f32,
+}
+
+impl Arguments {
+    /// Rows and columns as stored, leading dimension, length of the buffer.
+    fn operands(&self) -> [(i32, i32, i32, usize); 3] {
+        let (m, n, k) = self.sizes;
+        let turned =
+            |turned: bool, rows, columns| if turned { (columns, rows) } else { (rows, columns) };
+        let (ta, tb) = self.transposed;
+        let ((ra, ca), (rb, cb)) = (turned(ta, m, k), turned(tb, k, n));
+        [
+            (ra, ca, self.lds.0, self.lengths.0),
+            (rb, cb, self.lds.1, self.lengths.1),
+            (m, n, self.lds.2, self.lengths.2),
+        ]
+    }
+
+    /// By the definition of the layout: the last element of each operand is inside its buffer.
+    fn is_right(&self) -> bool {
+        let (m, n, _) = self.sizes;
+        self.operands().into_iter().all(|(rows, columns, ld, len)| {
+            let last = (columns - 1) * ld + rows;
+            let fits = rows == 0 || columns == 0 || last as usize <= len;
+            ld >= rows.max(1) && (fits || m == 0 || n == 0)
+        })
+    }
+}
+
+fn arguments() -> impl Strategy<Value = Arguments> {
+    let size = || (0i32..6, 0i32..6, 0i32..6);
+    let length = || 1usize..40;
+    (
+        any::<(bool, bool)>(),
+        size(),
+        (0i32..8, 0i32..8, 0i32..8),
+        (length(), length(), length()),
+        prop::sample::select(vec![0.0f32, 2.0]),
+    )
+        .prop_map(|(transposed, sizes, lds, lengths, beta)| Arguments {
+            transposed,
+            sizes,
+            lds,
+            lengths,
+            beta,
+        })
+}
+
+fn value(index: usize) -> f32 {
+    (index % 7) as f32 - 3.0
+}
+
+fn check(blas: &Blas, arguments: Arguments) {
+    let Arguments { transposed, sizes: (m, n, k), lds: (lda, ldb, ldc), lengths, beta } = arguments;
+    let fill = |len: usize| (0..len).map(value).collect::<Vec<f32>>();
+    let (a, b, c) = (fill(lengths.0), fill(lengths.1), fill(lengths.2));
+    let (da, db, dc) = (blas.put(&a), blas.put(&b), blas.put(&c));
+    let operation = |turned: bool| {
+        if turned { cublasOperation_t::CUBLAS_OP_T } else { cublasOperation_t::CUBLAS_OP_N }
+    };
+    let one = 1.0f32;
+    // SAFETY: the library checks what is wrong.
+    let status = unsafe {
+        sys::cublasSgemm_v2(
+            blas.handle,
+            operation(transposed.0),
+            operation(transposed.1),
+            m,
+            n,
+            k,
+            &raw const one,
+            blas.address::<_, f32>(&da),
+            lda,
+            blas.address::<_, f32>(&db),
+            ldb,
+            &raw const beta,
+            blas.address::<_, f32>(&dc),
+            ldc,
+        )
+    };
+    let right = arguments.is_right();
+    assert_eq!(status as u32, if right { 0 } else { 7 }, "{arguments:?}");
+    let mut expected = c;
+    if right {
+        let at = |row: i32, column: i32, ld: i32| (column * ld + row) as usize;
+        for column in 0..n {
+            for row in 0..m {
+                let sum: f32 = (0..k)
+                    .map(|p| {
+                        let left = if transposed.0 { at(p, row, lda) } else { at(row, p, lda) };
+                        let right =
+                            if transposed.1 { at(column, p, ldb) } else { at(p, column, ldb) };
+                        a[left] * b[right]
+                    })
+                    .sum();
+                let place = &mut expected[at(row, column, ldc)];
+                *place = sum + beta * *place;
+            }
+        }
+    }
+    assert_eq!(blas.get(&dc), expected, "{arguments:?}");
+}
+
+#[test]
+fn any_arguments() {
+    let _messages = Messages::listen();
+    let blas = Blas::new();
+    proptest!(ProptestConfig::with_cases(2000), |(arguments in arguments())| {
+        check(&blas, arguments);
+    });
+}
