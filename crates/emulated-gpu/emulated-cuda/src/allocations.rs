@@ -242,19 +242,14 @@ impl Allocations {
 
     /// Frees all that was allocated in a context; what the program registered is its own again.
     pub(crate) fn free_context(&self, context: Handle) -> Result {
-        let addresses: Vec<Pointer> = {
-            let table = self.table();
-            let own = table.list.values().filter(|allocation| allocation.context == context);
-            own.map(|allocation| allocation.address).collect()
-        };
-        for address in addresses {
+        for (address, ..) in self.list(Some(context)) {
             self.free(address, |_| true)?;
         }
         Ok(())
     }
 
-    /// What was allocated and not freed: address, size, and what it is.
-    pub(crate) fn list(&self) -> Vec<(Pointer, u64, &'static str)> {
+    /// What was allocated, in one context or in any, and not freed: address, size, and what it is.
+    pub(crate) fn list(&self, context: Option<Handle>) -> Vec<(Pointer, u64, &'static str)> {
         let word = |kind: &Kind| match kind {
             Kind::Device => "device memory",
             Kind::Pooled(_) => "device memory from a pool",
@@ -263,7 +258,9 @@ impl Allocations {
             Kind::Registered => "registered host memory",
         };
         let table = self.table();
-        table.list.values().map(|one| (one.address, one.size, word(&one.kind))).collect()
+        let wanted = |one: &&Allocation| context.is_none_or(|context| one.context == context);
+        let list = table.list.values().filter(wanted);
+        list.map(|one| (one.address, one.size, word(&one.kind))).collect()
     }
 
     /// Bytes that were allocated from a pool and not freed.

@@ -25,8 +25,10 @@ pub(crate) struct Context {
     pub(crate) flags: AtomicU32,
     pub(crate) cache: AtomicU32,
     pub(crate) shared_banks: AtomicU32,
-    /// The error that this context is beyond, or 0.
+    /// The error that ended what it can do, or 0.
     fault: AtomicU32,
+    /// Whether the program has been told.
+    told: AtomicBool,
     destroyed: AtomicBool,
     /// Held while work is put into a stream, so that the order among streams is one order.
     order: Mutex<()>,
@@ -69,6 +71,7 @@ impl Context {
             cache: AtomicU32::new(0),
             shared_banks: AtomicU32::new(1),
             fault: AtomicU32::new(0),
+            told: AtomicBool::new(false),
             destroyed: AtomicBool::new(false),
             order: Mutex::default(),
             streams: Mutex::default(),
@@ -80,16 +83,30 @@ impl Context {
         Ok(context)
     }
 
-    /// Fails when an earlier error has ended what the context can do.
+    /// Fails when an error has ended what the context can do, and the program knows it. Until then
+    /// work is taken, and not done: a kernel fails some time after it was launched, and programs
+    /// should not depend on how soon. On hardware, too, it takes a while.
     pub(crate) fn check(&self) -> Result {
         if self.destroyed.load(Ordering::Relaxed) {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         }
+        if self.told.load(Ordering::Acquire) { self.tell() } else { Ok(()) }
+    }
+
+    /// Fails when an error has ended what the context can do, and tells the program: in calls that
+    /// have waited for work or that ask about it.
+    pub(crate) fn tell(&self) -> Result {
+        if self.destroyed.load(Ordering::Relaxed) {
+            return Err(Code::CONTEXT_IS_DESTROYED.into());
+        }
         match self.fault() {
-            Some(code) => Err(code.because(
-                "an earlier kernel, copy or host library failed, which ended its context; the report is \
-                 on standard error",
-            )),
+            Some(code) => {
+                self.told.store(true, Ordering::Release);
+                Err(code.because(
+                    "an earlier kernel, copy or host library failed, which ended its context; the \
+                     report is on standard error",
+                ))
+            }
             None => Ok(()),
         }
     }
@@ -193,6 +210,7 @@ impl Context {
         for stream in streams.all.drain(..).filter_map(|stream| stream.upgrade()) {
             stream.close();
         }
+        crate::report::leaks_of(driver, own);
         driver.allocations.free_context(own)
     }
 }

@@ -48,45 +48,61 @@ pub(crate) fn words(address: usize, count: usize) -> Result<Vec<usize>> {
 /// Copies ranges one behind another; false when one of them can't be read.
 pub(crate) fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
     debug_assert_eq!(ranges.iter().map(|(_, len)| len).sum::<usize>(), into.len());
+    let mut rest = into;
     // The kernel takes at most 1024 ranges at once (IOV_MAX).
-    let mut done = 0;
     for ranges in ranges.chunks(1024) {
-        let remote: Vec<libc::iovec> = ranges
-            .iter()
-            .map(|&(address, len)| libc::iovec { iov_base: address as *mut _, iov_len: len })
-            .collect();
-        let total: usize = ranges.iter().map(|(_, len)| len).sum();
-        let Some(target) = into.get_mut(done..done + total) else { return false };
-        let local = libc::iovec { iov_base: target.as_mut_ptr().cast(), iov_len: total };
-        // SAFETY: the kernel writes at most `total` bytes to `target`, and checks the rest itself.
-        let copied = unsafe {
-            libc::process_vm_readv(
-                libc::getpid(),
-                &local,
-                1,
-                remote.as_ptr(),
-                remote.len() as u64,
-                0,
-            )
-        };
-        if copied == total as isize {
-            done += total;
-            continue;
+        let total = ranges.iter().map(|(_, len)| len).sum();
+        let Some((target, after)) = rest.split_at_mut_checked(total) else { return false };
+        rest = after;
+        match ask_kernel(ranges, target) {
+            Some(true) => {}
+            Some(false) => return false,
+            None => {
+                if !trust(ranges, target) {
+                    return false;
+                }
+            }
         }
-        let refused = matches!(
-            std::io::Error::last_os_error().raw_os_error(),
-            Some(libc::ENOSYS | libc::EPERM | libc::EACCES)
-        );
-        if copied >= 0 || !refused || ranges.iter().any(|&(address, _)| address == 0) {
+    }
+    true
+}
+
+/// Has the kernel copy, which knows what can be read; `None` where it does not do that.
+#[cfg(target_os = "linux")]
+fn ask_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
+    let remote: Vec<libc::iovec> = ranges
+        .iter()
+        .map(|&(address, len)| libc::iovec { iov_base: address as *mut _, iov_len: len })
+        .collect();
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let count = remote.len() as libc::c_ulong;
+    // SAFETY: the kernel writes to `into` alone, and checks what it reads.
+    let copied =
+        unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, remote.as_ptr(), count, 0) };
+    if copied >= 0 {
+        return Some(copied as usize == into.len());
+    }
+    // A sandbox may forbid the call, even on the own process.
+    let error = std::io::Error::last_os_error().raw_os_error();
+    (!matches!(error, Some(libc::ENOSYS | libc::EPERM | libc::EACCES))).then_some(false)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_kernel(_: &[(usize, usize)], _: &mut [u8]) -> Option<bool> {
+    None
+}
+
+/// Copies what the program vouches for, as NVIDIA's driver does; only null is found out.
+fn trust(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
+    let mut rest = into;
+    for &(address, len) in ranges {
+        let Some((target, after)) = rest.split_at_mut_checked(len) else { return false };
+        if address == 0 {
             return false;
         }
-        // A sandbox that forbids the call: trust the program, as NVIDIA's driver does.
-        for &(address, len) in ranges {
-            let Some(target) = into.get_mut(done..done + len) else { return false };
-            // SAFETY: the caller of the C function vouches for what it passes.
-            unsafe { std::ptr::copy(address as *const u8, target.as_mut_ptr(), len) };
-            done += len;
-        }
+        // SAFETY: the caller of the C function vouches for what it passes.
+        unsafe { std::ptr::copy(address as *const u8, target.as_mut_ptr(), len) };
+        rest = after;
     }
     true
 }

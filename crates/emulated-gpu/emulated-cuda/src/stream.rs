@@ -181,7 +181,7 @@ impl Stream {
         for (stream, ticket) in others {
             stream.wait_for(ticket);
         }
-        self.context.check()
+        self.context.tell()
     }
 
     /// Whether all work is done.
@@ -269,5 +269,5 @@ pub(crate) fn enqueue_and_wait(stream: &Arc<Stream>, operation: Operation) -> Re
     crate::capture::forbid_legacy(stream)?;
     let ticket = stream.submit(operation)?;
     stream.wait_for(ticket);
-    stream.context.check()
+    stream.context.tell()
 }

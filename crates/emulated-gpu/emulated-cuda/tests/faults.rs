@@ -94,10 +94,13 @@ fn an_access_beyond_the_end_ends_the_context() {
         "the launch itself is fine"
     );
     let null = std::ptr::null_mut::<c_void>();
-    cu!(cuLaunchHostFunc(
+    ok!(cuLaunchHostFunc(
         stream => usize, call => unsafe extern "C" fn(*mut c_void), null => *mut c_void
     ));
-    cu!(cuEventRecord(done => usize, stream => usize));
+    // However soon the kernel fails, work is taken until the program has been told.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(launch(increment, (1, 1), other, &[block, 1]), 0);
+    ok!(cuEventRecord(done => usize, stream => usize));
     assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
     // It stays: in every stream, for every call that needs the context.
     let mut address = 0u64;
@@ -227,7 +230,7 @@ fn leaks_and_counts_are_told_at_the_end() {
     if !is_child() {
         let file = path.to_str().unwrap();
         let text = report(test, &[("EMULATED_GPU_LEAKS", "1"), ("EMULATED_GPU_STATISTICS", file)]);
-        assert!(text.contains("1 allocations of 256 bytes in all were never freed"), "{text}");
+        assert!(text.contains("256 bytes in 1 allocation were never freed"), "{text}");
         let json = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -248,6 +251,31 @@ fn leaks_and_counts_are_told_at_the_end() {
     }
     ok!(cuMemFree_v2(freed => u64));
     assert_ne!(kept, 0);
+}
+
+#[test]
+fn memory_that_ends_with_its_context_has_leaked() {
+    let test = "memory_that_ends_with_its_context_has_leaked";
+    if !is_child() {
+        let text = report(test, &[("EMULATED_GPU_LEAKS", "1")]);
+        assert_eq!(
+            text.matches("300 bytes in 2 allocations were never freed").count(),
+            1,
+            "{text}"
+        );
+        assert!(!text.contains("all memory was freed"), "{text}");
+        let text = report(test, &[("EMULATED_GPU_LEAKS", "1"), ("FREED", "1")]);
+        assert!(text.contains("all memory was freed"), "{text}");
+        return;
+    }
+    let context = context();
+    let blocks = [allocate(100), allocate(200)];
+    if std::env::var_os("FREED").is_some() {
+        for block in blocks {
+            ok!(cuMemFree_v2(block => u64));
+        }
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]

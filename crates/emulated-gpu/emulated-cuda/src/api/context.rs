@@ -178,7 +178,7 @@ export! {
         let context = context::current()?;
         capture::forbid_waiting(&context)?;
         context.synchronize();
-        context.check()
+        context.tell()
     }
 
     fn cuCtxGetLimit(value: Out<usize>, limit: u32) {

@@ -57,7 +57,7 @@ fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result {
     milliseconds.required()?;
     let driver = driver()?;
     let (start, end) = (driver.event(start)?, driver.event(end)?);
-    start.context.check()?;
+    start.context.tell()?;
     milliseconds.set(Event::elapsed(&start, &end)?)
 }
 
@@ -97,7 +97,7 @@ export! {
         capture::forbid_unsafe_call()?;
         match mark {
             Some(mark) if mark.passed().is_none() => Err(Code::NOT_READY.into()),
-            _ => event.context.check(),
+            _ => event.context.tell(),
         }
     }
 
@@ -109,7 +109,7 @@ export! {
         if let Some(mark) = mark {
             mark.wait();
         }
-        event.context.check()
+        event.context.tell()
     }
 
     fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) {

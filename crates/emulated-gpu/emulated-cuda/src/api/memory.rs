@@ -42,7 +42,7 @@ fn free(address: Pointer, which: fn(&Kind) -> bool, call: &str) -> Result {
     capture::forbid_unsafe_call()?;
     context::current()?;
     synchronize_everything()?;
-    context::current()?;
+    context::current()?.tell()?;
     if driver()?.allocations.free(address, which)? {
         return Ok(());
     }

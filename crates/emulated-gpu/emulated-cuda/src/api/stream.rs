@@ -156,7 +156,7 @@ export! {
         if !stream.is_idle() {
             return Err(Code::NOT_READY.into());
         }
-        stream.context.check()
+        stream.context.tell()
     }
 
     fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) also cuStreamWaitEvent_ptsz {
