@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
+use ::half::{bf16, f16};
 use cudarc::cublas::sys::{self, cublasOperation_t};
-use half::{bf16, f16};
 
 use crate::support::{Blas, Messages};
 

@@ -66,3 +66,46 @@ fn a_result_for_the_host_can_not_be_captured() {
     drop(blas.stream.end_capture(flags));
     messages.expect(status, 15, &["CUBLAS_POINTER_MODE_DEVICE"]);
 }
+
+/// What a captured batch reads, the array of pointers included, is read at every launch.
+#[test]
+fn arrays_of_pointers_are_read_when_the_graph_runs() {
+    let blas = Blas::new();
+    // SAFETY: everything stands in one stream.
+    unsafe { blas.stream.context().disable_event_tracking() };
+    let (a, c) = (blas.put(&[2.0f32, 3.0, 5.0]), blas.put(&[0.0f32, 0.0]));
+    let (pa, pc) = (blas.address::<_, f32>(&a) as u64, blas.address::<_, f32>(&c) as u64);
+    let mut inputs = blas.put(&[pa, pa + 4]);
+    let outputs = blas.put(&[pc, pc + 4]);
+    blas.stream.synchronize().unwrap();
+    let (one, zero, n) = (1.0f32, 0.0f32, cublasOperation_t::CUBLAS_OP_N);
+    blas.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+    // SAFETY: one element each.
+    let status = unsafe {
+        sys::cublasSgemmBatched(
+            blas.handle,
+            n,
+            n,
+            1,
+            1,
+            1,
+            &raw const one,
+            blas.address(&inputs),
+            1,
+            blas.address(&inputs),
+            1,
+            &raw const zero,
+            blas.address(&outputs),
+            1,
+            2,
+        )
+    };
+    assert_eq!(status as u32, 0);
+    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let graph = blas.stream.end_capture(flags).unwrap().unwrap();
+    graph.launch().unwrap();
+    assert_eq!(blas.get(&c), [4.0, 9.0]);
+    blas.stream.memcpy_htod(&[pa + 8, pa], &mut inputs).unwrap();
+    graph.launch().unwrap();
+    assert_eq!(blas.get(&c), [25.0, 4.0]);
+}

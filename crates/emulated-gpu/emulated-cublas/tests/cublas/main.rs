@@ -6,6 +6,7 @@ mod arguments;
 mod functions;
 mod graphs;
 mod grouped;
+mod half;
 mod modes;
 mod refusals;
 mod settings;
