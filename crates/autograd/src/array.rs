@@ -32,8 +32,7 @@ impl<T: Element> Array<T> {
 
     /// An array of one number everywhere: a view of a single element.
     pub(crate) fn full(shape: &[usize], value: T, device: &Device) -> Result<Self> {
-        let one = Self::contiguous(Buffer::new(vec![value], device)?, &[]);
-        Ok(one.view(one.layout.broadcast(shape)))
+        Self::contiguous(Buffer::new(vec![value], device)?, &[]).broadcast(shape)
     }
 
     fn contiguous(buffer: Buffer<T>, shape: &[usize]) -> Self {
@@ -116,6 +115,11 @@ impl<T: Element> Array<T> {
     }
 
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Result<Self> {
+        let count = shape.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
+        if count.is_none_or(|count| count > MOST_ELEMENTS) {
+            let reason = "no computer has so much memory".into();
+            return Err(shape_error("broadcast_to", shape, reason));
+        }
         match broadcast_shape(self.shape(), shape) {
             Some(result) if result == shape => Ok(self.view(self.layout.broadcast(shape))),
             _ => {
@@ -260,6 +264,9 @@ impl<T: Element> Array<T> {
         })
     }
 }
+
+/// As many elements as can be addressed, whichever of the two types they are of.
+const MOST_ELEMENTS: usize = isize::MAX as usize / size_of::<f64>();
 
 /// What a shape error of two operands says of broadcasting.
 pub(crate) const BROADCAST_RULE: &str =

@@ -198,19 +198,6 @@ impl<T: Element> Autograd<T> {
         });
         p.value().map(Some)
     }
-
-    /// The graph of the last forward pass, from the loss that is trained with; none after the
-    /// backward pass, which takes it apart.
-    #[must_use]
-    pub fn graph(&self) -> Option<&Tensor<T>> {
-        self.forward.as_ref().map(|forward| &forward.trained)
-    }
-
-    /// The network, to be saved and loaded.
-    #[must_use]
-    pub const fn module(&self) -> &Mlp<T> {
-        &self.mlp
-    }
 }
 
 fn failed(error: crate::Error) -> training::Error {

@@ -26,6 +26,7 @@ mod element;
 mod error;
 mod function;
 pub mod graph;
+mod in_place;
 mod layout;
 pub mod level;
 pub mod loss;

@@ -104,6 +104,17 @@ fn products_sums_and_largest_of_any_size() {
 }
 
 #[test]
+fn nothing_is_computed_as_well() {
+    let device = gpu();
+    let (a, b) = (Tensor::<f32>::zeros([2, 0]).to(&device).requires_grad(), Tensor::zeros([0, 3]));
+    let loss = (a.matmul(&b.to(&device)) + 1.0).sum() + a.exp().sum() + a.sum_axis(1).sum();
+    assert_eq!(loss.item().unwrap(), 6.0);
+    loss.backward().unwrap();
+    assert!(a.grad().unwrap().unwrap().to_vec().unwrap().is_empty());
+    assert!(a.transpose().index(&[]).to_vec().unwrap().is_empty());
+}
+
+#[test]
 fn nan_is_not_hidden() {
     let device = gpu();
     for at in [0, 5, 40, 69] {

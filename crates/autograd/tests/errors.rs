@@ -41,6 +41,12 @@ fn shapes_that_do_not_go_together_are_named_with_the_operation() {
         "concat of the shapes [2, 3] and [2, 4]: they may differ only along the axis",
     );
     says(&x(&[]).softmax(), "softmax of the shape []: a single number is no row to choose from");
+    let vast = [usize::MAX, usize::MAX];
+    says(
+        &Tensor::zeros(vast),
+        "broadcast_to of the shape [18446744073709551615, 1844674407370955161",
+    );
+    says(&x(&[1]).broadcast_to([1 << 62]), "broadcast_to of the shape [4611686018427387904]: no");
     says(&Tensor::new([2, 2], vec![1.0]), "new of the shape [2, 2]: it does not hold 1 elements");
 }
 

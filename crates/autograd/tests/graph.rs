@@ -130,3 +130,20 @@ fn both_precisions() {
     let double = (Tensor::scalar(1.0_f64) / Tensor::scalar(3.0)).item().unwrap();
     assert_eq!(double, third(1.0));
 }
+
+/// Arrays of no elements are arrays too.
+#[test]
+fn nothing_is_computed_as_well() {
+    let (a, b) = (Tensor::<f64>::zeros([2, 0]).requires_grad(), Tensor::zeros([0, 3]));
+    let c = a.matmul(&b);
+    assert_eq!(c.to_vec().unwrap(), [0.0; 6]);
+    let loss = (c + 1.0).sum() + a.exp().sum() + (&a * 2.0).sum_axis(1).sum();
+    assert_eq!(loss.item().unwrap(), 6.0);
+    loss.backward().unwrap();
+    assert_eq!(a.grad().unwrap().unwrap().shape(), [2, 0]);
+    assert!(a.mean().item().unwrap().is_nan());
+    assert_eq!(Tensor::concat(&[&a, &Tensor::zeros([2, 1])], 1).shape().unwrap(), [2, 1]);
+    assert_eq!(a.transpose().index(&[]).shape().unwrap(), [0, 2]);
+    assert_eq!(a.sum_axis(1).to_vec().unwrap(), [0.0, 0.0]);
+    assert!(a.softmax().check().is_err(), "the largest of nothing");
+}

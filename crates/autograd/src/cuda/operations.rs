@@ -1,0 +1,339 @@
+//! The operations, each a launch of a kernel, or of two.
+#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaView, LaunchConfig, PushKernelArg};
+
+use super::{Cuda, Elements, SHARED};
+use crate::function::{Binary, Unary};
+use crate::layout::Layout;
+use crate::{ErrorKind, Result};
+
+/// Elements and their layout.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) elements: &'a Elements,
+    pub(crate) layout: &'a Layout,
+}
+
+/// A stretch of a buffer in which elements lie one after the other.
+struct Flat {
+    buffer: Arc<CudaSlice<f32>>,
+    offset: usize,
+    len: usize,
+}
+
+impl Flat {
+    fn view(&self) -> CudaView<'_, f32> {
+        self.buffer.slice(self.offset..self.offset + self.len)
+    }
+}
+
+/// Threads of a block where the shape of the elements does not matter.
+const THREADS: usize = 256;
+
+/// A thread for each of so many elements.
+fn line(elements: usize) -> LaunchConfig {
+    // A grid of 2³² − 1 blocks is more than any device takes, so the driver refuses it.
+    let blocks = u32::try_from(elements.div_ceil(THREADS)).unwrap_or(u32::MAX);
+    LaunchConfig {
+        grid_dim: (blocks, 1, 1),
+        block_dim: (THREADS as u32, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// A thread for each element of a matrix: x along a row.
+fn matrix(rows: usize, columns: usize) -> LaunchConfig {
+    let blocks =
+        |count: usize, side: usize| u32::try_from(count.div_ceil(side)).unwrap_or(u32::MAX);
+    LaunchConfig {
+        grid_dim: (blocks(columns, 32), blocks(rows, 8), 1),
+        block_dim: (32, 8, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// A warp for each of so many rows.
+fn warps(rows: usize) -> LaunchConfig {
+    let blocks = u32::try_from(rows).unwrap_or(u32::MAX);
+    LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 }
+}
+
+impl View<'_> {
+    fn cuda(&self) -> &Arc<Cuda> {
+        &self.elements.cuda
+    }
+
+    /// The elements one after the other: where they are, if they already do, else copied.
+    fn flat(self) -> Result<Flat> {
+        let len = self.layout.len();
+        if self.layout.is_contiguous() {
+            let buffer = Arc::clone(&self.elements.buffer);
+            // Nothing may lie behind the end.
+            let offset = if len == 0 { 0 } else { self.layout.offset };
+            return Ok(Flat { buffer, offset, len });
+        }
+        Ok(Flat { buffer: Arc::clone(&copy(self)?.buffer), offset: 0, len })
+    }
+}
+
+/// Lengths and strides of the same elements with as few axes as that takes, but four at least: an
+/// axis joins the one before it where a step along that one is all steps along this one.
+fn four_axes(layout: &Layout) -> Option<[(usize, usize); 4]> {
+    let mut axes: Vec<(usize, usize)> = Vec::new();
+    for (&length, &stride) in layout.shape.iter().zip(&layout.strides) {
+        match axes.last_mut() {
+            _ if length == 1 => {}
+            Some(last) if last.1 == length * stride => *last = (last.0 * length, stride),
+            _ => axes.push((length, stride)),
+        }
+    }
+    while axes.len() < 4 {
+        axes.insert(0, (1, 0));
+    }
+    axes.try_into().ok()
+}
+
+/// The elements in this computer's memory, one after the other; waits for the device.
+pub(crate) fn to_vec(x: View<'_>) -> Result<Vec<f32>> {
+    let (cuda, flat) = (x.cuda(), x.flat()?);
+    if flat.len == 0 {
+        return Ok(Vec::new());
+    }
+    let copied = cuda.stream.clone_dtoh(&flat.view());
+    let copied = cuda.said("copy from the device", copied)?;
+    cuda.said("wait", cuda.stream.synchronize())?;
+    Ok(copied)
+}
+
+/// The same elements, one after the other.
+pub(crate) fn copy(x: View<'_>) -> Result<Elements> {
+    let (cuda, elements) = (x.cuda(), x.layout.len());
+    let mut y = cuda.room(elements)?;
+    let Some([(n0, s0), (n1, s1), (n2, s2), (n3, s3)]) = four_axes(x.layout) else {
+        let (operation, device) = ("copy", cuda.name().to_owned());
+        let reason = format!(
+            "its kernel takes views of four axes, and this one has the shape {:?} and the strides \
+             {:?}; reshape it to fewer axes first",
+            x.layout.shape, x.layout.strides
+        );
+        return Err(ErrorKind::Device { operation, device, reason }.into());
+    };
+    if elements > 0 {
+        let from = x.elements.buffer.slice(x.layout.offset..);
+        let mut launch = cuda.launch("copy_strided")?;
+        launch.arg(&from).arg(&mut y).arg(&n0).arg(&n1).arg(&n2).arg(&n3);
+        launch.arg(&s0).arg(&s1).arg(&s2).arg(&s3);
+        // SAFETY: a layout stays within its buffer, and `y` has room for all of its elements.
+        unsafe { cuda.run("copy_strided", launch, line(elements)) }?;
+    }
+    Ok(cuda.holding(y))
+}
+
+/// A function of each element.
+pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
+    let (kernel, number) = match function {
+        Unary::Pow(1.0) => return copy(x),
+        // Exact, which a power by logarithms is not.
+        Unary::Pow(2.0) => return zip(Binary::Mul, x, x),
+        Unary::Neg => ("neg", 0.0),
+        Unary::Exp => ("exp_", 0.0),
+        Unary::Log => ("log_", 0.0),
+        Unary::Relu => ("relu", 0.0),
+        Unary::Tanh => ("tanh_", 0.0),
+        Unary::Sigmoid => ("sigmoid", 0.0),
+        Unary::Softplus => ("softplus", 0.0),
+        Unary::Pow(exponent) => ("pow_", exponent),
+        Unary::Scale(factor) => ("scale", factor),
+        Unary::Shift(term) => ("shift", term),
+    };
+    let (cuda, x) = (x.cuda(), x.flat()?);
+    let mut y = cuda.room(x.len)?;
+    let from = x.view();
+    let mut launch = cuda.launch(kernel)?;
+    launch.arg(&from).arg(&mut y);
+    if !SHARED.contains(&kernel) {
+        launch.arg(&number);
+    }
+    launch.arg(&x.len);
+    // SAFETY: both buffers hold so many elements; a kernel of this crate takes a number besides.
+    unsafe { cuda.run(kernel, launch, line(x.len)) }?;
+    Ok(cuda.holding(y))
+}
+
+/// A function of each pair of elements of two views of the same shape.
+pub(crate) fn zip(function: Binary, a: View<'_>, b: View<'_>) -> Result<Elements> {
+    let kernel = match function {
+        Binary::Div => "div_",
+        other => other.name(),
+    };
+    let (cuda, a, b) = (a.cuda(), a.flat()?, b.flat()?);
+    let mut y = cuda.room(a.len)?;
+    let (left, right) = (a.view(), b.view());
+    let mut launch = cuda.launch(kernel)?;
+    launch.arg(&left).arg(&right).arg(&mut y).arg(&a.len);
+    // SAFETY: all three buffers hold so many elements.
+    unsafe { cuda.run(kernel, launch, line(a.len)) }?;
+    Ok(cuda.holding(y))
+}
+
+// ANCHOR: matmul
+/// `a · b` of the matrices `[m, k]` and `[k, n]`. A factor that is the transpose of a matrix that
+/// lies row by row is not copied: there is a kernel for that.
+pub(crate) fn matmul(a: View<'_>, b: View<'_>) -> Result<Elements> {
+    let (m, k, n) = (a.layout.shape[0], a.layout.shape[1], b.layout.shape[1]);
+    let transposed = |x: View<'_>| {
+        let as_it_lies = x.layout.transposed();
+        (!x.layout.is_contiguous() && as_it_lies.is_contiguous()).then_some(as_it_lies)
+    };
+    let (at, bt) = (transposed(a), transposed(b));
+    let (kernel, a_layout, b_layout) = match (&at, &bt) {
+        (Some(at), None) => ("matmul_at_b", at, b.layout),
+        // Of two, the first is copied.
+        (_, Some(bt)) => ("matmul_a_bt", a.layout, bt),
+        (None, None) => ("matmul_a_b", a.layout, b.layout),
+    };
+    let cuda = a.cuda();
+    let a = View { layout: a_layout, ..a }.flat()?;
+    let b = View { layout: b_layout, ..b }.flat()?;
+    let mut c = cuda.room(m * n)?;
+    let (left, right) = (a.view(), b.view());
+    let mut launch = cuda.launch(kernel)?;
+    launch.arg(&left).arg(&right).arg(&mut c).arg(&m).arg(&n).arg(&k);
+    // SAFETY: the factors hold m·k and k·n elements, whichever way they lie, and `c` m·n.
+    unsafe { cuda.run(kernel, launch, matrix(m, n)) }?;
+    Ok(cuda.holding(c))
+}
+// ANCHOR_END: matmul
+
+/// A view in which these axes come last, and how many elements there are of the other axes and of
+/// these.
+fn axes_last(layout: &Layout, axes: &[usize]) -> (Layout, usize, usize) {
+    let others = (0..layout.shape.len()).filter(|axis| !axes.contains(axis));
+    let order: Vec<usize> = others.chain(axes.iter().copied()).collect();
+    let lengths = |axes: &[usize]| axes.iter().map(|&axis| layout.shape[axis]).product();
+    let (rows, columns) = (lengths(&order[..order.len() - axes.len()]), lengths(axes));
+    let view = Layout {
+        shape: order.iter().map(|&axis| layout.shape[axis]).collect(),
+        strides: order.iter().map(|&axis| layout.strides[axis]).collect(),
+        offset: layout.offset,
+    };
+    (view, rows, columns)
+}
+
+/// The sums over some axes.
+pub(crate) fn sum(x: View<'_>, axes: &[usize]) -> Result<Elements> {
+    let cuda = x.cuda();
+    if axes == [0] && x.layout.is_contiguous() && x.layout.shape.len() > 1 {
+        // Over the batch, as level 2 does it: down the columns, without turning the matrix.
+        let (x, batch) = (x.flat()?, x.layout.shape[0]);
+        let n = x.len / batch.max(1);
+        let mut sums = cuda.zeros(n)?;
+        let from = x.view();
+        let mut launch = cuda.launch("sum_batch")?;
+        launch.arg(&from).arg(&mut sums).arg(&batch).arg(&n);
+        // SAFETY: `x` holds batch·n elements, and `sums` n.
+        unsafe { cuda.run("sum_batch", launch, line(n)) }?;
+        return Ok(cuda.holding(sums));
+    }
+    let (layout, rows, columns) = axes_last(x.layout, axes);
+    by_rows("sum_rows", View { layout: &layout, ..x }, rows, columns)
+}
+
+/// The largest elements along an axis, which is not empty.
+pub(crate) fn max(x: View<'_>, axis: usize) -> Result<Elements> {
+    let (layout, rows, columns) = axes_last(x.layout, &[axis]);
+    by_rows("max_rows", View { layout: &layout, ..x }, rows, columns)
+}
+
+fn by_rows(kernel: &'static str, x: View<'_>, rows: usize, columns: usize) -> Result<Elements> {
+    let (cuda, x) = (x.cuda(), x.flat()?);
+    let mut y = cuda.room(rows)?;
+    let from = x.view();
+    let mut launch = cuda.launch(kernel)?;
+    launch.arg(&from).arg(&mut y).arg(&columns);
+    // SAFETY: there is a block for each row, `x` holds rows·columns elements, and `y` rows.
+    unsafe { cuda.run(kernel, launch, warps(rows)) }?;
+    Ok(cuda.holding(y))
+}
+
+/// Zeros of a shape, with each part copied to where it begins along an axis. All parts are on the
+/// first one's device.
+pub(crate) fn assemble(
+    cuda: &Arc<Cuda>,
+    shape: &[usize],
+    axis: usize,
+    parts: &[(usize, View<'_>)],
+) -> Result<Elements> {
+    let (outer, length): (usize, usize) = (shape[..axis].iter().product(), shape[axis]);
+    let inner: usize = shape[axis + 1..].iter().product();
+    let mut whole = cuda.zeros(outer * length * inner)?;
+    for &(start, part) in parts {
+        let (along, part) = (part.layout.shape[axis], part.flat()?);
+        let from = part.view();
+        let mut launch = cuda.launch("place")?;
+        launch.arg(&from).arg(&mut whole).arg(&outer).arg(&along).arg(&inner);
+        launch.arg(&start).arg(&length);
+        // SAFETY: the part holds outer·along·inner elements, and ends before the axis does.
+        unsafe { cuda.run("place", launch, line(part.len)) }?;
+    }
+    Ok(cuda.holding(whole))
+}
+
+/// The numbers of rows on the device.
+fn numbers(cuda: &Cuda, rows: &[usize]) -> Result<CudaSlice<u64>> {
+    let rows: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
+    if rows.is_empty() {
+        return cuda.said("allocate", cuda.stream.alloc_zeros(1));
+    }
+    cuda.said("copy to the device", cuda.stream.clone_htod(&rows))
+}
+
+/// The rows of these numbers, one after the other.
+pub(crate) fn rows(x: View<'_>, rows: &[usize]) -> Result<Elements> {
+    let (cuda, count) = (x.cuda(), rows.len());
+    let n: usize = x.layout.shape[1..].iter().product();
+    let (x, numbers) = (x.flat()?, numbers(cuda, rows)?);
+    let mut gathered = cuda.room(count * n)?;
+    let from = x.view();
+    let mut launch = cuda.launch("gather_rows")?;
+    launch.arg(&from).arg(&numbers).arg(&mut gathered).arg(&count).arg(&n);
+    // SAFETY: every number is that of a row of `x`, and `gathered` holds as many rows as there are
+    // numbers.
+    unsafe { cuda.run("gather_rows", launch, matrix(count, n)) }?;
+    Ok(cuda.holding(gathered))
+}
+
+/// Zeros of a shape, with each row of `x` added to the row of its number.
+pub(crate) fn add_rows(x: View<'_>, rows: &[usize], shape: &[usize]) -> Result<Elements> {
+    let (cuda, count) = (x.cuda(), rows.len());
+    let n: usize = shape[1..].iter().product();
+    let (x, numbers) = (x.flat()?, numbers(cuda, rows)?);
+    let mut whole = cuda.zeros(shape.iter().product())?;
+    let from = x.view();
+    let mut launch = cuda.launch("add_rows")?;
+    launch.arg(&from).arg(&numbers).arg(&mut whole).arg(&count).arg(&n);
+    // SAFETY: every number is that of a row of `whole`, and `x` holds as many rows as there are
+    // numbers.
+    unsafe { cuda.run("add_rows", launch, line(n)) }?;
+    Ok(cuda.holding(whole))
+}
+
+/// `x += factor · y`, in place where nobody else shares the elements of `x`: the levels' update,
+/// which is `w −= learning_rate · dw`.
+pub(crate) fn add_scaled(x: &mut Elements, factor: f32, y: View<'_>) -> Result<()> {
+    let cuda = Arc::clone(&x.cuda);
+    let y = y.flat()?;
+    if Arc::get_mut(&mut x.buffer).is_none() {
+        let own = cuda.said("copy", cuda.stream.clone_dtod(&*x.buffer))?;
+        x.buffer = Arc::new(own);
+    }
+    let Some(own) = Arc::get_mut(&mut x.buffer) else { return Ok(()) };
+    let (learning_rate, gradient) = (-factor, y.view());
+    let mut launch = cuda.launch("update")?;
+    launch.arg(own).arg(&gradient).arg(&learning_rate).arg(&y.len);
+    // SAFETY: both hold so many elements.
+    unsafe { cuda.run("update", launch, line(y.len)) }
+}
