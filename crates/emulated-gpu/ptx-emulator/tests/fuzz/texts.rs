@@ -129,6 +129,38 @@ fn mutate(text: &mut String, others: &[String], random: &mut Random) {
     }
 }
 
+/// Where the words of a text are: names, numbers, directives, and single marks.
+fn words(text: &str) -> Vec<std::ops::Range<usize>> {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || b"_$%".contains(&byte);
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        if part(bytes[start]) || bytes[start] == b'.' {
+            while at < bytes.len() && part(bytes[at]) {
+                at += 1;
+            }
+        }
+        if bytes[start].is_ascii() && !bytes[start].is_ascii_whitespace() {
+            found.push(start..at);
+        }
+    }
+    found
+}
+
+/// Removes or doubles one word, or puts another word of the same text in its place.
+fn nudge(text: &mut String, random: &mut Random) {
+    let words = words(text);
+    let (place, other) = (random.one(&words), text[random.one(&words)].to_owned());
+    match random.below(6) {
+        0 => text.replace_range(place, ""),
+        1 => text.insert_str(place.start, &format!("{other} ")),
+        _ => text.replace_range(place, &other),
+    }
+}
+
 /// That a diagnostic points into the text, shows the line that it names, and says what to do.
 fn check(diagnostic: &Diagnostic, text: &str) {
     let lines: Vec<&str> = text.split('\n').collect();
@@ -151,7 +183,11 @@ fn mutated_files_are_accepted_or_diagnosed() {
     let (mut accepted, mut refused) = (0, 0);
     cases(4000, |random| {
         let mut text = random.one(&corpus);
-        mutate(&mut text, &corpus, random);
+        if random.chance(2) {
+            nudge(&mut text, random);
+        } else {
+            mutate(&mut text, &corpus, random);
+        }
         match parse(&Source { name: "mutated.ptx".into(), text: text.clone() }) {
             Ok(_) => accepted += 1,
             Err(diagnostics) => {

@@ -7,6 +7,10 @@ mod coverage;
 mod ptxas;
 mod table;
 
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Kernel, Launch, Options};
 use table::{Case, Float, HEADER, SLOT, width};
@@ -102,4 +106,25 @@ fn every_row_comes_out_as_written_on_either_path() {
         failures[..failures.len().min(SHOWN)].join("\n")
     );
     println!("{cases} instructions, {vectors} rows");
+}
+
+#[test]
+fn the_rows_are_what_the_oracle_writes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions");
+    let fresh = tempfile::tempdir().unwrap();
+    let oracle = Command::new("python3").arg(folder.join("oracle.py")).arg(fresh.path()).output();
+    let Ok(output) = oracle else {
+        println!("skipped: no python3 on this machine");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut count = 0;
+    for entry in fs::read_dir(fresh.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let kept = folder.join("rows").join(path.file_name().unwrap());
+        let (new, old) = (fs::read_to_string(&path).unwrap(), fs::read_to_string(&kept).unwrap());
+        assert!(new == old, "{} is not what oracle.py writes: run it", kept.display());
+        count += 1;
+    }
+    assert!(count >= 8, "{count} files");
 }

@@ -3,7 +3,7 @@
 The arithmetic is Python's own, on integers and fractions without limit, written from the text of the
 PTX ISA. It shares nothing with the emulator, which is tested by these rows.
 
-    python3 oracle.py
+    python3 oracle.py [folder to write to]
 
 A row is an instruction (several, where one has to prepare or to look at what another does), and below
 it, indented, operands = results. Registers %h (16 bits), %r (32), %d (64), %q (128) and %p (a predicate)
@@ -17,9 +17,10 @@ import itertools
 import math
 import pathlib
 import random
+import sys
 from fractions import Fraction
 
-HERE = pathlib.Path(__file__).resolve().parent / "rows"
+ROWS = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent / "rows"
 lines = []
 
 
@@ -31,7 +32,7 @@ def emit(text, vectors):
 
 
 def flush_to(name, about):
-    (HERE / f"{name}.txt").write_text(f"# {about}\n# Written by ../oracle.py.\n\n" + "\n".join(lines) + "\n")
+    (ROWS / f"{name}.txt").write_text(f"# {about}\n# Written by ../oracle.py.\n\n" + "\n".join(lines) + "\n")
     lines.clear()
 
 
@@ -1615,7 +1616,7 @@ def memory_and_lanes():
 
 
 if __name__ == "__main__":
-    HERE.mkdir(exist_ok=True)
+    ROWS.mkdir(exist_ok=True)
     all_integers()
     all_bits()
     all_floats()

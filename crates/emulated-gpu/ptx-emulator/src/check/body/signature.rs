@@ -1,0 +1,107 @@
+//! What functions take and return, and what stands for several of them: prototypes and lists.
+
+use super::Body;
+use crate::check::scope::Binding;
+use crate::check::{Context, Global, Result, variables};
+use crate::diagnostic::Problem;
+use crate::program::{Function, FunctionId, Parameter, Space, Type, Variable};
+use crate::syntax::{self, Declaration, Name};
+
+/// What a function takes and returns: the width, and whether it is an array, of each.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::check) struct Signature {
+    pub results: Vec<Shape>,
+    pub parameters: Vec<Shape>,
+    /// Only a declaration of nothing but the name, such as `.func f;`.
+    pub functions: Vec<FunctionId>,
+}
+
+/// What one parameter looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::check) enum Shape {
+    /// In `.param` space: bytes.
+    Memory {
+        size: u64,
+        align: u64,
+        /// Its type where it is a scalar, which may be passed in a register too.
+        scalar: Option<Type>,
+    },
+    /// In a register.
+    Register(Type),
+}
+
+impl Shape {
+    fn in_memory(variable: &Variable) -> Self {
+        let Variable { size, align, element, .. } = *variable;
+        Self::Memory { size, align, scalar: (size == element.bytes()).then_some(element) }
+    }
+
+    fn of(parameter: Parameter, function: &Function) -> Self {
+        match parameter {
+            Parameter::Variable(id) => Self::in_memory(&function.variables[id.0 as usize]),
+            Parameter::Register(id) => Self::Register(function.registers[id.0 as usize].ty),
+        }
+    }
+}
+
+impl Signature {
+    pub(in crate::check) fn of(function: &Function) -> Self {
+        let shape = |parameter: &Parameter| Shape::of(*parameter, function);
+        Self {
+            results: function.results.iter().map(shape).collect(),
+            parameters: function.parameters.iter().map(shape).collect(),
+            functions: Vec::new(),
+        }
+    }
+}
+
+impl<'a> Body<'a> {
+    pub(in crate::check) fn call_targets(
+        &mut self,
+        context: &Context<'a>,
+        name: Name<'a>,
+        functions: &[Name<'a>],
+    ) -> Result<()> {
+        let mut signature: Option<Signature> = None;
+        for function in functions {
+            let Some(Global::Function(id)) = context.names.get(function.text) else {
+                return Err(self.undeclared(context, function.text, function.span));
+            };
+            let found = Signature::of(&context.module.functions[id.0 as usize]);
+            let known = signature.get_or_insert_with(|| found.clone());
+            if (&known.results, &known.parameters) != (&found.results, &found.parameters) {
+                return Err(Problem::new(
+                    function.span,
+                    "the functions of a list take the same parameters",
+                )
+                .help("call those that differ through another list"));
+            }
+            known.functions.push(*id);
+        }
+        self.signatures.extend(signature);
+        self.bind(name, Binding::Signature(self.signatures.len() - 1))
+    }
+
+    pub(in crate::check) fn prototype(
+        &mut self,
+        context: &Context<'a>,
+        signature: &syntax::Signature<'a>,
+    ) -> Result<Signature> {
+        let shape = |declaration: &Declaration<'a>| match declaration.space {
+            Space::Register => Ok(Shape::Register(declaration.ty)),
+            Space::Param => {
+                let variable = variables::variable(context, declaration, &declaration.names[0])?;
+                Ok(Shape::in_memory(&variable))
+            }
+            _ => {
+                Err(Problem::new(declaration.ty_span, "a parameter is declared `.param` or `.reg`")
+                    .help("change the state space in front of it"))
+            }
+        };
+        Ok(Signature {
+            results: signature.results.iter().map(shape).collect::<Result<_>>()?,
+            parameters: signature.parameters.iter().map(shape).collect::<Result<_>>()?,
+            functions: Vec::new(),
+        })
+    }
+}
