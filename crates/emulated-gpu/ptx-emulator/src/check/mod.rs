@@ -22,6 +22,7 @@ use crate::source::Span;
 use crate::syntax::{File, Name};
 
 pub use instruction::instructions;
+pub(crate) use instruction::intrinsic;
 
 type Result<T> = std::result::Result<T, Problem>;
 

@@ -1,6 +1,8 @@
 //! Instructions and their operands (PTX ISA, "Instruction Operands").
 
 use super::{Parser, Result};
+use crate::check::intrinsic;
+use crate::diagnostic::Problem;
 use crate::lexer::Kind;
 use crate::syntax::{Expression, Instruction, Name, Operand, OperandKind};
 
@@ -58,13 +60,23 @@ impl<'a> Parser<'a, '_> {
                 };
                 OperandKind::Address(base, more)
             }
-            _ => self.plain()?,
+            _ => self.plain(call)?,
         };
         Ok(Operand { kind, span: self.since(start) })
     }
 
-    fn plain(&mut self) -> Result<OperandKind<'a>> {
+    fn plain(&mut self, call: bool) -> Result<OperandKind<'a>> {
         let node = self.expression()?;
+        if let Expression::Name(text) = node.expression
+            && self.is("(")
+        {
+            if call {
+                return Err(self
+                    .expected("`,`")
+                    .help("write call (results), function, (arguments);"));
+            }
+            return Err(called(Name { text, span: node.span }));
+        }
         if let Expression::Name(text) = node.expression
             && self.take("[")
         {
@@ -74,4 +86,17 @@ impl<'a> Parser<'a, '_> {
         }
         Ok(OperandKind::Plain(node))
     }
+}
+
+/// `name(` in an operand: C has such calls, PTX has instructions.
+fn called(name: Name) -> Problem {
+    let help = match intrinsic(name.text) {
+        Some(ptx) => format!("write {ptx} into a register first, and name that here"),
+        None => "call it first, with call, or compute its value with instructions, and name the \
+                 register here"
+            .into(),
+    };
+    Problem::new(name.span, format!("`{}` can't be called in an operand", name.text))
+        .label("an operand is a register or a constant")
+        .help(help)
 }

@@ -227,7 +227,7 @@ fn unknown(check: &Check<'_, '_>) -> Problem {
 }
 
 /// The instruction behind a well-known intrinsic of CUDA C.
-fn intrinsic(name: &str) -> Option<String> {
+pub(crate) fn intrinsic(name: &str) -> Option<String> {
     let rounding = |name: &str| {
         ["rn", "rz", "ru", "rd"]
             .into_iter()
