@@ -177,7 +177,10 @@ impl<'a> Parser<'a, '_> {
                 // `, function_name $L__info_string0+4, inlined_at 1 20 3`
                 while self.take(",") {
                     if self.take_word("function_name") {
-                        self.expression()?;
+                        self.name("a label of .debug_str")?;
+                        if self.take("+") {
+                            self.number("an offset")?;
+                        }
                     } else if self.take_word("inlined_at") {
                         for what in ["the number of a file", "a line", "a column"] {
                             self.number(what)?;
