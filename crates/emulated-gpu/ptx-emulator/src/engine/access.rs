@@ -6,16 +6,23 @@
     reason = "device memory is read and written here, through pointers that have been checked"
 )]
 
+mod watched;
+mod words;
+
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::code::Transfer;
 use super::core::{Core, Outcome, Region};
-use super::initialised::Resolved;
 use super::race::Manner;
 use super::registers::{LANES, Slot, Width, lanes};
 use super::space::Room;
 use super::vector::Lane;
 use crate::emulator::Checks;
+use watched::{
+    load_checked, load_raced, load_watched, load_words_raced, store_checked, store_raced,
+    store_watched, store_words_raced,
+};
+use words::{load_vectors, load_words, store_vectors, store_words};
 
 /// An access to memory.
 #[derive(Clone, Debug)]
@@ -130,182 +137,6 @@ impl Word for u64 {
     }
 }
 
-/// How the addresses of a half warp lie.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pattern {
-    Uniform,
-    Contiguous,
-    Scattered,
-}
-
-const HALF: usize = LANES / 2;
-
-#[inline(always)]
-fn pattern<T: Word>(addresses: &[u64; HALF]) -> Pattern {
-    let first = addresses[0];
-    let (mut apart, mut gaps) = (0, 0);
-    for (lane, address) in addresses.iter().enumerate() {
-        let distance = address.wrapping_sub(first);
-        apart |= distance;
-        gaps |= distance ^ (lane as u64 * T::BYTES);
-    }
-    match (apart, gaps) {
-        (0, _) => Pattern::Uniform,
-        (_, 0) => Pattern::Contiguous,
-        _ => Pattern::Scattered,
-    }
-}
-
-#[inline(always)]
-fn half(addresses: &[u64; LANES], which: usize) -> [u64; HALF] {
-    let mut out = [0; HALF];
-    out.copy_from_slice(&addresses[which * HALF..(which + 1) * HALF]);
-    out
-}
-
-#[inline(always)]
-fn load_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
-    let to = access.values[0].index;
-    let mut out = *T::row(&core.registers, to);
-    let mut region = access.region(core);
-    for which in 0..2 {
-        let active = mask >> (which * HALF) & 0xffff;
-        if active == 0xffff && !access.strong {
-            let own = half(&addresses, which);
-            let pattern = pattern::<T>(&own);
-            let len = if pattern == Pattern::Uniform { T::BYTES } else { T::BYTES * HALF as u64 };
-            if pattern != Pattern::Scattered
-                && own[0].is_multiple_of(T::BYTES)
-                && let Some(host) = region.host(own[0], len)
-            {
-                let target = &mut out[which * HALF..(which + 1) * HALF];
-                if pattern == Pattern::Uniform {
-                    // SAFETY: inside the region, and aligned.
-                    target.fill(unsafe { T::load(host) });
-                } else {
-                    // SAFETY: 16 words inside the region; `target` is 16 words of our own.
-                    unsafe {
-                        std::ptr::copy_nonoverlapping(host.cast::<T>(), target.as_mut_ptr(), HALF);
-                    }
-                }
-                continue;
-            }
-        }
-        for lane in lanes(active << (which * HALF)) {
-            let address = addresses[lane];
-            let host = match region.host(address, T::BYTES) {
-                Some(host) if address.is_multiple_of(T::BYTES) => host,
-                _ => {
-                    let host =
-                        core.resolve(access.room, access.site, address, T::BYTES, lane, false)?;
-                    region = access.region(core);
-                    host
-                }
-            };
-            // SAFETY: inside a region, and aligned.
-            out[lane] = unsafe { T::load(host) };
-        }
-    }
-    T::write(&mut core.registers, to, &out, u32::MAX);
-    Ok(())
-}
-
-#[inline(always)]
-fn store_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
-    let values = *T::row(&core.registers, access.values[0].index);
-    let mut region = access.region_to_write(core);
-    for which in 0..2 {
-        let active = mask >> (which * HALF) & 0xffff;
-        if active == 0xffff && !access.strong {
-            let own = half(&addresses, which);
-            if pattern::<T>(&own) == Pattern::Contiguous
-                && own[0].is_multiple_of(T::BYTES)
-                && let Some(host) = region.host(own[0], T::BYTES * HALF as u64)
-            {
-                let source = &values[which * HALF..(which + 1) * HALF];
-                // SAFETY: 16 words inside the region; `source` is 16 words of our own.
-                unsafe { std::ptr::copy_nonoverlapping(source.as_ptr(), host.cast::<T>(), HALF) };
-                continue;
-            }
-        }
-        for lane in lanes(active << (which * HALF)) {
-            let address = addresses[lane];
-            let host = match region.host(address, T::BYTES) {
-                Some(host) if address.is_multiple_of(T::BYTES) => host,
-                _ => {
-                    let host =
-                        core.resolve(access.room, access.site, address, T::BYTES, lane, true)?;
-                    region = access.region_to_write(core);
-                    host
-                }
-            };
-            // SAFETY: inside a region, and aligned.
-            unsafe { values[lane].store(host) };
-        }
-    }
-    Ok(())
-}
-
-/// Loads of several words for each lane. A lane whose words are not all in the region that the
-/// last one was in, and aligned, is served by the general way.
-#[inline(always)]
-fn load_vectors<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
-    let total = access.total();
-    let mut hosts = [std::ptr::null_mut(); LANES];
-    let mut region = access.region(core);
-    for lane in lanes(mask) {
-        let address = addresses[lane];
-        hosts[lane] = match region.host(address, total) {
-            Some(host) if address & (total - 1) == 0 => host,
-            _ => {
-                let host = core.resolve(access.room, access.site, address, total, lane, false)?;
-                region = access.region(core);
-                host
-            }
-        };
-    }
-    for (index, to) in access.values.iter().enumerate() {
-        let mut out = *T::row(&core.registers, to.index);
-        for lane in lanes(mask) {
-            // SAFETY: all words of the lane are inside a region, and aligned.
-            out[lane] = unsafe { T::load(hosts[lane].add(index * T::BYTES as usize)) };
-        }
-        T::write(&mut core.registers, to.index, &out, u32::MAX);
-    }
-    Ok(())
-}
-
-/// As [`load_vectors`].
-#[inline(always)]
-fn store_vectors<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
-    let total = access.total();
-    let mut hosts = [std::ptr::null_mut(); LANES];
-    let mut region = access.region_to_write(core);
-    for lane in lanes(mask) {
-        let address = addresses[lane];
-        hosts[lane] = match region.host(address, total) {
-            Some(host) if address & (total - 1) == 0 => host,
-            _ => {
-                let host = core.resolve(access.room, access.site, address, total, lane, true)?;
-                region = access.region_to_write(core);
-                host
-            }
-        };
-    }
-    for (index, from) in access.values.iter().enumerate() {
-        let row = *T::row(&core.registers, from.index);
-        for lane in lanes(mask) {
-            // SAFETY: all words of the lane are inside a region, and aligned.
-            unsafe { row[lane].store(hosts[lane].add(index * T::BYTES as usize)) };
-        }
-    }
-    Ok(())
-}
-
 /// Reads up to 8 bytes.
 ///
 /// # Safety
@@ -367,38 +198,6 @@ fn load_any(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     Ok(())
 }
 
-fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    for lane in lanes(mask) {
-        let (room, site, bytes) = (access.room, access.site, access.total());
-        let address = access.of_lane(core, lane);
-        core.resolve(room, site, address, bytes, lane, false)?;
-        core.require_written(Resolved { room, site, address, bytes, lane })?;
-    }
-    Ok(())
-}
-
-/// A load that has to find what something has written.
-fn load_checked(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    require_all_written(core, access, mask)?;
-    load_any(core, access, mask)
-}
-
-fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    for lane in lanes(mask) {
-        let (room, site, bytes) = (access.room, access.site, access.total());
-        let address = access.of_lane(core, lane);
-        core.resolve(room, site, address, bytes, lane, true)?;
-        core.mark_written(Resolved { room, site, address, bytes, lane });
-    }
-    Ok(())
-}
-
-/// A store that is remembered.
-fn store_checked(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    mark_all_written(core, access, mask)?;
-    store_any(core, access, mask)
-}
-
 /// Any store.
 fn store_any(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     if access.fence {
@@ -425,56 +224,6 @@ fn store_any(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// A load that is remembered, to find races.
-fn load_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
-    core.race(access, &addresses, mask, (access.total(), access.manner), false)?;
-    if !access.manner.strong {
-        return load_any(core, access, mask);
-    }
-    load_any(core, access, mask)?;
-    lanes(mask).for_each(|lane| core.look(access, lane, addresses[lane], access.fence));
-    Ok(())
-}
-
-/// A store that is remembered, to find races.
-fn store_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
-    core.race(access, &addresses, mask, (access.total(), access.manner), true)?;
-    if access.manner.strong {
-        lanes(mask).for_each(|lane| core.publish(access, lane, access.fence));
-    }
-    store_any(core, access, mask)
-}
-
-#[inline(always)]
-fn load_words_raced<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
-    if !core.quiet(access, &addresses, mask) {
-        core.race(access, &addresses, mask, (T::BYTES, access.manner), false)?;
-    }
-    load_words::<T>(core, access, mask)
-}
-
-#[inline(always)]
-fn store_words_raced<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
-    core.race(access, &addresses, mask, (T::BYTES, access.manner), true)?;
-    store_words::<T>(core, access, mask)
-}
-
-/// All that is asked of a load.
-fn load_watched(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    require_all_written(core, access, mask)?;
-    load_raced(core, access, mask)
-}
-
-/// All that is asked of a store.
-fn store_watched(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    mark_all_written(core, access, mask)?;
-    store_raced(core, access, mask)
 }
 
 macro_rules! twins {

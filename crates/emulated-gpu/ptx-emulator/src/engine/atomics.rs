@@ -11,7 +11,7 @@ use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
 use super::registers::{Slot, lanes};
 use super::space::{Room, SHARED_WINDOW, in_window};
-use crate::arithmetic;
+use crate::arithmetic::{self, host};
 use crate::fault::FaultKind;
 use crate::program::{Atomic, FloatBinary, FloatMode, IntBinary, Rounding, Type};
 
@@ -151,10 +151,31 @@ fn run_wide(core: &mut Core<'_>, atomic: &AtomicAccess, source: Slot, lane: usiz
     }
 }
 
+/// Of the commonest operations and types on global memory the change itself; the others go through
+/// [`combine`].
+type Change = fn(u64, u64) -> u64;
+
+fn common(op: Atomic, ty: Type) -> Option<Change> {
+    Some(match (op, ty) {
+        (Atomic::Add, Type::F32) => |old, b| {
+            let (old, b) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
+            u64::from(host::add_ftz_f32(old, b).to_bits())
+        },
+        (Atomic::Add, Type::U32 | Type::S32) => {
+            |old, b| u64::from((old as u32).wrapping_add(b as u32))
+        }
+        (Atomic::Add, Type::U64) => u64::wrapping_add,
+        (Atomic::Exchange, Type::B32 | Type::B64) => |_, b| b,
+        _ => return None,
+    })
+}
+
 /// Runs an `atom` or `red` for the lanes of a mask.
 pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outcome {
     let access = &atomic.access;
     let Some(&source) = access.values.first() else { return Ok(()) };
+    let (op, ty) = (atomic.op, atomic.ty);
+    let common = common(op, ty);
     if core.threads.is_some() && !matches!(access.room, Room::Local | Room::Param) {
         let addresses = access.addresses(core);
         core.race(access, &addresses, mask, (access.bytes, access.manner), true)?;
@@ -186,9 +207,13 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
             Room::Generic => in_window(address, SHARED_WINDOW),
             room => room == Room::Shared,
         };
-        let change = |old| combine((atomic.op, atomic.ty), shared, old, b, c);
         // SAFETY: `resolve` has checked the range and its alignment.
-        let old = unsafe { update(host, access.bytes, change) };
+        let old = unsafe {
+            match common {
+                Some(change) if !shared => update(host, access.bytes, |old| change(old, b)),
+                _ => update(host, access.bytes, |old| combine((op, ty), shared, old, b, c)),
+            }
+        };
         core.look(access, lane, address, atomic.acquires);
         if let Some(d) = atomic.d {
             core.registers.set(d, lane, old);
