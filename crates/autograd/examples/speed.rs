@@ -37,9 +37,12 @@ const STEPS: usize = 20;
 fn beside_lists() -> Result<(), Box<dyn Error>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/micrograd_lists.py");
     let start = std::env::temp_dir().join(format!("autograd-{}.json", std::process::id()));
-    let lists = run_lists(&script, &start);
+    let runs = (0..3).map(|_| run_lists(&script, &start)).collect::<Result<Vec<_>, _>>();
     let _ = std::fs::remove_file(&start);
-    let lists = lists?;
+    // The fastest, as of the others.
+    let mut runs = runs?;
+    runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let lists = runs.remove(0);
 
     let network = original::network::<f64>(&Device::Cpu);
     let own = original::train(&network, STEPS)?;

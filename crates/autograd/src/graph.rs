@@ -56,7 +56,9 @@ pub fn svg<T: Element>(tensor: &Tensor<T>) -> Result<String> {
     builder.visit_graph(&graph);
     let mut writer = SVGWriter::new();
     builder.get().do_it(false, false, false, &mut writer);
-    Ok(writer.finalize())
+    // On white, since a page that shows it may be dark.
+    let paper = "</style><rect width=\"100%\" height=\"100%\" fill=\"white\"/>";
+    Ok(writer.finalize().replacen("</style>", paper, 1))
 }
 
 /// Every node, the oldest first, without a recursion.
