@@ -67,6 +67,8 @@ struct State {
     invalidated: bool,
     /// Each stream that takes part, and the nodes that its next work comes after.
     streams: HashMap<Handle, (Arc<Stream>, Vec<Handle>)>,
+    /// What the program was given to read, of each stream, until it asks again.
+    given: HashMap<Handle, Vec<Handle>>,
 }
 
 /// A point in a stream that is captured, as an event remembers it.
@@ -104,7 +106,7 @@ impl Capture {
             mode,
             origin: stream.handle,
             thread: thread::current().id(),
-            state: Mutex::new(State { invalidated: false, streams }),
+            state: Mutex::new(State { streams, ..State::default() }),
         });
         driver()?.captures.insert(capture.id as Handle, Arc::clone(&capture));
         stream.set_capture(Some(capture));
@@ -146,6 +148,16 @@ impl Capture {
     pub(crate) fn nodes_of(&self, stream: &Stream) -> Vec<Handle> {
         let state = self.state();
         state.streams.get(&stream.handle).map(|(_, nodes)| nodes.clone()).unwrap_or_default()
+    }
+
+    /// The same, for the program to read: how many, and where they stand until it asks again or the
+    /// capture ends.
+    pub(crate) fn give_nodes(&self, stream: &Stream) -> (usize, *const Handle) {
+        let nodes = self.nodes_of(stream);
+        let mut state = self.state();
+        let given = state.given.entry(stream.handle).or_default();
+        *given = nodes;
+        (given.len(), given.as_ptr())
     }
 
     pub(crate) fn set_nodes(&self, stream: &Stream, nodes: Vec<Handle>) {

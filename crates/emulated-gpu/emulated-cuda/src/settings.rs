@@ -166,4 +166,20 @@ mod tests {
             assert!(error.why.unwrap().starts_with(name), "{name}={value}");
         }
     }
+
+    #[test]
+    fn the_readme_lists_every_variable() {
+        let (code, readme) = (include_str!("settings.rs"), include_str!("../README.md"));
+        let word = |text: &str| {
+            let end =
+                text.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(text.len());
+            format!("`EMULATED_GPU_{}`", &text[..end])
+        };
+        let mut variables: Vec<String> = code.split("\"EMULATED_GPU_").skip(1).map(word).collect();
+        variables.dedup();
+        assert!(variables.len() >= 8, "{variables:?}");
+        for variable in variables {
+            assert!(readme.contains(&variable) || variable == "`EMULATED_GPU_`", "{variable}");
+        }
+    }
 }

@@ -57,6 +57,16 @@ fn what_is_captured_is_done_at_each_launch() {
     begin(stream, THREAD_LOCAL);
     assert_eq!(status(stream), 1);
     assert_eq!(launch(increment, (1, 16), stream, &[block, 16]), 0);
+    // What comes next stands behind the kernel.
+    let (mut state, mut id, mut graph, mut count) = (9u32, 0u64, 0usize, 9usize);
+    let mut last = std::ptr::null::<usize>();
+    ok!(cuStreamGetCaptureInfo_v2(
+        stream => usize, &raw mut state => *mut u32, &raw mut id => *mut u64,
+        &raw mut graph => *mut usize, &raw mut last => *mut *const usize, &raw mut count => *mut usize,
+    ));
+    assert_eq!((state, count), (1, 1));
+    // SAFETY: the driver's list of one node, valid until it is asked again.
+    assert_eq!(nodes(graph), [unsafe { *last }]);
     ok!(cuMemcpyDtoDAsync_v2(other => u64, block => u64, 64 => usize, stream => usize));
     ok!(cuMemsetD32Async(other => u64, 100 => u32, 1 => usize, stream => usize));
     let (code, graph) = end(stream);

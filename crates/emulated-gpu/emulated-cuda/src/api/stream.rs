@@ -73,12 +73,9 @@ fn info(
 
 /// What the caller may read until the next call: the nodes that the next work comes after.
 fn dependencies(capture: &Capture, stream: &Stream, list: Out<*const Handle>, count: Out<usize>) {
-    let nodes = capture.nodes_of(stream);
-    count.set_if_wanted(nodes.len());
-    if !list.is_null() {
-        // As long as the capture lasts, which has no owner that could free it; a few words.
-        list.set_if_wanted(Vec::leak(nodes).as_ptr());
-    }
+    let (len, nodes) = capture.give_nodes(stream);
+    count.set_if_wanted(len);
+    list.set_if_wanted(nodes);
 }
 
 fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result {
