@@ -6,6 +6,7 @@
 //! [`access`] and [`space`] the way to memory, and [`lower`] makes the steps.
 
 mod access;
+mod arrival;
 mod atomics;
 mod barrier;
 mod block;
@@ -20,6 +21,7 @@ pub(crate) mod grid;
 mod hot;
 mod initialised;
 pub(crate) mod lower;
+mod meeting;
 mod output;
 mod profile;
 pub(crate) mod race;

@@ -1,0 +1,102 @@
+//! How lanes come to a barrier of the block, and what is wrong with how they do.
+
+use super::barrier::{BARRIERS, Barriers};
+use super::block::ends;
+use super::code::{Barrier, BarrierKind, Step};
+use super::core::{Core, Problem};
+use super::registers::{LANES, lanes};
+use super::run::{Rules, Stopped};
+use super::warp::{Fragment, State, Warp};
+use crate::fault::FaultKind;
+
+/// Of lanes that come to a barrier instruction, those that name the same barrier as the lowest.
+pub(super) fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32 {
+    let named = |lane: usize| {
+        let threads = barrier.threads.map(|slot| core.registers.get(slot, lane));
+        (core.registers.get(barrier.index, lane), threads)
+    };
+    let first = named(mask.trailing_zeros() as usize);
+    lanes(mask).filter(|&lane| named(lane) == first).fold(0, |same, lane| same | 1 << lane)
+}
+
+/// Lanes that stand behind a barrier which others of their warp have come to, and not just to exit.
+pub(super) fn passed_by(warp: &Warp, code: &[Step], pc: u32) -> u32 {
+    let behind = |fragment: &&Fragment| {
+        let exits = fragment.frames.is_none() && ends(&code[fragment.pc as usize].action);
+        fragment.state == State::Ready && fragment.pc > pc && !exits
+    };
+    warp.fragments.iter().filter(behind).fold(0, |mask, fragment| mask | fragment.mask)
+}
+
+/// Lanes exit that have passed by a barrier at which others of their warp wait.
+pub(super) fn missed(warp: &Warp, exiting: u32) -> Result<(), Stopped> {
+    let Some((pc, mask, missing)) = warp.missing.filter(|(_, _, missing)| missing & exiting != 0)
+    else {
+        return Ok(());
+    };
+    let lanes = missing & exiting;
+    let message = format!(
+        "lanes {mask:#010x} of a warp wait at this barrier; lanes {lanes:#010x} went by it and have exited"
+    );
+    let problem = Problem::new(FaultKind::BarrierDivergence, message)
+        .note("all threads of a warp have to execute the same barrier instruction");
+    Err(Stopped { problem, pc, mask })
+}
+
+/// Lanes come to a barrier; `Some` with its number when they are to wait there.
+pub(super) fn arrive(
+    core: &mut Core<'_>,
+    warp: &Warp,
+    barriers: &mut Barriers,
+    barrier: &Barrier,
+    pc: u32,
+    active: u32,
+    rules: Rules,
+) -> Result<Option<u8>, Box<Problem>> {
+    let lane = active.trailing_zeros() as usize;
+    let index = core.registers.get(barrier.index, lane);
+    if index >= BARRIERS as u64 {
+        let message = format!("barrier {index}: a block has barriers 0 to 15");
+        return Err(Problem::new(FaultKind::InvalidInstruction, message).lane(lane));
+    }
+    let expected = barrier.threads.map(|slot| core.registers.get(slot, lane) as u32);
+    if let Some(threads) = expected
+        && (threads == 0 || !threads.is_multiple_of(LANES as u32))
+    {
+        let message = format!("a barrier of {threads} threads: it has to be a multiple of 32");
+        return Err(Problem::new(FaultKind::InvalidInstruction, message).lane(lane));
+    }
+    if rules.check_synchronisation && barrier.aligned {
+        let elsewhere = warp
+            .fragments
+            .iter()
+            .find(|other| matches!(other.state, State::AtBarrier(_)) && other.pc != pc);
+        if let Some(other) = elsewhere {
+            let message = format!(
+                "lanes {active:#010x} of a warp come to this barrier while lanes {:#010x} wait at another one",
+                other.mask
+            );
+            return Err(Problem::new(FaultKind::BarrierDivergence, message)
+                .lane(lane)
+                .note("all threads of a warp have to execute the same barrier instruction"));
+        }
+    }
+    let index = index as u8;
+    let weight = Barriers::weight(active, warp.alive, expected.is_some());
+    barriers.arrive(index, weight, expected);
+    if let Some(threads) = &mut core.threads {
+        let waits = !matches!(barrier.action, BarrierKind::Arrive);
+        threads.arrive(index, core.warp, active, waits);
+    }
+    match barrier.action {
+        BarrierKind::Arrive => return Ok(None),
+        BarrierKind::Sync => {}
+        BarrierKind::Reduce { predicate, negated, .. } => {
+            let votes = lanes(active)
+                .filter(|&lane| (core.registers.get(predicate, lane) != 0) != negated)
+                .count();
+            barriers.vote(index, active.count_ones(), votes as u32);
+        }
+    }
+    Ok(Some(index))
+}

@@ -1,0 +1,103 @@
+//! How the lanes of a warp meet in a collective instruction, wherever in the program each waits.
+
+use super::code::{Action, Step};
+use super::collective::{Brought, Collective};
+use super::core::{Core, Problem};
+use super::registers::LANES;
+use super::run::{Rules, Stopped};
+use super::warp::{State, Warp};
+use crate::fault::FaultKind;
+
+/// A lane executes an instruction that its own mask leaves out.
+pub(super) fn outside_mask(active: u32, members: u32) -> Box<Problem> {
+    let lane = (active & !members).trailing_zeros() as usize;
+    let message =
+        format!("lane {lane} executes this, and is not in the member mask {members:#010x}");
+    Problem::new(FaultKind::BadMemberMask, message)
+        .lane(lane)
+        .note("every lane that executes a .sync instruction has to be named in its mask")
+}
+
+/// Lets those go on whose collective instruction all members have come to.
+pub(super) fn meet(
+    core: &mut Core<'_>,
+    warp: &mut Warp,
+    code: &[Step],
+    rules: Rules,
+) -> Result<bool, Stopped> {
+    fn collective(code: &[Step], pc: u32) -> Option<&Collective> {
+        match &code[pc as usize].action {
+            Action::Collective(collective) => Some(collective),
+            _ => None,
+        }
+    }
+    let mut met = false;
+    for first in 0..warp.fragments.len() {
+        let leader = &warp.fragments[first];
+        if leader.state != State::Meeting {
+            continue;
+        }
+        let Some(own) = collective(code, leader.pc) else { continue };
+        let members = own.members_of(&core.registers, leader.mask);
+        let group: Vec<usize> = (first..warp.fragments.len())
+            .filter(|&index| {
+                let other = &warp.fragments[index];
+                other.state == State::Meeting
+                    && collective(code, other.pc).is_some_and(|step| {
+                        step.kind == own.kind
+                            && step.members_of(&core.registers, other.mask) == members
+                    })
+            })
+            .collect();
+        let present = group.iter().fold(0, |mask, &index| mask | warp.fragments[index].mask);
+        if members & warp.alive & !present != 0 {
+            continue;
+        }
+        let mut all = [Brought::default(); LANES];
+        for &index in &group {
+            let fragment = &warp.fragments[index];
+            if let Some(step) = collective(code, fragment.pc) {
+                step.bring(&core.registers, fragment.mask, &mut all);
+            }
+        }
+        for &index in &group {
+            let fragment = &mut warp.fragments[index];
+            if let Some(step) = collective(code, fragment.pc) {
+                if rules.check_synchronisation {
+                    let (pc, mask) = (fragment.pc, fragment.mask);
+                    step.require_sources(mask, present, &all).map_err(|problem| Stopped {
+                        problem,
+                        pc,
+                        mask,
+                    })?;
+                }
+                step.give(&mut core.registers, fragment.mask, present, &all);
+            }
+            fragment.state = State::Ready;
+            fragment.pc += 1;
+        }
+        if let Some(threads) = &mut core.threads {
+            threads.warp_sync(core.warp, present, warp.alive);
+        }
+        met = true;
+    }
+    Ok(met)
+}
+
+/// Nobody in the warp can go on: each waits for lanes that wait elsewhere.
+pub(super) fn stranded(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
+    let first = &warp.fragments[0];
+    let members = match &code[first.pc as usize].action {
+        Action::Collective(collective) => collective.members_of(&core.registers, first.mask),
+        _ => 0,
+    };
+    let missing = members & warp.alive & !first.mask;
+    let message = format!(
+        "lanes {:#010x} wait for lanes {missing:#010x}, which wait at another instruction",
+        first.mask
+    );
+    let problem = Problem::new(FaultKind::Deadlock, message)
+        .lane(first.mask.trailing_zeros() as usize)
+        .note("all lanes in a member mask have to execute the same .sync instruction");
+    Stopped { problem, pc: first.pc, mask: first.mask }
+}
