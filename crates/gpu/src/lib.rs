@@ -58,6 +58,6 @@ pub use gpu::Gpu;
 pub use kernels::{KERNELS, Kernel};
 pub use nvtx::Range;
 pub use probe::{Found, Unusable};
-pub use profile::{Profile, Profiler};
+pub use profile::{Profile, Profiler, Total};
 pub use timing::Stretch;
 pub use work::Work;

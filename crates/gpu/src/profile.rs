@@ -19,6 +19,7 @@ mod table;
 mod totals;
 mod trace;
 
+pub use totals::Total;
 use totals::{Span, Totals};
 
 /// Spans that are kept for the trace: more than a viewer shows well.
@@ -146,6 +147,18 @@ impl Profiler {
             }
             None => table::timed(&records.device, &records.totals),
         })
+    }
+
+    /// The sums over all launches of each operation, in the order in which they first came; waits
+    /// for the device. Empty when nothing was written down.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn totals(&self) -> Result<Vec<Total>> {
+        let Some(records) = &self.0 else { return Ok(Vec::new()) };
+        let mut records = records.borrow_mut();
+        records.fold()?;
+        Ok(records.totals.iter().cloned().collect())
     }
 
     /// Writes a trace that Perfetto (<https://ui.perfetto.dev>) and Chrome (`chrome://tracing`)

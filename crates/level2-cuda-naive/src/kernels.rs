@@ -67,6 +67,12 @@ impl Operations {
         })
     }
 
+    /// The same kernels, launched in another stream.
+    #[must_use]
+    pub fn in_stream(self, stream: Arc<CudaStream>) -> Self {
+        Self { stream, ..self }
+    }
+
     /// The stream that the kernels are launched in.
     #[must_use]
     pub const fn stream(&self) -> &Arc<CudaStream> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
-use tensor::Network;
+use tensor::{Dtype, Network};
 
 use crate::{Level, Result};
 
@@ -28,6 +28,12 @@ pub trait Program {
     /// # Errors
     /// When that device is not to be had.
     fn device(options: &Self::Options) -> Result<String>;
+
+    /// The arithmetic that a run with these options computes in, as dumps name it: the tolerances
+    /// of a comparison follow from it.
+    fn dtype(_options: &Self::Options) -> Dtype {
+        Dtype::F32
+    }
 
     /// Makes the level.
     ///

@@ -15,13 +15,19 @@ pub(super) struct Span {
 
 /// What was done for one operation, or one kind of copy.
 #[derive(Clone, Debug)]
-pub(super) struct Total {
-    pub(super) name: &'static str,
-    pub(super) is_copy: bool,
-    pub(super) launches: usize,
-    pub(super) bytes: usize,
-    pub(super) flops: usize,
-    pub(super) time: Duration,
+pub struct Total {
+    /// The operation, or where a copy goes.
+    pub name: &'static str,
+    /// Whether it is a copy.
+    pub is_copy: bool,
+    /// Launches, or copies.
+    pub launches: usize,
+    /// Bytes of their arguments.
+    pub bytes: usize,
+    /// Floating-point operations.
+    pub flops: usize,
+    /// The time between the events around them.
+    pub time: Duration,
 }
 
 /// All of them, in the order in which they first came.

@@ -112,7 +112,8 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
         }
     };
     let device = P::device(&args.options)?;
-    let header = dump::header(P::NAME, &device, &preset, args.step);
+    let mut header = dump::header(P::NAME, &device, &preset, args.step);
+    header.dtype = P::dtype(&args.options);
     let dump = if args.inputs_only {
         dump::inputs_only(header, &preset, &inputs)
     } else {

@@ -1,0 +1,260 @@
+//! cuBLASLt: products with epilogs, planned once and run often.
+//!
+//! cudarc's safe layer for it computes in TF32 always, and plans anew at every call. This one
+//! stands on the layers below. What is planned is kept: the descriptor, the layouts of the three
+//! matrices, and the algorithm that the library's heuristic chose for them.
+#![allow(unsafe_code, reason = "cuBLASLt is a C library")]
+
+use std::cell::Cell;
+use std::ffi::c_void;
+
+use cudarc::cublas::sys::cublasOperation_t;
+use cudarc::cublaslt::result::{self, CublasError};
+use cudarc::cublaslt::sys::{
+    cublasComputeType_t, cublasLtEpilogue_t, cublasLtMatmulAlgo_t,
+    cublasLtMatmulDescAttributes_t as Of, cublasLtMatmulPreferenceAttributes_t as Prefer,
+    cublasStatus_t, cudaDataType,
+};
+use cudarc::driver::{CudaSlice, DevicePtr};
+use gpu::{Gpu, GpuError};
+
+use crate::column_major::{ColumnMajor, Operand};
+use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
+use crate::epilog::Epilog;
+use crate::error::{Error, Result};
+use crate::state::buffer;
+use crate::{Stream, workspace};
+
+mod owned;
+
+/// A handle of cuBLASLt, for one stream.
+pub(crate) struct CublasLt {
+    handle: Handle,
+    stream: Stream,
+    compute: cublasComputeType_t,
+    /// Memory that algorithms may compute in. One is enough: products in one stream run one after
+    /// the other.
+    workspace: CudaSlice<u8>,
+}
+
+/// The addresses that an epilog reads and writes; 0 where it has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Beside {
+    pub(crate) bias: u64,
+    pub(crate) mask: u64,
+}
+
+/// What an algorithm is asked for.
+pub(crate) struct Question {
+    pub(crate) call: ColumnMajor,
+    pub(crate) epilog: Epilog,
+    pub(crate) beside: Beside,
+    /// The leading dimension of the mask.
+    pub(crate) mask_ld: usize,
+    /// Multiples of so many bytes at which the operands lie: first, second, result.
+    pub(crate) alignments: [u32; 3],
+}
+
+/// A product, planned.
+pub(crate) struct Matmul {
+    descriptor: Descriptor,
+    first: Layout,
+    second: Layout,
+    result: Layout,
+    algorithm: cublasLtMatmulAlgo_t,
+    alignments: [u32; 3],
+    /// What the descriptor holds now.
+    beside: Cell<Beside>,
+    /// What the addresses in it were multiples of when the algorithm was chosen.
+    beside_alignments: [u64; 2],
+}
+
+impl CublasLt {
+    pub(crate) fn new(gpu: &Gpu, stream: &Stream, tf32: bool) -> Result<Self> {
+        let missing = |reason: emulated_cublaslt::NotFound| reason.to_string();
+        let emulated = emulated_cublaslt::library_path().map_err(missing);
+        let emulated = match emulated {
+            Err(reason) if gpu.is_emulated() => return Err(GpuError::NoEmulator { reason }.into()),
+            path => path.unwrap_or_default(),
+        };
+        gpu.install_library("cublasLt", &emulated)?;
+        let compute = if tf32 {
+            cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
+        } else {
+            cublasComputeType_t::CUBLAS_COMPUTE_32F
+        };
+        Ok(Self {
+            handle: Handle::new().map_err(|error| refused("cublasLtCreate", error, "a handle"))?,
+            stream: stream.clone(),
+            compute,
+            workspace: buffer(stream, workspace(gpu)?)?,
+        })
+    }
+
+    /// Plans a product; `None` where the library has no algorithm for it.
+    pub(crate) fn plan(&self, question: &Question, product: &str) -> Result<Option<Matmul>> {
+        let said = |call| move |error| refused(call, error, product);
+        let Question { call, epilog, beside, mask_ld, alignments } = question;
+        let descriptor = Descriptor::new(self.compute).map_err(said("cublasLtMatmulDescCreate"))?;
+        let describe = || {
+            descriptor.set(Of::CUBLASLT_MATMUL_DESC_TRANSA, &operation(&call.first))?;
+            descriptor.set(Of::CUBLASLT_MATMUL_DESC_TRANSB, &operation(&call.second))?;
+            descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE, &code(*epilog))?;
+            // The heuristic looks at these addresses, for what they are multiples of.
+            if beside.bias != 0 {
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &beside.bias)?;
+            }
+            if beside.mask != 0 {
+                let ld = *mask_ld as i64;
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &beside.mask)?;
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &ld)?;
+            }
+            Ok(())
+        };
+        describe().map_err(said("cublasLtMatmulDescSetAttribute"))?;
+        let layout = |operand: &Operand| {
+            Layout::new(operand.rows, operand.columns, operand.ld)
+                .map_err(said("cublasLtMatrixLayoutCreate"))
+        };
+        let (first, second) = (layout(&call.first)?, layout(&call.second)?);
+        let result = layout(&call.result)?;
+        let preference = Preference::new().map_err(said("cublasLtMatmulPreferenceCreate"))?;
+        let prefer = || {
+            let bytes = self.workspace.len();
+            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes)?;
+            let [a, b, d] = alignments;
+            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a)?;
+            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, b)?;
+            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, d)?;
+            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, d)
+        };
+        prefer().map_err(said("cublasLtMatmulPreferenceSetAttribute"))?;
+        // SAFETY: everything in it lives, and describes what it is passed as.
+        let chosen = unsafe {
+            result::get_matmul_algo_heuristic(
+                self.handle.0,
+                descriptor.0,
+                first.0,
+                second.0,
+                // C is the result too; as it is taken 0 times, it isn't read.
+                result.0,
+                result.0,
+                preference.0,
+            )
+        };
+        match chosen {
+            Ok(chosen) => Ok(Some(Matmul {
+                descriptor,
+                first,
+                second,
+                result,
+                algorithm: chosen.algo,
+                alignments: *alignments,
+                beside: Cell::new(*beside),
+                beside_alignments: [beside.bias, beside.mask].map(alignment),
+            })),
+            Err(CublasError(cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED)) => Ok(None),
+            Err(error) => Err(refused("cublasLtMatmulAlgoGetHeuristic", error, product)),
+        }
+    }
+
+    /// Computes a product.
+    ///
+    /// # Safety
+    /// At the addresses are matrices, and what the epilog needs, as the product was planned.
+    pub(crate) unsafe fn run(
+        &self,
+        matmul: &Matmul,
+        [first, second, result]: [u64; 3],
+        beside: Beside,
+        product: impl Fn() -> String,
+    ) -> Result<()> {
+        let places = [first, second, result].into_iter().zip(matmul.alignments.map(u64::from));
+        let around = [beside.bias, beside.mask].into_iter().zip(matmul.beside_alignments);
+        for (address, alignment) in places.chain(around) {
+            if !address.is_multiple_of(alignment) {
+                return Err(Error::Alignment { product: product(), address, alignment });
+            }
+        }
+        let moved = || {
+            let (then, descriptor) = (matmul.beside.replace(beside), &matmul.descriptor);
+            if then.bias != beside.bias {
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &beside.bias)?;
+            }
+            if then.mask != beside.mask {
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &beside.mask)?;
+            }
+            Ok(())
+        };
+        moved().map_err(|error| refused("cublasLtMatmulDescSetAttribute", error, &product()))?;
+        let (workspace, _used) = self.workspace.device_ptr(&self.stream);
+        let (alpha, beta) = (1.0_f32, 0.0_f32);
+        // SAFETY: as the caller promises; the workspace is as large as it says, and only products
+        // in this stream compute in it.
+        let done = unsafe {
+            result::matmul(
+                self.handle.0,
+                matmul.descriptor.0,
+                (&raw const alpha).cast(),
+                (&raw const beta).cast(),
+                first as *const c_void,
+                matmul.first.0,
+                second as *const c_void,
+                matmul.second.0,
+                result as *const c_void,
+                matmul.result.0,
+                result as *mut c_void,
+                matmul.result.0,
+                &raw const matmul.algorithm,
+                workspace as *mut c_void,
+                self.workspace.len(),
+                self.stream.cu_stream().cast(),
+            )
+        };
+        done.map_err(|error| refused("cublasLtMatmul", error, &product()))
+    }
+}
+
+/// The largest power of two, up to that of the driver's allocations, that divides an address.
+pub(crate) fn alignment(address: u64) -> u64 {
+    if address == 0 { ALLOCATED } else { ALLOCATED.min(1 << address.trailing_zeros().min(63)) }
+}
+
+/// Memory from the driver begins at a multiple of this (CUDA C++ Programming Guide, "Size and
+/// Alignment Requirement").
+const ALLOCATED: u64 = 256;
+
+fn operation(operand: &Operand) -> cublasOperation_t {
+    match operand.transposed {
+        true => cublasOperation_t::CUBLAS_OP_T,
+        false => cublasOperation_t::CUBLAS_OP_N,
+    }
+}
+
+fn code(epilog: Epilog) -> cublasLtEpilogue_t {
+    use cublasLtEpilogue_t as Code;
+    match epilog {
+        Epilog::None => Code::CUBLASLT_EPILOGUE_DEFAULT,
+        Epilog::Bias => Code::CUBLASLT_EPILOGUE_BIAS,
+        Epilog::ReluAuxBias => Code::CUBLASLT_EPILOGUE_RELU_AUX_BIAS,
+        Epilog::DreluBgrad => Code::CUBLASLT_EPILOGUE_DRELU_BGRAD,
+        Epilog::Bgradb => Code::CUBLASLT_EPILOGUE_BGRADB,
+    }
+}
+
+fn refused(call: &'static str, error: CublasError, product: &str) -> Error {
+    Error::Library { call, status: error.to_string(), product: product.into() }
+}
+
+/// The type of every matrix here.
+const REAL: cudaDataType = cudaDataType::CUDA_R_32F;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alignments_are_powers_of_two() {
+        assert_eq!([0, 4, 48, 3136, 4096].map(alignment), [256, 4, 16, 64, 256]);
+    }
+}

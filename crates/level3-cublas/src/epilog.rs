@@ -1,0 +1,135 @@
+//! What cuBLASLt does with a product before it writes it: work that would otherwise be kernels of
+//! their own, each of which reads and writes the whole matrix once more.
+
+use std::fmt;
+
+use cudarc::driver::CudaSlice;
+use gpu::Result;
+
+use crate::column_major::{Form, Shape};
+use crate::state::buffer;
+use crate::{Buffer, Stream};
+
+/// An epilog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Epilog {
+    /// The product alone.
+    None,
+    /// Adds `b` to every sample.
+    Bias,
+    /// Adds `b`, writes a bit for each element that is not negative, and applies ReLU.
+    ReluAuxBias,
+    /// Keeps the elements whose bit is set, and sums them over the batch.
+    DreluBgrad,
+    /// Sums an operand over the batch: of `dw = dzᵀ · a_prev`, the operand `dz`.
+    Bgradb,
+}
+
+impl Epilog {
+    /// NVIDIA's name for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "DEFAULT",
+            Self::Bias => "BIAS",
+            Self::ReluAuxBias => "RELU_AUX_BIAS",
+            Self::DreluBgrad => "DRELU_BGRAD",
+            Self::Bgradb => "BGRADB",
+        }
+    }
+
+    /// The name of an operation with this epilog, as profiles show it.
+    #[must_use]
+    pub const fn of(self, form: Form) -> &'static str {
+        match (form, self) {
+            (Form::ABt, Self::Bias) => "matmul_a_bt+BIAS",
+            (Form::ABt, Self::ReluAuxBias) => "matmul_a_bt+RELU_AUX_BIAS",
+            (Form::AB, Self::DreluBgrad) => "matmul_a_b+DRELU_BGRAD",
+            (Form::AtB, Self::Bgradb) => "matmul_at_b+BGRADB",
+            (Form::ABt, _) => "matmul_a_bt",
+            (Form::AtB, _) => "matmul_at_b",
+            (Form::AB, _) => "matmul_a_b",
+        }
+    }
+}
+
+impl fmt::Display for Epilog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// An epilog with what it reads and writes beside the product.
+pub enum With<'a> {
+    /// Nothing.
+    Nothing,
+    /// [`Epilog::Bias`], of `b`, `[n]`.
+    Bias(&'a Buffer),
+    /// [`Epilog::ReluAuxBias`]: reads `b`, `[n]`, and writes the mask.
+    ReluAuxBias(&'a Buffer, &'a mut Mask),
+    /// [`Epilog::DreluBgrad`]: reads the mask, and writes `db`, `[n]`.
+    DreluBgrad(&'a Mask, &'a mut Buffer),
+    /// [`Epilog::Bgradb`]: writes `db`, `[m]`.
+    Bgradb(&'a mut Buffer),
+}
+
+impl With<'_> {
+    /// Which epilog it is.
+    #[must_use]
+    pub const fn epilog(&self) -> Epilog {
+        match self {
+            Self::Nothing => Epilog::None,
+            Self::Bias(_) => Epilog::Bias,
+            Self::ReluAuxBias(..) => Epilog::ReluAuxBias,
+            Self::DreluBgrad(..) => Epilog::DreluBgrad,
+            Self::Bgradb(_) => Epilog::Bgradb,
+        }
+    }
+
+    /// Its buffers, for a product of this shape: name, elements that there are, elements that are
+    /// needed. Those of the mask are its bits, 32 to an element.
+    pub(crate) fn buffers(&self, [m, n, _]: Shape) -> Vec<(&'static str, usize, usize)> {
+        let mask = |mask: &Mask| ("mask", mask.bits.len() / 4, m * mask.ld / 32);
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Bias(b) => vec![("b", b.len(), n)],
+            Self::ReluAuxBias(b, bits) => vec![("b", b.len(), n), mask(bits)],
+            Self::DreluBgrad(bits, db) => vec![mask(bits), ("db", db.len(), n)],
+            Self::Bgradb(db) => vec![("db", db.len(), m)],
+        }
+    }
+}
+
+/// A bit for each element of `a`, `[B, n]`: all that the backward pass needs to know of `z`. Each
+/// sample's bits begin at a multiple of [`MASK_PADDING`].
+pub struct Mask {
+    pub(crate) bits: CudaSlice<u8>,
+    /// Bits from one sample to the next.
+    pub(crate) ld: usize,
+}
+
+/// What cuBLASLt wants the leading dimension of a mask to be a multiple of
+/// (`CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD` in its documentation).
+pub const MASK_PADDING: usize = 128;
+
+/// The leading dimension of a mask for `n` units.
+#[must_use]
+pub const fn mask_ld(n: usize) -> usize {
+    n.next_multiple_of(MASK_PADDING)
+}
+
+impl Mask {
+    /// Room for so many samples.
+    pub(crate) fn new(stream: &Stream, samples: usize, ld: usize) -> Result<Self> {
+        Ok(Self { bits: buffer(stream, (samples * ld).div_ceil(32) * 4)?, ld })
+    }
+
+    /// Makes room for so many samples. Says whether the memory is another now.
+    pub(crate) fn grow(&mut self, stream: &Stream, samples: usize) -> Result<bool> {
+        let grows = self.bits.len() * 8 < samples * self.ld;
+        if grows {
+            *self = Self::new(stream, samples, self.ld)?;
+        }
+        Ok(grows)
+    }
+}

@@ -1,0 +1,66 @@
+//! What can go wrong between this level and NVIDIA's libraries.
+
+use cudarc::driver::DriverError;
+use gpu::GpuError;
+use thiserror::Error;
+
+use crate::epilog::Epilog;
+
+/// The result of everything in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why there is no result. The message says what, where and what to do next.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The GPU, its driver, or a library that is missing.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// A library refused a call.
+    #[error(
+        "{call} says {status} for {product}; with --device emulated, the argument at fault is named"
+    )]
+    Library {
+        /// The library's function.
+        call: &'static str,
+        /// What it answered.
+        status: String,
+        /// What was to be computed.
+        product: String,
+    },
+    /// A size does not fit the library's integers.
+    #[error("{product}: cuBLAS counts in 32 bits, and {size} is more; --gemm cublaslt takes it")]
+    TooLarge {
+        /// What was to be computed.
+        product: String,
+        /// The size.
+        size: usize,
+    },
+    /// A product is run with another epilog than it was planned with.
+    #[error("{product} was planned with the epilog {planned}, and is run with {given}")]
+    Epilog {
+        /// What was to be computed.
+        product: String,
+        /// The plan's.
+        planned: Epilog,
+        /// The caller's.
+        given: Epilog,
+    },
+    /// Memory that an algorithm was not chosen for.
+    #[error(
+        "{product}: a buffer at {address:#x} was planned to be at a multiple of {alignment} bytes"
+    )]
+    Alignment {
+        /// What was to be computed.
+        product: String,
+        /// Where the buffer is.
+        address: u64,
+        /// What the algorithm was chosen for.
+        alignment: u64,
+    },
+}
+
+impl From<DriverError> for Error {
+    fn from(error: DriverError) -> Self {
+        Self::Gpu(error.into())
+    }
+}

@@ -1,0 +1,43 @@
+//! The forward pass: `z1 a1 … zL p`.
+
+use tensor::Loss;
+
+use crate::epilog::{Epilog, With};
+use crate::error::Result;
+use crate::product::On;
+use crate::state::State;
+
+/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead. What the
+/// product's epilog doesn't do, level 2's kernels do.
+pub(crate) fn forward(on: &On, state: &mut State) -> Result<()> {
+    let State { layers, plans, loss, batch, input, p, .. } = state;
+    let (batch, last) = (*batch, layers.len() - 1);
+    for (l, plan) in plans.iter().enumerate() {
+        let (before, rest) = layers.split_at_mut(l);
+        let layer = &mut rest[0];
+        let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
+        let (product, w, b) = (&plan.forward, layer.w.as_view(), &layer.b);
+
+        match product.epilog() {
+            Epilog::ReluAuxBias => {
+                let with = With::ReluAuxBias(b, &mut layer.mask);
+                on.run(product, &a_prev, &w, &mut layer.a, with)?;
+            }
+            Epilog::Bias => on.run(product, &a_prev, &w, &mut layer.z, With::Bias(b))?,
+            _ => {
+                on.run(product, &a_prev, &w, &mut layer.z, With::Nothing)?;
+                on.kernels.add_bias(&mut layer.z, b, batch, layer.outputs)?;
+                if l < last {
+                    on.kernels.relu(&layer.z, &mut layer.a, batch * layer.outputs)?;
+                }
+            }
+        }
+    }
+    let (z, classes) = (&layers[last].z, layers[last].outputs);
+    match loss {
+        Loss::CrossEntropy => on.kernels.softmax(z, p, batch, classes)?,
+        Loss::Bce => on.kernels.sigmoid(z, p, batch * classes)?,
+        Loss::SquaredError => on.kernels.copy(z, p, batch * classes)?,
+    }
+    Ok(())
+}

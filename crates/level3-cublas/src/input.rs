@@ -1,0 +1,68 @@
+//! Where the batch is.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+use data::{Batch, Dataset};
+use gpu::Result;
+use level2_cuda_naive::operations::Operations;
+use level2_cuda_naive::transfer::{How, Transfer};
+
+use crate::state::grow;
+use crate::{Buffer, View};
+
+/// The batch on the device, brought there in one of level 2's ways.
+pub(crate) struct Input {
+    transfer: Box<dyn Transfer>,
+    /// Where a graph finds every batch: it remembers addresses, and batches come to several.
+    fixed: Option<Fixed>,
+}
+
+struct Fixed {
+    stream: Arc<CudaStream>,
+    x: Buffer,
+    y: Buffer,
+    /// The elements of the batch in each of them.
+    len: (usize, usize),
+}
+
+impl Input {
+    /// `fixed`: whether every batch has to be in the same place.
+    pub(crate) fn new(on: &Operations, how: How, fixed: bool) -> Result<Self> {
+        let stream = Arc::clone(on.stream());
+        let fixed = match fixed {
+            true => {
+                let (x, y) = (stream.alloc_zeros(1)?, stream.alloc_zeros(1)?);
+                Some(Fixed { stream, x, y, len: (0, 0) })
+            }
+            false => None,
+        };
+        Ok(Self { transfer: how.start(on)?, fixed })
+    }
+
+    pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {
+        self.transfer.dataset(set)
+    }
+
+    /// Brings a batch. Says whether the place of all batches is another now.
+    pub(crate) fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<bool> {
+        self.transfer.load(batch, next)?;
+        let Some(Fixed { stream, x, y, len }) = &mut self.fixed else { return Ok(false) };
+        let (from_x, from_y) = (self.transfer.x(), self.transfer.y());
+        *len = (from_x.len(), from_y.len());
+        let moved = [grow(stream, x, len.0)?, grow(stream, y, len.1)?];
+        stream.memcpy_dtod(&from_x, &mut x.slice_mut(..len.0))?;
+        stream.memcpy_dtod(&from_y, &mut y.slice_mut(..len.1))?;
+        Ok(moved.contains(&true))
+    }
+
+    /// `x`, `[B, n0]`.
+    pub(crate) fn x(&self) -> View<'_> {
+        self.fixed.as_ref().map_or_else(|| self.transfer.x(), |at| at.x.slice(..at.len.0))
+    }
+
+    /// `y`, `[B, C]`, one-hot.
+    pub(crate) fn y(&self) -> View<'_> {
+        self.fixed.as_ref().map_or_else(|| self.transfer.y(), |at| at.y.slice(..at.len.1))
+    }
+}

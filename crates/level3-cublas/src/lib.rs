@@ -1,0 +1,244 @@
+//! Level 3: level 2 with its matrix products handed to cuBLAS, then fused with cuBLASLt's epilogs.
+//!
+//! `forward`, `backward`, `update` and `state` are those of levels 1 and 2, line by line; what is
+//! left of level 2's kernels is used as it is. [`column_major`] says once how row-major matrices
+//! are handed to a library that reads columns. A product is planned once for each size of batch
+//! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilog`] lists what
+//! cuBLASLt does besides. `graph` replays a whole step as one.
+
+mod backward;
+pub mod column_major;
+mod cublas;
+mod cublaslt;
+pub mod epilog;
+mod error;
+mod forward;
+mod graph;
+mod input;
+mod plan;
+mod product;
+mod program;
+mod state;
+pub mod traffic;
+mod update;
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUdevice_attribute;
+use cudarc::driver::{CudaSlice, CudaStream, CudaView};
+use data::{Batch, Dataset};
+use gpu::{Gpu, Profile};
+use level2_cuda_naive::transfer;
+use tensor::{Network, Tensor, TensorName};
+use training::{Level, Parameters};
+
+use column_major::{ColumnMajor, Form, Shape};
+pub use error::{Error, Result};
+use graph::{Graphs, Phase};
+use product::On;
+pub use program::{Gemm, Options, Program};
+use state::State;
+
+/// Numbers in the device's memory.
+pub type Buffer = CudaSlice<f32>;
+/// A stretch of such numbers.
+pub type View<'a> = CudaView<'a, f32>;
+/// The stream that everything is launched in.
+type Stream = Arc<CudaStream>;
+
+/// How the level computes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setup {
+    /// Who multiplies matrices.
+    pub gemm: Gemm,
+    /// Whether inputs of products are rounded to TF32, which tensor cores multiply.
+    pub tf32: bool,
+    /// Whether launches are captured once into a CUDA graph, and replayed.
+    pub graph: bool,
+    /// How batches get to the device.
+    pub transfer: transfer::How,
+}
+
+/// What the level tells the library of its matrices: the two things that are easily got wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// The product for a column-major library.
+    pub column_major: fn(Form, Shape) -> ColumnMajor,
+    /// The leading dimension of the mask for so many units.
+    pub mask_ld: fn(usize) -> usize,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { column_major: column_major::column_major, mask_ld: epilog::mask_ld }
+    }
+}
+
+/// The network on the GPU.
+pub struct Level3 {
+    gpu: Gpu,
+    network: Network,
+    on: On,
+    state: State,
+    /// The graphs, where they were asked for.
+    graphs: Option<Graphs>,
+    profile: Profile,
+    /// Whether to tell the traffic of a step at the end.
+    tells_traffic: bool,
+}
+
+impl Level3 {
+    /// A network with all parameters 0. With graphs there is no profile: one
+    /// holds many operations, which can't be told apart from outside.
+    ///
+    /// # Errors
+    /// When a kernel or a library can't be loaded, and what the driver says.
+    pub fn new(gpu: &Gpu, network: &Network, setup: Setup, profile: Profile) -> Result<Self> {
+        Self::start(gpu, network, setup, Rules::default(), profile)
+    }
+
+    /// The same with other rules, to see what becomes of a mistake.
+    ///
+    /// # Safety
+    /// A library believes what it is told: with wrong rules it reads and writes memory that it
+    /// shouldn't. The emulated one looks first.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    #[allow(unsafe_code, reason = "the caller has to vouch for the rules")]
+    pub unsafe fn with_rules(
+        gpu: &Gpu,
+        network: &Network,
+        setup: Setup,
+        rules: Rules,
+    ) -> Result<Self> {
+        Self::start(gpu, network, setup, rules, Profile::default())
+    }
+
+    fn start(
+        gpu: &Gpu,
+        network: &Network,
+        setup: Setup,
+        rules: Rules,
+        profile: Profile,
+    ) -> Result<Self> {
+        // A graph is one launch, in which no events tell the operations apart.
+        let profile = if setup.graph { Profile::default() } else { profile };
+        let on = On::new(gpu, &setup, rules, &profile.profiler)?;
+        let state = State::new(&on, network, &setup)?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            network: network.clone(),
+            on,
+            state,
+            graphs: setup.graph.then(Graphs::default),
+            profile,
+            tells_traffic: false,
+        })
+    }
+
+    /// Has the level tell at the end what a step launches and moves.
+    #[must_use]
+    pub fn telling_traffic(self, tells_traffic: bool) -> Self {
+        Self { tells_traffic, ..self }
+    }
+
+    /// Replays a phase, where graphs were asked for; launches it elsewhere.
+    fn run(&mut self, phase: Phase) -> Result<()> {
+        let Self { on, state, graphs, .. } = self;
+        let Some(graphs) = graphs else { return launch(on, state, phase) };
+        let key = (phase, state.batch);
+        if !graphs.has(key) {
+            // Once without capturing, since a library may have to load its code first. Gradients
+            // can be made twice; parameters can be updated only once.
+            match phase {
+                Phase::Forward | Phase::Backward => launch(on, state, phase)?,
+                Phase::Update(_) => {}
+                Phase::Step(_) => {
+                    launch(on, state, Phase::Forward)?;
+                    launch(on, state, Phase::Backward)?;
+                }
+            }
+            graphs.capture(on.stream(), key, || launch(on, state, phase))?;
+        }
+        graphs.launch(key)
+    }
+}
+
+/// Puts the launches of a phase into the stream.
+fn launch(on: &On, state: &mut State, phase: Phase) -> Result<()> {
+    match phase {
+        Phase::Forward => forward::forward(on, state),
+        Phase::Backward => backward::backward(on, state),
+        Phase::Update(learning_rate) => update::update(on, state, f32::from_bits(learning_rate)),
+        Phase::Step(learning_rate) => {
+            launch(on, state, Phase::Forward)?;
+            launch(on, state, Phase::Backward)?;
+            launch(on, state, Phase::Update(learning_rate))
+        }
+    }
+}
+
+/// The bytes that a library may compute in: what NVIDIA recommends (cuBLAS documentation,
+/// `cublasSetWorkspace`), 32 MiB from compute capability 9.0 on, and 4 MiB before.
+fn workspace(gpu: &Gpu) -> Result<usize> {
+    let major = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+    Ok(if gpu.context().attribute(major)? >= 9 { 32 << 20 } else { 4 << 20 })
+}
+
+impl Level for Level3 {
+    fn dataset(&mut self, set: &Dataset) -> training::Result<()> {
+        self.state.input.dataset(set).map_err(training::Error::level)
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> training::Result<()> {
+        let moved = self.state.load(&self.on, batch, next).map_err(training::Error::level)?;
+        if let Some(graphs) = self.graphs.as_mut().filter(|_| moved) {
+            graphs.clear();
+        }
+        Ok(())
+    }
+
+    fn forward(&mut self) -> training::Result<()> {
+        self.run(Phase::Forward).map_err(training::Error::level)
+    }
+
+    fn backward(&mut self) -> training::Result<()> {
+        self.run(Phase::Backward).map_err(training::Error::level)
+    }
+
+    fn update(&mut self, learning_rate: f32) -> training::Result<()> {
+        self.run(Phase::Update(learning_rate.to_bits())).map_err(training::Error::level)
+    }
+
+    fn step(&mut self, learning_rate: f32) -> training::Result<()> {
+        self.run(Phase::Step(learning_rate.to_bits())).map_err(training::Error::level)
+    }
+
+    fn loss(&mut self) -> training::Result<f32> {
+        self.state.loss(&self.on).map_err(training::Error::level)
+    }
+
+    fn set_parameters(&mut self, parameters: &Parameters) -> training::Result<()> {
+        self.state.set_parameters(&self.on, parameters).map_err(training::Error::level)
+    }
+
+    fn tensor(&mut self, name: TensorName) -> training::Result<Option<Tensor>> {
+        if name == TensorName::Loss {
+            return Ok(Some(Tensor::scalar(self.loss()?)));
+        }
+        let Some(buffer) = self.state.view(name) else { return Ok(None) };
+        let shape = self.network.shape(name, self.state.batch).unwrap_or_default();
+        let elements = shape.iter().product();
+        let data = self.on.kernels.read(&buffer, elements).map_err(training::Error::level)?;
+        Tensor::new(shape, data).map(Some).map_err(training::Error::level)
+    }
+
+    fn report(&mut self) -> training::Result<Vec<String>> {
+        let mut lines = self.profile.report().map_err(training::Error::level)?;
+        if self.tells_traffic {
+            lines.extend(traffic::table(&self.gpu, &self.network, self.state.largest())?);
+        }
+        Ok(lines)
+    }
+}

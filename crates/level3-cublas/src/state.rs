@@ -1,0 +1,214 @@
+//! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
+//! All of it stays on the device; the host holds none of these numbers.
+#![allow(unsafe_code, reason = "memory is allocated without writing it")]
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use cudarc::driver::{CudaSlice, DeviceRepr};
+use data::Batch;
+use level2_cuda_naive::loss::Losses;
+use tensor::{Loss, Network, TensorName};
+use training::Parameters;
+
+use crate::epilog::Mask;
+use crate::error::Result;
+use crate::input::Input;
+use crate::plan::Plan;
+use crate::product::On;
+use crate::{Buffer, Setup, Stream, View};
+
+/// Everything a training step touches. Each buffer is flat and row-major, and is reused from
+/// batch to batch: memory is allocated only for a batch larger than any before.
+pub(crate) struct State {
+    /// The layers, first to last.
+    pub(crate) layers: Vec<Layer>,
+    /// The products of each layer, for batches of the loaded one's size.
+    pub(crate) plans: Rc<[Plan]>,
+    /// The loss, which decides what `p` is.
+    pub(crate) loss: Loss,
+    /// `B`, the number of samples of the loaded batch.
+    pub(crate) batch: usize,
+    /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they get here.
+    pub(crate) input: Input,
+    /// `p`, `[B, C]`.
+    pub(crate) p: Buffer,
+    /// Where the loss is made.
+    losses: Losses,
+    /// The samples that the buffers have room for.
+    capacity: usize,
+    /// The plans for every size of batch that there was.
+    known: HashMap<usize, Rc<[Plan]>>,
+}
+
+/// One layer, `n` units on `m` inputs.
+pub(crate) struct Layer {
+    /// `m`.
+    pub(crate) inputs: usize,
+    /// `n`.
+    pub(crate) outputs: usize,
+
+    // These live as long as the training: read by every step, written by its update.
+    /// Weights, `[n, m]`.
+    pub(crate) w: Buffer,
+    /// Biases, `[n]`.
+    pub(crate) b: Buffer,
+
+    // These live for one step: written by the forward pass, read by the backward pass.
+    /// `[B, n]`; unused where the product's epilog consumes it.
+    pub(crate) z: Buffer,
+    /// `relu(z)`, `[B, n]`; unused in the last layer, which has `p`.
+    pub(crate) a: Buffer,
+    /// Which elements of `z` are not negative, a bit for each; unused where `z` is used.
+    pub(crate) mask: Mask,
+
+    // These live for one step too: written by the backward pass, the last two read by the update.
+    /// `[B, n]`; unused in the last layer, and where the product's epilog consumes it.
+    pub(crate) da: Buffer,
+    /// `[B, n]`.
+    pub(crate) dz: Buffer,
+    /// `[n, m]`.
+    pub(crate) dw: Buffer,
+    /// `[n]`.
+    pub(crate) db: Buffer,
+}
+
+impl State {
+    /// All buffers of a network, for batches of one sample at first. The parameters are 0.
+    pub(crate) fn new(on: &On, network: &Network, setup: &Setup) -> Result<Self> {
+        let stream = on.stream();
+        let layer = |n: &[usize]| {
+            Ok(Layer {
+                inputs: n[0],
+                outputs: n[1],
+                w: stream.alloc_zeros(n[1] * n[0])?,
+                b: stream.alloc_zeros(n[1])?,
+                z: buffer(stream, 1)?,
+                a: buffer(stream, 1)?,
+                mask: Mask::new(stream, 1, (on.rules().mask_ld)(n[1]))?,
+                da: buffer(stream, 1)?,
+                dz: buffer(stream, n[1])?,
+                dw: buffer(stream, n[1] * n[0])?,
+                db: buffer(stream, n[1])?,
+            })
+        };
+        Ok(Self {
+            layers: network.sizes.windows(2).map(layer).collect::<Result<_>>()?,
+            plans: Rc::new([]),
+            loss: network.loss,
+            batch: 0,
+            input: Input::new(&on.kernels, setup.transfer, setup.graph)?,
+            p: buffer(stream, network.outputs())?,
+            losses: Losses::new(stream, 1)?,
+            capacity: 1,
+            known: HashMap::new(),
+        })
+    }
+
+    /// Takes in a batch, told the one after it too, makes room for it, and plans its products where
+    /// there was none of that size before. Says whether a buffer is in another place now.
+    pub(crate) fn load(
+        &mut self,
+        on: &On,
+        batch: &Batch<'_>,
+        next: Option<&Batch<'_>>,
+    ) -> Result<bool> {
+        let mut moved = self.input.load(batch, next)?;
+        if batch.len() == self.batch {
+            return Ok(moved);
+        }
+        self.batch = batch.len();
+        let (stream, last) = (on.stream(), self.layers.len() - 1);
+        if self.batch > self.capacity {
+            self.capacity = self.batch;
+            self.losses = Losses::new(stream, self.capacity)?;
+        }
+        for (l, layer) in self.layers.iter_mut().enumerate() {
+            let elements = self.batch * layer.outputs;
+            moved |= grow(stream, &mut layer.dz, elements)?;
+            if l < last {
+                moved |= grow(stream, &mut layer.a, elements)?;
+                moved |= layer.mask.grow(stream, self.batch)?;
+            } else {
+                moved |= grow(stream, &mut self.p, elements)?;
+            }
+        }
+        if !self.known.contains_key(&self.batch) {
+            let plans = Plan::all(on, &mut self.layers, self.batch)?;
+            self.known.insert(self.batch, plans.into());
+        }
+        self.plans = Rc::clone(&self.known[&self.batch]);
+        for (l, plan) in self.plans.iter().enumerate() {
+            if !plan.consumes_z() {
+                let elements = self.batch * self.layers[l].outputs;
+                moved |= grow(stream, &mut self.layers[l].z, elements)?;
+            }
+            if l > 0 && !plan.consumes_da() {
+                let elements = self.batch * self.layers[l].inputs;
+                moved |= grow(stream, &mut self.layers[l - 1].da, elements)?;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// The samples of the largest batch so far; 0 before the first.
+    pub(crate) fn largest(&self) -> usize {
+        self.known.keys().copied().max().unwrap_or(0)
+    }
+
+    /// The loss of the last forward pass, as the preset prints it; waits for the device.
+    pub(crate) fn loss(&mut self, on: &On) -> Result<f32> {
+        let last = &self.layers[self.layers.len() - 1];
+        let (z, y) = (last.z.as_view(), self.input.y());
+        Ok(self.losses.mean(&on.kernels, self.loss, (&z, &y), self.batch, last.outputs)?)
+    }
+
+    /// The buffer of a tensor, which may have room for more than the loaded batch; none where an
+    /// epilog consumes it, for the loss, and for the parameters after the step, which take the
+    /// place of those before.
+    pub(crate) fn view(&self, name: TensorName) -> Option<View<'_>> {
+        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
+        let layer = |l: usize| &self.layers[l - 1];
+        Some(match name {
+            Z(l) if self.plans[l - 1].consumes_z() => return None,
+            Da(l) if self.plans[l].consumes_da() => return None,
+            X => self.input.x(),
+            Y => self.input.y(),
+            P => self.p.as_view(),
+            W(l) => layer(l).w.as_view(),
+            B(l) => layer(l).b.as_view(),
+            Z(l) => layer(l).z.as_view(),
+            A(l) => layer(l).a.as_view(),
+            Dz(l) => layer(l).dz.as_view(),
+            Dw(l) => layer(l).dw.as_view(),
+            Db(l) => layer(l).db.as_view(),
+            Da(l) => layer(l).da.as_view(),
+            Loss | WNext(_) | BNext(_) => return None,
+        })
+    }
+
+    /// Replaces all parameters.
+    pub(crate) fn set_parameters(&mut self, on: &On, parameters: &Parameters) -> Result<()> {
+        for (layer, given) in self.layers.iter_mut().zip(&parameters.layers) {
+            on.kernels.write(given.w.data(), &mut layer.w)?;
+            on.kernels.write(given.b.data(), &mut layer.b)?;
+        }
+        Ok(())
+    }
+}
+
+/// So many elements of the device's memory, which hold nothing yet: a kernel that read one before
+/// another has written it would be at fault, and the emulated GPU's initcheck would say so.
+pub(crate) fn buffer<T: DeviceRepr>(stream: &Stream, elements: usize) -> gpu::Result<CudaSlice<T>> {
+    // SAFETY: of f32 and u8, which are what there is here, every pattern of bits is one.
+    Ok(unsafe { stream.alloc(elements) }?)
+}
+
+/// Makes room for so many elements. Says whether the memory is another now.
+pub(crate) fn grow(stream: &Stream, held: &mut Buffer, elements: usize) -> gpu::Result<bool> {
+    let grows = held.len() < elements;
+    if grows {
+        *held = buffer(stream, elements)?;
+    }
+    Ok(grows)
+}
