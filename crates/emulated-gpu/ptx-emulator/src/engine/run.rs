@@ -40,7 +40,7 @@ pub(super) struct Stopped {
 /// Loop iterations of a turn.
 const FUEL: i64 = 16 << 10;
 /// An atomic or volatile access costs as much of it as so many iterations: it may be a spin.
-const SPIN: i64 = 64;
+const SPIN: i64 = 1 << 10;
 
 /// What a launch asks of every turn.
 #[derive(Clone, Copy)]
