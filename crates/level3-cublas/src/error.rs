@@ -17,7 +17,8 @@ pub enum Error {
     Gpu(#[from] GpuError),
     /// A library refused a call.
     #[error(
-        "{call} says {status} for {product}; with --device emulated, the argument at fault is named"
+        "{call} says {status} for {product}; on the emulated GPU (--device emulated) a line on standard \
+         error names the argument at fault"
     )]
     Library {
         /// The library's function.

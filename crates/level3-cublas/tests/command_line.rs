@@ -1,0 +1,197 @@
+//! The command line of level 3: its options, the device it says it computes on, what it says to bad
+//! input, what the sanitizer says. Runs the program itself, without network, MNIST and NVIDIA's
+//! GPUs.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// The program on the built-in digits and the emulated GPU, whatever the environment says.
+fn level3(args: &[&str]) -> Output {
+    program(args).output().expect("the program starts")
+}
+
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_level3-cublas"));
+    command.args(args);
+    for variable in [
+        "MNIST_DIR",
+        "FOUR_LEVELS_DEVICE",
+        "FOUR_LEVELS_KERNELS",
+        "EMULATED_GPU_CHECKS",
+        "NVIDIA_TF32_OVERRIDE",
+    ] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
+}
+
+const SHORT: [&str; 6] = ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
+/// Two steps to warm up and two that count, without testing.
+const BENCH: [&str; 5] = ["bench", "--runs", "1", "--steps", "2"];
+const EMULATED: [&str; 2] = ["--device", "emulated"];
+
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
+}
+
+fn json(path: &str) -> serde_json::Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn training_is_the_same_with_every_option() {
+    let folder = TempDir::new().unwrap();
+    let report = path(&folder, "report.json");
+    let losses = |options: &[&str]| {
+        let output = level3(&[&SHORT[..], &EMULATED, &["--json", &report], options].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        assert!(said.starts_with("level3-cublas on emulated ("), "{said}");
+        assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
+        let report = json(&report);
+        assert!(report["device"].as_str().unwrap().starts_with("emulated ("), "{report}");
+        let losses = report["losses"].as_array().unwrap();
+        losses.iter().map(|at| at["loss"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    let cublaslt = losses(&[]);
+    assert_eq!(cublaslt.len(), 2);
+    assert_eq!(cublaslt, losses(&["--gemm", "cublaslt", "--graph"]));
+    assert_eq!(cublaslt, losses(&["--transfer", "resident"]));
+    let cublas = losses(&["--gemm", "cublas"]);
+    let tf32 = losses(&["--tf32"]);
+    for (a, (b, c)) in cublaslt.iter().zip(cublas.iter().zip(&tf32)) {
+        assert!((a - b).abs() < 1e-6 && (a - c).abs() < 1e-3, "{a} {b} {c}");
+    }
+    assert_ne!(cublaslt, tf32);
+}
+
+#[test]
+fn dumps_tell_their_arithmetic_and_what_they_do_not_hold() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "dump.json");
+    let dump = |options: &[&str]| {
+        let args = [&["dump", "--preset", "softmax", "--out", &out], &EMULATED[..], options];
+        let output = level3(&args.concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        json(&out)
+    };
+    let found = dump(&[]);
+    assert_eq!(found["dtype"], "f32");
+    assert!(found["device"].as_str().unwrap().starts_with("emulated ("));
+    assert_eq!(found["not_materialised"], serde_json::json!(["z1", "da1"]));
+    let found = dump(&["--tf32", "--gemm", "cublas", "--graph"]);
+    assert_eq!(found["dtype"], "tf32");
+    assert!(found.get("not_materialised").is_none());
+}
+
+/// Where there is a real GPU these say other things, and rightly.
+#[test]
+fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {
+    let output = level3(&[&BENCH[..], &SHORT, &["--device", "cuda"]].concat());
+    if output.status.success() {
+        eprintln!("not tested: there is a GPU");
+        return;
+    }
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("error: no NVIDIA GPU can be used: "), "{said}");
+    assert!(said.contains("--device emulated") && !said.contains("panicked"), "{said}");
+}
+
+#[test]
+fn the_options_of_the_level_are_checked() {
+    for (args, word) in [
+        (&["--device", "tpu"][..], "emulated"),
+        (&["--gemm", "mkl"], "cublaslt"),
+        (&["--transfer", "mail"], "double-buffered"),
+        (&["--graph", "--profile", "trace.json"], "cannot be used with"),
+    ] {
+        let output = level3(args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(word), "{said}");
+    }
+    let nowhere = level3(&[&SHORT[..], &EMULATED, &["--profile", "/nowhere/trace.json"]].concat());
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(text(&nowhere.stderr).contains("can't write /nowhere/trace.json"));
+}
+
+#[test]
+fn a_missing_algorithm_is_said_once_and_done_without() {
+    let few = ["--data", "digits", "--samples", "6", "--batch-size", "1", "--sizes", "784-3-10"];
+    let output = level3(&[&BENCH[..], &few, &EMULATED].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    let notes: Vec<&str> = said.lines().filter(|line| line.starts_with("note: ")).collect();
+    assert_eq!(notes.len(), 1, "{said}");
+    assert!(notes[0].contains("matmul_a_b+DRELU_BGRAD of [1, 10] and [10, 3]"), "{said}");
+}
+
+#[test]
+fn a_profile_names_products_with_their_epilogs_and_claims_nothing_of_them() {
+    let folder = TempDir::new().unwrap();
+    let trace = path(&folder, "trace.json");
+    let output = level3(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    // Four steps. The row ends with the bytes: there are no instructions to count.
+    let row = said.lines().find(|line| line.starts_with("matmul_a_b+DRELU_BGRAD ")).expect("a row");
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!((cells.len(), cells[1]), (3, "4"), "{row}");
+    let trace = json(&trace);
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+    assert_eq!((named("matmul_a_bt+RELU_AUX_BIAS"), named("matmul_at_b+BGRADB")), (4, 4));
+}
+
+#[test]
+fn the_traffic_is_told_at_the_end() {
+    let output = level3(&[&BENCH[..], &SHORT, &EMULATED, &["--traffic"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.contains("one training step of 784-12-10, bce with a batch of 256"), "{said}");
+    let together = said.lines().find(|line| line.starts_with("together")).expect("a last row");
+    let cells: Vec<&str> = together.split_whitespace().collect();
+    assert_eq!((cells[1], cells[3], cells[5]), ("17", "17", "11"), "{together}");
+}
+
+/// Every kernel and product at every fixture's shapes, with everything checked that can be: nothing
+/// is said but what is said without checks.
+#[test]
+fn the_sanitizer_finds_nothing() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "dump.json");
+    for preset in ["softmax", "squared-error", "bce", "three-layer", "wide", "single"] {
+        for options in [&["--gemm", "cublas"][..], &["--graph", "--fused"], &["--tf32"]] {
+            let args = ["dump", "--preset", preset, "--out", &out];
+            let args = [&args[..], &EMULATED, options].concat();
+            let output = program(&args).env("EMULATED_GPU_CHECKS", "all").output().unwrap();
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            let expected = if preset == "single" { level3(&args).stderr } else { Vec::new() };
+            assert_eq!(text(&output.stderr), text(&expected), "{preset}, {options:?}");
+        }
+    }
+}
+
+/// The batches' ways to the device, launched and replayed, with everything checked, over shuffled
+/// epochs.
+#[test]
+fn the_sanitizer_finds_nothing_in_any_transfer() {
+    let few = ["--data", "digits", "--samples", "100", "--sizes", "784-3-10", "--batch-size", "32"];
+    let steps = ["bench", "--runs", "1", "--steps", "5"];
+    for transfer in ["explicit", "pinned", "unified", "double-buffered", "resident"] {
+        for graph in [&[][..], &["--graph"]] {
+            let more = ["--drop-last", "false", "--shuffle", "--transfer", transfer];
+            let mut command = program(&[&steps[..], &few, &more, &EMULATED, graph].concat());
+            let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
+            assert_eq!(text(&output.stderr), "", "{transfer}, {graph:?}");
+            assert!(output.status.success());
+        }
+    }
+}

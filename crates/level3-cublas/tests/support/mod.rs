@@ -1,0 +1,53 @@
+//! What the tests share.
+
+#![allow(dead_code, reason = "each file of tests uses a part")]
+
+use gpu::{Choice, Gpu, Profile};
+use level1_cpu::{Form, Level1};
+use level3_cublas::{Gemm, Level3, Setup};
+use tensor::{Dtype, Dump};
+use training::dump::{Inputs, dump, header};
+use training::{Level, Preset};
+
+pub(crate) const GEMMS: [Gemm; 2] = [Gemm::Cublas, Gemm::Cublaslt];
+
+/// The device that the tests compute on: what `FOUR_LEVELS_DEVICE` says, else the emulated GPU.
+pub(crate) fn gpu() -> Gpu {
+    let choice = match std::env::var("FOUR_LEVELS_DEVICE").as_deref() {
+        Ok("cuda") => Choice::Cuda,
+        Ok("auto") => Choice::Auto,
+        _ => Choice::Emulated,
+    };
+    Gpu::open(choice).unwrap()
+}
+
+pub(crate) fn level3(gpu: &Gpu, preset: &Preset, setup: Setup) -> Level3 {
+    Level3::new(gpu, &preset.network, setup, Profile::default()).unwrap()
+}
+
+/// One step of a level, from a preset's noise, phase by phase or as training runs it.
+pub(crate) fn try_step(
+    level: &mut dyn Level,
+    preset: &Preset,
+    fused: bool,
+) -> training::Result<Dump> {
+    dump(level, header("test", "test", preset, 0), preset, &Inputs::fixture(preset), fused)
+}
+
+/// The same of this level.
+pub(crate) fn step(gpu: &Gpu, preset: &Preset, setup: Setup, fused: bool) -> Dump {
+    let mut dump = try_step(&mut level3(gpu, preset, setup), preset, fused).unwrap();
+    if setup.tf32 {
+        dump.header.dtype = Dtype::Tf32;
+    }
+    dump
+}
+
+/// The same of level 1.
+pub(crate) fn blueprint(preset: &Preset) -> Dump {
+    try_step(&mut Level1::new(&preset.network, Form::Textbook), preset, false).unwrap()
+}
+
+pub(crate) fn not_materialised(dump: &Dump) -> Vec<String> {
+    dump.header.not_materialised.iter().map(ToString::to_string).collect()
+}
