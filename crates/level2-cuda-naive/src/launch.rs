@@ -2,6 +2,7 @@
 
 use cudarc::driver::LaunchConfig;
 
+// ANCHOR: shapes
 /// Threads of a block that lie side by side in a row. One warp: its 32 threads take 32 neighbours
 /// of a row, which lie side by side in memory too.
 const COLUMNS: usize = 32;
@@ -30,6 +31,7 @@ pub fn line(elements: usize) -> LaunchConfig {
         shared_mem_bytes: 0,
     }
 }
+// ANCHOR_END: shapes
 
 /// Blocks enough for so many threads; the last one may have threads too many, which is why every
 /// kernel begins with a check.

@@ -13,6 +13,7 @@ use crate::launch::{line, matrix};
 use crate::{Buffer, View};
 
 impl Operations {
+    // ANCHOR: matmul_a_bt
     /// `c = a · bᵀ`, where `a` is `[m, k]`, `b` is `[n, k]` and `c` is `[m, n]`.
     ///
     /// # Errors
@@ -36,6 +37,7 @@ impl Operations {
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
         unsafe { self.launch(launch, matrix(m, n), work) }
     }
+    // ANCHOR_END: matmul_a_bt
 
     /// `c = aᵀ · b`, where `a` is `[k, m]`, `b` is `[k, n]` and `c` is `[m, n]`.
     ///

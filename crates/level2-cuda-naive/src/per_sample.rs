@@ -124,6 +124,7 @@ impl PerSample {
         launch.arg(&self.sizes).arg(&layers).arg(&loss).arg(&batch).arg(&x).arg(&y);
         launch.arg(&self.parameters).arg(&count);
         launch.arg(&mut self.z).arg(&mut self.a).arg(&mut self.dz).arg(&gradients);
+        // ANCHOR: launch
         // Blocks of one warp: there are only as many threads as samples, and they spread best so.
         let shape = LaunchConfig {
             grid_dim: (batch.div_ceil(32) as u32, 1, 1),
@@ -132,6 +133,7 @@ impl PerSample {
         };
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
         unsafe { self.on.launch(launch, shape, work) }
+        // ANCHOR_END: launch
     }
 
     fn update_weights(&mut self, learning_rate: f32) -> gpu::Result<()> {

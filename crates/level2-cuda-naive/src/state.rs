@@ -35,6 +35,7 @@ pub struct State {
     stream: Arc<CudaStream>,
 }
 
+// ANCHOR: layer
 /// One layer, `n` units on `m` inputs.
 pub struct Layer {
     /// `m`.
@@ -64,6 +65,7 @@ pub struct Layer {
     /// `[n]`.
     pub db: Buffer,
 }
+// ANCHOR_END: layer
 
 impl State {
     /// All buffers of a network, for batches of one sample at first. The parameters are 0.

@@ -46,6 +46,7 @@ impl DoubleBuffered {
 }
 
 impl Transfer for DoubleBuffered {
+    // ANCHOR: load
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
         // Everything that was launched so far is on the current slot.
         self.slots[self.current].used.record(&self.compute)?;
@@ -61,6 +62,7 @@ impl Transfer for DoubleBuffered {
             None => Ok(()),
         }
     }
+    // ANCHOR_END: load
 
     fn x(&self) -> View<'_> {
         self.slots[self.current].inputs.x()
@@ -105,6 +107,7 @@ impl Slot {
         })
     }
 
+    // ANCHOR: start
     /// Starts to copy a batch into it.
     fn start(
         &mut self,
@@ -125,4 +128,5 @@ impl Slot {
         copies.wait(&self.used)?;
         self.staging.copy(copies, &mut self.inputs)
     }
+    // ANCHOR_END: start
 }

@@ -28,6 +28,7 @@ impl Explicit {
 }
 
 impl Transfer for Explicit {
+    // ANCHOR: load
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
         self.inputs.fit(batch)?;
         let (set, (x_len, y_len)) = (batch.dataset(), self.inputs.len);
@@ -44,6 +45,7 @@ impl Transfer for Explicit {
         // The driver has taken in such memory when this returns, so it may be written again.
         self.inputs.write(&self.stream, x, &self.host.1)
     }
+    // ANCHOR_END: load
 
     fn x(&self) -> View<'_> {
         self.inputs.x()

@@ -57,6 +57,7 @@ impl Staging {
         Ok(Self { x: pinned(stream, 1)?, y: pinned(stream, 1)?, copied })
     }
 
+    // ANCHOR: staging
     /// Writes a batch, once the device has read what is there.
     pub(super) fn fill(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.copied.synchronize()?;
@@ -78,6 +79,7 @@ impl Staging {
         to.write(stream, &self.x.as_slice()?[..x], &self.y.as_slice()?[..y])?;
         Ok(self.copied.record(stream)?)
     }
+    // ANCHOR_END: staging
 
     /// Happens when the device has read the batch.
     pub(super) const fn copied(&self) -> &CudaEvent {

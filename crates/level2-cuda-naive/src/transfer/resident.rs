@@ -63,6 +63,7 @@ impl Transfer for Resident {
         Ok(())
     }
 
+    // ANCHOR: load
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
         let is_here = |set: &&Set| std::ptr::eq(set.host.x(), batch.dataset().x());
         self.place = match (self.set.as_ref().filter(is_here), batch.contiguous()) {
@@ -84,6 +85,7 @@ impl Transfer for Resident {
         };
         Ok(())
     }
+    // ANCHOR_END: load
 
     fn x(&self) -> View<'_> {
         match (&self.place, &self.set) {

@@ -32,6 +32,7 @@ impl Unified {
 }
 
 impl Transfer for Unified {
+    // ANCHOR: load
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
         // The kernels of the last step read this memory.
         self.stream.synchronize()?;
@@ -46,6 +47,7 @@ impl Transfer for Unified {
         self.x.send(&self.stream, self.len.0)?;
         self.y.send(&self.stream, self.len.1)
     }
+    // ANCHOR_END: load
 
     fn x(&self) -> View<'_> {
         self.x.seen.slice(..self.len.0)
