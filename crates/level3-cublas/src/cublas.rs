@@ -6,12 +6,12 @@ use cudarc::cublas::sys::{
 };
 use cudarc::cublas::{CudaBlas, Gemm, GemmConfig};
 use cudarc::driver::{CudaSlice, DevicePtr};
-use gpu::{Gpu, GpuError};
+use gpu::Gpu;
 
 use crate::column_major::{ColumnMajor, Operand};
 use crate::error::{Error, Result};
 use crate::state::buffer;
-use crate::{Buffer, Stream, View, workspace};
+use crate::{Buffer, Stream, View, library};
 
 /// A handle of cuBLAS, for one stream.
 pub(crate) struct Cublas {
@@ -23,23 +23,17 @@ pub(crate) struct Cublas {
 
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu, stream: &Stream, tf32: bool) -> Result<Self> {
-        let missing = |reason: emulated_cublas::NotFound| reason.to_string();
-        let emulated = emulated_cublas::library_path().map_err(missing);
-        let emulated = match emulated {
-            Err(reason) if gpu.is_emulated() => return Err(GpuError::NoEmulator { reason }.into()),
-            path => path.unwrap_or_default(),
-        };
-        gpu.install_library("cublas", &emulated)?;
+        library::install(gpu, "cublas", emulated_cublas::library_path())?;
         let said =
             |call| move |error: cudarc::cublas::result::CublasError| refused(call, error, "");
         let blas = CudaBlas::new(stream.clone()).map_err(said("cublasCreate"))?;
-        let workspace: CudaSlice<u8> = buffer(stream, workspace(gpu)?)?;
+        let workspace: CudaSlice<u8> = buffer(stream, library::workspace(gpu)?)?;
         let mode = if tf32 {
             cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH
         } else {
             cublasMath_t::CUBLAS_DEFAULT_MATH
         };
-        let (address, _used) = workspace.device_ptr(stream);
+        let address = workspace.device_ptr(stream).0;
         // SAFETY: the handle lives as long as `blas`, and the workspace lives beside it.
         unsafe {
             cublasSetWorkspace_v2(*blas.handle(), address as *mut _, workspace.len())
@@ -47,7 +41,6 @@ impl Cublas {
                 .map_err(said("cublasSetWorkspace"))?;
             cublasSetMathMode(*blas.handle(), mode).result().map_err(said("cublasSetMathMode"))?;
         }
-        drop(_used);
         Ok(Self { blas, _workspace: workspace })
     }
 

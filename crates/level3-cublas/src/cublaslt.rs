@@ -16,14 +16,14 @@ use cudarc::cublaslt::sys::{
     cublasStatus_t, cudaDataType,
 };
 use cudarc::driver::{CudaSlice, DevicePtr};
-use gpu::{Gpu, GpuError};
+use gpu::Gpu;
 
 use crate::column_major::{ColumnMajor, Operand};
 use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
 use crate::epilog::Epilog;
 use crate::error::{Error, Result};
 use crate::state::buffer;
-use crate::{Stream, workspace};
+use crate::{Stream, library};
 
 mod owned;
 
@@ -71,13 +71,7 @@ pub(crate) struct Matmul {
 
 impl CublasLt {
     pub(crate) fn new(gpu: &Gpu, stream: &Stream, tf32: bool) -> Result<Self> {
-        let missing = |reason: emulated_cublaslt::NotFound| reason.to_string();
-        let emulated = emulated_cublaslt::library_path().map_err(missing);
-        let emulated = match emulated {
-            Err(reason) if gpu.is_emulated() => return Err(GpuError::NoEmulator { reason }.into()),
-            path => path.unwrap_or_default(),
-        };
-        gpu.install_library("cublasLt", &emulated)?;
+        library::install(gpu, "cublasLt", emulated_cublaslt::library_path())?;
         let compute = if tf32 {
             cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
         } else {
@@ -87,7 +81,7 @@ impl CublasLt {
             handle: Handle::new().map_err(|error| refused("cublasLtCreate", error, "a handle"))?,
             stream: stream.clone(),
             compute,
-            workspace: buffer(stream, workspace(gpu)?)?,
+            workspace: buffer(stream, library::workspace(gpu)?)?,
         })
     }
 

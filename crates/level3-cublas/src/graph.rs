@@ -40,6 +40,12 @@ impl Graphs {
         self.0.clear();
     }
 
+    /// How many there are.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn has(&self, key: Key) -> bool {
         self.0.contains_key(&key)
     }

@@ -15,6 +15,7 @@ mod error;
 mod forward;
 mod graph;
 mod input;
+mod library;
 mod plan;
 mod product;
 mod program;
@@ -24,7 +25,6 @@ mod update;
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView};
 use data::{Batch, Dataset};
 use gpu::{Gpu, Profile};
@@ -179,13 +179,6 @@ fn launch(on: &On, state: &mut State, phase: Phase) -> Result<()> {
     }
 }
 
-/// The bytes that a library may compute in: what NVIDIA recommends (cuBLAS documentation,
-/// `cublasSetWorkspace`), 32 MiB from compute capability 9.0 on, and 4 MiB before.
-fn workspace(gpu: &Gpu) -> Result<usize> {
-    let major = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
-    Ok(if gpu.context().attribute(major)? >= 9 { 32 << 20 } else { 4 << 20 })
-}
-
 impl Level for Level3 {
     fn dataset(&mut self, set: &Dataset) -> training::Result<()> {
         self.state.input.dataset(set).map_err(training::Error::level)
@@ -240,5 +233,51 @@ impl Level for Level3 {
             lines.extend(traffic::table(&self.gpu, &self.network, self.state.largest())?);
         }
         Ok(lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use data::Epoch;
+    use gpu::Choice;
+    use training::Preset;
+    use training::dump::Inputs;
+
+    use super::*;
+
+    /// Steps with batches of these sizes; after each, the number of graphs and the plans.
+    fn after(sizes: &[usize], setup: Setup) -> Vec<(usize, Rc<[plan::Plan]>)> {
+        let gpu = Gpu::open(Choice::Emulated).unwrap();
+        let preset = Preset::find("softmax").unwrap();
+        let inputs = Inputs::fixture(&preset);
+        let mut level = Level3::new(&gpu, &preset.network, setup, Profile::default()).unwrap();
+        let step = |&size: &usize| {
+            let order = Epoch::in_order(inputs.set.len(), size, false);
+            level.load(&order.batch(&inputs.set, 0), None).unwrap();
+            level.step(0.1).unwrap();
+            let graphs = level.graphs.as_ref().map_or(0, Graphs::len);
+            (graphs, Rc::clone(&level.state.plans))
+        };
+        sizes.iter().map(step).collect()
+    }
+
+    #[test]
+    fn a_size_is_planned_once() {
+        let found = after(&[5, 5, 8, 5, 8], Setup::default());
+        let same = |i: usize, j: usize| Rc::ptr_eq(&found[i].1, &found[j].1);
+        assert!(same(0, 1) && same(0, 3) && same(2, 4) && !same(0, 2));
+    }
+
+    #[test]
+    fn a_size_is_captured_once_unless_buffers_move() {
+        let graphs = |sizes: &[usize]| {
+            let found = after(sizes, Setup { graph: true, ..Setup::default() });
+            found.into_iter().map(|(graphs, _)| graphs).collect::<Vec<_>>()
+        };
+        assert_eq!(graphs(&[8, 8, 5, 8, 5]), [1, 1, 2, 2, 2]);
+        // A larger batch needs larger buffers, which are elsewhere.
+        assert_eq!(graphs(&[5, 8, 5]), [1, 1, 2]);
     }
 }
