@@ -1,87 +1,112 @@
-//! cuBLAS: `cublasSgemm`, through cudarc.
+//! cuBLAS: `cublasSgemm`.
+//!
+//! On cudarc's `result` layer, like `cublaslt`: dropping its safe handle panics where the GPU has
+//! met a fault before, and nobody would read of the fault.
 #![allow(unsafe_code, reason = "cuBLAS is a C library")]
 
+use cudarc::cublas::result::{self, CublasError};
 use cudarc::cublas::sys::{
-    cublasMath_t, cublasOperation_t, cublasSetMathMode, cublasSetWorkspace_v2,
+    cublasHandle_t, cublasMath_t, cublasOperation_t, cublasSetMathMode, cublasSetWorkspace_v2,
 };
-use cudarc::cublas::{CudaBlas, Gemm, GemmConfig};
 use cudarc::driver::{CudaSlice, DevicePtr};
 use gpu::Gpu;
 
 use crate::column_major::{ColumnMajor, Operand};
 use crate::error::{Error, Result};
 use crate::state::buffer;
-use crate::{Buffer, Stream, View, library};
+use crate::{Stream, library};
 
-/// A handle of cuBLAS, for one stream.
+/// cuBLAS for one stream.
 pub(crate) struct Cublas {
-    blas: CudaBlas,
+    handle: Handle,
     /// Memory that the library computes in. Its own would be allocated while it computes, which
     /// must not be while a graph is captured.
     _workspace: CudaSlice<u8>,
 }
 
+/// A handle, destroyed when it is dropped.
+struct Handle(cublasHandle_t);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: made by `Cublas::new`, and dropped once. When it can't be destroyed, nothing is
+        // left to do.
+        let _ = unsafe { result::destroy_handle(self.0) };
+    }
+}
+
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu, stream: &Stream, tf32: bool) -> Result<Self> {
         library::install(gpu, "cublas", emulated_cublas::library_path())?;
-        let said =
-            |call| move |error: cudarc::cublas::result::CublasError| refused(call, error, "");
-        let blas = CudaBlas::new(stream.clone()).map_err(said("cublasCreate"))?;
+        let said = |call| move |error| refused(call, error, "a handle");
+        let handle = Handle(result::create_handle().map_err(said("cublasCreate"))?);
         let workspace: CudaSlice<u8> = buffer(stream, library::workspace(gpu)?)?;
+        let address = workspace.device_ptr(stream).0;
         let mode = if tf32 {
             cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH
         } else {
             cublasMath_t::CUBLAS_DEFAULT_MATH
         };
-        let address = workspace.device_ptr(stream).0;
-        // SAFETY: the handle lives as long as `blas`, and the workspace lives beside it.
+        // SAFETY: handle and stream live, and the workspace lives beside the handle. It is set
+        // after the stream, which would take it away again.
         unsafe {
-            cublasSetWorkspace_v2(*blas.handle(), address as *mut _, workspace.len())
+            result::set_stream(handle.0, stream.cu_stream().cast())
+                .map_err(said("cublasSetStream"))?;
+            cublasSetWorkspace_v2(handle.0, address as *mut _, workspace.len())
                 .result()
                 .map_err(said("cublasSetWorkspace"))?;
-            cublasSetMathMode(*blas.handle(), mode).result().map_err(said("cublasSetMathMode"))?;
+            cublasSetMathMode(handle.0, mode).result().map_err(said("cublasSetMathMode"))?;
         }
-        Ok(Self { blas, _workspace: workspace })
+        Ok(Self { handle, _workspace: workspace })
     }
 
     /// Computes a product.
     ///
     /// # Safety
-    /// The operands lie in these buffers as `call` says.
+    /// At the addresses are matrices as `call` says: first, second, result.
     pub(crate) unsafe fn run(
         &self,
         call: &ColumnMajor,
-        (first, second): (&View<'_>, &View<'_>),
-        result: &mut Buffer,
+        [first, second, result]: [u64; 3],
         product: impl Fn() -> String,
     ) -> Result<()> {
         let int = |size: usize| {
             i32::try_from(size).map_err(|_| Error::TooLarge { product: product(), size })
         };
-        let operation = |operand: &Operand| match operand.transposed {
-            true => cublasOperation_t::CUBLAS_OP_T,
-            false => cublasOperation_t::CUBLAS_OP_N,
-        };
-        let config = GemmConfig {
-            transa: operation(&call.first),
-            transb: operation(&call.second),
-            m: int(call.result.rows)?,
-            n: int(call.result.columns)?,
-            k: int(call.k)?,
-            alpha: 1.0_f32,
-            lda: int(call.first.ld)?,
-            ldb: int(call.second.ld)?,
-            // The result is written without being read.
-            beta: 0.0,
-            ldc: int(call.result.ld)?,
-        };
+        let (m, n, k) = (int(call.result.rows)?, int(call.result.columns)?, int(call.k)?);
+        // The result is written without being read.
+        let (alpha, beta) = (1.0_f32, 0.0_f32);
         // SAFETY: as the caller promises.
-        let done = unsafe { self.blas.gemm(config, first, second, result) };
+        let done = unsafe {
+            result::sgemm(
+                self.handle.0,
+                operation(&call.first),
+                operation(&call.second),
+                m,
+                n,
+                k,
+                &raw const alpha,
+                first as *const f32,
+                int(call.first.ld)?,
+                second as *const f32,
+                int(call.second.ld)?,
+                &raw const beta,
+                result as *mut f32,
+                int(call.result.ld)?,
+            )
+        };
         done.map_err(|error| refused("cublasSgemm", error, &product()))
     }
 }
 
-fn refused(call: &'static str, error: cudarc::cublas::result::CublasError, product: &str) -> Error {
-    let product = if product.is_empty() { "a handle" } else { product };
+/// Whether an operand is transposed, in the library's words.
+pub(crate) const fn operation(operand: &Operand) -> cublasOperation_t {
+    match operand.transposed {
+        true => cublasOperation_t::CUBLAS_OP_T,
+        false => cublasOperation_t::CUBLAS_OP_N,
+    }
+}
+
+fn refused(call: &'static str, error: CublasError, product: &str) -> Error {
     Error::Library { call, status: error.to_string(), product: product.into() }
 }

@@ -8,7 +8,6 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 
-use cudarc::cublas::sys::cublasOperation_t;
 use cudarc::cublaslt::result::{self, CublasError};
 use cudarc::cublaslt::sys::{
     cublasComputeType_t, cublasLtEpilogue_t, cublasLtMatmulAlgo_t,
@@ -19,6 +18,7 @@ use cudarc::driver::{CudaSlice, DevicePtr};
 use gpu::Gpu;
 
 use crate::column_major::{ColumnMajor, Operand};
+use crate::cublas::operation;
 use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
 use crate::epilog::Epilog;
 use crate::error::{Error, Result};
@@ -217,13 +217,6 @@ pub(crate) fn alignment(address: u64) -> u64 {
 /// Memory from the driver begins at a multiple of this (CUDA C++ Programming Guide, "Size and
 /// Alignment Requirement").
 const ALLOCATED: u64 = 256;
-
-fn operation(operand: &Operand) -> cublasOperation_t {
-    match operand.transposed {
-        true => cublasOperation_t::CUBLAS_OP_T,
-        false => cublasOperation_t::CUBLAS_OP_N,
-    }
-}
 
 fn code(epilog: Epilog) -> cublasLtEpilogue_t {
     use cublasLtEpilogue_t as Code;

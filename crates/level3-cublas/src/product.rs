@@ -140,18 +140,19 @@ impl On {
         let mut buffers = vec![("a", a.len(), m * k), ("b", b.len(), n * k), ("c", c.len(), m * n)];
         buffers.extend(with.buffers(shape));
         let work = Work::new(epilog.of(form), &buffers, 2 * m * n * k)?;
-        self.profiled(work, || match &product.how {
+        self.profiled(work, || {
+            let stream = self.stream();
+            let beside = beside(&mut with, stream);
+            let (a, _used) = a.device_ptr(stream);
+            let (b, _used) = b.device_ptr(stream);
+            let (c, _used) = c.device_ptr_mut(stream);
             // SAFETY: the buffers hold what the shape asks for, which was just checked, and the
-            // rules say how it lies there.
-            How::Sgemm(library, call) => unsafe { library.run(call, (b, a), c, what) },
-            How::Planned(library, matmul) => {
-                let stream = self.stream();
-                let beside = beside(&mut with, stream);
-                let (a, _used) = a.device_ptr(stream);
-                let (b, _used) = b.device_ptr(stream);
-                let (c, _used) = c.device_ptr_mut(stream);
-                // SAFETY: as above.
-                unsafe { library.run(matmul, [b, a, c], beside, what) }
+            // rules say how it lies there. What is ours and comes second, the library has first.
+            unsafe {
+                match &product.how {
+                    How::Sgemm(library, call) => library.run(call, [b, a, c], what),
+                    How::Planned(library, matmul) => library.run(matmul, [b, a, c], beside, what),
+                }
             }
         })
     }

@@ -3,6 +3,7 @@
 //! GPUs.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
@@ -193,5 +194,43 @@ fn the_sanitizer_finds_nothing_in_any_transfer() {
             assert_eq!(text(&output.stderr), "", "{transfer}, {graph:?}");
             assert!(output.status.success());
         }
+    }
+}
+
+/// A kernel that leaves its buffer ends the program with an error that says where to look, also
+/// when the libraries have to be given up afterwards on a GPU that computes nothing any more.
+#[test]
+fn a_fault_is_named_and_no_panic() {
+    let folder = TempDir::new().unwrap();
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    for entry in fs::read_dir(kernels).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    // The update without its check of bounds, as a compiler would have it.
+    let edit = |extension: &str, [from, to]: [&str; 2]| {
+        let path = folder.path().join(format!("update.{extension}"));
+        let before = fs::read_to_string(&path).unwrap();
+        assert!(before.contains(from), "update.{extension} has no {from:?}");
+        let after = before.replacen(from, to, 1);
+        fs::write(path, &after).unwrap();
+        (gpu::source::digest(&before), gpu::source::digest(&after))
+    };
+    let (old, new) = edit("cu", ["if (i >= elements)\n        return;", ""]);
+    edit("ptx", ["@%p1 bra", "// @%p1 bra"]);
+    edit("ptx", [&old, &new]);
+    let out = path(&folder, "dump.json");
+    for options in [&["--gemm", "cublas"][..], &[], &["--graph", "--fused"]] {
+        let args = ["dump", "--preset", "softmax", "--out", &out];
+        let mut command = program(&[&args[..], &EMULATED, options].concat());
+        let output = command.env("FOUR_LEVELS_KERNELS", folder.path()).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{options:?}: {said}");
+        for word in ["update", "outside of every", "the report above names the kernel"] {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+        assert!(!said.contains("panicked"), "{said}");
     }
 }
