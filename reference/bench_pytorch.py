@@ -1,7 +1,8 @@
-"""How fast PyTorch trains each preset on this machine's CPU, written as well as we know how.
+"""How fast PyTorch trains each preset on this machine, written as well as we know how.
 
 The data is one tensor in memory before the clock starts. Several ways to write the loop are tried
-with each number of threads, and the fastest one is reported, by name.
+with each number of threads, and the fastest one is reported, by name. On a GPU (--device cuda) the
+data is in its memory, one thread launches, and CUDA graphs are tried too.
 """
 
 from __future__ import annotations
@@ -96,8 +97,40 @@ def step_compiled_whole(parameters: list[Tensor], preset: Preset) -> Step:
     return lambda x, y: whole(parameters, x, y)
 
 
+def step_in_graph(parameters: list[Tensor], preset: Preset) -> Step:
+    """The step by hand, recorded once for each size of batch as a CUDA graph and then replayed."""
+    by_hand = step_by_hand(parameters, preset)
+    recorded: dict[int, tuple[torch.cuda.CUDAGraph, Tensor, Tensor, Tensor]] = {}
+
+    def record(x: Tensor, y: Tensor) -> None:
+        x, y = x.clone(), y.clone()
+        # Libraries set themselves up at their first calls, which can't be recorded.
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                by_hand(x, y)
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            loss = by_hand(x, y)
+        recorded[len(x)] = graph, x, y, loss.detach()
+
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        if len(x) not in recorded:
+            record(x, y)
+        graph, graph_x, graph_y, loss = recorded[len(x)]
+        graph_x.copy_(x)
+        graph_y.copy_(y)
+        graph.replay()
+        return loss
+
+    return step
+
+
 EAGER_LEVEL = "reference-pytorch"
 COMPILED_LEVEL = "reference-pytorch-compile"
+GRAPH_LEVEL = "reference-pytorch-graph"
 
 EAGER: dict[str, Callable[[list[Tensor], Preset], Step]] = {
     "optim.SGD": lambda p, preset: step_with_sgd(p, preset, foreach=False),
@@ -108,6 +141,9 @@ EAGER: dict[str, Callable[[list[Tensor], Preset], Step]] = {
 COMPILED: dict[str, Callable[[list[Tensor], Preset], Step]] = {
     "torch.compile of the loss": lambda p, preset: step_by_hand(p, preset, compiled=True),
     "torch.compile of the step": step_compiled_whole,
+}
+GRAPH: dict[str, Callable[[list[Tensor], Preset], Step]] = {
+    "CUDA graph of autograd.grad and p.sub_": step_in_graph,
 }
 
 
@@ -123,7 +159,8 @@ def endless_batches(
         if not preset.shuffle:
             yield from views
             continue
-        for indices in torch.randperm(len(x), generator=generator)[:end].split(size):
+        order = torch.randperm(len(x), generator=generator)[:end].to(x.device)
+        for indices in order.split(size):
             yield x.index_select(0, indices), y.index_select(0, indices)
 
 
@@ -131,8 +168,9 @@ def candidate(variant: str, threads: int, preset: Preset, x: Tensor, y: Tensor) 
     """A candidate with parameters of its own, the same for all."""
     model = Mlp(preset.sizes, torch.float32)
     initialise(model, preset.initialisation, seed=1)
+    model.to(x.device)
     torch.set_num_threads(threads)
-    step = (EAGER | COMPILED)[variant](list(model.parameters()), preset)
+    step = (EAGER | COMPILED | GRAPH)[variant](list(model.parameters()), preset)
     batches = endless_batches(preset, x, y, seed=1)
     # Both sizes of batch, so that no compiler runs while the clock does.
     last = (len(x) - 1) % preset.batch_size + 1
@@ -153,22 +191,25 @@ def candidate(variant: str, threads: int, preset: Preset, x: Tensor, y: Tensor) 
     return Candidate(variant, threads, run)
 
 
-def sgemm_gflops(threads: int) -> float:
+def sgemm_gflops(threads: int, device: torch.device) -> float:
     """The rate of this PyTorch's own product of two 2048 x 2048 matrices, in 10⁹ operations/s."""
     torch.set_num_threads(threads)
     n = 2048
-    a, b, c = torch.rand(n, n), torch.rand(n, n), torch.empty(n, n)
+    a, b, c = (torch.rand(n, n, device=device) for _ in range(3))
     times = []
     for _ in range(6):
         clock = time.perf_counter()
         torch.mm(a, b, out=c)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
         times.append(time.perf_counter() - clock)
     return 2 * n**3 / min(times) / 1e9
 
 
 def main() -> int:
     """Times the presets asked for."""
-    parser = benchmark.parser("How fast PyTorch trains on this machine's CPU.")
+    parser = benchmark.parser("How fast PyTorch trains on this machine.")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument(
         "--compile", action="store_true", help="torch.compile too (needs a C++ compiler)"
     )
@@ -176,16 +217,30 @@ def main() -> int:
     torch.set_float32_matmul_precision("highest")
     if arguments.compile:
         torch._dynamo.config.recompile_limit = 64
-    counts = benchmark.thread_counts(arguments.threads)
-    about = {"torch": torch.__version__, "sgemm_gflops": sgemm_gflops(counts[-1])}
+    on_gpu = arguments.device == "cuda"
+    if on_gpu and not torch.cuda.is_available():
+        print(
+            f"error: this PyTorch, {torch.__version__}, finds no GPU that it can use; "
+            "--device cpu needs none",
+            file=sys.stderr,
+        )
+        return 1
+    # A GPU's work is launched by one thread.
+    counts = [1] if on_gpu else benchmark.thread_counts(arguments.threads)
+    about = {
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name() if on_gpu else "cpu",
+        "sgemm_gflops": sgemm_gflops(counts[-1], torch.device(arguments.device)),
+    }
     print(f"PyTorch {about['torch']}, sgemm {about['sgemm_gflops']:.0f} GFLOP/s")
     results = []
     try:
         for name in arguments.preset or PRESETS:
-            for level, variants in [(EAGER_LEVEL, EAGER), (COMPILED_LEVEL, COMPILED)]:
-                if level == COMPILED_LEVEL and not arguments.compile:
-                    continue
-                if result := bench(level, name, variants, counts, arguments):
+            levels = [(EAGER_LEVEL, EAGER)]
+            levels += [(COMPILED_LEVEL, COMPILED)] if arguments.compile else []
+            levels += [(GRAPH_LEVEL, GRAPH)] if on_gpu else []
+            for level, variants in levels:
+                if result := bench(level, name, variants, counts, arguments, about["device"]):
                     results.append(result)
                     benchmark.show(result)
         benchmark.write(arguments.json, about, results)
@@ -196,13 +251,19 @@ def main() -> int:
 
 
 def bench(
-    level: str, name: str, variants: dict, counts: list[int], arguments: argparse.Namespace
+    level: str,
+    name: str,
+    variants: dict,
+    counts: list[int],
+    arguments: argparse.Namespace,
+    device: str,
 ) -> dict | None:
     """Times one preset; None where nothing of it could be compiled, which is said."""
     preset = PRESETS[name]
     train = benchmark.samples(preset, arguments)
-    x = torch.from_numpy(train.x)
+    x = torch.from_numpy(train.x).to(arguments.device)
     y = torch.from_numpy(train.labels if preset.loss == "cross-entropy" else train.y())
+    y = y.to(arguments.device)
     candidates = []
     for variant in variants:
         for threads in counts:
@@ -215,7 +276,7 @@ def bench(
     if not candidates:
         return None
     best, tried = benchmark.best_of(candidates, arguments.runs, arguments.steps)
-    return benchmark.record(level, name, arguments.runs, best, tried)
+    return benchmark.record(level, name, arguments.runs, best, tried, device)
 
 
 if __name__ == "__main__":

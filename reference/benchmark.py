@@ -98,13 +98,18 @@ def operations_per_sample(preset: Preset) -> int:
 
 
 def record(
-    level: str, preset_name: str, runs: int, best: Rates, tried: dict[str, float]
+    level: str,
+    preset_name: str,
+    runs: int,
+    best: Rates,
+    tried: dict[str, float],
+    device: str = "cpu",
 ) -> dict[str, Any]:
     """The result for one preset, with the keys that a level's `bench --json` has, and more."""
     rate = best.median
     return {
         "level": level,
-        "device": "cpu",
+        "device": device,
         "preset": preset_name,
         "variant": best.candidate.variant,
         "threads": best.candidate.threads,

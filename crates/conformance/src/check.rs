@@ -1,0 +1,140 @@
+//! What a level has to pass.
+
+use std::fmt;
+use std::path::Path;
+
+use clap::ValueEnum;
+use level1_cpu::{Form, Level1};
+use serde::Serialize;
+use tensor::{Dump, Loss, Network};
+use training::dump::{Inputs, dump, header};
+use training::{Error, Kind, Preset, Result};
+
+/// One check of the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Check {
+    /// One step of every fixture agrees with the dump that PyTorch made in double precision.
+    References,
+    /// One step of every preset's network, on a batch of its size, agrees with level 1.
+    Presets,
+    /// Networks and batches that fit no tile, no block and no warp agree with level 1.
+    OddShapes,
+    /// One step of every preset's network on a single sample agrees with level 1.
+    BatchOfOne,
+    /// Ten training steps, the last with a smaller batch, end where level 1's end.
+    TenSteps,
+}
+
+impl Check {
+    /// Every check, in the order of the table.
+    pub const ALL: [Self; 5] =
+        [Self::References, Self::Presets, Self::OddShapes, Self::BatchOfOne, Self::TenSteps];
+
+    /// The name as the table and the command line have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::References => "references",
+            Self::Presets => "presets",
+            Self::OddShapes => "odd-shapes",
+            Self::BatchOfOne => "batch-of-one",
+            Self::TenSteps => "ten-steps",
+        }
+    }
+
+    /// What has to be run for it. `dumps` is the folder of the reference dumps.
+    ///
+    /// # Errors
+    /// When a reference dump can't be read.
+    pub fn cases(self, dumps: &Path) -> Result<Vec<Case>> {
+        let presets = Preset::presets().into_iter();
+        match self {
+            Self::References => {
+                Preset::fixtures().iter().map(|one| reference(one, dumps)).collect()
+            }
+            Self::Presets => presets.map(against_level1).collect(),
+            Self::OddShapes => odd_shapes().into_iter().map(against_level1).collect(),
+            Self::BatchOfOne => {
+                presets.map(|preset| against_level1(Preset { batch_size: 1, ..preset })).collect()
+            }
+            Self::TenSteps => presets.map(crate::steps::case).collect(),
+        }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A network, what it starts from, and what has to come of it.
+pub struct Case {
+    /// What it is called in messages.
+    pub name: String,
+    pub(crate) preset: Preset,
+    pub(crate) inputs: Inputs,
+    pub(crate) expected: Expected,
+}
+
+/// What has to come of a case.
+pub(crate) enum Expected {
+    /// Every tensor of one step.
+    Step(Dump),
+    /// The parameters and the last loss after several steps.
+    Trained(crate::steps::Trained),
+}
+
+/// The step of a fixture, as PyTorch made it.
+fn reference(preset: &Preset, dumps: &Path) -> Result<Case> {
+    let path = [".json", ".json.gz"]
+        .map(|end| dumps.join(format!("{}{end}", preset.name)))
+        .into_iter()
+        .find(|path| path.exists())
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "there is no {}.json in {}: name the folder of the reference dumps with --dumps",
+                preset.name,
+                dumps.display()
+            ))
+        })?;
+    let expected = Dump::read(&path)?;
+    let mut preset = preset.clone();
+    let inputs = Inputs::from_dump(&expected, &mut preset)
+        .map_err(|error| Error::Read { path, reason: error.to_string() })?;
+    Ok(Case { name: preset.name.clone(), preset, inputs, expected: Expected::Step(expected) })
+}
+
+/// A step on noise, as level 1 computes it, one operation after the other.
+fn against_level1(preset: Preset) -> Result<Case> {
+    let preset = Preset { kind: Kind::Fixture, samples: preset.batch_size, ..preset };
+    let inputs = Inputs::fixture(&preset);
+    let mut level1 = Level1::new(&preset.network, Form::Textbook);
+    let header = header("level1-cpu", "cpu", &preset, 0);
+    let expected = dump(&mut level1, header, &preset, &inputs, false)?;
+    let name = format!("{}, batch {}", preset.network, preset.batch_size);
+    Ok(Case { name, preset, inputs, expected: Expected::Step(expected) })
+}
+
+/// One layer alone, one unit, one sample, primes, more classes than a warp has lanes, four layers,
+/// and numbers of samples around them; with each loss.
+fn odd_shapes() -> Vec<Preset> {
+    let shapes = [
+        (vec![784, 10], 70),
+        (vec![784, 1, 10], 3),
+        (vec![3, 5, 7, 2], 129),
+        (vec![37, 129, 65, 43], 67),
+        (vec![64, 36, 33, 20, 34], 33),
+        (vec![1, 1], 1),
+    ];
+    let fixture = Preset::fixtures().remove(0);
+    let with = |loss| {
+        shapes.clone().map(|(sizes, batch_size)| Preset {
+            network: Network { sizes, loss },
+            batch_size,
+            ..fixture.clone()
+        })
+    };
+    Loss::ALL.into_iter().flat_map(with).collect()
+}

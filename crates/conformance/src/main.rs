@@ -1,0 +1,81 @@
+//! The suite as a program, for machines without Rust: prints a table, and exits with 0 when every
+//! case passed, with 1 when one did not, with 2 when the command line or a reference dump is wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Parser, ValueHint};
+use conformance::{Check, Report, Variant, run, table, variants};
+use gpu::{Choice, DeviceArgs};
+use training::report::write_json;
+use training::{Error, Result};
+
+/// Checks every level against PyTorch's dumps and against level 1.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Check this level only; may come again.
+    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(levels()))]
+    level: Vec<String>,
+    /// Make this check only; may come again.
+    #[arg(long, value_name = "CHECK", value_enum)]
+    check: Vec<Check>,
+    /// The folder of the reference dumps, .json or .json.gz [default: that of the repository].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    dumps: Option<PathBuf>,
+    /// Write every case to this file.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    json: Option<PathBuf>,
+}
+
+fn levels() -> Vec<&'static str> {
+    let mut levels: Vec<_> = variants(Choice::Auto).iter().map(|variant| variant.level).collect();
+    levels.dedup();
+    levels
+}
+
+fn main() -> ExitCode {
+    match check(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn check(arguments: &Arguments) -> Result<bool> {
+    if let Some(path) = &arguments.json {
+        tensor::file::check_writable(path)
+            .map_err(|source| Error::Write { path: path.clone(), source })?;
+    }
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    let dumps = arguments.dumps.as_deref().unwrap_or(&repository);
+    let mut chosen = variants(arguments.device.device);
+    chosen.retain(|variant| {
+        arguments.level.is_empty() || arguments.level.iter().any(|name| name == variant.level)
+    });
+    let checks = if arguments.check.is_empty() { &Check::ALL[..] } else { &arguments.check };
+    let on_gpu = chosen.iter().find(|variant| variant.device.is_some());
+    let device = on_gpu.map(Variant::device_name).transpose()?;
+    println!("{}", device.as_deref().unwrap_or("cpu"));
+
+    let mut outcomes = Vec::new();
+    for &check in checks {
+        for case in check.cases(dumps)? {
+            for variant in &chosen {
+                outcomes.extend(run(variant, check, &case));
+            }
+        }
+    }
+    let report = Report::new(device, outcomes);
+    print!("{}", table(&report));
+    if let Some(path) = &arguments.json {
+        write_json(path, &report)?;
+    }
+    Ok(report.agrees())
+}

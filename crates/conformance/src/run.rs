@@ -1,0 +1,136 @@
+//! Runs checks, and keeps what came of each case.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use serde::Serialize;
+use tensor::{Dump, TensorName};
+use training::Result;
+use training::dump::{dump, header};
+
+use crate::check::{Case, Check, Expected};
+use crate::{Variant, steps};
+
+/// What came of one case.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The level.
+    pub level: &'static str,
+    /// Its options.
+    pub options: String,
+    /// The check.
+    pub check: Check,
+    /// The network, and what else is particular to the case.
+    pub case: String,
+    /// Whether the step was run as training runs it, where phases may be fused.
+    pub fused: bool,
+    /// Whether it passed.
+    pub agrees: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The tensors that the level never holds, which could not be compared.
+    pub not_materialised: Vec<TensorName>,
+    /// How long it took, loading of kernels included.
+    pub seconds: f64,
+}
+
+/// A run of the suite in numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// `four-levels-conformance`.
+    pub format: &'static str,
+    /// 1.
+    pub version: u32,
+    /// The GPU that the levels from 2 on computed on.
+    pub device: Option<String>,
+    /// How many cases passed.
+    pub passed: usize,
+    /// How many did not.
+    pub failed: usize,
+    /// Every case.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Report {
+    /// The report of these outcomes.
+    #[must_use]
+    pub fn new(device: Option<String>, outcomes: Vec<Outcome>) -> Self {
+        let passed = outcomes.iter().filter(|outcome| outcome.agrees).count();
+        let failed = outcomes.len() - passed;
+        Self { format: "four-levels-conformance", version: 1, device, passed, failed, outcomes }
+    }
+
+    /// Whether every case passed, and there was one.
+    #[must_use]
+    pub const fn agrees(&self) -> bool {
+        self.failed == 0 && self.passed > 0
+    }
+}
+
+/// Runs a case of a check on a way to run a level: a single step once phase by phase and once as
+/// training runs it, where the check is about the arithmetic of a step; as training runs it, where
+/// it is about sizes. Nothing is run where the variant isn't held to the check.
+#[must_use]
+pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
+    if !variant.checks.contains(&check) {
+        return Vec::new();
+    }
+    let once = |fused: bool| {
+        let clock = Instant::now();
+        let mut not_materialised = Vec::new();
+        let mut attempt = || match &case.expected {
+            Expected::Step(expected) => step(variant, case, expected, fused, &mut not_materialised),
+            Expected::Trained(expected) => {
+                let mut level = variant.open(&case.preset.network)?;
+                let found = steps::train(level.as_mut(), &case.preset, &case.inputs)?;
+                Ok(steps::apart(expected, &found, &case.inputs.parameters, variant.dtype()?))
+            }
+        };
+        // cudarc panics where a library lacks a function: that is this case's failure, and no
+        // reason to leave out the others.
+        let reason = match catch_unwind(AssertUnwindSafe(&mut attempt)) {
+            Ok(Ok(reason)) => reason,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("the level panicked; the message is on standard error".into()),
+        };
+        Outcome {
+            level: variant.level,
+            options: variant.options.clone(),
+            check,
+            case: case.name.clone(),
+            fused,
+            agrees: reason.is_none(),
+            reason,
+            not_materialised,
+            seconds: clock.elapsed().as_secs_f64(),
+        }
+    };
+    match check {
+        Check::References | Check::OddShapes => vec![once(false), once(true)],
+        Check::Presets | Check::BatchOfOne | Check::TenSteps => vec![once(true)],
+    }
+}
+
+/// One step, tensor by tensor; how it differs, where it does.
+fn step(
+    variant: &Variant,
+    case: &Case,
+    expected: &Dump,
+    fused: bool,
+    not_materialised: &mut Vec<TensorName>,
+) -> Result<Option<String>> {
+    let mut level = variant.open(&case.preset.network)?;
+    let mut header = header(variant.level, &variant.device_name()?, &case.preset, 0);
+    header.dtype = variant.dtype()?;
+    let found = dump(level.as_mut(), header, &case.preset, &case.inputs, fused)?;
+    not_materialised.clone_from(&found.header.not_materialised);
+    let comparison = tensor_diff::compare(expected, &found, 1.0);
+    if comparison.agrees() {
+        return Ok(None);
+    }
+    Ok(Some(comparison.first_divergence.map_or_else(
+        || "nothing could be compared".into(),
+        |first| format!("{} {}: {}", first.tensor, first.verdict.label(), first.reading),
+    )))
+}

@@ -1,0 +1,110 @@
+//! One way to run a level.
+
+use std::fmt;
+
+use clap::{Args, Command, FromArgMatches};
+use gpu::Choice;
+use tensor::{Dtype, Network};
+use training::{Error, Level, Program, Result};
+
+use crate::Check;
+
+/// A level, and the options of its own command line that say how it computes.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The level's name.
+    pub level: &'static str,
+    /// The options, without the device.
+    pub options: String,
+    /// The GPU that it computes on; `None` for a level on the processor.
+    pub device: Option<Choice>,
+    /// What it has to pass.
+    pub checks: &'static [Check],
+    functions: Functions,
+}
+
+/// A level, or why there is none.
+type Opened = Result<Box<dyn Level>>;
+
+/// What the level's program does with these options.
+#[derive(Clone, Copy, Debug)]
+struct Functions {
+    open: fn(&[String], &Network) -> Opened,
+    device: fn(&[String]) -> Result<String>,
+    dtype: fn(&[String]) -> Result<Dtype>,
+}
+
+impl Variant {
+    /// A level on the processor, with these options.
+    #[must_use]
+    pub fn on_cpu<P: Program>(options: &str) -> Self {
+        Self::new::<P>(options, None)
+    }
+
+    /// A level on a GPU, with these options.
+    #[must_use]
+    pub fn on_gpu<P: Program>(device: Choice, options: &str) -> Self {
+        Self::new::<P>(options, Some(device))
+    }
+
+    fn new<P: Program>(options: &str, device: Option<Choice>) -> Self {
+        let functions = Functions {
+            open: |arguments, network| P::level(&parse::<P>(arguments)?, network),
+            device: |arguments| P::device(&parse::<P>(arguments)?),
+            dtype: |arguments| Ok(P::dtype(&parse::<P>(arguments)?)),
+        };
+        Self { level: P::NAME, options: options.into(), device, checks: &Check::ALL, functions }
+    }
+
+    /// The same, held to these checks alone: what else there is to check, another variant with
+    /// the same kernels passes.
+    #[must_use]
+    pub fn held_to(self, checks: &'static [Check]) -> Self {
+        Self { checks, ..self }
+    }
+
+    /// Makes the level.
+    ///
+    /// # Errors
+    /// When it doesn't have these options, and what its device says.
+    pub fn open(&self, network: &Network) -> Result<Box<dyn Level>> {
+        (self.functions.open)(&self.arguments(), network)
+    }
+
+    /// The device, as dumps name it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn device_name(&self) -> Result<String> {
+        (self.functions.device)(&self.arguments())
+    }
+
+    /// The arithmetic that it computes in.
+    ///
+    /// # Errors
+    /// When the level doesn't have these options.
+    pub fn dtype(&self) -> Result<Dtype> {
+        (self.functions.dtype)(&self.arguments())
+    }
+
+    /// The options as the level's command line takes them.
+    fn arguments(&self) -> Vec<String> {
+        let device = self.device.map(|device| format!("--device={device}"));
+        self.options.split_whitespace().map(str::to_owned).chain(device).collect()
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(format!("{} {}", self.level, self.options).trim_end())
+    }
+}
+
+/// A level's own options, read as its command line reads them.
+fn parse<P: Program>(arguments: &[String]) -> Result<P::Options> {
+    let command = P::Options::augment_args(Command::new(P::NAME).no_binary_name(true));
+    command
+        .try_get_matches_from(arguments)
+        .and_then(|matches| P::Options::from_arg_matches(&matches))
+        .map_err(|error| Error::Usage(error.to_string()))
+}

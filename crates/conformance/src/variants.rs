@@ -1,0 +1,39 @@
+//! The one list of what is held to the suite.
+
+use gpu::Choice;
+use level2_cuda_naive::transfer::How;
+
+use crate::{Check, Variant};
+
+/// Every way to run a level, on this GPU or on the processor. A new level joins here.
+#[must_use]
+pub fn variants(device: Choice) -> Vec<Variant> {
+    let mut all = Vec::new();
+    for form in ["textbook", "fast"] {
+        all.push(Variant::on_cpu::<level1_cpu::Program>(&format!("--form {form}")));
+    }
+    for kernels in ["per-operation", "per-sample"] {
+        for transfer in How::ALL {
+            let options = format!("--kernels {kernels} --transfer {transfer}");
+            let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
+            // Whatever way the batch came, the kernels are the same. Level 2's own tests train with
+            // each way, and expect the same bits.
+            all.push(match (transfer, kernels) {
+                (How::Explicit, _) => variant,
+                (_, "per-operation") => variant.held_to(&[Check::References, Check::TenSteps]),
+                _ => variant.held_to(&[Check::References]),
+            });
+        }
+    }
+    for gemm in ["cublas", "cublaslt"] {
+        for more in ["", " --graph", " --tf32"] {
+            let options = format!("--gemm {gemm}{more}");
+            all.push(Variant::on_gpu::<level3_cublas::Program>(device, &options));
+        }
+    }
+    for rung in level4_ptx::Rung::ALL {
+        let options = format!("--kernels {rung}");
+        all.push(Variant::on_gpu::<level4_ptx::Program>(device, &options));
+    }
+    all
+}

@@ -1,0 +1,80 @@
+//! The program: what it prints, and how it exits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tensor::Dump;
+
+fn conformance(dumps: &Path, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_conformance"))
+        .args(["--level", "level1-cpu", "--check", "references", "--dumps"])
+        .arg(dumps)
+        .args(more)
+        .env_remove("FOUR_LEVELS_DEVICE")
+        .output()
+        .expect("the program starts")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("the program writes UTF-8")
+}
+
+fn references() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps")
+}
+
+#[test]
+fn a_level_that_agrees_is_a_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("report.json");
+    let output = conformance(&references(), &["--json", json.to_str().expect("a plain name")]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.starts_with("cpu\n"), "no GPU was asked for: {said}");
+    assert!(
+        said.contains("level1-cpu --form fast") && said.contains("24 passed, 0 failed"),
+        "{said}"
+    );
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!((&report["passed"], &report["failed"]), (&24.into(), &0.into()));
+    assert_eq!(report["outcomes"].as_array().unwrap().len(), 24);
+}
+
+/// One number of a reference is wrong: both forms of the level differ from it, and from nothing
+/// else.
+#[test]
+fn a_level_that_differs_is_a_failure_that_names_the_tensor() {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(references()).unwrap() {
+        let path = entry.unwrap().path();
+        let mut dump = Dump::read(&path).unwrap();
+        if path.ends_with("bce.json") {
+            let dw1 = dump.tensors.iter_mut().find(|tensor| tensor.name.to_string() == "dw1");
+            dw1.unwrap().data[7] += 1.0;
+        }
+        // The packed form is read as well.
+        let name = format!("{}.gz", path.file_name().unwrap().to_str().unwrap());
+        dump.write(&folder.path().join(name)).unwrap();
+    }
+    let output = conformance(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    let failures: Vec<&str> = said.lines().filter(|line| line.starts_with("FAIL ")).collect();
+    // The fast form never holds dw1 when it runs as in training.
+    assert_eq!(failures.len(), 3, "{said}");
+    assert!(failures.iter().all(|line| line.contains(", bce") && line.contains("dw1 DIFFERS")));
+    assert!(said.contains("21 passed, 3 failed"), "{said}");
+}
+
+#[test]
+fn missing_references_are_an_error_that_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = conformance(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("there is no softmax.json") && said.contains("--dumps"), "{said}");
+    let output = conformance(&references(), &["--level", "level9"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("level4-ptx"), "{}", text(&output.stderr));
+}

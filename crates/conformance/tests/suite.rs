@@ -1,0 +1,69 @@
+//! Every check on every way to run a level: on the emulated GPU, or on the device that
+//! `FOUR_LEVELS_DEVICE` names.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use conformance::{Check, Outcome, Report, run, table, variants};
+use gpu::Choice;
+
+/// Runs a check, and expects that all of it passes.
+fn passes(check: Check) -> Vec<Outcome> {
+    let device = std::env::var("FOUR_LEVELS_DEVICE").ok();
+    let device = device.map_or(Choice::Emulated, |name| Choice::from_str(&name, true).unwrap());
+    let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    let mut outcomes = Vec::new();
+    for case in check.cases(&dumps).unwrap() {
+        for variant in variants(device) {
+            outcomes.extend(run(&variant, check, &case));
+        }
+    }
+    let report = Report::new(None, outcomes);
+    assert!(report.agrees(), "\n{}", table(&report));
+    report.outcomes
+}
+
+#[test]
+fn steps_agree_with_the_references() {
+    let outcomes = passes(Check::References);
+    // Run phase by phase, these hold every tensor there is, so that nothing went uncompared.
+    for (level, options) in [
+        ("level1-cpu", "--form textbook"),
+        ("level2-cuda-naive", "--kernels per-operation --transfer explicit"),
+        ("level4-ptx", "--kernels thread-per-sample"),
+    ] {
+        let mut of = outcomes.iter().filter(|outcome| {
+            (outcome.level, outcome.options.as_str()) == (level, options) && !outcome.fused
+        });
+        assert!(of.clone().count() > 0, "{level} {options} is gone");
+        assert!(of.all(|outcome| outcome.not_materialised.is_empty()), "{level} {options}");
+    }
+    // And of the others nobody leaves out more than gradients within a network and pre-activations.
+    for outcome in &outcomes {
+        for name in &outcome.not_materialised {
+            let name = name.to_string();
+            let inner = ["da", "dw", "db", "z"].iter().any(|start| name.starts_with(start));
+            assert!(inner, "{} {} lacks {name}", outcome.level, outcome.options);
+        }
+    }
+}
+
+#[test]
+fn every_preset_s_network_agrees_with_level_1() {
+    passes(Check::Presets);
+}
+
+#[test]
+fn odd_shapes_agree_with_level_1() {
+    passes(Check::OddShapes);
+}
+
+#[test]
+fn a_batch_of_one_agrees_with_level_1() {
+    passes(Check::BatchOfOne);
+}
+
+#[test]
+fn ten_training_steps_stay_together() {
+    passes(Check::TenSteps);
+}
