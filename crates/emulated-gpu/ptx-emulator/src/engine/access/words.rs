@@ -5,22 +5,15 @@
     reason = "device memory is read and written here, through pointers that have been checked"
 )]
 
-use super::super::core::{Core, Outcome, Problem};
+use super::super::core::{Core, Outcome, Problem, Region};
 use super::super::registers::{LANES, lanes};
 use super::{Access, Word};
 
 const HALF: usize = LANES / 2;
 
-/// Where the host has `bytes` bytes (a power of two) for each lane of a mask, all checked; for the
-/// other lanes where it has those of the first.
+/// The addresses of the lanes of a mask, and for the other lanes that of the first of them.
 #[inline(always)]
-fn locate(
-    core: &mut Core<'_>,
-    access: &Access,
-    mask: u32,
-    bytes: u64,
-    write: bool,
-) -> Result<[u64; LANES], Box<Problem>> {
+fn addresses(core: &Core<'_>, access: &Access, mask: u32) -> [u64; LANES] {
     let mut addresses = access.addresses(core);
     if mask != u32::MAX {
         let first = addresses[mask.trailing_zeros() as usize % LANES];
@@ -28,6 +21,19 @@ fn locate(
             *address = if mask & 1 << lane != 0 { *address } else { first };
         }
     }
+    addresses
+}
+
+/// Where the host has `bytes` bytes (a power of two) at each address, all checked.
+#[inline(always)]
+fn locate(
+    core: &mut Core<'_>,
+    access: &Access,
+    addresses: &[u64; LANES],
+    mask: u32,
+    bytes: u64,
+    write: bool,
+) -> Result<[u64; LANES], Box<Problem>> {
     let region = if write { access.region_to_write(core) } else { access.region(core) };
     let host = (region.host as u64).wrapping_sub(region.base);
     let room = region.len.wrapping_sub(bytes);
@@ -39,21 +45,9 @@ fn locate(
         hosts[lane] = addresses[lane].wrapping_add(host);
     }
     if outside || low & (bytes - 1) != 0 {
-        return locate_each(core, access, &addresses, mask, bytes, write);
+        return locate_each(core, access, addresses, mask, bytes, write);
     }
     Ok(hosts)
-}
-
-/// The same, kept out of the way of the patterns that need no such look at each lane.
-#[inline(never)]
-fn locate_apart(
-    core: &mut Core<'_>,
-    access: &Access,
-    mask: u32,
-    bytes: u64,
-    write: bool,
-) -> Result<[u64; LANES], Box<Problem>> {
-    locate(core, access, mask, bytes, write)
 }
 
 /// The same, where not all of them are where the last access of this site was.
@@ -78,7 +72,7 @@ fn locate_each(
     Ok(hosts)
 }
 
-/// How the addresses of a half warp lie.
+/// How some neighbouring lanes' addresses lie.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// All the same.
@@ -104,6 +98,24 @@ fn pattern<T: Word>(addresses: &[u64; HALF]) -> Pattern {
     }
 }
 
+/// The same of the lanes of a mask, from the first of them, `from`.
+#[inline(always)]
+fn pattern_of<T: Word>(addresses: &[u64; LANES], mask: u32, from: usize) -> Pattern {
+    let first = addresses[from];
+    let (mut apart, mut gaps) = (0, 0);
+    for (lane, address) in addresses.iter().enumerate() {
+        let distance = address.wrapping_sub(first);
+        let wanted = (lane as u64).wrapping_sub(from as u64).wrapping_mul(T::BYTES);
+        apart |= distance;
+        gaps |= if mask & 1 << lane != 0 { distance ^ wanted } else { 0 };
+    }
+    match (apart, gaps) {
+        (0, _) => Pattern::Uniform,
+        (_, 0) => Pattern::Contiguous,
+        _ => Pattern::Scattered,
+    }
+}
+
 #[inline(always)]
 fn half(addresses: &[u64; LANES], which: usize) -> [u64; HALF] {
     let mut out = [0; HALF];
@@ -111,41 +123,51 @@ fn half(addresses: &[u64; LANES], which: usize) -> [u64; HALF] {
     out
 }
 
+/// Reads a stretch of memory in which the words lie as `pattern` says; false where it is not for
+/// this function to do.
+#[inline(always)]
+fn read_pattern<T: Word>(region: Region, pattern: Pattern, first: u64, to: &mut [T]) -> bool {
+    let words = if pattern == Pattern::Uniform { 1 } else { to.len() as u64 };
+    if pattern == Pattern::Scattered || !first.is_multiple_of(T::BYTES) {
+        return false;
+    }
+    let Some(host) = region.host(first, T::BYTES * words) else {
+        return false;
+    };
+    if pattern == Pattern::Uniform {
+        // SAFETY: inside the region, and aligned.
+        to.fill(unsafe { T::load(host) });
+    } else {
+        // SAFETY: as many words inside the region; `to` is our own. If another thread writes them
+        // meanwhile, that is a race of the kernel's, and it reads old or new words.
+        unsafe { std::ptr::copy_nonoverlapping(host.cast::<T>(), to.as_mut_ptr(), to.len()) };
+    }
+    true
+}
+
 #[inline(always)]
 pub(super) fn load_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
+    let addresses = addresses(core, access, mask);
     let mut out = [T::default(); LANES];
     let region = access.region(core);
-    for which in 0..2 {
-        let active = mask >> (which * HALF) & 0xffff;
-        if active == 0 {
-            continue;
-        }
-        let target = &mut out[which * HALF..(which + 1) * HALF];
-        if active == 0xffff && !access.strong {
+    let done = if access.strong {
+        false
+    } else if mask == u32::MAX {
+        // Half a warp is a row of the blocks of 16 × 16 threads that are so common.
+        let (low, high) = out.split_at_mut(HALF);
+        [low, high].into_iter().enumerate().all(|(which, to)| {
             let own = half(&addresses, which);
-            let pattern = pattern::<T>(&own);
-            let len = if pattern == Pattern::Uniform { T::BYTES } else { T::BYTES * HALF as u64 };
-            if pattern != Pattern::Scattered
-                && own[0].is_multiple_of(T::BYTES)
-                && let Some(host) = region.host(own[0], len)
-            {
-                if pattern == Pattern::Uniform {
-                    // SAFETY: inside the region, and aligned.
-                    target.fill(unsafe { T::load(host) });
-                } else {
-                    // SAFETY: 16 words inside the region; `target` is 16 words of our own. If
-                    // another thread writes them meanwhile, that is a race of the kernel's, and it
-                    // reads old or new words.
-                    unsafe {
-                        std::ptr::copy_nonoverlapping(host.cast::<T>(), target.as_mut_ptr(), HALF);
-                    }
-                }
-                continue;
-            }
-        }
-        let hosts = locate_apart(core, access, active << (which * HALF), T::BYTES, false)?;
-        for (to, host) in target.iter_mut().zip(half(&hosts, which)) {
+            read_pattern(region, pattern::<T>(&own), own[0], to)
+        })
+    } else {
+        let from = mask.trailing_zeros() as usize % LANES;
+        let to = LANES - mask.leading_zeros() as usize % LANES;
+        let pattern = pattern_of::<T>(&addresses, mask, from);
+        read_pattern(region, pattern, addresses[from], &mut out[from..to])
+    };
+    if !done {
+        let hosts = locate(core, access, &addresses, mask, T::BYTES, false)?;
+        for (to, host) in out.iter_mut().zip(hosts) {
             // SAFETY: checked, and aligned.
             *to = unsafe { T::load(host as *mut u8) };
         }
@@ -156,40 +178,33 @@ pub(super) fn load_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u3
 
 #[inline(always)]
 pub(super) fn store_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let addresses = access.addresses(core);
+    let addresses = addresses(core, access, mask);
     let region = access.region_to_write(core);
-    for which in 0..2 {
-        let active = mask >> (which * HALF) & 0xffff;
-        if active == 0 {
-            continue;
-        }
-        if active == 0xffff && !access.strong {
-            let own = half(&addresses, which);
-            if pattern::<T>(&own) == Pattern::Contiguous
-                && own[0].is_multiple_of(T::BYTES)
-                && let Some(host) = region.host(own[0], T::BYTES * HALF as u64)
-            {
-                let values = T::row(&core.registers, access.values[0].index);
-                let source = &values[which * HALF..(which + 1) * HALF];
-                // SAFETY: 16 words inside the region; `source` is 16 words of our own.
-                unsafe { std::ptr::copy_nonoverlapping(source.as_ptr(), host.cast::<T>(), HALF) };
-                continue;
-            }
-        }
-        let mask = active << (which * HALF);
-        let hosts = locate_apart(core, access, mask, T::BYTES, true)?;
+    let from = mask.trailing_zeros() as usize % LANES;
+    if mask == u32::MAX
+        && !access.strong
+        && pattern_of::<T>(&addresses, mask, from) == Pattern::Contiguous
+        && addresses[0].is_multiple_of(T::BYTES)
+        && let Some(host) = region.host(addresses[0], T::BYTES * LANES as u64)
+    {
         let values = T::row(&core.registers, access.values[0].index);
-        for lane in lanes(mask) {
-            // SAFETY: checked, and aligned.
-            unsafe { values[lane].store(hosts[lane] as *mut u8) };
-        }
+        // SAFETY: 32 words inside the region; `values` is 32 words of our own.
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), host.cast::<T>(), LANES) };
+        return Ok(());
+    }
+    let hosts = locate(core, access, &addresses, mask, T::BYTES, true)?;
+    let values = T::row(&core.registers, access.values[0].index);
+    for lane in lanes(mask) {
+        // SAFETY: checked, and aligned.
+        unsafe { values[lane].store(hosts[lane] as *mut u8) };
     }
     Ok(())
 }
 
 #[inline(always)]
 pub(super) fn load_vectors<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let hosts = locate(core, access, mask, access.total(), false)?;
+    let addresses = addresses(core, access, mask);
+    let hosts = locate(core, access, &addresses, mask, access.total(), false)?;
     let uniform = hosts.iter().fold(0, |apart, host| apart | host ^ hosts[0]) == 0;
     for (index, to) in access.values.iter().enumerate() {
         let offset = index as u64 * T::BYTES;
@@ -210,7 +225,8 @@ pub(super) fn load_vectors<T: Word>(core: &mut Core<'_>, access: &Access, mask: 
 
 #[inline(always)]
 pub(super) fn store_vectors<T: Word>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
-    let hosts = locate(core, access, mask, access.total(), true)?;
+    let addresses = addresses(core, access, mask);
+    let hosts = locate(core, access, &addresses, mask, access.total(), true)?;
     for (index, from) in access.values.iter().enumerate() {
         let row = T::row(&core.registers, from.index);
         for lane in lanes(mask) {
