@@ -155,10 +155,9 @@ pub(super) fn load_words<T: Word>(core: &mut Core<'_>, access: &Access, mask: u3
     } else if mask == u32::MAX {
         // Half a warp is a row of the blocks of 16 × 16 threads that are so common.
         let (low, high) = out.split_at_mut(HALF);
-        [low, high].into_iter().enumerate().all(|(which, to)| {
-            let own = half(&addresses, which);
-            read_pattern(region, pattern::<T>(&own), own[0], to)
-        })
+        let (first, second) = (half(&addresses, 0), half(&addresses, 1));
+        read_pattern(region, pattern::<T>(&first), first[0], low)
+            && read_pattern(region, pattern::<T>(&second), second[0], high)
     } else {
         let from = mask.trailing_zeros() as usize % LANES;
         let to = LANES - mask.leading_zeros() as usize % LANES;
