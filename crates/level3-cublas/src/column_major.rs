@@ -70,6 +70,7 @@ pub struct ColumnMajor {
     pub k: usize,
 }
 
+// ANCHOR: column-major
 /// The product for a column-major library.
 #[must_use]
 pub const fn column_major(form: Form, [m, n, k]: Shape) -> ColumnMajor {
@@ -99,6 +100,7 @@ pub const fn column_major(form: Form, [m, n, k]: Shape) -> ColumnMajor {
 const fn read_as(transposed: bool, rows: usize, columns: usize) -> Operand {
     Operand { transposed, rows: columns, columns: rows, ld: columns }
 }
+// ANCHOR_END: column-major
 
 #[cfg(test)]
 mod tests {

@@ -73,6 +73,7 @@ impl Cublas {
         let int = |size: usize| {
             i32::try_from(size).map_err(|_| Error::TooLarge { product: product(), size })
         };
+        // ANCHOR: sgemm
         let (m, n, k) = (int(call.result.rows)?, int(call.result.columns)?, int(call.k)?);
         // The result is written without being read.
         let (alpha, beta) = (1.0_f32, 0.0_f32);
@@ -95,6 +96,7 @@ impl Cublas {
                 int(call.result.ld)?,
             )
         };
+        // ANCHOR_END: sgemm
         done.map_err(|error| refused("cublasSgemm", error, &product()))
     }
 }

@@ -108,6 +108,7 @@ pub struct Mask {
     pub(crate) ld: usize,
 }
 
+// ANCHOR: mask
 /// What cuBLASLt wants the leading dimension of a mask to be a multiple of
 /// (`CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD` in its documentation).
 pub const MASK_PADDING: usize = 128;
@@ -117,6 +118,7 @@ pub const MASK_PADDING: usize = 128;
 pub const fn mask_ld(n: usize) -> usize {
     n.next_multiple_of(MASK_PADDING)
 }
+// ANCHOR_END: mask
 
 impl Mask {
     /// Room for so many samples.

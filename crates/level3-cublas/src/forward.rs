@@ -18,6 +18,7 @@ pub(crate) fn forward(on: &On, state: &mut State) -> Result<()> {
         let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
         let (product, w, b) = (&plan.forward, layer.w.as_view(), &layer.b);
 
+        // ANCHOR: epilogs
         match product.epilog() {
             Epilog::ReluAuxBias => {
                 let with = With::ReluAuxBias(b, &mut layer.mask);
@@ -32,6 +33,7 @@ pub(crate) fn forward(on: &On, state: &mut State) -> Result<()> {
                 }
             }
         }
+        // ANCHOR_END: epilogs
     }
     let (z, classes) = (&layers[last].z, layers[last].outputs);
     match loss {

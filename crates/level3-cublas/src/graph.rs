@@ -51,6 +51,7 @@ impl Graphs {
     }
 
     /// Writes down what `launch` puts into the stream; nothing of it runs yet.
+    // ANCHOR: capture
     pub(crate) fn capture(
         &mut self,
         stream: &Stream,
@@ -66,6 +67,7 @@ impl Graphs {
         self.0.insert(key, graph);
         Ok(())
     }
+    // ANCHOR_END: capture
 
     /// Replays one that was captured.
     pub(crate) fn launch(&self, key: Key) -> Result<()> {

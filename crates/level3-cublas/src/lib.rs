@@ -143,6 +143,7 @@ impl Level3 {
         Self { tells_traffic, ..self }
     }
 
+    // ANCHOR: run
     /// Replays a phase, where graphs were asked for; launches it elsewhere.
     fn run(&mut self, phase: Phase) -> Result<()> {
         let Self { on, state, graphs, .. } = self;
@@ -163,6 +164,7 @@ impl Level3 {
         }
         graphs.launch(key)
     }
+    // ANCHOR_END: run
 }
 
 /// Puts the launches of a phase into the stream.
