@@ -47,11 +47,13 @@ enum How {
 
 impl On {
     pub(crate) fn new(gpu: &Gpu, setup: &Setup, rules: Rules, profiler: &Profiler) -> Result<Self> {
+        // SAFETY: with this off, cudarc orders nothing between streams. All memory of this level
+        // is used in this one stream, but for what level 2's transfers order by themselves. Left
+        // on, a first stream would wait for the whole context, which may not be waited for while
+        // another level of the process captures.
+        unsafe { gpu.context().disable_event_tracking() };
         // The default stream can't be captured into a graph.
         let stream = gpu.context().new_stream()?;
-        // SAFETY: with this off, cudarc orders nothing between streams. All memory of this level
-        // is used in this one stream, but for what level 2's transfers order by themselves.
-        unsafe { gpu.context().disable_event_tracking() };
         let library = match setup.gemm {
             Gemm::Cublas => Library::Cublas(Cublas::new(gpu, &stream, setup.tf32)?.into()),
             Gemm::Cublaslt => Library::CublasLt(CublasLt::new(gpu, &stream, setup.tf32)?.into()),
