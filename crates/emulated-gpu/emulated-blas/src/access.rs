@@ -1,5 +1,7 @@
 //! What work reads and writes, as the emulated driver wants to be told.
 
+use crate::Rejection;
+
 /// `height` rows of `width` bytes, whose beginnings lie `pitch` bytes apart. The driver's
 /// `EmulatedGpuRange`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +16,14 @@ pub struct Access {
     /// Bytes from a row to the next.
     pub pitch: u64,
     kind: u32,
-    reserved: u32,
+    alignment: u32,
 }
 
 impl Access {
     /// It is read.
     #[must_use]
     pub fn read(address: u64, width: u64, height: u64, pitch: u64) -> Self {
-        Self { address, width, height, pitch, kind: 1, reserved: 0 }
+        Self { address, width, height, pitch, kind: 1, alignment: 0 }
     }
 
     /// It is written.
@@ -30,10 +32,35 @@ impl Access {
         Self { kind: 2, ..Self::read(address, width, height, pitch) }
     }
 
+    /// The same, at a multiple of so many bytes.
+    #[must_use]
+    pub fn aligned_to(self, bytes: u64) -> Self {
+        Self { alignment: u32::try_from(bytes).unwrap_or(u32::MAX), ..self }
+    }
+
     /// Bytes in one piece that are read.
     #[must_use]
     pub fn read_bytes(address: u64, len: u64) -> Self {
         Self::read(address, len, 1, len)
+    }
+
+    /// Puts more of them into a list.
+    ///
+    /// # Errors
+    /// When the host has not the room.
+    pub fn add_all(
+        list: &mut Vec<Self>,
+        more: impl IntoIterator<Item = Self>,
+    ) -> Result<(), Rejection> {
+        for access in more {
+            if list.len() == list.capacity() {
+                list.try_reserve(list.len().max(8)).map_err(|_| {
+                    Rejection::out_of_memory("the host has not the room for a list of all matrices")
+                })?;
+            }
+            list.push(access);
+        }
+        Ok(())
     }
 
     /// Bytes in one piece that are written.

@@ -11,12 +11,14 @@ use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use crate::{Access, Rejection};
+use crate::{Access, Rejection, filled};
 
 /// What the emulated device's name begins with.
 const EMULATED: &str = "Emulated GPU";
 /// `CUDA_ERROR_INVALID_VALUE`
 const INVALID_VALUE: c_int = 1;
+/// `CUDA_ERROR_OUT_OF_MEMORY`
+pub(crate) const OUT_OF_MEMORY: c_int = 2;
 /// `CUDA_ERROR_INVALID_HANDLE`
 const INVALID_HANDLE: c_int = 400;
 /// `CUDA_ERROR_NOT_FOUND`
@@ -49,7 +51,20 @@ impl Range {
     }
 }
 
-type HostFunction = extern "C" fn(*mut c_void);
+/// `EmulatedGpuWork` of the emulated driver's `emulated_gpu.h`.
+pub(crate) type WorkFunction = extern "C" fn(*mut c_void, *const c_void) -> c_int;
+/// `EmulatedGpuRelease`
+pub(crate) type ReleaseFunction = extern "C" fn(*mut c_void);
+/// `emulatedGpuAccess`
+pub(crate) type AskDoor = unsafe extern "C" fn(*const c_void, *const Access, usize) -> c_int;
+/// `emulatedGpuLaunchWork`
+type LaunchWork = unsafe extern "C" fn(
+    Stream,
+    *const c_char,
+    WorkFunction,
+    *mut c_void,
+    ReleaseFunction,
+) -> c_int;
 
 /// The functions of the driver that are used.
 #[derive(Debug)]
@@ -59,15 +74,12 @@ pub struct Driver {
     primary_ctx_retain: unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int,
     mem_get_address_range: unsafe extern "C" fn(*mut u64, *mut usize, u64) -> c_int,
     pointer_get_attribute: unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int,
-    launch_host_func: unsafe extern "C" fn(Stream, HostFunction, *mut c_void) -> c_int,
+    memcpy_to_host: unsafe extern "C" fn(*mut c_void, u64, usize, Stream) -> c_int,
     stream_is_capturing: unsafe extern "C" fn(Stream, *mut c_int) -> c_int,
     stream_synchronize: unsafe extern "C" fn(Stream) -> c_int,
-    /// What NVIDIA's driver does not have; an emulated driver without it goes without.
-    declare_access: Option<DeclareAccess>,
+    launch_work: LaunchWork,
+    pub(crate) ask_door: AskDoor,
 }
-
-/// `emulatedGpuDeclareAccess` of the emulated driver's `emulated_gpu.h`.
-type DeclareAccess = unsafe extern "C" fn(Stream, *const c_char, *const Access, usize) -> c_int;
 
 /// The emulated driver.
 ///
@@ -92,7 +104,8 @@ impl Driver {
             let why = why.unwrap_or_else(|| error.to_string());
             Rejection::uninitialized(format!("no CUDA driver is loaded, and none is found: {why}"))
         })?;
-        // SAFETY: the signatures are those of NVIDIA's cuda.h.
+        // SAFETY: the signatures are those of NVIDIA's cuda.h and of the emulated driver's
+        // emulated_gpu.h.
         let driver = unsafe {
             check_emulated(&library)?;
             Self {
@@ -101,10 +114,11 @@ impl Driver {
                 primary_ctx_retain: symbol(&library, "cuDevicePrimaryCtxRetain")?,
                 mem_get_address_range: symbol(&library, "cuMemGetAddressRange_v2")?,
                 pointer_get_attribute: symbol(&library, "cuPointerGetAttribute")?,
-                launch_host_func: symbol(&library, "cuLaunchHostFunc")?,
+                memcpy_to_host: symbol(&library, "cuMemcpyDtoHAsync_v2")?,
                 stream_is_capturing: symbol(&library, "cuStreamIsCapturing")?,
                 stream_synchronize: symbol(&library, "cuStreamSynchronize")?,
-                declare_access: symbol(&library, "emulatedGpuDeclareAccess").ok(),
+                launch_work: symbol(&library, "emulatedGpuLaunchWork")?,
+                ask_door: symbol(&library, "emulatedGpuAccess")?,
             }
         };
         // Its functions are used from now on.
@@ -203,38 +217,41 @@ impl Driver {
         }
     }
 
-    /// Tells the driver what the next host function in a stream reads and writes, so that it is
-    /// checked when its turn has come.
+    /// Reads an array of addresses from device memory, when all that a stream has to do is done.
     ///
     /// # Errors
-    /// When the driver does not take it.
-    pub(crate) fn declare(
+    /// When it is not inside one allocation, and what the driver reports of the work before.
+    pub fn addresses(
         &self,
         stream: Stream,
-        operation: &'static str,
-        accesses: &[Access],
-    ) -> Result<(), Rejection> {
-        let (Some(declare), false) = (self.declare_access, accesses.is_empty()) else {
-            return Ok(());
-        };
-        let operation = CString::new(operation).unwrap_or_default();
-        // SAFETY: the text and the ranges live for the call, which copies them.
-        match unsafe { declare(stream, operation.as_ptr(), accesses.as_ptr(), accesses.len()) } {
-            0 => Ok(()),
-            code => Err(refused(code)),
-        }
+        array: u64,
+        count: usize,
+    ) -> Result<Vec<u64>, Rejection> {
+        let mut addresses = filled(0u64, count)?;
+        let size = size_of_val(addresses.as_slice());
+        // SAFETY: there is space for as many bytes as are told, until the stream has been waited for.
+        let code =
+            unsafe { (self.memcpy_to_host)(addresses.as_mut_ptr().cast(), array, size, stream) };
+        self.synchronize(stream)?;
+        if code == 0 { Ok(addresses) } else { Err(refused(code)) }
     }
 
+    /// Puts work on a stream.
+    ///
     /// # Safety
-    /// `function` is called once, or for a captured stream any number of times, with `data`.
-    pub(crate) unsafe fn launch_host_function(
+    /// `work` is called with `data` once, or for a captured stream any number of times, and then
+    /// `release`; where the driver refuses it, neither is.
+    pub(crate) unsafe fn launch_work(
         &self,
         stream: Stream,
-        function: HostFunction,
+        operation: &str,
+        work: WorkFunction,
         data: *mut c_void,
+        release: ReleaseFunction,
     ) -> Result<(), Rejection> {
-        // SAFETY: the caller's promise.
-        match unsafe { (self.launch_host_func)(stream, function, data) } {
+        let operation = CString::new(operation).unwrap_or_default();
+        // SAFETY: the caller's promise; the text lives for the call, which copies it.
+        match unsafe { (self.launch_work)(stream, operation.as_ptr(), work, data, release) } {
             0 => Ok(()),
             code => Err(refused(code)),
         }
@@ -242,6 +259,9 @@ impl Driver {
 }
 
 fn refused(code: c_int) -> Rejection {
+    if code == OUT_OF_MEMORY {
+        return Rejection::out_of_memory("the driver has no memory left for the work");
+    }
     Rejection::execution(format!(
         "the driver does not take the work: CUDA error {code}, perhaps of earlier work"
     ))

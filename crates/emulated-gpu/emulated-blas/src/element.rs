@@ -33,6 +33,20 @@ pub trait Real:
     fn magnitude(self) -> Self;
     /// Rounds it as a tensor core's input.
     fn rounded(self, inputs: Inputs) -> Self;
+    /// `c = alpha · a · b + beta · c` by the crate `matrixmultiply`, on one core; `[m, n, k]`, and a
+    /// pointer with the strides of rows and columns for each matrix.
+    ///
+    /// # Safety
+    /// Of `a` `m · k` elements can be read, of `b` `k · n`, and of `c` `m · n` be read and written;
+    /// `c` overlaps neither. With `beta` 0 `c` may hold anything.
+    unsafe fn multiply(
+        shape: [usize; 3],
+        alpha: Self,
+        a: (*const Self, isize, isize),
+        b: (*const Self, isize, isize),
+        beta: Self,
+        c: (*mut Self, isize, isize),
+    );
 }
 
 impl Real for f32 {
@@ -66,6 +80,19 @@ impl Real for f32 {
             Inputs::Bf16 => bf16::from_f32(self).to_f32(),
         }
     }
+
+    unsafe fn multiply(
+        [m, n, k]: [usize; 3],
+        alpha: Self,
+        a: (*const Self, isize, isize),
+        b: (*const Self, isize, isize),
+        beta: Self,
+        c: (*mut Self, isize, isize),
+    ) {
+        let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
+        // SAFETY: as the caller promises.
+        unsafe { matrixmultiply::sgemm(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc) }
+    }
 }
 
 impl Real for f64 {
@@ -93,6 +120,19 @@ impl Real for f64 {
 
     fn rounded(self, _: Inputs) -> Self {
         self
+    }
+
+    unsafe fn multiply(
+        [m, n, k]: [usize; 3],
+        alpha: Self,
+        a: (*const Self, isize, isize),
+        b: (*const Self, isize, isize),
+        beta: Self,
+        c: (*mut Self, isize, isize),
+    ) {
+        let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
+        // SAFETY: as the caller promises.
+        unsafe { matrixmultiply::dgemm(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc) }
     }
 }
 

@@ -3,8 +3,11 @@
 //! - [`Product`]: `d = alpha · a · b + beta · c` on the CPU's cores, over matrices in device memory
 //!   of any supported type, order and leading dimension.
 //! - [`Driver`]: the emulated driver's public C API, found in the library that is loaded already.
-//!   Work is put on a stream as a host function, so that it takes its turn among kernels and copies
-//!   and is captured into graphs; memory is checked against the allocations the driver knows.
+//!   Work is put on a stream, where it takes its turn among kernels and copies and is captured into
+//!   graphs.
+//! - [`Door`]: what work asks for every range of device memory when its turn has come. Arguments are
+//!   checked against the driver's allocations when a function is called, so that it can refuse them;
+//!   that the memory is there is known only when the work runs.
 //! - [`Rejection`]: why a call is refused: a status of the real library's, and a sentence that names
 //!   the argument.
 //!
@@ -14,6 +17,7 @@
 mod access;
 mod bounds;
 mod data_type;
+mod door;
 mod driver;
 mod element;
 mod matrix;
@@ -21,6 +25,7 @@ mod path;
 mod product;
 mod rejection;
 mod report;
+mod room;
 mod rounding;
 mod scalar;
 mod status;
@@ -29,6 +34,7 @@ mod work;
 pub use access::Access;
 pub use bounds::check_range;
 pub use data_type::{Compute, DataType, Inputs, scale_type};
+pub use door::{Door, Refused};
 pub use driver::{Driver, Range, Stream, driver};
 pub use element::{Real, load, store};
 pub use matrix::{Matrix, Operation, Order};
@@ -36,7 +42,8 @@ pub use path::{NotFound, library_beside_program};
 pub use product::{Column, Finish, Product, View};
 pub use rejection::Rejection;
 pub use report::{Callback, Report};
+pub use room::{filled, room};
 pub use rounding::{TF32_UNIT_ROUNDOFF, to_tf32};
 pub use scalar::{PointerMode, Scalar, check_pointer};
 pub use status::Status;
-pub use work::Work;
+pub use work::{Run, Work};

@@ -133,17 +133,29 @@ impl Matrix {
         Some((first, reach.checked_add(length)?.checked_mul(size)?))
     }
 
-    /// Every matrix of the batch, as something that is read or written.
+    /// Every matrix of the batch, as something that is read or written: matrix by matrix, or, where
+    /// the batch is larger than a matrix has columns (rows, in row order), the first columns of all,
+    /// then the second ones, and so on. Either way there are no more than the root of all columns.
     pub fn accesses(
         &self,
         access: fn(u64, u64, u64, u64) -> Access,
     ) -> impl Iterator<Item = Access> + use<'_> {
         let (beside, apart) = self.column_order();
         let size = self.ty.size();
-        (0..self.batch).map(move |index| {
-            let step = (index as i64).wrapping_mul(self.batch_stride);
-            let address = self.address.wrapping_add_signed(step.wrapping_mul(size as i64));
-            access(address, beside * size, apart, self.ld.unsigned_abs() * size)
+        // The same matrix again and again is one.
+        let batch = if self.batch_stride == 0 { self.batch.min(1) } else { self.batch };
+        let by_column = batch > apart;
+        let column = self.ld.unsigned_abs().wrapping_mul(size);
+        let matrix = self.batch_stride.unsigned_abs().wrapping_mul(size);
+        // Where the matrices lie backwards, the last is the lowest.
+        let back = if self.batch_stride < 0 { batch.saturating_sub(1) } else { 0 };
+        let first = self.address.wrapping_sub(back.wrapping_mul(matrix));
+        (0..if by_column { apart } else { batch }).map(move |index| {
+            if by_column {
+                access(first.wrapping_add(index.wrapping_mul(column)), beside * size, batch, matrix)
+            } else {
+                access(first.wrapping_add(index.wrapping_mul(matrix)), beside * size, apart, column)
+            }
         })
     }
 
@@ -200,6 +212,27 @@ mod tests {
         assert_eq!(backwards.span(), Some((4096 - 40, (10 + 8) * 4)));
         assert_eq!(Matrix { columns: 0, ..matrix() }.span(), Some((4096, 0)));
         assert_eq!(Matrix { columns: u64::MAX, ..matrix() }.span(), None);
+    }
+
+    #[test]
+    fn a_batch_is_declared_by_columns_where_there_are_fewer_of_them() {
+        let list = |matrix: Matrix| {
+            let all = matrix.accesses(Access::read);
+            all.map(|one| (one.address, one.width, one.height, one.pitch)).collect::<Vec<_>>()
+        };
+        assert_eq!(list(matrix()), [(4096, 12, 2, 20)]);
+        let two = Matrix { batch: 2, batch_stride: 100, ..matrix() };
+        assert_eq!(list(two), [(4096, 12, 2, 20), (4496, 12, 2, 20)]);
+        let many = Matrix { batch: 100_000_000, batch_stride: 100, ..matrix() };
+        assert_eq!(
+            list(many.clone()),
+            [(4096, 12, 100_000_000, 400), (4116, 12, 100_000_000, 400)]
+        );
+        let same = Matrix { batch_stride: 0, ..many.clone() };
+        assert_eq!(list(same), [(4096, 12, 2, 20)]);
+        let backwards = Matrix { batch: 3, batch_stride: -100, ..matrix() };
+        assert_eq!(list(backwards), [(3296, 12, 3, 400), (3316, 12, 3, 400)]);
+        assert_eq!(list(Matrix { batch: 0, ..many }), []);
     }
 
     #[test]

@@ -6,7 +6,10 @@ use gemm::Parallelism;
 use rayon::prelude::*;
 
 use crate::scalar::rounded;
-use crate::{Compute, DataType, Inputs, Matrix, Operation, Order, Real, Scalar, load, store};
+use crate::{
+    Compute, DataType, Inputs, Matrix, Operation, Order, Real, Rejection, Scalar, filled, load,
+    room, store,
+};
 
 /// Elements below which converting an operand on several threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 16;
@@ -115,12 +118,63 @@ pub struct Product {
 }
 
 impl Product {
+    /// Finds out whether the host has the room for what lies between operands and result, so that a
+    /// call is refused and not its work given up.
+    ///
+    /// # Errors
+    /// When it has not.
+    pub fn check_room(&self) -> Result<(), Rejection> {
+        let size = if self.compute == Compute::F64 { size_of::<f64>() } else { size_of::<f32>() };
+        let ty = if self.compute == Compute::F64 { DataType::F64 } else { DataType::F32 };
+        let operand = |view: View, elements: usize| {
+            let rounded = matches!(self.compute, Compute::F32(inputs) if inputs != Inputs::Full);
+            if view.ty == ty && !rounded { 0 } else { elements }
+        };
+        let count = |rows: usize, columns: usize| rows.saturating_mul(columns);
+        let (m, n, k) = (self.m, self.n, self.k);
+        let copies = operand(self.a, count(m, k)).saturating_add(operand(self.b, count(k, n)));
+        // What finishes columns may need the result beside itself.
+        let result = if self.d.ty == ty && self.d.row == 1 { 0 } else { count(m, n) };
+        let elements = copies.saturating_add(result);
+        // The system's allocator answers at once; nothing is touched.
+        room::<u8>(elements.saturating_mul(size)).map(drop)
+    }
+
     /// Computes it. `finish`, where there is one, gets every column before it is stored, in order.
+    ///
+    /// # Errors
+    /// When the host has not the room for what lies between operands and result, which is then NaN.
     ///
     /// # Safety
     /// `a`, `b`, `c` and device scalars have to be readable, `d` writable, and `d` overlaps
     /// neither `a` nor `b`; it overlaps `c` only by being it.
-    pub unsafe fn run(&self, finish: Option<Finish<'_>>) {
+    pub unsafe fn run(&self, finish: Option<Finish<'_>>) -> Result<(), Rejection> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let done = self.compute(finish);
+            if done.is_err() {
+                self.spoil();
+            }
+            done
+        }
+    }
+
+    /// Writes NaN for all of the result, so that nobody takes it for one.
+    ///
+    /// # Safety
+    /// As of `run`.
+    unsafe fn spoil(&self) {
+        for column in 0..self.n {
+            for row in 0..self.m {
+                // SAFETY: the caller's promise: the element is in `d`.
+                unsafe { self.d.set(row, column, f64::NAN) };
+            }
+        }
+    }
+
+    /// # Safety
+    /// As of `run`.
+    unsafe fn compute(&self, finish: Option<Finish<'_>>) -> Result<(), Rejection> {
         // SAFETY: the caller's promise.
         unsafe {
             match self.compute {
@@ -135,7 +189,7 @@ impl Product {
                 Compute::F32(inputs) => {
                     let fast = self.a.suits_tensor_cores() && self.b.suits_tensor_cores();
                     let inputs = if fast { inputs } else { Inputs::Full };
-                    self.run_in::<f32>(inputs, in_f32(finish));
+                    self.run_in::<f32>(inputs, in_f32(finish))
                 }
                 Compute::F16 => self.run_in::<f32>(Inputs::Full, in_f32(finish)),
             }
@@ -148,15 +202,16 @@ impl Product {
         &self,
         inputs: Inputs,
         mut finish: Option<impl FnMut(usize, &mut [T])>,
-    ) {
+    ) -> Result<(), Rejection> {
         let (m, n) = (self.m, self.n);
         if m == 0 || n == 0 {
-            return;
+            return Ok(());
         }
         // Straight into `d` where it is of the type that is computed in; what finishes columns
         // needs them in one piece.
         let direct = self.d.ty == T::TYPE && (finish.is_none() || self.d.row == 1);
-        let mut scratch = if direct { Vec::new() } else { vec![T::default(); m * n] };
+        let mut scratch =
+            if direct { Vec::new() } else { filled(T::default(), m.saturating_mul(n))? };
         let target = if direct {
             self.d
         } else {
@@ -165,7 +220,7 @@ impl Product {
         };
         // SAFETY: the caller's promise; `target` is `d`, or the scratch memory of `m · n` elements.
         unsafe {
-            self.multiply::<T>(target, inputs);
+            self.multiply::<T>(target, inputs)?;
             for column in 0..n {
                 if let Some(finish) = &mut finish {
                     let first = (target.address as *mut T).offset(column as isize * target.column);
@@ -178,13 +233,14 @@ impl Product {
                 }
             }
         }
+        Ok(())
     }
 
     /// `target = alpha · a · b + beta · c`, where `target` is of type `T`.
     ///
     /// # Safety
     /// As of `run`, with `target` for `d`.
-    unsafe fn multiply<T: Real>(&self, target: View, inputs: Inputs) {
+    unsafe fn multiply<T: Real>(&self, target: View, inputs: Inputs) -> Result<(), Rejection> {
         let (m, n, k) = (self.m, self.n, self.k);
         // SAFETY: the caller's promise.
         let (alpha, beta) = unsafe { (rounded::<T>(self.alpha.get()), rounded(self.beta.get())) };
@@ -214,10 +270,16 @@ impl Product {
                         target.set(row, column, kept);
                     }
                 }
-                return;
+                return Ok(());
             }
-            let a = Operand::new(self.a, m, k, inputs);
-            let b = Operand::new(self.b, k, n, inputs);
+            let a = Operand::new(self.a, m, k, inputs)?;
+            let b = Operand::new(self.b, k, n, inputs)?;
+            if !gemm_runs_here() {
+                let (a, b) = ((a.pointer(), a.row, a.column), (b.pointer(), b.row, b.column));
+                let c = (target.address as *mut T, target.row, target.column);
+                T::multiply([m, n, k], alpha, a, b, beta, c);
+                return Ok(());
+            }
             gemm::gemm(
                 m,
                 n,
@@ -240,7 +302,23 @@ impl Product {
                 Parallelism::Rayon(0),
             );
         }
+        Ok(())
     }
+}
+
+/// Whether `gemm` has code for this processor. Version 0.19 takes FMA for AVX2, and AVX-512's
+/// foundation for all of it; where one goes without the other (AMD's Piledriver, Intel's Knights
+/// Landing) it panics, and `matrixmultiply` takes its place.
+fn gemm_runs_here() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        let all_of_avx512 =
+            || has!("avx512bw") && has!("avx512cd") && has!("avx512dq") && has!("avx512vl");
+        (!has!("fma") || has!("avx2")) && (!has!("avx512f") || all_of_avx512())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    true
 }
 
 fn in_f32(finish: Option<Finish<'_>>) -> Option<impl FnMut(usize, &mut [f32])> {
@@ -260,16 +338,22 @@ struct Operand<T> {
 impl<T: Real> Operand<T> {
     /// # Safety
     /// The view's `rows · columns` elements have to be readable.
-    unsafe fn new(view: View, rows: usize, columns: usize, inputs: Inputs) -> Self {
+    unsafe fn new(
+        view: View,
+        rows: usize,
+        columns: usize,
+        inputs: Inputs,
+    ) -> Result<Self, Rejection> {
         if view.ty == T::TYPE && inputs == Inputs::Full {
-            return Self { address: view.address, row: view.row, column: view.column, copy: None };
+            let View { address, row, column, .. } = view;
+            return Ok(Self { address, row, column, copy: None });
         }
         // In the order in which it lies in memory, line by line.
         let (lines, length, along) = match view.order() {
             Order::Column => (columns, rows, view),
             Order::Row => (rows, columns, view.transposed()),
         };
-        let mut copy = vec![T::default(); rows * columns];
+        let mut copy = filled(T::default(), rows.saturating_mul(columns))?;
         let fill = |(line, values): (usize, &mut [T])| {
             for (index, value) in values.iter_mut().enumerate() {
                 // SAFETY: the caller's promise: `index` and `line` are inside the view.
@@ -287,7 +371,7 @@ impl<T: Real> Operand<T> {
             Order::Column => (1, length),
             Order::Row => (length, 1),
         };
-        Self { address: copy.as_ptr() as u64, row, column, copy: Some(copy) }
+        Ok(Self { address: copy.as_ptr() as u64, row, column, copy: Some(copy) })
     }
 
     fn pointer(&self) -> *const T {

@@ -29,6 +29,11 @@ impl Rejection {
         Self { status: Status::NotInitialized, message: message.into() }
     }
 
+    /// There is no memory left.
+    pub fn out_of_memory(message: impl Into<String>) -> Self {
+        Self { status: Status::AllocFailed, message: message.into() }
+    }
+
     /// The driver refused the work.
     pub fn execution(message: impl Into<String>) -> Self {
         Self { status: Status::ExecutionFailed, message: message.into() }

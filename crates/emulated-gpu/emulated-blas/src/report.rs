@@ -94,9 +94,9 @@ impl Report {
         }
         let callback = state.callback.clone();
         if state.said.len() < SHOWN && state.said.insert(line.clone()) {
-            eprintln!("{line}");
+            tell(&line);
             if state.said.len() == SHOWN {
-                eprintln!("{}: further messages are not shown here", self.library);
+                tell(&format!("{}: further messages are not shown here", self.library));
             }
         }
         // It may call the library again.
@@ -111,6 +111,12 @@ impl Report {
     fn lock(&self) -> MutexGuard<'_, Option<State>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Tells a person something on standard error.
+pub(crate) fn tell(line: &str) {
+    // Where that is full or closed, there is nobody to tell.
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 #[cfg(test)]

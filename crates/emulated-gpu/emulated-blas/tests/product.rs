@@ -100,7 +100,7 @@ fn check(case: &Case) {
         compute,
     };
     // SAFETY: the buffers live, are large enough, and do not overlap.
-    unsafe { product.run(None) };
+    unsafe { product.run(None) }.unwrap();
     // Rounded only where both operands suit tensor cores.
     let suits = |matrix: &Matrix| {
         matrix.address.is_multiple_of(16)
@@ -223,7 +223,7 @@ fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize)
         compute: Compute::F32(inputs),
     };
     // SAFETY: one element each.
-    unsafe { product.run(None) };
+    unsafe { product.run(None) }.unwrap();
     c.0[0]
 }
 
@@ -280,7 +280,7 @@ fn columns_are_finished_in_order_before_they_are_stored() {
         values[1] += 0.5;
     };
     // SAFETY: `a` has 3 elements, `b` 2, `d` two columns of 4.
-    unsafe { product.run(Some(&mut finish)) };
+    unsafe { product.run(Some(&mut finish)) }.unwrap();
     assert_eq!(seen, [(0, vec![10.0, 20.0, 30.0]), (1, vec![20.0, 40.0, 60.0])]);
     let stored = d.map(half::f16::to_f32);
     assert_eq!(stored, [10.0, 20.5, 30.0, 0.0, 20.0, 40.5, 60.0, 0.0]);

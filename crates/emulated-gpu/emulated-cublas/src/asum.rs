@@ -2,7 +2,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use emulated_blas::{Access, PointerMode, Real, Rejection, View, Work, check_pointer, load, store};
+use emulated_blas::{
+    Access, PointerMode, Real, Rejection, Run, View, Work, check_pointer, load, store,
+};
 
 use crate::border::export;
 use crate::handle::{Handle, open};
@@ -28,7 +30,7 @@ fn submit<T: Real>(
     let vector = Vector { name: "x", inc_name: "incx", address: x, ty, len, inc };
     let mut accesses = Vec::new();
     if !empty {
-        accesses.extend(vector.check(driver)?.accesses(Access::read));
+        Access::add_all(&mut accesses, vector.check(driver)?.accesses(Access::read))?;
     }
     let waits = mode == PointerMode::Host;
     if waits && driver.is_capturing(settings.stream)? {
@@ -42,10 +44,11 @@ fn submit<T: Real>(
     }
     let view = vector.view();
     let len = if empty { 0 } else { len as usize };
-    let run = Box::new(move || {
-        // SAFETY: `x` was checked against the driver's allocations, and `result` is device memory
-        // that was, or the host's, for which the caller vouches until the function returns.
+    let run: Run = Box::new(move |_| {
+        // SAFETY: `x` is among the accesses, as is `result` where it is device memory; for the host's
+        // the caller vouches until the function returns, which waits.
         unsafe { store(result, ty, 0, sum::<T>(view, 0, len)) };
+        Ok(())
     });
     // SAFETY: as above.
     unsafe { Work { name, accesses, run }.launch(driver, settings.stream)? };

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_longlong, c_void};
 
-use emulated_blas::{Access, Operation, Product, Rejection, Scalar, Work};
+use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, View, Work};
 
 use crate::border::export;
 use crate::gemm::{DOUBLE, SINGLE, Typed};
@@ -64,63 +64,50 @@ impl Gemv {
         }
         let mut accesses: Vec<Access> =
             [alpha.access(), beta.access()].into_iter().flatten().collect();
-        let mut products = Vec::new();
-        for index in 0..self.batch {
-            let step = |address: u64, stride: i64| {
-                let bytes = stride.wrapping_mul(index).wrapping_mul(ty.size() as i64);
-                address.wrapping_add_signed(bytes)
-            };
-            let place = Place::Strided(step(self.a.0, self.strides.0), 0);
-            let a = Operand { place, ..operand };
-            let a = a.check(driver, settings.stream, a.matrix(m, n, 1))?;
-            let x = Vector {
-                name: "x",
-                inc_name: "incx",
-                address: step(self.x.0, self.strides.1),
-                ty,
-                len: columns,
-                inc: self.x.1,
-            };
-            let y = Vector {
-                name: "y",
-                inc_name: "incy",
-                address: step(self.y.0, self.strides.2),
-                ty,
-                len: rows,
-                inc: self.y.1,
-            };
-            let (x_memory, y_memory) = (x.check(driver)?, y.check(driver)?);
-            if !alpha.is_known_zero() {
-                accesses.extend(a.accesses(Access::read));
-                accesses.extend(x_memory.accesses(Access::read));
-            }
-            if !beta.is_known_zero() {
-                accesses.extend(y_memory.accesses(Access::read));
-            }
-            accesses.extend(y_memory.accesses(Access::write));
-            // SAFETY: `a` is one matrix at an address, no array of pointers.
-            let a = unsafe { a.view(operation, 0) };
-            let (x, y) = (x.view(), y.view());
-            products.push(Product {
-                m: rows as usize,
-                n: 1,
-                k: columns as usize,
-                a,
-                b: x,
-                c: y,
-                d: y,
-                alpha,
-                beta,
-                compute,
-            });
+        let (size, batch) = (ty.size() as i64, self.batch);
+        let a = Operand { place: Place::Strided(self.a.0, self.strides.0), ..operand };
+        let matrix = a.matrix(m, n, batch);
+        let a = a.check(driver, settings.stream, matrix.clone())?;
+        let x = Vector {
+            name: "x",
+            inc_name: "incx",
+            address: self.x.0,
+            ty,
+            len: columns,
+            inc: self.x.1,
+        };
+        let y =
+            Vector { name: "y", inc_name: "incy", address: self.y.0, ty, len: rows, inc: self.y.1 };
+        let x_memory = x.check_batch(driver, batch, self.strides.1)?;
+        let y_memory = y.check_batch(driver, batch, self.strides.2)?;
+        if !alpha.is_known_zero() {
+            a.accesses(Access::read, &mut accesses)?;
+            Access::add_all(&mut accesses, x_memory.accesses(Access::read))?;
         }
-        let run = Box::new(move || {
-            for product in &products {
-                // SAFETY: the operands were checked when the function was called.
-                unsafe { product.run(None) };
+        if !beta.is_known_zero() {
+            Access::add_all(&mut accesses, y_memory.accesses(Access::read))?;
+        }
+        Access::add_all(&mut accesses, y_memory.accesses(Access::write))?;
+        let (x, y, strides) = (x.view(), y.view(), self.strides);
+        let product = move |index: i64| {
+            let step = |view: View, stride: i64| {
+                let bytes = stride.wrapping_mul(index).wrapping_mul(size);
+                View { address: view.address.wrapping_add_signed(bytes), ..view }
+            };
+            let (m, k) = (rows as usize, columns as usize);
+            let a = View::of(&matrix, operation, index as u64);
+            let (b, c) = (step(x, strides.1), step(y, strides.2));
+            Product { m, n: 1, k, a, b, c, d: c, alpha, beta, compute }
+        };
+        product(0).check_room()?;
+        let run: Run = Box::new(move |_| {
+            for index in 0..batch {
+                // SAFETY: the operands are among the accesses.
+                unsafe { product(index).run(None)? };
             }
+            Ok(())
         });
-        // SAFETY: operands were checked against the driver's allocations.
+        // SAFETY: as above.
         unsafe { Work { name, accesses, run }.launch(driver, settings.stream) }
     }
 }

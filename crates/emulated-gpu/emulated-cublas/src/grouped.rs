@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use emulated_blas::{Compute, DataType, Inputs, PointerMode, Rejection, scale_type};
+use emulated_blas::{Compute, DataType, Inputs, PointerMode, Rejection, room, scale_type};
 
 use crate::border::export;
 use crate::gemm::operands;
@@ -32,8 +32,10 @@ unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec
     if array.is_null() {
         return Err(Rejection::invalid(format!("{what} is a null pointer")));
     }
+    let mut list = room(count)?;
     // SAFETY: the caller's promise.
-    Ok((0..count).map(|index| unsafe { *array.add(index) }).collect())
+    list.extend((0..count).map(|index| unsafe { *array.add(index) }));
+    Ok(list)
 }
 
 impl<I: Copy + Into<i64>> Grouped<I> {

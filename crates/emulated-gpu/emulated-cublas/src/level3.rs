@@ -3,11 +3,12 @@
 use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
-    Access, Compute, DataType, Driver, Operation, Product, Rejection, Scalar, Stream, Work,
+    Access, Compute, DataType, Door, Driver, Operation, Product, Refused, Rejection, Run, Scalar,
+    Stream, Work, room,
 };
 
 use crate::handle::{Handle, Settings, open};
-use crate::operand::{Checked, Operand, Place};
+use crate::operand::{Checked, Manner, Operand, Place};
 
 /// `C = alpha · op(A) · op(B) + beta · C`, for each of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,7 @@ pub(crate) struct Gemm {
 /// A product whose arguments are right.
 pub(crate) struct Prepared {
     accesses: Vec<Access>,
-    products: Box<dyn Fn() + Send + Sync>,
+    products: Run,
 }
 
 impl Gemm {
@@ -106,39 +107,44 @@ impl Gemm {
         let mut accesses: Vec<Access> =
             [alpha.access(), beta.access()].into_iter().flatten().collect();
         if let Some((a, b)) = &inputs {
-            accesses.extend(a.accesses(Access::read));
-            accesses.extend(b.accesses(Access::read));
+            a.accesses(Access::read, &mut accesses)?;
+            b.accesses(Access::read, &mut accesses)?;
         }
         if !beta.is_known_zero() {
-            accesses.extend(c.accesses(Access::read));
+            c.accesses(Access::read, &mut accesses)?;
         }
-        accesses.extend(c.accesses(Access::write));
+        c.accesses(Access::write, &mut accesses)?;
         let (compute, batch) = (self.compute, self.batch as u64);
-        let products = move || {
-            for index in 0..batch {
-                // SAFETY: the operands were checked when the function was called, and arrays of
-                // pointers lie in device memory.
-                unsafe {
-                    let c = c.view(Operation::None, index);
-                    let (a, b) = match &inputs {
-                        Some((a, b)) => (a.view(op_a, index), b.view(op_b, index)),
-                        None => (c, c),
-                    };
-                    let product = Product {
-                        m: m as usize,
-                        n: n as usize,
-                        k: if inputs.is_some() { k as usize } else { 0 },
-                        a,
-                        b,
-                        c,
-                        d: c,
-                        alpha,
-                        beta,
-                        compute,
-                    };
-                    product.run(None);
+        let manners: &[Manner] =
+            if beta.is_known_zero() { &[Access::write] } else { &[Access::read, Access::write] };
+        let product = move |inputs: Option<(&Checked, &Checked)>, c: &Checked, index: u64| {
+            let c = c.view(Operation::None, index)?;
+            let (a, b) = match inputs {
+                Some((a, b)) => (a.view(op_a, index)?, b.view(op_b, index)?),
+                None => (c, c),
+            };
+            let k = if inputs.is_some() { k as usize } else { 0 };
+            Some(Product { m: m as usize, n: n as usize, k, a, b, c, d: c, alpha, beta, compute })
+        };
+        if let Some(first) = product(inputs.as_ref().map(|(a, b)| (a, b)), &c, 0) {
+            first.check_room()?;
+        }
+        let products = move |door: &Door| -> Result<(), Refused> {
+            let inputs = match &inputs {
+                Some((a, b)) => {
+                    Some((a.located(door, &[Access::read])?, b.located(door, &[Access::read])?))
                 }
+                None => None,
+            };
+            let c = c.located(door, manners)?;
+            for index in 0..batch {
+                let inputs = inputs.as_ref().map(|(a, b)| (&**a, &**b));
+                // All are known now.
+                let Some(product) = product(inputs, &c, index) else { continue };
+                // SAFETY: the operands are among the accesses, or were located just now.
+                unsafe { product.run(None)? };
             }
+            Ok(())
         };
         Ok(Some(Prepared { accesses, products: Box::new(products) }))
     }
@@ -162,11 +168,17 @@ pub(crate) fn launch(
     name: &'static str,
     driver: &Driver,
     stream: Stream,
-    products: Vec<Prepared>,
+    mut products: Vec<Prepared>,
 ) -> Result<(), Rejection> {
-    let accesses = products.iter().flat_map(|prepared| prepared.accesses.clone()).collect();
-    let run = Box::new(move || products.iter().for_each(|prepared| (prepared.products)()));
-    // SAFETY: operands were checked against the driver's allocations.
+    let count = products.iter().map(|prepared| prepared.accesses.len()).sum();
+    let mut accesses = room(count)?;
+    for prepared in &mut products {
+        accesses.append(&mut prepared.accesses);
+    }
+    let run = Box::new(move |door: &Door| {
+        products.iter().try_for_each(|prepared| (prepared.products)(door))
+    });
+    // SAFETY: all operands are among the accesses, or located when the work runs.
     unsafe { Work { name, accesses, run }.launch(driver, stream) }
 }
 

@@ -1,8 +1,14 @@
 //! A matrix operand as arguments describe it: one matrix, a strided batch, or an array of pointers.
 
+use std::borrow::Cow;
+
 use emulated_blas::{
-    Access, DataType, Driver, Matrix, Operation, Order, Rejection, Stream, View, check_range,
+    Access, DataType, Door, Driver, Matrix, Operation, Order, Refused, Rejection, Stream, View,
+    check_range, room,
 };
+
+/// How matrices are accessed: [`Access::read`] or [`Access::write`].
+pub(crate) type Manner = fn(u64, u64, u64, u64) -> Access;
 
 /// Where the matrices of a batch are.
 #[derive(Clone, Copy, Debug)]
@@ -84,16 +90,18 @@ impl Operand {
             )));
         }
         let count = matrix.batch;
-        if driver.range_of(array)?.is_some() {
+        let addresses = if driver.range_of(array)?.is_some() {
             check_range(driver, &format!("the array of pointers to {name}"), array, count * 8)?;
             if driver.is_capturing(stream)? {
                 return Ok(Checked { matrix, addresses: Addresses::Array(array) });
             }
-            driver.synchronize(stream)?;
-        }
-        // SAFETY: in device memory, it was just checked; in the host's, the caller vouches for it.
-        let addresses: Vec<u64> =
-            (0..count).map(|index| unsafe { pointer(array, index) }).collect();
+            driver.addresses(stream, array, count as usize)?
+        } else {
+            let mut addresses = room(count as usize)?;
+            // SAFETY: it is in the host's memory, for which the caller vouches.
+            addresses.extend((0..count).map(|index| unsafe { pointer(array, index) }));
+            addresses
+        };
         for (index, &address) in addresses.iter().enumerate() {
             let one = Matrix { address, batch: 1, ..matrix.clone() };
             one.check_address().and_then(|()| one.check_bounds(driver)).map_err(|rejection| {
@@ -106,35 +114,61 @@ impl Operand {
 }
 
 impl Checked {
-    /// The matrix of that number, as a product takes it.
-    ///
-    /// # Safety
-    /// An array of pointers has to be readable.
-    pub(crate) unsafe fn view(&self, operation: Operation, index: u64) -> View {
-        let address = match &self.addresses {
-            Addresses::Strided => return View::of(&self.matrix, operation, index),
-            Addresses::Known(addresses) => addresses[index as usize],
-            // SAFETY: the caller's promise.
-            Addresses::Array(array) => unsafe { pointer(*array, index) },
-        };
-        View::of(&Matrix { address, ..self.matrix.clone() }, operation, 0)
+    /// The matrix of that number, as a product takes it; `None` where it is known only when the work
+    /// runs.
+    pub(crate) fn view(&self, operation: Operation, index: u64) -> Option<View> {
+        match &self.addresses {
+            Addresses::Strided => Some(View::of(&self.matrix, operation, index)),
+            Addresses::Known(addresses) => {
+                let address = *addresses.get(index as usize)?;
+                let one = Matrix { address, ..self.matrix.clone() };
+                Some(View::of(&one, operation, 0))
+            }
+            Addresses::Array(_) => None,
+        }
     }
 
     /// What the work accesses, as far as it is known before it runs.
-    pub(crate) fn accesses(&self, access: fn(u64, u64, u64, u64) -> Access) -> Vec<Access> {
+    ///
+    /// # Errors
+    /// When the host has not the room for the list.
+    pub(crate) fn accesses(&self, manner: Manner, list: &mut Vec<Access>) -> Result<(), Rejection> {
         match &self.addresses {
-            Addresses::Strided => self.matrix.accesses(access).collect(),
-            Addresses::Known(addresses) => addresses
-                .iter()
-                .flat_map(|&address| {
+            Addresses::Strided => Access::add_all(list, self.matrix.accesses(manner)),
+            Addresses::Known(addresses) => {
+                for &address in addresses {
                     let one = Matrix { address, batch: 1, ..self.matrix.clone() };
-                    one.accesses(access).collect::<Vec<_>>()
-                })
-                .collect(),
-            Addresses::Array(array) => {
-                vec![Access::read_bytes(*array, self.matrix.batch * 8)]
+                    Access::add_all(list, one.accesses(manner))?;
+                }
+                Ok(())
             }
+            Addresses::Array(_) => Ok(()),
         }
+    }
+
+    /// The same with all addresses known, now that the work runs; those that only now are known have
+    /// been asked for.
+    ///
+    /// # Errors
+    /// When the door refuses the array, or what it points to.
+    pub(crate) fn located(
+        &self,
+        door: &Door,
+        manners: &[Manner],
+    ) -> Result<Cow<'_, Self>, Refused> {
+        let Addresses::Array(array) = self.addresses else { return Ok(Cow::Borrowed(self)) };
+        let addresses = Addresses::Known(door.addresses(array, self.matrix.batch)?);
+        let located = Self { matrix: self.matrix.clone(), addresses };
+        let size = self.matrix.ty.size();
+        let mut accesses = Vec::new();
+        for &manner in manners {
+            located.accesses(manner, &mut accesses)?;
+        }
+        for access in &mut accesses {
+            *access = access.aligned_to(size);
+        }
+        door.admit(&accesses)?;
+        Ok(Cow::Owned(located))
     }
 
     /// Its first address, where that is one.

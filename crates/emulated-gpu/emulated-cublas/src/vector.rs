@@ -43,6 +43,19 @@ impl Vector {
         Ok(matrix)
     }
 
+    /// Checks a batch of them, each so many elements after the last.
+    pub(crate) fn check_batch(
+        &self,
+        driver: &Driver,
+        batch: i64,
+        stride: i64,
+    ) -> Result<Matrix, Rejection> {
+        let first = self.check(driver)?;
+        let all = Matrix { batch: batch.unsigned_abs(), batch_stride: stride, ..first };
+        all.check_bounds(driver)?;
+        Ok(all)
+    }
+
     /// Its elements as a column.
     pub(crate) fn view(&self) -> View {
         let steps = if self.inc < 0 { (self.len - 1).max(0) * -self.inc } else { 0 };

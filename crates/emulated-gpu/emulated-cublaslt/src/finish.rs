@@ -1,6 +1,6 @@
 //! The arithmetic of epilogues: bias, activation, auxiliary output, sums for gradients.
 
-use emulated_blas::{Column, DataType, Real, View, load, store};
+use emulated_blas::{Column, DataType, Real, Rejection, View, filled, load, store};
 
 use crate::epilogue::{Activation, Bias, Epilogue};
 
@@ -50,9 +50,9 @@ fn gelu_gradient(x: f64) -> f64 {
 pub(crate) struct Sums(Vec<f64>);
 
 impl Sums {
-    pub(crate) fn new(surroundings: &Surroundings, rows: usize) -> Self {
+    pub(crate) fn new(surroundings: &Surroundings, rows: usize) -> Result<Self, Rejection> {
         let wanted = surroundings.epilogue.bias == Bias::GradientOfResult;
-        Self(vec![0.0; if wanted { rows } else { 0 }])
+        filled(0.0, if wanted { rows } else { 0 }).map(Self)
     }
 
     /// # Safety
@@ -158,10 +158,18 @@ impl Surroundings {
     /// [`Bias::GradientOfB`] (columns of `op(B)`): of the operand as it is in memory, neither
     /// rounded nor scaled.
     ///
+    /// # Errors
+    /// When the host has not the room for the sums.
+    ///
     /// # Safety
     /// The operand has to be readable with its `lines · k` elements, the bias writable.
-    pub(crate) unsafe fn store_operand_sums(&self, operand: View, lines: usize, k: usize) {
-        let mut sums = vec![0.0; lines];
+    pub(crate) unsafe fn store_operand_sums(
+        &self,
+        operand: View,
+        lines: usize,
+        k: usize,
+    ) -> Result<(), Rejection> {
+        let mut sums = filled(0.0, lines)?;
         for depth in 0..k {
             for (line, sum) in sums.iter_mut().enumerate() {
                 let at = line as isize * operand.row + depth as isize * operand.column;
@@ -173,6 +181,7 @@ impl Surroundings {
             // SAFETY: the caller's promise.
             unsafe { store(self.bias, self.ty, line as isize, sum) };
         }
+        Ok(())
     }
 }
 
@@ -220,7 +229,7 @@ mod tests {
         let mut mask = [0xaau8; 32];
         let relu = surroundings(134, &mut bias, mask.as_mut_ptr() as u64, 128);
         let mut values = [[0.0f32, -2.0, 5.0], [-1.0, -1.0, f32::NAN]];
-        let mut sums = Sums::new(&relu, 3);
+        let mut sums = Sums::new(&relu, 3).unwrap();
         for (column, values) in values.iter_mut().enumerate() {
             // SAFETY: three biases, and two columns of 16 bytes.
             unsafe { relu.finish(column, Column::F32(values), &mut sums) };
@@ -231,7 +240,7 @@ mod tests {
         assert_eq!((mask[0], mask[16]), (0b1010_1101, 0b1010_1010));
         assert!(mask[1..16].iter().chain(&mask[17..]).all(|&byte| byte == 0xaa));
         let gradient = surroundings(152, &mut bias, mask.as_mut_ptr() as u64, 128);
-        let mut sums = Sums::new(&gradient, 3);
+        let mut sums = Sums::new(&gradient, 3).unwrap();
         let mut gradients = [[1.0f32, 2.0, 3.0], [10.0, 20.0, 30.0]];
         for (column, values) in gradients.iter_mut().enumerate() {
             // SAFETY: as above.
@@ -249,14 +258,14 @@ mod tests {
         let mut aux = [9.0f32; 16];
         let forward = surroundings(164, &mut bias, aux.as_mut_ptr() as u64, 8);
         let mut values = [1.0f32, 2.0];
-        let mut sums = Sums::new(&forward, 2);
+        let mut sums = Sums::new(&forward, 2).unwrap();
         // SAFETY: two biases, and two columns of 8 numbers.
         unsafe { forward.finish(1, Column::F32(&mut values), &mut sums) };
         assert_eq!(aux[8..11], [1.5, 1.5, 9.0]);
         assert_eq!(values, [gelu(1.5) as f32; 2]);
         let backward = surroundings(208, &mut bias, aux.as_mut_ptr() as u64, 8);
         let mut values = [2.0f32, 4.0];
-        let mut sums = Sums::new(&backward, 2);
+        let mut sums = Sums::new(&backward, 2).unwrap();
         // SAFETY: as above.
         unsafe {
             backward.finish(1, Column::F32(&mut values), &mut sums);
@@ -275,7 +284,7 @@ mod tests {
         let epilogue = surroundings(256, &mut bias, 0, 0);
         let view = View { address: a.as_ptr() as u64, ty: DataType::F32, row: 1, column: 2 };
         // SAFETY: six elements, two sums.
-        unsafe { epilogue.store_operand_sums(view, 2, 3) };
+        unsafe { epilogue.store_operand_sums(view, 2, 3) }.unwrap();
         assert_eq!(bias, [9.0, 12.0]);
     }
 }

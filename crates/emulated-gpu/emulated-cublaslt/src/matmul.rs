@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use emulated_blas::{
-    Column, Operation, Order, PointerMode, Product, Rejection, Scalar, Stream, View, Work,
+    Column, Operation, Order, PointerMode, Product, Rejection, Run, Scalar, Stream, View, Work,
     check_range, scale_type,
 };
 
@@ -19,11 +19,8 @@ use crate::layout::Layout;
 use crate::operands::{Addresses, Operands};
 
 impl Operands {
-    /// Computes the matrix of that number of the batch.
-    ///
-    /// # Safety
-    /// Everything that `accesses` names has to be readable and writable as they say.
-    unsafe fn run(&self, index: u64, (alpha, beta): (Scalar, Scalar)) {
+    /// The product of the matrices of that number of the batch.
+    fn product(&self, index: u64, (alpha, beta): (Scalar, Scalar)) -> Product {
         let problem = &self.problem;
         let (m, n, k) = problem.sizes;
         let (m, n, k) = (m as usize, n as usize, k as usize);
@@ -31,11 +28,10 @@ impl Operands {
         let b = View::of(&problem.b, problem.operations.1, index);
         let c = View::of(&problem.c, Operation::None, index);
         let d = View::of(&problem.d, Operation::None, index);
-        let surroundings = self.surroundings(index);
         let compute = problem.compute;
         // A result in row order is the transposed one in column order; only epilogues that treat
         // every element alike get here with it.
-        let product = match problem.d.order {
+        match problem.d.order {
             Order::Column => Product { m, n, k, a, b, c, d, alpha, beta, compute },
             Order::Row => Product {
                 m: n,
@@ -49,7 +45,24 @@ impl Operands {
                 beta,
                 compute,
             },
-        };
+        }
+    }
+
+    /// Computes the matrix of that number of the batch.
+    ///
+    /// # Errors
+    /// When the host has not the room for what lies between; the result is then NaN.
+    ///
+    /// # Safety
+    /// Everything that `accesses` names has to be readable and writable as they say.
+    unsafe fn run(&self, index: u64, scalars: (Scalar, Scalar)) -> Result<(), Rejection> {
+        let problem = &self.problem;
+        let (m, n, k) = problem.sizes;
+        let (m, n, k) = (m as usize, n as usize, k as usize);
+        let a = View::of(&problem.a, problem.operations.0, index);
+        let b = View::of(&problem.b, problem.operations.1, index);
+        let surroundings = self.surroundings(index);
+        let product = self.product(index, scalars);
         let epilogue = problem.epilogue;
         let plain = epilogue.activation == Activation::None
             && !matches!(epilogue.bias, Bias::Added | Bias::GradientOfResult);
@@ -58,21 +71,21 @@ impl Operands {
             // Before `D` is written, which may lie where nothing else does, but in any case after
             // what these read.
             match epilogue.bias {
-                Bias::GradientOfA => surroundings.store_operand_sums(a, m, k),
-                Bias::GradientOfB => surroundings.store_operand_sums(b.transposed(), n, k),
+                Bias::GradientOfA => surroundings.store_operand_sums(a, m, k)?,
+                Bias::GradientOfB => surroundings.store_operand_sums(b.transposed(), n, k)?,
                 _ => {}
             }
             if plain {
-                product.run(None);
-                return;
+                return product.run(None);
             }
-            let mut sums = Sums::new(&surroundings, m);
+            let mut sums = Sums::new(&surroundings, m)?;
             let mut finish = |column: usize, values: Column<'_>| {
                 surroundings.finish(column, values, &mut sums);
             };
-            product.run(Some(&mut finish));
+            product.run(Some(&mut finish))?;
             sums.store(&surroundings);
         }
+        Ok(())
     }
 }
 
@@ -131,17 +144,19 @@ export! {
             )
         };
         let addresses = Addresses { a: a as u64, b: b as u64, c: c as u64, d: d as u64 };
-        let operands =
+        let mut operands =
             Operands::check(driver, problem, addresses, scalars, algorithm.as_ref())?;
         check_workspace(driver, workspace, workspace_size)?;
-        let accesses = operands.accesses.clone();
-        let run = Box::new(move || {
+        operands.product(0, scalars).check_room()?;
+        let accesses = std::mem::take(&mut operands.accesses);
+        let run: Run = Box::new(move |_| {
             for index in 0..operands.problem.d.batch {
-                // SAFETY: the operands were checked when the function was called.
-                unsafe { operands.run(index, scalars) };
+                // SAFETY: everything is among the accesses.
+                unsafe { operands.run(index, scalars)? };
             }
+            Ok(())
         });
-        // SAFETY: operands were checked against the driver's allocations.
+        // SAFETY: as above.
         unsafe { Work { name: NAME, accesses, run }.launch(driver, stream) }
     }
 }

@@ -59,13 +59,13 @@ impl Operands {
         let Self { problem, accesses } = &mut operands;
         accesses.extend([alpha.access(), beta.access()].into_iter().flatten());
         if !alpha.is_known_zero() {
-            accesses.extend(problem.a.accesses(Access::read));
-            accesses.extend(problem.b.accesses(Access::read));
+            Access::add_all(accesses, problem.a.accesses(Access::read))?;
+            Access::add_all(accesses, problem.b.accesses(Access::read))?;
         }
         if reads_c {
-            accesses.extend(problem.c.accesses(Access::read));
+            Access::add_all(accesses, problem.c.accesses(Access::read))?;
         }
-        accesses.extend(problem.d.accesses(Access::write));
+        Access::add_all(accesses, problem.d.accesses(Access::write))?;
         Ok(operands)
     }
 
@@ -88,14 +88,15 @@ impl Operands {
                 "{name} is at {address:#x}: elements have {size} bytes"
             )));
         }
-        for index in 0..problem.d.batch {
-            let stride = problem.descriptor.bias_batch_stride;
+        let stride = problem.descriptor.bias_batch_stride;
+        for index in 0..distinct(problem.d.batch, stride) {
             let at = step(address, stride, index, size);
             check_range(driver, name, at, len * size)?;
-            accesses.push(match bias {
+            let access = match bias {
                 Bias::Added => Access::read_bytes(at, len * size),
                 _ => Access::write_bytes(at, len * size),
-            });
+            };
+            Access::add_all(accesses, [access])?;
         }
         Ok(())
     }
@@ -132,12 +133,12 @@ impl Operands {
             )));
         }
         let pitch = bytes(descriptor.aux_ld.cast_unsigned());
-        for index in 0..problem.d.batch {
+        for index in 0..distinct(problem.d.batch, descriptor.aux_batch_stride) {
             let stride = bytes(descriptor.aux_batch_stride.cast_unsigned());
             let at = address.wrapping_add(stride.wrapping_mul(index));
             check_range(driver, name, at, pitch * (n - 1) + bytes(m))?;
             let access = if epilogue.writes_aux { Access::write } else { Access::read };
-            accesses.push(access(at, bytes(m), n, pitch));
+            Access::add_all(accesses, [access(at, bytes(m), n, pitch)])?;
         }
         Ok(())
     }
@@ -235,4 +236,9 @@ fn check_aliases(problem: &Problem, reads_c: bool) -> Result<(), Rejection> {
         ));
     }
     Ok(())
+}
+
+/// How many of a batch are not the same as the first.
+fn distinct(batch: u64, stride: i64) -> u64 {
+    if stride == 0 { batch.min(1) } else { batch }
 }

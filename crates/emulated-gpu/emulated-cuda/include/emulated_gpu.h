@@ -27,10 +27,51 @@ typedef struct EmulatedGpuRange {
     uint64_t height;
     uint64_t pitch;
     uint32_t access; /* EMULATED_GPU_READ, EMULATED_GPU_WRITE, or both */
-    uint32_t reserved; /* 0 */
+    uint32_t alignment; /* what the address has to be a multiple of, in bytes; 0: any will do */
 } EmulatedGpuRange;
 
-/* A host library says which device memory its next host function in this stream reads and writes;
+/* What a library asks for device memory while its work runs. */
+typedef struct EmulatedGpuDoor EmulatedGpuDoor;
+
+/* Does the work. What it returns, unless CUDA_SUCCESS, ends the context as a kernel's fault does. It
+ * may call nothing of the driver's but emulatedGpuAccess. */
+typedef CUresult (*EmulatedGpuWork)(void *data, const EmulatedGpuDoor *door);
+
+/* Gives `data` back. May call nothing of the driver's. */
+typedef void (*EmulatedGpuRelease)(void *data);
+
+/* A host library puts work into a stream. When its turn has come, `work` is called, which asks
+ * emulatedGpuAccess for every range of device memory before it touches it: also for what it reads
+ * the address of from device memory. What it was given stays where it is until `work` returns, even
+ * when the program frees it meanwhile. In a stream that is captured, the work becomes one node of
+ * the graph, and `work` is called in each launch of it.
+ *
+ * `release`, unless it is null, is called once, when neither stream nor graph will call `work` any
+ * longer, perhaps before this function returns. When this function fails, `data` stays the caller's.
+ *
+ * `operation` names the operation in reports, such as "cublasSgemm_v2".
+ *
+ * CUDA_ERROR_INVALID_VALUE: `operation` or `work` is null. Others as of cuLaunchHostFunc. */
+CUresult emulatedGpuLaunchWork(CUstream stream, const char *operation, EmulatedGpuWork work,
+                               void *data, EmulatedGpuRelease release);
+
+/* The same, where stream 0 is the calling thread's own. */
+CUresult emulatedGpuLaunchWork_ptsz(CUstream stream, const char *operation, EmulatedGpuWork work,
+                                    void *data, EmulatedGpuRelease release);
+
+/* Asks for device memory, in a function of the type EmulatedGpuWork that has not returned, in any
+ * thread. Each range has to lie inside one living allocation, and with
+ * EMULATED_GPU_CHECKS=initialisation what is read has to have been written; what is written counts
+ * as written from then on. Unless this returns CUDA_SUCCESS nothing may be accessed, the report
+ * goes to standard error, and the context is left with the code that was returned.
+ *
+ * CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_LAUNCH_FAILED for what was
+ * never written, CUDA_ERROR_INVALID_VALUE for an access that is none of the three. */
+CUresult emulatedGpuAccess(const EmulatedGpuDoor *door, const EmulatedGpuRange *ranges,
+                           size_t count);
+
+/* For libraries that put their work into a stream with cuLaunchHostFunc, and see to it that the
+ * memory stays: such a library says which device memory its next host function in this stream reads and writes;
  * it calls this before cuLaunchHostFunc, with the same stream. The ranges are copied. They are
  * checked when their turn in the stream has come: each has to lie inside one living allocation, and
  * with EMULATED_GPU_CHECKS=initialisation what is read has to have been written. When one is wrong,

@@ -9,6 +9,8 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+use ptx_emulator::room::vector;
+
 use crate::error::{Code, Result};
 
 /// An opaque handle: never dereferenced, only looked up.
@@ -135,14 +137,18 @@ impl<T: Copy> In<T> {
     /// What stands there, `count` times.
     ///
     /// # Errors
-    /// When the pointer is null although there is something.
+    /// When the pointer is null although there is something, or nothing can be read there.
     pub(crate) fn list(self, count: usize) -> Result<Vec<T>> {
         if count == 0 {
             return Ok(Vec::new());
         }
         self.get()?;
+        // Said of memory that is not there, the count is wrong.
+        crate::host::check(self.address(), count.saturating_mul(size_of::<T>()))?;
+        let mut list = vector(count)?;
         // SAFETY: as above; the caller also said how many there are.
-        Ok((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }).collect())
+        list.extend((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }));
+        Ok(list)
     }
 }
 

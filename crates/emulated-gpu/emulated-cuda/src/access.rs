@@ -21,7 +21,8 @@ pub(crate) struct Range {
     pub(crate) pitch: u64,
     /// [`READ`], [`WRITE`] or both.
     pub(crate) access: u32,
-    pub(crate) reserved: u32,
+    /// What the address has to be a multiple of, in bytes; 0 where it may be any.
+    pub(crate) alignment: u32,
 }
 
 /// What an operation is about to access.
@@ -67,6 +68,10 @@ impl Declaration {
                  bytes, {pitch} bytes apart, at {address:#x}\n  note    {note}"
             )))
         };
+        if range.alignment > 1 && !range.address.is_multiple_of(range.alignment.into()) {
+            let note = format!("it has to be at a multiple of {} bytes", range.alignment);
+            return report(Code::MISALIGNED_ADDRESS, "misaligned address", &note);
+        }
         let Some(reach) = range.reach() else {
             return report(
                 Code::ILLEGAL_ADDRESS,
@@ -78,8 +83,12 @@ impl Declaration {
         if let Err(error) = memory.check_read(range.address, reach) {
             return report(Code::ILLEGAL_ADDRESS, "illegal address", &error.to_string());
         }
-        let rows = if range.pitch == range.width { 1 } else { range.height };
-        let len = if rows == 1 { reach } else { range.width };
+        // Rows without gaps between them are one range, however many there are, and gaps matter only
+        // where it is known of each byte whether it was written. There are fewer rows with gaps than
+        // the allocation has bytes.
+        let gaps = range.pitch > range.width && memory.tracks();
+        let rows = if gaps { range.height } else { 1 };
+        let len = if gaps { range.width } else { reach };
         for row in 0..rows {
             let at = range.address + row * range.pitch;
             let lost = |error: &dyn std::fmt::Display| {

@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ptx_emulator::memory::RegisterError;
+
 use crate::abi::{Handle, Location, Pointer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
-use crate::host::{self, Pages};
+use crate::host;
 
 /// Device memory is given out in units of this, as the free memory shows.
 const UNIT: u64 = 512;
@@ -22,9 +24,9 @@ pub(crate) enum Kind {
     /// `cuMemAllocAsync`, from the pool of that handle.
     Pooled(Handle),
     /// `cuMemAllocManaged`: accessible to host and device.
-    Managed(#[expect(dead_code, reason = "held for its `Drop`")] Pages),
+    Managed,
     /// `cuMemHostAlloc`: the host's, accessible to the device.
-    Pinned(#[expect(dead_code, reason = "held for its `Drop`")] Pages),
+    Pinned,
     /// `cuMemHostRegister`: the program's own.
     Registered,
 }
@@ -70,7 +72,12 @@ impl Kind {
 impl Allocation {
     /// Whether it is the host's.
     pub(crate) fn is_host(&self) -> bool {
-        matches!(self.kind, Kind::Pinned(_) | Kind::Registered)
+        matches!(self.kind, Kind::Pinned | Kind::Registered)
+    }
+
+    /// Whether the host and kernels use it: fills of it are waited for.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_host() || matches!(self.kind, Kind::Managed)
     }
 
     /// Whether it takes up the device's memory.
@@ -94,9 +101,9 @@ struct Table {
 }
 
 impl Allocations {
-    /// Of a device with so much memory, or as much as the machine has.
-    pub(crate) fn new(total: Option<u64>) -> Self {
-        Self { table: Mutex::default(), total: total.unwrap_or_else(machine_memory) }
+    /// Of a device with so many bytes of memory.
+    pub(crate) fn new(total: u64) -> Self {
+        Self { table: Mutex::default(), total }
     }
 
     /// The device's memory.
@@ -105,8 +112,12 @@ impl Allocations {
     }
 
     /// What of it nobody has.
-    pub(crate) fn free_bytes(&self) -> u64 {
-        self.total.saturating_sub(self.table().used)
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn free_bytes(&self) -> Result<u64> {
+        let variables = driver()?.emulator.memory().variable_bytes();
+        Ok(self.total.saturating_sub(self.table().used.saturating_add(variables)))
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -131,10 +142,7 @@ impl Allocations {
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
     pub(crate) fn managed(&self, size: u64, flags: u32, context: Handle) -> Result<Pointer> {
-        self.allocate(size, context, flags, true, || {
-            let pages = pages(size)?;
-            Ok((pages.address() as u64, Kind::Managed(pages)))
-        })
+        self.allocate(size, context, flags, true, || Ok((pages(size)?, Kind::Managed)))
     }
 
     /// Pinned memory of the host's.
@@ -142,31 +150,34 @@ impl Allocations {
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
     pub(crate) fn pinned(&self, size: u64, flags: u32, context: Handle) -> Result<Pointer> {
-        self.allocate(size, context, flags, false, || {
-            let pages = pages(size)?;
-            Ok((pages.address() as u64, Kind::Pinned(pages)))
-        })
+        self.allocate(size, context, flags, false, || Ok((pages(size)?, Kind::Pinned)))
     }
 
-    /// The program's own memory, made accessible to the device.
+    /// The program's own memory, made accessible to the device, to be written where it is
+    /// `writable`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what can't be read, `HOST_MEMORY_ALREADY_REGISTERED`.
+    /// `INVALID_VALUE` for what can't be accessed like that, `HOST_MEMORY_ALREADY_REGISTERED`.
     pub(crate) fn register(
         &self,
         address: usize,
         size: u64,
+        writable: bool,
         flags: u32,
         context: Handle,
     ) -> Result {
         host::check(address, size as usize)?;
         let made = self.allocate(size, context, flags, false, || {
+            let memory = driver()?.emulator.memory();
             // SAFETY: the program vouches that its memory stays until it unregisters it.
-            let registered = unsafe { driver()?.emulator.memory().register(address as u64, size) };
-            let known = |error: ptx_emulator::memory::RegisterError| {
-                Code::HOST_MEMORY_ALREADY_REGISTERED.because(error.to_string())
-            };
-            registered.map_err(known)?;
+            let registered = unsafe { memory.register(address as u64, size, writable) };
+            registered.map_err(|error| {
+                let code = match error {
+                    RegisterError::Range { .. } => Code::HOST_MEMORY_ALREADY_REGISTERED,
+                    RegisterError::NoAccess { .. } => Code::INVALID_VALUE,
+                };
+                code.because(error.to_string())
+            })?;
             Ok((address as u64, Kind::Registered))
         });
         made.map(|_| ())
@@ -185,10 +196,15 @@ impl Allocations {
         }
         let mut table = self.table();
         let used = if takes_memory { table.used.saturating_add(units(size)) } else { table.used };
-        if used > self.total {
-            let (free, total) = (self.total.saturating_sub(table.used), self.total);
-            return Err(Code::OUT_OF_MEMORY
-                .because(format!("{size} bytes are wanted, and {free} of {total} are free")));
+        // What variables of modules take is not to be had either.
+        let total = self.total.saturating_sub(driver()?.emulator.memory().variable_bytes());
+        if used > total && takes_memory {
+            let free = total.saturating_sub(table.used);
+            return Err(Code::OUT_OF_MEMORY.because(format!(
+                "{size} bytes are wanted, and {free} of {} are free: free some, or let the device have \
+                 more (EMULATED_GPU_MEMORY)",
+                self.total
+            )));
         }
         let (address, kind) = make()?;
         table.used = used;
@@ -211,7 +227,8 @@ impl Allocations {
     }
 
     /// Forgets an allocation that begins there, if it is one of those that `which` takes, and gives
-    /// it back. No work that uses it may be left.
+    /// it back. Work that begins after that is a fault if it accesses it. Work that has found it
+    /// before keeps it; where it is the program's own, that work is waited for.
     ///
     /// # Errors
     /// `None` when there is no such allocation.
@@ -253,8 +270,8 @@ impl Allocations {
         let word = |kind: &Kind| match kind {
             Kind::Device => "device memory",
             Kind::Pooled(_) => "device memory from a pool",
-            Kind::Managed(_) => "managed memory",
-            Kind::Pinned(_) => "pinned host memory",
+            Kind::Managed => "managed memory",
+            Kind::Pinned => "pinned host memory",
             Kind::Registered => "registered host memory",
         };
         let table = self.table();
@@ -278,30 +295,18 @@ fn units(size: u64) -> u64 {
     size.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX)
 }
 
-fn pages(size: u64) -> Result<Pages> {
-    let pages = Pages::allocate(size)
-        .ok_or_else(|| Code::OUT_OF_MEMORY.because(format!("the host has no {size} bytes left")))?;
-    // SAFETY: the pages are freed only after `release` has unregistered them.
-    let registered = unsafe { driver()?.emulator.memory().register(pages.address() as u64, size) };
-    registered.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))?;
-    Ok(pages)
+fn pages(size: u64) -> Result<Pointer> {
+    let address = driver()?.emulator.memory().allocate_host(size);
+    address.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
 }
 
 fn release(allocation: &Allocation) -> Result {
     let memory = driver()?.emulator.memory();
     let done = match allocation.kind {
-        Kind::Device | Kind::Pooled(_) => memory.free(allocation.address),
-        Kind::Managed(_) | Kind::Pinned(_) | Kind::Registered => {
-            memory.unregister(allocation.address)
+        Kind::Device | Kind::Pooled(_) | Kind::Managed | Kind::Pinned => {
+            memory.free(allocation.address)
         }
+        Kind::Registered => memory.unregister(allocation.address),
     };
     done.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))
-}
-
-/// The machine's memory in bytes; 8 GiB where it does not say.
-fn machine_memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.map_or(8 << 30, |kilobytes| kilobytes << 10)
 }

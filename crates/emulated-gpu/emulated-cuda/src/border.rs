@@ -45,10 +45,11 @@ pub(crate) fn early(name: &str, body: impl FnOnce() -> Result) -> Code {
 }
 
 /// Calls what may call nothing of the driver's.
-pub(crate) fn host_function(body: impl FnOnce()) {
-    IN_HOST_FUNCTION.set(true);
-    body();
-    IN_HOST_FUNCTION.set(false);
+pub(crate) fn host_function<T>(body: impl FnOnce() -> T) -> T {
+    let before = IN_HOST_FUNCTION.replace(true);
+    let result = body();
+    IN_HOST_FUNCTION.set(before);
+    result
 }
 
 /// Stream 0 is the thread's own while `body` runs.

@@ -71,6 +71,18 @@ struct State {
     given: HashMap<Handle, Vec<Handle>>,
 }
 
+impl State {
+    /// The nodes that the next work of a stream comes after.
+    ///
+    /// # Errors
+    /// `STREAM_CAPTURE_INVALIDATED`
+    fn nodes_of(&mut self, stream: &Stream) -> Result<&mut Vec<Handle>> {
+        let invalid = self.invalidated;
+        let own = self.streams.get_mut(&stream.handle).filter(|_| !invalid);
+        own.map(|(_, nodes)| nodes).ok_or_else(|| Code::STREAM_CAPTURE_INVALIDATED.into())
+    }
+}
+
 /// A point in a stream that is captured, as an event remembers it.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
@@ -96,9 +108,6 @@ impl Capture {
                 "the legacy default stream can't be captured; make one with cuStreamCreate",
             ));
         }
-        if stream.capture().is_some() {
-            return Err(Code::ILLEGAL_STATE.because("the stream is captured already"));
-        }
         let streams = HashMap::from([(stream.handle, (Arc::clone(stream), after))]);
         let capture = Arc::new(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -108,8 +117,10 @@ impl Capture {
             thread: thread::current().id(),
             state: Mutex::new(State { streams, ..State::default() }),
         });
-        driver()?.captures.insert(capture.id as Handle, Arc::clone(&capture));
-        stream.set_capture(Some(capture));
+        if !stream.take_part(&capture) {
+            return Err(Code::ILLEGAL_STATE.because("the stream is captured already"));
+        }
+        driver()?.captures.insert(capture.id as Handle, capture);
         Ok(())
     }
 
@@ -135,12 +146,13 @@ impl Capture {
     /// Adds work of a stream that is captured.
     ///
     /// # Errors
-    /// `STREAM_CAPTURE_INVALIDATED`
+    /// `STREAM_CAPTURE_INVALIDATED`, also when another thread has ended the capture meanwhile.
     pub(crate) fn add(&self, stream: &Stream, operation: Operation) -> Result<Handle> {
-        self.check()?;
-        let after = self.nodes_of(stream);
-        let node = self.graph.add(operation, &after)?;
-        self.set_nodes(stream, vec![node]);
+        // The lock is held throughout: work that another thread puts into the stream comes after.
+        let mut state = self.state();
+        let nodes = state.nodes_of(stream)?;
+        let node = self.graph.add(operation, nodes)?;
+        *nodes = vec![node];
         Ok(node)
     }
 
@@ -171,8 +183,8 @@ impl Capture {
     /// # Errors
     /// `STREAM_CAPTURE_INVALIDATED`
     pub(crate) fn point(self: &Arc<Self>, stream: &Stream) -> Result<Point> {
-        self.check()?;
-        Ok(Point { capture: Arc::clone(self), nodes: self.nodes_of(stream) })
+        let nodes = self.state().nodes_of(stream)?.clone();
+        Ok(Point { capture: Arc::clone(self), nodes })
     }
 
     /// Ends it.
@@ -190,7 +202,7 @@ impl Capture {
         let state = std::mem::take(&mut *self.state());
         driver()?.captures.remove(self.id as Handle);
         for (own, _) in state.streams.values() {
-            own.set_capture(None);
+            own.leave_capture();
         }
         if state.invalidated {
             return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
@@ -222,16 +234,18 @@ pub(crate) fn join(stream: &Arc<Stream>, point: &Point) -> Result {
     match stream.capture() {
         None => {
             let mut state = capture.state();
+            // Another thread may have ended it, or have the stream captured, meanwhile.
+            if state.streams.is_empty() || !stream.take_part(capture) {
+                return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
+            }
             state.streams.insert(stream.handle, (Arc::clone(stream), point.nodes.clone()));
-            drop(state);
-            stream.set_capture(Some(Arc::clone(capture)));
         }
         Some(own) if Arc::ptr_eq(&own, capture) => {
-            let mut nodes = capture.nodes_of(stream);
+            let mut state = capture.state();
+            let nodes = state.nodes_of(stream)?;
             nodes.extend(&point.nodes);
             nodes.sort_unstable();
             nodes.dedup();
-            capture.set_nodes(stream, nodes);
         }
         Some(own) => {
             own.invalidate(Code::STREAM_CAPTURE_MERGE);

@@ -10,9 +10,12 @@ use std::thread::{self, ThreadId};
 use crate::abi::Handle;
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::queue::Order;
 use crate::registry::fresh;
 use crate::stream::{Kind, Stream};
 
+/// `CU_LIMIT_MALLOC_HEAP_SIZE`
+pub(crate) const HEAP_LIMIT: u32 = 2;
 /// The number of limits that `cuCtxSetLimit` knows.
 const LIMITS: usize = 8;
 
@@ -30,8 +33,8 @@ pub(crate) struct Context {
     /// Whether the program has been told.
     told: AtomicBool,
     destroyed: AtomicBool,
-    /// Held while work is put into a stream, so that the order among streams is one order.
-    order: Mutex<()>,
+    /// Of the work that is put into its streams.
+    pub(crate) order: Order,
     streams: Mutex<Streams>,
     limits: Mutex<[u64; LIMITS]>,
 }
@@ -73,7 +76,7 @@ impl Context {
             fault: AtomicU32::new(0),
             told: AtomicBool::new(false),
             destroyed: AtomicBool::new(false),
-            order: Mutex::default(),
+            order: Order::default(),
             streams: Mutex::default(),
             // Stack, printf buffer, heap, depth and number of launches of the device's own, sector,
             // persisting cache, shared memory.
@@ -119,11 +122,6 @@ impl Context {
     /// Ends what the context can do; the first error stays.
     pub(crate) fn raise(&self, code: Code) {
         let _ = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire);
-    }
-
-    /// While it is held, nobody else puts work into a stream of this context.
-    pub(crate) fn order(&self) -> MutexGuard<'_, ()> {
-        self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn streams(&self) -> MutexGuard<'_, Streams> {
@@ -187,18 +185,42 @@ impl Context {
         limits.get(limit as usize).copied().ok_or_else(|| Code::UNSUPPORTED_LIMIT.into())
     }
 
+    /// Sets a limit.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED_LIMIT` for what is none; of the heap, `INVALID_VALUE` once a kernel has allocated
+    /// from it, and `OUT_OF_MEMORY` for more than there is.
     pub(crate) fn set_limit(&self, limit: u32, value: u64) -> Result {
+        let driver = driver()?;
+        if limit == HEAP_LIMIT && driver.emulator.memory().has_heap(self.handle as u64) {
+            return Err(Code::INVALID_VALUE.because(
+                "a kernel has called malloc already: set the size of the heap before the first does",
+            ));
+        }
+        let free = driver.allocations.free_bytes()?;
+        if limit == HEAP_LIMIT && value > free {
+            return Err(Code::OUT_OF_MEMORY.because(format!(
+                "a heap of {value} bytes, and {free} are free: free some first"
+            )));
+        }
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = limits.get_mut(limit as usize).ok_or(Code::UNSUPPORTED_LIMIT)?;
         *slot = value;
         Ok(())
     }
 
-    /// Waits for its work, then frees what belongs to it. Its handle is not known any longer.
+    /// Takes no work any longer, waits for what it has taken, then frees what belongs to it. Its
+    /// handle is not known any longer.
+    ///
+    /// # Errors
+    /// `CONTEXT_IS_DESTROYED` when another thread has begun to destroy it.
     pub(crate) fn destroy(&self) -> Result {
         let driver = driver()?;
-        self.synchronize();
+        if !self.order.end() {
+            return Err(Code::CONTEXT_IS_DESTROYED.into());
+        }
         self.destroyed.store(true, Ordering::Relaxed);
+        self.synchronize();
         driver.contexts.remove(self.handle);
         let own = self.handle;
         driver.streams.retain(|stream| stream.context.handle != own);
@@ -211,6 +233,7 @@ impl Context {
             stream.close();
         }
         crate::report::leaks_of(driver, own);
+        driver.emulator.memory().end_heap(own as u64);
         driver.allocations.free_context(own)
     }
 }

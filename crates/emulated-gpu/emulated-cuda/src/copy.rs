@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ptx_emulator::Memory;
 use ptx_emulator::memory::AccessError;
+use ptx_emulator::room::vector;
 
 use crate::abi::Pointer;
 use crate::driver::driver;
@@ -97,12 +98,19 @@ impl Transfer {
 
     /// Takes the program's bytes now, as the driver does with memory that is not pinned, so that the
     /// program may change them after the call.
-    pub(crate) fn stage(&mut self) {
-        let Place::Host(address) = self.from.place else { return };
-        let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else { return };
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY` when the host has not the room for them.
+    pub(crate) fn stage(&mut self) -> Result {
+        let Place::Host(address) = self.from.place else { return Ok(()) };
+        let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else {
+            return Ok(());
+        };
+        let mut bytes = vector(reach)?;
         // SAFETY: the program vouches for the range while the call takes; `check` has probed it.
-        let bytes = unsafe { host::slice(address, reach) };
-        self.from.place = Place::Staged(Arc::new(bytes.to_vec()));
+        bytes.extend_from_slice(unsafe { host::slice(address, reach) });
+        self.from.place = Place::Staged(Arc::new(bytes));
+        Ok(())
     }
 
     /// Copies.

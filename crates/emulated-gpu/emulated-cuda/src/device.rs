@@ -23,8 +23,22 @@ pub(crate) fn name() -> &'static str {
         let model = model.filter(|model| !model.is_empty()).unwrap_or(std::env::consts::ARCH);
         // Programs pass buffers of 64 to 256 bytes.
         let short: String = model.chars().filter(char::is_ascii).take(48).collect();
-        format!("Emulated GPU ({})", short.trim_end())
+        format!("Emulated GPU ({})", balanced(&short))
     })
+}
+
+/// The text up to a bracket that is never closed, or never was opened: who reads the name finds the
+/// end of it by its brackets.
+fn balanced(text: &str) -> &str {
+    let mut open = Vec::new();
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => open.push(at),
+            ')' if open.pop().is_none() => return text[..at].trim_end(),
+            _ => {}
+        }
+    }
+    text[..open.first().copied().unwrap_or(text.len())].trim_end()
 }
 
 /// `CUdevice_attribute`

@@ -1,6 +1,7 @@
 //! The one driver of a process: settings, device, and every object that has a handle.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ptx_emulator::{Emulator, Options};
 
@@ -9,7 +10,7 @@ use crate::api::link::Linker;
 use crate::capture::Capture;
 use crate::context::{Context, Primary};
 use crate::counts::Register;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::function::Function;
 use crate::graph::{Executable, Graph};
@@ -43,48 +44,62 @@ pub(crate) struct Driver {
     pub(crate) linkers: Registry<Linker>,
     pub(crate) pools: Pools,
     pub(crate) counts: Register,
-    /// A process that was forked has the memory of this one and none of its threads.
-    process: u32,
 }
 
-static DRIVER: RwLock<Option<&'static Driver>> = RwLock::new(None);
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+
+/// The process that has called `cuInit`, or 0. One that was forked off since has the memory of this
+/// one and none of its threads: locks that those held will never be free. So this is looked at
+/// before any lock, and such a process is told that nothing was initialised, as NVIDIA's driver
+/// tells it.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+fn forked() -> Error {
+    Code::NOT_INITIALIZED
+        .because("this process was forked after cuInit; start it with spawn, or fork before cuInit")
+}
 
 /// The driver, once `cuInit` has made it.
 ///
 /// # Errors
 /// `NOT_INITIALIZED` before, and in a process that was forked off since.
 pub(crate) fn driver() -> Result<&'static Driver> {
-    let driver = *DRIVER.read().unwrap_or_else(PoisonError::into_inner);
-    let driver = driver.ok_or_else(|| Code::NOT_INITIALIZED.because("call cuInit first"))?;
-    if driver.process != std::process::id() {
-        return Err(Code::NOT_INITIALIZED.because(
-            "this process was forked after cuInit; start it with spawn, or fork before cuInit",
-        ));
-    }
-    Ok(driver)
+    let driver = DRIVER.get().ok_or_else(|| Code::NOT_INITIALIZED.because("call cuInit first"))?;
+    if PROCESS.load(Ordering::Relaxed) == std::process::id() { Ok(driver) } else { Err(forked()) }
 }
 
 /// Makes the driver, the first time.
 ///
 /// # Errors
-/// When the environment says something that can't be.
+/// When the environment says something that can't be; `NOT_INITIALIZED` in a process that was
+/// forked off since the first time.
 pub(crate) fn initialise() -> Result<&'static Driver> {
-    let mut slot = DRIVER.write().unwrap_or_else(PoisonError::into_inner);
-    if slot.is_some() {
-        drop(slot);
-        return driver();
+    static FIRST: Mutex<()> = Mutex::new(());
+    let own = std::process::id();
+    let first = PROCESS.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);
+    if first.is_err_and(|process| process != own) {
+        return Err(forked());
     }
-    let settings = Settings::read(|name| std::env::var(name).ok())?;
+    let _first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(driver) = DRIVER.get() {
+        return Ok(driver);
+    }
+    let settings = Settings::read(|name| std::env::var(name).ok()).inspect_err(|_| {
+        // Nothing was made: a process that is forked off may try again.
+        PROCESS.store(0, Ordering::Relaxed);
+    })?;
+    let memory = settings.memory.unwrap_or_else(ptx_emulator::machine::memory);
     let emulator = Emulator::new(Options {
         threads: settings.threads,
         deterministic: settings.deterministic,
         seed: settings.seed,
         checks: settings.checks,
         instruction_limit: settings.instruction_limit,
+        memory: Some(memory),
         ..Options::default()
     });
-    let driver: &'static Driver = Box::leak(Box::new(Driver {
-        allocations: Allocations::new(settings.memory),
+    let driver = DRIVER.get_or_init(|| Driver {
+        allocations: Allocations::new(memory),
         settings,
         emulator,
         primary: Mutex::default(),
@@ -100,11 +115,10 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         linkers: Registry::default(),
         pools: Pools::default(),
         counts: Register::default(),
-        process: std::process::id(),
-    }));
+    });
+    PROCESS.store(own, Ordering::Relaxed);
     driver.emulator.set_statistics(driver.settings.statistics.is_some());
     crate::report::at_exit(driver);
-    *slot = Some(driver);
     Ok(driver)
 }
 

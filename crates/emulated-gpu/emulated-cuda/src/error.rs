@@ -3,6 +3,8 @@
 
 use std::ffi::CStr;
 
+use ptx_emulator::memory::OutOfMemory;
+
 /// A `CUresult`, as the C ABI returns it.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +22,12 @@ pub(crate) struct Error {
 impl From<Code> for Error {
     fn from(code: Code) -> Self {
         Self { code, why: None }
+    }
+}
+
+impl From<OutOfMemory> for Error {
+    fn from(error: OutOfMemory) -> Self {
+        Code::OUT_OF_MEMORY.because(format!("the host has not the room: {error}"))
     }
 }
 

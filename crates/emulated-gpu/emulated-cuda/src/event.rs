@@ -1,12 +1,13 @@
 //! Events: marks in the order of a stream.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::abi::Handle;
 use crate::capture::Point;
 use crate::context::Context;
 use crate::error::{Code, Result};
+use crate::sync::{Condvar, Mutex, PoisonError};
 
 /// `CU_EVENT_DISABLE_TIMING`
 pub(crate) const DISABLE_TIMING: u32 = 2;

@@ -17,6 +17,10 @@ pub(crate) const SHARED_MOST: i32 = 227 << 10;
 /// them ptxas would keep is not known, so no more are reported than let a block of any size run.
 const REGISTERS: u32 = 64;
 
+/// No compiler makes do with fewer, whatever it is told (CUDA Compiler Driver NVCC,
+/// `--maxrregcount`: "the ABI minimum limit").
+const LEAST_REGISTERS: u32 = 16;
+
 /// A kernel.
 #[derive(Debug)]
 pub(crate) struct Function {
@@ -26,6 +30,8 @@ pub(crate) struct Function {
     pub(crate) kernel: Kernel,
     /// The kernel's name, for C.
     pub(crate) name: CString,
+    /// `CU_JIT_MAX_REGISTERS`, where the module was loaded with it.
+    max_registers: Option<u32>,
     /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`
     dynamic_shared: AtomicI32,
     /// `CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT`
@@ -42,6 +48,7 @@ impl Function {
         module: Handle,
         context: Handle,
         kernel: Kernel,
+        max_registers: Option<u32>,
     ) -> Arc<Self> {
         let shared = i32::try_from(kernel.static_shared()).unwrap_or(SHARED);
         let name = CString::new(kernel.name()).unwrap_or_default();
@@ -50,6 +57,7 @@ impl Function {
             module,
             context,
             name,
+            max_registers,
             dynamic_shared: AtomicI32::new((SHARED - shared).max(0)),
             carveout: AtomicI32::new(-1),
             large_clusters: AtomicI32::new(0),
@@ -65,14 +73,18 @@ impl Function {
 
     /// Registers of a thread, as reported.
     pub(crate) fn registers(&self) -> u32 {
-        self.kernel.registers().clamp(1, REGISTERS)
+        let most =
+            self.max_registers.map_or(REGISTERS, |most| most.clamp(LEAST_REGISTERS, REGISTERS));
+        self.kernel.registers().clamp(1, most)
     }
 
     /// Threads of a block, at most.
     pub(crate) fn max_threads(&self) -> u32 {
         let limits = self.kernel.limits();
         let limit = limits.required_threads.or(limits.max_threads);
-        limit.map_or(1024, |shape| shape.iter().product::<u32>().min(1024))
+        limit.map_or(1024, |shape| {
+            shape.iter().fold(1, |product: u32, &n| product.saturating_mul(n)).min(1024)
+        })
     }
 
     /// `CUfunction_attribute`

@@ -1,14 +1,11 @@
 //! Memory of the program's own: read with care, since a pointer that a program passes by mistake
 //! should be an error code and not the end of the process.
 
-#![allow(unsafe_code, reason = "asks the kernel for memory that may not be there; allocates pages")]
+#![allow(unsafe_code, reason = "asks the kernel for memory that may not be there")]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use ptx_emulator::room::filled;
 
 use crate::error::{Code, Error, Result};
-
-/// Host memory is given out in whole pages.
-const PAGE: usize = 4096;
 
 /// Whether the first and the last byte of a range can be read.
 pub(crate) fn is_readable(address: usize, len: usize) -> bool {
@@ -37,9 +34,11 @@ fn wild(address: usize, len: usize) -> Error {
 /// # Errors
 /// `INVALID_VALUE` when they can't be read.
 pub(crate) fn words(address: usize, count: usize) -> Result<Vec<usize>> {
-    let mut bytes = vec![0; count * 8];
-    if count > 0 && !gather(&[(address, count * 8)], &mut bytes) {
-        return Err(wild(address, count * 8));
+    let len = count.checked_mul(8).ok_or_else(|| wild(address, usize::MAX))?;
+    check(address, len)?;
+    let mut bytes = filled(0, len)?;
+    if count > 0 && !gather(&[(address, len)], &mut bytes) {
+        return Err(wild(address, len));
     }
     let word = |chunk: &[u8]| usize::from_ne_bytes(chunk.try_into().unwrap_or_default());
     Ok(bytes.chunks_exact(8).map(word).collect())
@@ -129,35 +128,6 @@ pub(crate) unsafe fn slice<'a>(address: usize, len: usize) -> &'a [u8] {
 pub(crate) unsafe fn slice_mut<'a>(address: usize, len: usize) -> &'a mut [u8] {
     // SAFETY: as above.
     unsafe { std::slice::from_raw_parts_mut(address as *mut u8, len) }
-}
-
-/// Whole pages of zeros.
-#[derive(Debug)]
-pub(crate) struct Pages {
-    address: usize,
-    layout: Layout,
-}
-
-impl Pages {
-    /// At least `len` bytes; `None` when there are not so many.
-    pub(crate) fn allocate(len: u64) -> Option<Self> {
-        let len = usize::try_from(len).ok()?.max(1).checked_next_multiple_of(PAGE)?;
-        let layout = Layout::from_size_align(len, PAGE).ok()?;
-        // SAFETY: the layout's size is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        (!start.is_null()).then_some(Self { address: start as usize, layout })
-    }
-
-    pub(crate) fn address(&self) -> usize {
-        self.address
-    }
-}
-
-impl Drop for Pages {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and this is its only owner.
-        unsafe { dealloc(self.address as *mut u8, self.layout) };
-    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use ptx_emulator::Launch;
+use ptx_emulator::memory::Heap;
 
 use crate::abi::In;
+use crate::context::HEAP_LIMIT;
+use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::function::Function;
 use crate::host;
@@ -36,7 +39,7 @@ pub(crate) struct Shape {
 /// The launch of a kernel as work for a stream.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `COOPERATIVE_LAUNCH_TOO_LARGE`.
+/// `INVALID_VALUE`, `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
 pub(crate) fn prepare(
     function: &Arc<Function>,
     shape: Shape,
@@ -52,7 +55,11 @@ pub(crate) fn prepare(
         (true, false) => from_extra(function, extra)?,
     };
     let Shape { grid, block, shared, cooperative } = shape;
-    let launch = Launch { grid, block, dynamic_shared: shared, parameters, cooperative };
+    let context = driver()?.contexts.get(function.context);
+    let bytes = context.map_or(Ok(Heap::default().bytes), |context| context.limit(HEAP_LIMIT))?;
+    let heap = Heap { owner: function.context as u64, bytes };
+    let launch = Launch { grid, block, dynamic_shared: shared, parameters, cooperative, heap };
+    check_room(function, &launch)?;
     Ok(Operation::Launch { function: Arc::clone(function), launch: Arc::new(launch) })
 }
 
@@ -60,7 +67,6 @@ fn check(function: &Function, shape: Shape) -> Result {
     let Shape { grid, block, shared, cooperative } = shape;
     let name = function.kernel.name();
     let refuse = |why: String| Err(Code::INVALID_VALUE.because(format!("{name}: {why}")));
-    let count = |axes: [u32; 3]| axes.iter().map(|&n| u64::from(n)).product::<u64>();
     let beyond = |axes: [u32; 3], most: [u32; 3]| axes.iter().zip(most).any(|(&n, most)| n > most);
     if grid.contains(&0) || block.contains(&0) {
         return refuse(format!("grid {grid:?} of blocks {block:?}: nothing may be 0"));
@@ -100,6 +106,28 @@ fn check(function: &Function, shape: Shape) -> Result {
         }
     }
     Ok(())
+}
+
+/// How many there are of a shape; 2^64 - 1 where they are more.
+fn count(axes: [u32; 3]) -> u64 {
+    axes.iter().fold(1, |product: u64, &n| product.saturating_mul(n.into()))
+}
+
+/// What is resident at once has its local memory from the device's.
+fn check_room(function: &Function, launch: &Launch) -> Result {
+    let blocks = if launch.cooperative { count(launch.grid) } else { 1 };
+    let each = u64::from(function.kernel.local_bytes());
+    let wanted = each.saturating_mul(count(launch.block)).saturating_mul(blocks);
+    let free = driver()?.allocations.free_bytes()?;
+    if wanted <= free || wanted == 0 {
+        return Ok(());
+    }
+    Err(Code::OUT_OF_MEMORY.because(format!(
+        "{}: {wanted} bytes of local memory, {each} for each of {} threads of {blocks} resident blocks, \
+         and {free} bytes are free: launch fewer threads, or declare less .local",
+        function.kernel.name(),
+        count(launch.block)
+    )))
 }
 
 /// One pointer for each parameter, to its value.

@@ -32,15 +32,18 @@ mod function;
 mod graph;
 mod host;
 mod launch;
+mod library;
 mod module;
 mod occupancy;
 mod operation;
 mod path;
 mod pool;
+mod queue;
 mod registry;
 mod report;
 mod settings;
 mod stream;
+mod sync;
 mod value;
 
 pub use path::{FILE, NotFound, library_path};

@@ -21,8 +21,13 @@ pub(crate) struct Module {
     pub(crate) handle: Handle,
     pub(crate) context: Handle,
     loaded: Loaded,
+    /// `CU_JIT_MAX_REGISTERS`
+    max_registers: Option<u32>,
     functions: Mutex<HashMap<String, Arc<Function>>>,
 }
+
+/// The architecture of the emulated card: its compute capability is 9.0.
+const CARD: u32 = 90;
 
 /// What was wrong with an image, for the log that the caller may have passed.
 #[derive(Debug)]
@@ -83,11 +88,12 @@ impl Module {
     ///
     /// # Errors
     /// The diagnostics, and `INVALID_PTX`, or `UNSUPPORTED_PTX_VERSION` where it is newer than what
-    /// is known.
+    /// is known, or `OUT_OF_MEMORY` where the device has not the room for its variables.
     pub(crate) fn load(
         text: String,
         name: Option<String>,
         context: Handle,
+        max_registers: Option<u32>,
     ) -> std::result::Result<Arc<Self>, Refusal> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -100,11 +106,28 @@ impl Module {
         let newer = is_newer(&text);
         let loaded = driver.emulator.load(Source { name, text }).map_err(|diagnostics| {
             let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
-            let code = if newer { Code::UNSUPPORTED_PTX_VERSION } else { Code::INVALID_PTX };
+            let code = if newer {
+                Code::UNSUPPORTED_PTX_VERSION
+            } else if diagnostics.iter().all(|one| one.out_of_memory) {
+                Code::OUT_OF_MEMORY
+            } else {
+                Code::INVALID_PTX
+            };
             Refusal { code, log: log.join("\n") }
         })?;
+        // The driver hands PTX to ptxas for its own card, which refuses it so.
+        let target = loaded.target();
+        if target > CARD {
+            let log = format!(
+                "fatal   : SM version specified by .target is higher than default SM version assumed: \
+                 the file says sm_{target}, the emulated card is a sm_{CARD}; compile for \
+                 compute_{CARD} or an older one"
+            );
+            return Err(Refusal { code: Code::INVALID_PTX, log });
+        }
         let handle = fresh();
-        let module = Arc::new(Self { handle, context, loaded, functions: Mutex::default() });
+        let functions = Mutex::default();
+        let module = Arc::new(Self { handle, context, loaded, max_registers, functions });
         driver.modules.insert(handle, Arc::clone(&module));
         Ok(module)
     }
@@ -125,7 +148,8 @@ impl Module {
                  extern \"C\")"
             ))
         })?;
-        let function = Function::new(fresh(), self.handle, self.context, kernel);
+        let function =
+            Function::new(fresh(), self.handle, self.context, kernel, self.max_registers);
         driver()?.functions.insert(function.handle, Arc::clone(&function));
         functions.insert(name.to_owned(), Arc::clone(&function));
         Ok(function)

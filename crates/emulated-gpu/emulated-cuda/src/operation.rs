@@ -16,6 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::event::{Event, Mark, Recorded};
 use crate::function::Function;
 use crate::graph::Graph;
+use crate::library;
 use crate::value::{Wait, Write};
 
 /// A piece of work.
@@ -43,8 +44,10 @@ pub(crate) enum Operation {
     Record(Arc<Event>),
     /// Waits for what an event was recorded in last: a node of a graph.
     WaitForEvent(Arc<Event>),
-    /// What a host library is about to read and write.
+    /// What a host function of a library's is about to read and write.
     Declare(Arc<Declaration>),
+    /// Work of a host library.
+    Library(Arc<library::Work>),
     /// Writes a number.
     Write(Write),
     /// Waits for a number.
@@ -65,7 +68,7 @@ impl Operation {
             Self::Launch { .. } => 0,
             Self::Copy(_) => 1,
             Self::Fill(_) => 2,
-            Self::Host { .. } | Self::Callback { .. } | Self::Declare(_) => 3,
+            Self::Host { .. } | Self::Callback { .. } | Self::Declare(_) | Self::Library(_) => 3,
             Self::Child(_) | Self::All(_) => 4,
             Self::Nothing => 5,
             Self::WaitFor(_) | Self::WaitForEvent(_) => 6,
@@ -141,6 +144,7 @@ impl Operation {
                 Ok(())
             }
             Self::Declare(declaration) => declaration.check(memory),
+            Self::Library(work) => work.run(memory),
             Self::Write(write) => write.run(memory),
             Self::Wait(wait) => wait.run(memory, context),
             Self::All(all) => {
@@ -197,6 +201,7 @@ fn code_of(kind: FaultKind) -> Code {
         FaultKind::Assert => Code::ASSERT,
         FaultKind::Deadlock | FaultKind::Runaway => Code::LAUNCH_TIMEOUT,
         FaultKind::InvalidLaunch => Code::INVALID_VALUE,
+        FaultKind::OutOfMemory => Code::OUT_OF_MEMORY,
         FaultKind::InvalidInstruction => Code::ILLEGAL_INSTRUCTION,
         // A trap, a race, uninitialised memory, a divergent barrier, a wrong member mask.
         _ => Code::LAUNCH_FAILED,

@@ -3,13 +3,18 @@
 #![allow(unsafe_code, reason = "asks the C library to call a function at the end")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use ptx_emulator::memory::AllocationKind;
+use ptx_emulator::memory::{Allocation, AllocationKind};
+use tensor::file::write_atomically;
 
 use crate::abi::{Handle, Pointer};
 use crate::border::say;
 use crate::device;
 use crate::driver::{Driver, driver};
+
+/// How long the next piece of work may take at the end of the process.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Has the reports made that the settings ask for.
 pub(crate) fn at_exit(driver: &Driver) {
@@ -23,20 +28,46 @@ extern "C" fn report() {
     // A panic must not cross into C; there is nobody to tell of it either.
     let _ = std::panic::catch_unwind(|| {
         let Ok(driver) = driver() else { return };
-        for context in driver.contexts.all() {
-            context.synchronize();
-        }
+        settle(driver);
         if driver.settings.leaks
             && let Some(leaks) = leaks(driver)
         {
             say(&leaks);
         }
         if let Some(path) = &driver.settings.statistics
-            && let Err(error) = std::fs::write(path, driver.counts.to_json(device::name()))
+            && let Err(error) = write_atomically(path, |file| {
+                file.write_all(driver.counts.to_json(device::name()).as_bytes())
+            })
         {
             say(&format!("EMULATED_GPU_STATISTICS: {}: {error}", path.display()));
         }
     });
+}
+
+/// Waits for the work that stands in streams, for as long as some of it is being done: a kernel that
+/// runs for ever, or a wait for what nobody writes, must not keep the process from its end.
+fn settle(driver: &Driver) {
+    let contexts = driver.contexts.all();
+    let streams: Vec<_> = contexts.iter().flat_map(|context| context.all_streams()).collect();
+    let (mut last, mut since) = (0, Instant::now());
+    loop {
+        let progress = streams.iter().map(|stream| stream.progress());
+        let (done, left) = progress.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        if left == 0 {
+            return;
+        }
+        if done != last {
+            (last, since) = (done, Instant::now());
+        }
+        if since.elapsed() > PATIENCE {
+            return say(&format!(
+                "the process ends, and {left} pieces of work still stand in streams, of which none \
+                 was done within {} s: what they would have counted or freed is missing",
+                PATIENCE.as_secs()
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Whether memory was left in some context.
@@ -44,7 +75,8 @@ static LEAKED: AtomicBool = AtomicBool::new(false);
 
 /// Tells what is left in a context that ends, which takes its memory with it.
 pub(crate) fn leaks_of(driver: &Driver, context: Handle) {
-    let list = driver.allocations.list(Some(context));
+    let mut list = driver.allocations.list(Some(context));
+    list.extend(driver.emulator.memory().in_heap(context as u64).iter().map(of_kernel));
     if driver.settings.leaks && !list.is_empty() {
         LEAKED.store(true, Ordering::Relaxed);
         say(&lines(&list));
@@ -56,12 +88,16 @@ fn leaks(driver: &Driver) -> Option<String> {
     let mut list = driver.allocations.list(None);
     let heap = driver.emulator.memory().leaks().into_iter();
     let heap = heap.filter(|one| one.kind == AllocationKind::Heap);
-    list.extend(heap.map(|one| (one.address, one.size, "memory that a kernel allocated")));
+    list.extend(heap.map(|one| of_kernel(&one)));
     if list.is_empty() {
         let none = !LEAKED.load(Ordering::Relaxed);
         return none.then(|| "all memory was freed".to_owned());
     }
     Some(lines(&list))
+}
+
+fn of_kernel(one: &Allocation) -> (Pointer, u64, &'static str) {
+    (one.address, one.size, "memory that a kernel allocated")
 }
 
 fn lines(list: &[(Pointer, u64, &str)]) -> String {

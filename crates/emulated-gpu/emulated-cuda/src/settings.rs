@@ -12,7 +12,8 @@ pub(crate) struct Settings {
     /// `EMULATED_GPU_CHECKS`: what is checked beyond bounds, alignment and use after free, which
     /// always are: `initialisation`, `races`, `synchronisation`, separated by commas, or `all`.
     pub(crate) checks: Checks,
-    /// `EMULATED_GPU_THREADS`: host threads that the blocks of a kernel run on; 0 for all.
+    /// `EMULATED_GPU_THREADS`: host threads that the blocks of a kernel run on, 1024 at most; 0 for
+    /// all.
     pub(crate) threads: usize,
     /// `EMULATED_GPU_DETERMINISTIC`: 1 for one thread, and blocks in order.
     pub(crate) deterministic: bool,
@@ -20,7 +21,8 @@ pub(crate) struct Settings {
     pub(crate) seed: Option<u64>,
     /// `EMULATED_GPU_INSTRUCTION_LIMIT`: a warp that executes more has run away.
     pub(crate) instruction_limit: Option<u64>,
-    /// `EMULATED_GPU_MEMORY`: bytes of the card, with K, M, G or T; by default what the machine has.
+    /// `EMULATED_GPU_MEMORY`: bytes of the card, with K, M, G or T; by default three
+    /// quarters of what this process can have (`ptx_emulator::machine`).
     pub(crate) memory: Option<u64>,
     /// `EMULATED_GPU_LEAKS`: 1 lists at the end what was never freed.
     pub(crate) leaks: bool,
@@ -41,7 +43,7 @@ impl Settings {
         Ok(Self {
             checks: text("EMULATED_GPU_CHECKS")
                 .map_or(Ok(Checks::default()), |list| checks(&list))?,
-            threads: number(&text, "EMULATED_GPU_THREADS")?.unwrap_or(0) as usize,
+            threads: threads(number(&text, "EMULATED_GPU_THREADS")?.unwrap_or(0))?,
             deterministic: flag(&text, "EMULATED_GPU_DETERMINISTIC")?,
             seed: number(&text, "EMULATED_GPU_SEED")?,
             instruction_limit: number(&text, "EMULATED_GPU_INSTRUCTION_LIMIT")?,
@@ -94,6 +96,14 @@ fn number(text: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<u
     parsed.map(Some).map_err(|_| {
         Code::INVALID_VALUE
             .because(format!("{name}: `{value}` is not a whole number from 0 upward"))
+    })
+}
+
+fn threads(wanted: u64) -> Result<usize> {
+    let most = ptx_emulator::MOST_THREADS;
+    usize::try_from(wanted).ok().filter(|&threads| threads <= most).ok_or_else(|| {
+        Code::INVALID_VALUE
+            .because(format!("EMULATED_GPU_THREADS: {wanted} host threads: {most} are the most"))
     })
 }
 
@@ -156,6 +166,8 @@ mod tests {
         for (name, value) in [
             ("EMULATED_GPU_CHECKS", "memory,speed"),
             ("EMULATED_GPU_THREADS", "two"),
+            ("EMULATED_GPU_THREADS", "100000"),
+            ("EMULATED_GPU_THREADS", "18446744073709551615"),
             ("EMULATED_GPU_DETERMINISTIC", "yes"),
             ("EMULATED_GPU_SEED", "-1"),
             ("EMULATED_GPU_MEMORY", "0"),

@@ -4,9 +4,8 @@
 //! (`CU_STREAM_NON_BLOCKING`), and they wait for what stands in it (CUDA Driver API, "Stream
 //! synchronization behavior").
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::Handle;
 use crate::border;
@@ -15,6 +14,7 @@ use crate::context::{self, Context};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::operation::Operation;
+use crate::queue::{Queue, Ticket};
 
 /// `CU_STREAM_NON_BLOCKING`
 pub(crate) const NON_BLOCKING: u32 = 1;
@@ -42,29 +42,8 @@ pub(crate) struct Stream {
     pub(crate) kind: Kind,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
-    queue: Mutex<Queue>,
-    /// Work has come, or none will.
-    work: Condvar,
-    /// Work has been done.
-    done: Condvar,
+    queue: Arc<Queue<Operation>>,
     capture: Mutex<Option<Arc<Capture>>>,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    jobs: VecDeque<Job>,
-    submitted: u64,
-    completed: u64,
-    /// Whether there is a thread that does the work.
-    working: bool,
-    closed: bool,
-}
-
-/// Work, and what has to be done in other streams before.
-#[derive(Debug)]
-struct Job {
-    after: Vec<(Arc<Stream>, u64)>,
-    operation: Operation,
 }
 
 impl Stream {
@@ -83,9 +62,7 @@ impl Stream {
             kind,
             flags,
             priority,
-            queue: Mutex::default(),
-            work: Condvar::new(),
-            done: Condvar::new(),
+            queue: Arc::default(),
             capture: Mutex::default(),
         }
     }
@@ -100,12 +77,17 @@ impl Stream {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn set_capture(&self, capture: Option<Arc<Capture>>) {
-        *self.capture.lock().unwrap_or_else(PoisonError::into_inner) = capture;
+    /// Has its work captured from now on; false when something captures it already.
+    pub(crate) fn take_part(&self, capture: &Arc<Capture>) -> bool {
+        let mut own = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_free = own.is_none();
+        own.get_or_insert_with(|| Arc::clone(capture));
+        is_free
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Has its work done from now on.
+    pub(crate) fn leave_capture(&self) {
+        *self.capture.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Puts work at the end; says how much work stands in the stream then, since its beginning.
@@ -113,30 +95,25 @@ impl Stream {
     /// # Errors
     /// The error that ended the context, and when there is no thread to be had.
     pub(crate) fn submit(self: &Arc<Self>, operation: Operation) -> Result<u64> {
+        // What is taken now is waited for before the context is gone.
+        let Some(_turn) = self.context.order.turn() else {
+            return Err(Code::CONTEXT_IS_DESTROYED.into());
+        };
         self.context.check()?;
-        let _order = self.context.order();
-        let after = self.others();
-        let mut queue = self.queue();
-        if !queue.working {
+        self.queue.push(self.others(), operation, || {
             let stream = Arc::clone(self);
             std::thread::Builder::new()
                 .name(format!("emulated-gpu stream {}", self.id))
                 .spawn(move || stream.run())
+                .map(|_| ())
                 .map_err(|error| {
                     Code::OPERATING_SYSTEM.because(format!("no thread for a stream: {error}"))
-                })?;
-            queue.working = true;
-        }
-        queue.jobs.push_back(Job { after, operation });
-        queue.submitted += 1;
-        let ticket = queue.submitted;
-        drop(queue);
-        self.work.notify_one();
-        Ok(ticket)
+                })
+        })
     }
 
     /// The work of other streams that has to be done before what comes now.
-    fn others(&self) -> Vec<(Arc<Self>, u64)> {
+    fn others(&self) -> Vec<Ticket<Operation>> {
         let streams = match self.kind {
             Kind::Null => {
                 let mut streams = self.context.all_streams();
@@ -146,28 +123,22 @@ impl Stream {
             _ if self.is_blocking() => self.context.used_null_stream().into_iter().collect(),
             _ => Vec::new(),
         };
-        let pending = streams.into_iter().filter_map(|stream| {
-            let queue = stream.queue();
-            let ticket = queue.submitted;
-            let pending = queue.completed < ticket;
-            drop(queue);
-            pending.then_some((stream, ticket))
-        });
-        pending.collect()
+        streams.iter().filter_map(|stream| stream.queue.pending()).collect()
     }
 
     /// Waits until so much work is done, since the beginning.
     pub(crate) fn wait_for(&self, ticket: u64) {
-        let mut queue = self.queue();
-        while queue.completed < ticket {
-            queue = self.done.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
+        self.queue.wait_for(ticket);
+    }
+
+    /// How much work has been done since the beginning, and how much stands in it.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        self.queue.progress()
     }
 
     /// Waits until all is done that stands in it now.
     pub(crate) fn wait_for_all(&self) {
-        let ticket = self.queue().submitted;
-        self.wait_for(ticket);
+        self.queue.wait_for_all();
     }
 
     /// Waits as `cuStreamSynchronize` does: the legacy default stream for the others too.
@@ -178,8 +149,8 @@ impl Stream {
         self.context.check()?;
         let others = if self.kind == Kind::Null { self.others() } else { Vec::new() };
         self.wait_for_all();
-        for (stream, ticket) in others {
-            stream.wait_for(ticket);
+        for (queue, ticket) in others {
+            queue.wait_for(ticket);
         }
         self.context.tell()
     }
@@ -187,47 +158,25 @@ impl Stream {
     /// Whether all work is done.
     pub(crate) fn is_idle(&self) -> bool {
         let others = if self.kind == Kind::Null { self.others() } else { Vec::new() };
-        let queue = self.queue();
-        queue.completed == queue.submitted && others.is_empty()
+        self.queue.pending().is_none() && others.is_empty()
     }
 
     /// Its thread ends when the work is done.
     pub(crate) fn close(&self) {
-        self.queue().closed = true;
-        self.work.notify_one();
+        self.queue.close();
     }
 
     /// Does the work.
     fn run(&self) {
-        while let Some(job) = self.next() {
-            for (stream, ticket) in &job.after {
-                stream.wait_for(*ticket);
-            }
+        self.queue.work(|operation| {
             let code = border::early("a stream", || {
-                job.operation.run(&self.context);
+                operation.run(&self.context);
                 Ok(())
             });
             if code != Code::SUCCESS {
                 self.context.raise(code);
             }
-            drop(job);
-            self.queue().completed += 1;
-            self.done.notify_all();
-        }
-    }
-
-    fn next(&self) -> Option<Job> {
-        let mut queue = self.queue();
-        loop {
-            if let Some(job) = queue.jobs.pop_front() {
-                return Some(job);
-            }
-            if queue.closed {
-                queue.working = false;
-                return None;
-            }
-            queue = self.work.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
+        });
     }
 }
 

@@ -41,6 +41,34 @@ fn images_that_are_no_ptx_are_refused() {
 }
 
 #[test]
+fn a_text_for_a_newer_card_is_refused_as_by_the_driver() {
+    let context = context();
+    let text = |target: &str| {
+        CString::new(format!(".version 8.8\n.target {target}\n.visible .entry k() {{ ret; }}\n"))
+            .unwrap()
+    };
+    for target in ["sm_100", "sm_100a", "sm_120"] {
+        assert_eq!(load(text(target).as_ptr().cast()), code::INVALID_PTX, "{target}");
+    }
+    for target in ["sm_90", "sm_90a", "sm_52", "compute_80"] {
+        assert_eq!(load(text(target).as_ptr().cast()), 0, "{target}");
+    }
+    let mut log = [1u8; 512];
+    // CU_JIT_ERROR_LOG_BUFFER, …_SIZE_BYTES.
+    let (options, mut values) = ([5u32, 6], [log.as_mut_ptr() as usize, log.len()]);
+    let (mut module, text) = (0usize, text("sm_100"));
+    let code = cu!(cuModuleLoadDataEx(
+        &raw mut module => *mut usize, text.as_ptr() => *const c_char, 2 => u32,
+        options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
+    ));
+    assert_eq!(code, code::INVALID_PTX);
+    let told = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(told.contains("SM version specified by .target is higher"), "{told}");
+    assert!(told.contains("sm_100") && told.contains("sm_90"), "{told}");
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
 fn a_log_tells_what_is_wrong_with_the_text() {
     let context = context();
     let text = c".version 7.0\n.target sm_80\n.visible .entry f() {\n    add.u32 %r1, 1, 2;\n    ret;\n}\n";

@@ -1,5 +1,6 @@
 //! What is wrong with a PTX text, shown as a compiler would: message, place, line, underline, help.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::source::{Source, Span};
@@ -29,6 +30,8 @@ pub struct Diagnostic {
     pub label: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// Nothing is wrong with the text: the host has not the memory that it asks for.
+    pub out_of_memory: bool,
 }
 
 impl fmt::Display for Diagnostic {
@@ -74,11 +77,20 @@ pub(crate) struct Problem {
     message: String,
     label: String,
     help: Option<String>,
+    /// The name that is not known here.
+    unknown: Option<String>,
+    out_of_memory: bool,
 }
 
 impl Problem {
     pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { span, message: message.into(), label: String::new(), help: None }
+        let (message, label, help) = (message.into(), String::new(), None);
+        Self { span, message, label, help, unknown: None, out_of_memory: false }
+    }
+
+    /// It is that this name is not known: which is no news where its declaration has an error.
+    pub(crate) fn unknown(self, name: &str) -> Self {
+        Self { unknown: Some(name.to_owned()), ..self }
     }
 
     pub(crate) fn label(self, label: impl Into<String>) -> Self {
@@ -89,19 +101,42 @@ impl Problem {
         Self { help: Some(help.into()), ..self }
     }
 
+    /// It is the host that has not enough memory.
+    pub(crate) fn out_of_memory(self) -> Self {
+        Self { out_of_memory: true, ..self }
+    }
+
     /// With help only where there is some.
     pub(crate) fn maybe_help(self, help: Option<String>) -> Self {
         Self { help: help.or(self.help), ..self }
     }
 }
 
-/// What has been found so far.
+/// What has been found so far, and the names whose declarations have errors.
 #[derive(Debug, Default)]
-pub(crate) struct Problems(Vec<Problem>);
+pub(crate) struct Problems(Vec<Problem>, HashSet<String>);
 
 impl Problems {
     pub(crate) fn push(&mut self, problem: Problem) {
         self.0.push(problem);
+    }
+
+    /// An error in the declaration of names, which are not known from here on.
+    pub(crate) fn push_for<'n>(
+        &mut self,
+        problem: Problem,
+        names: impl IntoIterator<Item = &'n str>,
+    ) {
+        self.0.push(problem);
+        self.1.extend(names.into_iter().map(str::to_owned));
+    }
+
+    /// Whether an error only follows from one in the declaration of a name, or of its range.
+    fn follows(&self, problem: &Problem) -> bool {
+        problem.unknown.as_deref().is_some_and(|name| {
+            let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            self.1.contains(name) || self.1.contains(prefix)
+        })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -110,6 +145,8 @@ impl Problems {
 
     /// In the order of the text, each place once.
     pub(crate) fn into_diagnostics(mut self, source: &Source) -> Vec<Diagnostic> {
+        let problems = std::mem::take(&mut self.0);
+        self.0 = problems.into_iter().filter(|problem| !self.follows(problem)).collect();
         self.0.sort_by_key(|problem| (problem.span.start, problem.span.end));
         self.0.dedup_by(|b, a| a.span == b.span && a.message == b.message);
         let more = self.0.len().saturating_sub(MOST);
@@ -124,7 +161,7 @@ impl Problems {
 }
 
 fn locate(problem: Problem, source: &Source) -> Diagnostic {
-    let Problem { span, message, label, help } = problem;
+    let Problem { span, message, label, help, out_of_memory, .. } = problem;
     let (line, column, text) = source.line_of(span.start);
     let end = source.text.floor_char_boundary(span.end.max(span.start) as usize);
     let start = source.text.floor_char_boundary(span.start as usize);
@@ -139,6 +176,7 @@ fn locate(problem: Problem, source: &Source) -> Diagnostic {
         width: characters.min(left).max(1),
         label,
         help,
+        out_of_memory,
     }
 }
 

@@ -11,8 +11,8 @@ use crate::engine::race::Pool;
 use crate::engine::trace::{Followed, Tracer};
 use crate::engine::{Executable, Output, ParameterLayout, grid, lower};
 use crate::fault::{Fault, FaultKind, Report};
-use crate::memory::{AllocationKind, Memory};
-use crate::program::{Limits, Linkage, Module, Space, VariableId};
+use crate::memory::{AllocationKind, Heap, Memory, OutOfMemory};
+use crate::program::{Addressed, Limits, Linkage, Module, Space, VariableId};
 use crate::source::Source;
 use crate::statistics::Statistics;
 use crate::trace::Trace;
@@ -26,10 +26,13 @@ const RESIDENT: u64 = 132 * 64;
 /// Bytes of shared memory of a block, at most, as on devices of compute capability 9.0.
 const SHARED: u32 = 227 << 10;
 
+/// Host threads that blocks run on, at most.
+pub const MOST_THREADS: usize = 1024;
+
 /// What a device is to do beyond running kernels.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Host threads that blocks run on; 0 for as many as the machine has.
+    /// Host threads that blocks run on, [`MOST_THREADS`] at most; 0 for as many as the machine has.
     pub threads: usize,
     /// Everything on one thread, blocks in order, and a clock that counts instructions: two runs
     /// are the same.
@@ -42,6 +45,9 @@ pub struct Options {
     pub statistics: bool,
     /// Most instructions that one warp may execute.
     pub instruction_limit: Option<u64>,
+    /// Bytes that allocations and variables may take in all, and what a launch keeps of its blocks;
+    /// by default [`machine::memory`](crate::machine::memory).
+    pub memory: Option<u64>,
     /// Does without AVX2 and FMA where the host has them. The results are the same, which is what
     /// this is for: to show it.
     pub portable: bool,
@@ -84,7 +90,10 @@ impl Emulator {
     /// A device with nothing in its memory.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        let memory = Arc::new(Memory::new(options.checks.initialisation));
+        let memory = Arc::new(Memory::new(
+            options.checks.initialisation,
+            options.memory.unwrap_or_else(crate::machine::memory),
+        ));
         let (pool, launches) = (OnceLock::new(), AtomicU64::new(0));
         let counting = AtomicBool::new(options.statistics);
         let race_pages = Pool::default();
@@ -136,7 +145,7 @@ impl Emulator {
             .into_iter()
             .map(|executable| Kernel { executable, variables: Arc::clone(&variables) })
             .collect();
-        Ok(Loaded { kernels, variables })
+        Ok(Loaded { target: module.target, kernels, variables })
     }
 
     /// Allocates and fills the variables of module scope.
@@ -160,17 +169,19 @@ impl Emulator {
                 continue;
             }
             let name = Some(variable.name.clone());
-            match self.memory().allocate_as(
-                variable.size,
-                variable.align.max(1),
-                AllocationKind::Variable,
-                name,
-            ) {
+            let kind = match variable.space {
+                Space::Const => AllocationKind::Constant,
+                _ => AllocationKind::Variable,
+            };
+            match self.memory().allocate_as(variable.size, variable.align.max(1), kind, name) {
                 Ok(address) => {
                     variables.list.push((variable.name.clone(), address, variable.size));
                     addresses.insert(VariableId(index as u32), address);
                 }
-                Err(error) => problems.push(Problem::new(variable.span, error.to_string())),
+                Err(error) => {
+                    let problem = Problem::new(variable.span, error.to_string());
+                    problems.push(problem.out_of_memory());
+                }
             }
         }
         for (index, variable) in module.variables.iter().enumerate() {
@@ -178,19 +189,25 @@ impl Emulator {
             let (Some(initial), Some(&address)) = (&variable.initial, addresses.get(&id)) else {
                 continue;
             };
+            // What follows is zero already.
             let mut bytes = initial.bytes.clone();
-            bytes.resize(bytes.len().max(variable.size as usize), 0);
             for part in &initial.addresses {
-                let Some(&target) = addresses.get(&part.variable) else {
-                    let name = &module.variables[part.variable.0 as usize].name;
-                    let message = format!("the address of `{name}` is not known before a launch");
+                let target = match part.of {
+                    Addressed::Variable(id) => addresses.get(&id).copied(),
+                    Addressed::Function(id) => Some(crate::engine::function_address(id)),
+                };
+                let Some(target) = target else {
+                    let message = "the address of a variable is not known before a launch";
                     problems.push(Problem::new(variable.span, message));
                     continue;
                 };
                 let value = target.wrapping_add_signed(part.offset).to_le_bytes();
-                let at = part.at as usize;
-                for (byte, value) in bytes.iter_mut().skip(at).zip(value) {
-                    *byte = value;
+                let value = match part.byte {
+                    Some(byte) => &value[usize::from(byte)..][..1],
+                    None => &value[..],
+                };
+                for (byte, value) in bytes.iter_mut().skip(part.at as usize).zip(value) {
+                    *byte = *value;
                 }
             }
             if self.memory().write(address, &bytes).is_err() {
@@ -221,7 +238,7 @@ impl Emulator {
         (block, thread): ([u32; 3], [u32; 3]),
         most: usize,
     ) -> Result<(Trace, Result<Statistics, Fault>), Fault> {
-        check_launch(kernel, launch)?;
+        check_launch(kernel, launch, self.memory())?;
         let refuse = |what: &str, index: [u32; 3], shape: [u32; 3]| {
             invalid(kernel, format!("there is no {what} {index:?}: the shape is {shape:?}"))
         };
@@ -247,7 +264,7 @@ impl Emulator {
         launch: &Launch,
         trace: Option<Arc<Mutex<Tracer>>>,
     ) -> Result<Statistics, Fault> {
-        check_launch(kernel, launch)?;
+        check_launch(kernel, launch, self.memory())?;
         let options = &self.0.options;
         let setting = Setting {
             memory: self.memory(),
@@ -263,6 +280,7 @@ impl Emulator {
             check_races: options.checks.races,
             race_pages: &self.0.race_pages,
             grid_id: self.0.launches.fetch_add(1, Ordering::Relaxed),
+            heap: launch.heap,
         };
         let grid = Grid {
             grid: launch.grid,
@@ -281,7 +299,7 @@ impl Emulator {
             let threads = match options.threads {
                 _ if options.deterministic => 1,
                 0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-                threads => threads,
+                threads => threads.min(MOST_THREADS),
             };
             let build = || {
                 rayon::ThreadPoolBuilder::new()
@@ -298,23 +316,13 @@ impl Emulator {
 
 /// A launch that can't be made.
 fn invalid(kernel: &Kernel, message: String) -> Fault {
-    Fault::from(Report {
-        kind: FaultKind::InvalidLaunch,
-        message,
-        kernel: kernel.name().to_owned(),
-        place: None,
-        cuda: None,
-        block: None,
-        thread: None,
-        address: None,
-        other: None,
-        notes: Vec::new(),
-    })
+    Fault::from(Report::of_launch(FaultKind::InvalidLaunch, kernel.name().to_owned(), message))
 }
 
-fn check_launch(kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
+fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(), Fault> {
     let refuse = |message: String| Err(invalid(kernel, message));
-    let count = |shape: [u32; 3]| shape.iter().map(|&n| u64::from(n)).product::<u64>();
+    let count =
+        |shape: [u32; 3]| shape.iter().fold(1, |product: u64, &n| product.saturating_mul(n.into()));
     let too_long = |shape: [u32; 3], most: [u32; 3]| shape.iter().zip(most).any(|(&n, m)| n > m);
     let (grid, block) = (launch.grid, launch.block);
     if grid.contains(&0) || block.contains(&0) {
@@ -343,7 +351,7 @@ fn check_launch(kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
             count(most)
         ));
     }
-    let shared = u64::from(kernel.static_shared()) + u64::from(launch.dynamic_shared);
+    let shared = kernel.executable.shared_bytes(launch.dynamic_shared);
     if shared > u64::from(SHARED) {
         return refuse(format!("{shared} bytes of shared memory: a block has at most {SHARED}"));
     }
@@ -357,6 +365,15 @@ fn check_launch(kernel: &Kernel, launch: &Launch) -> Result<(), Fault> {
     if launch.parameters.len() < wanted as usize {
         let given = launch.parameters.len();
         return refuse(format!("{given} bytes of parameters: the kernel takes {wanted}"));
+    }
+    let blocks = if launch.cooperative { count(grid) } else { 1 };
+    // Local memory is the device's; registers are too, but of the host's.
+    let local = u64::from(kernel.local_bytes()).saturating_mul(count(block)).saturating_mul(blocks);
+    let resident = kernel.resident_bytes(launch, blocks);
+    if local > memory.total() || resident > crate::machine::memory() {
+        let error = OutOfMemory { size: resident };
+        let shape = (block, launch.dynamic_shared);
+        return Err(grid::no_room(&kernel.executable, shape, blocks, error));
     }
     Ok(())
 }
@@ -380,6 +397,7 @@ impl Drop for Variables {
 /// A module that has been loaded. Clones are the same.
 #[derive(Clone, Debug)]
 pub struct Loaded {
+    target: u32,
     kernels: Vec<Kernel>,
     variables: Arc<Variables>,
 }
@@ -395,6 +413,12 @@ impl Loaded {
     #[must_use]
     pub fn kernels(&self) -> Vec<String> {
         self.kernels.iter().map(|kernel| kernel.name().to_owned()).collect()
+    }
+
+    /// `.target`, as 90 for `sm_90`.
+    #[must_use]
+    pub fn target(&self) -> u32 {
+        self.target
     }
 
     /// Address and size of the `.global` or `.const` variable of that name.
@@ -427,6 +451,8 @@ pub struct Launch {
     pub parameters: Vec<u8>,
     /// All blocks are resident at once, so that they may wait for each other.
     pub cooperative: bool,
+    /// The heap that `malloc` allocates from.
+    pub heap: Heap,
 }
 
 impl Kernel {
@@ -446,6 +472,13 @@ impl Kernel {
     #[must_use]
     pub fn parameter_bytes(&self) -> u32 {
         self.executable.parameter_bytes()
+    }
+
+    /// Bytes of the host's memory that `blocks` resident blocks of a launch take.
+    #[must_use]
+    pub fn resident_bytes(&self, launch: &Launch, blocks: u64) -> u64 {
+        let threads = launch.block.iter().fold(1, |product: u32, &n| product.saturating_mul(n));
+        self.executable.block_bytes(threads, launch.dynamic_shared).saturating_mul(blocks)
     }
 
     /// Bytes of shared memory that a block has without dynamic ones.

@@ -25,6 +25,7 @@ mod meeting;
 mod output;
 mod profile;
 pub(crate) mod race;
+mod recursion;
 mod registers;
 mod run;
 mod space;
@@ -34,4 +35,5 @@ mod warp;
 
 pub(crate) use code::Executable;
 pub use code::ParameterLayout;
+pub(crate) use lower::function_address;
 pub use output::Output;

@@ -32,6 +32,8 @@ pub enum FaultKind {
     Assert,
     /// The launch itself is wrong: its shape, its parameters, its shared memory.
     InvalidLaunch,
+    /// The host has not the memory that it takes.
+    OutOfMemory,
     /// An operand that has no meaning: an index beyond a branch table, a call of what is no function.
     InvalidInstruction,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for FaultKind {
             Self::Trap => "trap",
             Self::Assert => "assertion failed",
             Self::InvalidLaunch => "invalid launch",
+            Self::OutOfMemory => "out of memory",
             Self::InvalidInstruction => "invalid instruction",
         })
     }
@@ -111,6 +114,24 @@ pub struct Report {
     pub other: Option<OtherAccess>,
     /// What else is worth knowing: the nearest allocation, what to do.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Of a launch as a whole, and no place in it.
+    pub(crate) fn of_launch(kind: FaultKind, kernel: String, message: String) -> Self {
+        Self {
+            kind,
+            message,
+            kernel,
+            place: None,
+            cuda: None,
+            block: None,
+            thread: None,
+            address: None,
+            other: None,
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// The access that another one races with.

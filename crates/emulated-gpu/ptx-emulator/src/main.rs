@@ -2,17 +2,16 @@
 
 mod commands;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{check, profile, run, trace};
+use commands::{Failure, check, profile, run, trace};
 
 /// Reads PTX, the assembly language of NVIDIA's GPUs, on a machine that needs none.
 #[derive(Parser)]
 #[command(version)]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -39,18 +38,46 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Trace(arguments) => trace::run(&arguments),
-        Command::Profile(arguments) => profile::run(&arguments),
+    host::main(|| match host::parse(|command| command) {
+        Ok(arguments) => ExitCode::from(execute(&arguments)),
+        Err(code) => code,
+    })
+}
+
+/// Does what the command line asks for; the exit code.
+pub(crate) fn execute(arguments: &Arguments) -> u8 {
+    let outcome = match &arguments.command {
+        Command::Check(arguments) => check::run(arguments),
+        Command::Run(arguments) => run::run(arguments),
+        Command::Trace(arguments) => trace::run(arguments),
+        Command::Profile(arguments) => profile::run(arguments),
     };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            // Nothing is left to do when standard error is closed too.
-            let _ = writeln!(anstream::stderr(), "error: {failure}");
-            ExitCode::from(commands::UNUSABLE)
+    outcome.unwrap_or_else(|failure| match failure {
+        Failure::Output(error) => host::lost_output(&error, commands::UNUSABLE),
+        failure => {
+            host::complain(format_args!("error: {failure}"));
+            failure.exit_code()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// clap looks only where it is built with debug assertions, and then at every start.
+    #[test]
+    fn no_group_of_arguments_has_the_name_of_another() {
+        let mut command = Arguments::command();
+        command.build();
+        for one in std::iter::once(&command).chain(command.get_subcommands()) {
+            let mut names = HashSet::new();
+            let twice = one.get_groups().find(|group| !names.insert(group.get_id().clone()));
+            assert!(twice.is_none(), "{}: {twice:?}", one.get_name());
         }
     }
 }

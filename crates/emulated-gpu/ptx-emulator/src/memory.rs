@@ -9,14 +9,23 @@
     reason = "device memory is raw memory: kernels on several host threads read and write it"
 )]
 
+mod heap;
+mod known;
+mod leases;
+mod mapped;
 mod table;
 
 use std::sync::RwLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use known::Known;
+use leases::Leases;
 use table::Table;
 pub use table::{Allocation, AllocationKind};
-pub(crate) use table::{Found, Neighbourhood, Shadow};
+pub(crate) use table::{Found, Neighbourhood, Shadow, read_only, unmapped};
+
+/// The pages of the host's memory, in bytes: pinned and managed memory begins at one.
+const PAGE: u64 = 4096;
 
 /// There is no memory left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,38 +57,95 @@ pub struct AccessError {
 
 /// A range that can't be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{len} bytes at {address:#x} can't be registered: empty, beyond the end of memory, or overlapping what is known already"
-)]
-pub struct RegisterError {
-    /// The first byte.
-    pub address: u64,
-    /// How many.
-    pub len: u64,
+pub enum RegisterError {
+    /// It is empty, ends beyond the end of memory, or overlaps what is known already.
+    #[error(
+        "{len} bytes at {address:#x} can't be registered: empty, beyond the end of memory, or overlapping what is known already"
+    )]
+    Range {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        len: u64,
+    },
+    /// Some of it can't be accessed.
+    #[error(
+        "{len} bytes at {address:#x} can't be registered: some of it is not mapped, or not to be {}",
+        if *.writable { "written" } else { "read" }
+    )]
+    NoAccess {
+        /// The first byte.
+        address: u64,
+        /// How many.
+        len: u64,
+        /// Whether it was to be written.
+        writable: bool,
+    },
+}
+
+/// The heap that a kernel's `malloc` allocates from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heap {
+    /// Whose it is: kernels of one owner share it.
+    pub owner: u64,
+    /// Its size, where it is not made already.
+    pub bytes: u64,
+}
+
+impl Default for Heap {
+    /// As large as CUDA's (`CU_LIMIT_MALLOC_HEAP_SIZE`): 8 MiB.
+    fn default() -> Self {
+        Self { owner: 0, bytes: 8 << 20 }
+    }
 }
 
 /// The memory of one emulated device.
 #[derive(Debug)]
 pub struct Memory {
     table: RwLock<Table>,
-    /// Launches that run now. While there are any, nothing goes back to the host's allocator.
-    running: AtomicUsize,
+    /// Work that runs now. Nothing that it may have found goes back to the host.
+    leases: Leases,
+    /// More has been freed than is kept, and can't go back yet.
+    is_full: AtomicBool,
 }
 
-/// Says for its life time that a launch is running.
+/// For its life time, what is found in the table of allocations stays where it is.
 #[derive(Debug)]
-pub(crate) struct Running<'memory>(&'memory Memory);
+pub(crate) struct Lease<'memory> {
+    memory: &'memory Memory,
+    number: u64,
+}
 
-impl Drop for Running<'_> {
+impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::SeqCst);
+        self.memory.leases.end(self.number);
+        if self.memory.is_full.load(Ordering::Relaxed) {
+            self.memory.shrink_quarantine(&mut self.memory.write_table());
+        }
     }
 }
 
 impl Memory {
-    /// Memory that knows, where `track` says so, of each byte whether something has written it.
-    pub(crate) fn new(track: bool) -> Self {
-        Self { table: RwLock::new(Table::new(track)), running: AtomicUsize::new(0) }
+    /// Memory of so many bytes, that knows, where `track` says so, of each byte whether something has
+    /// written it.
+    pub(crate) fn new(track: bool, most: u64) -> Self {
+        Self {
+            table: RwLock::new(Table::new(track, most)),
+            leases: Leases::default(),
+            is_full: AtomicBool::new(false),
+        }
+    }
+
+    /// How many bytes there are in all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.read_table().total()
+    }
+
+    /// Bytes that the variables of loaded modules take.
+    #[must_use]
+    pub fn variable_bytes(&self) -> u64 {
+        self.read_table().variable_bytes()
     }
 
     /// Allocates `size` bytes, zeroed, at an address that is a multiple of `align` (a power of two)
@@ -100,23 +166,70 @@ impl Memory {
         name: Option<String>,
     ) -> Result<u64, OutOfMemory> {
         let mut table = self.write_table();
-        table.allocate(size, align, kind, name).ok_or(OutOfMemory { size })
+        table.allocate(size, align, kind, name)
     }
 
-    /// Frees what [`allocate`](Self::allocate) gave.
+    /// Allocates `size` bytes, zeroed, that the host uses too: pinned or managed memory, at the
+    /// beginning of a page. [`free`](Self::free) frees it.
+    ///
+    /// # Errors
+    /// When the host has no more memory.
+    pub fn allocate_host(&self, size: u64) -> Result<u64, OutOfMemory> {
+        self.allocate_as(size, PAGE, AllocationKind::Host, None)
+    }
+
+    /// Frees what [`allocate`](Self::allocate) gave. It can't be found any longer; where running
+    /// work has found it before, it stays where it is until that has ended.
     ///
     /// # Errors
     /// When no allocation begins there.
     pub fn free(&self, address: u64) -> Result<(), NotAllocated> {
         let mut table = self.write_table();
-        if !table.free(address) {
+        if !table.free(address, || self.leases.next()) {
             return Err(NotAllocated { address });
         }
-        // The lock is held, and a launch announces itself under it: none begins meanwhile.
-        if self.running.load(Ordering::SeqCst) == 0 {
-            table.shrink_quarantine();
-        }
+        self.shrink_quarantine(&mut table);
         Ok(())
+    }
+
+    fn shrink_quarantine(&self, table: &mut Table) {
+        let is_full = table.shrink_quarantine(self.leases.oldest());
+        self.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    /// Allocates `size` bytes for a kernel, from its owner's heap, which gets its size when the first
+    /// kernel allocates from it; `None` when the heap is full.
+    pub(crate) fn allocate_in_heap(&self, heap: Heap, size: u64) -> Option<u64> {
+        self.write_table().allocate_in_heap(heap.owner, heap.bytes, size)
+    }
+
+    /// Frees what a kernel has allocated.
+    pub(crate) fn free_in_heap(&self, address: u64) -> Result<(), NotAllocated> {
+        if self.write_table().free_in_heap(address) {
+            Ok(())
+        } else {
+            Err(NotAllocated { address })
+        }
+    }
+
+    /// Whether a kernel has allocated from an owner's heap, so that its size stays as it is.
+    #[must_use]
+    pub fn has_heap(&self, owner: u64) -> bool {
+        self.read_table().has_heap(owner)
+    }
+
+    /// What kernels have allocated from an owner's heap and not freed.
+    #[must_use]
+    pub fn in_heap(&self, owner: u64) -> Vec<Allocation> {
+        self.read_table().in_heap(owner)
+    }
+
+    /// Ends an owner's heap and frees all that is in it. Where
+    /// running work has found it before, it stays where it is until that has ended.
+    pub fn end_heap(&self, owner: u64) {
+        let mut table = self.write_table();
+        table.end_heap(owner, || self.leases.next());
+        self.shrink_quarantine(&mut table);
     }
 
     /// Copies from the device to the host.
@@ -125,7 +238,7 @@ impl Memory {
     /// When the range is not inside one allocation.
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), AccessError> {
         let table = self.read_table();
-        table.require(address, into.len() as u64)?;
+        table.require(address, into.len() as u64, false)?;
         // SAFETY: the range is inside an allocation, which lives as long as the lock is held;
         // `into` is memory of the host's that nothing else refers to.
         unsafe { std::ptr::copy(address as *const u8, into.as_mut_ptr(), into.len()) };
@@ -138,7 +251,7 @@ impl Memory {
     /// When the range is not inside one allocation.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
         let table = self.read_table();
-        table.require(address, bytes.len() as u64)?;
+        table.require(address, bytes.len() as u64, true)?;
         table.set_initialised(address, bytes.len() as u64);
         // SAFETY: as in `read`.
         unsafe { std::ptr::copy(bytes.as_ptr(), address as *mut u8, bytes.len()) };
@@ -152,7 +265,7 @@ impl Memory {
     pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), AccessError> {
         let table = self.read_table();
         let len = (pattern.len() as u64).saturating_mul(count);
-        table.require(address, len)?;
+        table.require(address, len, true)?;
         table.set_initialised(address, len);
         if let [byte] = *pattern {
             // SAFETY: as in `read`.
@@ -173,36 +286,52 @@ impl Memory {
     /// When a range is not inside one allocation.
     pub fn copy(&self, to: u64, from: u64, len: u64) -> Result<(), AccessError> {
         let table = self.read_table();
-        table.require(to, len)?;
-        table.require(from, len)?;
+        table.require(to, len, true)?;
+        table.require(from, len, false)?;
         table.copy_initialised(to, from, len);
         // SAFETY: both ranges are inside allocations, which live as long as the lock is held.
         unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len as usize) };
         Ok(())
     }
 
-    /// Makes memory of the host's accessible to kernels, at the same address.
+    /// Makes memory of the host's accessible to kernels, at the same address; they may write to it
+    /// where it is `writable`.
     ///
     /// # Safety
-    /// The range has to stay readable and writable until [`unregister`](Self::unregister) has
-    /// returned and no launch is running.
+    /// The range has to stay as accessible as it is until [`unregister`](Self::unregister) has
+    /// returned. Where the host unmaps some of it all the same, what runs after that finds it out.
     ///
     /// # Errors
-    /// When the range is empty, wraps around, or overlaps what is known already.
-    pub unsafe fn register(&self, address: u64, len: u64) -> Result<(), RegisterError> {
-        if self.write_table().register(address, len) {
+    /// When the range is empty, wraps around, overlaps what is known already, or some of it can't be
+    /// accessed.
+    pub unsafe fn register(
+        &self,
+        address: u64,
+        len: u64,
+        writable: bool,
+    ) -> Result<(), RegisterError> {
+        if !mapped::populate(address, len, writable) {
+            return Err(RegisterError::NoAccess { address, len, writable });
+        }
+        if self.write_table().register(address, len, writable) {
             Ok(())
         } else {
-            Err(RegisterError { address, len })
+            Err(RegisterError::Range { address, len })
         }
     }
 
-    /// Takes back what [`register`](Self::register) did.
+    /// Takes back what [`register`](Self::register) did, and waits for the work that may have found
+    /// the memory. Not to be called by such work.
     ///
     /// # Errors
     /// When no registered range begins there.
     pub fn unregister(&self, address: u64) -> Result<(), NotAllocated> {
-        if self.write_table().unregister(address) { Ok(()) } else { Err(NotAllocated { address }) }
+        // The lock is given back before the wait: what is waited for asks the table.
+        if !self.write_table().unregister(address) {
+            return Err(NotAllocated { address });
+        }
+        self.leases.wait_for_those_before(self.leases.next());
+        Ok(())
     }
 
     /// The base and the size of the allocation that holds an address.
@@ -212,6 +341,12 @@ impl Memory {
             Found::Live { base, size, .. } => Some((base, size)),
             _ => None,
         }
+    }
+
+    /// Whether it is known of each byte if something has written it.
+    #[must_use]
+    pub fn tracks(&self) -> bool {
+        self.read_table().tracks()
     }
 
     /// Every allocation that is alive, by address.
@@ -227,7 +362,7 @@ impl Memory {
     /// When the range is not inside one allocation.
     pub fn check_read(&self, address: u64, len: u64) -> Result<Option<u64>, AccessError> {
         let table = self.read_table();
-        table.require(address, len)?;
+        table.require(address, len, false)?;
         Ok(table.first_uninitialised(address, len))
     }
 
@@ -237,14 +372,16 @@ impl Memory {
     /// When the range is not inside one allocation.
     pub fn check_write(&self, address: u64, len: u64) -> Result<(), AccessError> {
         let table = self.read_table();
-        table.require(address, len)?;
+        table.require(address, len, true)?;
         table.set_initialised(address, len);
         Ok(())
     }
 
-    /// Does something during which what is freed stays where it is, as during a launch.
+    /// Does something during which what it finds stays where it is, as during a launch: ranges that
+    /// [`check_read`](Self::check_read) and [`check_write`](Self::check_write) let pass meanwhile can
+    /// be accessed until it ends.
     pub fn keep_while<T>(&self, body: impl FnOnce() -> T) -> T {
-        let _running = self.running();
+        let _lease = self.lease();
         body()
     }
 
@@ -257,9 +394,9 @@ impl Memory {
         list
     }
 
-    /// What an access of `len` bytes would meet.
-    pub(crate) fn find(&self, address: u64, len: u64) -> Found {
-        self.read_table().find(address, len)
+    /// What an access of `len` bytes meets. The caller holds a lease.
+    pub(crate) fn open(&self, address: u64, len: u64, write: bool) -> Found {
+        self.read_table().open(address, len, write)
     }
 
     /// What lies near an address, for a report.
@@ -267,12 +404,9 @@ impl Memory {
         self.read_table().neighbourhood(address)
     }
 
-    /// Announces a launch: until the guard is dropped, host memory stays where it is.
-    pub(crate) fn running(&self) -> Running<'_> {
-        // Under the lock, so that `free` sees it.
-        let _table = self.read_table();
-        self.running.fetch_add(1, Ordering::SeqCst);
-        Running(self)
+    /// Announces work: what it finds from now on stays where it is until the guard is dropped.
+    pub(crate) fn lease(&self) -> Lease<'_> {
+        Lease { memory: self, number: self.leases.begin() }
     }
 
     fn read_table(&self) -> std::sync::RwLockReadGuard<'_, Table> {

@@ -27,6 +27,9 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// `.entry` and `.func`, those only declared too.
     pub functions: Vec<Function>,
+    /// For each prototype and list of targets of a call through a register the functions that take
+    /// and give what it says.
+    pub prototypes: Vec<Vec<FunctionId>>,
     /// The names that `.file` gave to the numbers that `.loc` uses.
     pub files: Vec<(u32, String)>,
 }
@@ -116,12 +119,23 @@ pub struct Initial {
 pub struct AddressOf {
     /// Where in the bytes it goes.
     pub at: u64,
-    /// The variable of module scope whose address it is.
-    pub variable: VariableId,
+    /// Whose address it is.
+    pub of: Addressed,
     /// Added to the address.
     pub offset: i64,
     /// `generic(name)`: the generic address instead of that in its own space.
     pub generic: bool,
+    /// `0xff00(name)`: only this byte of it, 0 being the lowest.
+    pub byte: Option<u8>,
+}
+
+/// What an initial value holds the address of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addressed {
+    /// A variable of module scope.
+    Variable(VariableId),
+    /// A function.
+    Function(FunctionId),
 }
 
 /// `.extern`, `.visible`, `.weak`, `.common` or nothing.
@@ -208,6 +222,10 @@ pub struct RegisterInfo {
     pub name: String,
     /// Its declared type.
     pub ty: Type,
+    /// 1, or of how many registers the vector is that it is an element of.
+    pub lanes: u32,
+    /// Declared at module scope: the functions of a kernel have it in common.
+    pub shared: bool,
     /// Where it is declared.
     pub span: Span,
 }

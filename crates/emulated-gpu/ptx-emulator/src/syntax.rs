@@ -171,8 +171,11 @@ pub(crate) enum Expression<'a> {
     Member(&'a str, &'a str),
     /// `generic(name)`
     Generic(Name<'a>),
-    /// `0xff(name)`: one byte of an address.
-    Mask(Name<'a>),
+    /// `0xff00(name)`: one byte of an address.
+    Mask {
+        mask: u64,
+        of: Box<Node<'a>>,
+    },
     Unary(Unary, Box<Node<'a>>),
     Binary(Binary, Box<Node<'a>>, Box<Node<'a>>),
     Ternary(Box<[Node<'a>; 3]>),

@@ -273,3 +273,103 @@ scenes: block (0, 0, 0), thread (1, 0, 0), which is lane 1 of warp 0
 "
     );
 }
+
+/// What a kernel that is left alone ends with.
+const NOTHING: &str =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() .maxntid MOST {ret;}\n";
+
+#[test]
+fn shapes_of_any_size_are_run_or_refused_with_the_reason() {
+    for most in ["4294967295,4294967295,4294967295", "65536,65536,1"] {
+        let text = NOTHING.replace("MOST", most);
+        assert_eq!(emulator(&text, &["run", "FILE"]).status.code(), Some(0), "{most}");
+        for option in ["--block", "--grid"] {
+            let shape = "4294967295,4294967295,4294967295";
+            let output = emulator(&text, &["run", "FILE", option, shape]);
+            assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+            assert!(said(&output).contains("invalid launch"), "{}", said(&output));
+        }
+    }
+}
+
+#[test]
+fn buffers_of_any_size_are_made_or_refused() {
+    for argument in ["u8[18446744073709551615]:0", "f64[999999999999]:iota"] {
+        let output = emulator(SAXPY, &["run", "FILE", "--arg", argument]);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    }
+    let output = emulator(SAXPY, &["run", "FILE", "--arg", "u8[1]:@FILE"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}
+
+/// Runs the command in a shell, after `before`, with `redirected` behind it.
+#[cfg(target_os = "linux")]
+fn in_shell(text: &str, before: &str, arguments: &str, redirected: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kernel.ptx");
+    fs::write(&path, text).unwrap();
+    let script = format!("{before} exec \"$EMULATOR\" {arguments} {redirected}");
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &script])
+        .env("EMULATOR", env!("CARGO_BIN_EXE_ptx-emulator"))
+        .env("FILE", &path);
+    shell.output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_error_that_nobody_can_be_told_of_is_still_an_exit_code() {
+    let trapping = NOTHING.replace("MOST", "1024").replace("ret;", "trap;");
+    for (text, arguments, code) in [
+        ("nonsense", "check \"$FILE\"", 1),
+        ("nonsense", "check /does/not/exist", 2),
+        ("nonsense", "run \"$FILE\"", 2),
+        (&trapping, "run \"$FILE\"", 1),
+        (&trapping, "trace \"$FILE\"", 1),
+        (&trapping, "profile \"$FILE\"", 1),
+        (&trapping, "run --nonsense \"$FILE\"", 2),
+    ] {
+        for redirected in ["2>/dev/full", "2>&-"] {
+            let output = in_shell(text, "", arguments, redirected);
+            assert_eq!(
+                output.status.code(),
+                Some(code),
+                "{arguments} {redirected}: {}",
+                said(&output)
+            );
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn little_stack_few_threads_and_little_memory_are_enough_or_said_to_be_too_little() {
+    let text = NOTHING.replace("MOST", "1024");
+    let arguments = "run --grid 64 --block 1024 \"$FILE\"";
+    // Megabytes of stack; as root, a shell may have more processes than it is told.
+    for limit in ["ulimit -s 64;", "ulimit -u 1;", "ulimit -v 300000;"] {
+        let output = in_shell(&text, limit, arguments, "");
+        assert_eq!(output.status.code(), Some(0), "{limit} {}", said(&output));
+    }
+    // 512 MiB of local memory, and 300 in all.
+    let large = text.replace(
+        "{ret;}",
+        "{ .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }",
+    );
+    let output = in_shell(&large, "ulimit -v 300000;", arguments, "");
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("out of memory: there is no room for 1 block"),
+        "{}",
+        said(&output)
+    );
+    let output = in_shell(
+        SAXPY,
+        "ulimit -v 300000;",
+        "run --arg u32:6 --arg f32:2 --arg f32[1]:0 --arg u8[1000000000]:0 \"$FILE\"",
+        "",
+    );
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{}", said(&output));
+    assert!(said(&output).contains("out of memory: 100000000"), "{}", said(&output));
+}

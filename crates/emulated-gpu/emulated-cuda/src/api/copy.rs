@@ -44,7 +44,7 @@ fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Result {
     // Memory that is not pinned is read before the call returns, and written before it returns.
     let wait = pageable.1 || waits == Waits::Unless && touches_host(&transfer)?;
     if pageable.0 && !wait {
-        transfer.stage();
+        transfer.stage()?;
     }
     let operation = Operation::Copy(Arc::new(transfer));
     if wait {

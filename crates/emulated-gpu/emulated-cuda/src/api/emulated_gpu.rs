@@ -8,9 +8,20 @@ use crate::access::{Declaration, READ, Range, WRITE};
 use crate::border::export;
 use crate::counts::Counts;
 use crate::driver::driver;
-use crate::error::Code;
+use crate::error::{Code, Result};
+use crate::library::{Door, ReleaseFunction, Work, WorkFunction};
 use crate::operation::Operation;
 use crate::stream;
+
+/// Ranges as they came, each to be read, written, or both.
+fn ranges(ranges: In<Range>, count: usize) -> Result<Vec<Range>> {
+    let ranges = ranges.list(count)?;
+    match ranges.iter().position(|range| !(1..=READ | WRITE).contains(&range.access)) {
+        Some(index) => Err(Code::INVALID_VALUE
+            .because(format!("range {index}: the access is 1 (read), 2 (write) or 3 (both)"))),
+        None => Ok(ranges),
+    }
+}
 
 export! {
     /// `CUresult emulatedGpuDeclareAccess(CUstream stream, const char *operation,
@@ -21,13 +32,38 @@ export! {
     fn emulatedGpuDeclareAccess(stream: Handle, operation: Text, ranges: In<Range>, count: usize)
     also emulatedGpuDeclareAccess_ptsz {
         let stream = stream::find(stream)?;
-        let ranges = ranges.list(count)?;
-        if let Some(index) = ranges.iter().position(|range| !(1..=READ | WRITE).contains(&range.access)) {
-            return Err(Code::INVALID_VALUE
-                .because(format!("range {index}: the access is 1 (read), 2 (write) or 3 (both)")));
-        }
+        let ranges = self::ranges(ranges, count)?;
         let declaration = Declaration { operation: operation.get()?, ranges };
         stream::enqueue(&stream, Operation::Declare(Arc::new(declaration)))
+    }
+
+    /// `CUresult emulatedGpuLaunchWork(CUstream stream, const char *operation, EmulatedGpuWork work,
+    /// void *data, EmulatedGpuRelease release)`: a library of the host's has work done when its turn
+    /// in the stream comes; the work asks for its memory with `emulatedGpuAccess`. It can be captured.
+    fn emulatedGpuLaunchWork(
+        stream: Handle, operation: Text, work: WorkFunction, data: Out<u8>, release: ReleaseFunction,
+    ) also emulatedGpuLaunchWork_ptsz {
+        if work.is_none() {
+            return Err(Code::INVALID_VALUE.because("the function that does the work is null"));
+        }
+        let (stream, operation) = (stream::find(stream)?, operation.get()?);
+        let work = Arc::new(Work::new(operation, work, data.address(), release));
+        stream::enqueue(&stream, Operation::Library(Arc::clone(&work))).inspect_err(|_| {
+            // Whoever refused it has dropped it; this one is the last.
+            work.give_back();
+        })
+    }
+
+    /// `CUresult emulatedGpuAccess(const EmulatedGpuDoor *door, const EmulatedGpuRange *ranges,
+    /// size_t count)`: work that runs asks for device memory.
+    early fn emulatedGpuAccess(door: In<u8>, ranges: In<Range>, count: usize) {
+        if door.is_null() {
+            return Err(Code::INVALID_VALUE.because("the door is null"));
+        }
+        let ranges = self::ranges(ranges, count)?;
+        // SAFETY: the library passes what its function was called with, before that returns.
+        let door = unsafe { &*(door.address() as *const Door<'_>) };
+        door.admit(ranges)
     }
 
     /// `CUresult emulatedGpuSetCounting(int on)`: each instruction is counted, or no longer, in

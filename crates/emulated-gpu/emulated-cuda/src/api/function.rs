@@ -27,7 +27,8 @@ fn launch(
 ) -> Result {
     let function = driver()?.function(function)?;
     let stream = stream::find(stream)?;
-    if stream.context.handle != function.context {
+    // A kernel of a library belongs to no context and runs in any.
+    if function.context != 0 && stream.context.handle != function.context {
         return Err(Code::INVALID_HANDLE
             .because("the function and the stream belong to different contexts"));
     }

@@ -1,7 +1,9 @@
 //! Graphs as wholes: making, cloning, instantiating and launching them.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::sync::Arc;
+
+use tensor::file::write_atomically;
 
 use crate::abi::{Handle, Out, Text};
 use crate::border::export;
@@ -94,6 +96,7 @@ fn dot(graph: &Graph) -> String {
             Operation::Copy(_) => "copy".to_owned(),
             Operation::Fill(_) => "fill".to_owned(),
             Operation::Declare(declaration) => declaration.operation.clone(),
+            Operation::Library(work) => work.operation.clone(),
             Operation::Host { .. } => "host function".to_owned(),
             Operation::Child(_) => "graph".to_owned(),
             other => format!("node of type {}", other.node_type()),
@@ -192,7 +195,8 @@ export! {
     fn cuGraphDebugDotPrint(graph: Handle, path: Text, _flags: u32) {
         let graph = driver()?.graph(graph)?;
         let path = path.get()?;
-        std::fs::write(&path, dot(&graph))
+        let text = dot(&graph);
+        write_atomically(path.as_ref(), |file| file.write_all(text.as_bytes()))
             .map_err(|error| Code::OPERATING_SYSTEM.because(format!("{path}: {error}")))
     }
 

@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptx_emulator::memory::OutOfMemory;
+use ptx_emulator::room::filled;
 use ptx_emulator::source::Source;
 
 use crate::abi::{Handle, In, Out, Text};
@@ -13,7 +15,7 @@ use crate::host;
 use crate::module::text_of;
 use crate::registry::fresh;
 
-use super::module::Logs;
+use super::module::JitOptions;
 
 /// `CU_JIT_INPUT_PTX`
 const PTX: u32 = 1;
@@ -23,10 +25,30 @@ const PTX: u32 = 1;
 pub(crate) struct Linker {
     /// The text, ending in NUL: the image that is handed out points here.
     text: Mutex<Option<Vec<u8>>>,
-    logs: Logs,
+    /// What was said when it was made, and how many registers what is linked may have.
+    logs: JitOptions,
+    max_registers: Mutex<Option<u32>>,
 }
 
-fn add(linker: Handle, input: u32, name: String, text: Vec<u8>) -> Result {
+/// How many registers a thread may have of an image that a linker has made.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn max_registers_of(image: usize) -> Result<Option<u32>> {
+    let made = driver()?.linkers.all().into_iter().find(|linker| {
+        let text = linker.text.lock().unwrap_or_else(PoisonError::into_inner);
+        text.as_ref().is_some_and(|text| text.as_ptr() as usize == image)
+    });
+    Ok(made.and_then(|linker| *linker.max_registers.lock().unwrap_or_else(PoisonError::into_inner)))
+}
+
+fn add(
+    linker: Handle,
+    input: u32,
+    name: String,
+    options: JitOptions,
+    text: impl FnOnce() -> Result<Vec<u8>>,
+) -> Result {
     let missing = || Code::INVALID_HANDLE.because(format!("there is no linker {linker:#x}"));
     let linker = driver()?.linkers.get(linker).ok_or_else(missing)?;
     if input != PTX {
@@ -38,10 +60,11 @@ fn add(linker: Handle, input: u32, name: String, text: Vec<u8>) -> Result {
         return Err(Code::NOT_SUPPORTED
             .because("the emulator does not link texts with each other: put all of it into one"));
     }
-    let mut image = text;
+    let mut image = text()?;
     while image.last() == Some(&0) {
         image.pop();
     }
+    image.try_reserve(4).map_err(|_| OutOfMemory { size: image.len() as u64 })?;
     image.extend([0; 4]);
     let parsed = text_of(image.as_ptr() as usize).and_then(|text| {
         let checked = ptx_emulator::parse(&Source { name, text });
@@ -58,6 +81,9 @@ fn add(linker: Handle, input: u32, name: String, text: Vec<u8>) -> Result {
         return Err(refusal.code.because(refusal.log));
     }
     linker.logs.write("", "");
+    if let Some(most) = options.max_registers() {
+        *linker.max_registers.lock().unwrap_or_else(PoisonError::into_inner) = Some(most);
+    }
     *own = Some(image);
     Ok(())
 }
@@ -65,30 +91,38 @@ fn add(linker: Handle, input: u32, name: String, text: Vec<u8>) -> Result {
 export! {
     fn cuLinkCreate_v2(count: u32, options: In<u32>, values: In<usize>, out: Out<Handle>) {
         out.required()?;
-        let logs = Logs::of(count, options, values)?;
+        let logs = JitOptions::of(count, options, values)?;
         let handle = fresh();
-        driver()?.linkers.insert(handle, Arc::new(Linker { text: Mutex::default(), logs }));
+        let max_registers = Mutex::new(logs.max_registers());
+        let linker = Linker { text: Mutex::default(), logs, max_registers };
+        driver()?.linkers.insert(handle, Arc::new(linker));
         out.set(handle)
     }
 
     fn cuLinkAddData_v2(
-        linker: Handle, input: u32, data: In<u8>, size: usize, name: Text, _count: u32,
-        _options: In<u32>, _values: In<usize>,
+        linker: Handle, input: u32, data: In<u8>, size: usize, name: Text, count: u32,
+        options: In<u32>, values: In<usize>,
     ) {
-        let mut text = vec![0; size];
-        if size == 0 || !host::gather(&[(data.address(), size)], &mut text) {
-            return Err(Code::INVALID_VALUE.because("the text to link can't be read"));
-        }
-        add(linker, input, name.get().unwrap_or_else(|_| "linked".to_owned()), text)
+        let options = JitOptions::of(count, options, values)?;
+        let text = || {
+            let wild = || Code::INVALID_VALUE
+                .because(format!("the text to link: {size} bytes at {:#x} can't be read", data.address()));
+            if size == 0 || !host::is_readable(data.address(), size) {
+                return Err(wild());
+            }
+            let mut text = filled(0, size)?;
+            if host::gather(&[(data.address(), size)], &mut text) { Ok(text) } else { Err(wild()) }
+        };
+        add(linker, input, name.get().unwrap_or_else(|_| "linked".to_owned()), options, text)
     }
 
     fn cuLinkAddFile_v2(
-        linker: Handle, input: u32, path: Text, _count: u32, _options: In<u32>, _values: In<usize>,
+        linker: Handle, input: u32, path: Text, count: u32, options: In<u32>, values: In<usize>,
     ) {
+        let options = JitOptions::of(count, options, values)?;
         let path = path.get()?;
-        let text = std::fs::read(&path)
-            .map_err(|error| Code::FILE_NOT_FOUND.because(format!("{path}: {error}")))?;
-        add(linker, input, path, text)
+        let missing = |error| Code::FILE_NOT_FOUND.because(format!("{path}: {error}"));
+        add(linker, input, path.clone(), options, || std::fs::read(&path).map_err(missing))
     }
 
     fn cuLinkComplete(linker: Handle, image: Out<*const u8>, size: Out<usize>) {

@@ -16,6 +16,8 @@ use super::context::synchronize_everything;
 const PITCH: usize = 512;
 /// All flags of `cuMemHostAlloc` and of `cuMemHostRegister`.
 const HOST_FLAGS: u32 = 0x1f;
+/// `CU_MEMHOSTREGISTER_READ_ONLY`
+const READ_ONLY: u32 = 8;
 /// `CU_MEMHOSTALLOC_DEVICEMAP`
 const MAPPED: u32 = 2;
 
@@ -37,13 +39,25 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
     out.set(address as usize)
 }
 
-/// What is freed is used by nothing any longer.
+/// Waits for the work that stands in streams, which may use it, then frees memory. What other
+/// threads put into streams meanwhile, and uses it all the same, meets a fault.
+///
+/// A thread without a context may free too: an address says which memory is meant.
 fn free(address: Pointer, which: fn(&Kind) -> bool, call: &str) -> Result {
     capture::forbid_unsafe_call()?;
-    context::current()?;
+    let allocations = &driver()?.allocations;
+    let context = match context::current_handle() {
+        0 => {
+            let owner = allocations.with(address, |one| one.context);
+            owner.and_then(|owner| driver().ok()?.contexts.get(owner))
+        }
+        _ => Some(context::current()?),
+    };
     synchronize_everything()?;
-    context::current()?.tell()?;
-    if driver()?.allocations.free(address, which)? {
+    if let Some(context) = context {
+        context.tell()?;
+    }
+    if allocations.free(address, which)? {
         return Ok(());
     }
     Err(Code::INVALID_VALUE.because(format!("{call}: no such allocation begins at {address:#x}")))
@@ -51,7 +65,7 @@ fn free(address: Pointer, which: fn(&Kind) -> bool, call: &str) -> Result {
 
 fn managed(address: Pointer, size: usize) -> Result {
     check_device(address, size as u64)?;
-    let kind = driver()?.allocations.with(address, |one| matches!(one.kind, Kind::Managed(_)));
+    let kind = driver()?.allocations.with(address, |one| matches!(one.kind, Kind::Managed));
     if kind == Some(true) {
         return Ok(());
     }
@@ -114,7 +128,7 @@ export! {
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
         context::current()?;
         let allocations = &driver()?.allocations;
-        free.set_if_wanted(allocations.free_bytes() as usize);
+        free.set_if_wanted(allocations.free_bytes()? as usize);
         total.set_if_wanted(allocations.total() as usize);
         Ok(())
     }
@@ -140,8 +154,9 @@ export! {
     }
 
     fn cuMemFree_v2(address: Pointer) {
-        let which = |kind: &Kind| matches!(kind, Kind::Device | Kind::Pooled(_) | Kind::Managed(_));
-        free(address, which, "cuMemFree")
+        let which = |kind: &Kind| matches!(kind, Kind::Device | Kind::Pooled(_) | Kind::Managed);
+        // Nothing, freed, is no error, as in C.
+        if address == 0 { Ok(()) } else { free(address, which, "cuMemFree") }
     }
 
     fn cuMemAllocHost_v2(out: Out<usize>, size: usize) {
@@ -153,7 +168,10 @@ export! {
     }
 
     fn cuMemFreeHost(address: In<u8>) {
-        free(address.address() as u64, |kind| matches!(kind, Kind::Pinned(_)), "cuMemFreeHost")
+        if address.is_null() {
+            return Ok(());
+        }
+        free(address.address() as u64, |kind| matches!(kind, Kind::Pinned), "cuMemFreeHost")
     }
 
     fn cuMemHostRegister_v2(address: In<u8>, size: usize, flags: u32) {
@@ -162,11 +180,14 @@ export! {
         }
         capture::forbid_unsafe_call()?;
         let context = context::current()?;
-        let allocations = &driver()?.allocations;
-        allocations.register(address.address(), size as u64, flags | MAPPED, context.handle)
+        let (allocations, writable) = (&driver()?.allocations, flags & READ_ONLY == 0);
+        allocations.register(address.address(), size as u64, writable, flags | MAPPED, context.handle)
     }
 
     fn cuMemHostUnregister(address: In<u8>) {
+        if address.is_null() {
+            return Err(Code::INVALID_VALUE.because("null was never registered"));
+        }
         let which = |kind: &Kind| matches!(kind, Kind::Registered);
         free(address.address() as u64, which, "cuMemHostUnregister").map_err(|error| {
             let missing = error.code == Code::INVALID_VALUE;
@@ -178,7 +199,7 @@ export! {
         out.required()?;
         context::current()?;
         let at = address.address() as u64;
-        let host = driver()?.allocations.with(at, |one| one.is_host() || matches!(one.kind, Kind::Managed(_)));
+        let host = driver()?.allocations.with(at, |one| one.is_shared());
         if flags != 0 || host != Some(true) {
             return Err(Code::INVALID_VALUE.because(format!("{at:#x} is not pinned or registered memory")));
         }

@@ -10,6 +10,8 @@ use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::module::{Module, Refusal, text_of};
 
+/// `CU_JIT_MAX_REGISTERS`
+const MAX_REGISTERS: u32 = 0;
 /// `CUjit_option`s that carry a log back.
 const INFO_LOG: u32 = 3;
 const INFO_LOG_SIZE: u32 = 4;
@@ -25,16 +27,17 @@ struct Log {
     size_at: Option<usize>,
 }
 
-/// The logs that options ask for.
+/// What the options say: the logs that are wanted, and how many registers a thread may have.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Logs {
+pub(crate) struct JitOptions {
     info: Log,
     error: Log,
     values: usize,
+    max_registers: Option<u32>,
 }
 
-impl Logs {
-    /// Reads the options; others than those about logs have no effect here.
+impl JitOptions {
+    /// Reads the options; others than those about logs and registers have no effect here.
     ///
     /// # Errors
     /// `INVALID_VALUE` for options that are null.
@@ -43,6 +46,11 @@ impl Logs {
         let (names, values) = (options.list(count as usize)?, values.list(count as usize)?);
         for (at, (name, value)) in names.into_iter().zip(values).enumerate() {
             match name {
+                // A number too; 0 asks for no limit.
+                MAX_REGISTERS => {
+                    logs.max_registers =
+                        Some((value & 0xffff_ffff) as u32).filter(|&most| most > 0);
+                }
                 INFO_LOG => logs.info.buffer = value,
                 ERROR_LOG => logs.error.buffer = value,
                 // The size is a number, passed as if it were a pointer.
@@ -56,6 +64,11 @@ impl Logs {
             }
         }
         Ok(logs)
+    }
+
+    /// How many registers a thread may have.
+    pub(crate) fn max_registers(&self) -> Option<u32> {
+        self.max_registers
     }
 
     /// Whether somebody will read what went wrong.
@@ -77,14 +90,17 @@ impl Logs {
     }
 }
 
+/// A library belongs to no context, may be loaded without one, and stays when contexts go.
+const NO_CONTEXT: Handle = 0;
+
 /// Loads a text, and tells whoever wants to know what is wrong with it.
 fn load(
     text: std::result::Result<String, Refusal>,
     name: Option<String>,
-    logs: Logs,
+    logs: JitOptions,
+    context: Handle,
 ) -> Result<Arc<Module>> {
-    let context = context::current()?.handle;
-    let loaded = text.and_then(|text| Module::load(text, name, context));
+    let loaded = text.and_then(|text| Module::load(text, name, context, logs.max_registers));
     match loaded {
         Ok(module) => {
             logs.write("", "");
@@ -102,14 +118,26 @@ fn load(
     }
 }
 
-fn load_file(path: Text, logs: Logs) -> Result<Arc<Module>> {
+/// Loads a text in memory. What a linker made has the linker's options.
+fn load_image(image: In<u8>, mut options: JitOptions, context: Handle) -> Result<Arc<Module>> {
+    let linked = super::link::max_registers_of(image.address())?;
+    options.max_registers = options.max_registers.or(linked);
+    load(text_of(image.address()), None, options, context)
+}
+
+fn load_file(path: Text, logs: JitOptions, context: Handle) -> Result<Arc<Module>> {
     let path = path.get()?;
     let bytes = std::fs::read(&path)
         .map_err(|error| Code::FILE_NOT_FOUND.because(format!("{path}: {error}")))?;
     // The image ends in NUL, as it would in memory; at least four bytes are looked at.
     let mut image = bytes;
     image.extend([0; 4]);
-    load(text_of(image.as_ptr() as usize), Some(path), logs)
+    load(text_of(image.as_ptr() as usize), Some(path), logs, context)
+}
+
+/// The handle of the context that a module will belong to.
+fn own_context() -> Result<Handle> {
+    Ok(context::current()?.handle)
 }
 
 fn library(handle: Handle) -> Result<Arc<Module>> {
@@ -120,13 +148,13 @@ export! {
     fn cuModuleLoad(out: Out<Handle>, path: Text) {
         out.required()?;
         capture::forbid_unsafe_call()?;
-        out.set(load_file(path, Logs::default())?.handle)
+        out.set(load_file(path, JitOptions::default(), own_context()?)?.handle)
     }
 
     fn cuModuleLoadData(out: Out<Handle>, image: In<u8>) {
         out.required()?;
         capture::forbid_unsafe_call()?;
-        out.set(load(text_of(image.address()), None, Logs::default())?.handle)
+        out.set(load_image(image, JitOptions::default(), own_context()?)?.handle)
     }
 
     fn cuModuleLoadDataEx(
@@ -134,13 +162,14 @@ export! {
     ) {
         out.required()?;
         capture::forbid_unsafe_call()?;
-        let logs = Logs::of(count, options, values)?;
-        out.set(load(text_of(image.address()), None, logs)?.handle)
+        let context = own_context()?;
+        let logs = JitOptions::of(count, options, values)?;
+        out.set(load_image(image, logs, context)?.handle)
     }
 
     fn cuModuleLoadFatBinary(out: Out<Handle>, image: In<u8>) {
         out.required()?;
-        out.set(load(text_of(image.address()), None, Logs::default())?.handle)
+        out.set(load_image(image, JitOptions::default(), own_context()?)?.handle)
     }
 
     fn cuModuleUnload(module: Handle) {
@@ -188,8 +217,8 @@ export! {
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
         out.required()?;
-        let logs = Logs::of(count, options, values)?;
-        out.set(load(text_of(image.address()), None, logs)?.handle)
+        let logs = JitOptions::of(count, options, values)?;
+        out.set(load_image(image, logs, NO_CONTEXT)?.handle)
     }
 
     fn cuLibraryLoadFromFile(
@@ -197,8 +226,8 @@ export! {
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
         out.required()?;
-        let logs = Logs::of(count, options, values)?;
-        out.set(load_file(path, logs)?.handle)
+        let logs = JitOptions::of(count, options, values)?;
+        out.set(load_file(path, logs, NO_CONTEXT)?.handle)
     }
 
     fn cuLibraryUnload(handle: Handle) {

@@ -29,7 +29,7 @@ fn known(address: Pointer) -> Result<Option<Known>> {
         context: one.context,
         id: one.id,
         pool: if let Kind::Pooled(pool) = one.kind { pool } else { 0 },
-        managed: matches!(one.kind, Kind::Managed(_)),
+        managed: matches!(one.kind, Kind::Managed),
         host: one.is_host(),
         sync: one.sync_operations,
     });
@@ -78,9 +78,11 @@ fn write(attribute: u32, address: Pointer, known: &Known, data: usize) -> Result
     }
 }
 
-/// What is written for an address that nothing is known of.
-fn write_unknown(attribute: u32, data: usize) -> Result {
+/// What is written for an address that nothing is known of: as hardware does it, the address itself
+/// for the host's, since it may be some, and 0 for the others.
+fn write_unknown(attribute: u32, address: Pointer, data: usize) -> Result {
     match attribute {
+        4 => Out::<u64>::at(data).set(address),
         // CU_DEVICE_INVALID
         9 => Out::<i32>::at(data).set(-2),
         2 | 6 | 8 | 10 | 13 | 15 | 16 | 21 => Out::<u32>::at(data).set(0),
@@ -128,7 +130,7 @@ fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
     check_device(address, size as u64)?;
     let managed = driver()?
         .allocations
-        .with(address, |one| matches!(one.kind, Kind::Managed(_)).then(|| one.advice.clone()));
+        .with(address, |one| matches!(one.kind, Kind::Managed).then(|| one.advice.clone()));
     managed.flatten().ok_or_else(|| Code::INVALID_VALUE.because("this is not managed memory"))
 }
 
@@ -145,13 +147,13 @@ export! {
         let known = known(address)?;
         let (attributes, data) = (attributes.list(count as usize)?, data.list(count as usize)?);
         for (attribute, data) in attributes.into_iter().zip(data) {
-            let written = match &known {
-                Some(known) => write(attribute, address, known, data),
-                None => write_unknown(attribute, data),
+            let Some(known) = &known else {
+                write_unknown(attribute, address, data)?;
+                continue;
             };
             // What does not apply is 0; what does not exist is an error.
-            if written.is_err() {
-                write_unknown(attribute, data)?;
+            if write(attribute, address, known, data).is_err() {
+                write_unknown(attribute, 0, data)?;
             }
         }
         Ok(())

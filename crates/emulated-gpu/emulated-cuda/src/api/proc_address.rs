@@ -327,8 +327,10 @@ table! {
     "cuStreamWriteValue32" 11070 stream::cuStreamWriteValue32_v2, stream::cuStreamWriteValue32_v2_ptsz;
     "cuStreamWriteValue64" 11070 stream::cuStreamWriteValue64_v2, stream::cuStreamWriteValue64_v2_ptsz;
     "cuThreadExchangeStreamCaptureMode" 10010 context::cuThreadExchangeStreamCaptureMode;
+    "emulatedGpuAccess" 0 emulated_gpu::emulatedGpuAccess;
     "emulatedGpuDeclareAccess" 0 emulated_gpu::emulatedGpuDeclareAccess, emulated_gpu::emulatedGpuDeclareAccess_ptsz;
     "emulatedGpuGetCounts" 0 emulated_gpu::emulatedGpuGetCounts;
+    "emulatedGpuLaunchWork" 0 emulated_gpu::emulatedGpuLaunchWork, emulated_gpu::emulatedGpuLaunchWork_ptsz;
     "emulatedGpuResetCounts" 0 emulated_gpu::emulatedGpuResetCounts;
     "emulatedGpuSetCounting" 0 emulated_gpu::emulatedGpuSetCounting;
 }

@@ -5,6 +5,8 @@
 use std::ffi::{CString, c_void};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
@@ -106,6 +108,54 @@ pub(crate) fn allocate(bytes: usize) -> u64 {
     let mut address = 0;
     ok!(cuMemAlloc_v2(&raw mut address => *mut u64, bytes => usize));
     address
+}
+
+/// Pinned memory.
+pub(crate) fn pinned(bytes: usize) -> u64 {
+    let mut address = 0usize;
+    ok!(cuMemHostAlloc(&raw mut address => *mut usize, bytes => usize, 0 => u32));
+    address as u64
+}
+
+/// Managed memory.
+pub(crate) fn managed(bytes: usize) -> u64 {
+    let mut address = 0u64;
+    ok!(cuMemAllocManaged(&raw mut address => *mut u64, bytes => usize, 1 => u32));
+    address
+}
+
+/// A gate in a stream: a host function that waits until the gate is opened.
+#[derive(Default)]
+pub(crate) struct Gate(AtomicBool);
+
+pub(crate) unsafe extern "C" fn wait_at(gate: *mut c_void) {
+    // SAFETY: gates are never freed.
+    let gate = unsafe { &*gate.cast::<Gate>() };
+    while !gate.0.load(Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Puts one into a stream.
+pub(crate) fn gate(stream: usize) -> &'static Gate {
+    let gate: &'static Gate = Box::leak(Box::default());
+    let data = std::ptr::from_ref(gate).cast_mut().cast::<c_void>();
+    ok!(cuLaunchHostFunc(
+        stream => usize, wait_at => unsafe extern "C" fn(*mut c_void), data => *mut c_void
+    ));
+    gate
+}
+
+impl Gate {
+    pub(crate) fn open(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A word of memory that the host has too.
+pub(crate) fn word(address: u64) -> &'static AtomicU32 {
+    // SAFETY: the tests pass words of living memory that is the host's too.
+    unsafe { AtomicU32::from_ptr(address as *mut u32) }
 }
 
 pub(crate) fn read(address: u64, count: usize) -> Vec<u32> {

@@ -6,27 +6,7 @@ use crate::program::Type;
 /// arithmetic, counts as the 64 bits that fit.
 #[inline]
 pub const fn width(ty: Type) -> u32 {
-    match ty {
-        Type::Pred => 1,
-        Type::B8 | Type::U8 | Type::S8 => 8,
-        Type::B16
-        | Type::U16
-        | Type::S16
-        | Type::F16
-        | Type::Bf16
-        | Type::E4m3x2
-        | Type::E5m2x2 => 16,
-        Type::B32
-        | Type::U32
-        | Type::S32
-        | Type::F16x2
-        | Type::Bf16x2
-        | Type::Tf32
-        | Type::F32
-        | Type::U16x2
-        | Type::S16x2 => 32,
-        Type::B64 | Type::U64 | Type::S64 | Type::F64 | Type::B128 => 64,
-    }
+    if ty.bits() < 64 { ty.bits() } else { 64 }
 }
 
 /// Ones in the lowest `width` bits; `width` is at most 64.

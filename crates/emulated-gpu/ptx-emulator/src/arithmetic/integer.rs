@@ -110,26 +110,32 @@ pub fn int_mad(op: IntBinary, saturate: bool, ty: Type, a: u64, b: u64, c: u64) 
     wrap_or_clamp(ty, saturate, integer_value(ty, product) + integer_value(ty, c))
 }
 
-/// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc` and their like: `x + y + carry` or
-/// `x − (y + carry)`, where `x` is `a · b` and `y` is `c` if there is a product, else `a` and `b`.
-/// Returns the result and the carry (or borrow) out; an instruction without carry-in hands in false.
+/// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc` and their like: `x + y` or `x − y`, where `x`
+/// is `a · b` and `y` is `c` if there is a product, else `a` and `b`. `flag` is the carry flag CC.CF
+/// where the instruction reads it. Returns the result and the flag that `.cc` leaves.
+///
+/// The flag is the carry of an addition, of a subtraction too: `x − y` is `x + ¬y + 1`, and `subc`
+/// adds the flag in place of the 1. After a subtraction the flag is therefore 1 where nothing was
+/// borrowed. The PTX ISA ("Extended-Precision Arithmetic Instructions") calls it a borrow there,
+/// which comes to the same as long as only `subc` reads what `sub.cc` and `subc.cc` wrote, and only
+/// `addc` and `madc` what additions wrote. Where they are mixed, what decides is the machine code
+/// that ptxas makes, which has one flag for both (`IADD3.X R, ~R, P`); NVIDIA's own division of 128
+/// bits relies on it: it reads a comparison by `subc.cc` with `addc`.
 pub fn carry(
     subtract: bool,
     product: Option<IntBinary>,
     ty: Type,
     (a, b, c): (u64, u64, u64),
-    carry: bool,
+    flag: Option<bool>,
 ) -> (u64, bool) {
     let ones = mask(width(ty));
     let (x, y) = match product {
         Some(op) => (int_binary(op, ty, a, b) & ones, c & ones),
         None => (a & ones, b & ones),
     };
-    let y = u128::from(y) + u128::from(carry);
-    let x = u128::from(x);
-    let out = if subtract { x < y } else { x + y > u128::from(ones) };
-    let result = if subtract { x.wrapping_sub(y) } else { x + y };
-    (result as u64 & ones, out)
+    let y = if subtract { !y & ones } else { y };
+    let sum = u128::from(x) + u128::from(y) + u128::from(flag.unwrap_or(subtract));
+    (sum as u64 & ones, sum > u128::from(ones))
 }
 
 /// `sad`: `c + |a − b|`.

@@ -7,7 +7,8 @@ pub(super) use signature::{Shape, Signature};
 
 use crate::diagnostic::{Problem, Problems};
 use crate::program::{
-    Function, Guard, Instruction, Label, Limits, Op, Parameter, SourceLine, Space, Type,
+    Function, Guard, Instruction, Label, Limits, Op, Operand, Parameter, SourceLine, Space, Symbol,
+    Type,
 };
 use crate::syntax::{self, Block, Declaration, Name, Statement};
 
@@ -24,6 +25,16 @@ pub(super) struct Body<'a> {
     pub signatures: Vec<Signature>,
     instructions: Vec<Instruction>,
     loc: Option<SourceLine>,
+}
+
+/// A register, or a range of them, that is declared at module scope.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModuleRegister<'a> {
+    pub name: Name<'a>,
+    /// `%r<10>`
+    pub range: Option<u64>,
+    pub ty: Type,
+    pub lanes: u32,
 }
 
 /// Reads the name and the parameters of a function.
@@ -53,12 +64,15 @@ pub(super) fn header<'a>(
         instructions: Vec::new(),
         loc: None,
     };
+    if !context.registers.is_empty() {
+        body.declare_shared(&context.registers);
+    }
     for (list, results) in [(&function.results, true), (&function.parameters, false)] {
         for declaration in list {
             let parameters = match body.parameter(context, declaration, function.entry) {
                 Ok(parameters) => parameters,
                 Err(problem) => {
-                    problems.push(problem);
+                    problems.push_for(problem, names_of(declaration));
                     continue;
                 }
             };
@@ -68,6 +82,23 @@ pub(super) fn header<'a>(
         }
     }
     body
+}
+
+/// What a declaration declares.
+fn names_of<'d>(declaration: &'d Declaration<'_>) -> impl Iterator<Item = &'d str> {
+    declaration.names.iter().map(|declarator| declarator.name.text)
+}
+
+/// The parameters that a name stands for: one for each element of a vector.
+fn of_binding(binding: &Binding) -> Vec<Parameter> {
+    match binding {
+        Binding::Variable(id) => vec![Parameter::Variable(*id)],
+        Binding::Register(register) => vec![Parameter::Register(*register)],
+        Binding::Vector(registers) => {
+            registers.iter().map(|register| Parameter::Register(*register)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 impl<'a> Body<'a> {
@@ -93,24 +124,16 @@ impl<'a> Body<'a> {
         if unnamed {
             // Prototypes and declarations need no names: each is its own.
             let declarator = &declaration.names[0];
-            return Ok(vec![match declaration.space {
-                Space::Register => Parameter::Register(self.register("_", declaration.ty, span)),
-                _ => {
-                    let variable = variables::variable(context, declaration, declarator)?;
-                    Parameter::Variable(self.local(variable))
-                }
-            }]);
+            if declaration.space == Space::Register {
+                let shape = (declaration.ty, declaration.lanes);
+                return Ok(of_binding(&self.registers("_", shape, false, span)));
+            }
+            let variable = variables::variable(context, declaration, declarator)?;
+            return Ok(vec![Parameter::Variable(self.local(variable))]);
         }
         self.declare(context, declaration)?;
-        let bound = &self.scopes[0].names[declaration.names[0].name.text];
-        Ok(match bound {
-            Binding::Variable(id) => vec![Parameter::Variable(*id)],
-            Binding::Register(register) => vec![Parameter::Register(*register)],
-            Binding::Vector(registers) => {
-                registers.iter().map(|register| Parameter::Register(*register)).collect()
-            }
-            _ => Vec::new(),
-        })
+        let bound = self.find(declaration.names[0].name.text);
+        Ok(bound.map_or_else(Vec::new, |bound| of_binding(&bound)))
     }
 
     /// Reads the statements of the body.
@@ -154,7 +177,10 @@ impl<'a> Body<'a> {
         }
         for statement in &block.statements {
             if let Err(problem) = self.statement(context, statement, problems) {
-                problems.push(problem);
+                match statement {
+                    Statement::Declaration(own) => problems.push_for(problem, names_of(own)),
+                    _ => problems.push(problem),
+                }
             }
         }
     }
@@ -212,9 +238,39 @@ impl<'a> Body<'a> {
             None => None,
         };
         let ops = instruction::check(self, context, written)?;
+        if let (Some(guard), Some(op)) = (guard, ops.last()) {
+            self.unpredicated(op, guard, written)?;
+        }
         let (span, loc) = (written.span, self.loc);
         self.instructions.extend(ops.into_iter().map(|op| Instruction { guard, op, span, loc }));
         Ok(())
+    }
+
+    /// What a call hands over and gives back is moved on every way that leads to the call: `ld.param`
+    /// and `st.param` of a variable of the body take no predicate, as ptxas has it.
+    fn unpredicated(&self, op: &Op, guard: Guard, written: &syntax::Instruction) -> Result<()> {
+        let (Op::Load { space: Space::Param, address, .. }
+        | Op::Store { space: Space::Param, address, .. }) = op
+        else {
+            return Ok(());
+        };
+        let Operand::Address(Symbol::Local(id), _) = address.base else { return Ok(()) };
+        let function = &self.function;
+        let own = Parameter::Variable(id);
+        if function.parameters.contains(&own) || function.results.contains(&own) {
+            return Ok(());
+        }
+        let name = &function.variables[id.0 as usize].name;
+        let predicate = &function.registers[guard.register.0 as usize].name;
+        let opcode = written.opcode.text;
+        Err(Problem::new(
+            written.span,
+            format!("`{opcode}.param` of `{name}`, which belongs to a call, takes no predicate"),
+        )
+        .help(format!(
+            "remove @{}{predicate}, or branch around it and the call",
+            if guard.negated { "!" } else { "" }
+        )))
     }
 
     fn guard(&mut self, context: &Context<'a>, name: Name<'a>, negated: bool) -> Result<Guard> {

@@ -43,7 +43,7 @@ pub(super) fn evaluate(node: &Node) -> Result<Value> {
         Expression::Member(name, member) => {
             return Err(not_constant(node, &format!("`{name}.{member}`")));
         }
-        Expression::Generic(_) | Expression::Mask(..) => {
+        Expression::Generic(_) | Expression::Mask { .. } => {
             return Err(not_constant(node, "an address"));
         }
         Expression::Unary(operator, of) => unary(*operator, evaluate(of)?, node)?,

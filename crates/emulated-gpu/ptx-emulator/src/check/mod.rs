@@ -4,6 +4,7 @@
 mod body;
 mod constants;
 mod instruction;
+mod known;
 mod modifiers;
 mod module;
 mod operands;
@@ -44,6 +45,10 @@ struct Context<'a> {
     names: HashMap<&'a str, Global>,
     /// The letter behind `sm_90a`, which allows instructions of that architecture only.
     specific: bool,
+    /// What calls through registers expect.
+    prototypes: Vec<body::Signature>,
+    /// Registers of module scope, of which every function has the same.
+    registers: Vec<body::ModuleRegister<'a>>,
     /// How many names misspelt ones have been compared with.
     compared: Cell<usize>,
 }

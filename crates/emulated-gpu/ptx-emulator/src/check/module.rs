@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::program::{Function, FunctionId, Limits, Linkage, Module, Space, VariableId};
+use crate::program::{Function, FunctionId, Limits, Linkage, Module, Space, Type, VariableId};
 use crate::source::Span;
 use crate::syntax::{self, Declaration, Directive, File, Item, Name};
 
 use super::body::{self, Signature};
-use super::{Context, Global, Result, duplicate, target, variables};
+use super::scope::split;
+use super::{Context, Global, Result, duplicate, known, target, variables};
 
 /// The bytes of `.const` variables that a module may have (PTX ISA, "Constant State Space").
 const CONSTANT_BANK: u64 = 1 << 16;
+
+/// As many registers may be declared at module scope.
+const MOST_REGISTERS: usize = 1 << 10;
 
 /// Checks a file, item after item.
 pub(super) fn check(file: &File, problems: &mut Problems) -> Module {
@@ -21,9 +25,12 @@ pub(super) fn check(file: &File, problems: &mut Problems) -> Module {
             target: 0,
             variables: Vec::new(),
             functions: Vec::new(),
+            prototypes: Vec::new(),
             files: Vec::new(),
         },
         names: HashMap::new(),
+        prototypes: Vec::new(),
+        registers: Vec::new(),
         specific: false,
         compared: std::cell::Cell::new(0),
     };
@@ -34,17 +41,22 @@ pub(super) fn check(file: &File, problems: &mut Problems) -> Module {
         context.module.version = (u32::MAX, 0);
     }
     for item in &file.items {
-        let checked = match item {
-            Item::Variable(declaration) => declare(&mut context, declaration),
-            Item::Function(function) => self::function(&mut context, function, problems),
+        let (checked, names) = match item {
+            Item::Variable(declaration) => {
+                let names = declaration.names.iter().map(|declarator| declarator.name.text);
+                (declare(&mut context, declaration), names.collect())
+            }
+            Item::Function(function) => {
+                (self::function(&mut context, function, problems), vec![function.name.text])
+            }
             Item::File(index, name) => {
                 context.module.files.push((*index, name.clone()));
-                Ok(())
+                continue;
             }
-            Item::Alias(alias, of) => self::alias(&mut context, *alias, *of),
+            Item::Alias(alias, of) => (self::alias(&mut context, *alias, *of), Vec::new()),
         };
         if let Err(problem) = checked {
-            problems.push(problem);
+            problems.push_for(problem, names);
         }
     }
     for function in &context.module.functions {
@@ -56,6 +68,12 @@ pub(super) fn check(file: &File, problems: &mut Problems) -> Module {
         }
     }
     constant_bank(&context.module, problems);
+    context.module.prototypes = context
+        .prototypes
+        .iter()
+        .map(|prototype| prototype.meant(&context.module.functions))
+        .collect();
+    known::check(&context.module, problems);
     context.module
 }
 
@@ -97,14 +115,25 @@ fn header(file: &File, context: &mut Context) -> Result<()> {
 }
 
 fn declare<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Result<()> {
-    if matches!(declaration.space, Space::Register | Space::Local | Space::Param) {
-        let span = declaration.names.first().map_or(declaration.ty_span, |name| name.name.span);
-        return Err(Problem::new(span, "this variable has no place outside functions")
-            .help("move it into the function that uses it"));
+    let span = declaration.names.first().map_or(declaration.ty_span, |name| name.name.span);
+    match declaration.space {
+        Space::Register | Space::Local if context.module.version >= (3, 0) => {
+            return Err(Problem::new(span, "this variable has no place outside functions")
+                .help("move it into the function that uses it: from PTX 3.0 on each has its own"));
+        }
+        Space::Register => return declare_registers(context, declaration),
+        Space::Param => {
+            return Err(Problem::new(span, "this variable has no place outside functions")
+                .help("move it into the function that uses it"));
+        }
+        _ => {}
     }
     for declarator in &declaration.names {
         let variable = variables::variable(context, declaration, declarator)?;
         let name = declarator.name;
+        if context.registers.iter().any(|register| register.name.text == name.text) {
+            return Err(duplicate(name));
+        }
         match context.names.get(name.text) {
             // `.extern` announces what is defined below.
             Some(Global::Variable(id)) => {
@@ -134,6 +163,46 @@ fn declare<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Resu
                 context.names.insert(name.text, Global::Variable(id));
             }
         }
+    }
+    Ok(())
+}
+
+/// Registers of module scope, which the functions of a kernel have in common.
+fn declare_registers<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Result<()> {
+    let Declaration { ty, lanes, .. } = *declaration;
+    for declarator in &declaration.names {
+        let (name, range) = (declarator.name, declarator.range);
+        let covers = |known: &body::ModuleRegister, name: &str| match known.range {
+            None => known.name.text == name,
+            Some(count) => {
+                split(name).is_some_and(|(prefix, at)| prefix == known.name.text && at < count)
+            }
+        };
+        let own = body::ModuleRegister { name, range, ty, lanes };
+        let taken = |known: &body::ModuleRegister| {
+            covers(known, name.text)
+                || covers(&own, known.name.text)
+                || known.name.text == name.text && known.range.is_some() && range.is_some()
+        };
+        if context.registers.iter().any(taken) || context.names.contains_key(name.text) {
+            return Err(duplicate(name));
+        }
+        if context.registers.len() >= MOST_REGISTERS {
+            return Err(Problem::new(name.span, "too many registers at module scope")
+                .help(format!("declare at most {MOST_REGISTERS}, or a range as %r<8>")));
+        }
+        if declarator.initial.is_some() || !declarator.lengths.is_empty() {
+            return Err(Problem::new(name.span, "a register is no array and has no initial value")
+                .help("declare a range as %r<8>, and assign with mov"));
+        }
+        if lanes > 1 && (ty == Type::Pred || u64::from(lanes) * ty.bytes() > 16) {
+            return Err(Problem::new(
+                name.span,
+                "a vector has at most 128 bits, and no predicates",
+            )
+            .help("take fewer or narrower elements"));
+        }
+        context.registers.push(own);
     }
     Ok(())
 }

@@ -60,6 +60,12 @@ impl<'c, 'a> Check<'c, 'a> {
         self.context.require(self.name_span(), &title, target, version)
     }
 
+    /// Whether an instruction on single precision flushes subnormal numbers: where `.ftz` says so,
+    /// and always below sm_20, which knew none (PTX ISA, "Floating-Point Instructions").
+    pub(super) fn flushes(&mut self) -> bool {
+        self.modifiers.flag("ftz") || self.context.module.target < 20
+    }
+
     /// That all modifiers were understood, and that the number of operands is right. `shape` names
     /// the operands: `d, a, b`.
     pub(super) fn shape(&self, shape: &str) -> Result<()> {

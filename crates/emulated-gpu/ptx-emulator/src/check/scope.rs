@@ -28,6 +28,8 @@ pub(super) struct Range {
     pub count: u64,
     pub ty: Type,
     pub lanes: u32,
+    /// Declared at module scope.
+    pub shared: bool,
     pub span: Span,
     pub named: HashMap<u64, Binding>,
 }

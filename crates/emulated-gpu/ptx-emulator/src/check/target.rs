@@ -6,13 +6,14 @@ use crate::syntax::Name;
 use super::Result;
 
 /// Architecture, and the first version of PTX that has it.
-const TARGETS: [(u32, (u32, u32)); 28] = [
+const TARGETS: [(u32, (u32, u32)); 29] = [
     (10, (1, 0)),
     (11, (1, 0)),
     (12, (1, 2)),
     (13, (1, 2)),
     (20, (2, 0)),
-    (30, (3, 1)),
+    (21, (2, 0)),
+    (30, (3, 0)),
     (32, (4, 0)),
     (35, (3, 1)),
     (37, (4, 1)),

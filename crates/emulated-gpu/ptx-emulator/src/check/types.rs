@@ -39,12 +39,6 @@ impl Type {
         NAMES.iter().find(|(_, named)| *named == self).map_or("?", |(text, _)| text)
     }
 
-    /// Its width in bits; 1 for a predicate.
-    #[must_use]
-    pub fn bits(self) -> u32 {
-        bits(self)
-    }
-
     /// Its width in bytes, in memory.
     #[must_use]
     pub fn bytes(self) -> u64 {
@@ -73,29 +67,8 @@ pub(super) fn name(ty: Type) -> &'static str {
 }
 
 /// The width in bits; 1 for a predicate.
-pub(super) fn bits(ty: Type) -> u32 {
-    match ty {
-        Type::Pred => 1,
-        Type::B8 | Type::U8 | Type::S8 => 8,
-        Type::B16
-        | Type::U16
-        | Type::S16
-        | Type::F16
-        | Type::Bf16
-        | Type::E4m3x2
-        | Type::E5m2x2 => 16,
-        Type::B32
-        | Type::U32
-        | Type::S32
-        | Type::F16x2
-        | Type::Bf16x2
-        | Type::Tf32
-        | Type::F32
-        | Type::U16x2
-        | Type::S16x2 => 32,
-        Type::B64 | Type::U64 | Type::S64 | Type::F64 => 64,
-        Type::B128 => 128,
-    }
+pub(super) const fn bits(ty: Type) -> u32 {
+    ty.bits()
 }
 
 /// The width in bytes of a type in memory.

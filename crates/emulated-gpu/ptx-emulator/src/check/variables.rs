@@ -1,7 +1,7 @@
 //! Layout and initial values of variables (PTX ISA, "Variables").
 
 use crate::diagnostic::Problem;
-use crate::program::{AddressOf, Initial, Linkage, Space, Type, Variable, VariableId};
+use crate::program::{AddressOf, Addressed, Initial, Linkage, Space, Type, Variable};
 use crate::source::Span;
 use crate::syntax::{Binary, Declaration, Declarator, Expression, Initializer, Name, Node, Unary};
 
@@ -161,13 +161,16 @@ impl Filler<'_, '_> {
 
     fn put(&mut self, node: &Node, at: u64) -> Result<()> {
         let size = types::bytes(self.ty);
+        if let Expression::Mask { mask, of } = &node.expression {
+            return self.put_byte(*mask, of, node.span, at);
+        }
         if let Some((name, offset, generic)) = address(node)? {
             if size != 8 || types::is_float(self.ty) {
                 return Err(Problem::new(node.span, "an address has 64 bits")
                     .help("declare the variable .u64 or .b64"));
             }
-            let variable = self.variable(name)?;
-            self.initial.addresses.push(AddressOf { at, variable, offset, generic });
+            let of = self.addressed(name, generic || offset != 0)?;
+            self.initial.addresses.push(AddressOf { at, of, offset, generic, byte: None });
             self.bytes(at, &0u64.to_le_bytes());
             return Ok(());
         }
@@ -184,12 +187,35 @@ impl Filler<'_, '_> {
         self.initial.bytes[at as usize..end].copy_from_slice(bytes);
     }
 
-    fn variable(&self, name: Name) -> Result<VariableId> {
+    /// `0xff00(name)`: one byte of an address (PTX ISA, "Initializers").
+    fn put_byte(&mut self, mask: u64, of: &Node, span: Span, at: u64) -> Result<()> {
+        if !matches!(self.ty, Type::U8 | Type::U32 | Type::U64) {
+            return Err(Problem::new(span, "a byte of an address is no value of this type")
+                .help("declare the variable .u8, which holds one of its bytes"));
+        }
+        let shift = mask.trailing_zeros() & !7;
+        if mask == 0 || mask != 0xff << shift {
+            return Err(Problem::new(span, format!("{mask:#x} is not the mask of one byte"))
+                .help("write 0xff, 0xff00, 0xff0000 and so on: one byte of the address each"));
+        }
+        let Some((name, offset, generic)) = address(of)? else {
+            return Err(Problem::new(of.span, "a mask picks a byte of an address")
+                .help("name a variable between the parentheses"));
+        };
+        let of = self.addressed(name, generic || offset != 0)?;
+        let byte = Some((shift / 8) as u8);
+        self.initial.addresses.push(AddressOf { at, of, offset, generic, byte });
+        self.bytes(at, &0u64.to_le_bytes()[..types::bytes(self.ty) as usize]);
+        Ok(())
+    }
+
+    /// What a name is the address of; of a function only the address itself is known.
+    fn addressed(&self, name: Name, changed: bool) -> Result<Addressed> {
         match self.context.names.get(name.text) {
             Some(Global::Variable(id)) => {
                 let variable = &self.context.module.variables[id.0 as usize];
                 if matches!(variable.space, Space::Global | Space::Const) {
-                    return Ok(*id);
+                    return Ok(Addressed::Variable(*id));
                 }
                 Err(Problem::new(
                     name.span,
@@ -197,12 +223,16 @@ impl Filler<'_, '_> {
                 )
                 .help("only addresses of .global and .const variables can be initial values"))
             }
-            Some(Global::Function(_)) => {
-                Err(Problem::new(name.span, "addresses of functions in variables are not emulated")
-                    .help("take the function's address with mov in the kernel"))
+            Some(Global::Function(_))
+                if changed || types::class(self.ty) != types::Class::Unsigned =>
+            {
+                Err(Problem::new(name.span, format!("`{}` is a function", name.text))
+                    .help("its address alone is an initial value, of a .u64 variable"))
             }
+            Some(Global::Function(id)) => Ok(Addressed::Function(*id)),
             None => Err(Problem::new(name.span, format!("undeclared variable `{}`", name.text))
-                .help("declare it above: PTX is read from top to bottom")),
+                .help("declare it above: PTX is read from top to bottom")
+                .unknown(name.text)),
         }
     }
 }
@@ -213,10 +243,6 @@ fn address<'a>(node: &Node<'a>) -> Result<Option<(Name<'a>, i64, bool)>> {
         Expression::Name("WARP_SZ") => Ok(None),
         Expression::Name(text) => Ok(Some((Name { text, span: node.span }, 0, false))),
         Expression::Generic(name) => Ok(Some((*name, 0, true))),
-        Expression::Mask(name) => {
-            Err(Problem::new(name.span, "single bytes of an address are not emulated")
-                .help("put the whole address into a .u64"))
-        }
         Expression::Binary(Binary::Add, left, right) => {
             let Some((name, before, generic)) = address(left)? else { return Ok(None) };
             let (offset, _) = constants::integer(constants::evaluate(right)?, right)?;

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::io::Read;
 use std::str::FromStr;
+
+use ptx_emulator::room::vector;
 
 /// The most bytes that a buffer of the command line has.
 const MOST_BYTES: usize = 1 << 31;
@@ -158,15 +161,24 @@ impl FromStr for Argument {
 fn buffer(element: Element, count: usize, what: &str) -> Result<Vec<u8>, String> {
     let size = count.checked_mul(element.bytes()).filter(|&size| size <= MOST_BYTES);
     let size = size.ok_or("a buffer of more than 2 GiB")?;
-    let check = |bytes: Vec<u8>| match bytes.len() == size {
-        true => Ok(bytes),
-        false => Err(format!("{} bytes were given for a buffer of {size}", bytes.len())),
+    let check = |given: usize| match given == size {
+        true => Ok(()),
+        false => Err(format!("{given} bytes were given for a buffer of {size}")),
     };
     if let Some(path) = what.strip_prefix('@') {
-        return check(fs::read(path).map_err(|error| format!("can't read {path}: {error}"))?);
+        let mut bytes = room(size)?;
+        // One byte more, so that a longer file is found to be one.
+        let read = fs::File::open(path)
+            .and_then(|file| file.take(size as u64 + 1).read_to_end(&mut bytes));
+        let read = read.map_err(|error| format!("can't read {path}: {error}"))?;
+        if read > size {
+            return Err(format!("{path} has more than the {size} bytes of the buffer"));
+        }
+        return check(read).map(|()| bytes);
     }
+    let mut bytes = room(size)?;
     match what {
-        "iota" => Ok((0..count as u64).flat_map(|i| element.whole(i)).collect()),
+        "iota" => (0..count as u64).for_each(|i| bytes.extend(element.whole(i))),
         "random" => {
             // Knuth's multiplier and increment for 64 bits; the high half is random enough here.
             let mut state: u64 = 1;
@@ -176,14 +188,25 @@ fn buffer(element: Element, count: usize, what: &str) -> Result<Vec<u8>, String>
                     .wrapping_add(1_442_695_040_888_963_407);
                 (state >> 32) as u32
             };
-            Ok((0..count).flat_map(|_| element.random(next())).collect())
+            (0..count).for_each(|_| bytes.extend(element.random(next())));
         }
         list if list.contains(',') => {
-            let elements = list.split(',').map(|one| element.parse(one));
-            check(elements.collect::<Result<Vec<_>, _>>()?.concat())
+            check(list.split(',').count() * element.bytes())?;
+            for one in list.split(',') {
+                bytes.extend(element.parse(one)?);
+            }
         }
-        one => Ok(element.parse(one)?.repeat(count)),
+        one => {
+            let one = element.parse(one)?;
+            (0..count).for_each(|_| bytes.extend(&one));
+        }
     }
+    Ok(bytes)
+}
+
+/// Room for the bytes of a buffer, and for one more that a file may have.
+fn room(size: usize) -> Result<Vec<u8>, String> {
+    vector(size + 1).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

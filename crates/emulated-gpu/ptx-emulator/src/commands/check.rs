@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         let source = match read(path) {
             Ok(source) => source,
             Err(failure) => {
-                anstream::eprintln!("error: {failure}");
+                host::complain(format_args!("error: {failure}"));
                 worst = UNUSABLE;
                 continue;
             }
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
             Ok(module) => print(&format!("{}: {}\n", source.name, summary(&module)))?,
             Err(diagnostics) => {
                 for diagnostic in &diagnostics {
-                    anstream::eprintln!("{diagnostic}");
+                    host::complain(diagnostic);
                 }
                 let errors = if diagnostics.len() == 1 { "error" } else { "errors" };
                 print(&format!("{}: {} {errors}\n", source.name, diagnostics.len()))?;

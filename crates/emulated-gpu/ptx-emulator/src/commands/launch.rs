@@ -4,13 +4,17 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use ptx_emulator::memory::{AccessError, Heap};
+use ptx_emulator::room::filled;
 use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
 
 use super::argument::Argument;
 use super::{Failure, read};
 
-/// A launch, as the command line gives it.
+/// A launch, as the command line gives it. Without a group of its own: it would have the name of the
+/// group of `run`, `trace` or `profile`, which have their arguments in a type of the same name.
 #[derive(Args)]
+#[group(skip)]
 pub(crate) struct Arguments {
     /// The PTX file.
     #[arg(value_name = "FILE")]
@@ -109,12 +113,16 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// The buffers as they are now, in the order of the arguments; `None` for a number.
-    pub(crate) fn buffers(&self) -> Vec<Option<Vec<u8>>> {
+    ///
+    /// # Errors
+    /// When there is no room for them.
+    pub(crate) fn buffers(&self) -> Result<Vec<Option<Vec<u8>>>, Failure> {
         let read_back = |&(address, size): &(u64, usize)| {
-            let mut bytes = vec![0; size];
-            self.emulator.memory().read(address, &mut bytes).map(|()| bytes).ok()
+            let mut bytes = filled(0, size).map_err(Failure::Memory)?;
+            Ok(self.emulator.memory().read(address, &mut bytes).map(|()| bytes).ok())
         };
-        self.addresses.iter().map(|buffer| buffer.as_ref().and_then(read_back)).collect()
+        let read = |buffer: &Option<_>| buffer.as_ref().map_or(Ok(None), read_back);
+        self.addresses.iter().map(read).collect()
     }
 }
 
@@ -161,7 +169,6 @@ impl Arguments {
                 self.arguments.len()
             )));
         }
-        let out_of_memory = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
         let mut parameters = vec![0; kernel.parameter_bytes() as usize];
         let mut addresses = Vec::new();
         for (index, (argument, layout)) in self.arguments.iter().zip(layouts).enumerate() {
@@ -170,8 +177,9 @@ impl Arguments {
                 Argument::Buffer { bytes, .. } => {
                     let size = bytes.len() as u64;
                     let memory = emulator.memory();
-                    let address = memory.allocate(size, 256).map_err(|e| out_of_memory(&e))?;
-                    memory.write(address, bytes).map_err(|error| out_of_memory(&error))?;
+                    let address = memory.allocate(size, 256).map_err(Failure::Memory)?;
+                    let inside = |error: AccessError| Failure::Usage(error.to_string());
+                    memory.write(address, bytes).map_err(inside)?;
                     (address.to_le_bytes().to_vec(), Some((address, bytes.len())))
                 }
             };
@@ -192,6 +200,7 @@ impl Arguments {
             dynamic_shared: self.shared,
             parameters,
             cooperative: self.cooperative,
+            heap: Heap::default(),
         };
         Ok(Prepared { emulator, source: text, kernel, launch, addresses })
     }

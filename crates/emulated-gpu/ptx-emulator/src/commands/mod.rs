@@ -8,10 +8,11 @@ pub(crate) mod run;
 pub(crate) mod trace;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ptx_emulator::Diagnostic;
+use ptx_emulator::memory::OutOfMemory;
 use ptx_emulator::source::Source;
 use thiserror::Error;
 
@@ -26,7 +27,7 @@ pub(crate) const UNUSABLE: u8 = 2;
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     /// A file can't be read.
-    #[error("can't read {}: {source}", path.display())]
+    #[error("can't read {}: {source}", host::shown(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -36,6 +37,9 @@ pub(crate) enum Failure {
     /// The file has errors.
     #[error("the file can't be run:{}", .0.iter().map(|d| format!("\n{d}")).collect::<String>())]
     Program(Vec<Diagnostic>),
+    /// There is no room for the buffers.
+    #[error(transparent)]
+    Memory(OutOfMemory),
     /// The command line asks for what can't be done.
     #[error("{0}")]
     Usage(String),
@@ -44,20 +48,25 @@ pub(crate) enum Failure {
     Output(#[source] io::Error),
 }
 
+impl Failure {
+    /// What the program exits with.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Memory(_) => FAILED,
+            _ => UNUSABLE,
+        }
+    }
+}
+
 /// Reads a PTX file. What is no UTF-8 is replaced, and found by the parser, since PTX is ASCII.
 pub(crate) fn read(path: &Path) -> Result<Source, Failure> {
     let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.to_owned(), source })?;
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(Source { name: path.display().to_string(), text })
+    Ok(Source { name: host::shown(path).to_string(), text })
 }
 
-/// Prints. A reader that went away, such as `head`, has seen enough; the exit code still tells the
-/// verdict.
+/// Prints a result.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Output(error)),
-        _ => Ok(()),
-    }
+    host::print(text).map_err(Failure::Output)
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let statistics = match prepared.emulator.launch(&prepared.kernel, &prepared.launch) {
         Ok(statistics) => statistics,
         Err(fault) => {
-            anstream::eprintln!("error: {fault}");
+            host::complain(format_args!("error: {fault}"));
             return Ok(FAILED);
         }
     };

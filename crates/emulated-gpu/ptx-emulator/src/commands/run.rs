@@ -28,13 +28,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let statistics = match prepared.emulator.launch(&prepared.kernel, &prepared.launch) {
         Ok(statistics) => statistics,
         Err(fault) => {
-            anstream::eprintln!("error: {fault}");
+            host::complain(format_args!("error: {fault}"));
             return Ok(FAILED);
         }
     };
     let mut text = String::new();
     for (index, (argument, after)) in
-        arguments.launch.arguments.iter().zip(&prepared.buffers()).enumerate()
+        arguments.launch.arguments.iter().zip(&prepared.buffers()?).enumerate()
     {
         let (Argument::Buffer { element, bytes }, Some(after)) = (argument, after) else {
             continue;

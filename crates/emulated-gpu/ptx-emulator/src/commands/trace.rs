@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     match outcome {
         Ok(_) => Ok(DONE),
         Err(fault) => {
-            anstream::eprintln!("error: {fault}");
+            host::complain(format_args!("error: {fault}"));
             Ok(FAILED)
         }
     }

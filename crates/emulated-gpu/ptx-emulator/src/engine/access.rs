@@ -46,6 +46,8 @@ pub(super) struct Access {
     pub(super) strong: bool,
     /// How it takes part in the memory model.
     pub(super) manner: Manner,
+    /// A weak load whose value a compare-and-swap of the same address checks.
+    pub(super) guess: bool,
     /// Nobody writes there while a kernel runs.
     pub(super) constant: bool,
 }
@@ -292,7 +294,7 @@ pub(super) fn transfer(access: &Access, store: bool, host: Host) -> Transfer {
         }};
     }
     if races {
-        let plain = plain && !access.manner.strong;
+        let plain = plain && !access.manner.strong && !access.guess;
         return match (plain, width, access.bytes, store) {
             (true, Some(Width::Narrow(32)), 4, false) => {
                 choose!(load_raced_u32, load_raced_u32_avx2)

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::access::{Access, Word};
 use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
+use super::race::{Does, Races};
 use super::registers::{Slot, lanes};
 use super::space::{Room, SHARED_WINDOW, in_window};
 use crate::arithmetic::{self, host};
@@ -176,9 +177,11 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
     let Some(&source) = access.values.first() else { return Ok(()) };
     let (op, ty) = (atomic.op, atomic.ty);
     let common = common(op, ty);
+    let races = core.races;
+    let _turn = races.map(Races::in_turn);
     if core.threads.is_some() && !matches!(access.room, Room::Local | Room::Param) {
         let addresses = access.addresses(core);
-        core.race(access, &addresses, mask, (access.bytes, access.manner), true)?;
+        core.race(access, &addresses, mask, (access.bytes, access.manner), Does::Update)?;
     }
     for lane in lanes(mask) {
         let address = access.of_lane(core, lane);

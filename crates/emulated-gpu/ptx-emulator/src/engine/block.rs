@@ -9,6 +9,7 @@ use super::registers::{LANES, Registers, Slot, lanes};
 use super::run::{Rules, Stopped, turn};
 use super::warp::{State, Warp};
 use crate::fault::FaultKind;
+use crate::memory::OutOfMemory;
 use crate::program::Special;
 
 /// The shape of a launch.
@@ -73,31 +74,43 @@ pub(super) struct Block {
 impl Block {
     /// Makes room for blocks of a shape; `track` remembers what has been written, `races` who has
     /// accessed what.
-    pub(super) fn new(executable: &Executable, shape: Shape, track: bool, races: bool) -> Self {
-        let warps = (0..shape.threads().div_ceil(LANES as u32))
-            .map(|index| {
-                let mut registers = Registers::new(executable.rows, executable.predicates);
-                for &(slot, value) in &executable.constants {
-                    registers.broadcast(slot, value);
-                }
-                if track {
-                    registers.track();
-                }
-                let mut warp = Warp {
-                    registers,
-                    local: Bytes::tracked(executable.local_bytes as usize * LANES, track),
-                    index,
-                    ..Warp::default()
-                };
-                for &(slot, special) in &executable.specials {
-                    constant_special(&mut warp.registers, slot, special, shape, index, executable);
-                }
-                warp
-            })
-            .collect();
-        let shared = executable.static_shared as usize + shape.dynamic_shared as usize;
-        let threads = races.then(|| Box::new(Threads::new(shape.threads(), shared as u64)));
-        Self { warps, shared: Bytes::tracked(shared, track), threads, ..Self::default() }
+    ///
+    /// # Errors
+    /// When the host has not the room.
+    pub(super) fn new(
+        executable: &Executable,
+        shape: Shape,
+        track: bool,
+        races: bool,
+    ) -> Result<Self, OutOfMemory> {
+        let warps = (0..shape.threads().div_ceil(LANES as u32)).map(|index| {
+            let mut registers = Registers::new(executable.rows, executable.predicates)?;
+            for &(slot, value) in &executable.constants {
+                registers.broadcast(slot, value);
+            }
+            if track {
+                registers.track()?;
+            }
+            let mut warp = Warp {
+                registers,
+                local: Bytes::tracked(executable.local_bytes as usize * LANES, track)?,
+                index,
+                ..Warp::default()
+            };
+            for &(slot, special) in &executable.specials {
+                constant_special(&mut warp.registers, slot, special, shape, index, executable);
+            }
+            Ok(warp)
+        });
+        let warps = warps.collect::<Result<_, _>>()?;
+        let shared = executable.shared_bytes(shape.dynamic_shared) as usize;
+        let threads = if races {
+            Some(Box::new(Threads::new(shape.threads(), shared as u64)?))
+        } else {
+            None
+        };
+        let shared = Bytes::tracked(shared, track)?;
+        Ok(Self { warps, shared, threads, ..Self::default() })
     }
 
     /// Begins the block with a number.
@@ -256,7 +269,7 @@ fn constant_special(
             Special::LanemaskGe => !(bit - 1),
             Special::LanemaskGt => !(bit | (bit - 1)),
             Special::DynamicSharedSize => shape.dynamic_shared,
-            Special::TotalSharedSize => executable.static_shared + shape.dynamic_shared,
+            Special::TotalSharedSize => executable.shared_bytes(shape.dynamic_shared) as u32,
             Special::ClusterNCtaId(_) | Special::ClusterNCtaRank => 1,
             Special::GridId => {
                 registers.set(slot, lane, shape.grid_id);

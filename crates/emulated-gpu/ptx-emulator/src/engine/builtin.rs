@@ -10,7 +10,6 @@ use super::initialised::Resolved;
 use super::registers::lanes;
 use super::space::Room;
 use crate::fault::FaultKind;
-use crate::memory::AllocationKind;
 
 /// A longer string has probably lost its end.
 const LONGEST_STRING: u64 = 1 << 16;
@@ -29,7 +28,7 @@ pub(super) fn run(
                 let text = argument(core, arguments, 0, lane)?;
                 let mut at = argument(core, arguments, 1, lane)?;
                 let template = string(core, text, lane)?;
-                let before = printed.len();
+                let mut taken = 0;
                 let core = std::cell::RefCell::new(&mut *core);
                 format(
                     &template,
@@ -38,11 +37,14 @@ pub(super) fn run(
                         at = at.checked_next_multiple_of(bytes).unwrap_or(u64::MAX);
                         let bits = generic(&mut core.borrow_mut(), at, bytes, lane)?;
                         at = at.wrapping_add(bytes);
+                        taken += 1;
                         Ok(bits)
                     },
                     |address| string(&mut core.borrow_mut(), address, lane),
                 )?;
-                (printed.len() - before) as u64
+                // As many arguments as it took, other than C's (CUDA C++ Programming Guide,
+                // "Formatted Output").
+                taken
             }
             Builtin::AssertFail => {
                 let expression = argument(core, arguments, 0, lane)?;
@@ -60,16 +62,20 @@ pub(super) fn run(
             }
             Builtin::Allocate => {
                 let size = argument(core, arguments, 0, lane)?;
-                core.memory.allocate_as(size, 16, AllocationKind::Heap, None).unwrap_or(0)
+                core.memory.allocate_in_heap(core.heap, size).unwrap_or(0)
             }
             Builtin::Free => {
                 let address = argument(core, arguments, 0, lane)?;
-                if address != 0 && core.memory.free(address).is_err() {
-                    let message = format!("free of {address:#x}, where no allocation begins");
+                if address != 0 && core.memory.free_in_heap(address).is_err() {
+                    let message =
+                        format!("free of {address:#x}, where no allocation of a kernel begins");
                     return Err(Problem::new(FaultKind::IllegalAddress, message)
                         .lane(lane)
                         .address(address)
                         .note(core.memory.neighbourhood(address)));
+                }
+                if let Some(races) = core.races {
+                    races.forget(address);
                 }
                 // Nobody may go on using what is gone through a site that remembers it.
                 core.forget_sites();

@@ -9,7 +9,8 @@ use super::collective::Collective;
 use super::core::{Core, Outcome};
 use super::defined::Uses;
 use super::lower::{Home, Plan};
-use super::registers::{Registers, Slot};
+use super::recursion::Frame;
+use super::registers::{LANES, Registers, Row, Slot};
 use crate::fault::PtxPlace;
 use crate::program::{Atomic, FunctionId, Limits, Module, SourceLine, Space, Special, VariableId};
 use crate::source::{Source, Span};
@@ -59,8 +60,11 @@ pub(super) enum Action {
     },
     /// Calls the function that begins at a step.
     Call(u32),
-    /// A register was to hold the address of a function, and does not.
-    NoFunction,
+    /// A register was to hold the address of a function that a prototype describes, and does not.
+    NoFunction(Slot),
+    /// The caller's registers and variables go to the stack, and come back.
+    SaveFrame(Arc<Frame>),
+    RestoreFrame(Arc<Frame>),
     Builtin(Builtin, Box<BuiltinArguments>),
     Return,
     Exit,
@@ -208,6 +212,7 @@ pub(crate) struct Executable {
     pub(super) constants: Vec<(Slot, u64)>,
     pub(super) specials: Vec<(Slot, Special)>,
     pub(super) sites: u32,
+    /// Bytes of the variables in shared memory.
     pub(super) static_shared: u32,
     /// Shared variables of known size: name, offset, size.
     pub(super) shared_variables: Vec<(String, u64, u64)>,
@@ -237,6 +242,27 @@ impl std::fmt::Debug for Executable {
 }
 
 impl Executable {
+    /// Where dynamic shared memory begins: at a multiple of 16, the largest alignment of a type.
+    pub(crate) fn dynamic_start(&self) -> u64 {
+        u64::from(self.static_shared).next_multiple_of(16)
+    }
+
+    /// Bytes of shared memory of a block with so many dynamic ones.
+    pub(crate) fn shared_bytes(&self, dynamic: u32) -> u64 {
+        match dynamic {
+            0 => self.static_shared.into(),
+            _ => self.dynamic_start() + u64::from(dynamic),
+        }
+    }
+
+    /// Bytes of the host's that a block takes while it runs.
+    pub(crate) fn block_bytes(&self, threads: u32, dynamic: u32) -> u64 {
+        let warps = u64::from(threads.div_ceil(LANES as u32));
+        let local = u64::from(self.local_bytes) * LANES as u64;
+        warps * (local + u64::from(self.rows) * size_of::<Row>() as u64)
+            + self.shared_bytes(dynamic)
+    }
+
     /// Where a step stands in the PTX, and in the CUDA C.
     pub(super) fn place_of(&self, step: u32) -> (PtxPlace, Option<(String, u32)>) {
         let place = self.places[step as usize];

@@ -37,25 +37,43 @@ pub(super) enum CollectiveKind {
     Elect,
 }
 
+/// What all lanes bring.
+#[derive(Default)]
+pub(super) struct Everything {
+    of: [Brought; LANES],
+    /// The lanes whose value something has written, where that is asked.
+    known: u32,
+}
+
 /// What each lane brings.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Brought {
+struct Brought {
     a: u64,
     lane: u32,
     clamp: u32,
 }
 
 impl Collective {
-    /// Who takes part, as the lowest lane of a mask says.
-    pub(super) fn members_of(&self, registers: &Registers, mask: u32) -> u32 {
-        let lane = mask.trailing_zeros() as usize & (LANES - 1);
-        self.members.map_or(mask, |slot| registers.get(slot, lane) as u32)
+    /// Who takes part, as the lowest lane of a mask says, and the lanes of the mask that say the
+    /// same: each lane names those that it meets, so that lanes which come together may meet in
+    /// groups, as those of two tiles of a warp do.
+    #[inline]
+    pub(super) fn members_of(&self, registers: &Registers, mask: u32) -> (u32, u32) {
+        let Some(slot) = self.members else { return (mask, mask) };
+        let named = registers.narrow(slot.index);
+        let members = named[mask.trailing_zeros() as usize & (LANES - 1)];
+        let mut same = 0;
+        for (lane, own) in named.iter().enumerate() {
+            same |= u32::from(*own == members) << lane;
+        }
+        (members, same & mask)
     }
 
     /// Collects what the lanes of a mask bring.
-    pub(super) fn bring(&self, registers: &Registers, mask: u32, all: &mut [Brought; LANES]) {
+    pub(super) fn bring(&self, registers: &Registers, mask: u32, all: &mut Everything) {
+        all.known |= registers.defined(self.a) & mask;
         for lane in lanes(mask) {
-            all[lane] = Brought {
+            all.of[lane] = Brought {
                 a: registers.get(self.a, lane) ^ u64::from(self.negated),
                 lane: registers.get(self.lane, lane) as u32,
                 clamp: registers.get(self.clamp, lane) as u32,
@@ -64,15 +82,10 @@ impl Collective {
     }
 
     /// A problem where a lane of `mask` shuffles from a lane that does not take part.
-    pub(super) fn require_sources(
-        &self,
-        mask: u32,
-        members: u32,
-        all: &[Brought; LANES],
-    ) -> Outcome {
+    pub(super) fn require_sources(&self, mask: u32, members: u32, all: &Everything) -> Outcome {
         let CollectiveKind::Shuffle(mode) = self.kind else { return Ok(()) };
         for lane in lanes(mask) {
-            let (source, _) = shuffle_source(mode, lane as u32, all[lane]);
+            let (source, _) = shuffle_source(mode, lane as u32, all.of[lane]);
             if members & 1 << source == 0 {
                 let message = format!(
                     "lane {lane} reads the value of lane {source}, which does not take part: lanes {members:#010x} do"
@@ -91,22 +104,26 @@ impl Collective {
         registers: &mut Registers,
         mask: u32,
         members: u32,
-        all: &[Brought; LANES],
+        all: &Everything,
     ) {
         // What every member gets alike, and what it depends on the lane for.
-        let values = || lanes(members).map(|lane| all[lane].a);
+        let values = || lanes(members).map(|lane| all.of[lane].a);
         match self.kind {
             CollectiveKind::Barrier => {}
             CollectiveKind::Shuffle(mode) => {
+                let mut known = 0;
                 for lane in lanes(mask) {
-                    let (source, inside) = shuffle_source(mode, lane as u32, all[lane]);
-                    registers.set(self.d, lane, all[source as usize].a);
+                    let (source, inside) = shuffle_source(mode, lane as u32, all.of[lane]);
+                    registers.set(self.d, lane, all.of[source as usize].a);
                     registers.set(self.p, lane, u64::from(inside));
+                    known |= (all.known >> source & 1) << lane;
                 }
+                // A lane may bring what nothing has written, as long as nobody reads it.
+                registers.define(self.d, mask, known);
             }
             CollectiveKind::Vote(mode) => {
                 let ballot = lanes(members)
-                    .fold(0, |ballot, lane| ballot | ((all[lane].a & 1) as u32) << lane);
+                    .fold(0, |ballot, lane| ballot | ((all.of[lane].a & 1) as u32) << lane);
                 let result = match mode {
                     Vote::All => u64::from(ballot == members),
                     Vote::Any => u64::from(ballot != 0),
@@ -118,7 +135,7 @@ impl Collective {
             CollectiveKind::MatchAny => {
                 for lane in lanes(mask) {
                     let same = lanes(members)
-                        .filter(|&other| all[other].a == all[lane].a)
+                        .filter(|&other| all.of[other].a == all.of[lane].a)
                         .fold(0u32, |same, other| same | 1 << other);
                     registers.set(self.d, lane, u64::from(same));
                 }

@@ -6,7 +6,7 @@
 use super::code::CopyAsync;
 use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
-use super::race::Manner;
+use super::race::{Does, Manner};
 use super::registers::{LANES, lanes};
 use super::space::Room;
 use crate::fault::FaultKind;
@@ -39,7 +39,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
                 core.require_written(Resolved { room, site, address: from, bytes: wanted, lane })?;
             }
             let read = (wanted, Manner::default());
-            core.race(&copy.from, &[from; LANES], 1 << lane, read, false)?;
+            core.race(&copy.from, &[from; LANES], 1 << lane, read, Does::Read)?;
             // SAFETY: `wanted` bytes at `host` have been checked; the buffer holds 16.
             unsafe { std::ptr::copy(host, buffer.as_mut_ptr(), wanted.min(16) as usize) };
         }
@@ -49,7 +49,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
             core.mark_written(Resolved { room, site, address: to, bytes, lane });
         }
         let manner = Manner { asynchronous: true, ..Manner::default() };
-        core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, manner), true)?;
+        core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, manner), Does::Write)?;
         if let Some(threads) = &mut core.threads {
             let thread = core.warp * LANES as u32 + lane as u32;
             threads.copies(thread, to, bytes);

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "memory of blocks and threads is raw memory, viewed as bytes")]
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::code::Executable;
@@ -11,7 +11,8 @@ use super::output::Output;
 use super::race::{Races, Shadow as RaceShadow, Threads};
 use super::registers::Registers;
 use crate::fault::FaultKind;
-use crate::memory::{Memory, Shadow};
+use crate::memory::{Heap, Known, Memory, OutOfMemory, Shadow};
+use crate::room::Zeroed;
 
 /// What went wrong in a step; the place is added by who runs it.
 #[derive(Debug)]
@@ -63,41 +64,52 @@ impl Problem {
 /// Whether a step could be done.
 pub(super) type Outcome = Result<(), Box<Problem>>;
 
-/// 128 bytes, aligned so.
-#[derive(Clone, Copy)]
-#[repr(C, align(128))]
-struct Chunk([u8; 128]);
-
 /// Zeroed bytes, aligned to 128.
 #[derive(Default)]
 pub(super) struct Bytes {
-    chunks: Vec<Chunk>,
+    room: Option<Zeroed>,
     len: usize,
-    /// As long as the bytes where it is kept, else empty.
-    shadow: Vec<AtomicU8>,
+    /// As long as the bytes where it is kept.
+    shadow: Option<Known>,
+    /// Nothing has been written since they were made.
+    fresh: bool,
 }
 
 impl Bytes {
-    pub(super) fn new(len: usize) -> Self {
-        let shadow = Vec::new();
-        Self { chunks: vec![Chunk([0; 128]); len.div_ceil(128)], len, shadow }
+    /// So many.
+    ///
+    /// # Errors
+    /// When the host has not the room.
+    pub(super) fn new(len: usize) -> Result<Self, OutOfMemory> {
+        Self::tracked(len, false)
     }
 
     /// Bytes that nothing has written yet, which is remembered where `track` says so.
-    pub(super) fn tracked(len: usize, track: bool) -> Self {
-        let shadow = if track { (0..len).map(|_| AtomicU8::new(0)).collect() } else { Vec::new() };
-        Self { shadow, ..Self::new(len) }
+    ///
+    /// # Errors
+    /// When the host has not the room.
+    pub(super) fn tracked(len: usize, track: bool) -> Result<Self, OutOfMemory> {
+        if len == 0 {
+            return Ok(Self::default());
+        }
+        let room = Some(Zeroed::new(len.next_multiple_of(128), 128)?);
+        let shadow = if track { Some(Known::new(len)?) } else { None };
+        Ok(Self { room, len, shadow, fresh: true })
     }
 
     /// One byte for each, 1 where it has been written; empty where that is not remembered.
     pub(super) fn shadow(&self) -> &[AtomicU8] {
-        &self.shadow
+        self.shadow.as_deref().unwrap_or(&[])
     }
 
     /// Zeroes them, as if nothing had been written.
     pub(super) fn clear(&mut self) {
+        // What has never been touched takes no memory, and is not to be touched here.
+        if std::mem::take(&mut self.fresh) {
+            return;
+        }
         self.as_mut_slice().fill(0);
-        self.shadow.iter_mut().for_each(|byte| *byte.get_mut() = 0);
+        self.shadow().iter().for_each(|byte| byte.store(0, Ordering::Relaxed));
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -105,17 +117,21 @@ impl Bytes {
     }
 
     pub(super) fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.chunks.as_mut_ptr().cast()
+        self.start()
+    }
+
+    fn start(&self) -> *mut u8 {
+        self.room.as_ref().map_or(std::ptr::without_provenance_mut(128), Zeroed::as_ptr)
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: the chunks are at least `len` bytes of plain data, borrowed uniquely.
-        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
+        // SAFETY: there are at least `len` bytes of plain data, borrowed uniquely.
+        unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) }
     }
 
     pub(super) fn as_slice(&self) -> &[u8] {
-        // SAFETY: the chunks are at least `len` bytes of plain data.
-        unsafe { std::slice::from_raw_parts(self.chunks.as_ptr().cast(), self.len) }
+        // SAFETY: there are at least `len` bytes of plain data.
+        unsafe { std::slice::from_raw_parts(self.start(), self.len) }
     }
 }
 
@@ -158,6 +174,8 @@ pub(super) struct Core<'launch> {
     pub(super) executable: &'launch Executable,
     pub(super) memory: &'launch Memory,
     pub(super) output: &'launch Output,
+    /// What `malloc` takes from.
+    pub(super) heap: Heap,
     /// Packed parameters.
     pub(super) parameters: &'launch Bytes,
     /// The warp's.

@@ -2,7 +2,8 @@
 //!
 //! A copy (`mov`, `selp`) of a register that nothing has written is no fault yet, since compilers
 //! make them where the value does not matter; the copy is as unknown as the original. Every other
-//! use of it is one. What is packed from several registers is known when one of them is.
+//! use of it is one, but that a lane brings it to a shuffle: then it is one in the lanes that read it
+//! there, as it is copied to them. What is packed from several registers is known when one of them is.
 
 use super::core::{Outcome, Problem};
 use super::registers::{Registers, Slot};
@@ -65,6 +66,11 @@ impl Uses {
                 });
                 (read(*c).into_iter().collect(), flow)
             }
+            // Who reads the value that a lane brings, the shuffle itself finds out.
+            Op::Shuffle { lane, clamp, mask, .. } => {
+                let operands = [Some(*lane), Some(*clamp), *mask];
+                (operands.into_iter().flatten().filter_map(read).collect(), Flow::Known)
+            }
             op => {
                 let reads = op.reads().into_iter().filter_map(|(operand, _)| read(operand));
                 (reads.collect(), Flow::Known)
@@ -74,7 +80,10 @@ impl Uses {
             let flip = if guard.negated { u32::MAX } else { 0 };
             Some((slot(guard.register)?, flip, name(guard.register)))
         });
-        let writes = instruction.op.writes();
+        let mut writes = instruction.op.writes();
+        if let Op::Shuffle { d, .. } = instruction.op {
+            writes.retain(|(register, _)| Some(*register) != d);
+        }
         let writes = writes.into_iter().filter_map(|(register, _)| slot(register)).collect();
         Self { guard, reads, flow, writes }
     }

@@ -13,8 +13,8 @@ use super::race::{Pool, Races};
 use super::registers::{LANES, Registers};
 use super::run::{Rules, Stopped};
 use super::trace::Tracer;
-use crate::fault::{Fault, OtherAccess, Report};
-use crate::memory::Memory;
+use crate::fault::{Fault, FaultKind, OtherAccess, Report};
+use crate::memory::{Heap, Memory, OutOfMemory};
 use crate::statistics::Statistics;
 
 /// What a launch needs besides its kernel.
@@ -34,6 +34,8 @@ pub(crate) struct Setting<'launch> {
     pub(crate) check_races: bool,
     pub(crate) race_pages: &'launch Pool,
     pub(crate) grid_id: u64,
+    /// What `malloc` takes from.
+    pub(crate) heap: Heap,
 }
 
 /// What is launched: already found valid.
@@ -65,7 +67,8 @@ pub(crate) fn run(
     grid: &Grid<'_>,
     setting: &Setting<'_>,
 ) -> Result<Statistics, Fault> {
-    let mut parameters = Bytes::new(executable.parameter_bytes as usize);
+    let mut parameters = Bytes::new(executable.parameter_bytes as usize)
+        .map_err(|error| refused(executable, error.to_string()))?;
     let given = grid.parameters.len().min(parameters.len() as usize);
     parameters.as_mut_slice()[..given].copy_from_slice(&grid.parameters[..given]);
     let threads = setting.pool.map_or(1, |pool| pool.current_num_threads() + 1);
@@ -91,16 +94,22 @@ pub(crate) fn run(
     };
     let blocks = shape.blocks();
     let workers = (threads as u64).min(blocks) as u32;
-    let _running = setting.memory.running();
+    let _lease = setting.memory.lease();
     if grid.cooperative {
         // Threads of their own: those of the pool may be held up by another launch, and a grid
         // barrier waits for all of them.
         std::thread::scope(|scope| {
+            let mut own = vec![0];
             for worker in 1..workers {
                 let shared = &shared;
-                scope.spawn(move || shared.resident(worker, workers));
+                let thread = std::thread::Builder::new().name(format!("emulated-gpu-{worker}"));
+                // Where the system gives no more threads, this one does their work too.
+                if thread.spawn_scoped(scope, move || shared.resident(&[worker], workers)).is_err()
+                {
+                    own.push(worker);
+                }
             }
-            shared.resident(0, workers);
+            shared.resident(&own, workers);
         });
     } else {
         match setting.pool {
@@ -117,6 +126,14 @@ pub(crate) fn run(
     let fault = shared.fault.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some((_, fault)) = fault {
         return Err(fault);
+    }
+    if shared.races.as_ref().is_some_and(Races::lost_some) {
+        return Err(refused(
+            executable,
+            "the host has no memory left to remember all accesses, so racecheck may have missed a \
+             race: check a smaller launch"
+                .to_owned(),
+        ));
     }
     let (mut statistics, profile) =
         shared.total.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -136,6 +153,7 @@ impl Shared<'_> {
             output: self.setting.output,
             parameters: &self.parameters,
             registers: Registers::default(),
+            heap: self.setting.heap,
             local: Bytes::default(),
             shared: Bytes::default(),
             sites: vec![Site::NONE; self.executable.sites as usize],
@@ -150,7 +168,7 @@ impl Shared<'_> {
         }
     }
 
-    fn block(&self) -> Block {
+    fn block(&self) -> Result<Block, OutOfMemory> {
         let (track, races) = (self.setting.check_initialisation, self.setting.check_races);
         Block::new(self.executable, self.shape, track, races)
     }
@@ -171,7 +189,12 @@ impl Shared<'_> {
     fn one_by_one(&self, processor: u32) {
         let mut core = self.core();
         let mut profile = self.profile();
-        let mut block = self.block();
+        let mut block = match self.block() {
+            Ok(block) => block,
+            // The others do without this one, if they can.
+            Err(_) if processor > 0 => return,
+            Err(error) => return self.refuse(error, 1),
+        };
         let mut sum = Statistics::default();
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
@@ -211,19 +234,27 @@ impl Shared<'_> {
         }
     }
 
-    /// Keeps every `workers`-th block, and gives them turns.
-    fn resident(&self, worker: u32, workers: u32) {
+    /// Keeps every `workers`-th block, beginning with those of these numbers, and gives them turns.
+    fn resident(&self, own: &[u32], workers: u32) {
         let mut core = self.core();
         let mut profile = self.profile();
         let mut sum = Statistics::default();
-        let mut blocks: Vec<(u64, Block)> = (u64::from(worker)..self.shape.blocks())
-            .step_by(workers as usize)
-            .map(|index| {
-                let mut block = self.block();
-                block.start(self.executable, self.shape, index, self.setting.seed, worker);
-                (index, block)
-            })
-            .collect();
+        let mut blocks = Vec::new();
+        let indices = own.iter().flat_map(|&worker| {
+            let every = (u64::from(worker)..self.shape.blocks()).step_by(workers as usize);
+            every.map(move |index| (index, worker))
+        });
+        for (index, worker) in indices {
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let mut block = match self.block() {
+                Ok(block) => block,
+                Err(error) => return self.refuse(error, self.shape.blocks()),
+            };
+            block.start(self.executable, self.shape, index, self.setting.seed, worker);
+            blocks.push((index, block));
+        }
         while !blocks.is_empty() {
             let mut failed = false;
             blocks.retain_mut(|(index, block)| {
@@ -260,9 +291,19 @@ impl Shared<'_> {
         }
     }
 
+    /// Ends the launch: there is no room for so many blocks that are resident at once.
+    fn refuse(&self, error: OutOfMemory, blocks: u64) {
+        let Shape { block, dynamic_shared, .. } = self.shape;
+        // A fault of a block comes first.
+        self.stop_with(u64::MAX, no_room(self.executable, (block, dynamic_shared), blocks, error));
+    }
+
     fn report(&self, stopped: Stopped, block: u64, warp: u32) {
+        self.stop_with(block, self.fault(stopped, block, warp));
+    }
+
+    fn stop_with(&self, block: u64, fault: Fault) {
         self.stop.store(true, Ordering::Relaxed);
-        let fault = self.fault(stopped, block, warp);
         let mut first = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if first.as_ref().is_none_or(|(index, _)| *index > block) {
             *first = Some((block, fault));
@@ -297,4 +338,28 @@ impl Shared<'_> {
             notes: problem.notes,
         })
     }
+}
+
+/// A launch for which there is no room: so many blocks of a shape, with so much dynamic shared memory,
+/// are resident at once.
+pub(crate) fn no_room(
+    executable: &Executable,
+    (block, dynamic_shared): ([u32; 3], u32),
+    blocks: u64,
+    error: OutOfMemory,
+) -> Fault {
+    let threads: u32 = block.iter().product();
+    let (each, local) = (executable.block_bytes(threads, dynamic_shared), executable.local_bytes);
+    let message = format!(
+        "there is no room for {blocks} block{} at once, {each} bytes each ({local} bytes of local \
+         memory for each of {threads} threads, with registers and shared memory): launch fewer or \
+         smaller blocks, or declare less memory ({error})",
+        if blocks == 1 { "" } else { "s" },
+    );
+    refused(executable, message)
+}
+
+/// A launch for which the host has not the memory.
+fn refused(executable: &Executable, message: String) -> Fault {
+    Fault::from(Report::of_launch(FaultKind::OutOfMemory, executable.name.clone(), message))
 }

@@ -561,7 +561,7 @@ mod tests {
             let mode = FloatMode { rounding, flush, saturate: false, relu: false };
             let Some(compute) = float_unary(op, mode, Type::F32, false) else { continue };
             for &value in &values {
-                let mut registers = Registers::new(FIRST_ROW + 2, 3);
+                let mut registers = Registers::new(FIRST_ROW + 2, 3).unwrap();
                 registers.narrow_mut(FIRST_ROW)[0] = value;
                 let operands = Operands { d: FIRST_ROW + 1, a: FIRST_ROW, b: 0, c: 0 };
                 // SAFETY: this is the portable version.
@@ -606,7 +606,7 @@ mod tests {
         // Destination, then three operands of two rows each; predicates 3 to 5.
         let rows: [u32; 4] = std::array::from_fn(|index| FIRST_ROW + 2 * index as u32);
         for round in 0..40 {
-            let mut registers = Registers::new(FIRST_ROW + 8, 16);
+            let mut registers = Registers::new(FIRST_ROW + 8, 16).unwrap();
             for &index in &rows {
                 for lane in 0..LANES {
                     let value = u64::from(word()) | u64::from(word()) << 32;

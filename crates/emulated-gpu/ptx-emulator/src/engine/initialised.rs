@@ -36,7 +36,7 @@ impl Core<'_> {
             Room::Generic if in_window(address, LOCAL_WINDOW) => local(address - LOCAL_WINDOW),
             Room::Global | Room::Generic => {
                 let site = &self.sites[site as usize];
-                (site.shadow.as_deref()?, address.checked_sub(site.region.base)?)
+                (&**site.shadow.as_deref()?, address.checked_sub(site.region.base)?)
             }
         };
         let at = usize::try_from(at).ok()?;

@@ -1,13 +1,17 @@
 //! From a [`Module`] to steps: each register, constant and special register gets a slot, each
-//! variable a place, each label a step. Functions have slots of their own, not frames, which is why
-//! a function can't call itself.
+//! variable a place, each label a step. Functions have slots of their own, not frames: one that may
+//! come to call itself keeps what it has there on a stack meanwhile.
 
 mod calls;
+mod guesses;
 mod instruction;
 mod memory;
+mod recursion;
 mod slots;
 
-use std::collections::HashMap;
+pub(crate) use slots::function_address;
+
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,13 +23,14 @@ use super::registers::{ALWAYS, FIRST_PREDICATE, FIRST_ROW, Slot, Width};
 use crate::diagnostic::{Problem, Problems};
 use crate::emulator::Checks;
 use crate::program::{
-    Function, FunctionId, LocalId, Module, Op, Operand, Parameter, Space, Special, Symbol,
-    VariableId,
+    Function, FunctionId, LocalId, Module, Op, Parameter, Space, Special, Symbol, VariableId,
 };
 use crate::source::{Source, Span};
 
 /// What `alloca` may use of a thread's memory.
 const STACK: u64 = 16 << 10;
+/// The same where functions call themselves.
+const RECURSIVE_STACK: u64 = 32 << 10;
 /// Local memory of a thread, at most (CUDA C++ Programming Guide, "Technical Specifications").
 const LOCAL: u64 = 512 << 10;
 /// Shared memory of a block, at most.
@@ -51,10 +56,11 @@ pub(crate) struct Loading<'module> {
 pub(crate) fn lower(loading: &Loading<'_>) -> Result<Vec<Arc<Executable>>, Problems> {
     let mut problems = Problems::default();
     let fast = !loading.portable && super::vector::fast_host();
+    let taken = recursion::taken(loading.module);
     let mut kernels = Vec::new();
     for (index, function) in loading.module.functions.iter().enumerate() {
         if function.entry && function.body.is_some() {
-            let lowering = Lowering::new(loading, fast, &mut problems);
+            let lowering = Lowering::new(loading, &taken, fast, &mut problems);
             kernels.push(Arc::new(lowering.kernel(FunctionId(index as u32))));
         }
     }
@@ -85,6 +91,8 @@ pub(super) struct Plan {
     saved_stack: Option<Slot>,
     /// Its first step, once known.
     entry: Option<u32>,
+    /// Functions with the same number may come to call each other; it is alone where none does.
+    circle: u32,
 }
 
 struct Lowering<'l> {
@@ -108,16 +116,29 @@ struct Lowering<'l> {
     stack_pointer: Option<Slot>,
     stack_start: Option<Slot>,
     carry: Option<Slot>,
+    /// Registers of module scope, by name.
+    shared_registers: HashMap<String, Slot>,
+    /// Functions whose address is taken somewhere, and may be called through a register.
+    taken: &'l HashSet<FunctionId>,
+    /// Branches around calls: the step that branches, and where to.
+    skips: Vec<(usize, u32)>,
     /// The function whose body is being lowered.
     current: FunctionId,
     place: Place,
     guard: (u32, u32),
     /// That of the step that is emitted next.
     weight: u32,
+    /// The instruction that is being lowered loads what a compare-and-swap checks.
+    guess: bool,
 }
 
 impl<'l> Lowering<'l> {
-    fn new(loading: &'l Loading<'l>, fast: bool, problems: &'l mut Problems) -> Self {
+    fn new(
+        loading: &'l Loading<'l>,
+        taken: &'l HashSet<FunctionId>,
+        fast: bool,
+        problems: &'l mut Problems,
+    ) -> Self {
         Self {
             loading,
             module: loading.module,
@@ -139,20 +160,30 @@ impl<'l> Lowering<'l> {
             stack_pointer: None,
             stack_start: None,
             carry: None,
+            shared_registers: HashMap::new(),
+            taken,
+            skips: Vec::new(),
             current: FunctionId(0),
             place: Place { span: Span::default(), loc: None },
             guard: (ALWAYS, 0),
             weight: 0,
+            guess: false,
         }
     }
 
     fn kernel(mut self, id: FunctionId) -> Executable {
         let function = self.function(id);
         let order = self.reachable(id);
-        for &each in &order {
-            self.plan(each);
+        if order.recursive {
+            self.need_stack();
         }
+        for (&each, &circle) in order.functions.iter().zip(&order.circles) {
+            self.plan(each, circle);
+        }
+        let (order, recursive) = (order.functions, order.recursive);
         let cleared = FIRST_ROW..self.rows;
+        // A constant: every block is to find it.
+        self.stack_start = self.stack_pointer.map(|_| self.new_slot(Width::Wide));
         for &each in &order {
             self.body(each);
         }
@@ -165,26 +196,26 @@ impl<'l> Lowering<'l> {
             parameters.last().map_or(0, |last| u64::from(last.offset) + u64::from(last.size));
         let parameter_bytes = self.bounded(parameter_bytes, PARAMETERS, "parameters", function);
         self.bounded(u64::from(self.rows) * 128, ROWS * 128, "registers of a warp", function);
-        // Dynamic shared memory begins at a multiple of 16, the largest alignment of a type.
-        let static_shared = aligned(self.shared, 16);
+        // As `Executable::dynamic_start` has it.
+        let dynamic_start = aligned(self.shared, 16);
         let mut constants: Vec<(Slot, u64)> =
             self.constants.iter().map(|(&(value, _), &slot)| (slot, value)).collect();
         constants.extend(
             self.dynamic_shared
                 .iter()
-                .map(|(&(offset, _), &slot)| (slot, static_shared.wrapping_add_signed(offset))),
+                .map(|(&(offset, _), &slot)| (slot, dynamic_start.wrapping_add_signed(offset))),
         );
         let stack_start = aligned(self.local, 16);
         if let Some(slot) = self.stack_start {
             constants.push((slot, stack_start));
-            self.local = stack_start.saturating_add(STACK);
+            let stack = if recursive { RECURSIVE_STACK } else { STACK };
+            self.local = stack_start.saturating_add(stack);
         }
         let bits: u32 = function.registers.iter().map(|r| slots::bits(r.ty).div_ceil(32)).sum();
         let local = aligned(self.local, 16);
         let local_bytes = self.bounded(local, LOCAL, "local memory of a thread", function);
         let shared_variables = self.shared_variables();
-        let static_shared = if self.shared == 0 { 0 } else { static_shared };
-        let static_shared = self.bounded(static_shared, SHARED, "shared memory", function);
+        let static_shared = self.bounded(self.shared, SHARED, "shared memory", function);
         Executable {
             name: function.name.clone(),
             rows: self.rows,
@@ -274,90 +305,23 @@ impl<'l> Lowering<'l> {
         layout
     }
 
-    /// The kernel and every function that it may come to, each once; reports recursion.
-    fn reachable(&mut self, kernel: FunctionId) -> Vec<FunctionId> {
-        let mut order = Vec::new();
-        // Functions that are being visited now: a call of one of them is a recursion.
-        let mut path = vec![(kernel, self.callees(kernel), 0)];
-        order.push(kernel);
-        while let Some((_, callees, next)) = path.last_mut() {
-            let Some(&(callee, span)) = callees.get(*next) else {
-                path.pop();
-                continue;
-            };
-            *next += 1;
-            if path.iter().any(|(id, ..)| *id == callee) {
-                let name = &self.function(callee).name;
-                self.problems.push(
-                    Problem::new(span, format!("`{name}` comes to call itself"))
-                        .label("this call may lead back to it")
-                        .help("the emulator has no recursion: write it as a loop"),
-                );
-                continue;
-            }
-            if !order.contains(&callee) {
-                order.push(callee);
-                path.push((callee, self.callees(callee), 0));
-            }
-        }
-        order
-    }
-
-    /// The functions with a body that a function calls, and where.
-    fn callees(&self, id: FunctionId) -> Vec<(FunctionId, Span)> {
-        let body = self.function(id).body.as_deref().unwrap_or(&[]);
-        let mut found = Vec::new();
-        for instruction in body {
-            let Op::Call { callee, results, arguments, .. } = &instruction.op else { continue };
-            match callee {
-                Operand::Function(callee) => {
-                    if self.function(*callee).body.is_some() {
-                        found.push((*callee, instruction.span));
-                    }
-                }
-                _ => found.extend(
-                    self.candidates(results.len(), arguments.len())
-                        .into_iter()
-                        .map(|callee| (callee, instruction.span)),
-                ),
-            }
-        }
-        found
-    }
-
-    /// Functions that a call through a register may reach: their address is taken somewhere, and
-    /// they take and give as many values.
-    fn candidates(&self, results: usize, arguments: usize) -> Vec<FunctionId> {
-        let mut found: Vec<FunctionId> = self
-            .module
-            .functions
-            .iter()
-            .filter_map(|function| function.body.as_deref())
-            .flatten()
-            .filter_map(|instruction| match instruction.op {
-                Op::Mov { a: Operand::Function(id), .. } => Some(id),
-                _ => None,
-            })
-            .filter(|&id| {
-                let function = self.function(id);
-                function.body.is_some()
-                    && !function.entry
-                    && function.results.len() == results
-                    && function.parameters.len() == arguments
-            })
-            .collect();
-        found.sort_by_key(|id| id.0);
-        found.dedup();
-        found
-    }
-
     /// Gives a function's registers slots and its variables places.
-    fn plan(&mut self, id: FunctionId) {
+    fn plan(&mut self, id: FunctionId, circle: u32) {
         let function = self.function(id);
         let registers = function
             .registers
             .iter()
-            .map(|register| self.new_slot(slots::width(register.ty)))
+            .map(|register| {
+                if !register.shared {
+                    return self.new_slot(slots::width(register.ty));
+                }
+                if let Some(&slot) = self.shared_registers.get(&register.name) {
+                    return slot;
+                }
+                let slot = self.new_slot(slots::width(register.ty));
+                self.shared_registers.insert(register.name.clone(), slot);
+                slot
+            })
             .collect();
         let mut homes = vec![Home::Nowhere; function.variables.len()];
         if function.entry {
@@ -394,20 +358,24 @@ impl<'l> Lowering<'l> {
                 }
             };
         }
-        let uses_stack = function
-            .body
-            .iter()
-            .flatten()
-            .any(|instruction| matches!(instruction.op, Op::StackAllocate { .. }));
+        let uses_stack = function.body.iter().flatten().any(|instruction| {
+            matches!(
+                instruction.op,
+                Op::StackAllocate { .. } | Op::StackSave { .. } | Op::StackRestore { .. }
+            )
+        });
         let saved_stack = uses_stack.then(|| {
-            if self.stack_pointer.is_none() {
-                self.stack_pointer = Some(self.new_slot(Width::Wide));
-                self.stack_start = Some(self.new_slot(Width::Wide));
-            }
+            self.need_stack();
             self.new_slot(Width::Wide)
         });
-        self.plans
-            .insert(id, Plan { registers, homes, starts: Vec::new(), saved_stack, entry: None });
+        let starts = Vec::new();
+        self.plans.insert(id, Plan { registers, homes, starts, saved_stack, entry: None, circle });
+    }
+
+    fn need_stack(&mut self) {
+        if self.stack_pointer.is_none() {
+            self.stack_pointer = Some(self.new_slot(Width::Wide));
+        }
     }
 
     /// Where a variable is.
@@ -424,7 +392,11 @@ impl<'l> Lowering<'l> {
                     return home;
                 }
                 let variable = &self.module.variables[id.0 as usize];
-                let home = if variable.size == 0 {
+                let home = if variable.space == Space::Local {
+                    let at = aligned(self.local, variable.align);
+                    self.local = at.saturating_add(variable.size);
+                    Home::Local(at)
+                } else if variable.size == 0 {
                     Home::DynamicShared
                 } else {
                     let at = aligned(self.shared, variable.align);
@@ -466,7 +438,10 @@ impl<'l> Lowering<'l> {
         }
         let body = function.body.as_deref().unwrap_or(&[]);
         let mut starts = Vec::with_capacity(body.len() + 1);
-        for instruction in body {
+        let guesses =
+            if self.loading.checks.races { guesses::guesses(body) } else { HashSet::new() };
+        for (index, instruction) in body.iter().enumerate() {
+            self.guess = guesses.contains(&index);
             starts.push(self.code.len() as u32);
             self.place = Place { span: instruction.span, loc: instruction.loc };
             self.guard = match instruction.guard {
@@ -522,6 +497,9 @@ impl<'l> Lowering<'l> {
                 }
                 _ => {}
             }
+        }
+        for (at, to) in std::mem::take(&mut self.skips) {
+            self.code[at].action = Action::Branch(to);
         }
     }
 

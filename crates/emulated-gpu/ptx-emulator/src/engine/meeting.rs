@@ -1,15 +1,14 @@
 //! How the lanes of a warp meet in a collective instruction, wherever in the program each waits.
 
 use super::code::{Action, Step};
-use super::collective::{Brought, Collective};
+use super::collective::{Collective, Everything};
 use super::core::{Core, Problem};
-use super::registers::LANES;
 use super::run::{Rules, Stopped};
-use super::warp::{State, Warp};
+use super::warp::{Fragment, State, Warp};
 use crate::fault::FaultKind;
 
 /// A lane executes an instruction that its own mask leaves out.
-pub(super) fn outside_mask(active: u32, members: u32) -> Box<Problem> {
+fn outside_mask(active: u32, members: u32) -> Box<Problem> {
     let lane = (active & !members).trailing_zeros() as usize;
     let message =
         format!("lane {lane} executes this, and is not in the member mask {members:#010x}");
@@ -38,14 +37,14 @@ pub(super) fn meet(
             continue;
         }
         let Some(own) = collective(code, leader.pc) else { continue };
-        let members = own.members_of(&core.registers, leader.mask);
+        let (members, _) = own.members_of(&core.registers, leader.mask);
         let group: Vec<usize> = (first..warp.fragments.len())
             .filter(|&index| {
                 let other = &warp.fragments[index];
                 other.state == State::Meeting
                     && collective(code, other.pc).is_some_and(|step| {
                         step.kind == own.kind
-                            && step.members_of(&core.registers, other.mask) == members
+                            && step.members_of(&core.registers, other.mask).0 == members
                     })
             })
             .collect();
@@ -53,7 +52,7 @@ pub(super) fn meet(
         if members & warp.alive & !present != 0 {
             continue;
         }
-        let mut all = [Brought::default(); LANES];
+        let mut all = Everything::default();
         for &index in &group {
             let fragment = &warp.fragments[index];
             if let Some(step) = collective(code, fragment.pc) {
@@ -84,20 +83,67 @@ pub(super) fn meet(
     Ok(met)
 }
 
-/// Nobody in the warp can go on: each waits for lanes that wait elsewhere.
+/// Lanes come to a collective instruction. Of those that name the same members, all go on if nobody
+/// is missing; the lanes that have to wait are returned, and wait.
+pub(super) fn come(
+    core: &mut Core<'_>,
+    warp: &mut Warp,
+    collective: &Collective,
+    (at, active): (&Fragment, u32),
+    rules: Rules,
+) -> Result<u32, Box<Problem>> {
+    let (mut left, mut waiting) = (active, 0);
+    while left != 0 {
+        let (members, group) = collective.members_of(&core.registers, left);
+        left &= !group;
+        if group & !members != 0 {
+            return Err(outside_mask(group, members));
+        }
+        if members & warp.alive & !group != 0 {
+            let (pc, frames) = (at.pc, at.frames.clone());
+            warp.fragments.push(Fragment { pc, mask: group, frames, state: State::Meeting });
+            waiting |= group;
+            continue;
+        }
+        let mut all = Everything::default();
+        collective.bring(&core.registers, group, &mut all);
+        if rules.check_synchronisation {
+            collective.require_sources(group, group, &all)?;
+        }
+        collective.give(&mut core.registers, group, group, &all);
+        if let Some(threads) = &mut core.threads {
+            threads.warp_sync(core.warp, group, warp.alive);
+        }
+    }
+    Ok(waiting)
+}
+
+/// Nobody in the warp can go on: each waits for lanes that wait elsewhere, or for others.
 pub(super) fn stranded(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
     let first = &warp.fragments[0];
     let members = match &code[first.pc as usize].action {
-        Action::Collective(collective) => collective.members_of(&core.registers, first.mask),
+        Action::Collective(collective) => collective.members_of(&core.registers, first.mask).0,
         _ => 0,
     };
     let missing = members & warp.alive & !first.mask;
-    let message = format!(
-        "lanes {:#010x} wait for lanes {missing:#010x}, which wait at another instruction",
-        first.mask
-    );
-    let problem = Problem::new(FaultKind::Deadlock, message)
-        .lane(first.mask.trailing_zeros() as usize)
-        .note("all lanes in a member mask have to execute the same .sync instruction");
+    let here = |other: &&Fragment| other.pc == first.pc && other.mask & missing != 0;
+    let (lanes, lane) = (first.mask, first.mask.trailing_zeros() as usize);
+    let (message, note) = match warp.fragments.iter().find(here) {
+        Some(other) => (
+            format!(
+                "lanes {lanes:#010x} name {members:#010x} as members and wait for lanes \
+                 {:#010x}, which are here too, and name other members",
+                other.mask & missing
+            ),
+            "every lane in a member mask has to name the same mask",
+        ),
+        None => (
+            format!(
+                "lanes {lanes:#010x} wait for lanes {missing:#010x}, which wait at another instruction"
+            ),
+            "all lanes in a member mask have to execute the same .sync instruction",
+        ),
+    };
+    let problem = Problem::new(FaultKind::Deadlock, message).lane(lane).note(note);
     Stopped { problem, pc: first.pc, mask: first.mask }
 }

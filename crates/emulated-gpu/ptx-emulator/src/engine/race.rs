@@ -13,10 +13,16 @@
 //!   thread had closed off with a fence before; a release tells everything. The reader knows it
 //!   after a fence, an acquire, or (as in the sample threadFenceReduction) a barrier. Scopes count:
 //!   a fence or an access of `.cta` tells other blocks nothing.
+//! - What a strong read or an atomic operation has observed precedes what its thread does next, even
+//!   without a fence: the observed write itself, not what came before it.
 //! - Nothing else orders two blocks. A barrier of a cooperative grid is made of the above.
 //! - One launch comes after the other: each begins with nothing accessed.
 //!
 //! Atomic and other strong accesses never race with each other, where each is in the other's scope.
+//! A weak load whose value goes into a compare-and-swap of the same address counts as strong: it is a
+//! guess, which the compare-and-swap checks. It is a data race all the same, but one of a single size,
+//! which gives some value that was there (PTX ISA, "Limitations on Mixed-size Data-races"); the CUDA C++
+//! Programming Guide, "Atomic Functions", writes atomic operations so.
 //! Two lanes that store the same value with the same instruction are let pass: one of them is
 //! performed (CUDA C++ Programming Guide, "SIMT Architecture"). The write of a `cp.async` is one of
 //! a thread of its own until it has been waited for.
@@ -32,8 +38,9 @@ mod threads;
 mod variables;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(super) use self::cell::Does;
 use self::cell::{Cell, Conflict};
 use self::event::Event;
 pub(super) use self::event::Manner;
@@ -47,6 +54,7 @@ use super::core::{Core, Other, Outcome, Problem};
 use super::registers::{LANES, lanes};
 use super::space::{LOCAL_WINDOW, Room, SHARED_WINDOW, in_window};
 use crate::fault::FaultKind;
+use crate::memory::OutOfMemory;
 use crate::program::{Ordering, Scope};
 
 /// What the blocks of a launch share.
@@ -54,6 +62,7 @@ use crate::program::{Ordering, Scope};
 pub(super) struct Races {
     shadows: Mutex<BTreeMap<u64, Arc<Shadow>>>,
     variables: Variables,
+    turn: Mutex<()>,
     pool: Pool,
 }
 
@@ -63,11 +72,39 @@ impl Races {
         Self { pool: pool.clone(), ..Self::default() }
     }
 
+    /// Held while strong accesses are remembered and done, so that they are remembered in the order
+    /// in which they observe each other.
+    pub(super) fn in_turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The shadow of an allocation.
-    pub(super) fn shadow(&self, base: u64, size: u64) -> Arc<Shadow> {
+    ///
+    /// # Errors
+    /// When the host has not the room for it.
+    pub(super) fn shadow(&self, base: u64, size: u64) -> Result<Arc<Shadow>, OutOfMemory> {
         let mut shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || Arc::new(Shadow::new(base, size, self.pool.clone()));
-        Arc::clone(shadows.entry(base).or_insert_with(make))
+        // A kernel's heap may have given out a block of another size there.
+        if let Some(shadow) = shadows.get(&base).filter(|shadow| shadow.holds(base, size)) {
+            return Ok(Arc::clone(shadow));
+        }
+        let shadow = Arc::new(Shadow::new(base, size, self.pool.clone())?);
+        shadows.insert(base, Arc::clone(&shadow));
+        Ok(shadow)
+    }
+
+    /// Forgets who has accessed a block of a kernel's heap: whoever gets it next has nothing to do
+    /// with them.
+    pub(super) fn forget(&self, base: u64) {
+        let shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(shadow) = shadows.get(&base) {
+            shadow.clear();
+        }
+    }
+
+    /// Whether there was no room to remember all accesses.
+    pub(super) fn lost_some(&self) -> bool {
+        self.pool.was_exhausted()
     }
 }
 
@@ -88,7 +125,7 @@ struct Batch<'batch> {
     minus: u64,
     bytes: u64,
     manner: Manner,
-    write: bool,
+    does: Does,
     warp: u32,
     step: u32,
     /// Whether two lanes store the same value.
@@ -124,8 +161,8 @@ impl Batch<'_> {
                 let event = moment.of(thread, bytes);
                 let known = |event| threads.knows(thread, event, self.shared);
                 let cell: &mut Cell = &mut cells[word % PAGE];
-                let conflict = cell.access(event, self.step, self.write, known);
-                let stamp = if self.write { 0 } else { threads.stamp(cell) };
+                let conflict = cell.access(event, self.step, self.does, known);
+                let stamp = if self.does == Does::Read { threads.stamp(cell) } else { 0 };
                 page.set_stamp(word, stamp);
                 if let Some(conflict) = conflict
                     && first.is_none()
@@ -141,7 +178,7 @@ impl Batch<'_> {
     /// Two lanes store the same value to the same address with this instruction.
     fn same_store(&self, mask: u32, lane: usize, event: Event, conflict: Conflict) -> bool {
         let other = (conflict.event.thread() % LANES as u32) as usize;
-        self.write
+        self.does == Does::Write
             && !self.manner.asynchronous
             && conflict.wrote
             && conflict.step == self.step
@@ -205,7 +242,7 @@ impl Core<'_> {
         addresses: &[u64; LANES],
         mask: u32,
         (bytes, manner): (u64, Manner),
-        write: bool,
+        does: Does,
     ) -> Outcome {
         let Some(mut threads) = self.threads.take() else { return Ok(()) };
         let mut result = Ok(());
@@ -214,7 +251,7 @@ impl Core<'_> {
             && let Some(shared) = threads.shared.take()
         {
             let both = (&mut *threads, &*shared);
-            result = self.race_with(both, access, addresses, mask, (bytes, manner), write);
+            result = self.race_with(both, access, addresses, mask, (bytes, manner), does);
             threads.shared = Some(shared);
         }
         self.threads = Some(threads);
@@ -228,8 +265,9 @@ impl Core<'_> {
         addresses: &[u64; LANES],
         mask: u32,
         (bytes, manner): (u64, Manner),
-        write: bool,
+        does: Does,
     ) -> Outcome {
+        let write = does != Does::Read;
         let mut left = mask;
         while left != 0 {
             let first = left.trailing_zeros() as usize;
@@ -278,7 +316,7 @@ impl Core<'_> {
                 minus,
                 bytes,
                 manner,
-                write,
+                does,
                 warp: self.warp,
                 step: self.step,
                 same_value: &same_value,
@@ -288,7 +326,7 @@ impl Core<'_> {
                     access.room,
                     (addresses[lane], bytes),
                     lane,
-                    write,
+                    (write, manner),
                     conflict,
                 ));
             }
@@ -301,7 +339,7 @@ impl Core<'_> {
         room: Room,
         (address, bytes): (u64, u64),
         lane: usize,
-        write: bool,
+        (write, manner): (bool, Manner),
         conflict: Conflict,
     ) -> Box<Problem> {
         let Conflict { event, step, wrote } = conflict;
@@ -327,6 +365,17 @@ impl Core<'_> {
         };
         if let Some(near) = self.near(room, address) {
             problem = problem.note(near);
+        }
+        if manner.strong != event.strong() {
+            let (weak, strong) = if manner.strong { (wrote, write) } else { (write, wrote) };
+            let name = |write: bool| if write { "write" } else { "read" };
+            problem = problem.note(format!(
+                "the {} is weak, the {} strong (atomic, volatile or relaxed): a data race, for both \
+                 have to be strong (PTX ISA, Memory Consistency Model, \"Data-Races\"); {}",
+                name(weak),
+                name(strong),
+                if weak { "what is there afterwards is open" } else { "which value is read is open" }
+            ));
         }
         problem.note(advice)
     }

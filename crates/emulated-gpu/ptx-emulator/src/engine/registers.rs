@@ -10,6 +10,9 @@
     reason = "two rows of 32-bit words are viewed as one of 64-bit words, in the innermost loop"
 )]
 
+use crate::memory::OutOfMemory;
+use crate::room::filled;
+
 /// How many lanes a warp has.
 pub(super) const LANES: usize = 32;
 
@@ -73,16 +76,25 @@ impl Slot {
 }
 
 impl Registers {
-    pub(super) fn new(rows: u32, predicates: u32) -> Self {
-        let mut words = vec![0; predicates.max(FIRST_PREDICATE) as usize];
+    /// So many of each, zero.
+    ///
+    /// # Errors
+    /// When the host has not the room.
+    pub(super) fn new(rows: u32, predicates: u32) -> Result<Self, OutOfMemory> {
+        let mut words = filled(0, predicates.max(FIRST_PREDICATE) as usize)?;
         words[ALWAYS as usize] = u32::MAX;
-        let rows = vec![Row([0; LANES]); rows.max(FIRST_ROW) as usize];
-        Self { rows, predicates: words, defined: [Vec::new(), Vec::new()] }
+        let rows = filled(Row([0; LANES]), rows.max(FIRST_ROW) as usize)?;
+        Ok(Self { rows, predicates: words, defined: [Vec::new(), Vec::new()] })
     }
 
     /// From now on it is remembered what something writes; what is here by now is known.
-    pub(super) fn track(&mut self) {
-        self.defined = [vec![u32::MAX; self.rows.len()], vec![u32::MAX; self.predicates.len()]];
+    ///
+    /// # Errors
+    /// When the host has not the room.
+    pub(super) fn track(&mut self) -> Result<(), OutOfMemory> {
+        self.defined =
+            [filled(u32::MAX, self.rows.len())?, filled(u32::MAX, self.predicates.len())?];
+        Ok(())
     }
 
     /// The lanes in which something has written a register.

@@ -8,14 +8,13 @@
 use super::arrival::{arrive, missed, passed_by, same_barrier};
 use super::barrier::Barriers;
 use super::code::{Action, BarrierKind, Executable};
-use super::collective::Brought;
 use super::core::{Core, Problem};
-use super::meeting::{meet, outside_mask, stranded};
+use super::meeting::{come, meet, stranded};
 use super::profile::Profile;
-use super::registers::{LANES, lanes};
+use super::registers::lanes;
 use super::space::{LOCAL_WINDOW, in_window};
 use super::warp::{Fragment, State, Warp, push};
-use super::{atomics, builtin, copy_async};
+use super::{atomics, builtin, copy_async, recursion};
 use crate::fault::FaultKind;
 use crate::program::Special;
 
@@ -84,6 +83,8 @@ fn run<const PROFILE: bool>(
     // Executed by the warp.
     let mut executed = warp.executed;
     let begun = executed;
+    // So that a long way round a loop doesn't take a warp far beyond its limit.
+    let deadline = rules.instruction_limit;
     let end = |core: &mut Core<'_>, warp: &mut Warp, executed: u64| {
         core.clock += executed - begun;
         warp.executed = executed;
@@ -154,14 +155,14 @@ fn run<const PROFILE: bool>(
                         fragment.pc = *target;
                         fragment.mask = active;
                         warp.fragments.push(fragment);
-                        if !backward || tick(&mut fuel) {
+                        if !backward || tick(&mut fuel, executed, deadline) {
                             continue 'fragment;
                         }
                         warp.rotate = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
                     }
-                    if backward && !tick(&mut fuel) {
+                    if backward && !tick(&mut fuel, executed, deadline) {
                         warp.fragments.push(fragment);
                         warp.rotate = true;
                         end(core, warp, executed);
@@ -194,7 +195,7 @@ fn run<const PROFILE: bool>(
                     if fragment.mask != 0 {
                         warp.fragments.push(fragment);
                     }
-                    if !tick(&mut fuel) {
+                    if !tick(&mut fuel, executed, deadline) {
                         warp.rotate = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
@@ -247,29 +248,10 @@ fn run<const PROFILE: bool>(
                     copy_async::run(core, copy, active).map_err(stopped)?;
                 }
                 Action::Collective(collective) => {
-                    let members = collective.members_of(&core.registers, active);
-                    if active & !members != 0 {
-                        return Err(stopped(outside_mask(active, members)));
-                    }
-                    if members & warp.alive & !active == 0 {
-                        let mut all = [Brought::default(); LANES];
-                        collective.bring(&core.registers, active, &mut all);
-                        if rules.check_synchronisation {
-                            collective.require_sources(active, active, &all).map_err(stopped)?;
-                        }
-                        collective.give(&mut core.registers, active, active, &all);
-                        if let Some(threads) = &mut core.threads {
-                            threads.warp_sync(core.warp, active, warp.alive);
-                        }
-                    } else {
-                        let waiting = Fragment {
-                            pc,
-                            mask: active,
-                            frames: fragment.frames.clone(),
-                            state: State::Meeting,
-                        };
-                        warp.fragments.push(waiting);
-                        leave(warp, fragment, active);
+                    let waiting = come(core, warp, collective, (&fragment, active), rules)
+                        .map_err(stopped)?;
+                    if waiting != 0 {
+                        leave(warp, fragment, waiting);
                         meet(core, warp, code, rules)?;
                         continue 'fragment;
                     }
@@ -377,11 +359,11 @@ fn run<const PROFILE: bool>(
                 Action::Trap => {
                     return Err(stopped(Problem::new(FaultKind::Trap, "the kernel executed trap")));
                 }
-                Action::NoFunction => {
-                    let message = "call through a register that holds the address of no function \
-                                   with these parameters";
-                    return Err(stopped(Problem::new(FaultKind::InvalidInstruction, message)));
+                Action::NoFunction(callee) => {
+                    return Err(stopped(recursion::no_function(core, *callee, active)));
                 }
+                Action::SaveFrame(frame) => frame.save(core, active).map_err(stopped)?,
+                Action::RestoreFrame(frame) => frame.restore(core, active).map_err(stopped)?,
             }
             fragment.pc += 1;
         }
@@ -397,11 +379,11 @@ fn leave(warp: &mut Warp, mut fragment: Fragment, active: u32) {
     }
 }
 
-/// Whether there is fuel for one more iteration.
+/// Whether there is fuel for one more iteration, and none too many has been executed.
 #[inline(always)]
-fn tick(fuel: &mut i64) -> bool {
+fn tick(fuel: &mut i64, executed: u64, deadline: u64) -> bool {
     *fuel -= 1;
-    *fuel > 0
+    *fuel > 0 && executed <= deadline
 }
 
 fn over(warp: &Warp, rules: Rules) -> Result<(), Stopped> {

@@ -5,7 +5,7 @@
 
 use super::core::{Core, Problem, Region, Site};
 use crate::fault::FaultKind;
-use crate::memory::Found;
+use crate::memory::{Found, read_only, unmapped};
 use crate::program::Space;
 
 /// Generic addresses of shared memory begin here. No address of the host is as high.
@@ -139,31 +139,46 @@ impl Core<'_> {
             return Ok(host);
         }
         let what = access_name(Room::Global, bytes, write);
-        match self.memory.find(address, bytes) {
-            Found::Live { base, size, shadow } => {
+        let problem = match self.memory.open(address, bytes, write) {
+            // No region is remembered, so that every access is asked here.
+            Found::Live { constant: true, .. } if write => Problem::new(
+                FaultKind::IllegalAddress,
+                format!("{what} at {address:#x}, which is constant memory: kernels only read it"),
+            ),
+            Found::Live { base, size, shadow, .. } => {
                 let region = Region { base, len: size, host: base as *mut u8 };
-                let races = self.races.map(|races| races.shadow(base, size));
+                let races = self.races.map(|races| races.shadow(base, size)).transpose();
+                let races = races.map_err(|error| {
+                    let message = format!("racecheck of an allocation of {size} bytes: {error}");
+                    Problem::new(FaultKind::OutOfMemory, message).lane(lane).address(address)
+                })?;
                 self.sites[site as usize] = Site { region, shadow, races };
-                Ok(address as *mut u8)
+                return Ok(address as *mut u8);
             }
-            Found::Freed => Err(Problem::new(
+            Found::Freed => Problem::new(
                 FaultKind::UseAfterFree,
                 format!("{what} at {address:#x}, which has been freed"),
-            )),
-            Found::Nothing => Err(Problem::new(
+            ),
+            Found::ReadOnly { base, size } => {
+                let message = format!("{what} at {address:#x}, which is read-only");
+                Problem::new(FaultKind::IllegalAddress, message).note(read_only(base, size))
+            }
+            Found::Unmapped { base, size } => {
+                let message = format!("{what} at {address:#x}, which the host has unmapped");
+                Problem::new(FaultKind::IllegalAddress, message).note(unmapped(base, size))
+            }
+            Found::Nothing => Problem::new(
                 FaultKind::IllegalAddress,
                 format!("{what} at {address:#x}, which is outside of every allocation"),
-            )),
-        }
-        .map_err(|problem| {
-            let near = match address {
-                0..4096 => "it is a null pointer, or close to one".to_owned(),
-                _ if in_window(address, SHARED_WINDOW) => "it is the generic address of shared memory; ld.global and st.global take global ones".to_owned(),
-                _ if in_window(address, LOCAL_WINDOW) => "it is the generic address of local memory; ld.global and st.global take global ones".to_owned(),
-                _ => self.memory.neighbourhood(address),
-            };
-            problem.lane(lane).address(address).note(near)
-        })
+            ),
+        };
+        let near = match address {
+            0..4096 => "it is a null pointer, or close to one".to_owned(),
+            _ if in_window(address, SHARED_WINDOW) => "it is the generic address of shared memory; ld.global and st.global take global ones".to_owned(),
+            _ if in_window(address, LOCAL_WINDOW) => "it is the generic address of local memory; ld.global and st.global take global ones".to_owned(),
+            _ => self.memory.neighbourhood(address),
+        };
+        Err(problem.lane(lane).address(address).note(near))
     }
 
     /// What an address is part of, for a report.
@@ -187,7 +202,7 @@ impl Core<'_> {
                 )
             }
             None => {
-                let dynamic = offset.saturating_sub(u64::from(self.executable.static_shared));
+                let dynamic = offset.saturating_sub(self.executable.dynamic_start());
                 format!("it is {dynamic} bytes into dynamic shared memory")
             }
         })

@@ -1,11 +1,14 @@
 //! The table of allocations: what is alive, what was freed not long ago, what lies near.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 
-use super::AccessError;
+use super::heap::Heap;
+use super::known::Known;
+use super::{AccessError, OutOfMemory, mapped};
+use crate::room::Zeroed;
 
 /// Space on either side of an allocation that belongs to nobody.
 const GUARD: u64 = 256;
@@ -23,6 +26,10 @@ pub enum AllocationKind {
     Device,
     /// A variable of a module.
     Variable,
+    /// Memory that the host and kernels use: pinned or managed.
+    Host,
+    /// A `.const` variable of a module, which only the host writes.
+    Constant,
     /// Memory of the host's, registered.
     Registered,
     /// Asked for by a kernel, through `malloc`.
@@ -49,23 +56,36 @@ impl std::fmt::Display for Allocation {
         match (kind, name) {
             (AllocationKind::Device, _) => f.write_str("allocated by the host"),
             (AllocationKind::Heap, _) => f.write_str("allocated by a kernel"),
+            (AllocationKind::Host, _) => f.write_str("pinned or managed memory"),
             (AllocationKind::Registered, _) => f.write_str("memory of the host's, registered"),
             (AllocationKind::Variable, Some(name)) => write!(f, "the variable `{name}`"),
             (AllocationKind::Variable, None) => f.write_str("a variable"),
+            (AllocationKind::Constant, Some(name)) => write!(f, "the constant `{name}`"),
+            (AllocationKind::Constant, None) => f.write_str("a constant"),
         }
     }
 }
 
 /// One byte for each byte of an allocation: 1 where something has been written.
-pub(crate) type Shadow = Option<Arc<[AtomicU8]>>;
+pub(crate) type Shadow = Option<Arc<Known>>;
 
 /// What an access meets.
 #[derive(Clone, Debug)]
 pub(crate) enum Found {
     /// It is inside a living allocation.
-    Live { base: u64, size: u64, shadow: Shadow },
+    Live {
+        base: u64,
+        size: u64,
+        shadow: Shadow,
+        /// A kernel may not write there.
+        constant: bool,
+    },
     /// It touches a freed one.
     Freed,
+    /// It would write to memory that was registered to be read.
+    ReadOnly { base: u64, size: u64 },
+    /// It is inside memory that was registered, of which the host has unmapped some.
+    Unmapped { base: u64, size: u64 },
     /// It leaves every allocation.
     Nothing,
 }
@@ -77,11 +97,22 @@ pub(crate) type Neighbourhood = String;
 #[derive(Debug)]
 struct Live {
     size: u64,
-    /// Where the host's allocator gave it, and how; `None` for registered memory.
-    host: Option<(u64, Layout)>,
+    /// Its memory and the space around it; `None` where that is somebody else's: the program's, or a
+    /// heap's.
+    host: Option<Zeroed>,
+    /// Whose heap it is from.
+    heap: Option<u64>,
     kind: AllocationKind,
     name: Option<String>,
     shadow: Shadow,
+    writable: bool,
+}
+
+impl Live {
+    /// As the leak report lists it.
+    fn listed(&self, address: u64) -> Allocation {
+        Allocation { address, size: self.size, kind: self.kind, name: self.name.clone() }
+    }
 }
 
 /// A freed allocation whose memory is still ours.
@@ -89,7 +120,10 @@ struct Live {
 struct Freed {
     address: u64,
     size: u64,
-    host: (u64, Layout),
+    /// Held for its `Drop`.
+    _host: Zeroed,
+    /// Leases with lower numbers may have found it.
+    before: u64,
 }
 
 /// Every allocation of a device.
@@ -98,12 +132,30 @@ pub(super) struct Table {
     live: BTreeMap<u64, Live>,
     freed: VecDeque<Freed>,
     freed_bytes: u64,
+    /// By their owners.
+    heaps: BTreeMap<u64, Heap>,
+    /// Heaps whose owners are gone, and which leases may have found them: those with lower numbers.
+    retired: Vec<(Heap, u64)>,
     track: bool,
+    /// How many bytes may be in use at once, and how many are; those of variables alone.
+    most: u64,
+    used: u64,
+    variable_bytes: u64,
 }
 
 impl Table {
-    pub(super) fn new(track: bool) -> Self {
-        Self { live: BTreeMap::new(), freed: VecDeque::new(), freed_bytes: 0, track }
+    pub(super) fn new(track: bool, most: u64) -> Self {
+        Self {
+            most,
+            used: 0,
+            variable_bytes: 0,
+            live: BTreeMap::new(),
+            freed: VecDeque::new(),
+            freed_bytes: 0,
+            heaps: BTreeMap::new(),
+            retired: Vec::new(),
+            track,
+        }
     }
 
     pub(super) fn allocate(
@@ -112,49 +164,137 @@ impl Table {
         align: u64,
         kind: AllocationKind,
         name: Option<String>,
-    ) -> Option<u64> {
+    ) -> Result<u64, OutOfMemory> {
         let align = align.max(ALIGN);
-        // The layout is aligned and begins with as much guard, so what follows it is aligned too.
+        // It is aligned and begins with as much guard, so what follows it is aligned too.
         let front = GUARD.max(align);
-        let total = size.max(1).checked_add(front)?.checked_add(GUARD)?;
-        let layout =
-            Layout::from_size_align(usize::try_from(total).ok()?, usize::try_from(align).ok()?)
-                .ok()?;
-        // SAFETY: the layout's size is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        if start.is_null() {
-            return None;
+        let total = size.max(1).checked_add(front).and_then(|size| size.checked_add(GUARD));
+        let bytes = |bytes: u64| usize::try_from(bytes).map_err(|_| OutOfMemory { size });
+        // What is the host's is not the device's.
+        let used = if kind == AllocationKind::Host { 0 } else { self.used };
+        let fits = used.checked_add(size).is_some_and(|used| used <= self.most);
+        if !fits || !align.is_power_of_two() {
+            return Err(OutOfMemory { size });
         }
-        let start = start as u64;
-        let address = start + front;
+        let host = Zeroed::new(bytes(total.ok_or(OutOfMemory { size })?)?, bytes(align)?)
+            .map_err(|_| OutOfMemory { size })?;
         // The host zeroes what it gives a module or registers; `malloc`ed memory is as it was.
-        let fresh = matches!(kind, AllocationKind::Device | AllocationKind::Heap);
-        let shadow = (self.track && fresh).then(|| (0..size).map(|_| AtomicU8::new(0)).collect());
-        self.live.insert(address, Live { size, host: Some((start, layout)), kind, name, shadow });
-        Some(address)
+        let shadow = if kind == AllocationKind::Device { self.shadow(size)? } else { None };
+        let address = host.as_ptr() as u64 + front;
+        self.count(kind, |bytes| *bytes += size);
+        let (host, heap) = (Some(host), None);
+        self.live.insert(address, Live { size, host, heap, kind, name, shadow, writable: true });
+        Ok(address)
     }
 
-    pub(super) fn free(&mut self, address: u64) -> bool {
+    /// What is known of so many new bytes, where that is asked.
+    fn shadow(&self, size: u64) -> Result<Shadow, OutOfMemory> {
+        if !self.track {
+            return Ok(None);
+        }
+        let size = usize::try_from(size).map_err(|_| OutOfMemory { size })?;
+        Known::new(size).map(|known| Some(Arc::new(known)))
+    }
+
+    /// Takes an allocation out of the table. `next` gives the number of the next lease, and is called
+    /// when it is out.
+    pub(super) fn free(&mut self, address: u64, next: impl FnOnce() -> u64) -> bool {
         if self.live.get(&address).is_none_or(|live| live.host.is_none()) {
             return false;
         }
-        if let Some(Live { size, host: Some(host), .. }) = self.live.remove(&address) {
+        if let Some(Live { size, host: Some(host), kind, .. }) = self.live.remove(&address) {
+            self.count(kind, |bytes| *bytes -= size);
             self.freed_bytes += size;
-            self.freed.push_back(Freed { address, size, host });
+            self.freed.push_back(Freed { address, size, _host: host, before: next() });
         }
         true
     }
 
-    /// Gives the oldest of what was freed back to the host. No launch may be running.
-    pub(super) fn shrink_quarantine(&mut self) {
-        while self.freed.len() > QUARANTINE_COUNT || self.freed_bytes > QUARANTINE_BYTES {
-            let Some(freed) = self.freed.pop_front() else { break };
-            self.freed_bytes -= freed.size;
-            release(freed.host);
+    /// Counts more or less of a kind.
+    fn count(&mut self, kind: AllocationKind, change: impl Fn(&mut u64)) {
+        if kind != AllocationKind::Host {
+            change(&mut self.used);
+        }
+        if kind == AllocationKind::Variable {
+            change(&mut self.variable_bytes);
         }
     }
 
-    pub(super) fn register(&mut self, address: u64, len: u64) -> bool {
+    pub(super) fn total(&self) -> u64 {
+        self.most
+    }
+
+    pub(super) fn tracks(&self) -> bool {
+        self.track
+    }
+
+    pub(super) fn variable_bytes(&self) -> u64 {
+        self.variable_bytes
+    }
+
+    /// A block of an owner's heap, which has so many bytes when it is made; `None` when it is full.
+    pub(super) fn allocate_in_heap(&mut self, owner: u64, bytes: u64, size: u64) -> Option<u64> {
+        // Its shadow first, as a heap takes nothing back that it has just given.
+        let shadow = if size <= bytes { self.shadow(size).ok()? } else { None };
+        let own = match self.heaps.entry(owner) {
+            Entry::Occupied(own) => own.into_mut(),
+            Entry::Vacant(none) => none.insert(Heap::new(bytes).ok()?),
+        };
+        let address = own.allocate(size)?;
+        let (kind, heap) = (AllocationKind::Heap, Some(owner));
+        self.live.insert(
+            address,
+            Live { size, host: None, heap, kind, name: None, shadow, writable: true },
+        );
+        Some(address)
+    }
+
+    /// Takes back what [`allocate_in_heap`](Self::allocate_in_heap) gave.
+    pub(super) fn free_in_heap(&mut self, address: u64) -> bool {
+        let Some(&Live { size, heap: Some(owner), .. }) = self.live.get(&address) else {
+            return false;
+        };
+        self.live.remove(&address);
+        if let Some(heap) = self.heaps.get_mut(&owner) {
+            heap.free(address, size);
+        }
+        true
+    }
+
+    /// Whether an owner has a heap.
+    pub(super) fn has_heap(&self, owner: u64) -> bool {
+        self.heaps.contains_key(&owner)
+    }
+
+    /// What kernels of an owner have allocated and not freed.
+    pub(super) fn in_heap(&self, owner: u64) -> Vec<Allocation> {
+        let own = self.live.iter().filter(|(_, live)| live.heap == Some(owner));
+        own.map(|(&address, live)| live.listed(address)).collect()
+    }
+
+    /// Ends an owner's heap, with all that is in it. `next` as for [`free`](Self::free).
+    pub(super) fn end_heap(&mut self, owner: u64, next: impl FnOnce() -> u64) {
+        self.live.retain(|_, live| live.heap != Some(owner));
+        if let Some(heap) = self.heaps.remove(&owner) {
+            self.retired.push((heap, next()));
+        }
+    }
+
+    /// Gives the oldest of what was freed back to the host, where there is too much of it and all
+    /// leases before `oldest` have ended: whether there is still too much.
+    pub(super) fn shrink_quarantine(&mut self, oldest: u64) -> bool {
+        self.retired.retain(|(_, before)| *before > oldest);
+        while self.freed.len() > QUARANTINE_COUNT || self.freed_bytes > QUARANTINE_BYTES {
+            if self.freed.front().is_some_and(|freed| freed.before > oldest) {
+                return true;
+            }
+            let Some(freed) = self.freed.pop_front() else { break };
+            self.freed_bytes -= freed.size;
+        }
+        false
+    }
+
+    pub(super) fn register(&mut self, address: u64, len: u64, writable: bool) -> bool {
         let Some(end) = address.checked_add(len) else { return false };
         let overlaps = self
             .live
@@ -167,16 +307,18 @@ impl Table {
         let live = Live {
             size: len,
             host: None,
+            heap: None,
             kind: AllocationKind::Registered,
             name: None,
             shadow: None,
+            writable,
         };
         self.live.insert(address, live);
         true
     }
 
     pub(super) fn unregister(&mut self, address: u64) -> bool {
-        if self.live.get(&address).is_none_or(|live| live.host.is_some()) {
+        if self.live.get(&address).is_none_or(|live| live.kind != AllocationKind::Registered) {
             return false;
         }
         self.live.remove(&address).is_some()
@@ -188,20 +330,49 @@ impl Table {
             && address - base <= live.size
             && len <= live.size - (address - base)
         {
-            return Found::Live { base, size: live.size, shadow: live.shadow.clone() };
+            let constant = live.kind == AllocationKind::Constant;
+            return Found::Live { base, size: live.size, shadow: live.shadow.clone(), constant };
         }
-        let touches = |freed: &Freed| {
-            address < freed.address + freed.size && freed.address < address.saturating_add(len)
+        let touches = |(freed, size): (u64, u64)| {
+            address < freed + size && freed < address.saturating_add(len)
         };
-        if self.freed.iter().any(touches) { Found::Freed } else { Found::Nothing }
+        if self.every_freed().any(touches) { Found::Freed } else { Found::Nothing }
+    }
+
+    /// Address and size of what was freed not long ago, the last first.
+    fn every_freed(&self) -> impl Iterator<Item = (u64, u64)> {
+        let own = self.freed.iter().rev().map(|freed| (freed.address, freed.size));
+        own.chain(self.heaps.values().flat_map(|heap| heap.freed().rev()))
+    }
+
+    /// As [`find`](Self::find), for something that is about to read or write there: the one door
+    /// through which an address becomes a pointer.
+    pub(super) fn open(&self, address: u64, len: u64, write: bool) -> Found {
+        let found = self.find(address, len);
+        let Found::Live { base, size, .. } = found else { return found };
+        match self.live.get(&base) {
+            Some(live) if write && !live.writable => Found::ReadOnly { base, size },
+            Some(Live { kind: AllocationKind::Registered, .. })
+                if !mapped::is_mapped(base, size) =>
+            {
+                Found::Unmapped { base, size }
+            }
+            _ => found,
+        }
     }
 
     /// An error unless the range is inside one allocation. Nothing is inside anything.
-    pub(super) fn require(&self, address: u64, len: u64) -> Result<(), AccessError> {
-        if len == 0 || matches!(self.find(address, len), Found::Live { .. }) {
+    pub(super) fn require(&self, address: u64, len: u64, write: bool) -> Result<(), AccessError> {
+        if len == 0 {
             return Ok(());
         }
-        Err(AccessError { address, len, nearest: self.neighbourhood(address) })
+        let nearest = match self.open(address, len, write) {
+            Found::Live { .. } => return Ok(()),
+            Found::ReadOnly { base, size } => read_only(base, size),
+            Found::Unmapped { base, size } => unmapped(base, size),
+            Found::Freed | Found::Nothing => self.neighbourhood(address),
+        };
+        Err(AccessError { address, len, nearest })
     }
 
     pub(super) fn set_initialised(&self, address: u64, len: u64) {
@@ -227,45 +398,33 @@ impl Table {
     pub(super) fn copy_initialised(&self, to: u64, from: u64, len: u64) {
         let Found::Live { base, shadow: Some(target), .. } = self.find(to, len) else { return };
         let at = (to - base) as usize;
-        let known: Vec<u8> = match self.find(from, len) {
-            Found::Live { base, shadow: Some(source), .. } => {
-                let at = (from - base) as usize;
-                source[at..at + len as usize]
-                    .iter()
-                    .map(|byte| byte.load(Ordering::Relaxed))
-                    .collect()
-            }
-            _ => vec![1; len as usize],
+        let target = &target[at..at + len as usize];
+        let Found::Live { base, shadow: Some(source), .. } = self.find(from, len) else {
+            return target.iter().for_each(|byte| byte.store(1, Ordering::Relaxed));
         };
-        for (byte, value) in target[at..].iter().zip(known) {
-            byte.store(value, Ordering::Relaxed);
+        let at = (from - base) as usize;
+        let source = &source[at..at + len as usize];
+        let copy = |index: usize| {
+            target[index].store(source[index].load(Ordering::Relaxed), Ordering::Relaxed);
+        };
+        // The ranges may overlap.
+        if to <= from {
+            (0..target.len()).for_each(copy)
+        } else {
+            (0..target.len()).rev().for_each(copy)
         }
     }
 
     pub(super) fn allocations(&self) -> Vec<Allocation> {
-        self.live
-            .iter()
-            .map(|(&address, live)| Allocation {
-                address,
-                size: live.size,
-                kind: live.kind,
-                name: live.name.clone(),
-            })
-            .collect()
+        self.live.iter().map(|(&address, live)| live.listed(address)).collect()
     }
 
     pub(super) fn neighbourhood(&self, address: u64) -> Neighbourhood {
-        if let Some(freed) = self
-            .freed
-            .iter()
-            .rev()
-            .find(|freed| address >= freed.address && address < freed.address + freed.size)
-        {
+        let holds = |&(freed, size): &(u64, u64)| address >= freed && address < freed + size;
+        if let Some((freed, size)) = self.every_freed().find(holds) {
             return format!(
-                "it is {} bytes into an allocation of {} bytes at {:#x} that has been freed",
-                address - freed.address,
-                freed.size,
-                freed.address
+                "it is {} bytes into an allocation of {size} bytes at {freed:#x} that has been freed",
+                address - freed
             );
         }
         let below = self.live.range(..=address).next_back();
@@ -292,32 +451,30 @@ impl Table {
     }
 }
 
+/// Why memory can't be written.
+pub(crate) fn read_only(base: u64, size: u64) -> String {
+    format!(
+        "the {size} bytes at {base:#x} were registered to be read (CU_MEMHOSTREGISTER_READ_ONLY)"
+    )
+}
+
+/// Why memory can't be accessed.
+pub(crate) fn unmapped(base: u64, size: u64) -> String {
+    format!(
+        "of the {size} bytes that were registered at {base:#x} the host has unmapped some; it has to \
+         unregister them first"
+    )
+}
+
 fn describe(base: u64, live: &Live) -> String {
     let name = live.name.as_deref().map(|name| format!(" `{name}`")).unwrap_or_default();
     let what = match live.kind {
         AllocationKind::Device => "the allocation",
         AllocationKind::Variable => "the variable",
+        AllocationKind::Host => "the pinned or managed memory",
+        AllocationKind::Constant => "the constant",
         AllocationKind::Registered => "the registered host memory",
         AllocationKind::Heap => "the kernel's own allocation",
     };
     format!("{what}{name} of {} bytes at {base:#x}", live.size)
-}
-
-fn release((start, layout): (u64, Layout)) {
-    // SAFETY: `start` came from `alloc_zeroed` with this layout, and is released once, when its
-    // entry leaves the table.
-    unsafe { dealloc(start as *mut u8, layout) };
-}
-
-impl Drop for Table {
-    fn drop(&mut self) {
-        for live in self.live.values() {
-            if let Some(host) = live.host {
-                release(host);
-            }
-        }
-        for freed in &self.freed {
-            release(freed.host);
-        }
-    }
 }

@@ -144,8 +144,13 @@ impl<'a> Parser<'a, '_> {
         if matches!(self.word(), ".const" | ".global" | ".local" | ".shared") {
             self.advance();
         }
+        let span = self.span();
         if self.take_word(".align") {
-            self.number("an alignment")?;
+            let align = self.number("an alignment")?;
+            if !align.is_power_of_two() {
+                return Err(Problem::new(self.since(span), format!("{align} is not an alignment"))
+                    .help("an alignment is a power of two, in bytes"));
+            }
         }
         Ok(())
     }
@@ -162,10 +167,12 @@ impl<'a> Parser<'a, '_> {
                 problem.help("textures and surfaces are not emulated: read memory with ld instead")
             }
             _ => {
+                if [".align", ".v2", ".v4", ".v8"].contains(&word) {
+                    return Problem::new(self.span(), format!("`{word}` has no place here"))
+                        .help("alignment comes first, then a vector, once, then the type");
+                }
                 let names = TYPES.iter().map(|(name, _)| *name).chain([".align", ".v2", ".v4"]);
                 let help = closest(word, names).map(|name| format!("did you mean `{name}`?"));
-                let last = "alignment and vectors come before the type";
-                let help = if word == ".align" { Some(last.into()) } else { help };
                 problem.help("types are .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 and .f64").maybe_help(help)
             }
         }

@@ -76,10 +76,11 @@ impl<'a> Parser<'a, '_> {
                 self.advance();
                 // `0xff(name)` picks a byte of an address.
                 if self.is("(") && self.ahead(1) == Kind::Word {
+                    self.count(operators)?;
                     self.advance();
-                    let name = self.name("the name of a variable")?;
+                    let of = Box::new(self.nested(|parser| parser.ternary(operators))?);
                     self.expect(")")?;
-                    Expression::Mask(name)
+                    Expression::Mask { mask: value, of }
                 } else {
                     Expression::Integer { value, unsigned }
                 }

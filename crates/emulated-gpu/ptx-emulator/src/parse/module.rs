@@ -32,17 +32,39 @@ impl<'a> Parser<'a, '_> {
                     self.advance();
                     return;
                 }
-                Kind::Dotted
-                    if matches!(
-                        self.word(),
-                        ".entry" | ".func" | ".visible" | ".extern" | ".weak" | ".common"
-                    ) =>
-                {
-                    return;
+                _ if self.begins_item() => return,
+                // The body of a function whose header was not understood.
+                Kind::Mark("{") => {
+                    self.skip_braces();
+                    if !matches!(self.kind(), Kind::Mark("," | ";" | "}")) {
+                        return;
+                    }
                 }
                 _ => {
                     self.advance();
                 }
+            }
+        }
+    }
+
+    /// Whether a directive follows that can only stand at module scope.
+    fn begins_item(&self) -> bool {
+        let items = [".entry", ".func", ".visible", ".extern", ".weak", ".common"];
+        self.kind() == Kind::Dotted && items.contains(&self.word())
+    }
+
+    /// Goes behind the brace that closes the one that is here.
+    fn skip_braces(&mut self) {
+        let mut depth = 0usize;
+        while self.kind() != Kind::End && !self.begins_item() {
+            match self.kind() {
+                Kind::Mark("{") => depth += 1,
+                Kind::Mark("}") => depth -= 1,
+                _ => {}
+            }
+            self.advance();
+            if depth == 0 {
+                return;
             }
         }
     }

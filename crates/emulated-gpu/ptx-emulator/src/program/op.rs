@@ -301,6 +301,8 @@ pub enum Op {
     /// `call`, direct (`Operand::Function`) or through a register with the prototype's functions.
     Call {
         callee: Operand,
+        /// Of a call through a register: which of [`Module::prototypes`](super::Module::prototypes).
+        prototype: Option<u32>,
         results: Vec<CallArgument>,
         arguments: Vec<CallArgument>,
         uniform: bool,
@@ -367,6 +369,14 @@ pub enum Op {
         d: Destination,
         p: Destination,
         mask: Operand,
+    },
+    /// `stacksave`
+    StackSave {
+        d: Destination,
+    },
+    /// `stackrestore`
+    StackRestore {
+        a: Operand,
     },
     /// `alloca`
     StackAllocate {

@@ -125,7 +125,8 @@ impl Op {
             Self::Match { ty, a, mask, .. } | Self::Reduce { ty, a, mask, .. } => {
                 and(all(*ty, &[a]), all(Type::B32, &[mask]))
             }
-            Self::StackAllocate { size, .. } => all(Type::U64, &[size]),
+            Self::StackAllocate { size: a, .. } | Self::StackRestore { a } => all(Type::U64, &[a]),
+            Self::StackSave { .. } => Vec::new(),
             Self::Fence { .. }
             | Self::CopyAsyncCommit
             | Self::CopyAsyncWait { .. }
@@ -208,7 +209,8 @@ impl Op {
             Self::Vote { mode, d, .. } => {
                 one(d, if *mode == Vote::Ballot { Type::B32 } else { Type::Pred })
             }
-            Self::StackAllocate { d, .. } => one(d, Type::U64),
+            Self::StackAllocate { d, .. } | Self::StackSave { d } => one(d, Type::U64),
+            Self::StackRestore { .. } => Vec::new(),
             Self::Store { .. }
             | Self::Fence { .. }
             | Self::Hint { .. }
@@ -228,6 +230,33 @@ impl Op {
 }
 
 impl Type {
+    /// The width of a value in bits; 1 for a predicate.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Pred => 1,
+            Self::B8 | Self::U8 | Self::S8 => 8,
+            Self::B16
+            | Self::U16
+            | Self::S16
+            | Self::F16
+            | Self::Bf16
+            | Self::E4m3x2
+            | Self::E5m2x2 => 16,
+            Self::B32
+            | Self::U32
+            | Self::S32
+            | Self::F16x2
+            | Self::Bf16x2
+            | Self::Tf32
+            | Self::F32
+            | Self::U16x2
+            | Self::S16x2 => 32,
+            Self::B64 | Self::U64 | Self::S64 | Self::F64 => 64,
+            Self::B128 => 128,
+        }
+    }
+
     /// The type of a wide product of factors of this one.
     #[must_use]
     pub fn doubled(self) -> Self {

@@ -209,22 +209,33 @@ fn multiply_add() {
 #[test]
 fn carries() {
     // 128-bit arithmetic in pieces of 32 or 64 bits.
-    assert_eq!(carry(false, None, Type::U32, (0xffff_ffff, 1, 0), false), (0, true));
-    assert_eq!(carry(false, None, Type::U32, (0xffff_ffff, 0, 0), true), (0, true));
-    assert_eq!(
-        carry(false, None, Type::U32, (0xffff_ffff, 0xffff_ffff, 0), true),
-        (0xffff_ffff, true)
-    );
-    assert_eq!(carry(false, None, Type::S32, (0x7fff_ffff, 1, 0), false), (0x8000_0000, false));
-    assert_eq!(carry(false, None, Type::U64, (u64::MAX, 0, 0), true), (0, true));
-    assert_eq!(carry(true, None, Type::U32, (0, 1, 0), false), (0xffff_ffff, true));
-    assert_eq!(carry(true, None, Type::U32, (5, 5, 0), true), (0xffff_ffff, true));
-    assert_eq!(carry(true, None, Type::U32, (5, 4, 0), true), (0, false));
-    assert_eq!(carry(true, None, Type::U64, (0, u64::MAX, 0), true), (0, true));
+    let add = |ty, a, b, flag| carry(false, None, ty, (a, b, 0), flag);
+    assert_eq!(add(Type::U32, 0xffff_ffff, 1, None), (0, true));
+    assert_eq!(add(Type::U32, 0xffff_ffff, 0, Some(true)), (0, true));
+    assert_eq!(add(Type::U32, 0xffff_ffff, 0xffff_ffff, Some(true)), (0xffff_ffff, true));
+    assert_eq!(add(Type::S32, 0x7fff_ffff, 1, None), (0x8000_0000, false));
+    assert_eq!(add(Type::U64, u64::MAX, 0, Some(true)), (0, true));
     let low = Some(IntBinary::MulLow);
     let high = Some(IntBinary::MulHigh);
-    assert_eq!(carry(false, low, Type::U32, (0x10000, 0xffff, 0x1_0000), false), (0, true));
-    assert_eq!(carry(false, high, Type::U32, (0xffff_ffff, 0xffff_ffff, 1), true), (0, true));
+    assert_eq!(carry(false, low, Type::U32, (0x10000, 0xffff, 0x1_0000), None), (0, true));
+    let ones = (0xffff_ffff, 0xffff_ffff, 1);
+    assert_eq!(carry(false, high, Type::U32, ones, Some(true)), (0, true));
+}
+
+/// After a subtraction the flag says that nothing was borrowed.
+#[test]
+fn borrows() {
+    let sub = |ty, a, b, flag| carry(true, None, ty, (a, b, 0), flag);
+    assert_eq!(sub(Type::U32, 0, 1, None), (0xffff_ffff, false));
+    assert_eq!(sub(Type::U32, 5, 5, None), (0, true));
+    assert_eq!(sub(Type::U32, 5, 5, Some(false)), (0xffff_ffff, false));
+    assert_eq!(sub(Type::U32, 5, 4, Some(false)), (0, true));
+    assert_eq!(sub(Type::U32, 5, 4, Some(true)), (1, true));
+    assert_eq!(sub(Type::U64, 0, u64::MAX, Some(false)), (0, false));
+    assert_eq!(sub(Type::U64, u64::MAX, 0, None), (u64::MAX, true));
+    // 2^64 - 1 in two words: the low one borrows from the high one.
+    let (low, flag) = sub(Type::U32, 0, 1, None);
+    assert_eq!((low, sub(Type::U32, 1, 0, Some(flag))), (0xffff_ffff, (0, true)));
 }
 
 /// The example of the ISA's "madc": a product of 128 bits from four of 64.
@@ -235,13 +246,13 @@ fn an_extended_product_by_its_pieces() {
         let u32s = Type::U32;
         let r0 = int_binary(IntBinary::MulLow, u32s, r4, r6);
         let r1 = int_binary(IntBinary::MulHigh, u32s, r4, r6);
-        let (r1, cf) = carry(false, low, u32s, (r5, r6, r1), false);
-        let (r2, _) = carry(false, high, u32s, (r5, r6, 0), cf);
-        let (r1, cf) = carry(false, low, u32s, (r4, r7, r1), false);
-        let (r2, cf) = carry(false, high, u32s, (r4, r7, r2), cf);
-        let (r3, _) = carry(false, None, u32s, (0, 0, 0), cf);
-        let (r2, cf) = carry(false, low, u32s, (r5, r7, r2), false);
-        let (r3, _) = carry(false, high, u32s, (r5, r7, r3), cf);
+        let (r1, cf) = carry(false, low, u32s, (r5, r6, r1), None);
+        let (r2, _) = carry(false, high, u32s, (r5, r6, 0), Some(cf));
+        let (r1, cf) = carry(false, low, u32s, (r4, r7, r1), None);
+        let (r2, cf) = carry(false, high, u32s, (r4, r7, r2), Some(cf));
+        let (r3, _) = carry(false, None, u32s, (0, 0, 0), Some(cf));
+        let (r2, cf) = carry(false, low, u32s, (r5, r7, r2), None);
+        let (r3, _) = carry(false, high, u32s, (r5, r7, r3), Some(cf));
         u128::from(r3) << 96 | u128::from(r2) << 64 | u128::from(r1) << 32 | u128::from(r0)
     };
     for (a, b) in [(u64::MAX, u64::MAX), (0x1234_5678_9abc_def0, 0xfedc_ba98_7654_3210)] {

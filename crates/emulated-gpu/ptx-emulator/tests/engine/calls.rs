@@ -1,5 +1,6 @@
 //! Device functions.
 
+use ptx_emulator::FaultKind;
 use ptx_emulator::source::Source;
 
 use super::bench::{emulator, kernel, launch, read, words};
@@ -57,14 +58,152 @@ fn lanes_call_different_functions_through_a_register() {
     assert_eq!(read(&emulator, out, 32), expected);
 }
 
-#[test]
-fn recursion_is_refused_when_the_module_is_loaded() {
-    let text = kernel(0, ".reg .b32 %x;\nmov.u32 %x, 3;\ncall (%x), f, (%x);\nret;").replace(
+/// The recursion of `body`, a function `f` of one register, for each thread's number.
+fn recursive(body: &str, threads: u32) -> Result<Vec<u32>, ptx_emulator::Fault> {
+    let emulator = emulator();
+    let out = words(&emulator, &vec![0; threads as usize]);
+    let call = ".reg .b32 %t, %y;\n.reg .b64 %o;\nmov.u32 %t, %tid.x;\ncall (%y), f, (%t);\n";
+    let text = kernel(1, &format!("{call}{STORE}")).replace(
         ".visible .entry",
-        ".func (.reg .b32 %out) f(.reg .b32 %in)\n{\n.reg .pred %q;\nmov.u32 %out, 0;\n\
-         setp.eq.u32 %q, %in, 0;\n@%q ret;\nsub.u32 %in, %in, 1;\ncall (%out), f, (%in);\nret;\n}\n\
-         .visible .entry",
+        &format!(".func (.reg .b32 %out) f(.reg .b32 %in)\n{{\n{body}\n}}\n.visible .entry"),
     );
-    let errors = emulator().load(Source { name: "r.ptx".into(), text }).unwrap_err();
-    assert!(errors[0].to_string().contains("comes to call itself"), "{}", errors[0]);
+    launch(&emulator, &text, ([1, 1, 1], [threads, 1, 1]), &[out])?;
+    Ok(read(&emulator, out, threads as usize))
+}
+
+#[test]
+fn a_function_calls_itself() {
+    // Every lane goes as deep as its number, and keeps what it has while others go deeper.
+    let sum = ".reg .pred %q;\n.reg .b32 %n, %rest;\nmov.u32 %out, 0;\nsetp.eq.u32 %q, %in, 0;\n\
+               @%q ret;\nmov.u32 %n, %in;\nsub.u32 %rest, %in, 1;\ncall (%out), f, (%rest);\n\
+               add.u32 %out, %out, %n;\nret;";
+    let expected: Vec<u32> = (0..40).map(|n| n * (n + 1) / 2).collect();
+    assert_eq!(recursive(sum, 40).unwrap(), expected);
+    // The call itself under a predicate, which it may change on its way.
+    let guarded = ".reg .pred %q;\n.reg .b32 %n, %rest, %more;\nmov.u32 %more, 0;\n\
+                   setp.ne.u32 %q, %in, 0;\nmov.u32 %n, %in;\nsub.u32 %rest, %in, 1;\n\
+                   @%q call (%more), f, (%rest);\nadd.u32 %out, %more, %n;\nret;";
+    assert_eq!(recursive(guarded, 40).unwrap(), expected);
+    // Two calls, what the first gave has to outlive the second; arguments that are parameters.
+    let fibonacci = ".reg .pred %q;\n.reg .b32 %a, %b;\nmov.u32 %out, %in;\n\
+                     setp.lt.u32 %q, %in, 2;\n@%q ret;\nsub.u32 %in, %in, 1;\n\
+                     call (%a), f, (%in);\nsub.u32 %in, %in, 1;\ncall (%b), f, (%in);\n\
+                     add.u32 %out, %a, %b;\nret;";
+    let expected: Vec<u32> =
+        (0..14).map(|n| (0..n).fold((0, 1), |(a, b), _| (b, a + b)).0).collect();
+    assert_eq!(recursive(fibonacci, 14).unwrap(), expected);
+}
+
+#[test]
+fn a_recursion_without_end_is_a_fault() {
+    let fault = recursive("call (%out), f, (%in);\nret;", 32).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::IllegalAddress);
+    assert!(fault.to_string().contains("a function calls itself too often"), "{fault}");
+}
+
+/// A kernel that calls, with its number, the function whose address `%f` holds.
+fn through(prototype: &str, take: &str, functions: &str) -> String {
+    kernel(
+        1,
+        &format!(
+            ".reg .b32 %t, %y;\n.reg .b64 %o, %f;\nmov.u32 %t, %tid.x;\n{take}\n{{\n\
+             .param .b32 in;\n.param .b32 back;\nst.param.b32 [in], %t;\n\
+             p: .callprototype {prototype};\ncall (back), %f, (in), p;\n\
+             ld.param.b32 %y, [back];\n}}\n{STORE}"
+        ),
+    )
+    .replace(".visible .entry", &format!("{functions}\n.visible .entry"))
+}
+
+const WORD: &str = "(.param .b32 _) _ (.param .b32 _)";
+const WIDE: &str = ".func (.param .b32 r) wide(.param .b64 v)\n{\nst.param.b32 [r], 1;\nret;\n}";
+
+#[test]
+fn a_call_of_what_the_prototype_does_not_describe_is_an_error() {
+    // Where one instruction says which function it is, the text is wrong.
+    let text = through(WORD, "mov.u64 %f, wide;", WIDE);
+    let errors = emulator().load(Source { name: "p.ptx".into(), text }).unwrap_err();
+    assert!(
+        errors[0].to_string().contains("`%f` holds `wide`, which takes or gives something else")
+    );
+    // Else the call is.
+    let take = "mov.u64 %f, wide;\nadd.u64 %f, %f, 0;";
+    let emulator = emulator();
+    let out = words(&emulator, &[0; 32]);
+    let text = through(WORD, take, WIDE);
+    let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::InvalidInstruction);
+    assert!(fault.to_string().contains("call of `wide`, which takes or gives something else"));
+    // A register and a variable of the same width are passed alike, as ptxas has it.
+    let alike = ".func (.reg .b32 r) twice(.reg .f32 v)\n{\n.reg .b32 %x;\nmov.b32 %x, v;\n\
+                 add.u32 r, %x, %x;\nret;\n}";
+    let text = through(WORD, "mov.u64 %f, twice;", alike);
+    launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
+    assert_eq!(read(&emulator, out, 32), (0..32).map(|t| 2 * t).collect::<Vec<u32>>());
+    // What is no address of a function at all.
+    let text = through(WORD, "mov.u64 %f, 4096;", WIDE);
+    let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
+    assert!(fault.to_string().contains("holds 0x1000, which is no function"), "{fault}");
+}
+
+#[test]
+fn a_table_holds_addresses_of_functions() {
+    let functions = ".func (.param .b32 r) one(.param .b32 v);\n\
+         .func (.param .b32 r) two(.param .b32 v);\n.global .u64 table[2] = {one, two};\n\
+         .func (.param .b32 r) one(.param .b32 v)\n{\n.reg .b32 %x;\nld.param.b32 %x, [v];\n\
+         add.u32 %x, %x, 1;\nst.param.b32 [r], %x;\nret;\n}\n\
+         .func (.param .b32 r) two(.param .b32 v)\n{\n.reg .b32 %x;\nld.param.b32 %x, [v];\n\
+         mul.lo.u32 %x, %x, 2;\nst.param.b32 [r], %x;\nret;\n}";
+    let take = "mov.u64 %f, table;\nand.b32 %y, %t, 1;\nmul.wide.u32 %o, %y, 8;\n\
+                add.u64 %f, %f, %o;\nld.global.u64 %f, [%f];";
+    let emulator = emulator();
+    let out = words(&emulator, &[0; 32]);
+    launch(&emulator, &through(WORD, take, functions), ([1; 3], [32, 1, 1]), &[out]).unwrap();
+    let expected: Vec<u32> = (0..32).map(|t| if t % 2 == 0 { t + 1 } else { 2 * t }).collect();
+    assert_eq!(read(&emulator, out, 32), expected);
+}
+
+#[test]
+fn vectors_are_passed_in_registers() {
+    let emulator = emulator();
+    let out = words(&emulator, &[0; 32]);
+    let text = kernel(
+        1,
+        &format!(
+            ".reg .b32 %t, %y;\n.reg .b64 %o;\n.reg .v2 .b32 a, b;\nmov.u32 %t, %tid.x;\n\
+             mov.u32 a.x, %t;\nmov.u32 a.y, 100;\ncall (b), f, (a, %t);\n\
+             sub.u32 %y, b.x, b.y;\n{STORE}"
+        ),
+    )
+    .replace(
+        ".visible .entry",
+        ".func (.reg .v2 .u32 out) f(.reg .v2 .u32 in, .reg .u32 n)\n{\n\
+         add.u32 out.x, in.y, n;\nadd.u32 out.y, in.x, n;\nret;\n}\n.visible .entry",
+    );
+    launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
+    // (100 + t) - (t + t)
+    let expected: Vec<u32> = (0..32u32).map(|t| 100u32.wrapping_sub(t)).collect();
+    assert_eq!(read(&emulator, out, 32), expected);
+}
+
+#[test]
+fn functions_share_what_old_texts_declare_at_module_scope() {
+    // As ptxas assembles PTX before 3.0, without the ABI.
+    let text = ".version 2.3\n.target sm_20\n.address_size 64\n.reg .u32 %g;\n.reg .u32 %h<3>;\n\
+                .local .u32 own;\n.func add_one()\n{\n.reg .u32 %x;\nadd.u32 %g, %g, 1;\n\
+                ld.local.u32 %x, [own];\nadd.u32 %h2, %x, 5;\nret;\n}\n\
+                .entry k(.param .u64 p)\n{\n.reg .u32 %t;\n.reg .u64 %o, %p;\n\
+                ld.param.u64 %p, [p];\nmov.u32 %t, %tid.x;\nmov.u32 %g, %t;\n\
+                st.local.u32 [own], %t;\ncall add_one;\ncall add_one;\nadd.u32 %g, %g, %h2;\n\
+                mul.wide.u32 %o, %t, 4;\nadd.u64 %o, %o, %p;\nst.global.u32 [%o], %g;\nexit;\n}\n";
+    let emulator = emulator();
+    let out = words(&emulator, &[0; 32]);
+    launch(&emulator, text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
+    // t + 2, and t + 5.
+    assert_eq!(read(&emulator, out, 32), (0..32).map(|t| 2 * t + 7).collect::<Vec<u32>>());
+    for version in ["3.0", "8.0"] {
+        let text = text.replace("2.3", version);
+        let errors = emulator.load(Source { name: "m.ptx".into(), text }).unwrap_err();
+        assert!(errors[0].to_string().contains("no place outside functions"), "{}", errors[0]);
+    }
 }

@@ -106,3 +106,73 @@ fn lanes_may_name_barriers_of_their_own() {
     );
     assert_eq!(out, [32; 64]);
 }
+
+#[test]
+fn lanes_that_come_together_meet_in_groups() {
+    // A tile of four lanes each, with a mask of its own, as cooperative groups compile to.
+    let tiles = |instruction: &str| {
+        each_thread(
+            32,
+            ".reg .b32 %t, %m, %x;\n.reg .pred %q, %s;",
+            &format!(
+                "mov.u32 %t, %tid.x;\nand.b32 %x, %t, 28;\nmov.u32 %m, 15;\nshl.b32 %m, %m, %x;\n\
+                 and.b32 %x, %t, 5;\nsetp.eq.u32 %q, %x, 5;\n{instruction}"
+            ),
+        )
+    };
+    let each = |f: fn(u32) -> u32| (0..32).map(f).collect::<Vec<u32>>();
+    // The segment mask of tiles of four is 0x1c.
+    assert_eq!(tiles("shfl.sync.bfly.b32 %r0, %t, 3, 0x1c1f, %m;"), each(|t| t ^ 3));
+    assert_eq!(
+        tiles("shfl.sync.down.b32 %r0, %t, 1, 0x1c1f, %m;"),
+        each(|t| t + u32::from(t % 4 < 3))
+    );
+    assert_eq!(tiles("shfl.sync.idx.b32 %r0, %t, 2, 0x1c1f, %m;"), each(|t| t / 4 * 4 + 2));
+    // Lanes 5, 7, 13, 15, …: of two tiles in three none.
+    assert_eq!(
+        tiles("vote.sync.ballot.b32 %r0, %q, %m;"),
+        each(|t| if t & 4 != 0 { 0b1010 << (t / 4 * 4) } else { 0 })
+    );
+    assert_eq!(
+        tiles("vote.sync.any.pred %s, %q, %m; selp.u32 %r0, 1, 0, %s;"),
+        each(|t| u32::from(t & 4 != 0))
+    );
+    assert_eq!(tiles("match.any.sync.b32 %r0, %x, %m;"), each(|t| 0b0101 << (t / 4 * 4 + t % 2)));
+    assert_eq!(tiles("match.all.sync.b32 %r0|%s, %x, %m; selp.u32 %r0, 7, 8, %s;"), [8; 32]);
+    assert_eq!(tiles("redux.sync.add.u32 %r0, %t, %m;"), each(|t| t / 4 * 16 + 6));
+    assert_eq!(
+        tiles("elect.sync %r0|%s, %m; selp.u32 %r0, 99, %r0, %s;"),
+        each(|t| if t % 4 == 0 { 99 } else { t / 4 * 4 })
+    );
+    assert_eq!(tiles("bar.warp.sync %m; mov.u32 %r0, %m;"), each(|t| 15 << (t / 4 * 4)));
+    // Under a predicate: whole tiles stay away.
+    assert_eq!(
+        tiles(
+            "mov.u32 %r0, 1; and.b32 %x, %t, 8; setp.ne.u32 %q, %x, 0; @%q redux.sync.max.u32 %r0, %t, %m;"
+        ),
+        each(|t| if t & 8 != 0 { t / 4 * 4 + 3 } else { 1 })
+    );
+}
+
+#[test]
+fn some_groups_wait_while_others_go_on() {
+    // Lanes 16 to 23 come by another way and later; they are members of the group of lanes 8 to 15.
+    let out = each_thread(
+        32,
+        ".reg .b32 %t, %m;\n.reg .pred %q;",
+        "mov.u32 %t, %tid.x;\nshr.u32 %m, %t, 3;\nsetp.eq.u32 %q, %m, 2;\n\
+         mov.u32 %r0, 0x00ffff00;\nsetp.eq.u32 %q, %m, 0;\n@%q mov.u32 %r0, 0xff;\n\
+         setp.eq.u32 %q, %m, 3;\n@%q mov.u32 %r0, 0xff000000;\nsetp.eq.u32 %q, %m, 2;\n\
+         @%q bra LATE;\nredux.sync.add.u32 %r0, %t, %r0;\nbra END;\n\
+         LATE: add.u32 %t, %t, 100;\nredux.sync.add.u32 %r0, %t, %r0;\nEND:",
+    );
+    let middle = (8..16).sum::<u32>() + (116..124).sum::<u32>();
+    let expected: Vec<u32> = (0..32)
+        .map(|t| match t / 8 {
+            0 => 28,
+            3 => (24..32).sum(),
+            _ => middle,
+        })
+        .collect();
+    assert_eq!(out, expected);
+}

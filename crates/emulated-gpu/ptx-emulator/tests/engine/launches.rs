@@ -65,13 +65,13 @@ fn dynamic_shared_memory_follows_the_static_one() {
     )
     .replace(".visible .entry", ".extern .shared .align 16 .b8 more[];\n.visible .entry");
     let kernel = load(&emulator, &text).kernel("k").unwrap();
-    assert_eq!(kernel.static_shared(), 16);
+    assert_eq!(kernel.static_shared(), 12);
     let mut launch = Launch {
         grid: [1; 3],
         block: [1; 3],
         dynamic_shared: 32,
         parameters: out.to_le_bytes().into(),
-        cooperative: false,
+        ..Launch::default()
     };
     emulator.launch(&kernel, &launch).unwrap();
     assert_eq!(read(&emulator, out, 3), [0, 16, 32]);

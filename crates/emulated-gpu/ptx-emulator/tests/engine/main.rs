@@ -1,5 +1,6 @@
 //! The engine through its public API: small PTX programs, with the values that the ISA gives.
 
+mod allocations;
 mod arithmetic;
 mod atomics;
 mod bench;
@@ -10,5 +11,6 @@ mod faults;
 mod launches;
 mod memory;
 mod printing;
+mod resources;
 mod robust;
 mod sanitizer;

@@ -140,3 +140,80 @@ fn the_host_reads_writes_fills_and_copies_inside_allocations_only() {
     assert!(memory.read(at, &mut bytes).unwrap_err().to_string().contains("has been freed"));
     assert!(memory.allocate(u64::MAX, 1).is_err());
 }
+
+#[test]
+fn constants_are_only_read() {
+    use ptx_emulator::FaultKind;
+    use ptx_emulator::source::Source;
+    let with = |body: &str| {
+        kernel(1, &format!(".reg .b32 %v;\n.reg .b64 %a, %g;\nmov.u32 %v, 1;\n{body}\nret;"))
+            .replace(".visible .entry", ".const .u32 c = 5;\n.global .u32 g = 6;\n.visible .entry")
+    };
+    // A sum hides what the register holds.
+    let addresses = [
+        ("mov.u64 %a, c; add.u64 %a, %a, 0;", "st.global.u32 [%a], %v;"),
+        ("mov.u64 %a, c; cvta.const.u64 %a, %a; add.u64 %a, %a, 0;", "st.u32 [%a], %v;"),
+        ("mov.u64 %a, c; add.u64 %a, %a, 0;", "atom.global.add.u32 %v, [%a], %v;"),
+        ("mov.u64 %a, c; add.u64 %a, %a, 0;", "red.global.add.u32 [%a], %v;"),
+        ("mov.u64 %a, c; add.u64 %a, %a, 0;", "st.global.v2.u16 [%a], {1, 2};"),
+    ];
+    for (address, store) in addresses {
+        let emulator = emulator();
+        let out = words(&emulator, &[0]);
+        let text = with(&format!("{address}\n{store}"));
+        let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::IllegalAddress, "{store}");
+        assert!(fault.to_string().contains("which is constant memory"), "{fault}");
+        // The same of a global variable.
+        let text = text.replace("%a, c;", "%a, g;").replace("cvta.const", "cvta.global");
+        launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
+    }
+    // Reading is well, and by the same way.
+    let emulator = emulator();
+    let out = words(&emulator, &[0]);
+    let text = with("cvta.const.u64 %a, c; ld.u32 %v, [%a]; st.global.u32 [%p0], %v;");
+    launch(&emulator, &text, ([1; 3], [1, 1, 1]), &[out]).unwrap();
+    assert_eq!(read(&emulator, out, 1), [5]);
+    // Where one instruction says where the address leads, the text is wrong.
+    for body in [
+        "mov.u64 %a, c; st.global.u32 [%a], %v;",
+        "cvta.const.u64 %a, c; mov.u64 %g, %a; st.u32 [%g], %v;",
+        "cvta.const.u64 %a, c; atom.add.u32 %v, [%a], %v;",
+    ] {
+        let errors = emulator.load(Source { name: "c.ptx".into(), text: with(body) }).unwrap_err();
+        assert!(errors[0].to_string().contains("the address of `c`, which is .const"), "{body}");
+    }
+}
+
+/// PTX ISA, "Initializers": a mask picks a byte of an address, here eight of one, and of a function.
+#[test]
+fn bytes_of_addresses_are_initial_values() {
+    let bytes = |of: &str| {
+        let list: Vec<String> =
+            (0..8).map(|at| format!("{:#x}({of})", 0xffu64 << (8 * at))).collect();
+        list.join(", ")
+    };
+    let text = kernel(
+        1,
+        ".reg .b64 %a, %b;\nmov.u64 %a, target;\nld.global.u64 %b, [whole];\nsub.u64 %b, %b, %a;\n\
+         st.global.u64 [%p0], %b;\nld.global.u64 %b, [generic];\nsub.u64 %b, %b, %a;\n\
+         st.global.u64 [%p0+8], %b;\nmov.u64 %a, f;\nld.global.u64 %b, [function];\n\
+         sub.u64 %b, %b, %a;\nst.global.u64 [%p0+16], %b;\nret;",
+    )
+    .replace(
+        ".visible .entry",
+        &format!(
+            ".func f() {{ ret; }}\n.global .u32 target[4];\n\
+             .global .align 8 .u8 whole[8] = {{{}}};\n\
+             .global .align 8 .u8 generic[8] = {{{}}};\n\
+             .global .align 8 .u8 function[8] = {{{}}};\n.visible .entry",
+            bytes("target"),
+            bytes("generic(target)+4"),
+            bytes("f")
+        ),
+    );
+    let emulator = emulator();
+    let out = words(&emulator, &[9; 6]);
+    launch(&emulator, &text, ([1; 3], [1, 1, 1]), &[out]).unwrap();
+    assert_eq!(read(&emulator, out, 6), [0, 0, 4, 0, 0, 0]);
+}

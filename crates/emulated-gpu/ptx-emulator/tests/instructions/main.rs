@@ -112,11 +112,9 @@ fn every_row_comes_out_as_written_on_either_path() {
 fn the_rows_are_what_the_oracle_writes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions");
     let fresh = tempfile::tempdir().unwrap();
-    let oracle = Command::new("python3").arg(folder.join("oracle.py")).arg(fresh.path()).output();
-    let Ok(output) = oracle else {
-        println!("skipped: no python3 on this machine");
-        return;
-    };
+    let Some(python) = skipped::python() else { return };
+    let oracle = Command::new(python).arg(folder.join("oracle.py")).arg(fresh.path()).output();
+    let output = oracle.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut count = 0;
     for entry in fs::read_dir(fresh.path()).unwrap() {

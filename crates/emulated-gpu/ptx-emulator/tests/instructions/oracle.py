@@ -232,6 +232,42 @@ def carries():
                              [show(total, width), show(again, width), show(total >> width, width)]))
             emit(f"mad.{part}.cc.{ty} {r(5)}, {r(1)}, {r(2)}, {r(3)}; "
                  f"madc.{part}.{ty} {r(6)}, {r(1)}, {r(2)}, {r(3)}; addc.{ty} {r(7)}, 0, 0", rows)
+        mixed_carries(ty)
+
+
+def mixed_carries(ty):
+    """A flag that an addition leaves and a subtraction reads, and the other way round. The ISA's text
+    leaves that open; the machine code of ptxas has one flag for both: x - y is x + not y + 1, and what
+    reads the flag adds it in place of the 1."""
+    width = WIDTH[ty]
+    r = lambda number: reg(ty, number)
+    total = {
+        "add": lambda a, b, c: a + b,
+        "sub": lambda a, b, c: a + (~b & mask(width)) + 1,
+        "mad.lo": lambda a, b, c: (value(ty, a) * value(ty, b) & mask(width)) + c,
+        "mad.hi": lambda a, b, c: (value(ty, a) * value(ty, b) >> width & mask(width)) + c,
+    }
+    carried = {
+        "addc": lambda a, b, c, flag: a + b + flag,
+        "subc": lambda a, b, c, flag: a + (~b & mask(width)) + flag,
+        "madc.lo": lambda a, b, c, flag: total["mad.lo"](a, b, c) + flag,
+        "madc.hi": lambda a, b, c, flag: total["mad.hi"](a, b, c) + flag,
+    }
+    operands = lambda op, d: ", ".join(r(n) for n in ([d, 1, 2, 3] if op.startswith("mad") else [d, 1, 2]))
+    for first in ["add", "sub", "mad.lo", "mad.hi"]:
+        for second in ["addc", "subc", "madc.lo", "madc.hi"]:
+            if (first == "sub") == (second == "subc"):
+                continue
+            rows = []
+            used = 3 if "mad" in first + second else 2
+            for a, b, c in tuples(f"{first} {second} {ty}", [width] * 3, 8):
+                one = total[first](a, b, c)
+                two = carried[second](a, b, c, one >> width & 1)
+                rows.append(([show(a, width), show(b, width), show(c, width)][:used],
+                             [show(one, width), show(two, width), show(two >> width, width),
+                              show(10 + mask(width) + (two >> width), width)]))
+            emit(f"{first}.cc.{ty} {operands(first, 5)}; {second}.cc.{ty} {operands(second, 6)}; "
+                 f"addc.{ty} {r(7)}, 0, 0; subc.{ty} {r(8)}, 10, 0", rows)
 
 
 # Bits -------------------------------------------------------------------------------------------

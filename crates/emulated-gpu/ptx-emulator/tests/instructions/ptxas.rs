@@ -22,7 +22,9 @@ fn ptxas() -> Option<PathBuf> {
     );
     let found = candidates.into_iter().find(|path| path.is_file());
     if found.is_none() {
-        println!("skipped: no ptxas on this machine (set PTXAS to its path)");
+        skipped::skip(
+            "there is no ptxas; pip install nvidia-cuda-nvcc-cu12, and set PTXAS to its path",
+        );
     }
     found
 }

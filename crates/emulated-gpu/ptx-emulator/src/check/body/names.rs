@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Body;
-use crate::check::scope::{Binding, Range, split};
+use super::{Body, ModuleRegister};
+use crate::check::scope::{Binding, Range, Scope, split};
 use crate::check::{Context, Result, duplicate, special, types, variables};
 use crate::diagnostic::Problem;
 use crate::program::{LocalId, Register, RegisterInfo, Space, Type, Variable, VariableId};
@@ -21,7 +21,8 @@ impl<'a> Body<'a> {
 
     /// A new register.
     pub(in crate::check) fn register(&mut self, name: &str, ty: Type, span: Span) -> Register {
-        self.function.registers.push(RegisterInfo { name: name.to_owned(), ty, span });
+        let (name, lanes, shared) = (name.to_owned(), 1, false);
+        self.function.registers.push(RegisterInfo { name, ty, lanes, shared, span });
         Register(self.function.registers.len() as u32 - 1)
     }
 
@@ -29,18 +30,42 @@ impl<'a> Body<'a> {
     pub(in crate::check) fn registers(
         &mut self,
         name: &str,
-        ty: Type,
-        lanes: u32,
+        (ty, lanes): (Type, u32),
+        shared: bool,
         span: Span,
     ) -> Binding {
-        if lanes == 1 {
-            return Binding::Register(self.register(name, ty, span));
-        }
-        let element = |lane: u32| match ["x", "y", "z", "w"].get(lane as usize) {
-            Some(letter) => format!("{name}.{letter}"),
-            None => format!("{name}.{lane}"),
+        let first = self.function.registers.len();
+        let binding = if lanes == 1 {
+            Binding::Register(self.register(name, ty, span))
+        } else {
+            let element = |lane: u32| match ["x", "y", "z", "w"].get(lane as usize) {
+                Some(letter) => format!("{name}.{letter}"),
+                None => format!("{name}.{lane}"),
+            };
+            let list = (0..lanes).map(|lane| self.register(&element(lane), ty, span)).collect();
+            Binding::Vector(list)
         };
-        Binding::Vector((0..lanes).map(|lane| self.register(&element(lane), ty, span)).collect())
+        for register in &mut self.function.registers[first..] {
+            (register.lanes, register.shared) = (lanes, shared);
+        }
+        binding
+    }
+
+    /// The registers of module scope, in a block around everything.
+    pub(super) fn declare_shared(&mut self, registers: &[ModuleRegister<'a>]) {
+        let mut scope = Scope::default();
+        for &ModuleRegister { name, range, ty, lanes } in registers {
+            let span = name.span;
+            if let Some(count) = range {
+                let named = HashMap::new();
+                scope
+                    .ranges
+                    .insert(name.text, Range { count, ty, lanes, shared: true, span, named });
+            } else {
+                scope.names.insert(name.text, self.registers(name.text, (ty, lanes), true, span));
+            }
+        }
+        self.scopes.insert(0, scope);
     }
 
     /// Declares the names of a declaration in the innermost block.
@@ -126,11 +151,12 @@ impl<'a> Body<'a> {
                     duplicate(name).label(format!("`{taken}` is one of them, and declared before"))
                 );
             }
-            let range = Range { count, ty, lanes, span: name.span, named: HashMap::new() };
+            let (shared, span, named) = (false, name.span, HashMap::new());
+            let range = Range { count, ty, lanes, shared, span, named };
             self.scopes.last_mut().expect("a body has a scope").ranges.insert(name.text, range);
             return Ok(None);
         }
-        Ok(Some(self.registers(name.text, ty, lanes, name.span)))
+        Ok(Some(self.registers(name.text, (ty, lanes), false, name.span)))
     }
 
     /// What a name stands for, looked up from the innermost block outwards.
@@ -147,8 +173,8 @@ impl<'a> Body<'a> {
                 if let Some(binding) = range.named.get(&number) {
                     return Some(binding.clone());
                 }
-                let (ty, lanes, span) = (range.ty, range.lanes, range.span);
-                let binding = self.registers(name, ty, lanes, span);
+                let (ty, lanes, span, shared) = (range.ty, range.lanes, range.span, range.shared);
+                let binding = self.registers(name, (ty, lanes), shared, span);
                 if let Some(range) = self.scopes[depth].ranges.get_mut(prefix) {
                     range.named.insert(number, binding.clone());
                 }
@@ -165,6 +191,10 @@ impl<'a> Body<'a> {
         name: &str,
         span: Span,
     ) -> Problem {
+        self.undeclared_name(context, name, span).unknown(name)
+    }
+
+    fn undeclared_name(&self, context: &Context<'a>, name: &str, span: Span) -> Problem {
         // `%r7` when there is `%r<5>`.
         for scope in self.scopes.iter().rev() {
             if let Some((prefix, _)) = split(name)

@@ -28,6 +28,8 @@ pub(in crate::check) enum Shape {
     },
     /// In a register.
     Register(Type),
+    /// In a register that is an element of a vector of so many.
+    Element(Type, u32),
 }
 
 impl Shape {
@@ -39,7 +41,24 @@ impl Shape {
     fn of(parameter: Parameter, function: &Function) -> Self {
         match parameter {
             Parameter::Variable(id) => Self::in_memory(&function.variables[id.0 as usize]),
-            Parameter::Register(id) => Self::Register(function.registers[id.0 as usize].ty),
+            Parameter::Register(id) => {
+                let register = &function.registers[id.0 as usize];
+                Self::in_register(register.ty, register.lanes)
+            }
+        }
+    }
+
+    fn in_register(ty: Type, lanes: u32) -> Self {
+        if lanes == 1 { Self::Register(ty) } else { Self::Element(ty, lanes) }
+    }
+
+    /// How a value is passed: bytes, alignment, and elements of the vector that it is part of. Which
+    /// type it has, and whether it is declared `.reg` or `.param`, makes no difference to a call.
+    fn passed(self) -> (u64, u64, u32) {
+        match self {
+            Self::Memory { size, align, .. } => (size, align, 1),
+            Self::Register(ty) => (ty.bytes(), ty.bytes(), 1),
+            Self::Element(ty, lanes) => (ty.bytes(), ty.bytes(), lanes),
         }
     }
 }
@@ -52,6 +71,25 @@ impl Signature {
             parameters: function.parameters.iter().map(shape).collect(),
             functions: Vec::new(),
         }
+    }
+
+    /// The functions that a call through a register may mean, which expects this.
+    pub(in crate::check) fn meant(&self, functions: &[Function]) -> Vec<FunctionId> {
+        let listed = |id: FunctionId| self.functions.is_empty() || self.functions.contains(&id);
+        let same = |one: &[Shape], other: &[Shape]| {
+            one.iter().map(|shape| shape.passed()).eq(other.iter().map(|shape| shape.passed()))
+        };
+        let all =
+            functions.iter().enumerate().map(|(id, function)| (FunctionId(id as u32), function));
+        all.filter(|(id, function)| {
+            let found = Self::of(function);
+            listed(*id)
+                && !function.entry
+                && same(&found.results, &self.results)
+                && same(&found.parameters, &self.parameters)
+        })
+        .map(|(id, _)| id)
+        .collect()
     }
 }
 
@@ -87,20 +125,33 @@ impl<'a> Body<'a> {
         context: &Context<'a>,
         signature: &syntax::Signature<'a>,
     ) -> Result<Signature> {
-        let shape = |declaration: &Declaration<'a>| match declaration.space {
-            Space::Register => Ok(Shape::Register(declaration.ty)),
-            Space::Param => {
-                let variable = variables::variable(context, declaration, &declaration.names[0])?;
-                Ok(Shape::in_memory(&variable))
+        let shapes = |declarations: &[Declaration<'a>]| -> Result<Vec<Shape>> {
+            let mut shapes = Vec::new();
+            for declaration in declarations {
+                let Declaration { ty, lanes, .. } = *declaration;
+                match declaration.space {
+                    Space::Register => {
+                        shapes.extend((0..lanes).map(|_| Shape::in_register(ty, lanes)));
+                    }
+                    Space::Param => {
+                        let declarator = &declaration.names[0];
+                        let variable = variables::variable(context, declaration, declarator)?;
+                        shapes.push(Shape::in_memory(&variable));
+                    }
+                    _ => {
+                        return Err(Problem::new(
+                            declaration.ty_span,
+                            "a parameter is declared `.param` or `.reg`",
+                        )
+                        .help("change the state space in front of it"));
+                    }
+                }
             }
-            _ => {
-                Err(Problem::new(declaration.ty_span, "a parameter is declared `.param` or `.reg`")
-                    .help("change the state space in front of it"))
-            }
+            Ok(shapes)
         };
         Ok(Signature {
-            results: signature.results.iter().map(shape).collect::<Result<_>>()?,
-            parameters: signature.parameters.iter().map(shape).collect::<Result<_>>()?,
+            results: shapes(&signature.results)?,
+            parameters: shapes(&signature.parameters)?,
             functions: Vec::new(),
         })
     }

@@ -66,7 +66,7 @@ fn compared(check: &mut Check<'_, '_>, result: Option<Type>) -> Result<Compared>
     let combine = check.modifiers.pick(&COMBINES);
     let ty = check.modifiers.ty(&COMPARED)?;
     let flushes = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && result != Some(Type::Bf16);
-    let flush = flushes && check.modifiers.flag("ftz");
+    let flush = flushes && check.flushes();
     require_half(check, ty, 53, 90)?;
     let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
     let ordered =
@@ -190,7 +190,7 @@ pub(super) fn selp(check: &mut Check<'_, '_>) -> Result<Op> {
 pub(super) fn slct(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty(&SELECTED)?;
     let sign = check.modifiers.ty(&[Type::S32, Type::F32])?;
-    let flush = sign == Type::F32 && check.modifiers.flag("ftz");
+    let flush = sign == Type::F32 && check.flushes();
     check.shape("d, a, b, c")?;
     let d = check.destination(0, ty)?;
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);

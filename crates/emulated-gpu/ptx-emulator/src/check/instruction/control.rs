@@ -71,9 +71,16 @@ pub(super) fn call(check: &mut Check<'_, '_>) -> Result<Op> {
         None => None,
     };
     let (callee, signature) = callee(check, at, prototype)?;
+    let prototype = match callee {
+        Operand::Function(_) => None,
+        _ => {
+            check.context.prototypes.push(signature.clone());
+            Some(check.context.prototypes.len() as u32 - 1)
+        }
+    };
     let results = list(check, (at == 1).then_some(0), &signature.results, true)?;
     let arguments = list(check, arguments_at, &signature.parameters, false)?;
-    Ok(Op::Call { callee, results, arguments, uniform })
+    Ok(Op::Call { callee, prototype, results, arguments, uniform })
 }
 
 /// A prototype, or a list of functions.
@@ -152,22 +159,66 @@ fn list(
         None => (&[], written.span),
     };
     let what = if results { "result" } else { "argument" };
-    if operands.len() != shapes.len() {
-        let plural = if shapes.len() == 1 { "" } else { "s" };
+    let places = places(shapes);
+    if operands.len() != places.len() {
+        let plural = if places.len() == 1 { "" } else { "s" };
         return Err(Problem::new(
             span,
-            format!("the function has {} {what}{plural}, found {}", shapes.len(), operands.len()),
+            format!("the function has {} {what}{plural}, found {}", places.len(), operands.len()),
         )
         .help(format!("write one {what} for each that the function declares")));
     }
-    operands
-        .iter()
-        .zip(shapes)
-        .map(|(operand, shape)| match shape {
-            Shape::Memory { .. } => memory_argument(check, operand, *shape, results),
-            Shape::Register(ty) => register_argument(check, operand, *ty, results),
-        })
-        .collect()
+    let mut list = Vec::new();
+    for (operand, place) in operands.iter().zip(places) {
+        match place[0] {
+            Shape::Memory { .. } => list.push(memory_argument(check, operand, place[0], results)?),
+            Shape::Register(ty) => list.push(register_argument(check, operand, ty, results)?),
+            Shape::Element(ty, _) => list.extend(vector_argument(check, operand, ty, place.len())?),
+        }
+    }
+    Ok(list)
+}
+
+/// What is written as one operand each: the elements of a vector together.
+fn places(shapes: &[Shape]) -> Vec<&[Shape]> {
+    let mut places = Vec::new();
+    let mut rest = shapes;
+    while let Some(first) = rest.first() {
+        let count = if let Shape::Element(_, lanes) = first { *lanes as usize } else { 1 };
+        let (place, after) = rest.split_at(count.clamp(1, rest.len()));
+        places.push(place);
+        rest = after;
+    }
+    places
+}
+
+/// A vector register for a parameter that is one.
+fn vector_argument<'a>(
+    check: &mut Check<'_, 'a>,
+    operand: &crate::syntax::Operand<'a>,
+    ty: Type,
+    lanes: usize,
+) -> Result<Vec<CallArgument>> {
+    let found = match &operand.kind {
+        OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => {
+            check.body.find(name)
+        }
+        _ => None,
+    };
+    match found {
+        Some(Binding::Vector(registers))
+            if registers.len() == lanes
+                && registers.iter().all(|&own| types::fits(check.register_type(own), ty)) =>
+        {
+            let operand = |register| CallArgument::Operand(Operand::Register(register));
+            Ok(registers.into_iter().map(operand).collect())
+        }
+        _ => Err(Problem::new(
+            operand.span,
+            format!("the function has a vector of {lanes} .{} here", types::name(ty)),
+        )
+        .help(format!("declare one: .reg .v{lanes} .{} v;", types::name(ty)))),
+    }
 }
 
 /// An argument for a parameter in `.param` space: a variable there, or for a scalar a register or,
@@ -325,4 +376,23 @@ pub(super) fn alloca(check: &mut Check<'_, '_>) -> Result<Op> {
         .help("write a power of two"));
     }
     Ok(Op::StackAllocate { d, size, align })
+}
+
+pub(super) fn stacksave(check: &mut Check<'_, '_>) -> Result<Op> {
+    let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
+    check.require(52, (7, 3))?;
+    check.shape("d")?;
+    Ok(Op::StackSave { d: check.destination(0, ty)? })
+}
+
+pub(super) fn stackrestore(check: &mut Check<'_, '_>) -> Result<Op> {
+    let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
+    check.require(52, (7, 3))?;
+    check.shape("a")?;
+    let a = check.source(0, ty)?;
+    if !matches!(a, Operand::Register(_)) {
+        return Err(Problem::new(check.operand(0)?.span, "`stackrestore` takes a register")
+            .help("name the one that stacksave has written"));
+    }
+    Ok(Op::StackRestore { a })
 }

@@ -95,7 +95,9 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let halves = halves && !matches!(rounding, Some(Rounding::Down | Rounding::Up));
     let finite = halves && check.modifiers.flag("satfinite");
     let relu = halves && check.modifiers.flag("relu");
-    let flush = single && !finite && !relu && check.modifiers.flag("ftz");
+    let double = to == Type::F64 || from == Type::F64;
+    let flush = single && !finite && !relu;
+    let flush = flush && if double { check.modifiers.flag("ftz") } else { check.flushes() };
     // Between integers it clamps to the range of the result; floats clamp to [0, 1].
     let saturate = can_saturate(to, from) && !finite && !relu && check.modifiers.flag("sat");
     if relu || finite {
@@ -238,7 +240,9 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     if to == Type::Tf32 && saturate && !away {
         check.require(100, (8, 6))?;
     }
-    if eight || wide {
+    if (eight || wide) && check.context.module.target >= 90 {
+        check.require(90, (7, 8))?;
+    } else if eight || wide {
         check.require(89, (8, 1))?;
     } else if to == Type::Tf32 && !away {
         check.require(90, (7, 8))?;

@@ -28,7 +28,7 @@ fn mode(check: &mut Check<'_, '_>, ty: Type) -> Result<(FloatMode, bool)> {
     } else {
         check.modifiers.rounding()
     };
-    let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.modifiers.flag("ftz");
+    let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.flushes();
     let saturate = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.modifiers.flag("sat");
     let given = rounding.is_some();
     let rounding = rounding.unwrap_or(Rounding::NearestEven);
@@ -75,7 +75,16 @@ pub(super) fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
 
 fn fused(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     let (mut mode, given) = mode(check, ty)?;
-    if !given {
+    let mad = ty == Type::F32 && check.opcode() == "mad";
+    if mad && given && check.context.module.target < 20 {
+        return Err(Problem::new(check.name_span(), "`mad.f32` takes no rounding below sm_20")
+            .help("remove it, or write .target sm_20 or a later one at the top"));
+    }
+    // Below sm_20 there was none to choose, and before PTX 3.2 it could be left away: it is fused and
+    // rounded to nearest then, as ptxas assembles it for every card there is (PTX ISA, "mad").
+    let may_lack =
+        mad && (check.context.module.target < 20 || check.context.module.version < (3, 2));
+    if !given && !may_lack {
         let names = if is_half(ty) { &ROUNDINGS[..1] } else { &ROUNDINGS[..] };
         check.modifiers.need("a rounding", names)?;
     }
@@ -98,7 +107,7 @@ pub(super) fn div(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = ty(check, &[Type::F32, Type::F64])?;
     let fast = [("approx", Approximate::Approx), ("full", Approximate::Full)];
     let fast = if ty == Type::F32 { check.modifiers.pick(&fast) } else { None };
-    let flush = ty == Type::F32 && check.modifiers.flag("ftz");
+    let flush = ty == Type::F32 && check.flushes();
     let rounding = match (fast, ty) {
         (Some(_), _) => Rounding::NearestEven,
         (None, Type::F32) => precise(check, &["approx", "full"])?,
@@ -125,7 +134,7 @@ fn precise(check: &mut Check<'_, '_>, fast: &[&str]) -> Result<Rounding> {
 
 pub(super) fn extreme(check: &mut Check<'_, '_>, max: bool) -> Result<Op> {
     let ty = ty(check, &FLOATS)?;
-    let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.modifiers.flag("ftz");
+    let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.flushes();
     let nan = ty != Type::F64 && check.modifiers.flag("NaN");
     let xorsign_abs = if ty != Type::F64 && check.modifiers.has("xorsign") {
         check.modifiers.flag("xorsign");
@@ -177,7 +186,7 @@ pub(super) fn abs(check: &mut Check<'_, '_>) -> Result<Op> {
 
 fn sign(check: &mut Check<'_, '_>, op: FloatUnary) -> Result<Op> {
     let ty = ty(check, &FLOATS)?;
-    let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.modifiers.flag("ftz");
+    let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.flushes();
     require_half(check, ty, 53, 80)?;
     unary(check, op, FloatMode { flush, ..PLAIN }, ty)
 }
@@ -202,7 +211,7 @@ fn root(check: &mut Check<'_, '_>, op: fn(bool) -> FloatUnary) -> Result<Op> {
         // rcp.approx.f64 exists only with .ftz.
         check.modifiers.need("`.ftz`: the fast version flushes", &[("ftz", true)])?
     } else {
-        !wide && check.modifiers.flag("ftz")
+        !wide && check.flushes()
     };
     let rounding = match (approximate, wide) {
         (true, _) => Rounding::NearestEven,
@@ -255,7 +264,7 @@ pub(super) fn tanh(check: &mut Check<'_, '_>) -> Result<Op> {
 /// What exists only as an approximation says so.
 fn approximate(check: &mut Check<'_, '_>, op: FloatUnary, ty: Type, flushes: bool) -> Result<Op> {
     check.modifiers.need("`.approx`: it is an approximation", &[("approx", ())])?;
-    let flush = flushes && check.modifiers.flag("ftz");
+    let flush = flushes && check.flushes();
     unary(check, op, FloatMode { flush, ..PLAIN }, ty)
 }
 

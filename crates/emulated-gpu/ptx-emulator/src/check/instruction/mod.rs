@@ -39,7 +39,7 @@ pub(super) fn check<'a>(
 type Rule = fn(&mut Check<'_, '_>) -> Result<Op>;
 
 /// The instructions that are emulated.
-const RULES: [(&str, Rule); 89] = [
+const RULES: [(&str, Rule); 91] = [
     ("abs", arithmetic::abs),
     ("activemask", warp::activemask),
     ("add", arithmetic::add),
@@ -121,6 +121,8 @@ const RULES: [(&str, Rule); 89] = [
     ("slct", compare::slct),
     ("sqrt", float::sqrt),
     ("st", memory::st),
+    ("stackrestore", control::stackrestore),
+    ("stacksave", control::stacksave),
     ("sub", arithmetic::sub),
     ("subc", arithmetic::subc),
     ("szext", bits::szext),
@@ -137,7 +139,7 @@ pub fn instructions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Instructions that PTX has and the emulator has not.
-const UNSUPPORTED: [&str; 46] = [
+const UNSUPPORTED: [&str; 44] = [
     "clusterlaunchcontrol",
     "getctarank",
     "istypep",
@@ -147,8 +149,6 @@ const UNSUPPORTED: [&str; 46] = [
     "mma",
     "movmatrix",
     "multimem",
-    "stackrestore",
-    "stacksave",
     "stmatrix",
     "suld",
     "suq",
@@ -186,8 +186,19 @@ const UNSUPPORTED: [&str; 46] = [
     "wmma",
 ];
 
+/// Types of instructions that came with sm_100, which the emulated card is not.
+const NEWER_TYPES: [&str; 8] =
+    ["f32x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e2m1x4", "e2m3x4", "e3m2x4"];
+
 fn operation(check: &mut Check<'_, '_>) -> Result<Op> {
     let opcode = check.opcode();
+    let newer = |name: &str| NEWER_TYPES.iter().find(|newer| **newer == name);
+    if let Some(ty) = check.written.modifiers.iter().find_map(|word| newer(word.text)) {
+        return Err(not_emulated(check).help(format!(
+            "`.{ty}` came with sm_100, and the emulated card is of compute capability 9.0: write one \
+             instruction for each element"
+        )));
+    }
     if let Some((_, rule)) = RULES.iter().find(|(name, _)| *name == opcode) {
         return rule(check);
     }

@@ -2,6 +2,7 @@
 
 use super::super::core::{Core, Outcome};
 use super::super::initialised::Resolved;
+use super::super::race::{Does, Manner, Races};
 use super::super::registers::lanes;
 use super::words::{load_words, store_words};
 use super::{Access, Word, load_any, store_any};
@@ -41,10 +42,14 @@ pub(super) fn store_checked(core: &mut Core<'_>, access: &Access, mask: u32) -> 
 /// A load that is remembered, to find races.
 pub(super) fn load_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     let addresses = access.addresses(core);
-    core.race(access, &addresses, mask, (access.total(), access.manner), false)?;
     if !access.manner.strong {
+        let guess = Manner { strong: true, wide: true, asynchronous: false };
+        let manner = if access.guess { guess } else { access.manner };
+        core.race(access, &addresses, mask, (access.total(), manner), Does::Read)?;
         return load_any(core, access, mask);
     }
+    let _turn = core.races.map(Races::in_turn);
+    core.race(access, &addresses, mask, (access.total(), access.manner), Does::Read)?;
     load_any(core, access, mask)?;
     lanes(mask).for_each(|lane| core.look(access, lane, addresses[lane], access.fence));
     Ok(())
@@ -53,7 +58,8 @@ pub(super) fn load_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Out
 /// A store that is remembered, to find races.
 pub(super) fn store_raced(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     let addresses = access.addresses(core);
-    core.race(access, &addresses, mask, (access.total(), access.manner), true)?;
+    let _turn = core.races.filter(|_| access.manner.strong).map(Races::in_turn);
+    core.race(access, &addresses, mask, (access.total(), access.manner), Does::Write)?;
     if access.manner.strong {
         lanes(mask).for_each(|lane| core.publish(access, lane, access.fence));
     }
@@ -68,7 +74,7 @@ pub(super) fn load_words_raced<T: Word>(
 ) -> Outcome {
     let addresses = access.addresses(core);
     if !core.quiet(access, &addresses, mask) {
-        core.race(access, &addresses, mask, (T::BYTES, access.manner), false)?;
+        core.race(access, &addresses, mask, (T::BYTES, access.manner), Does::Read)?;
     }
     load_words::<T>(core, access, mask)
 }
@@ -80,7 +86,7 @@ pub(super) fn store_words_raced<T: Word>(
     mask: u32,
 ) -> Outcome {
     let addresses = access.addresses(core);
-    core.race(access, &addresses, mask, (T::BYTES, access.manner), true)?;
+    core.race(access, &addresses, mask, (T::BYTES, access.manner), Does::Write)?;
     store_words::<T>(core, access, mask)
 }
 

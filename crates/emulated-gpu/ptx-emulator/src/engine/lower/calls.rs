@@ -1,7 +1,8 @@
 //! Calls: arguments are copied to where the function expects them, results to where the caller
 //! does. A call through a register is a choice between the functions that it may mean.
 
-use super::slots::{bits, function_address};
+use super::recursion::Spot;
+use super::slots::{bits, function_address, sink, width};
 use super::{Home, Lowering};
 use crate::diagnostic::Problem;
 use crate::engine::access::{Access, transfer};
@@ -16,23 +17,26 @@ impl Lowering<'_> {
     pub(super) fn call(
         &mut self,
         callee: Operand,
+        prototype: Option<u32>,
         results: &[CallArgument],
         arguments: &[CallArgument],
     ) {
         match callee {
             Operand::Function(id) => match self.builtin(id) {
                 Some(builtin) => self.call_builtin(builtin, id, results, arguments),
-                None => self.call_direct(id, results, arguments),
+                None => self.call_direct(id, results, arguments, None),
             },
-            callee => self.call_through(callee, results, arguments),
+            callee => self.call_through(callee, prototype, results, arguments),
         }
     }
 
+    /// `kept` is a slot that is needed after the call, beside the registers.
     fn call_direct(
         &mut self,
         id: FunctionId,
         results: &[CallArgument],
         arguments: &[CallArgument],
+        kept: Option<Slot>,
     ) {
         let function = self.function(id);
         if function.body.is_none() {
@@ -48,58 +52,59 @@ impl Lowering<'_> {
             ));
             return;
         }
+        if self.leads_back(id) {
+            self.call_again(id, results, arguments, kept);
+            return;
+        }
         for (&argument, &parameter) in arguments.iter().zip(&function.parameters) {
-            self.pass(id, argument, parameter, true);
+            let from = self.spot_of(id, argument, parameter);
+            let to = self.parameter_spot(id, parameter);
+            self.note_written(to);
+            self.carry_over(from, to);
         }
         self.emit(Action::Call(id.0));
         for (&result, &parameter) in results.iter().zip(&function.results) {
-            self.pass(id, result, parameter, false);
+            let from = self.parameter_spot(id, parameter);
+            let to = self.spot_of(id, result, parameter);
+            self.carry_over(from, to);
         }
     }
 
-    /// Copies a value between the caller's argument and the function's parameter.
-    fn pass(&mut self, id: FunctionId, argument: CallArgument, parameter: Parameter, inward: bool) {
-        let caller = match argument {
-            CallArgument::Variable(local) => Err(self.place_of(local)),
-            CallArgument::Operand(operand) => {
-                let ty = self.parameter_type(id, parameter);
-                Ok((self.operand(operand, ty), ty))
-            }
-        };
-        let callee = match parameter {
+    /// Where a function has a parameter or a result.
+    pub(super) fn parameter_spot(&self, id: FunctionId, parameter: Parameter) -> Spot {
+        let plan = self.plans.get(&id);
+        match parameter {
             Parameter::Register(register) => {
-                let plan = self.plans.get(&id);
-                plan.and_then(|plan| plan.registers.get(register.0 as usize)).copied().ok_or((0, 0))
+                let slot = plan.and_then(|plan| plan.registers.get(register.0 as usize)).copied();
+                let ty = self.parameter_type(id, parameter);
+                Spot::Register(slot.unwrap_or(sink(width(ty))), ty)
             }
             Parameter::Variable(local) => {
-                let home = self.plans.get(&id).and_then(|p| p.homes.get(local.0 as usize)).copied();
-                let size = self.function(id).variables[local.0 as usize].size;
-                Err((local_offset(home), size))
+                let home = plan.and_then(|plan| plan.homes.get(local.0 as usize)).copied();
+                Spot::Memory(local_offset(home), self.function(id).variables[local.0 as usize].size)
             }
-        };
-        match (caller, callee, inward) {
-            (Err((at, size)), Err((parameter, room)), true) => {
-                self.emit(Action::CopyLocal { to: parameter, from: at, bytes: size.min(room) });
+        }
+    }
+
+    /// Something is written that is no operand of an instruction.
+    pub(super) fn note_written(&mut self, to: Spot) {
+        if let (Spot::Register(slot, _), true) = (to, self.loading.checks.initialisation) {
+            self.emit(Action::Uses(Box::new(Uses::writes(slot))));
+        }
+    }
+
+    /// Copies a value of a call from one place to another.
+    pub(super) fn carry_over(&mut self, from: Spot, to: Spot) {
+        match (from, to) {
+            (Spot::Memory(from, size), Spot::Memory(to, room)) => {
+                self.emit(Action::CopyLocal { to, from, bytes: size.min(room) });
             }
-            (Err((at, size)), Err((parameter, room)), false) => {
-                self.emit(Action::CopyLocal { to: at, from: parameter, bytes: size.min(room) });
+            (Spot::Register(from, _), Spot::Register(to, _)) => self.copy(to, from),
+            (Spot::Register(slot, ty), Spot::Memory(at, _)) => {
+                self.local_access(slot, ty, at, true);
             }
-            (Ok((slot, _)), Ok(register), true) => {
-                if self.loading.checks.initialisation {
-                    self.emit(Action::Uses(Box::new(Uses::writes(register))));
-                }
-                self.copy(register, slot);
-            }
-            (Ok((slot, _)), Ok(register), false) => self.copy(slot, register),
-            (Ok((slot, ty)), Err((at, _)), inward) => self.local_access(slot, ty, at, inward),
-            (Err((at, size)), Ok(register), inward) => {
-                let ty = match size {
-                    1 => Type::B8,
-                    2 => Type::B16,
-                    4 => Type::B32,
-                    _ => Type::B64,
-                };
-                self.local_access(register, ty, at, !inward);
+            (Spot::Memory(at, _), Spot::Register(slot, ty)) => {
+                self.local_access(slot, ty, at, false);
             }
         }
     }
@@ -110,7 +115,7 @@ impl Lowering<'_> {
         (local_offset(Some(home)), size)
     }
 
-    fn parameter_type(&self, id: FunctionId, parameter: Parameter) -> Type {
+    pub(super) fn parameter_type(&self, id: FunctionId, parameter: Parameter) -> Type {
         let function = self.function(id);
         match parameter {
             Parameter::Register(register) => function.registers[register.0 as usize].ty,
@@ -131,6 +136,7 @@ impl Lowering<'_> {
             fence: false,
             strong: false,
             manner: Manner::default(),
+            guess: false,
             constant: false,
         };
         let function = transfer(&access, store, self.host());
@@ -171,6 +177,7 @@ impl Lowering<'_> {
     fn call_through(
         &mut self,
         callee: Operand,
+        prototype: Option<u32>,
         results: &[CallArgument],
         arguments: &[CallArgument],
     ) {
@@ -185,7 +192,8 @@ impl Lowering<'_> {
         self.copy(left, never);
         self.guard = outer;
         self.copy(left, always);
-        for id in self.candidates(results.len(), arguments.len()) {
+        let candidates = prototype.map_or_else(Vec::new, |prototype| self.candidates(prototype));
+        for id in candidates {
             let chosen = self.new_slot(Width::Predicate);
             let address = function_address(id);
             unguarded(
@@ -202,15 +210,15 @@ impl Lowering<'_> {
                 })),
             );
             self.guard = (chosen.index, 0);
-            self.call_direct(id, results, arguments);
+            self.call_direct(id, results, arguments, Some(left));
         }
         self.guard = (left.index, 0);
-        self.emit(Action::NoFunction);
+        self.emit(Action::NoFunction(callee));
         self.guard = outer;
     }
 }
 
-fn local_offset(home: Option<Home>) -> u64 {
+pub(super) fn local_offset(home: Option<Home>) -> u64 {
     match home {
         Some(Home::Local(at)) => at,
         _ => 0,

@@ -109,7 +109,7 @@ impl Lowering<'_> {
                             registers.get(b, lane),
                             c.map_or(0, |c| registers.get(c, lane)),
                         );
-                        let carry = carry_in && registers.get(flag, lane) == 1;
+                        let carry = carry_in.then(|| registers.get(flag, lane) == 1);
                         let (value, out) =
                             arithmetic::carry(subtract, product, ty, operands, carry);
                         registers.set(d, lane, value);
@@ -399,7 +399,9 @@ impl Lowering<'_> {
                 let targets = targets.iter().map(|target| target.0).collect();
                 self.emit(Action::BranchIndexed { index, targets });
             }
-            Op::Call { callee, results, arguments, .. } => self.call(*callee, results, arguments),
+            Op::Call { callee, prototype, results, arguments, .. } => {
+                self.call(*callee, *prototype, results, arguments);
+            }
             Op::Return => self.return_from(),
             Op::Exit => self.emit(Action::Exit),
             Op::Trap => self.emit(Action::Trap),
@@ -477,6 +479,19 @@ impl Lowering<'_> {
                 let d = self.destination(*d, Type::B32);
                 let p = self.destination(*p, Type::Pred);
                 self.collective(CollectiveKind::Elect, Some(mask), NOWHERE, (d, p));
+            }
+            Op::StackSave { d } => {
+                let d = self.destination(*d, Type::U64);
+                if let Some(pointer) = self.stack_pointer {
+                    self.copy(d, pointer);
+                }
+            }
+            Op::StackRestore { a } => {
+                let a = self.operand(*a, Type::U64);
+                if let (Some(pointer), Some(start)) = (self.stack_pointer, self.stack_start) {
+                    // What is below the stack holds the thread's variables.
+                    self.lanes2(pointer, (a, start), u64::max);
+                }
             }
             Op::StackAllocate { d, size, align } => {
                 let size = self.operand(*size, Type::B64);

@@ -40,14 +40,15 @@ impl Lowering<'_> {
             fence: false,
             strong: false,
             manner: Manner::default(),
+            guess: false,
             constant: space == Space::Const,
         }
     }
 
     /// A variable named in an access is accessed in its own space.
     fn symbol_access(&mut self, symbol: Symbol, offset: i64) -> (Room, Slot, i64) {
-        let module_global =
-            matches!(symbol, Symbol::Module(_)) && self.variable_space(symbol) != Space::Shared;
+        let module_global = matches!(symbol, Symbol::Module(_))
+            && !matches!(self.variable_space(symbol), Space::Shared | Space::Local);
         if module_global {
             return (Room::Global, self.address_of(symbol, offset, Width::Wide), 0);
         }
@@ -74,6 +75,7 @@ impl Lowering<'_> {
         access.manner = manner(ordering, scope);
         access.fence = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
         access.strong = !matches!(ordering, Ordering::Weak);
+        access.guess = self.guess && !access.strong;
         let function = transfer(&access, false, self.host());
         self.emit(Action::Transfer(function, Box::new(access)));
     }

@@ -51,7 +51,7 @@ pub(super) fn signed(ty: Type) -> bool {
 }
 
 /// The address of a function, as a register holds it.
-pub(super) fn function_address(id: FunctionId) -> u64 {
+pub(crate) fn function_address(id: FunctionId) -> u64 {
     FUNCTION_WINDOW + u64::from(id.0) * 16
 }
 
@@ -148,7 +148,7 @@ impl Lowering<'_> {
     /// The address of a variable in its own space.
     pub(super) fn address_of(&mut self, symbol: Symbol, offset: i64, width: Width) -> Slot {
         if let Symbol::Module(id) = symbol
-            && self.module.variables[id.0 as usize].space != Space::Shared
+            && !matches!(self.module.variables[id.0 as usize].space, Space::Shared | Space::Local)
         {
             let base = self.loading.addresses.get(&id).copied().unwrap_or(0);
             return self.constant(base.wrapping_add_signed(offset), width);
@@ -209,7 +209,7 @@ impl Lowering<'_> {
     }
 }
 
-fn sink(width: Width) -> Slot {
+pub(super) fn sink(width: Width) -> Slot {
     let index = if width == Width::Predicate { SINK_PREDICATE } else { SINK };
     Slot { index, width }
 }

@@ -5,6 +5,11 @@
 //! orders, the last is kept and the one that is furthest from it, in another block rather than in
 //! another warp, in another warp rather than in another lane. So a third access by any thread finds
 //! one that is not its own. What is forgotten can hide a race; it never invents one.
+//!
+//! Of strong accesses it is remembered which observed which: an atomic operation observes the write
+//! before it and, through it, those that it observed, a strong read the write that it reads. What is
+//! observed precedes what comes after the observer, without a fence (PTX ISA, "Causality order", its
+//! second rule): so the last of the blocks that count may set the counter back with a plain store.
 
 use super::event::Event;
 
@@ -13,8 +18,21 @@ use super::event::Event;
 pub(crate) struct Cell {
     writes: [Event; 2],
     reads: [Event; 2],
-    /// The step of each: writes, then reads.
+    /// The step of each: writes, then reads. The highest bit of the first says that the last write
+    /// observed the other one, that of a read that it observed the last write.
     steps: [u32; 4],
+}
+
+/// See [`Cell::steps`].
+const OBSERVED: u32 = 1 << 31;
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Does {
+    Read,
+    Write,
+    /// An atomic operation, which observes what was there.
+    Update,
 }
 
 /// An access that another one races with.
@@ -29,14 +47,14 @@ pub(crate) struct Conflict {
 const WHOLE: u32 = 0xf;
 
 impl Cell {
-    /// Remembers an access, and finds one that it races with. An atomic operation is a write.
-    /// `known` says what is ordered before the access.
+    /// Remembers an access, and finds one that it races with. `known` says what is ordered before
+    /// the access.
     #[inline]
     pub(crate) fn access(
         &mut self,
         new: Event,
         step: u32,
-        write: bool,
+        does: Does,
         known: impl Fn(Event) -> bool,
     ) -> Option<Conflict> {
         let races =
@@ -44,39 +62,59 @@ impl Cell {
         let mut conflict = None;
         for index in 0..2 {
             let old = self.writes[index];
-            if conflict.is_none() && old.is_some() && races(old) {
-                conflict = Some(Conflict { event: old, step: self.steps[index], wrote: true });
+            if conflict.is_none() && old.is_some() && races(old) && !self.observed(index, &known) {
+                let step = self.steps[index] & !OBSERVED;
+                conflict = Some(Conflict { event: old, step, wrote: true });
             }
         }
-        if !write {
+        if does == Does::Read {
             self.add_read(new, step, known);
             return conflict;
         }
         for index in 0..2 {
             let old = self.reads[index];
             if conflict.is_none() && old.is_some() && races(old) {
-                conflict = Some(Conflict { event: old, step: self.steps[2 + index], wrote: false });
+                let step = self.steps[2 + index] & !OBSERVED;
+                conflict = Some(Conflict { event: old, step, wrote: false });
             }
         }
         let superfluous = |old: Event| old.bytes() & !new.bytes() == 0 && known(old);
         for index in 0..2 {
+            self.steps[2 + index] &= !OBSERVED;
             if self.reads[index].is_some() && superfluous(self.reads[index]) {
                 self.reads[index] = Event::NONE;
             }
         }
+        let before = self.writes[0];
         let (kept, kept_step) = furthest(
-            [(self.writes[0], self.steps[0]), (self.writes[1], self.steps[1])],
+            [(before, self.steps[0] & !OBSERVED), (self.writes[1], self.steps[1])],
             new,
             superfluous,
         );
+        let through = kept == before || self.steps[0] & OBSERVED != 0;
+        let observes = does == Does::Update && before.morally_strong(new) && through;
         self.writes = [new, kept];
-        (self.steps[0], self.steps[1]) = (step, kept_step);
+        self.steps[0] = if observes { step | OBSERVED } else { step };
+        self.steps[1] = kept_step;
         conflict
+    }
+
+    /// Whether something that is ordered before the access has observed a write.
+    fn observed(&self, index: usize, known: impl Fn(Event) -> bool) -> bool {
+        let last = index == 0 || self.steps[0] & OBSERVED != 0;
+        let by_update = index == 1 && last && known(self.writes[0]);
+        let by_read = |read: usize| {
+            self.steps[2 + read] & OBSERVED != 0
+                && self.reads[read].morally_strong(self.writes[0])
+                && known(self.reads[read])
+        };
+        by_update || last && (by_read(0) || by_read(1))
     }
 
     #[inline]
     fn add_read(&mut self, new: Event, step: u32, known: impl Fn(Event) -> bool) {
         if self.reads[0] == new {
+            self.steps[2] |= if new.strong() { OBSERVED } else { 0 };
             return;
         }
         let superfluous = |old: Event| old.bytes() & !new.bytes() == 0 && known(old);
@@ -86,7 +124,8 @@ impl Cell {
             superfluous,
         );
         self.reads = [new, kept];
-        (self.steps[2], self.steps[3]) = (step, kept_step);
+        let observes = if new.strong() { OBSERVED } else { 0 };
+        (self.steps[2], self.steps[3]) = (step | observes, kept_step);
     }
 
     /// The asynchronous write of a thread has been waited for: from now on it is `settled`.
@@ -158,7 +197,12 @@ mod tests {
     }
 
     fn add(cell: &mut Cell, new: Event, step: u32, write: bool) -> Option<(u32, u32)> {
-        cell.access(new, step, write, own(new))
+        let does = match (write, new.strong()) {
+            (false, _) => Does::Read,
+            (true, false) => Does::Write,
+            (true, true) => Does::Update,
+        };
+        cell.access(new, step, does, own(new))
             .map(|conflict| (conflict.event.thread(), conflict.step))
     }
 
@@ -190,7 +234,7 @@ mod tests {
             assert_eq!(add(&mut cell, atomic(block, 0), block, true), None);
         }
         assert_eq!(add(&mut cell, atomic(2, 0), 3, false), None);
-        assert!(add(&mut cell, weak(2, 0), 4, false).is_some());
+        assert!(add(&mut cell, weak(3, 0), 4, false).is_some());
     }
 
     #[test]
@@ -209,10 +253,46 @@ mod tests {
         let copy = Event::new(0, 0, 1, manner, WHOLE);
         let known = |event: Event| !event.asynchronous();
         let mut cell = Cell::default();
-        assert_eq!(cell.access(copy, 1, true, known), None);
+        assert_eq!(cell.access(copy, 1, Does::Write, known), None);
         let mut early = cell;
-        assert!(early.access(weak(0, 0), 2, false, known).is_some());
+        assert!(early.access(weak(0, 0), 2, Does::Read, known).is_some());
         cell.settle(weak(0, 0));
-        assert_eq!(cell.access(weak(0, 0), 2, false, known), None);
+        assert_eq!(cell.access(weak(0, 0), 2, Does::Read, known), None);
+    }
+
+    #[test]
+    fn who_has_observed_an_atomic_comes_after_it() {
+        // Four blocks count; the last of them sets the counter back.
+        let mut cell = Cell::default();
+        for block in 0..4 {
+            assert_eq!(add(&mut cell, atomic(block, 0), block, true), None);
+        }
+        assert_eq!(add(&mut cell, weak(3, 0), 9, true), None);
+        // Another than the last does not know of those after it.
+        let mut cell = Cell::default();
+        for block in 0..4 {
+            add(&mut cell, atomic(block, 0), block, true);
+        }
+        assert!(add(&mut cell, weak(1, 0), 9, true).is_some());
+        // A store observes nothing.
+        let mut cell = Cell::default();
+        add(&mut cell, atomic(0, 0), 0, true);
+        let store = atomic(1, 0);
+        assert_eq!(cell.access(store, 1, Does::Write, own(store)), None);
+        assert_eq!(add(&mut cell, weak(1, 0), 9, true), Some((0, 0)));
+    }
+
+    #[test]
+    fn who_has_read_a_flag_comes_after_it() {
+        let mut cell = Cell::default();
+        let flag = atomic(0, 0);
+        assert_eq!(cell.access(flag, 1, Does::Write, own(flag)), None);
+        assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);
+        assert_eq!(add(&mut cell, weak(1, 0), 3, true), None);
+        // Who has not read it does not.
+        let mut cell = Cell::default();
+        assert_eq!(cell.access(flag, 1, Does::Write, own(flag)), None);
+        assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);
+        assert_eq!(add(&mut cell, weak(2, 0), 3, true), Some((0, 1)));
     }
 }

@@ -3,10 +3,12 @@
 //! Most memory is only read, by many. A stamp for each word says so, and a read that finds one that
 //! holds for it is done: the cell has two readers already of which any later writer will find one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::cell::Cell;
+use crate::memory::OutOfMemory;
+use crate::room::{filled, vector};
 
 /// Words of a page.
 pub(crate) const PAGE: usize = 1024;
@@ -28,34 +30,56 @@ pub(crate) struct Page {
 
 /// Pages that wait to be used again: to make one anew costs more than to clear it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pool(Arc<Mutex<Vec<Page>>>);
+pub(crate) struct Pool(Arc<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    pages: Mutex<Vec<Page>>,
+    /// There was no room for a page, so that not all is known.
+    exhausted: AtomicBool,
+}
 
 /// As many pages wait at most, some 57 MB.
 const POOL: usize = 1024;
 
 impl Pool {
-    fn take(&self) -> Page {
-        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let Some(mut page) = waiting else { return Page::new() };
+    fn take(&self) -> Option<Page> {
+        let waiting = self.pages().pop();
+        let Some(mut page) = waiting else {
+            let page = Page::new();
+            if page.is_err() {
+                self.0.exhausted.store(true, Ordering::Relaxed);
+            }
+            return page.ok();
+        };
         page.stamps.iter_mut().for_each(|stamp| *stamp.get_mut() = 0);
         let cells = page.cells.get_mut().unwrap_or_else(PoisonError::into_inner);
         cells.fill(Cell::default());
-        page
+        Some(page)
     }
 
     fn give(&self, pages: impl Iterator<Item = Page>) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.pages();
         let room = POOL.saturating_sub(waiting.len());
         waiting.extend(pages.take(room));
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Vec<Page>> {
+        self.0.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there was no room for a page since this was asked last.
+    pub(crate) fn was_exhausted(&self) -> bool {
+        self.0.exhausted.swap(false, Ordering::Relaxed)
     }
 }
 
 impl Page {
-    fn new() -> Self {
-        Self {
-            stamps: (0..PAGE).map(|_| AtomicU64::new(0)).collect(),
-            cells: Mutex::new(vec![Cell::default(); PAGE].into_boxed_slice()),
-        }
+    fn new() -> Result<Self, OutOfMemory> {
+        let mut stamps = vector(PAGE)?;
+        stamps.extend((0..PAGE).map(|_| AtomicU64::new(0)));
+        let cells = Mutex::new(filled(Cell::default(), PAGE)?.into_boxed_slice());
+        Ok(Self { stamps: stamps.into_boxed_slice(), cells })
     }
 
     #[inline]
@@ -90,11 +114,31 @@ impl Drop for Shadow {
 }
 
 impl Shadow {
-    pub(crate) fn new(address: u64, size: u64, pool: Pool) -> Self {
+    /// Of so many bytes.
+    ///
+    /// # Errors
+    /// When the host has not the room for a list of its pages.
+    pub(crate) fn new(address: u64, size: u64, pool: Pool) -> Result<Self, OutOfMemory> {
         let base = address & !3;
         let words = (address + size - base).div_ceil(4) as usize;
-        let pages = (0..words.div_ceil(PAGE)).map(|_| OnceLock::new()).collect();
-        Self { base, pages, pool }
+        let count = words.div_ceil(PAGE);
+        let mut pages = vector(count)?;
+        pages.extend((0..count).map(|_| OnceLock::new()));
+        Ok(Self { base, pages: pages.into_boxed_slice(), pool })
+    }
+
+    /// Nobody has accessed anything.
+    pub(crate) fn clear(&self) {
+        for page in self.pages.iter().filter_map(OnceLock::get) {
+            page.cells().fill(Cell::default());
+            page.stamps.iter().for_each(|stamp| stamp.store(0, Ordering::Relaxed));
+        }
+    }
+
+    /// Whether it is as long as an allocation of so many bytes.
+    pub(crate) fn holds(&self, address: u64, size: u64) -> bool {
+        let words = (address + size - self.base).div_ceil(4) as usize;
+        words.div_ceil(PAGE) <= self.pages.len()
     }
 
     /// The number of the word at an address.
@@ -109,9 +153,19 @@ impl Shadow {
         self.base.wrapping_add(word as u64 * 4)
     }
 
-    /// The page of a word; `None` beyond the end.
+    /// The page of a word; `None` beyond the end, and where the host has no room for it.
     #[inline]
     pub(crate) fn page(&self, word: usize) -> Option<&Page> {
-        self.pages.get(word / PAGE).map(|page| page.get_or_init(|| self.pool.take()))
+        let page = self.pages.get(word / PAGE)?;
+        page.get().or_else(|| self.make(page))
+    }
+
+    #[cold]
+    fn make<'page>(&self, page: &'page OnceLock<Page>) -> Option<&'page Page> {
+        // Another thread may have been faster.
+        if let Err(mine) = page.set(self.pool.take()?) {
+            self.pool.give(std::iter::once(mine));
+        }
+        page.get()
     }
 }

@@ -15,6 +15,7 @@ use super::shadow::{Pool, READ_BY_BLOCKS, Shadow, read_by_warps};
 use super::variables::Published;
 use crate::engine::barrier::BARRIERS;
 use crate::engine::registers::{LANES, lanes};
+use crate::memory::OutOfMemory;
 
 /// Scopes, as indices: of the block, and wider.
 const NARROW: usize = 0;
@@ -77,7 +78,16 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// Threads of a block, with so many bytes of shared memory.
-    pub(crate) fn new(threads: u32, shared: u64) -> Self {
+    ///
+    /// # Errors
+    /// When the host has not the room.
+    pub(crate) fn new(threads: u32, shared: u64) -> Result<Self, OutOfMemory> {
+        let shared = Shadow::new(0, shared, Pool::default())?;
+        Ok(Self { shared: Some(Box::new(shared)), ..Self::fresh(threads) })
+    }
+
+    /// As they begin a block.
+    fn fresh(threads: u32) -> Self {
         Self {
             block: 0,
             clock: 1,
@@ -92,14 +102,14 @@ impl Threads {
             published: Published::new(),
             copies: Vec::new(),
             groups: vec![0; threads as usize],
-            shared: Some(Box::new(Shadow::new(0, shared, Pool::default()))),
+            shared: None,
         }
     }
 
     /// Begins a block. Cells of its shared memory that another block has left are not looked at.
     pub(crate) fn start(&mut self, block: u64) {
         let shared = self.shared.take();
-        *self = Self { shared, ..Self::new(self.extras.len() as u32, 0) };
+        *self = Self { shared, ..Self::fresh(self.extras.len() as u32) };
         self.block = block as u32 & (super::event::HOST);
     }
 
@@ -416,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_barrier_of_all_orders_everything_before_it() {
-        let mut threads = Threads::new(64, 0);
+        let mut threads = Threads::new(64, 0).unwrap();
         let before = write(&mut threads, 3);
         assert!(threads.knows(3, before, true) && !threads.knows(4, before, true));
         threads.arrive(0, 0, u32::MAX, true);
@@ -428,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_barrier_of_two_warps_orders_these_two() {
-        let mut threads = Threads::new(96, 0);
+        let mut threads = Threads::new(96, 0).unwrap();
         let producer = write(&mut threads, 0);
         let other = write(&mut threads, 64);
         // Warp 0 arrives and goes on, warp 1 waits.
@@ -448,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_warp_barrier_orders_its_members() {
-        let mut threads = Threads::new(64, 0);
+        let mut threads = Threads::new(64, 0).unwrap();
         let event = write(&mut threads, 0);
         threads.warp_sync(0, 0xffff, u32::MAX);
         assert!(threads.knows(15, event, true) && !threads.knows(16, event, true));
@@ -458,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_fence_and_a_flag_order_threads_of_two_blocks() {
-        let (mut one, mut other) = (Threads::new(32, 0), Threads::new(32, 0));
+        let (mut one, mut other) = (Threads::new(32, 0).unwrap(), Threads::new(32, 0).unwrap());
         one.start(0);
         other.start(1);
         let (data, mate) = (write(&mut one, 0), write(&mut one, 1));
@@ -480,7 +490,7 @@ mod tests {
 
     #[test]
     fn a_fence_of_the_block_publishes_nothing_to_other_blocks() {
-        let mut threads = Threads::new(32, 0);
+        let mut threads = Threads::new(32, 0).unwrap();
         threads.fence(0, 1, false);
         assert!(threads.publishes(0, false, false).is_some());
         assert!(threads.publishes(0, true, false).is_none());

@@ -156,7 +156,7 @@ fn shared_place(executable: &Executable, offset: u64) -> Option<String> {
             _ => {}
         }
     }
-    let start = u64::from(executable.static_shared);
+    let start = executable.dynamic_start();
     Some(match dynamic {
         Some(name) if offset >= start => with_offset(name, (offset - start) as i64),
         _ => with_offset("shared", offset as i64),

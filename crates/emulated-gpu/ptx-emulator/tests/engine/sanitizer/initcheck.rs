@@ -167,3 +167,19 @@ fn compiled_kernels_are_clean() {
     let sums = crate::bench::read(&emulator, out, 4);
     assert_eq!(sums.iter().map(|&bits| f32::from_bits(bits)).sum::<f32>(), 600.0);
 }
+
+#[test]
+fn a_lane_brings_to_a_shuffle_what_nobody_reads() {
+    // As an aggregated atomic does: the leader alone has a value, and all read the leader's.
+    let body = |from: &str| {
+        format!(
+            ".reg .b32 %v, %w;\n.reg .pred %q;\nsetp.eq.u32 %q, %t, 0;\n@%q mov.u32 %v, 5;\n\
+             shfl.sync.idx.b32 %w, %v, {from}, 31, -1;\nadd.u32 %w, %w, 1;"
+        )
+    };
+    twins(32, &body("1"), &body("0"));
+    twins(32, &body("%t"), &body("0"));
+    // What it reads has to be known where it is not the value.
+    let distance = ".reg .b32 %v, %w;\nshfl.sync.idx.b32 %v, %t, %w, 31, -1;";
+    twins(32, distance, &distance.replace("shfl", "mov.u32 %w, 0;\nshfl"));
+}

@@ -380,3 +380,57 @@ fn one_launch_comes_after_the_other() {
         emulator.launch(&kernel, &launch).unwrap();
     }
 }
+
+#[test]
+fn a_plain_load_that_a_compare_and_swap_checks() {
+    // CUDA C++ Programming Guide, "Atomic Functions": addition by compare-and-swap.
+    let body = |use_of_it: &str| {
+        format!(
+            "ld.global.u32 %v, [%p0+8]; add.u64 %x, %p0, 8; mov.u64 %y, %x; \
+             AGAIN: mov.u32 %w, %v; add.u32 %c, %w, 1; {use_of_it} \
+             setp.ne.u32 %q, %v, %w; @%q bra AGAIN;"
+        )
+    };
+    let checked = body("atom.global.cas.b32 %v, [%y], %w, %c;");
+    // What is loaded is kept beside what the atomic operation gives: nothing checks it.
+    let kept = body("atom.global.add.u32 %a, [%y], 1;");
+    // Another address than the one that was loaded from.
+    let elsewhere = checked.replace("%x, %p0, 8", "%x, %p0, 12") + "red.global.add.u32 [%p0+8], 1;";
+    for shape in [(1, 32), (1, 64), (3, 32)] {
+        twins(shape, &kept, &checked);
+        twins(shape, &elsewhere, &checked);
+    }
+    let fault = run(&device(1), (1, 64), &kept).unwrap_err().to_string();
+    assert!(fault.contains("the read is weak, the write strong"), "{fault}");
+    assert!(fault.contains("\"Data-Races\""), "{fault}");
+}
+
+#[test]
+fn the_last_of_the_blocks_sets_the_counter_back() {
+    // As in the sample threadFenceReduction; %v is what the counter was.
+    let body = |which: &str| {
+        format!(
+            "setp.ne.u32 %q, %t, 0; @%q bra END; membar.gl; atom.global.inc.u32 %v, [%p0], 100; \
+             setp.eq.u32 %q, %v, {which}; @%q st.global.u32 [%p0], 0; END:"
+        )
+    };
+    // The first knows nothing of those that count after it; who is last has observed them all.
+    twins((4, 32), &body("0"), &body("3"));
+    // Through a barrier, by another thread of the block.
+    let other = "setp.ne.u32 %q, %t, 0; @%q bra WAIT; atom.global.inc.u32 %v, [%p0], 100; \
+                 st.shared.u32 [s], %v; WAIT: bar.sync 0; ld.shared.u32 %v, [s]; \
+                 setp.eq.u32 %q, %v, 3; setp.eq.and.u32 %q, %t, 33, %q; \
+                 @%q st.global.u32 [%p0], 0;";
+    twins((4, 64), &other.replace("bar.sync 0;", ""), other);
+}
+
+#[test]
+fn a_flag_is_set_back_by_who_has_read_it() {
+    let body = |load: &str| {
+        format!(
+            "setp.eq.u32 %q, %b, 0; @%q bra SET; AGAIN: {load} %v, [%p0]; setp.eq.u32 %q, %v, 0; \
+             @%q bra AGAIN; st.global.u32 [%p0], 0; bra END; SET: st.volatile.global.u32 [%p0], 1; END:"
+        )
+    };
+    twins((2, 1), &body("ld.global.u32"), &body("ld.volatile.global.u32"));
+}

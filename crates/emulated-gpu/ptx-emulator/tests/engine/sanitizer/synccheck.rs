@@ -123,3 +123,16 @@ fn running_without_end() {
         "mov.u32 %v, 0; LOOP: bar.sync 0; add.u32 %v, %v, 1; setp.lt.u32 %q, %v, 9; @%q bra LOOP;",
     );
 }
+
+#[test]
+fn lanes_that_name_each_other_and_different_members() {
+    let body = |mask: u32| {
+        format!(
+            "mov.u32 %w, 3; setp.eq.u32 %q, %t, 0; @%q mov.u32 %w, {mask}; setp.lt.u32 %q, %t, 2; \
+             @!%q bra END; bar.warp.sync %w; END: ret;"
+        )
+    };
+    twins(32, FaultKind::Deadlock, &body(7), &body(3));
+    let fault = run(&body(7), 32).unwrap_err();
+    assert!(fault.to_string().contains("which are here too, and name other members"), "{fault}");
+}

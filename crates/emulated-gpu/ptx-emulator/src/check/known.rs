@@ -1,0 +1,100 @@
+//! What can be said of addresses before a program runs: a register that one instruction alone writes
+//! holds what that instruction gives.
+
+use std::collections::HashMap;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::program::{
+    Address, Function, FunctionId, Instruction, Module, Op, Operand, Register, Space, Symbol,
+};
+
+/// What a register is known to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// The address of a function.
+    Function(FunctionId),
+    /// An address in a variable that is only read.
+    Constant(Symbol),
+}
+
+/// Reports calls of functions that take something else, and stores to constants.
+pub(super) fn check(module: &Module, problems: &mut Problems) {
+    for function in &module.functions {
+        let Some(body) = &function.body else { continue };
+        let mut known = None;
+        for instruction in body {
+            let base = match &instruction.op {
+                Op::Call { callee: Operand::Register(register), .. } => *register,
+                Op::Store { address, .. } | Op::Atomic { address, .. } => match address.base {
+                    Operand::Register(register) => register,
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let known = known.get_or_insert_with(|| registers(module, body));
+            let Some(Some(held)) = known.get(&base) else { continue };
+            if let Some(problem) = wrong(module, function, instruction, (base, *held)) {
+                problems.push(problem);
+            }
+        }
+    }
+}
+
+/// Of each register that is written once, what it holds; `None` for the others.
+fn registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<Known>> {
+    let mut known: HashMap<Register, Option<Known>> = HashMap::new();
+    for instruction in body {
+        let writes = instruction.op.writes();
+        let held = match &instruction.op {
+            Op::Mov { a: Operand::Function(id), .. } => Some(Known::Function(*id)),
+            Op::Mov { a: Operand::Address(symbol @ Symbol::Module(id), _), .. }
+            | Op::ConvertAddress { a: Operand::Address(symbol @ Symbol::Module(id), _), .. }
+                if module.variables[id.0 as usize].space == Space::Const =>
+            {
+                Some(Known::Constant(*symbol))
+            }
+            // The generic address of a constant leads to it too.
+            Op::Mov { a: Operand::Register(from), .. }
+            | Op::ConvertAddress { a: Operand::Register(from), .. } => {
+                known.get(from).copied().flatten()
+            }
+            _ => None,
+        };
+        for (register, _) in writes {
+            known.entry(register).and_modify(|held| *held = None).or_insert(held);
+        }
+    }
+    known
+}
+
+fn wrong(
+    module: &Module,
+    function: &Function,
+    instruction: &Instruction,
+    (register, held): (Register, Known),
+) -> Option<Problem> {
+    let name = &function.registers[register.0 as usize].name;
+    match (&instruction.op, held) {
+        (Op::Call { prototype: Some(prototype), .. }, Known::Function(id))
+            if !module.prototypes[*prototype as usize].contains(&id) =>
+        {
+            let callee = &module.functions[id.0 as usize].name;
+            let message = format!(
+                "`{name}` holds `{callee}`, which takes or gives something else than the prototype"
+            );
+            let help = format!("make the prototype agree with the declaration of `{callee}`");
+            Some(Problem::new(instruction.span, message).help(help))
+        }
+        (
+            Op::Store { address: Address { .. }, .. } | Op::Atomic { .. },
+            Known::Constant(Symbol::Module(id)),
+        ) => {
+            let constant = &module.variables[id.0 as usize].name;
+            let message = format!(
+                "`{name}` holds the address of `{constant}`, which is .const: it is only read"
+            );
+            Some(Problem::new(instruction.span, message).help("declare it .global to write to it"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,164 @@
+//! What a function that may come to call itself keeps on the thread's stack while it calls; and calls
+//! of what is no function.
+
+use std::sync::atomic::Ordering;
+
+use super::copy_async;
+use super::core::{Core, Outcome, Problem};
+use super::registers::{Slot, Width, lanes};
+use super::space::FUNCTION_WINDOW;
+use crate::fault::FaultKind;
+
+/// Frames begin at multiples of this.
+const ALIGN: u64 = 16;
+
+/// What one function keeps.
+#[derive(Debug)]
+pub(super) struct Frame {
+    /// Where the stack ends.
+    pointer: Slot,
+    /// Registers, and the offset of each in the frame.
+    registers: Vec<(Slot, u64)>,
+    /// Variables: where, the offset in the frame, and bytes.
+    memory: Vec<(u64, u64, u64)>,
+    bytes: u64,
+}
+
+impl Frame {
+    pub(super) fn new(pointer: Slot) -> Self {
+        // Even a function that keeps nothing takes some, so that no recursion is without end.
+        Self { pointer, registers: Vec::new(), memory: Vec::new(), bytes: ALIGN }
+    }
+
+    pub(super) fn keep(&mut self, slot: Slot) {
+        self.registers.push((slot, self.bytes));
+        self.bytes += width(slot);
+    }
+
+    pub(super) fn keep_memory(&mut self, at: u64, bytes: u64) {
+        self.memory.push((at, self.bytes, bytes));
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn size(&self) -> u64 {
+        self.bytes.checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
+    }
+
+    /// For the lanes of a mask.
+    pub(super) fn save(&self, core: &mut Core<'_>, mask: u32) -> Outcome {
+        let limit = core.thread_local_bytes();
+        for lane in lanes(mask) {
+            let base = core.registers.get(self.pointer, lane);
+            let end = base.checked_add(self.size()).filter(|&end| end <= limit);
+            let Some(end) = end else {
+                let message = format!(
+                    "a call needs {} bytes of the thread's stack, of which {} are left",
+                    self.size(),
+                    limit.saturating_sub(base)
+                );
+                return Err(Problem::new(FaultKind::IllegalAddress, message)
+                    .lane(lane)
+                    .note("a function calls itself too often: is there an end to it?"));
+            };
+            for &(slot, offset) in &self.registers {
+                self.write(core, slot, base + offset, lane);
+            }
+            for &(at, offset, bytes) in &self.memory {
+                copy_async::local(core, base + offset, at, bytes, lane)?;
+            }
+            core.registers.set(self.pointer, lane, end);
+        }
+        Ok(())
+    }
+
+    /// For the lanes of a mask, which have saved it.
+    pub(super) fn restore(&self, core: &mut Core<'_>, mask: u32) -> Outcome {
+        for lane in lanes(mask) {
+            let end = core.registers.get(self.pointer, lane);
+            let base = end.wrapping_sub(self.size());
+            for &(slot, offset) in &self.registers {
+                self.read(core, slot, base + offset, lane);
+            }
+            for &(at, offset, bytes) in &self.memory {
+                copy_async::local(core, at, base + offset, bytes, lane)?;
+            }
+            core.registers.set(self.pointer, lane, base);
+        }
+        Ok(())
+    }
+
+    fn write(&self, core: &mut Core<'_>, slot: Slot, at: u64, lane: usize) {
+        let known = core.registers.defined(slot) >> lane & 1;
+        let range = range(core, at, width(slot), lane);
+        let (low, high) = slot.halves();
+        let (low, high) = (core.registers.get(low, lane), core.registers.get(high, lane));
+        let value = u128::from(low) | u128::from(high) << 64;
+        if let Some(to) = core.local.as_mut_slice().get_mut(range.clone()) {
+            to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
+        }
+        for byte in core.local.shadow().get(range).unwrap_or(&[]) {
+            byte.store(known as u8, Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self, core: &mut Core<'_>, slot: Slot, at: u64, lane: usize) {
+        let range = range(core, at, width(slot), lane);
+        let mut value = [0; 16];
+        if let Some(from) = core.local.as_slice().get(range.clone()) {
+            value[..from.len()].copy_from_slice(from);
+        }
+        let value = u128::from_le_bytes(value);
+        let (low, high) = slot.halves();
+        core.registers.set(low, lane, value as u64);
+        if slot.width == Width::Quad {
+            core.registers.set(high, lane, (value >> 64) as u64);
+        }
+        let shadow = core.local.shadow().get(range).unwrap_or(&[]);
+        if !shadow.is_empty() {
+            let known = shadow.iter().all(|byte| byte.load(Ordering::Relaxed) == 1);
+            core.registers.define(slot, 1 << lane, u32::from(known) << lane);
+        }
+    }
+}
+
+/// Bytes of a register on the stack.
+fn width(slot: Slot) -> u64 {
+    match slot.width {
+        Width::Predicate | Width::Narrow(_) => 4,
+        Width::Wide => 8,
+        Width::Quad => 16,
+    }
+}
+
+/// Where bytes of a lane's own memory are in the warp's.
+fn range(core: &Core<'_>, at: u64, bytes: u64, lane: usize) -> std::ops::Range<usize> {
+    let start = core.thread_local_bytes() * lane as u64 + at;
+    start as usize..(start + bytes) as usize
+}
+
+/// A call through a register that holds something else than the prototype says.
+pub(super) fn no_function(core: &Core<'_>, callee: Slot, mask: u32) -> Box<Problem> {
+    let lane = mask.trailing_zeros() as usize;
+    let address = core.registers.get(callee, lane);
+    let number = address.wrapping_sub(FUNCTION_WINDOW);
+    let function = usize::try_from(number / 16).ok().filter(|_| number.is_multiple_of(16));
+    let function = function.and_then(|number| core.executable.module.functions.get(number));
+    let (message, note) = match function {
+        Some(function) if function.body.is_some() => (
+            format!(
+                "call of `{}`, which takes or gives something else than the prototype",
+                function.name
+            ),
+            "a prototype has to agree with the functions that are called by it",
+        ),
+        Some(function) => (
+            format!("call of `{}`, which is only declared", function.name),
+            "define it in this file: nothing is linked",
+        ),
+        None => (
+            format!("call through a register that holds {address:#x}, which is no function"),
+            "the address of a function is taken with mov, or is in an initial value",
+        ),
+    };
+    Problem::new(FaultKind::InvalidInstruction, message).lane(lane).address(address).note(note)
+}

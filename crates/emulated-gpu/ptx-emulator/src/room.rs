@@ -1,0 +1,127 @@
+//! Memory of the host's whose size somebody outside chooses: a program, a kernel, a command line. It
+//! may not be there, and that is an answer and never the end of the process: what is as large as
+//! somebody asks for is allocated here.
+
+#![allow(unsafe_code, reason = "asks the system's allocator for memory that may not be there")]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+use crate::memory::OutOfMemory;
+
+/// The system's allocator aligns everything to this, and has zeros of its own to give: more
+/// alignment would have every page written.
+const GIVEN: usize = 16;
+
+/// Zeroed bytes. The system gives each page when it is first touched, so that what is allocated and
+/// not used takes no memory.
+#[derive(Debug)]
+pub struct Zeroed {
+    /// The first byte, aligned.
+    start: NonNull<u8>,
+    len: usize,
+    /// What the allocator gave.
+    given: (NonNull<u8>, Layout),
+}
+
+// SAFETY: it owns its memory, as a `Box<[u8]>` does, and gives references to it by the usual rules.
+unsafe impl Send for Zeroed {}
+// SAFETY: as above.
+unsafe impl Sync for Zeroed {}
+
+impl Zeroed {
+    /// So many bytes, at a multiple of `align`, which has to be a power of two.
+    ///
+    /// # Errors
+    /// When the host has not so many.
+    pub fn new(len: usize, align: usize) -> Result<Self, OutOfMemory> {
+        Self::allocate(len, align).ok_or(OutOfMemory { size: len as u64 })
+    }
+
+    fn allocate(len: usize, align: usize) -> Option<Self> {
+        let align = align.max(1);
+        let slack = if align > GIVEN { align } else { 0 };
+        let layout = Layout::from_size_align(len.max(1).checked_add(slack)?, GIVEN).ok()?;
+        // SAFETY: the layout's size is not zero.
+        let given = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let front = given.align_offset(align);
+        debug_assert!(front <= slack, "a power of two");
+        // SAFETY: `front` is at most the slack, which is inside the allocation.
+        let start = unsafe { given.add(front.min(slack)) };
+        Some(Self { start, len, given: (given, layout) })
+    }
+
+    /// The first byte.
+    #[must_use]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl Drop for Zeroed {
+    fn drop(&mut self) {
+        let (start, layout) = self.given;
+        // SAFETY: it was allocated with this layout, and this is its only owner.
+        unsafe { dealloc(start.as_ptr(), layout) };
+    }
+}
+
+/// An empty vector that takes so many elements without asking for more.
+///
+/// # Errors
+/// When the host has not the room.
+pub fn vector<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
+    let mut vector = Vec::new();
+    let size = (count as u64).saturating_mul(size_of::<T>() as u64);
+    vector.try_reserve_exact(count).map_err(|_| OutOfMemory { size })?;
+    Ok(vector)
+}
+
+/// So many times the same.
+///
+/// # Errors
+/// When the host has not the room.
+pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, OutOfMemory> {
+    let mut vector = vector(count)?;
+    vector.resize(count, value);
+    Ok(vector)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_aligned_and_zero() {
+        for align in [1, 16, 128, 256, 4096, 1 << 20] {
+            let room = Zeroed::new(1000, align).unwrap();
+            assert!((room.as_ptr() as usize).is_multiple_of(align), "{align}");
+            // SAFETY: there are as many bytes.
+            let bytes = unsafe { std::slice::from_raw_parts(room.as_ptr(), room.len()) };
+            assert!(bytes.iter().all(|&byte| byte == 0));
+        }
+        assert!(Zeroed::new(0, 8).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        for size in [usize::MAX, isize::MAX as usize, 1 << 60] {
+            assert_eq!(Zeroed::new(size, 256).unwrap_err(), OutOfMemory { size: size as u64 });
+            assert_eq!(vector::<u8>(size).unwrap_err(), OutOfMemory { size: size as u64 });
+        }
+        assert_eq!(vector::<u64>(usize::MAX).unwrap_err(), OutOfMemory { size: u64::MAX });
+        assert_eq!(filled(7_u8, 3).unwrap(), [7, 7, 7]);
+    }
+}

@@ -1,0 +1,242 @@
+//! The table of allocations, from the host's side: what is inside, what is beside, what is said of
+//! an address that is wrong. Every bound is tried on both of its sides.
+
+use ptx_emulator::memory::AllocationKind;
+use ptx_emulator::{Checks, Emulator, Memory, Options};
+
+/// A device that knows which bytes have been written.
+fn tracking() -> Emulator {
+    let checks = Checks { initialisation: true, ..Checks::default() };
+    Emulator::new(Options { checks, ..Options::default() })
+}
+
+/// What is said of `len` bytes at an address that are not inside one allocation.
+fn said(memory: &Memory, address: u64, len: usize) -> String {
+    memory.read(address, &mut vec![0; len]).unwrap_err().to_string()
+}
+
+#[test]
+fn a_range_is_inside_or_it_is_not() {
+    let emulator = Emulator::new(Options::default());
+    let memory = emulator.memory();
+    let at = memory.allocate(16, 1).unwrap();
+    let mut bytes = [1; 17];
+    // Fresh memory is zero.
+    memory.read(at, &mut bytes[..16]).unwrap();
+    assert_eq!(bytes[..16], [0; 16]);
+    for (from, len, inside) in [
+        (at, 16, true),
+        (at + 15, 1, true),
+        (at + 8, 8, true),
+        (at, 17, false),
+        (at + 1, 16, false),
+        (at + 16, 1, false),
+        (at - 1, 1, false),
+        (at - 1, 2, false),
+        (u64::MAX, 2, false),
+        (0, 1, false),
+        // Nothing is inside anything.
+        (at + 999, 0, true),
+        (0, 0, true),
+    ] {
+        let bytes = &mut bytes[..len];
+        let len = len as u64;
+        assert_eq!(memory.read(from, bytes).is_ok(), inside, "read {from:#x} {len}");
+        assert_eq!(memory.write(from, bytes).is_ok(), inside, "write {from:#x} {len}");
+        assert_eq!(memory.fill(from, &[1], len).is_ok(), inside, "fill {from:#x} {len}");
+        assert_eq!(memory.copy(from, at, len).is_ok(), inside && len <= 16, "copy to {from:#x}");
+        assert_eq!(memory.copy(at, from, len).is_ok(), inside && len <= 16, "copy from {from:#x}");
+        assert_eq!(memory.check_read(from, len).is_ok(), inside, "check_read {from:#x} {len}");
+        assert_eq!(memory.check_write(from, len).is_ok(), inside, "check_write {from:#x} {len}");
+    }
+    assert_eq!(memory.range_of(at), Some((at, 16)));
+    assert_eq!(memory.range_of(at + 15), Some((at, 16)));
+    assert_eq!((memory.range_of(at - 1), memory.range_of(at + 16)), (None, None));
+    // A pattern whose length overflows is outside, too.
+    memory.fill(at, &[1, 2, 3, 4], u64::MAX / 2).unwrap_err();
+}
+
+#[test]
+fn fills_and_copies_do_what_they_say() {
+    let emulator = Emulator::new(Options::default());
+    let memory = emulator.memory();
+    let at = memory.allocate(12, 1).unwrap();
+    let now = || {
+        let mut bytes = [0; 12];
+        memory.read(at, &mut bytes).unwrap();
+        bytes
+    };
+    memory.fill(at + 1, &[7], 3).unwrap();
+    assert_eq!(now(), [0, 7, 7, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
+    memory.fill(at + 4, &[1, 2], 2).unwrap();
+    memory.fill(at + 8, &[3, 4, 5, 6], 1).unwrap();
+    assert_eq!(now(), [0, 7, 7, 7, 1, 2, 1, 2, 3, 4, 5, 6]);
+    // Overlapping, in either direction.
+    memory.copy(at + 5, at + 4, 7).unwrap();
+    assert_eq!(now(), [0, 7, 7, 7, 1, 1, 2, 1, 2, 3, 4, 5]);
+    memory.copy(at, at + 2, 10).unwrap();
+    assert_eq!(now(), [7, 7, 1, 1, 2, 1, 2, 3, 4, 5, 4, 5]);
+    memory.write(at + 10, &[8, 9]).unwrap();
+    assert_eq!(now(), [7, 7, 1, 1, 2, 1, 2, 3, 4, 5, 8, 9]);
+}
+
+#[test]
+fn allocations_are_aligned_apart_and_listed() {
+    let emulator = Emulator::new(Options::default());
+    let memory = emulator.memory();
+    let mut all = Vec::new();
+    for (size, align) in
+        [(0, 1), (1, 1), (255, 2), (256, 256), (257, 512), (5000, 4096), (3, 65_536)]
+    {
+        let at = memory.allocate(size, align).unwrap();
+        assert_eq!((at % 256, at % align), (0, 0), "{size} bytes aligned to {align}");
+        all.push((at, size));
+    }
+    all.sort_unstable();
+    for pair in all.windows(2) {
+        let [(one, size), (other, _)] = pair else { unreachable!() };
+        assert!(one + size + 256 <= *other, "an index that is off by one meets nothing: {all:x?}");
+    }
+    let listed = |list: Vec<ptx_emulator::memory::Allocation>| {
+        list.into_iter().map(|one| (one.address, one.size)).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(memory.allocations()), all);
+    assert_eq!(listed(memory.leaks()), all);
+    assert!(memory.allocations().iter().all(|one| one.kind == AllocationKind::Device));
+    let (at, _) = all.remove(2);
+    memory.free(at).unwrap();
+    assert_eq!(listed(memory.allocations()), all);
+    assert!(memory.allocate(16, 768).is_err(), "768 is no power of two");
+    for size in [u64::MAX, u64::MAX - 256, u64::MAX - 512, i64::MAX as u64] {
+        let error = memory.allocate(size, 1).unwrap_err();
+        assert!(error.to_string().contains(&size.to_string()), "{error}");
+    }
+}
+
+#[test]
+fn only_what_begins_there_is_freed_and_once() {
+    let emulator = Emulator::new(Options::default());
+    let memory = emulator.memory();
+    let (one, other) = (memory.allocate(64, 1).unwrap(), memory.allocate(64, 1).unwrap());
+    for wrong in [0, one - 1, one + 1, one + 64, u64::MAX] {
+        let error = memory.free(wrong).unwrap_err().to_string();
+        assert!(error.contains(&format!("{wrong:#x}")), "{error}");
+    }
+    memory.free(one).unwrap();
+    memory.free(one).unwrap_err();
+    assert_eq!(memory.range_of(other), Some((other, 64)));
+    // What was freed is remembered, and given to nobody else for a while.
+    let freed = format!("into an allocation of 64 bytes at {one:#x} that has been freed");
+    for (at, words) in
+        [(one, format!("it is 0 bytes {freed}")), (one + 63, format!("it is 63 bytes {freed}"))]
+    {
+        assert!(said(memory, at, 1).contains(&words), "{}", said(memory, at, 1));
+    }
+    assert!(!said(memory, one + 64, 1).contains("freed"), "{}", said(memory, one + 64, 1));
+    for _ in 0..100 {
+        let next = memory.allocate(64, 1).unwrap();
+        assert!(next + 64 <= one || next >= one + 64, "{next:#x} was freed just now");
+    }
+}
+
+#[test]
+fn the_nearest_allocation_is_named() {
+    let emulator = Emulator::new(Options::default());
+    let memory = emulator.memory();
+    assert!(said(memory, 4096, 1).contains("there is no allocation at all"));
+    let at = memory.allocate(100, 1).unwrap();
+    let what = format!("the allocation of 100 bytes at {at:#x}");
+    for (address, len, words) in [
+        (at + 100, 1, format!("it is 0 bytes after the end of {what}")),
+        (at + 107, 4, format!("it is 7 bytes after the end of {what}")),
+        (at + 99, 2, format!("it is 99 bytes into {what}")),
+        (at, 101, format!("it is 0 bytes into {what}")),
+        (at - 1, 1, format!("it is 1 bytes before {what}")),
+        (at - 5, 10, format!("it is 5 bytes before {what}")),
+    ] {
+        let said = said(memory, address, len);
+        assert!(said.contains(&words), "{said}, not: {words}");
+        assert!(said.starts_with(&format!("{len} bytes at {address:#x}")), "{said}");
+    }
+    // Between two, the nearer one.
+    let mut both = [memory.allocate(10, 1).unwrap(), memory.allocate(10, 1).unwrap()];
+    both.sort_unstable();
+    let [low, high] = both;
+    let middle = low + 10 + (high - (low + 10)) / 2;
+    let below = said(memory, low + 11, 1);
+    assert!(below.contains(&format!("after the end of the allocation of 10 bytes at {low:#x}")));
+    let above = said(memory, high - 1, 1);
+    assert!(above.contains(&format!("before the allocation of 10 bytes at {high:#x}")), "{above}");
+    // Others may lie between the two; halfway the lower of the neighbours is named.
+    if memory.allocations().iter().all(|one| one.address <= low || one.address >= high) {
+        let between = said(memory, middle, 1);
+        assert!(between.contains(&format!("{low:#x}")), "{between}");
+    }
+}
+
+#[test]
+fn what_has_been_written_is_known_to_the_byte() {
+    let emulator = tracking();
+    let memory = emulator.memory();
+    let (at, other) = (memory.allocate(16, 1).unwrap(), memory.allocate(16, 1).unwrap());
+    let first = |address, len| memory.check_read(address, len).unwrap();
+    assert_eq!((first(at, 16), first(at + 3, 1)), (Some(at), Some(at + 3)));
+    memory.write(at, &[1, 2, 3]).unwrap();
+    assert_eq!((first(at, 3), first(at, 4), first(at + 1, 2)), (None, Some(at + 3), None));
+    memory.fill(at + 4, &[1, 2], 2).unwrap();
+    assert_eq!(
+        (first(at + 4, 4), first(at, 16), first(at + 4, 5)),
+        (None, Some(at + 3), Some(at + 8))
+    );
+    memory.check_write(at + 3, 1).unwrap();
+    assert_eq!((first(at, 8), first(at, 16)), (None, Some(at + 8)));
+    // A copy copies that, too: of bytes 6 to 9, the first two have been written.
+    memory.copy(other + 1, at + 6, 4).unwrap();
+    assert_eq!((first(other, 1), first(other + 1, 2)), (Some(other), None));
+    assert_eq!((first(other + 1, 3), first(other + 4, 1)), (Some(other + 3), Some(other + 4)));
+    // Also over what had been written.
+    memory.write(other, &[0; 16]).unwrap();
+    memory.copy(other + 8, at + 7, 2).unwrap();
+    assert_eq!((first(other, 9), first(other, 16)), (None, Some(other + 9)));
+    assert_eq!(first(other + 10, 6), None);
+
+    // Where nobody asked for it, nothing is known.
+    let emulator = Emulator::new(Options::default());
+    let at = emulator.memory().allocate(4, 1).unwrap();
+    assert_eq!(emulator.memory().check_read(at, 4).unwrap(), None);
+}
+
+#[test]
+fn freed_memory_is_kept_for_a_while_and_not_for_ever() {
+    const MIB: u64 = 1 << 20;
+    let emulator = Emulator::new(Options::default());
+    let memory = emulator.memory();
+    let freed = |address| said(memory, address, 1).contains("that has been freed");
+    let free_one = |size| {
+        let at = memory.allocate(size, 1).unwrap();
+        memory.free(at).unwrap();
+        at
+    };
+    // By their bytes: 64 MiB are kept, the newest.
+    let old = free_one(40 * MIB);
+    let young = free_one(24 * MIB);
+    assert!(freed(old) && freed(young));
+    let last = free_one(1);
+    assert!(!freed(old) && freed(young) && freed(last));
+    // By their number: 4096 are kept.
+    let first = free_one(1);
+    for _ in 0..4095 {
+        free_one(1);
+    }
+    assert!(freed(first));
+    free_one(1);
+    assert!(!freed(first));
+    // While something runs that may have found it, it stays where it is.
+    let kept = memory.keep_while(|| {
+        let at = free_one(65 * MIB);
+        assert!(freed(at));
+        at
+    });
+    free_one(1);
+    assert!(!freed(kept));
+}

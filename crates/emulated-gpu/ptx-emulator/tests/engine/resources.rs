@@ -1,0 +1,219 @@
+//! Sizes and counts that somebody outside chooses: what can't be had is refused, with a reason.
+
+use ptx_emulator::memory::Heap;
+use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
+
+use crate::bench::{emulator, kernel, launch, load, read, words};
+
+/// Declares what a kernel calls.
+const DECLARED: &str = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n\
+                        .extern .func free(.param .b64 a);\n.visible .entry";
+
+/// `p0[thread]` counts how often a thread is given `bytes` bytes of `times` times; what it is given it
+/// writes to, and frees where `frees` says so.
+fn allocating(bytes: u64, times: u32, frees: bool) -> String {
+    let free = if frees { "st.param.b64 [size], %a;\ncall.uni free, (size);" } else { "" };
+    kernel(
+        1,
+        &format!(
+            ".param .b64 size;\n.param .b64 pointer;\n.reg .b64 %a, %o;\n.reg .b32 %i, %t;\n\
+             .reg .pred %q;\nmov.u32 %i, 0;\nmov.u32 %t, %tid.x;\nmul.wide.u32 %o, %t, 4;\n\
+             add.u64 %o, %o, %p0;\nL: st.param.b64 [size], {bytes};\n\
+             call (pointer), malloc, (size);\nld.param.b64 %a, [pointer];\n\
+             setp.eq.u64 %q, %a, 0;\n@%q bra E;\nst.u8 [%a], 1;\n{free}\nadd.u32 %i, %i, 1;\n\
+             setp.lt.u32 %q, %i, {times};\n@%q bra L;\nE: st.global.u32 [%o], %i;\nret;"
+        ),
+    )
+    .replace(".visible .entry", DECLARED)
+}
+
+fn checked() -> Emulator {
+    let checks = Checks { initialisation: true, races: true, synchronisation: true };
+    Emulator::new(Options { checks, ..Options::default() })
+}
+
+#[test]
+fn a_kernel_is_given_no_more_than_the_heap_has() {
+    for emulator in [emulator(), checked()] {
+        let out = words(&emulator, &[0]);
+        // Seven of 1 MiB, since each takes a little more; none that is larger than the heap.
+        for (bytes, given) in [(1 << 20, 7), (9 << 20, 0), (1 << 46, 0), (u64::MAX, 0)] {
+            emulator.memory().end_heap(0);
+            launch(&emulator, &allocating(bytes, 300, false), ([1; 3], [1; 3]), &[out]).unwrap();
+            assert_eq!(read(&emulator, out, 1), [given], "{bytes}");
+        }
+    }
+}
+
+#[test]
+fn what_a_kernel_frees_it_is_given_again() {
+    for emulator in [emulator(), checked()] {
+        let out = words(&emulator, &[0; 64]);
+        let text = allocating(100_000, 2000, true);
+        launch(&emulator, &text, ([1; 3], [64, 1, 1]), &[out]).unwrap();
+        assert_eq!(read(&emulator, out, 64), [2000; 64]);
+        assert!(emulator.memory().leaks().iter().all(|leak| leak.address == out));
+    }
+}
+
+#[test]
+fn small_blocks_of_many_threads_fit() {
+    let emulator = emulator();
+    let out = words(&emulator, &[0; 1024]);
+    let text = allocating(64, 32, false);
+    launch(&emulator, &text, ([1; 3], [1024, 1, 1]), &[out]).unwrap();
+    assert_eq!(read(&emulator, out, 1024), [32; 1024]);
+}
+
+#[test]
+fn every_owner_has_a_heap_of_its_own_size() {
+    let emulator = emulator();
+    let out = words(&emulator, &[0]);
+    let kernel = load(&emulator, &allocating(1000, 100_000, false)).kernel("k").unwrap();
+    let mut launch = Launch {
+        grid: [1; 3],
+        block: [1; 3],
+        parameters: out.to_le_bytes().into(),
+        ..Launch::default()
+    };
+    for (owner, bytes, given) in [(1, 10_240, 10), (2, 102_400, 100), (1, 1 << 30, 0), (3, 0, 0)] {
+        launch.heap = Heap { owner, bytes };
+        emulator.launch(&kernel, &launch).unwrap();
+        assert_eq!(read(&emulator, out, 1), [given], "{owner}");
+    }
+    assert!(emulator.memory().has_heap(1) && !emulator.memory().has_heap(9));
+    assert_eq!(emulator.memory().in_heap(2).len(), 100);
+    emulator.memory().end_heap(2);
+    assert!(emulator.memory().in_heap(2).is_empty() && emulator.memory().in_heap(1).len() == 10);
+}
+
+#[test]
+fn a_kernel_frees_what_a_kernel_was_given_and_nothing_else() {
+    let emulator = emulator();
+    let text =
+        kernel(1, ".param .b64 size;\nst.param.b64 [size], %p0;\ncall.uni free, (size);\nret;")
+            .replace(".visible .entry", DECLARED);
+    let own = words(&emulator, &[7; 4]);
+    let fault = launch(&emulator, &text, ([1; 3], [1; 3]), &[own]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::IllegalAddress);
+    assert!(fault.message.contains("no allocation of a kernel"), "{fault}");
+    assert_eq!(read(&emulator, own, 4), [7; 4]);
+}
+
+#[test]
+fn freed_memory_of_a_heap_is_known_to_be_freed() {
+    let emulator = emulator();
+    let text = kernel(
+        0,
+        ".param .b64 size;\n.param .b64 pointer;\n.reg .b64 %a;\nst.param.b64 [size], 64;\n\
+         call (pointer), malloc, (size);\nld.param.b64 %a, [pointer];\nst.param.b64 [size], %a;\n\
+         call free, (size);\nst.global.u8 [%a+3], 1;\nret;",
+    )
+    .replace(".visible .entry", DECLARED);
+    let fault = launch(&emulator, &text, ([1; 3], [1; 3]), &[]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::UseAfterFree);
+    assert!(fault.notes[0].contains("3 bytes into an allocation of 64 bytes"), "{fault}");
+}
+
+#[test]
+fn shapes_of_any_size_are_refused_or_run() {
+    let emulator = emulator();
+    for limit in [".maxntid 4294967295,4294967295,4294967295", ".maxntid 65536,65536,1"] {
+        let text = kernel(0, "ret;").replace("\n{\n", &format!("\n{limit}\n{{\n"));
+        let kernel = load(&emulator, &text).kernel("k").unwrap();
+        let of = |grid, block| Launch { grid, block, ..Launch::default() };
+        emulator.launch(&kernel, &of([1; 3], [1024, 1, 1])).unwrap();
+        for launch in
+            [of([u32::MAX; 3], [u32::MAX; 3]), of([1; 3], [u32::MAX; 3]), of([u32::MAX; 3], [1; 3])]
+        {
+            let fault = emulator.launch(&kernel, &launch).unwrap_err();
+            assert_eq!(fault.kind, FaultKind::InvalidLaunch);
+        }
+    }
+}
+
+#[test]
+fn blocks_that_do_not_fit_all_at_once_are_refused_with_their_size() {
+    // 16 MiB for each block.
+    let emulator = Emulator::new(Options { memory: Some(1 << 30), ..Options::default() });
+    let text = kernel(
+        0,
+        ".local .b8 a[524288];\n.reg .b64 %d;\nmov.u64 %d, a;\nst.local.u8 [%d], 1;\nret;",
+    );
+    let kernel = load(&emulator, &text).kernel("k").unwrap();
+    let launch = |blocks| Launch {
+        grid: [blocks, 1, 1],
+        block: [32, 1, 1],
+        cooperative: true,
+        ..Launch::default()
+    };
+    emulator.launch(&kernel, &launch(4)).unwrap();
+    assert!(kernel.resident_bytes(&launch(8000), 8000) >= 8000 << 24);
+    let fault = emulator.launch(&kernel, &launch(8000)).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::OutOfMemory);
+    assert!(fault.message.contains("8000 blocks at once"), "{fault}");
+    assert!(fault.message.contains("524288 bytes of local memory"), "{fault}");
+}
+
+#[test]
+fn the_instruction_limit_is_looked_at_every_time_round() {
+    let emulator = Emulator::new(Options { instruction_limit: Some(5000), ..Options::default() });
+    // A long way round: without a look at each, it would be 16 K times as many.
+    let body = "add.u32 %a, %a, 1;\n".repeat(1000);
+    let text = kernel(0, &format!(".reg .b32 %a;\nmov.u32 %a, 0;\nL: {body}bra L;"));
+    let fault = launch(&emulator, &text, ([1; 3], [1; 3]), &[]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Runaway);
+    let executed: u64 = fault.message.split_whitespace().nth(3).unwrap().parse().unwrap();
+    assert!((5001..=6002).contains(&executed), "{fault}");
+}
+
+#[test]
+fn allocations_of_any_size_are_given_or_refused() {
+    let limited = Emulator::new(Options { memory: Some(1 << 20), ..Options::default() });
+    for emulator in [emulator(), checked(), limited] {
+        let memory = emulator.memory();
+        for size in [1 << 62, i64::MAX as u64, u64::MAX - 4096, u64::MAX] {
+            assert_eq!(memory.allocate(size, 256).unwrap_err().size, size);
+        }
+        assert!(memory.allocate(8, 257).is_err() && memory.allocate(8, 1 << 63).is_err());
+    }
+}
+
+#[test]
+fn variables_take_of_what_the_device_has() {
+    let emulator = Emulator::new(Options { memory: Some(1 << 20), ..Options::default() });
+    let text = |bytes: u64| {
+        kernel(0, "ret;")
+            .replace(".visible .entry", &format!(".global .b8 v[{bytes}];\n.visible .entry"))
+    };
+    let loaded = load(&emulator, &text(1_000_000));
+    assert_eq!(emulator.memory().variable_bytes(), 1_000_000);
+    assert!(emulator.memory().allocate(100_000, 4).is_err());
+    drop(loaded);
+    assert_eq!(emulator.memory().variable_bytes(), 0);
+    for bytes in [2_000_000, 1 << 35] {
+        let source = ptx_emulator::source::Source { name: "k.ptx".into(), text: text(bytes) };
+        let refused = emulator.load(source).unwrap_err();
+        assert!(refused.iter().all(|one| one.out_of_memory), "{}", refused[0]);
+    }
+}
+
+#[test]
+fn shared_memory_is_as_large_as_it_is_declared() {
+    let emulator = emulator();
+    let out = words(&emulator, &[1]);
+    let text = |at: u32| {
+        kernel(
+            1,
+            &format!(
+                ".shared .align 4 .b8 s[40];\n.reg .b32 %r;\nld.shared.u32 %r, [s+{at}];\n\
+                 st.global.u32 [%p0], %r;\nret;"
+            ),
+        )
+    };
+    assert_eq!(load(&emulator, &text(36)).kernel("k").unwrap().static_shared(), 40);
+    launch(&emulator, &text(36), ([1; 3], [1; 3]), &[out]).unwrap();
+    assert_eq!(read(&emulator, out, 1), [0]);
+    let fault = launch(&emulator, &text(40), ([1; 3], [1; 3]), &[out]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::IllegalAddress);
+}
