@@ -119,7 +119,7 @@ pub enum ErrorKind {
         reason: String,
     },
     /// A file of parameters can't be read or written.
-    #[error("{}: {reason}", path.display())]
+    #[error("{}: {reason}", host::shown(path))]
     File {
         /// The file.
         path: PathBuf,

@@ -13,7 +13,12 @@ use data::{Counts, Images, Source};
 use tensor::file::write_atomically;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    host::main(run)
+}
+
+fn run() -> ExitCode {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|text| text.to_string_lossy().into_owned()).collect();
     let number = |text: &String| text.parse::<usize>().ok();
     let (folder, counts) = match arguments.as_slice() {
         [folder] => (folder, Some(Counts::ALL)),
@@ -21,18 +26,21 @@ fn main() -> ExitCode {
             (folder, number(train).zip(number(test)).map(|(train, test)| Counts { train, test }))
         }
         _ => {
-            eprintln!("usage: write_digits FOLDER [TRAIN TEST]");
+            host::complain("usage: write_digits FOLDER [TRAIN TEST]");
             return ExitCode::from(2);
         }
     };
     let Some(counts) = counts else {
-        eprintln!("TRAIN and TEST are numbers of images");
+        host::complain("TRAIN and TEST are numbers of images");
         return ExitCode::from(2);
     };
     match write(Path::new(folder), counts) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("can't write the digits into {folder}: {error}");
+            host::complain(format_args!(
+                "can't write the digits into {}: {error}",
+                host::shown(folder)
+            ));
             ExitCode::FAILURE
         }
     }
@@ -41,12 +49,12 @@ fn main() -> ExitCode {
 fn write(folder: &Path, counts: Counts) -> io::Result<()> {
     let started = std::time::Instant::now();
     let digits = data::load(Source::Digits, None, counts, &mut |_| {}).map_err(io::Error::other)?;
-    println!(
-        "drew {} + {} digits in {:.2?}",
+    host::print(&format!(
+        "drew {} + {} digits in {:.2?}\n",
         digits.train.len(),
         digits.test.len(),
         started.elapsed()
-    );
+    ))?;
     std::fs::create_dir_all(folder)?;
     write_set(folder, "train", &digits.train)?;
     write_set(folder, "t10k", &digits.test)

@@ -48,10 +48,13 @@ impl Dataset {
             return error(format!("there can be 1 to 256 classes, not {classes}"));
         }
         if Some(x.len()) != labels.len().checked_mul(features) {
+            let plural =
+                |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
             return error(format!(
-                "{} labels of {features} features each do not go with {} numbers",
-                labels.len(),
-                x.len()
+                "{} of {} each do not go with {}",
+                plural(labels.len(), "label"),
+                plural(features, "feature"),
+                plural(x.len(), "number")
             ));
         }
         if let Some(i) = x.iter().position(|value| !value.is_finite()) {
@@ -138,6 +141,10 @@ mod tests {
         assert_eq!(
             reason(&[1.0; 5], &[0, 1], 3, 2),
             "these rows are not a dataset: 2 labels of 3 features each do not go with 5 numbers"
+        );
+        assert!(
+            reason(&[1.0], &[0], 3, 2)
+                .ends_with("1 label of 3 features each do not go with 1 number")
         );
         assert!(reason(&[1.0; 2], &[0, 2], 1, 2).ends_with("there are 2 classes, from 0"));
         assert!(reason(&[0.0, 1.0, f32::NAN], &[0, 0, 0], 1, 1).contains("row 2 is NaN"));

@@ -1,5 +1,6 @@
 //! MNIST from the network: fetched once, checked, and kept in the user's cache.
 
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 use std::sync::mpsc;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tensor::file::write_atomically;
-use ureq::{Agent, Body, Proxy, http::Response};
+use ureq::{Agent, Body, Proxy, ProxyProtocol, http::Response};
 
 use crate::idx;
 use crate::mnist::{Content, File};
@@ -23,6 +24,34 @@ pub(crate) const MIRRORS: [&str; 2] = [
 const MOST_BYTES: u64 = 1 << 26;
 /// A connection that does answer, and then needs longer for one file, is of no use.
 const LONGEST_BODY: Duration = Duration::from_secs(600);
+
+/// The variables that name the proxy of the network, in the order in which they count.
+const PROXY_VARIABLES: [&str; 6] =
+    ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
+
+/// The proxy that the environment names, if it does.
+///
+/// # Errors
+/// When what it names is no proxy, or one of a kind that isn't spoken here: whoever names one wants
+/// nothing to go past it.
+pub(crate) fn proxy(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<Proxy>, String> {
+    let set = PROXY_VARIABLES.into_iter().find_map(|name| {
+        variable(name).filter(|value| !value.is_empty()).map(|value| (name, value))
+    });
+    let Some((name, value)) = set else { return Ok(None) };
+    // The value is not shown: it may hold a password.
+    let bad = |reason: &str| {
+        Err(format!("the proxy that {name} names can't be used: {reason}; correct or unset it"))
+    };
+    match value.to_str().map(Proxy::new) {
+        Some(Ok(proxy)) => match proxy.protocol() {
+            // The same proxy, and the hosts that NO_PROXY excepts from it.
+            ProxyProtocol::Http | ProxyProtocol::Https => Ok(Proxy::try_from_env().or(Some(proxy))),
+            _ => bad("it speaks SOCKS, and only proxies for HTTP are spoken to"),
+        },
+        _ => bad("it is no address such as http://proxy.example:3128"),
+    }
+}
 
 /// Fetches files from whichever mirror works.
 pub(crate) struct Downloader {
@@ -78,7 +107,7 @@ fn store(file: &File, folder: &Path, packed: &[u8], content: Content) -> Result<
     let suffix = if idx::is_gzipped(packed) { ".gz" } else { "" };
     let path = folder.join(format!("{}{suffix}", file.name));
     write_atomically::<std::io::Error>(&path, |writer| writer.write_all(packed))
-        .map_err(|error| format!("can't write {}: {error}", path.display()))?;
+        .map_err(|error| format!("can't write {}: {error}", host::shown(&path)))?;
     Ok(Content { path, ..content })
 }
 
@@ -116,13 +145,21 @@ fn request(url: &str, patience: Duration, proxy: Option<Proxy>) -> Result<Respon
     // no longer waited for ends by those limits.
     let (sender, receiver) = mpsc::channel();
     let address = url.to_owned();
-    thread::spawn(move || {
+    let ask = move || {
         // Nobody listens any more where the answer came too late.
         drop(sender.send(agent.get(address).call()));
-    });
+    };
+    thread::Builder::new()
+        .spawn(ask)
+        .map_err(|error| format!("no thread can be started to ask it: {error}"))?;
     match receiver.recv_timeout(patience) {
         Ok(answer) => answer.map_err(|error| error.to_string()),
-        Err(_) => Err(format!("no answer within {:.1} s", patience.as_secs_f64())),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            Err(format!("no answer within {:.1} s", patience.as_secs_f64()))
+        }
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            Err("asking it failed: this machine may lack memory or threads".into())
+        }
     }
 }
 
@@ -141,4 +178,37 @@ fn body(answer: Response<Body>, name: &str) -> Result<Vec<u8>, String> {
     bar.finish_and_clear();
     read.map_err(|error| format!("it broke off after {} bytes: {error}", bytes.len()))?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_that_is_none_is_said_and_not_gone_past() {
+        let named =
+            |value: &'static str| proxy(move |name| (name == "https_proxy").then(|| value.into()));
+        assert!(proxy(|_| None).unwrap().is_none());
+        assert!(named("").unwrap().is_none());
+        for good in ["http://127.0.0.1:3128", "https://user:secret@proxy.example", "127.0.0.1:1"] {
+            assert!(named(good).unwrap().is_some(), "{good}");
+        }
+        for (bad, reason) in [
+            ("http://", "no address"),
+            ("secret secret", "no address"),
+            ("ftp://proxy.example:21", "no address"),
+            ("socks5://proxy.example:1080", "speaks SOCKS"),
+        ] {
+            let said = named(bad).unwrap_err();
+            assert!(said.contains("https_proxy") && said.contains(reason), "{bad}: {said}");
+            assert!(!said.contains("secret"), "{said}");
+        }
+        // The first that is set counts, whatever the others are.
+        let both = proxy(|name| match name {
+            "ALL_PROXY" => Some("socks5://127.0.0.1:1".into()),
+            "http_proxy" => Some("http://127.0.0.1:1".into()),
+            _ => None,
+        });
+        assert!(both.unwrap_err().contains("ALL_PROXY"));
+    }
 }

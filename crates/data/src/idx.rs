@@ -4,11 +4,11 @@
 //! elements (8: unsigned byte) and the number of axes, then has the length of each axis as `u32`,
 //! then the elements, last axis fastest.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use tensor::file;
 use thiserror::Error;
 
 use crate::{CLASSES, HEIGHT, PIXELS, WIDTH};
@@ -82,29 +82,25 @@ pub enum IdxError {
 /// When the file can't be read, its gzip is corrupt or cut off, or it unpacks to more than any
 /// file of MNIST.
 pub(crate) fn read_unpacked(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    BufReader::new(File::open(path)?).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    unpacked(bytes)
+    unpacked(file::read(file::open(path)?, MOST_BYTES)?)
 }
 
 /// The bytes, unpacked when they are gzipped.
 ///
 /// # Errors
 /// As [`read_unpacked`].
-pub(crate) fn unpacked(mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-    if is_gzipped(&bytes) {
-        let mut plain = Vec::new();
-        MultiGzDecoder::new(&bytes[..])
-            .take(MOST_BYTES + 1)
-            .read_to_end(&mut plain)
-            .map_err(|error| io::Error::new(error.kind(), format!("its gzip is bad: {error}")))?;
-        bytes = plain;
+pub(crate) fn unpacked(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    if !is_gzipped(&bytes) {
+        return Ok(bytes);
     }
-    if bytes.len() as u64 > MOST_BYTES {
-        let message = format!("it has more than {MOST_BYTES} bytes, and no file of MNIST has");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
-    Ok(bytes)
+    file::read(MultiGzDecoder::new(&bytes[..]), MOST_BYTES).map_err(|error| {
+        let what = match error.kind() {
+            io::ErrorKind::FileTooLarge => "unpacked, ",
+            io::ErrorKind::OutOfMemory => "",
+            _ => "its gzip is bad: ",
+        };
+        io::Error::new(error.kind(), format!("{what}{error}"))
+    })
 }
 
 /// Whether bytes begin as every gzip file does.

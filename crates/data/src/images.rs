@@ -106,7 +106,7 @@ pub enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Mnist(folder) => write!(f, "MNIST from {}", folder.display()),
+            Self::Mnist(folder) => write!(f, "MNIST from {}", host::shown(folder)),
             Self::Synthetic => f.write_str("built-in digits"),
         }
     }

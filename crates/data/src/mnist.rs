@@ -1,5 +1,7 @@
 //! MNIST's four files: their names, their published content, and the folder they lie in.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -72,13 +74,41 @@ impl Content {
 }
 
 impl File {
-    /// The file in a folder, gzipped or not, in either spelling.
-    pub(crate) fn find(&self, folder: &Path) -> Option<PathBuf> {
-        [self.name, self.dotted]
-            .into_iter()
-            .flat_map(|name| [folder.join(format!("{name}.gz")), folder.join(name)])
-            .find(|path| path.is_file())
+    /// Where the file may lie in a folder: gzipped or not, in either spelling.
+    pub(crate) fn paths(&self, folder: &Path) -> [PathBuf; 4] {
+        let [name, dotted] = [self.name, self.dotted];
+        [format!("{name}.gz"), name.into(), format!("{dotted}.gz"), dotted.into()]
+            .map(|name| folder.join(name))
     }
+
+    /// The file in a folder.
+    ///
+    /// # Errors
+    /// When the folder can't be searched, or what has the name is no file.
+    fn find(&self, folder: &Path) -> Result<Option<PathBuf>, DataError> {
+        for path in self.paths(folder) {
+            if exists(&path)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether there is a file of that name.
+///
+/// # Errors
+/// When that can't be known, or there is something else, such as a folder or a pipe, which may have
+/// no end.
+pub(crate) fn exists(path: &Path) -> Result<bool, DataError> {
+    let reason = match fs::metadata(path) {
+        Ok(found) if found.is_file() => return Ok(true),
+        Ok(found) if found.is_dir() => "it is a folder, not a file",
+        Ok(_) => "it is a pipe or a device, not a file",
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(DataError::Read { path: path.to_owned(), source }),
+    };
+    Err(DataError::Read { path: path.to_owned(), source: io::Error::other(reason) })
 }
 
 /// The digits in a folder that a person named. Whatever is wrong with it is an error: nothing
@@ -92,13 +122,18 @@ pub(crate) fn read_folder(
     files: &[File; 4],
     counts: Counts,
 ) -> Result<Digits, DataError> {
-    if !folder.is_dir() {
-        return Err(DataError::NoFolder { folder: folder.to_owned() });
+    match fs::metadata(folder) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err(DataError::NotAFolder { path: folder.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(DataError::NoFolder { folder: folder.to_owned() });
+        }
+        Err(source) => return Err(DataError::Read { path: folder.to_owned(), source }),
     }
     // All four are looked for before any is read, which takes a while.
     let mut paths = Vec::new();
     for file in files {
-        paths.push(file.find(folder).ok_or_else(|| DataError::MissingFile {
+        paths.push(file.find(folder)?.ok_or_else(|| DataError::MissingFile {
             folder: folder.to_owned(),
             file: file.name,
             address: crate::download::MIRRORS[0],

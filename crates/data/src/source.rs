@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use ureq::Proxy;
 
-use crate::download::{Downloader, MIRRORS};
+use crate::download::{self, Downloader, MIRRORS};
 use crate::mnist::{self, Content, File};
-use crate::{DataError, Digits, Origin, UnknownName, digits};
+use crate::{DataError, Digits, Origin, PIXELS, UnknownName, digits};
 
 /// A network that does not answer is given up on after this time, over all mirrors and files.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -94,7 +94,7 @@ pub fn load(
         cache: dirs::cache_dir().map(|cache| cache.join("four-levels-down").join("mnist")),
         mirrors: &MIRRORS,
         patience: PATIENCE,
-        proxy: Proxy::try_from_env(),
+        proxy: download::proxy(|name| std::env::var_os(name)),
         files: &mnist::FILES,
     };
     load_from(source, &places, counts, notice)
@@ -110,8 +110,8 @@ pub(crate) struct Places<'a> {
     pub(crate) mirrors: &'a [&'a str],
     /// How long mirrors that do not answer are waited for.
     pub(crate) patience: Duration,
-    /// The proxy of the network.
-    pub(crate) proxy: Option<Proxy>,
+    /// The proxy of the network, or what is wrong with it.
+    pub(crate) proxy: Result<Option<Proxy>, String>,
     /// Names and digests of the four files.
     pub(crate) files: &'a [File; 4],
 }
@@ -123,6 +123,7 @@ pub(crate) fn load_from(
     counts: Counts,
     notice: &mut dyn FnMut(&str),
 ) -> Result<Digits, DataError> {
+    check_memory(counts)?;
     if source == Source::Digits {
         return Ok(built_in(counts));
     }
@@ -131,16 +132,24 @@ pub(crate) fn load_from(
     }
     match cached_or_downloaded(places, counts, notice) {
         Ok(digits) => Ok(digits),
-        Err(reason) if source == Source::Mnist => Err(DataError::Unavailable { reason }),
-        Err(reason) => {
+        Err(why) if source == Source::Mnist => Err(DataError::Unavailable { why }),
+        Err(why) => {
             notice(&format!(
-                "using the built-in digits, because MNIST is not on this machine and can't \
-                 be downloaded ({reason}); to use MNIST, put its four files into a folder and \
-                 name it with --data-dir or MNIST_DIR"
+                "using the built-in digits, because {why}; to use MNIST, put its four files into a \
+                 folder and name it with --data-dir or MNIST_DIR"
             ));
             Ok(built_in(counts))
         }
     }
+}
+
+/// Says whether so many images can be held, as bytes and as the numbers that are made of them.
+fn check_memory(counts: Counts) -> Result<(), DataError> {
+    let Counts { train, test } = Counts::ALL;
+    let images = (counts.train.min(train) + counts.test.min(test)) as u64;
+    let each = PIXELS * (size_of::<u8>() + size_of::<f32>());
+    host::memory::check(images * each as u64)
+        .map_err(|shortage| DataError::Memory { images, shortage })
 }
 
 fn built_in(counts: Counts) -> Digits {
@@ -149,36 +158,91 @@ fn built_in(counts: Counts) -> Digits {
 }
 
 /// MNIST from the user's cache; files that are missing there, or damaged, are downloaded.
+///
+/// # Errors
+/// In the words of a clause: what is the matter with MNIST, and why that can't be changed.
 fn cached_or_downloaded(
     places: &Places<'_>,
     counts: Counts,
     notice: &mut dyn FnMut(&str),
 ) -> Result<Digits, String> {
-    let cache = places.cache.as_deref().ok_or("this user has no cache folder")?;
-    let mut downloader = Downloader::new(places.mirrors, places.patience, places.proxy.clone());
+    let mut damaged = Vec::new();
+    let outcome = fetch_missing(places, &mut damaged).and_then(|(cache, contents, downloaded)| {
+        let digits = mnist::digits(&cache, places.files, contents, counts);
+        Ok((digits.map_err(|error| error.to_string())?, cache, downloaded))
+    });
+    let damage = damaged.join("; ");
+    match outcome {
+        Ok((digits, cache, true)) => {
+            let repaired = if damaged.is_empty() {
+                String::new()
+            } else {
+                format!(" in place of what was there: {damage}")
+            };
+            notice(&format!("downloaded MNIST into {}{repaired}", host::shown(&cache)));
+            Ok(digits)
+        }
+        Ok((digits, ..)) => Ok(digits),
+        Err(reason) if damaged.is_empty() => {
+            Err(format!("MNIST is not on this machine and can't be downloaded ({reason})"))
+        }
+        Err(reason) => Err(format!(
+            "MNIST's files on this machine are damaged ({damage}) and can't be downloaded again \
+             ({reason})"
+        )),
+    }
+}
+
+/// The cache, the content of the four files, and whether one had to be downloaded. What was found
+/// to be damaged is added to the list.
+fn fetch_missing(
+    places: &Places<'_>,
+    damaged: &mut Vec<String>,
+) -> Result<(PathBuf, Vec<Content>, bool), String> {
+    let cache = places.cache.clone().ok_or("this user has no cache folder")?;
+    let found: Vec<_> = places.files.iter().map(|file| cached(file, &cache, damaged)).collect();
+    let mut downloader = None;
     let mut contents = Vec::new();
-    let mut downloaded = false;
-    for file in places.files {
-        if let Some(content) = cached(file, cache) {
+    for (file, content) in places.files.iter().zip(found) {
+        if let Some(content) = content {
             contents.push(content);
             continue;
         }
         // Before the download, so that a folder that can't be written costs no traffic.
-        fs::create_dir_all(cache)
-            .map_err(|error| format!("can't create {}: {error}", cache.display()))?;
-        contents.push(downloader.fetch(file, cache)?);
-        downloaded = true;
+        fs::create_dir_all(&cache)
+            .map_err(|error| format!("can't create {}: {error}", host::shown(&cache)))?;
+        let downloader = match &mut downloader {
+            Some(downloader) => downloader,
+            none => {
+                let proxy = places.proxy.clone()?;
+                none.insert(Downloader::new(places.mirrors, places.patience, proxy))
+            }
+        };
+        contents.push(downloader.fetch(file, &cache)?);
     }
-    let digits = mnist::digits(cache, places.files, contents, counts).map_err(|e| e.to_string())?;
-    if downloaded {
-        notice(&format!("downloaded MNIST into {}", cache.display()));
-    }
-    Ok(digits)
+    Ok((cache, contents, downloader.is_some()))
 }
 
-/// A file in the cache, if it is there and is what was published.
-fn cached(file: &File, cache: &Path) -> Option<Content> {
-    Content::read(file.find(cache)?).ok().filter(|content| content.digest == file.digest)
+/// A file in the cache, if it is there and is what was published. What is there and isn't is told.
+fn cached(file: &File, cache: &Path, damaged: &mut Vec<String>) -> Option<Content> {
+    let mut damages = Vec::new();
+    for path in file.paths(cache) {
+        match mnist::exists(&path)
+            .and_then(|exists| exists.then(|| Content::read(path.clone())).transpose())
+        {
+            Ok(None) => {}
+            Ok(Some(content)) if content.digest == file.digest => return Some(content),
+            Ok(Some(content)) => damages.push(format!(
+                "{} has the SHA-256 {}, unpacked, and not {}",
+                host::shown(&path),
+                content.digest,
+                file.digest
+            )),
+            Err(error) => damages.push(error.to_string()),
+        }
+    }
+    damaged.extend(damages);
+    None
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Dumps: all tensors of one training step, as JSON, plain or gzipped.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::collections::HashSet;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
@@ -10,12 +10,17 @@ use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Loss, ShapeError, Tensor, TensorName, file};
+use crate::{Loss, ShapeError, Tensor, TensorName, file, run};
 
 /// What a dump says of itself in its field `format`.
 const FORMAT: &str = "four-levels-dump";
 /// The only version of the format so far.
 const VERSION: u32 = 1;
+/// The most bytes of JSON that are read, unpacked: a gzipped file may unpack to a thousand times its
+/// size. The dump of a network with 20 million parameters has less.
+const MOST_BYTES: u64 = 1 << 30;
+/// The most tensors that are read: a network of 800 layers has fewer.
+const MOST_TENSORS: usize = 10_000;
 
 /// The arithmetic that made a dump, from which the error that it may have follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,8 +64,15 @@ pub struct Header {
     pub seed: u64,
     /// How many updates came before this step.
     pub step: u64,
+    /// How many steps the run has that this one is of; a dump of a single step doesn't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
     /// The learning rate that made the `_next` parameters, as the `f32` that the levels use.
     pub learning_rate: f32,
+    /// How many significant decimal digits are left of what the step computed, where it was rounded
+    /// to save space. What the step was given is always exact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<u32>,
     /// Tensors that this level never holds in memory, such as a `z1` that an epilog consumes.
     /// A comparison shows them as such; any other tensor that is absent is a mistake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -100,7 +112,7 @@ pub struct Dump {
 #[derive(Debug, Error)]
 pub enum DumpError {
     /// The file can't be opened or read; a truncated `.gz` is found here.
-    #[error("can't read the dump {}: {source}", path.display())]
+    #[error("can't read the dump {}: {source}", host::shown(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -108,7 +120,7 @@ pub enum DumpError {
         source: io::Error,
     },
     /// The text is no JSON, or is JSON of another form.
-    #[error("{} is not a dump: {source}", path.display())]
+    #[error("{} is not a dump: {source}", host::shown(path))]
     Parse {
         /// The file.
         path: PathBuf,
@@ -116,7 +128,7 @@ pub enum DumpError {
         source: serde_json::Error,
     },
     /// The JSON is well formed, and what it says makes no sense.
-    #[error("{} is not a usable dump: {reason}", path.display())]
+    #[error("{} is not a usable dump: {reason}", host::shown(path))]
     Content {
         /// The file.
         path: PathBuf,
@@ -124,7 +136,7 @@ pub enum DumpError {
         reason: String,
     },
     /// The file can't be written.
-    #[error("can't write the dump {}: {source}", path.display())]
+    #[error("can't write the dump {}: {source}", host::shown(path))]
     Write {
         /// The file.
         path: PathBuf,
@@ -155,22 +167,20 @@ impl Dump {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// Reads a dump, plain or gzipped: the content decides, not the file's name.
+    /// Reads a dump, plain or gzipped: the content decides, not the file's name. Where there is no
+    /// `a.json`, but an `a.json.gz`, that one is meant.
     ///
     /// # Errors
-    /// When the file can't be read, is cut off, is not JSON, is not a dump of version 1, or has a
-    /// tensor that comes twice or whose shape doesn't hold its elements.
+    /// When the file can't be read, is cut off, has more than 1 GiB (unpacked), is not JSON, is not a
+    /// dump of version 1, or has a tensor that comes twice or whose shape doesn't hold its elements.
     pub fn read(path: &Path) -> Result<Self, DumpError> {
-        let error = |source| DumpError::Read { path: path.to_owned(), source };
-        let mut bytes = Vec::new();
-        let mut reader = BufReader::new(File::open(path).map_err(error)?);
-        reader.read_to_end(&mut bytes).map_err(error)?;
-        if bytes.starts_with(&[0x1f, 0x8b]) {
-            let mut unpacked = Vec::new();
-            MultiGzDecoder::new(&bytes[..]).read_to_end(&mut unpacked).map_err(error)?;
-            bytes = unpacked;
+        match <[Self; 1]>::try_from(run::documents(path)?) {
+            Ok([dump]) => Ok(dump),
+            Err(run) => {
+                let reason = format!("it holds {} steps, and one is asked for", run.len());
+                Err(DumpError::Content { path: path.to_owned(), reason })
+            }
         }
-        Self::from_json(&bytes, path)
     }
 
     /// Reads a dump from JSON; `path` is what errors name as its origin.
@@ -188,17 +198,27 @@ impl Dump {
                 stamp.format, stamp.version
             )));
         }
-        let file: DumpFile<Vec<TensorFile<Numbers>>> =
-            serde_json::from_slice(json).map_err(parse)?;
-        let mut dump = Self::new(file.header);
-        for TensorFile { name, shape, data: Numbers(mut data) } in file.tensors {
+        // A number takes 8 bytes, and at least two characters.
+        host::memory::check(5 * json.len() as u64).map_err(|shortage| {
+            content(format!("it has {} bytes, and reading them {shortage}", json.len()))
+        })?;
+        // One after the other: what neither knows is passed over, and never held in memory.
+        let header: Header = serde_json::from_slice(json).map_err(parse)?;
+        let Tensors { tensors } = serde_json::from_slice(json).map_err(parse)?;
+        if tensors.len() > MOST_TENSORS {
+            let count = tensors.len();
+            return Err(content(format!("it has {count} tensors, and {MOST_TENSORS} are read")));
+        }
+        let mut dump = Self::new(header);
+        let mut names = HashSet::new();
+        for TensorFile { name, shape, data: Numbers(mut data) } in tensors {
             if dump.header.dtype != Dtype::F64 {
                 // "0.1" stands for the f32 nearest to it, which is not the f64 nearest to it.
                 data.iter_mut().for_each(|value| *value = f64::from(*value as f32));
             }
             ShapeError::check(&shape, data.len())
                 .map_err(|error| content(format!("{name}: {error}")))?;
-            if dump.get(name).is_some() {
+            if !names.insert(name) {
                 return Err(content(format!("{name} comes twice")));
             }
             dump.tensors.push(DumpedTensor { name, shape, data });
@@ -211,21 +231,11 @@ impl Dump {
     /// # Errors
     /// When the file can't be written.
     pub fn write(&self, path: &Path) -> Result<(), DumpError> {
-        let written = file::write_atomically::<io::Error>(path, |writer| {
-            if path.extension().is_some_and(|extension| extension == "gz") {
-                let mut encoder = GzEncoder::new(writer, Compression::default());
-                self.to_json(&mut encoder)?;
-                encoder.finish()?;
-                Ok(())
-            } else {
-                self.to_json(writer)
-            }
-        });
-        written.map_err(|source| DumpError::Write { path: path.to_owned(), source })
+        write_packed(path, |writer| self.to_json(writer))
     }
 
     /// Writes the dump as JSON, a tensor a line.
-    fn to_json(&self, writer: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn to_json(&self, writer: &mut dyn Write) -> io::Result<()> {
         let file = DumpFile {
             format: FORMAT.into(),
             version: VERSION,
@@ -248,6 +258,48 @@ impl Dump {
     }
 }
 
+/// The bytes of a file, unpacked when it is gzipped, up to a limit for either.
+fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let bytes = file::open(path).and_then(|file| file::read(file, most))?;
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(bytes);
+    }
+    file::read(MultiGzDecoder::new(&bytes[..]), most).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => {
+            io::Error::new(io::ErrorKind::FileTooLarge, format!("unpacked, {error}"))
+        }
+        _ => error,
+    })
+}
+
+/// What a file of dumps holds, unpacked; where there is none of that name, of the packed one's.
+pub(crate) fn unpacked(path: &Path) -> Result<Vec<u8>, DumpError> {
+    let mut packed = path.as_os_str().to_owned();
+    packed.push(".gz");
+    let packed = Path::new(&packed);
+    let found = if !path.exists() && packed.exists() { packed } else { path };
+    read_unpacked(found, MOST_BYTES)
+        .map_err(|source| DumpError::Read { path: path.to_owned(), source })
+}
+
+/// Writes a file of dumps, gzipped when its name ends in `.gz`, whole or not at all.
+pub(crate) fn write_packed(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), DumpError> {
+    let written = file::write_atomically::<io::Error>(path, |writer| {
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            let mut encoder = GzEncoder::new(writer, Compression::default());
+            write(&mut encoder)?;
+            encoder.finish()?;
+            Ok(())
+        } else {
+            write(writer)
+        }
+    });
+    written.map_err(|source| DumpError::Write { path: path.to_owned(), source })
+}
+
 #[derive(Deserialize)]
 struct Stamp {
     #[serde(default)]
@@ -256,13 +308,18 @@ struct Stamp {
     version: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 struct DumpFile<T> {
     format: String,
     version: u32,
     #[serde(flatten)]
     header: Header,
     tensors: T,
+}
+
+#[derive(Deserialize)]
+struct Tensors {
+    tensors: Vec<TensorFile<Numbers>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -378,7 +435,9 @@ mod tests {
             dtype,
             seed: 1,
             step: 0,
+            steps: None,
             learning_rate: 0.1,
+            digits: None,
             not_materialised: Vec::new(),
         }
     }
@@ -491,5 +550,66 @@ mod tests {
                 assert!(Dump::read(&path).is_err(), "{name} cut to {cut} bytes was accepted");
             }
         }
+    }
+
+    /// A thousand times as much as the file: refused with a sentence, and not unpacked to its end.
+    #[test]
+    fn what_unpacks_to_more_than_the_limit_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.json.gz");
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(&vec![b' '; 1 << 24]).unwrap();
+        let packed = encoder.finish().unwrap();
+        std::fs::write(&path, &packed).unwrap();
+        assert!(packed.len() < 1 << 16);
+        assert_eq!(read_unpacked(&path, 1 << 24).unwrap().len(), 1 << 24);
+        let error = read_unpacked(&path, (1 << 24) - 1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "unpacked, it has more than 16777215 bytes, which is as much as is read"
+        );
+        std::fs::write(&path, vec![b' '; 1 << 17]).unwrap();
+        let error = read_unpacked(&path, 1 << 16).unwrap_err().to_string();
+        assert!(error.starts_with("it has more than 65536 bytes"), "{error}");
+    }
+
+    /// Cut off anywhere, packed or not, a dump is refused and never taken for a shorter one.
+    #[test]
+    fn a_dump_that_is_cut_off_at_any_byte_is_refused() {
+        let mut dump = Dump::new(header(Dtype::F32));
+        dump.push(TensorName::X, &Tensor::new([2, 2], vec![1.0, 2.5, f32::NAN, -0.0]).unwrap());
+        dump.push(TensorName::Loss, &Tensor::scalar(0.25));
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.json", "a.json.gz"] {
+            let path = folder.path().join(name);
+            dump.write(&path).unwrap();
+            let whole = std::fs::read(&path).unwrap();
+            // The line break at its end is no part of the text.
+            for length in 0..whole.len() - 1 {
+                std::fs::write(&path, &whole[..length]).unwrap();
+                let said = Dump::read(&path).expect_err("it is cut off").to_string();
+                assert!(said.contains(name), "{said}");
+            }
+        }
+    }
+
+    /// A field that nobody knows may be of any size; so may a list of tensors.
+    #[test]
+    fn what_nobody_knows_is_passed_over_and_too_many_tensors_are_refused() {
+        let mut json = Vec::new();
+        Dump::new(header(Dtype::F32)).to_json(&mut json).unwrap();
+        let json = String::from_utf8(json).unwrap();
+        let other = json.replacen('{', &format!("{{\"other\":[{}0],", "[0],".repeat(1000)), 1);
+        assert!(Dump::from_json(other.as_bytes(), Path::new("a")).unwrap().tensors.is_empty());
+        let tensor = |layer: usize| format!("{{\"name\":\"w{layer}\",\"shape\":[0],\"data\":[]}}");
+        let many: Vec<String> = (1..=MOST_TENSORS + 1).map(tensor).collect();
+        let (start, end) = json.split_at(json.rfind("\n]}").unwrap());
+        let read = |tensors: &[String]| {
+            let json = format!("{start}{}{end}", tensors.join(","));
+            Dump::from_json(json.as_bytes(), Path::new("a"))
+        };
+        assert_eq!(read(&many[1..]).unwrap().tensors.len(), MOST_TENSORS);
+        let said = read(&many).unwrap_err().to_string();
+        assert!(said.ends_with("it has 10001 tensors, and 10000 are read"), "{said}");
     }
 }

@@ -1,15 +1,27 @@
-//! Files that are either written whole or not at all.
+//! Files that are either written whole or not at all, and files that are read no further than
+//! makes sense.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use host::signals::Unfinished;
 use tempfile::NamedTempFile;
+
+mod read;
+mod target;
+
+pub use read::{open, read};
+use target::Target;
 
 /// Writes a file under a temporary name beside `path` and renames it when all of it is on the
 /// disk, so that a full disk, an error or Ctrl-C never leaves half a file, and never harms the
-/// one that was there. What is no ordinary file, such as `/dev/stdout` or a pipe, is written
-/// directly.
+/// one that was there.
+///
+/// The file that was there decides what the new one is: behind a symbolic link it is the link's
+/// target that is replaced, and permissions and owner stay; one that is marked as read-only is not
+/// replaced, whoever asks. What is no ordinary file, such as a terminal or a pipe, is written
+/// directly, and so are `/dev/stdout` and its like, whatever they stand for.
 ///
 /// # Errors
 /// Whatever `write` returns, or what the operating system says of creating, writing or renaming.
@@ -17,17 +29,31 @@ pub fn write_atomically<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    if is_special(path) {
-        let mut writer = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
-        write(&mut writer)?;
-        return Ok(writer.flush()?);
+    match target::of(path)? {
+        Target::Output => write_directly(io::stdout().lock(), write),
+        Target::Messages => write_directly(io::stderr().lock(), write),
+        Target::Special(path) => write_directly(OpenOptions::new().append(true).open(path)?, write),
+        Target::File(path) => {
+            // Until the end of this block: a signal that ends the program removes the file too.
+            let (temporary, _unfinished) = temporary(&path)?;
+            // Through the file itself: the temporary name would be part of each error.
+            let mut writer = BufWriter::new(temporary.as_file());
+            write(&mut writer)?;
+            writer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            keep_permissions(&path, temporary.as_file())?;
+            temporary.persist(&path).map_err(|error| error.error)?;
+            Ok(())
+        }
     }
-    let mut writer = BufWriter::new(temporary(path)?);
+}
+
+fn write_directly<E: From<io::Error>>(
+    to: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut writer = BufWriter::new(to);
     write(&mut writer)?;
-    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(writer.flush()?)
 }
 
 /// Says whether [`write_atomically`] could write there, so that a program that computes for long
@@ -36,62 +62,59 @@ pub fn write_atomically<E: From<io::Error>>(
 /// # Errors
 /// What the operating system says.
 pub fn check_writable(path: &Path) -> io::Result<()> {
-    if is_special(path) { Ok(()) } else { temporary(path).map(drop) }
+    match target::of(path)? {
+        Target::File(path) => temporary(&path).map(drop),
+        Target::Output | Target::Messages | Target::Special(_) => Ok(()),
+    }
 }
 
-/// Whether the path is a device or a pipe.
-fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+/// Whether both paths, which need not exist yet, lead to the same ordinary file, so that writing
+/// one would take the place of the other.
+#[must_use]
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    match (target::of(a), target::of(b)) {
+        (Ok(Target::File(a)), Ok(Target::File(b))) => a == b || target::is_same_file(&a, &b),
+        _ => false,
+    }
 }
 
 /// A temporary file in the folder of `path`, which vanishes unless it is renamed.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-    }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".four-levels-").suffix(".part");
+fn temporary(path: &Path) -> io::Result<(NamedTempFile<File>, Unfinished)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
     // A temporary file is private by default; what it becomes should be as readable as any file.
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o666);
+    let mut unfinished = None;
+    let file = tempfile::Builder::new().prefix(".four-levels-").suffix(".part").make_in(
+        target::folder(path),
+        |temporary| {
+            let (file, guard) = Unfinished::create(temporary, || options.open(temporary))?;
+            unfinished = Some(guard);
+            Ok(file)
+        },
+    )?;
+    Ok((file, unfinished.expect("a file was created")))
+}
+
+/// Gives the new file the permissions of the one that it will replace, and its owner, as far as
+/// this user may.
+fn keep_permissions(path: &Path, file: &File) -> io::Result<()> {
+    let Ok(old) = fs::metadata(path) else { return Ok(()) };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let new = file.metadata()?;
+        if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
+            // Only root may give a file away; a group that the user is in stays in any case.
+            let _ = fchown(file, Some(old.uid()), Some(old.gid()))
+                .or_else(|_| fchown(file, None, Some(old.gid())));
+        }
+        file.set_permissions(fs::Permissions::from_mode(old.permissions().mode() & 0o777))
+    }
+    #[cfg(not(unix))]
+    file.set_permissions(old.permissions())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_error_leaves_the_old_file_and_no_other() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("report.json");
-        write_atomically::<io::Error>(&path, |w| w.write_all(b"old")).unwrap();
-        let failed = write_atomically::<io::Error>(&path, |w| {
-            w.write_all(b"half of the new")?;
-            Err(io::Error::other("disk full"))
-        });
-        assert_eq!(failed.unwrap_err().to_string(), "disk full");
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn whether_a_file_can_be_written_is_known_beforehand() {
-        let folder = tempfile::tempdir().unwrap();
-        check_writable(&folder.path().join("new.json")).unwrap();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        let error = check_writable(&folder.path().join("absent").join("new.json")).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::NotFound);
-    }
-
-    #[test]
-    fn a_folder_is_not_overwritten() {
-        let folder = tempfile::tempdir().unwrap();
-        let error = write_atomically::<io::Error>(folder.path(), |w| w.write_all(b"x"));
-        assert_eq!(error.unwrap_err().kind(), io::ErrorKind::IsADirectory);
-    }
-}
+mod tests;

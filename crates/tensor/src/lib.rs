@@ -9,6 +9,7 @@ mod dump;
 pub mod file;
 mod name;
 mod network;
+mod run;
 mod tensor;
 
 pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header};

@@ -6,6 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+/// No network has more layers; a name that says so is not one, and nobody who computes with a layer
+/// that was read has to think of an overflow.
+const MOST_LAYERS: usize = 1 << 20;
+
 /// The name of one tensor of a training step. Layers count from 1, as in the mathematics: layer
 /// `l` turns `a(l-1)` into `z(l)`, and `a0` is the input `x`.
 ///
@@ -43,6 +47,15 @@ pub enum TensorName {
     WNext(usize),
     /// Biases of layer `l` after the step, `b − lr·db`.
     BNext(usize),
+}
+
+impl TensorName {
+    /// Whether a training step is given the tensor rather than computes it: the batch, and the
+    /// parameters before the step.
+    #[must_use]
+    pub const fn is_given(&self) -> bool {
+        matches!(self, Self::X | Self::Y | Self::W(_) | Self::B(_))
+    }
 }
 
 impl fmt::Display for TensorName {
@@ -95,7 +108,7 @@ impl FromStr for TensorName {
         let (letters, digits) = stem.split_at(digits);
         let layer: usize = digits.parse().map_err(|_| error())?;
         // "w0" and "w01" would parse, and then print as another name than they were read as.
-        if layer == 0 || digits.starts_with('0') {
+        if layer == 0 || layer > MOST_LAYERS || digits.starts_with('0') {
             return Err(error());
         }
         match (letters, next) {
@@ -143,9 +156,22 @@ mod tests {
 
     #[test]
     fn what_is_no_name_is_refused() {
-        for text in
-            ["", "w", "w0", "w01", "w1x", "dw1_next", "x_next", "W1", "q1", "1", "é1", "w１"]
-        {
+        for text in [
+            "",
+            "w",
+            "w0",
+            "w01",
+            "w1048577",
+            "da18446744073709551615",
+            "w1x",
+            "dw1_next",
+            "x_next",
+            "W1",
+            "q1",
+            "1",
+            "é1",
+            "w１",
+        ] {
             assert!(text.parse::<TensorName>().is_err(), "{text:?} was accepted");
         }
     }

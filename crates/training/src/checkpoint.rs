@@ -1,15 +1,17 @@
 //! Trained parameters as safetensors, the format that PyTorch's users exchange.
 
-use std::collections::HashMap;
-use std::fs;
+use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use tensor::{Loss, Network, Tensor, TensorName, file};
 
 use crate::{Error, Parameters, Preset, Result};
+
+/// More than the parameters of any network that `--sizes` takes.
+const MOST_BYTES: u64 = 5 << 28;
 
 /// Writes `w1 b1 … wL bL` as little-endian `f32`, with the preset's name, loss and normalisation
 /// in the metadata. `safetensors.torch.load_file` reads it.
@@ -29,89 +31,142 @@ pub fn save(path: &Path, parameters: &Parameters, preset: &Preset) -> Result<()>
         let view = TensorView::new(Dtype::F32, tensor.shape().to_vec(), bytes);
         (name.as_str(), view.expect("an f32 tensor has four bytes for each element"))
     });
-    let metadata = HashMap::from([
-        ("preset".to_owned(), preset.name.clone()),
-        ("loss".to_owned(), preset.network.loss.to_string()),
-        ("normalisation".to_owned(), preset.normalisation.to_string()),
+    let metadata = BTreeMap::from([
+        ("preset", preset.name.clone()),
+        ("loss", preset.network.loss.to_string()),
+        ("normalisation", preset.normalisation.to_string()),
     ]);
-    let bytes = safetensors::serialize(views, Some(metadata))
-        .map_err(|error| write(io::Error::other(error.to_string())))?;
+    let bytes = safetensors::serialize(views, None)
+        .map_err(|error| io::Error::other(error.to_string()))
+        .and_then(|bytes| with_metadata(&bytes, &metadata))
+        .map_err(write)?;
     file::write_atomically(path, |writer| writer.write_all(&bytes)).map_err(write)
 }
 
-/// The preset that saved parameters belong to: name, loss and normalisation from the file's
-/// metadata where it has them (as [`save`] writes), layer sizes from the tensors themselves.
+/// A safetensors file with metadata: the length of the header as eight bytes, the header as JSON,
+/// filled up with blanks to a multiple of eight, and the tensors, whose places count from its end.
 ///
-/// # Errors
-/// When the file can't be read, is no safetensors file, or has no `w1`.
-pub fn preset(path: &Path) -> Result<Preset> {
-    let bytes = read(path)?;
-    let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| unusable(path, &error))?;
-    let known = |key: &str| header.metadata().as_ref().and_then(|known| known.get(key));
-    let preset = known("preset").and_then(|name| Preset::find(name));
-    let mut preset = preset.unwrap_or_else(|| Preset::presets().remove(0));
-    let loss = |name: &String| Loss::ALL.into_iter().find(|loss| loss.name() == name);
-    preset.network.loss = known("loss").and_then(loss).unwrap_or(preset.network.loss);
-    let normalisation = known("normalisation").and_then(|name| name.parse().ok());
-    preset.normalisation = normalisation.unwrap_or(preset.normalisation);
-    let mut sizes = Vec::new();
-    while let Some(w) = header.info(&TensorName::W(sizes.len().max(1)).to_string()) {
-        let &[outputs, inputs] = &w.shape[..] else { break };
-        if sizes.is_empty() {
-            sizes.push(inputs);
+/// The library takes the metadata as a map without an order, and writes it in another one each time;
+/// the same run is to give the same bytes.
+fn with_metadata(bytes: &[u8], metadata: &BTreeMap<&str, String>) -> io::Result<Vec<u8>> {
+    let odd = || io::Error::other("the safetensors library wrote an unknown form");
+    let (length, rest) = bytes.split_first_chunk().ok_or_else(odd)?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(io::Error::other)?;
+    let (header, tensors) = rest.split_at_checked(length).ok_or_else(odd)?;
+    let header = header.trim_ascii_end().strip_prefix(b"{").ok_or_else(odd)?;
+    let mut with = br#"{"__metadata__":"#.to_vec();
+    serde_json::to_writer(&mut with, metadata)?;
+    with.push(b',');
+    with.extend_from_slice(header);
+    with.resize(with.len().next_multiple_of(8), b' ');
+    Ok([&(with.len() as u64).to_le_bytes()[..], &with, tensors].concat())
+}
+
+/// Saved parameters, as [`save`] or PyTorch wrote them.
+pub struct Saved {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Saved {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it can't be read, or is larger than that of any network that can be asked for.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = file::open(path).and_then(|file| file::read(file, MOST_BYTES));
+        let bytes = bytes.map_err(|error| unreadable(path, error.to_string()))?;
+        Ok(Self { path: path.into(), bytes })
+    }
+
+    /// The preset that the parameters belong to: name, loss and normalisation from the file's
+    /// metadata where it has them (as [`save`] writes), layer sizes from the tensors themselves.
+    ///
+    /// # Errors
+    /// When the file is no safetensors file, has no `w1`, or has a layer without units.
+    pub fn preset(&self) -> Result<Preset> {
+        let header = SafeTensors::read_metadata(&self.bytes);
+        let (_, header) = header.map_err(|error| self.unusable(&error))?;
+        let known = |key: &str| header.metadata().as_ref().and_then(|known| known.get(key));
+        let preset = known("preset").and_then(|name| Preset::find(name));
+        let mut preset = preset.unwrap_or_else(|| Preset::presets().remove(0));
+        let loss = |name: &String| Loss::ALL.into_iter().find(|loss| loss.name() == name);
+        preset.network.loss = known("loss").and_then(loss).unwrap_or(preset.network.loss);
+        let normalisation = known("normalisation").and_then(|name| name.parse().ok());
+        preset.normalisation = normalisation.unwrap_or(preset.normalisation);
+        let mut sizes = Vec::new();
+        while let Some(w) = header.info(&TensorName::W(sizes.len().max(1)).to_string()) {
+            let &[outputs, inputs] = &w.shape[..] else { break };
+            if outputs == 0 || inputs == 0 {
+                let (shape, layer) = (&w.shape, sizes.len().max(1));
+                let reason = format!("w{layer} has the shape {shape:?}, and no layer is empty");
+                return Err(unreadable(&self.path, reason));
+            }
+            if sizes.is_empty() {
+                sizes.push(inputs);
+            }
+            sizes.push(outputs);
         }
-        sizes.push(outputs);
+        if sizes.is_empty() {
+            let reason = "it has no matrix w1, w2, … as its first tensors".into();
+            return Err(unreadable(&self.path, reason));
+        }
+        preset.network.sizes = sizes;
+        Ok(preset)
     }
-    if sizes.is_empty() {
-        let reason = "it has no matrix w1, w2, … as its first tensors".into();
-        return Err(Error::Read { path: path.into(), reason });
+
+    /// The parameters, checked against the network.
+    ///
+    /// # Errors
+    /// When the file is no safetensors file, lacks a tensor, or holds one of another type or shape
+    /// or with a value that is not finite.
+    pub fn parameters(&self, network: &Network) -> Result<Parameters> {
+        let error = |reason: String| unreadable(&self.path, reason);
+        let file = SafeTensors::deserialize(&self.bytes).map_err(|error| self.unusable(&error))?;
+        let parameters = Parameters::collect(network, |name| {
+            let view = file.tensor(&name.to_string()).map_err(|_| {
+                let mut names = file.names();
+                names.sort_unstable();
+                error(format!("it has no tensor {name}, only {}", names.join(", ")))
+            })?;
+            if view.dtype() != Dtype::F32 {
+                return Err(error(format!("{name} is {:?}, not F32", view.dtype())));
+            }
+            let value = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
+            let data = view.data().chunks_exact(4).map(value).collect();
+            let tensor = Tensor::new(view.shape(), data).map_err(|e| error(e.to_string()))?;
+            match tensor.first_non_finite() {
+                None => Ok(tensor),
+                Some(at) => Err(error(format!("{name} holds {} at {at}", tensor.data()[at]))),
+            }
+        });
+        parameters.map_err(|source| match source {
+            Error::Usage(reason) => error(reason),
+            other => other,
+        })
     }
-    preset.network.sizes = sizes;
-    Ok(preset)
+
+    fn unusable(&self, error: &dyn std::error::Error) -> Error {
+        unreadable(&self.path, format!("it is no usable safetensors file: {error}"))
+    }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|error| Error::Read { path: path.into(), reason: error.to_string() })
-}
-
-fn unusable(path: &Path, error: &dyn std::error::Error) -> Error {
-    Error::Read { path: path.into(), reason: format!("it is no usable safetensors file: {error}") }
+fn unreadable(path: &Path, reason: String) -> Error {
+    Error::Read { path: path.into(), reason }
 }
 
 /// Reads parameters that [`save`] or PyTorch wrote, and checks them against the network.
 ///
 /// # Errors
-/// When the file can't be read, is no safetensors file, lacks a tensor, or holds one of another
-/// type or shape or with a value that is not finite.
+/// Those of [`Saved::read`] and [`Saved::parameters`].
 pub fn load(path: &Path, network: &Network) -> Result<Parameters> {
-    let error = |reason: String| Error::Read { path: path.into(), reason };
-    let bytes = read(path)?;
-    let file = SafeTensors::deserialize(&bytes).map_err(|error| unusable(path, &error))?;
-    let parameters = Parameters::collect(network, |name| {
-        let view = file.tensor(&name.to_string()).map_err(|_| {
-            let mut names = file.names();
-            names.sort_unstable();
-            error(format!("it has no tensor {name}, only {}", names.join(", ")))
-        })?;
-        if view.dtype() != Dtype::F32 {
-            return Err(error(format!("{name} is {:?}, not F32", view.dtype())));
-        }
-        let value = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
-        let data = view.data().chunks_exact(4).map(value).collect();
-        let tensor = Tensor::new(view.shape(), data).map_err(|e| error(e.to_string()))?;
-        match tensor.first_non_finite() {
-            None => Ok(tensor),
-            Some(at) => Err(error(format!("{name} holds {} at {at}", tensor.data()[at]))),
-        }
-    });
-    parameters.map_err(|source| match source {
-        Error::Usage(reason) => error(reason),
-        other => other,
-    })
+    Saved::read(path)?.parameters(network)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -122,7 +177,7 @@ mod tests {
         let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
         save(&path, &parameters, &preset).unwrap();
         assert_eq!(load(&path, &preset.network).unwrap(), parameters);
-        assert_eq!(super::preset(&path).unwrap(), preset);
+        assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
     }
 
     #[test]
@@ -134,7 +189,7 @@ mod tests {
         preset.normalisation = data::Normalisation::Unit;
         let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
         save(&path, &parameters, &preset).unwrap();
-        assert_eq!(super::preset(&path).unwrap(), preset);
+        assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
     }
 
     #[test]
@@ -160,5 +215,71 @@ mod tests {
         save(&path, &parameters, &preset).unwrap();
         let said = load(&path, &preset.network).unwrap_err().to_string();
         assert!(said.contains("b2 holds NaN at 3"), "{said}");
+    }
+
+    /// Bytes, and not only values: a digest of the file tells whether a run was repeated.
+    #[test]
+    fn the_same_parameters_are_the_same_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let preset = Preset::find("ptx-3layer").unwrap();
+        let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
+        let bytes = || {
+            save(&path, &parameters, &preset).unwrap();
+            fs::read(&path).unwrap()
+        };
+        let first = bytes();
+        // A map without an order has one of six orders, at random.
+        for _ in 0..20 {
+            assert!(bytes() == first);
+        }
+        let (_, header) = SafeTensors::read_metadata(&first).unwrap();
+        assert_eq!(header.metadata().as_ref().unwrap()["preset"], "ptx-3layer");
+    }
+
+    /// A header alone, of a file that names these shapes.
+    fn with_shapes(shapes: &[(&str, &[usize])]) -> Vec<u8> {
+        let mut at = 0;
+        let tensor = |&(name, shape): &(&str, &[usize])| {
+            let (start, end) = (at, at + 4 * shape.iter().product::<usize>());
+            at = end;
+            format!(
+                r#""{name}":{{"dtype":"F32","shape":{shape:?},"data_offsets":[{start},{end}]}}"#
+            )
+        };
+        let header = format!("{{{}}}", shapes.iter().map(tensor).collect::<Vec<_>>().join(","));
+        [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; at]].concat()
+    }
+
+    #[test]
+    fn a_layer_without_units_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let cases: [&[(&str, &[usize])]; 3] = [
+            &[("w1", &[0, 784]), ("b1", &[0]), ("w2", &[10, 0]), ("b2", &[10])],
+            &[("w1", &[10, 0]), ("b1", &[10])],
+            &[("w1", &[30, 784]), ("b1", &[30]), ("w2", &[0, 30]), ("b2", &[0])],
+        ];
+        for shapes in cases {
+            fs::write(&path, with_shapes(shapes)).unwrap();
+            let said = Saved::read(&path).unwrap().preset().unwrap_err().to_string();
+            assert!(said.contains("no layer is empty"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_at_any_byte_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let mut preset = Preset::find("nvmath").unwrap();
+        preset.network.sizes = vec![3, 2];
+        let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
+        save(&path, &parameters, &preset).unwrap();
+        let whole = fs::read(&path).unwrap();
+        for length in 0..whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            let said = load(&path, &preset.network).unwrap_err().to_string();
+            assert!(said.contains("no usable safetensors file"), "{length}: {said}");
+        }
     }
 }

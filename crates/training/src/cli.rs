@@ -1,15 +1,17 @@
 //! The command line that every level shares: `train` (when no subcommand is given), `dump`,
 //! `bench` and `predict`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueHint};
 use tensor::{Dtype, Network};
 
-use crate::{Level, Result};
+use crate::{Error, Level, Result};
 
 mod commands;
+mod needs;
+mod outputs;
 mod preset_args;
 
 use preset_args::{DataArgs, PresetArgs};
@@ -33,6 +35,12 @@ pub trait Program {
     /// of a comparison follow from it.
     fn dtype(_options: &Self::Options) -> Dtype {
         Dtype::F32
+    }
+
+    /// The files that these options have written, each with its option, so that it is known before
+    /// the work begins that no other option writes the same.
+    fn outputs(_options: &Self::Options) -> Vec<(&'static str, &Path)> {
+        Vec::new()
     }
 
     /// Makes the level.
@@ -65,7 +73,7 @@ struct Cli<O: Args> {
 enum Command<O: Args> {
     /// Trains the network and tests it (what is done when no command is given).
     Train(TrainArgs<O>),
-    /// Runs one training step and writes every tensor of it as JSON.
+    /// Runs one training step, or several, and writes every tensor as JSON.
     Dump(DumpArgs<O>),
     /// Measures the speed of training steps.
     Bench(BenchArgs<O>),
@@ -105,15 +113,20 @@ struct DumpArgs<O: Args> {
     /// Write the dump to this file; gzipped when it ends in .gz.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: PathBuf,
-    /// Take batch, parameters, seed and learning rate from this dump instead of making them.
+    /// Take batches, parameters, seed and learning rate from this dump, or run of dumps, instead of
+    /// making them.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Option<PathBuf>,
     /// Write only what the step starts from: the batch and the parameters.
-    #[arg(long, conflicts_with_all = ["step", "fused"])]
+    #[arg(long, conflicts_with = "fused")]
     inputs_only: bool,
     /// Train so many batches before the step that is dumped.
     #[arg(long, value_name = "N", default_value_t = 0)]
-    step: u64,
+    step: u32,
+    /// Dump so many steps of the training loop, one after the other in one file; tensor-diff reads
+    /// it as a run.
+    #[arg(long, value_name = "N", value_parser = preset_args::positive)]
+    steps: Option<usize>,
     /// Run the step that training runs, where phases may be fused, instead of one phase after the
     /// other. What a fused step never holds in memory is listed in the dump.
     #[arg(long)]
@@ -165,14 +178,16 @@ struct PredictArgs<O: Args> {
 }
 
 /// Runs a level's command line and says how it ended: 0 done, 1 it ran and failed, 2 usage or bad
-/// input.
+/// input, and 128 and its number when a signal asked it to end.
 #[must_use]
 pub fn main<P: Program>() -> ExitCode {
-    let command = Cli::<P::Options>::command().name(P::NAME).about(P::ABOUT);
-    let cli = Cli::<P::Options>::from_arg_matches(&command.get_matches());
-    let cli = match cli {
+    host::main(run::<P>)
+}
+
+fn run<P: Program>() -> ExitCode {
+    let cli: Cli<P::Options> = match host::parse(|command| command.name(P::NAME).about(P::ABOUT)) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(code) => return code,
     };
     let result = match cli.command {
         None => commands::train::<P>(&cli.train),
@@ -181,11 +196,12 @@ pub fn main<P: Program>() -> ExitCode {
         Some(Command::Bench(args)) => commands::bench::<P>(&args),
         Some(Command::Predict(args)) => commands::predict::<P>(&args),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
+    ExitCode::from(match result {
+        Ok(()) => host::signals::received().map_or(0, host::signals::exit_code),
+        Err(Error::Output(error)) => host::lost_output(&error, 1),
         Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit_code())
+            host::complain(format_args!("error: {error}"));
+            error.exit_code()
         }
-    }
+    })
 }

@@ -1,68 +1,81 @@
-//! What a run says on the terminal, and Ctrl-C.
+//! What a run says on the terminal, and the signals that ask it to end.
 
-use std::io::{self, IsTerminal, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::RefCell;
+use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::train::Accuracy;
+use crate::{Error, Result};
 
 /// Where a run writes its lines: standard output, below which a progress bar moves on standard
-/// error when that is a terminal. A reader who closes the pipe early, such as `head`, is no error.
+/// error when that is a terminal.
 pub struct Console {
     quiet: bool,
+    /// Whether the run goes on for the files that it writes when nobody can read its lines.
+    goes_on: bool,
+    lost: RefCell<Option<io::Error>>,
     bar: ProgressBar,
-    interrupted: Arc<AtomicBool>,
 }
 
 impl Console {
-    /// A console that writes to standard output and notices Ctrl-C: the first one asks the run to
-    /// end after its batch, the second one ends the program at once.
+    /// A console that writes to standard output. When that can't be written, the run goes on for
+    /// the sake of its files, if it `goes_on`; otherwise it ends there.
     #[must_use]
-    pub fn new() -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        // Fails only where a handler is installed already, as when a test runs two commands.
-        let _ = ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
-            }
-        });
-        Self { quiet: false, bar: ProgressBar::hidden(), interrupted }
+    pub fn new(goes_on: bool) -> Self {
+        Self { quiet: false, goes_on, lost: RefCell::new(None), bar: ProgressBar::hidden() }
     }
 
     /// A console that writes nothing.
     #[must_use]
     pub fn quiet() -> Self {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        Self { quiet: true, bar: ProgressBar::hidden(), interrupted }
+        Self { quiet: true, ..Self::new(true) }
     }
 
     /// Writes a line.
-    pub fn line(&self, text: &str) {
-        if !self.quiet {
-            self.bar.suspend(|| {
-                let _ = writeln!(io::stdout(), "{text}");
-            });
+    ///
+    /// # Errors
+    /// When it can't be written, and the run does not go on without.
+    pub fn line(&self, text: &str) -> Result<()> {
+        if self.quiet || self.lost.borrow().is_some() {
+            return Ok(());
         }
+        match self.bar.suspend(|| host::print(&format!("{text}\n"))) {
+            Err(error) if self.goes_on => *self.lost.borrow_mut() = Some(error),
+            written => written.map_err(Error::Output)?,
+        }
+        Ok(())
     }
 
-    /// Whether Ctrl-C was pressed.
+    /// What is to be done at the end, after all files are written.
+    ///
+    /// # Errors
+    /// When a line couldn't be written.
+    pub fn finish(self) -> Result<()> {
+        self.lost.into_inner().map_or(Ok(()), |error| Err(Error::Output(error)))
+    }
+
+    /// Whether a signal asked the run to end, such as Ctrl-C.
     #[must_use]
     pub fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        !self.quiet && host::signals::received().is_some()
     }
 
     /// Writes the loss of a batch, counted from 0.
-    pub fn loss(&self, batch: usize, loss: f32) {
-        self.line(&format!("batch {batch:>6}   loss {loss:.4}"));
+    ///
+    /// # Errors
+    /// As [`line`](Self::line).
+    pub fn loss(&self, batch: usize, loss: f32) -> Result<()> {
+        self.line(&format!("batch {batch:>6}   loss {loss:.4}"))
     }
 
     /// Writes the test accuracy after so many batches.
-    pub fn accuracy(&self, batches: usize, accuracy: Accuracy) {
+    ///
+    /// # Errors
+    /// As [`line`](Self::line).
+    pub fn accuracy(&self, batches: usize, accuracy: Accuracy) -> Result<()> {
         let percent = 100.0 * accuracy.fraction();
-        self.line(&format!("after {batches:>6} batches   test accuracy {percent:.2} %"));
+        self.line(&format!("after {batches:>6} batches   test accuracy {percent:.2} %"))
     }
 
     /// Starts a progress bar of so many batches; hidden where standard error is no terminal.
@@ -75,11 +88,5 @@ impl Console {
             }
         }
         self.bar.clone()
-    }
-}
-
-impl Default for Console {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -1,4 +1,4 @@
-//! Dumps: one training step of a level, every tensor of it.
+//! Dumps: one training step of a level, or several in a row, every tensor of them.
 
 use data::{Batch, Dataset, Epoch, Generator, Stream};
 use tensor::{Dtype, Dump, Header, Network, Tensor, TensorName};
@@ -12,25 +12,95 @@ pub struct Inputs {
     pub set: Dataset,
     /// Parameters before the first step.
     pub parameters: Parameters,
+    /// Whether the samples lie in the order of the steps, whatever the preset says of shuffling and
+    /// of a last batch.
+    as_they_lie: bool,
+}
+
+/// Which steps of a level's training are dumped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    /// How many steps are run first, without a dump.
+    pub before: usize,
+    /// How many are dumped then.
+    pub dumped: usize,
+    /// Whether they are run as training runs them, where phases may be fused.
+    pub fused: bool,
 }
 
 impl Inputs {
+    /// The samples of a training set, in the order in which the preset goes through them.
+    #[must_use]
+    pub const fn of_training(set: Dataset, parameters: Parameters) -> Self {
+        Self { set, parameters, as_they_lie: false }
+    }
+
     /// The noise of a fixture: pixels between 0 and 255, of which about half are 0 as in a digit,
-    /// normalised as the preset says, and random labels.
+    /// normalised as the preset says, and random labels; one batch, or as many samples as the
+    /// preset asks for.
     #[must_use]
     pub fn fixture(preset: &Preset) -> Self {
         let mut generator = Generator::new(preset.seed, Stream::Noise, 0);
         let mut pixel = || if generator.below(2) == 0 { 0 } else { generator.below(256) as u8 };
         let (inputs, classes) = (preset.network.inputs(), preset.network.outputs());
-        let pixels: Vec<u8> = (0..preset.batch_size * inputs).map(|_| pixel()).collect();
+        let samples = preset.samples.max(preset.batch_size);
+        let pixels: Vec<u8> = (0..samples * inputs).map(|_| pixel()).collect();
         let mut generator = Generator::new(preset.seed, Stream::Noise, 1);
-        let labels =
-            (0..preset.batch_size).map(|_| generator.below(classes as u32) as u8).collect();
+        let labels = (0..samples).map(|_| generator.below(classes as u32) as u8).collect();
         let x = pixels.into_iter().map(|pixel| preset.normalisation.apply(pixel)).collect();
         Self {
             set: Dataset::from_rows(x, labels, inputs, classes).expect("drawn to this size"),
             parameters: Parameters::new(&preset.network, preset.initialisation, preset.seed),
+            as_they_lie: true,
         }
+    }
+
+    /// The batches of a run and the parameters that it started from, and the preset changed to them
+    /// as [`from_dump`](Self::from_dump) does.
+    ///
+    /// # Errors
+    /// As [`from_dump`](Self::from_dump), for any of the steps; or when another batch than the last
+    /// is smaller than the first.
+    pub fn from_run(run: &[Dump], preset: &mut Preset) -> Result<Self> {
+        let [first, rest @ ..] = run else {
+            return Err(Error::Usage("there is no step in the inputs".into()));
+        };
+        let mut all = Self::from_dump(first, preset)?;
+        let (mut x, mut labels) = (all.set.x().to_vec(), all.set.labels().to_vec());
+        for (i, step) in rest.iter().enumerate() {
+            if labels.len() != (i + 1) * preset.batch_size {
+                return Err(Error::Usage(format!(
+                    "the batch before step {} has another size than the first one: only the last of \
+                     a run may",
+                    step.header.step
+                )));
+            }
+            let mut batch = step.clone();
+            // The parameters of later steps are what the level makes of the first ones.
+            batch.tensors.retain(|tensor| matches!(tensor.name, TensorName::X | TensorName::Y));
+            for &(name, index) in &[(TensorName::X, 0), (TensorName::Y, 1)] {
+                if step.get(name).and_then(|tensor| tensor.shape.get(1)).copied()
+                    != Some([preset.network.inputs(), preset.network.outputs()][index])
+                {
+                    let step = step.header.step;
+                    return Err(Error::Usage(format!("{name} of step {step} has another width")));
+                }
+            }
+            batch.tensors.extend(
+                first
+                    .tensors
+                    .iter()
+                    .filter(|tensor| matches!(tensor.name, TensorName::W(_) | TensorName::B(_)))
+                    .cloned(),
+            );
+            let next = Self::from_dump(&batch, &mut preset.clone())?;
+            x.extend_from_slice(next.set.x());
+            labels.extend_from_slice(next.set.labels());
+        }
+        preset.samples = labels.len();
+        let (inputs, classes) = (preset.network.inputs(), preset.network.outputs());
+        all.set = Dataset::from_rows(x, labels, inputs, classes)?;
+        Ok(all)
     }
 
     /// The inputs and parameters that a dump carries, and the preset changed to them: layer sizes,
@@ -81,14 +151,16 @@ impl Inputs {
         let labels =
             y.data().chunks_exact(classes).enumerate().map(label).collect::<Result<_>>()?;
         let set = Dataset::from_rows(x.into_data(), labels, inputs, classes)?;
-        Ok(Self { set, parameters: Parameters::from_dump(dump, &preset.network)? })
+        let parameters = Parameters::from_dump(dump, &preset.network)?;
+        Ok(Self { set, parameters, as_they_lie: true })
     }
 
     /// The order in which a dump of this preset goes through the inputs.
     fn order(&self, preset: &Preset, epoch: usize) -> Epoch {
-        match preset.kind {
-            Kind::Preset => epoch_order(preset, self.set.len(), epoch),
-            Kind::Fixture => Epoch::in_order(self.set.len(), preset.batch_size, false),
+        if self.as_they_lie || preset.kind == Kind::Fixture {
+            Epoch::in_order(self.set.len(), preset.batch_size, false)
+        } else {
+            epoch_order(preset, self.set.len(), epoch)
         }
     }
 }
@@ -127,38 +199,114 @@ pub fn dump(
     inputs: &Inputs,
     fused: bool,
 ) -> Result<Dump> {
+    let before = usize::try_from(header.step).unwrap_or(usize::MAX);
+    let steps = Steps { before, dumped: 1, fused };
+    let mut run = run(level, &header, preset, inputs, steps)?;
+    run.pop().ok_or_else(|| Error::Usage("no step was asked for".into()))
+}
+
+/// Trains as the training loop does, with the same buffers from step to step, and dumps every
+/// tensor of the last steps: what a level carries over from one step to the next shows here, and in
+/// no dump of a single step.
+///
+/// `header.step` is the number of the first step that is dumped. Reading the tensors waits for the
+/// device after each step, which training doesn't: what comes too early or too late may hide.
+///
+/// # Errors
+/// What the level says, or that the batch of a step does not exist.
+pub fn run(
+    level: &mut dyn Level,
+    header: &Header,
+    preset: &Preset,
+    inputs: &Inputs,
+    steps: Steps,
+) -> Result<Vec<Dump>> {
+    let mut dumps = Vec::new();
+    each_step(level, preset, inputs, steps, |level, index| {
+        let number = header.step + (index - steps.before) as u64;
+        let mut dump = Dump::new(Header { step: number, ..header.clone() });
+        step(level, preset, steps.fused, &mut dump)?;
+        dumps.push(dump);
+        Ok(())
+    })?;
+    Ok(dumps)
+}
+
+/// What the steps of [`run`] start from, `x y w1 b1 … wL bL` of each.
+///
+/// # Errors
+/// As [`run`].
+pub fn inputs_of_run(
+    level: &mut dyn Level,
+    header: &Header,
+    preset: &Preset,
+    inputs: &Inputs,
+    steps: Steps,
+) -> Result<Vec<Dump>> {
+    let mut dumps = Vec::new();
+    each_step(level, preset, inputs, steps, |level, index| {
+        let number = header.step + (index - steps.before) as u64;
+        let mut dump = Dump::new(Header { step: number, ..header.clone() });
+        given(level, preset, &mut dump)?;
+        dumps.push(dump);
+        level.step(preset.learning_rate)
+    })?;
+    Ok(dumps)
+}
+
+/// Loads each batch as the training loop does, runs the steps that come before, and leaves the
+/// others to `dumped`.
+fn each_step(
+    level: &mut dyn Level,
+    preset: &Preset,
+    inputs: &Inputs,
+    steps: Steps,
+    mut dumped: impl FnMut(&mut dyn Level, usize) -> Result<()>,
+) -> Result<()> {
     let per_epoch = inputs.order(preset, 0).batches();
     if per_epoch == 0 {
         return Err(Error::Usage("the samples do not fill one batch".into()));
     }
-    let step = usize::try_from(header.step).unwrap_or(usize::MAX);
-    let mut dump = Dump::new(header);
     level.dataset(&inputs.set)?;
     level.set_parameters(&inputs.parameters)?;
-    for index in 0..step {
-        let order = inputs.order(preset, index / per_epoch);
-        level.load(&order.batch(&inputs.set, index % per_epoch), None)?;
-        level.step(preset.learning_rate)?;
+    let mut order = inputs.order(preset, 0);
+    for index in 0..steps.before.saturating_add(steps.dumped) {
+        let k = index % per_epoch;
+        if k == 0 && index > 0 {
+            order = inputs.order(preset, index / per_epoch);
+        }
+        let batch: Batch<'_> = order.batch(&inputs.set, k);
+        let next = (k + 1 < per_epoch).then(|| order.batch(&inputs.set, k + 1));
+        level.load(&batch, next.as_ref())?;
+        if index < steps.before {
+            level.step(preset.learning_rate)?;
+        } else {
+            dumped(level, index)?;
+        }
     }
-    let order = inputs.order(preset, step / per_epoch);
-    let batch: Batch<'_> = order.batch(&inputs.set, step % per_epoch);
-    level.load(&batch, None)?;
+    Ok(())
+}
 
-    let names = preset.network.tensor_names();
-    let before = |name: &&TensorName| {
-        matches!(name, TensorName::X | TensorName::Y | TensorName::W(_) | TensorName::B(_))
-    };
-    for &name in names.iter().filter(before) {
+/// What a step starts from.
+fn given(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> {
+    for name in preset.network.tensor_names().into_iter().filter(TensorName::is_given) {
         let tensor = level.tensor(name)?;
-        record(&mut dump, name, tensor);
+        record(dump, name, tensor);
     }
+    Ok(())
+}
+
+/// One step of the batch that is loaded.
+fn step(level: &mut dyn Level, preset: &Preset, fused: bool, dump: &mut Dump) -> Result<()> {
+    given(level, preset, dump)?;
+    let names = preset.network.tensor_names();
     if fused {
         level.step(preset.learning_rate)?;
     } else {
         level.forward()?;
         level.backward()?;
     }
-    for &name in names.iter().filter(|name| !before(name)) {
+    for &name in names.iter().filter(|name| !name.is_given()) {
         if matches!(name, TensorName::WNext(_) | TensorName::BNext(_)) {
             continue;
         }
@@ -166,7 +314,7 @@ pub fn dump(
             TensorName::Loss => Some(Tensor::scalar(level.loss()?)),
             _ => level.tensor(name)?,
         };
-        record(&mut dump, name, tensor);
+        record(dump, name, tensor);
     }
     if !fused {
         level.update(preset.learning_rate)?;
@@ -177,9 +325,9 @@ pub fn dump(
             TensorName::BNext(l) => level.tensor(TensorName::B(l))?,
             _ => continue,
         };
-        record(&mut dump, name, tensor);
+        record(dump, name, tensor);
     }
-    Ok(dump)
+    Ok(())
 }
 
 fn record(dump: &mut Dump, name: TensorName, tensor: Option<Tensor>) {
@@ -200,7 +348,9 @@ pub fn header(level: &str, device: &str, preset: &Preset, step: u64) -> Header {
         dtype: Dtype::F32,
         seed: preset.seed,
         step,
+        steps: None,
         learning_rate: preset.learning_rate,
+        digits: None,
         not_materialised: Vec::new(),
     }
 }

@@ -23,7 +23,7 @@ pub enum Error {
     #[error(transparent)]
     Dump(#[from] DumpError),
     /// A file can't be read.
-    #[error("can't read {}: {reason}", path.display())]
+    #[error("can't read {}: {reason}", host::shown(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -31,12 +31,23 @@ pub enum Error {
         reason: String,
     },
     /// A file can't be written.
-    #[error("can't write {}: {source}", path.display())]
+    #[error("can't write {}: {source}", host::shown(path))]
     Write {
         /// The file.
         path: PathBuf,
         /// What the operating system says.
         source: io::Error,
+    },
+    /// Standard output can't be written, so that a result is lost.
+    #[error("can't write to standard output: {0}")]
+    Output(#[source] io::Error),
+    /// There is not enough memory.
+    #[error("{what} {shortage}: use a smaller --batch-size, or smaller layers with --sizes")]
+    Memory {
+        /// What needs it, such as "holding a batch".
+        what: String,
+        /// How much it needs, and how much can be had.
+        shortage: host::memory::Shortage,
     },
     /// Training left the finite numbers.
     #[error(
@@ -87,10 +98,12 @@ impl Error {
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
+            Self::Data(DataError::Memory { .. }) | Self::Dump(DumpError::Write { .. }) => 1,
             Self::Usage(_) | Self::Data(_) | Self::Read { .. } => 2,
-            Self::Dump(DumpError::Write { .. }) => 1,
             Self::Dump(_) => 2,
             Self::Write { .. }
+            | Self::Output(_)
+            | Self::Memory { .. }
             | Self::NonFinite { .. }
             | Self::NonFiniteOnce { .. }
             | Self::Level(_) => 1,

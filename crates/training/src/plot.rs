@@ -12,6 +12,9 @@ use tensor::file;
 use crate::report::Report;
 use crate::{Error, Result, picture};
 
+/// The names of the pictures: the curve, training images, test images.
+pub const FILES: [&str; 3] = ["curve.svg", "training.svg", "predictions.svg"];
+
 /// The colour of what is wrong: a prediction that is not the label.
 const WRONG: &str = "#c0392b";
 
@@ -21,7 +24,7 @@ const WRONG: &str = "#c0392b";
 /// When it can't be made or written to.
 pub fn prepare(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)
-        .and_then(|()| file::check_writable(&folder.join("curve.svg")))
+        .and_then(|()| file::check_writable(&folder.join(FILES[0])))
         .map_err(|source| Error::Write { path: folder.into(), source })
 }
 

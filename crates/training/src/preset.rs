@@ -158,6 +158,10 @@ impl Preset {
             Self::fixture("three-layer", &[784, 32, 17, 10], Loss::CrossEntropy, 8),
             Self::fixture("wide", &[784, 130, 10], Loss::CrossEntropy, 5),
             Self::fixture("single", &[784, 30, 10], Loss::CrossEntropy, 1),
+            Self::fixture("batch-37", &[784, 20, 10], Loss::Bce, 37),
+            Self::fixture("batch-67", &[784, 30, 10], Loss::CrossEntropy, 67),
+            Self::fixture("one-unit", &[784, 1, 10], Loss::SquaredError, 7),
+            Self::fixture("units-1025", &[13, 1025, 10], Loss::CrossEntropy, 9),
         ]
     }
 

@@ -53,7 +53,7 @@ pub enum StopReason {
     MaxBatches,
     /// The test accuracy passed the preset's mark.
     Accuracy,
-    /// Ctrl-C.
+    /// A signal asked for it, such as Ctrl-C.
     Interrupted,
 }
 
@@ -114,7 +114,8 @@ pub fn train(
             preset.batch_size
         )));
     }
-    let planned = (preset.epochs * per_epoch).min(preset.max_batches.unwrap_or(usize::MAX));
+    let planned =
+        preset.epochs.saturating_mul(per_epoch).min(preset.max_batches.unwrap_or(usize::MAX));
     level.dataset(train)?;
     level.set_parameters(start)?;
 
@@ -160,13 +161,13 @@ pub fn train(
                 saved_at = run.batches;
                 if report {
                     run.losses.push(LossAt { batch: index, loss });
-                    console.loss(index, loss);
+                    console.loss(index, loss)?;
                 }
                 if test_now {
                     let accuracy = evaluate(level, preset, test)?;
                     let fraction = accuracy.fraction();
                     run.accuracies.push(AccuracyAt { batches: run.batches, accuracy: fraction });
-                    console.accuracy(run.batches, accuracy);
+                    console.accuracy(run.batches, accuracy)?;
                     if preset.stop_at_accuracy.is_some_and(|mark| fraction > mark) {
                         run.stop_reason = StopReason::Accuracy;
                         break 'epochs;

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use data::{Batch, Counts, Dataset, Digits, Epoch};
-use tensor::{Dump, TensorName, file};
+use data::{Batch, CLASSES, Counts, Dataset, Digits, Epoch, PIXELS};
+use tensor::{Dump, TensorName};
 
 use super::preset_args::datasets;
-use super::{BenchArgs, DumpArgs, PredictArgs, Program, TrainArgs};
+use super::{BenchArgs, DumpArgs, PredictArgs, Program, TrainArgs, needs, outputs};
 use crate::bench::{self, Bench};
-use crate::dump::{self, Inputs};
+use crate::dump::{self, Inputs, Steps};
 use crate::report::{Report, write_json};
 use crate::train::{self, Outcome, StopReason};
 use crate::{Console, Error, Kind, Level, Parameters, Preset, Result, checkpoint, picture, plot};
@@ -20,12 +20,11 @@ const SHEET: usize = 40;
 pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "train")?;
-    for path in args.json.iter().chain(&args.save) {
-        check_writable(path)?;
-    }
-    if let Some(folder) = &args.plot {
-        plot::prepare(folder)?;
-    }
+    let mut outputs = P::outputs(&args.options);
+    outputs.extend(args.json.as_deref().map(|path| ("--json", path)));
+    outputs.extend(args.save.as_deref().map(|path| ("--save", path)));
+    outputs::check_with_pictures(&outputs, args.plot.as_deref())?;
+    needs::of_training(&preset.network)?;
     let start = start_from(args.load.as_deref(), &preset)?;
     let counts = Counts { train: preset.samples, test: usize::MAX };
     let digits = args.data.load(&preset.network, counts)?;
@@ -33,57 +32,75 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     let device = P::device(&args.options)?;
     let mut level = P::level(&args.options, &preset.network)?;
 
-    let mut console = Console::new();
-    console.line(&format!("{} on {device}, preset {}", P::NAME, preset.name));
-    console.line(&describe(&preset, &digits));
+    // From here on a signal is heard after a batch, and what was asked for is written.
+    host::signals::end_by_myself();
+    let mut console = Console::new(!outputs.is_empty() || args.plot.is_some());
+    console.line(&format!("{} on {device}, preset {}", P::NAME, preset.name))?;
+    console.line(&describe(&preset, &digits))?;
     let run = train::train(level.as_mut(), &preset, &train_set, &test_set, &start, &mut console)?;
     for line in summary(&preset, &run) {
-        console.line(&line);
+        console.line(&line)?;
     }
 
+    // Each file for itself: a full disk under one of them doesn't take the others along.
     let report = Report::new(P::NAME, &device, &preset, &digits, &run);
-    if let Some(path) = &args.json {
-        write_json(path, &report)?;
-    }
-    if let Some(path) = &args.save {
+    let saved = args.save.as_ref().map_or(Ok(()), |path| {
         checkpoint::save(path, &run.parameters, &preset)?;
-        console.line(&format!("parameters saved to {}", path.display()));
+        console.line(&format!("parameters saved to {}", host::shown(path)))
+    });
+    let reported = args.json.as_ref().map_or(Ok(()), |path| write_json(path, &report));
+    let drawn = args.plot.as_ref().map_or(Ok(()), |folder| {
+        draw(folder, level.as_mut(), &report, &digits, &test_set)?;
+        console.line(&format!("pictures written to {}", host::shown(folder)))
+    });
+    let said = say(&console, level.as_mut());
+    let mut failures = [saved, reported, drawn, said, console.finish()].into_iter();
+    let first = failures.find(Result::is_err).unwrap_or(Ok(()));
+    for failure in failures.filter_map(Result::err) {
+        host::complain(format_args!("error: {failure}"));
     }
-    if let Some(folder) = &args.plot {
-        let order = Epoch::in_order(test_set.len(), SHEET, false);
-        let predictions = train::predict(level.as_mut(), &order.batch(&test_set, 0))?;
-        plot::curve(&folder.join("curve.svg"), &report)?;
-        plot::sheet(
-            &folder.join("training.svg"),
-            &digits.train,
-            &digits.train.labels()[..SHEET.min(digits.train.len())],
-        )?;
-        plot::sheet(&folder.join("predictions.svg"), &digits.test, &predictions)?;
-        console.line(&format!("pictures written to {}", folder.display()));
-    }
-    say(&console, level.as_mut())
+    first
+}
+
+/// Draws the pictures of `--plot`.
+fn draw(
+    folder: &Path,
+    level: &mut dyn Level,
+    report: &Report,
+    digits: &Digits,
+    test_set: &Dataset,
+) -> Result<()> {
+    let order = Epoch::in_order(test_set.len(), SHEET, false);
+    let predictions = train::predict(level, &order.batch(test_set, 0))?;
+    let labels = &digits.train.labels()[..SHEET.min(digits.train.len())];
+    let [curve, training, tested] = plot::FILES.map(|name| folder.join(name));
+    plot::curve(&curve, report)?;
+    plot::sheet(&training, &digits.train, labels)?;
+    plot::sheet(&tested, &digits.test, &predictions)
 }
 
 /// The lines that the level has to say at the end.
 fn say(console: &Console, level: &mut dyn Level) -> Result<()> {
-    for line in level.report()? {
-        console.line(&line);
-    }
-    Ok(())
+    level.report()?.iter().try_for_each(|line| console.line(line))
 }
 
-/// `dump`: one training step, every tensor of it.
+/// `dump`: one training step or several, every tensor of them.
 pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     let mut preset = args.preset.preset()?;
-    check_writable(&args.out)?;
+    let mut outputs = P::outputs(&args.options);
+    outputs.push(("--out", &args.out));
+    outputs::check(&outputs)?;
+    let mut step = u64::from(args.step);
     let inputs = match &args.inputs {
         Some(path) => {
-            let source = Dump::read(path)?;
+            let run = Dump::read_run(path)?;
+            let source = &run[0];
+            step += source.header.step;
             if let Some(named) = Preset::find(&source.header.preset) {
                 preset = named;
             }
             preset.name.clone_from(&source.header.preset);
-            let inputs = Inputs::from_dump(&source, &mut preset);
+            let inputs = Inputs::from_run(&run, &mut preset);
             let inputs = inputs
                 .map_err(|error| Error::Read { path: path.clone(), reason: error.to_string() })?;
             args.preset.apply_to(&mut preset)?;
@@ -91,12 +108,13 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
                 return Err(Error::Usage(format!(
                     "--sizes asks for {}, and the parameters in {} are of another network",
                     preset.network,
-                    path.display()
+                    host::shown(path)
                 )));
             }
             inputs
         }
         None if preset.kind == Kind::Fixture => {
+            needs::of_dump(&preset, usize::MAX)?;
             let mut inputs = Inputs::fixture(&preset);
             if let Some(path) = &args.load {
                 inputs.parameters = checkpoint::load(path, &preset.network)?;
@@ -104,32 +122,38 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             inputs
         }
         None => {
+            needs::of_dump(&preset, preset.samples.min(Counts::ALL.train))?;
             let parameters = start_from(args.load.as_deref(), &preset)?;
             let counts = Counts { train: preset.samples, test: 1 };
             let digits = args.data.load(&preset.network, counts)?;
             let set = Dataset::new(&digits.train, preset.normalisation);
-            Inputs { set, parameters }
+            Inputs::of_training(set, parameters)
         }
     };
     let device = P::device(&args.options)?;
-    let mut header = dump::header(P::NAME, &device, &preset, args.step);
+    let mut header = dump::header(P::NAME, &device, &preset, step);
     header.dtype = P::dtype(&args.options);
-    let dump = if args.inputs_only {
-        dump::inputs_only(header, &preset, &inputs)
+    header.steps = args.steps.map(|steps| steps as u64);
+    let steps =
+        Steps { before: args.step as usize, dumped: args.steps.unwrap_or(1), fused: args.fused };
+    let run = if args.inputs_only && (steps.before, steps.dumped) == (0, 1) {
+        vec![dump::inputs_only(header, &preset, &inputs)]
     } else {
         let mut level = P::level(&args.options, &preset.network)?;
-        dump::dump(level.as_mut(), header, &preset, &inputs, args.fused)?
+        let dumped = if args.inputs_only { dump::inputs_of_run } else { dump::run };
+        dumped(level.as_mut(), &header, &preset, &inputs, steps)?
     };
-    Ok(dump.write(&args.out)?)
+    Ok(Dump::write_run(&run, &args.out)?)
 }
 
 /// `bench`: samples per second.
 pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "bench")?;
-    if let Some(path) = &args.json {
-        check_writable(path)?;
-    }
+    let mut outputs = P::outputs(&args.options);
+    outputs.extend(args.json.as_deref().map(|path| ("--json", path)));
+    outputs::check(&outputs)?;
+    needs::of_training(&preset.network)?;
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
     let counts = Counts { train: preset.samples, test: 1 };
     let digits = args.data.load(&preset.network, counts)?;
@@ -153,40 +177,50 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
         sgemm_gflops: P::sgemm_gflops(&args.options)?,
         last_loss,
     };
-    let console = Console::new();
-    console.line(&format!("{} on {}, preset {}", result.level, result.device, result.preset));
-    console.line(&describe(&preset, &digits));
+    let console = Console::new(args.json.is_some());
+    console.line(&format!("{} on {}, preset {}", result.level, result.device, result.preset))?;
+    console.line(&describe(&preset, &digits))?;
     console.line(&format!(
         "{:.0} samples/s, the median of {} runs of {} steps (slowest {:.0}, fastest {:.0})",
         median, result.runs, steps, result.samples_per_second_min, result.samples_per_second_max
-    ));
+    ))?;
     let share = match result.sgemm_gflops {
         Some(peak) => {
             format!(", {:.0} % of the {peak:.0} of a large sgemm", 100.0 * result.gflops / peak)
         }
         None => String::new(),
     };
-    console.line(&format!("{:.1} GFLOP/s in matrix products{share}", result.gflops));
-    console.line(&format!("loss of the last batch {last_loss:.4}"));
+    console.line(&format!("{:.1} GFLOP/s in matrix products{share}", result.gflops))?;
+    console.line(&format!("loss of the last batch {last_loss:.4}"))?;
     say(&console, level.as_mut())?;
-    match &args.json {
-        Some(path) => write_json(path, &result),
-        None => Ok(()),
+    if let Some(path) = &args.json {
+        write_json(path, &result)?;
     }
+    console.finish()
 }
 
 /// `predict`: which digit pictures show.
 pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
-    let preset = args.preset.preset_or(|| checkpoint::preset(&args.load))?;
-    let parameters = checkpoint::load(&args.load, &preset.network)?;
-    let console = Console::new();
+    outputs::check(&P::outputs(&args.options))?;
+    let saved = checkpoint::Saved::read(&args.load)?;
+    let preset = args.preset.preset_or(|| saved.preset())?;
+    let parameters = saved.parameters(&preset.network)?;
+    if (preset.network.inputs(), preset.network.outputs()) != (PIXELS, CLASSES) {
+        let network = &preset.network;
+        let reason = format!(
+            "it is of the network {network}, and pictures of digits have {PIXELS} pixels and \
+             {CLASSES} classes"
+        );
+        return Err(Error::Read { path: args.load.clone(), reason });
+    }
+    let console = Console::new(false);
     let mut level = P::level(&args.options, &preset.network)?;
     level.set_parameters(&parameters)?;
     if args.pictures.is_empty() {
         let counts = Counts { train: 1, test: args.count };
         let digits = args.data.load(&preset.network, counts)?;
         let (_, set) = datasets(&digits, &preset);
-        console.line(&format!("test images of {}", digits.origin));
+        console.line(&format!("test images of {}", digits.origin))?;
         let order = Epoch::in_order(set.len(), set.len(), false);
         let batch = order.batch(&set, 0);
         let answers = answers(level.as_mut(), &batch)?;
@@ -194,7 +228,7 @@ pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> 
             let verdict = if *digit == label { "" } else { "   wrong" };
             console.line(&format!(
                 "image {i:>5}   label {label}   predicted {digit}   p {p:.3}{verdict}"
-            ));
+            ))?;
         }
     } else {
         let mut x = Vec::new();
@@ -209,10 +243,10 @@ pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> 
         let order = Epoch::in_order(set.len(), set.len(), false);
         let answers = answers(level.as_mut(), &order.batch(&set, 0))?;
         for (path, (digit, p)) in args.pictures.iter().zip(answers) {
-            console.line(&format!("{}: {digit}   p {p:.3}", path.display()));
+            console.line(&format!("{}: {digit}   p {p:.3}", host::shown(path)))?;
         }
     }
-    Ok(())
+    say(&console, level.as_mut())
 }
 
 /// The predicted digit of each sample, and the output `p` that won.
@@ -235,10 +269,6 @@ fn only_presets(preset: &Preset, command: &str) -> Result<()> {
     )))
 }
 
-fn check_writable(path: &Path) -> Result<()> {
-    file::check_writable(path).map_err(|source| Error::Write { path: path.into(), source })
-}
-
 /// The parameters that a run starts from: drawn, or those of a file.
 fn start_from(file: Option<&Path>, preset: &Preset) -> Result<Parameters> {
     match file {
@@ -252,13 +282,13 @@ fn describe(preset: &Preset, digits: &Digits) -> String {
     let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     format!(
         "network   {}, {} parameters\n\
-         data      {}: {} training and {} test images, {}\n\
+         data      {}: {} training and {}, {}\n\
          training  SGD, learning rate {:?}, batches of {}{}, {}, {}, seed {}",
         preset.network,
         preset.network.parameter_count(),
         digits.origin,
         digits.train.len(),
-        digits.test.len(),
+        plural(digits.test.len(), "test image"),
         preset.normalisation,
         preset.learning_rate,
         preset.batch_size,
@@ -274,7 +304,10 @@ fn summary(preset: &Preset, run: &Outcome) -> Vec<String> {
     let seconds = run.training_time.as_secs_f64();
     let rate = run.samples as f64 / seconds;
     let mut lines = match run.stop_reason {
-        StopReason::Interrupted => vec!["stopped by Ctrl-C".to_owned()],
+        StopReason::Interrupted => {
+            let signal = host::signals::received().unwrap_or(host::signals::CTRL_C);
+            vec![format!("stopped by {}", host::signals::name(signal))]
+        }
         StopReason::Accuracy => vec!["stopped: the test accuracy passed the mark".to_owned()],
         StopReason::MaxBatches => vec![format!("stopped after {} batches", run.batches)],
         StopReason::Epochs => Vec::new(),

@@ -146,7 +146,7 @@ impl DataArgs {
         }
         let folder = self.data_dir.as_deref().filter(|folder| !folder.is_empty()).map(Path::new);
         Ok(data::load(self.data, folder, counts, &mut |notice| {
-            eprintln!("note: {notice}");
+            host::complain(format_args!("note: {notice}"));
         })?)
     }
 }

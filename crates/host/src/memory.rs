@@ -1,0 +1,108 @@
+//! Whether there is memory for something whose size somebody else chose.
+//!
+//! Rust ends a program whose allocation fails, and Linux promises more memory than it has and ends
+//! whoever uses it. So what may be large is asked for here first.
+
+use std::fmt;
+use std::fs;
+
+/// What a program needs beside what it asks for here: threads, and the many small things whose
+/// allocation nobody watches.
+const REST: usize = 64 << 20;
+
+/// There is not enough memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortage {
+    /// What is needed, in bytes.
+    pub needed: u64,
+    /// What can be had, in bytes, where that is known.
+    pub available: Option<u64>,
+}
+
+impl fmt::Display for Shortage {
+    /// `needs 72.0 GB of memory, and 3.1 GB can be had`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "needs {} of memory, and ", Bytes(self.needed))?;
+        match self.available {
+            Some(available) if available < self.needed => {
+                write!(f, "{} can be had", Bytes(available))
+            }
+            // A limit of this process, such as `ulimit -v`.
+            _ => f.write_str("this process is not given so much more"),
+        }
+    }
+}
+
+impl std::error::Error for Shortage {}
+
+/// Says whether so many bytes could be had now.
+///
+/// # Errors
+/// When they can't.
+pub fn check(needed: u64) -> Result<(), Shortage> {
+    let available = available();
+    let shortage = Shortage { needed, available };
+    if available.is_some_and(|available| available < needed) {
+        return Err(shortage);
+    }
+    // The limits of this process: address space is reserved, and nothing is touched.
+    let bytes = usize::try_from(needed).map_err(|_| shortage.clone())?;
+    let with_rest = bytes.checked_add(REST).ok_or_else(|| shortage.clone())?;
+    Vec::<u8>::new().try_reserve_exact(with_rest).map_err(|_| shortage)
+}
+
+/// The bytes that can be had without swapping, where the system tells: what is free or can be
+/// freed, within the limit of this process's control group.
+fn available() -> Option<u64> {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| free(&text));
+    let number = |name: &str| {
+        let text = fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    // A group without a limit says "max", which is no number.
+    let limit = number("memory.max");
+    let group = limit.map(|limit| limit.saturating_sub(number("memory.current").unwrap_or(0)));
+    machine.into_iter().chain(group).min()
+}
+
+/// `MemAvailable` and what can be swapped out for it, in bytes.
+fn free(text: &str) -> Option<u64> {
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    };
+    Some(field("MemAvailable:")?.saturating_add(field("SwapFree:").unwrap_or(0)))
+}
+
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes if bytes >= 1_000_000_000 => write!(f, "{:.1} GB", bytes as f64 / 1e9),
+            bytes => write!(f, "{:.1} MB", bytes as f64 / 1e6),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_any_machine_has_is_refused_with_both_numbers() {
+        let shortage = check(1 << 60).unwrap_err();
+        assert!(shortage.to_string().starts_with("needs 1152921504.6 GB of memory, and "));
+        check(1 << 20).unwrap();
+        let shortage = Shortage { needed: 72_000_000_000, available: Some(3_100_000_000) };
+        assert_eq!(shortage.to_string(), "needs 72.0 GB of memory, and 3.1 GB can be had");
+    }
+
+    #[test]
+    fn free_memory_is_read_as_the_kernel_writes_it() {
+        let text = "MemTotal:  100 kB\nMemAvailable:      60 kB\nSwapFree:    4 kB\n";
+        assert_eq!(free(text), Some(64 * 1024));
+        assert_eq!(free("MemTotal: 100 kB\n"), None);
+        assert_eq!(free("MemAvailable: many kB\n"), None);
+    }
+}

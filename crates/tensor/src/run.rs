@@ -1,0 +1,151 @@
+//! Runs: the dumps of several training steps, one after the other in one file.
+//!
+//! A run is no other format: it is dumps, one behind the other, as `cat` would join them, plain or
+//! gzipped. A dump of one step is a run of one.
+
+use std::path::Path;
+
+use serde::de::IgnoredAny;
+
+use crate::dump::{unpacked, write_packed};
+use crate::{Dump, DumpError, TensorName};
+
+impl Dump {
+    /// Reads the dumps of a file: one, or those of the steps of a run.
+    ///
+    /// # Errors
+    /// As [`Dump::read`], for each of them, or when they are not the steps of one run: one after
+    /// the other, as many as they say, of one level and one network.
+    pub fn read_run(path: &Path) -> Result<Vec<Self>, DumpError> {
+        let run = documents(path)?;
+        for (before, next) in run.iter().zip(&run[1..]) {
+            follows(before, next)
+                .map_err(|reason| DumpError::Content { path: path.to_owned(), reason })?;
+        }
+        let said = run[0].header.steps;
+        if said.is_some_and(|steps| steps != run.len() as u64) {
+            let reason = format!(
+                "it holds {} steps of a run of {}: the rest is missing",
+                run.len(),
+                said.unwrap_or_default()
+            );
+            return Err(DumpError::Content { path: path.to_owned(), reason });
+        }
+        Ok(run)
+    }
+
+    /// Writes the dumps of a run, gzipped when the name ends in `.gz`, whole or not at all.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn write_run(run: &[Self], path: &Path) -> Result<(), DumpError> {
+        write_packed(path, |writer| run.iter().try_for_each(|dump| dump.to_json(writer)))
+    }
+}
+
+/// The dumps of a file, one at least.
+pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
+    let json = unpacked(path)?;
+    let mut ends = Vec::new();
+    let mut documents = serde_json::Deserializer::from_slice(&json).into_iter::<IgnoredAny>();
+    while let Some(document) = documents.next() {
+        document.map_err(|source| DumpError::Parse { path: path.to_owned(), source })?;
+        ends.push(documents.byte_offset());
+    }
+    // One document, or none: what comes behind it is judged with it.
+    if ends.len() < 2 {
+        return Ok(vec![Dump::from_json(&json, path)?]);
+    }
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    starts.zip(&ends).map(|(start, &end)| Dump::from_json(&json[start..end], path)).collect()
+}
+
+/// Whether a dump is of the step after another one's; why not.
+fn follows(before: &Dump, next: &Dump) -> Result<(), String> {
+    let (b, n) = (&before.header, &next.header);
+    if n.step != b.step + 1 {
+        return Err(format!("behind step {} comes step {}: no run of one level", b.step, n.step));
+    }
+    let mut same = n.clone();
+    same.step = b.step;
+    same.not_materialised.clone_from(&b.not_materialised);
+    if same != *b {
+        return Err(format!(
+            "steps {} and {} are not of one run: level, device, preset, loss, dtype, seed and \
+             learning rate are the same in all of a run",
+            b.step, n.step
+        ));
+    }
+    for tensor in &next.tensors {
+        let given = matches!(tensor.name, TensorName::W(_) | TensorName::B(_));
+        let other = before.get(tensor.name);
+        if given && other.is_some_and(|other| other.shape != tensor.shape) {
+            return Err(format!("{} has another shape in step {}", tensor.name, n.step));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dtype, Header, Tensor};
+
+    fn run(steps: u64) -> Vec<Dump> {
+        let step = |step| {
+            let mut dump = Dump::new(Header {
+                level: "level1-cpu".into(),
+                device: "cpu".into(),
+                preset: "softmax".into(),
+                loss: None,
+                dtype: Dtype::F32,
+                seed: 1,
+                step,
+                steps: Some(steps),
+                learning_rate: 0.1,
+                digits: None,
+                not_materialised: Vec::new(),
+            });
+            dump.push(TensorName::W(1), &Tensor::new([2], vec![0.5, step as f32]).unwrap());
+            dump
+        };
+        (0..steps).map(step).collect()
+    }
+
+    #[test]
+    fn a_run_comes_back_as_it_was_written_plain_or_packed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["run.json", "run.json.gz"] {
+            for steps in [1, 3] {
+                let path = folder.path().join(name);
+                Dump::write_run(&run(steps), &path).unwrap();
+                assert_eq!(Dump::read_run(&path).unwrap(), run(steps));
+            }
+        }
+        // What is named without `.gz` is found with it.
+        std::fs::remove_file(folder.path().join("run.json")).unwrap();
+        assert_eq!(Dump::read_run(&folder.path().join("run.json")).unwrap(), run(3));
+        let error = Dump::read(&folder.path().join("run.json")).unwrap_err().to_string();
+        assert!(error.contains("3 steps"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_run_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        let error = |run: &[Dump]| {
+            Dump::write_run(run, &path).unwrap();
+            Dump::read_run(&path).unwrap_err().to_string()
+        };
+        assert!(error(&run(3)[..2]).contains("2 steps of a run of 3"));
+        let mut twice = run(3);
+        twice[2] = twice[1].clone();
+        assert!(error(&twice).contains("behind step 1 comes step 1"));
+        let mut mixed = run(2);
+        mixed[1].header.level = "level2-cuda-naive".into();
+        assert!(error(&mixed).contains("not of one run"));
+        let mut reshaped = run(2);
+        reshaped[1].tensors[0].shape = vec![2, 1];
+        assert!(error(&reshaped).contains("w1 has another shape in step 1"));
+    }
+}
