@@ -31,7 +31,9 @@ impl DeviceArgs {
         static SAID: std::sync::Once = std::sync::Once::new();
         let gpu = Gpu::open(self.device)?;
         if let Some(why) = gpu.why_not_real() {
-            SAID.call_once(|| eprintln!("note: {why}; computing on the emulated GPU"));
+            SAID.call_once(|| {
+                host::complain(format_args!("note: {why}; computing on the emulated GPU"));
+            });
         }
         Ok(gpu)
     }

@@ -63,7 +63,7 @@ pub enum GpuError {
          is enough, and comes as a Python wheel: `python3 -m venv .venv && .venv/bin/pip install \
          nvidia-cuda-nvrtc-cu12`; it is found in .venv, in an active environment, in a CUDA \
          toolkit, or where FOUR_LEVELS_NVRTC says",
-        path.display()
+        host::shown(path)
     )]
     Stale {
         /// The source.
@@ -85,7 +85,7 @@ pub enum GpuError {
     #[error("no compiler for CUDA C: {0}")]
     NoCompiler(String),
     /// A kernel's file can't be read.
-    #[error("can't read {}: {reason}", path.display())]
+    #[error("can't read {}: {reason}", host::shown(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -93,12 +93,18 @@ pub enum GpuError {
         reason: String,
     },
     /// A file can't be written.
-    #[error("can't write {}: {reason}", path.display())]
+    #[error("can't write {}: {reason}", host::shown(path))]
     Write {
         /// The file.
         path: PathBuf,
         /// What the operating system says.
         reason: String,
+    },
+    /// There is nothing to compute on.
+    #[error("{operation}: no batch is loaded; load one first, or a smaller one where that failed")]
+    NoBatch {
+        /// The operation.
+        operation: &'static str,
     },
     /// A buffer is smaller than the shape that goes with it.
     #[error("{operation}: {buffer} holds {elements} elements, and its shape asks for {expected}")]

@@ -41,7 +41,7 @@ pub(crate) fn nvidia(library: &str) -> Result<()> {
     Err(error(format!(
         "{} is there, but not under a name that cudarc asks for: make a folder with a link \
          lib{library}.so to it, and name that folder in LD_LIBRARY_PATH",
-        found.display()
+        host::shown(&found)
     )))
 }
 

@@ -44,7 +44,7 @@ impl Nvrtc {
         unsafe { self.library.get(name) }.map_err(|error| {
             GpuError::NoCompiler(format!(
                 "{} has no {name}: {}",
-                self.path.display(),
+                host::shown(&self.path),
                 library::reason(&error)
             ))
         })

@@ -15,6 +15,7 @@ use crate::counts::Counter;
 use crate::nvtx::{Nvtx, Range};
 use crate::{Gpu, GpuError, Result, Stretch, Work};
 
+mod launch;
 mod table;
 mod totals;
 mod trace;
@@ -202,7 +203,7 @@ impl Profile {
         let Some(path) = &self.trace else { return Ok(Vec::new()) };
         self.profiler.write_trace(path)?;
         let mut lines = self.profiler.table()?;
-        lines.push(format!("trace written to {}", path.display()));
+        lines.push(format!("trace written to {}", host::shown(path)));
         Ok(lines)
     }
 }

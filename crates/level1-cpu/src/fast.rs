@@ -12,6 +12,7 @@
 //! 4. *No copy of the input*, where the rows of a batch lie one after the other in the dataset.
 
 use gemm::Parallelism;
+use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, Zip};
 use rayon::prelude::*;
 use tensor::Loss;
@@ -169,6 +170,21 @@ pub(crate) fn square_product(a: &[f32], b: &[f32], c: &mut [f32], n: usize) {
     multiply(&mut matrix_mut(c, n, n), 0.0, 1.0, matrix(a, n, n), matrix(b, n, n), all);
 }
 
+/// Whether `gemm` has code for this processor. Version 0.19 takes FMA for AVX2, and AVX-512's
+/// foundation for all of it; where one goes without the other (AMD's Piledriver, Intel's Knights
+/// Landing) it panics, and ndarray's product takes its place.
+fn gemm_runs_here() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        let all_of_avx512 =
+            || has!("avx512bw") && has!("avx512cd") && has!("avx512dq") && has!("avx512vl");
+        (!has!("fma") || has!("avx2")) && (!has!("avx512f") || all_of_avx512())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
 fn multiply(
     c: &mut ArrayViewMut2<'_, f32>,
     keep: f32,
@@ -179,6 +195,9 @@ fn multiply(
 ) {
     let ((m, k), (k_of_b, n)) = (a.dim(), b.dim());
     assert_eq!((m, n, k), (c.nrows(), c.ncols(), k_of_b), "shapes that can be multiplied");
+    if !gemm_runs_here() {
+        return general_mat_mul(scale, &a, &b, keep, c);
+    }
     let (a_strides, b_strides) = (a.strides(), b.strides());
     let (c_rows, c_columns) = (c.strides()[0], c.strides()[1]);
     #[expect(unsafe_code, reason = "the crate gemm takes pointers and strides")]

@@ -44,8 +44,7 @@ impl Level for Level1 {
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
-        self.state.load(batch);
-        Ok(())
+        self.state.load(batch)
     }
 
     fn forward(&mut self) -> Result<()> {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use data::{Batch, Dataset};
 use tensor::{Loss, Network};
+use training::{Error, Result};
 
 // ANCHOR: state
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
@@ -100,7 +101,11 @@ impl State {
     }
 
     /// Takes in a batch, and fits the buffers to its size.
-    pub(crate) fn load(&mut self, batch: &Batch<'_>) {
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub(crate) fn load(&mut self, batch: &Batch<'_>) -> Result<()> {
+        self.check_memory(batch)?;
         let set = batch.dataset();
         match batch.contiguous() {
             Some(rows) => self.input = Input::InPlace(set.clone(), rows),
@@ -131,5 +136,21 @@ impl State {
             self.p.resize(outputs, 0.0);
         }
         batch.copy_y(&mut self.y);
+        Ok(())
+    }
+
+    /// Asks whether a batch that is larger than those before it fits into memory.
+    fn check_memory(&self, batch: &Batch<'_>) -> Result<()> {
+        let outputs: u64 = self.layers.iter().map(|layer| layer.outputs as u64).sum();
+        let (samples, features) = (batch.len(), batch.dataset().features() as u64);
+        if samples * self.layers[self.layers.len() - 1].outputs <= self.p.capacity() {
+            return Ok(());
+        }
+        // z, a, da, dz; y and p are no larger than the last a and da, which are not there.
+        let bytes = size_of::<f32>() as u64 * samples as u64 * (4 * outputs + features);
+        host::memory::check(bytes).map_err(|shortage| Error::Memory {
+            what: format!("holding a batch of {samples} samples, in every layer,"),
+            shortage,
+        })
     }
 }

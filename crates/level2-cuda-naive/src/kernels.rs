@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{
     CudaFunction, CudaSlice, CudaStream, LaunchArgs, LaunchConfig, PushKernelArg,
 };
@@ -155,16 +154,11 @@ impl Operations {
     /// The arguments are those that the kernel takes, and it stays within their buffers.
     pub(crate) unsafe fn launch(
         &self,
-        mut launch: LaunchArgs<'_>,
+        launch: LaunchArgs<'_>,
         shape: LaunchConfig,
         work: Work,
     ) -> Result<()> {
-        let _range = self.profiler.range(work.operation);
-        if self.profiler.is_on() {
-            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        }
         // SAFETY: as the caller promises.
-        let events = unsafe { launch.launch(shape) }?;
-        self.profiler.launched(work, events)
+        unsafe { self.profiler.launch(launch, shape, work) }
     }
 }

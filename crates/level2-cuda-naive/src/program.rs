@@ -1,7 +1,7 @@
 //! Level 2 as a program: its name, its options, its device.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use gpu::{DeviceArgs, Profile};
@@ -59,6 +59,10 @@ impl training::Program for Program {
     fn device(options: &Options) -> Result<String> {
         let gpu = options.device.open().map_err(Error::level)?;
         Ok(gpu.device().to_owned())
+    }
+
+    fn outputs(options: &Options) -> Vec<(&'static str, &Path)> {
+        options.profile.iter().map(|path| ("--profile", path.as_path())).collect()
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {

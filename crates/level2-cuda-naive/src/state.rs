@@ -109,12 +109,10 @@ impl State {
     /// What the driver says.
     pub fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
         self.input.load(batch, next)?;
-        self.batch = batch.len();
-        if self.batch > self.capacity {
-            self.capacity = self.batch;
+        if batch.len() > self.capacity {
             let last = self.layers.len() - 1;
             for (l, layer) in self.layers.iter_mut().enumerate() {
-                let elements = self.capacity * layer.outputs;
+                let elements = batch.len() * layer.outputs;
                 layer.z = buffer(&self.stream, elements)?;
                 layer.dz = buffer(&self.stream, elements)?;
                 if l < last {
@@ -123,9 +121,12 @@ impl State {
                 }
             }
             let classes = self.layers[last].outputs;
-            self.p = buffer(&self.stream, self.capacity * classes)?;
-            self.losses = Losses::new(&self.stream, self.capacity)?;
+            self.p = buffer(&self.stream, batch.len() * classes)?;
+            self.losses = Losses::new(&self.stream, batch.len())?;
+            // Not before: where the memory does not suffice, the next batch asks for it again.
+            self.capacity = batch.len();
         }
+        self.batch = batch.len();
         Ok(())
     }
 

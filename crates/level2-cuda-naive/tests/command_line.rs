@@ -60,7 +60,7 @@ fn training_names_the_emulated_device_everywhere() {
 fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {
     let output = level2(&[&BENCH[..], &SHORT, &["--device", "cuda"]].concat());
     if output.status.success() {
-        eprintln!("not tested: there is a GPU");
+        skipped::skip("there is a GPU");
         return;
     }
     let said = text(&output.stderr);
@@ -225,7 +225,7 @@ fn an_edited_kernel_without_a_compiler_says_how_to_get_one() {
     }
     let output = command.output().unwrap();
     if output.status.success() {
-        eprintln!("not tested: there is an nvcc");
+        skipped::skip("there is an nvcc, in a folder where everyone looks");
         return;
     }
     let said = text(&output.stderr);
@@ -281,7 +281,7 @@ fn an_edited_kernel_is_compiled_and_run() {
         gpu::compile::compile("nothing.cu", "// nothing"),
         Err(gpu::GpuError::NoCompiler(_))
     ) {
-        eprintln!("not tested: there is no compiler for CUDA C");
+        skipped::skip("there is no compiler for CUDA C; pip install nvidia-cuda-nvrtc-cu12");
         return;
     }
     let kernels = with_a_fault("relu", ["0.0f : z[i]", "7.0f : z[i]"], ["// source", "// of"]);

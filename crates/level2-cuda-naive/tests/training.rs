@@ -57,6 +57,7 @@ fn every_transfer_trains_to_the_same_bits() {
             assert_eq!(bits(&of(how)), bits(&explicit), "{how}, shuffled: {shuffle}");
         }
     }
+    assert!(gpu.context().is_event_tracking(), "the caller's context is as it was");
 }
 
 #[test]

@@ -60,7 +60,8 @@ impl Cublas {
         Ok(Self { handle, _workspace: workspace })
     }
 
-    /// Computes a product.
+    /// Computes a product, and adds `beta` times what its result held before: 0 writes without
+    /// reading.
     ///
     /// # Safety
     /// At the addresses are matrices as `call` says: first, second, result.
@@ -68,6 +69,7 @@ impl Cublas {
         &self,
         call: &ColumnMajor,
         [first, second, result]: [u64; 3],
+        beta: f32,
         product: impl Fn() -> String,
     ) -> Result<()> {
         let int = |size: usize| {
@@ -75,8 +77,7 @@ impl Cublas {
         };
         // ANCHOR: sgemm
         let (m, n, k) = (int(call.result.rows)?, int(call.result.columns)?, int(call.k)?);
-        // The result is written without being read.
-        let (alpha, beta) = (1.0_f32, 0.0_f32);
+        let alpha = 1.0_f32;
         // SAFETY: as the caller promises.
         let done = unsafe {
             result::sgemm(

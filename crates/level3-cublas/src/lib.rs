@@ -59,18 +59,21 @@ pub struct Setup {
     pub transfer: transfer::How,
 }
 
-/// What the level tells the library of its matrices: the two things that are easily got wrong.
+/// What the level tells the library of its matrices: the things that are easily got wrong.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// The product for a column-major library.
     pub column_major: fn(Form, Shape) -> ColumnMajor,
     /// The leading dimension of the mask for so many units.
     pub mask_ld: fn(usize) -> usize,
+    /// How much of what `c` held before a product of this form is added to it (cuBLAS alone).
+    pub beta: fn(Form) -> f32,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { column_major: column_major::column_major, mask_ld: epilog::mask_ld }
+        // A result is written without being read.
+        Self { column_major: column_major::column_major, mask_ld: epilog::mask_ld, beta: |_| 0.0 }
     }
 }
 

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{DevicePtr, DevicePtrMut};
-use gpu::{Gpu, Profiler, Work};
+use cudarc::driver::{CudaContext, DevicePtr, DevicePtrMut};
+use gpu::{Gpu, GpuError, Profiler, Work};
 use level2_cuda_naive::operations::Operations;
 
 use crate::column_major::{ColumnMajor, Form, Shape};
@@ -47,13 +47,16 @@ enum How {
 
 impl On {
     pub(crate) fn new(gpu: &Gpu, setup: &Setup, rules: Rules, profiler: &Profiler) -> Result<Self> {
+        // cudarc's own view of the same context, for this one stream: the caller's goes on ordering
+        // what the caller does.
+        let context = CudaContext::new(gpu.context().ordinal()).map_err(GpuError::from)?;
         // SAFETY: with this off, cudarc orders nothing between streams. All memory of this level
         // is used in this one stream, but for what level 2's transfers order by themselves. Left
         // on, a first stream would wait for the whole context, which may not be waited for while
         // another level of the process captures.
-        unsafe { gpu.context().disable_event_tracking() };
+        unsafe { context.disable_event_tracking() };
         // The default stream can't be captured into a graph.
-        let stream = gpu.context().new_stream()?;
+        let stream = context.new_stream()?;
         let library = match setup.gemm {
             Gemm::Cublas => Library::Cublas(Cublas::new(gpu, &stream, setup.tf32)?.into()),
             Gemm::Cublaslt => Library::CublasLt(CublasLt::new(gpu, &stream, setup.tf32)?.into()),
@@ -152,7 +155,9 @@ impl On {
             // rules say how it lies there. What is ours and comes second, the library has first.
             unsafe {
                 match &product.how {
-                    How::Sgemm(library, call) => library.run(call, [b, a, c], what),
+                    How::Sgemm(library, call) => {
+                        library.run(call, [b, a, c], (self.rules.beta)(form), what)
+                    }
                     How::Planned(library, matmul) => library.run(matmul, [b, a, c], beside, what),
                 }
             }
@@ -175,7 +180,7 @@ impl On {
     /// Says something on standard error, once.
     fn say(&self, text: &str) {
         if self.said.borrow_mut().insert(text.to_owned()) {
-            eprintln!("{text}");
+            host::complain(text);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Level 3 as a program: its name, its options, its device.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
 use gpu::{DeviceArgs, Profile};
@@ -73,6 +73,10 @@ impl training::Program for Program {
 
     fn dtype(options: &Options) -> Dtype {
         if options.tf32 { Dtype::Tf32 } else { Dtype::F32 }
+    }
+
+    fn outputs(options: &Options) -> Vec<(&'static str, &Path)> {
+        options.profile.iter().map(|path| ("--profile", path.as_path())).collect()
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {

@@ -96,7 +96,7 @@ fn dumps_tell_their_arithmetic_and_what_they_do_not_hold() {
 fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {
     let output = level3(&[&BENCH[..], &SHORT, &["--device", "cuda"]].concat());
     if output.status.success() {
-        eprintln!("not tested: there is a GPU");
+        skipped::skip("there is a GPU");
         return;
     }
     let said = text(&output.stderr);

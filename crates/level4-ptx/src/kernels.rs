@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
 use cudarc::nvrtc::Ptx;
 use gpu::{Gpu, GpuError, Profiler, Result, Work};
@@ -23,8 +22,7 @@ pub(crate) enum Kernels {
 
 impl Kernels {
     /// Loads a rung's file.
-    pub(crate) fn load(gpu: &Gpu, rung: Rung, profiler: &Profiler) -> Result<Self> {
-        let ptx = rung.ptx();
+    pub(crate) fn load(gpu: &Gpu, rung: Rung, ptx: &str, profiler: &Profiler) -> Result<Self> {
         let Ok(module) = gpu.context().load_module(Ptx::from_src(ptx)) else {
             // Once more, by the way that asks the driver's compiler what it has to say.
             return Err(match gpu.function(rung.name(), ptx) {
@@ -74,17 +72,12 @@ impl Launcher {
     /// The arguments are those that the kernel takes, and it stays within their buffers.
     pub(crate) unsafe fn launch(
         &self,
-        mut launch: LaunchArgs<'_>,
+        launch: LaunchArgs<'_>,
         shape: LaunchConfig,
         work: Work,
     ) -> Result<()> {
-        let _range = self.profiler.range(work.operation);
-        if self.profiler.is_on() {
-            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        }
         // SAFETY: as the caller promises.
-        let events = unsafe { launch.launch(shape) }?;
-        self.profiler.launched(work, events)
+        unsafe { self.profiler.launch(launch, shape, work) }
     }
 
     /// The same, with all blocks on the device at once, so that they can wait for each other.
@@ -93,17 +86,12 @@ impl Launcher {
     /// As of [`launch`](Self::launch).
     pub(crate) unsafe fn launch_cooperative(
         &self,
-        mut launch: LaunchArgs<'_>,
+        launch: LaunchArgs<'_>,
         shape: LaunchConfig,
         work: Work,
     ) -> Result<()> {
-        let _range = self.profiler.range(work.operation);
-        if self.profiler.is_on() {
-            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        }
         // SAFETY: as the caller promises.
-        let events = unsafe { launch.launch_cooperative(shape) }?;
-        self.profiler.launched(work, events)
+        unsafe { self.profiler.launch_cooperative(launch, shape, work) }
     }
 
     /// The first elements of a buffer, brought to the host, which waits for all that was launched.

@@ -63,9 +63,31 @@ impl Level4 {
     /// # Errors
     /// When the PTX can't be loaded, with what the driver's compiler says, and what the driver says.
     pub fn new(gpu: &Gpu, network: &Network, rung: Rung, profile: Profile) -> Result<Self> {
+        Self::start(gpu, network, rung, rung.ptx(), profile)
+    }
+
+    /// The same with another text in place of the rung's file, to see what becomes of a mistake.
+    ///
+    /// # Safety
+    /// A kernel reads and writes what it likes. The emulated device looks first.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    #[allow(unsafe_code, reason = "the caller has to vouch for the kernels")]
+    pub unsafe fn with_ptx(gpu: &Gpu, network: &Network, rung: Rung, ptx: &str) -> Result<Self> {
+        Self::start(gpu, network, rung, ptx, Profile::default())
+    }
+
+    fn start(
+        gpu: &Gpu,
+        network: &Network,
+        rung: Rung,
+        ptx: &str,
+        profile: Profile,
+    ) -> Result<Self> {
         let largest = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1])).max();
         counted(largest.unwrap_or_default(), "a weight matrix")?;
-        let kernels = Kernels::load(gpu, rung, &profile.profiler).map_err(Error::level)?;
+        let kernels = Kernels::load(gpu, rung, ptx, &profile.profiler).map_err(Error::level)?;
         let on = Launcher { stream: gpu.stream(), profiler: profile.profiler.clone() };
         let state = State::new(&on, network, rung).map_err(Error::level)?;
         Ok(Self { network: network.clone(), rung, kernels, on, state, profile })

@@ -3,7 +3,7 @@
 
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig, PushKernelArg};
-use gpu::{Gpu, Result};
+use gpu::{Gpu, GpuError, Result};
 use tensor::Network;
 
 use crate::Plan;
@@ -74,13 +74,16 @@ impl OneLaunch {
         phases: u32,
         operation: &'static str,
     ) -> Result<()> {
-        let Some((_, plan)) = &self.plan else { return Ok(()) };
+        let flops = 2 * (phases & FORWARD) as usize + 2 * (phases & BACKWARD) as usize;
+        let work = work(operation, state, flops)?;
+        // The table was written for the plan of the loaded batch, and for no other.
+        let Some((_, plan)) = self.plan.as_ref().filter(|(batch, _)| *batch == state.batch) else {
+            return Err(GpuError::NoBatch { operation });
+        };
         let (layers, batch) = (state.layers.len() as u32, state.batch as u32);
         let loss = loss_code(state.loss);
         let (chunks, groups) = (plan.chunks as u32, plan.groups as u32);
         let on_chip = u32::from(plan.on_chip);
-        let flops = 2 * (phases & FORWARD) as usize + 2 * (phases & BACKWARD) as usize;
-        let work = work(operation, state, flops);
         let (x, y) = (state.input.x(), state.input.y());
         let mut launch = self.on.stream.launch_builder(&self.step);
         launch.arg(&state.table).arg(&layers).arg(&loss);

@@ -6,6 +6,8 @@ use tensor::Network;
 const CHUNK: usize = 32;
 /// Units are computed four at a time.
 const FOUR: usize = 4;
+/// Elements that the kernel counts, in 32 bits, in a layer's sums over the chunks.
+const COUNTED: usize = 1 << 30;
 
 /// The grid of `step` in `ptx/one_launch.ptx`: the batch is cut into `chunks` of samples, the units
 /// of every layer into `groups`, and there is one block for each pair.
@@ -48,6 +50,9 @@ impl Plan {
         // can be.
         for on_chip in [true, false] {
             let mut chunks = batch.div_ceil(CHUNK);
+            while chunks > 1 && partial_sums(network, chunks) > COUNTED {
+                chunks = chunks.div_ceil(2);
+            }
             loop {
                 for fours in 1..=widest {
                     let groups = widest.div_ceil(fours);
@@ -84,6 +89,13 @@ impl Plan {
     }
 }
 
+/// The elements of `[chunks, n, m]` and `[chunks, n]` in the layer that has most of them.
+fn partial_sums(network: &Network, chunks: usize) -> usize {
+    let layers = network.sizes.windows(2);
+    let each = layers.map(|size| size[1].saturating_mul(size[0] + 1).saturating_mul(chunks));
+    each.max().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use tensor::Loss;
@@ -110,6 +122,15 @@ mod tests {
         assert_eq!((plan(8).blocks(), plan(8).per[0], plan(8).on_chip), (8, 128, false));
         assert_eq!(Plan::new(&network(&[784, 30, 10]), 256, 48 << 10, |_| 0), None);
         assert_eq!(Plan::new(&network(&[784, 30, 10]), 256, 64, |_| 9), None);
+    }
+
+    #[test]
+    fn partial_sums_are_no_more_than_the_kernel_counts() {
+        let plan = |batch| Plan::new(&network(&[784, 50_000, 10]), batch, 1 << 40, |_| 1 << 40);
+        // 785 * 50,000 * 16 elements, below 2^30; twice as many are not.
+        assert_eq!(plan(512).unwrap().chunks, 16);
+        assert_eq!(plan(1024).unwrap().chunks, 16);
+        assert_eq!(plan(4096).unwrap().chunks, 16);
     }
 
     #[test]

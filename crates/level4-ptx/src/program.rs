@@ -1,6 +1,6 @@
 //! Level 4 as a program: its name, its options, its device.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[cfg(feature = "cust")]
 use clap::ValueEnum;
@@ -57,6 +57,10 @@ impl training::Program for Program {
         }
         let gpu = options.device.open().map_err(Error::level)?;
         Ok(gpu.device().to_owned())
+    }
+
+    fn outputs(options: &Options) -> Vec<(&'static str, &Path)> {
+        options.profile.iter().map(|path| ("--profile", path.as_path())).collect()
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {

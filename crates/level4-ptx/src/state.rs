@@ -22,7 +22,7 @@ pub(crate) struct State {
     pub(crate) layers: Vec<Layer>,
     /// The loss, which decides what `p` is.
     pub(crate) loss: Loss,
-    /// `B`, the number of samples of the loaded batch.
+    /// `B`, the number of samples of the loaded batch; 0 until one is loaded whole.
     pub(crate) batch: usize,
     /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot.
     pub(crate) input: Input,
@@ -113,26 +113,29 @@ impl State {
 
     /// Takes in a batch, and makes room for it. The last rung says how it cuts batches of this
     /// size, which the kernel finds in the table.
+    ///
+    /// Where the device has no memory left, no batch is loaded afterwards, and what was there is as
+    /// large as it was: the next batch finds room, or fails in the same way.
     pub(crate) fn load(&mut self, batch: &Batch<'_>, plan: Option<&Plan>) -> Result<()> {
+        // From here on buffers may move, and the table that names them is of no batch.
+        let before = std::mem::take(&mut self.batch);
         self.input.load(batch)?;
-        let is_other = self.batch != batch.len();
-        self.batch = batch.len();
-        if self.batch > self.capacity {
-            self.make_room()?;
+        if batch.len() > self.capacity {
+            self.make_room(batch.len())?;
         }
-        if is_other {
+        if before != batch.len() {
             self.write_table(plan)?;
         }
+        self.batch = batch.len();
         Ok(())
     }
 
-    fn make_room(&mut self) -> Result<()> {
-        self.capacity = self.batch;
+    fn make_room(&mut self, batch: usize) -> Result<()> {
         let last = self.layers.len();
         for (layer, l) in self.layers.iter_mut().zip(1..) {
             let rows = |name| {
                 let held = self.rung.materialises(name, last);
-                buffer(&self.stream, if held { self.capacity * layer.outputs } else { 1 })
+                buffer(&self.stream, if held { batch * layer.outputs } else { 1 })
             };
             layer.z = rows(TensorName::Z(l))?;
             layer.a = rows(TensorName::A(l))?;
@@ -140,8 +143,9 @@ impl State {
             layer.dz = rows(TensorName::Dz(l))?;
         }
         let classes = self.layers[last - 1].outputs;
-        self.p = buffer(&self.stream, self.capacity * classes)?;
-        self.losses = buffer(&self.stream, self.capacity)?;
+        self.p = buffer(&self.stream, batch * classes)?;
+        self.losses = buffer(&self.stream, batch)?;
+        self.capacity = batch;
         Ok(())
     }
 

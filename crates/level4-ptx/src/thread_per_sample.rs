@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
-use gpu::{Result, Work};
+use gpu::{GpuError, Result, Work};
 
 use crate::Buffer;
 use crate::kernels::{Launcher, grid};
@@ -33,12 +33,13 @@ impl ThreadPerSample {
     pub(crate) fn backward(&self, state: &mut State) -> Result<()> {
         self.zero_gradients(state)?;
         let (layers, batch) = (state.layers.len() as u32, state.batch as u32);
+        let work = work("backward", state, 4)?;
         let (x, y) = (state.input.x(), state.input.y());
         let mut launch = self.on.stream.launch_builder(&self.backward);
         launch.arg(&state.table).arg(&layers);
         launch.arg(&x).arg(&y).arg(&state.p).arg(&batch);
         // SAFETY: these are the kernel's parameters, and the table says what the layers are.
-        unsafe { self.on.launch(launch, samples(state.batch), work("backward", state, 4)) }
+        unsafe { self.on.launch(launch, samples(state.batch), work) }
     }
 
     /// Both in one launch.
@@ -56,7 +57,7 @@ impl ThreadPerSample {
     ) -> Result<()> {
         let (layers, batch) = (state.layers.len() as u32, state.batch as u32);
         let loss = loss_code(state.loss);
-        let work = work(operation, state, flops);
+        let work = work(operation, state, flops)?;
         let (x, y) = (state.input.x(), state.input.y());
         let mut launch = self.on.stream.launch_builder(kernel);
         launch.arg(&state.table).arg(&layers).arg(&loss);
@@ -93,11 +94,23 @@ const fn samples(batch: usize) -> LaunchConfig {
     grid((batch.div_ceil(SAMPLES), 1), SAMPLES)
 }
 
-/// What a launch over all layers has to do: so many operations for each weight and sample, and the
-/// parameters and rows that it can't do without.
-pub(crate) fn work(operation: &'static str, state: &State, flops: usize) -> Work {
-    let weights: usize = state.layers.iter().map(|l: &Layer| l.inputs * l.outputs).sum();
-    let rows: usize = state.layers.iter().map(|l| l.inputs + l.outputs).sum();
-    let bytes = size_of::<f32>() * (weights + state.batch * rows);
-    Work { operation, bytes, flops: flops * weights * state.batch }
+/// What a launch over all layers has to do, where the loaded batch is one of this network: so many
+/// operations for each weight and sample, and the parameters and rows that it can't do without.
+pub(crate) fn work(operation: &'static str, state: &State, flops: usize) -> Result<Work> {
+    let State { layers, batch, input, .. } = state;
+    if *batch == 0 {
+        return Err(GpuError::NoBatch { operation });
+    }
+    let (n0, classes) = (layers[0].inputs, layers[layers.len() - 1].outputs);
+    let buffers = [
+        ("x", input.x().len(), batch * n0),
+        ("y", input.y().len(), batch * classes),
+        ("p", state.p.len(), batch * classes),
+        ("losses", state.losses.len(), *batch),
+    ];
+    let checked = Work::new(operation, &buffers, 0)?;
+    let weights: usize = layers.iter().map(|l: &Layer| l.inputs * l.outputs).sum();
+    let rows: usize = layers.iter().map(|l| l.inputs + l.outputs).sum();
+    let bytes = size_of::<f32>() * (weights + batch * rows);
+    Ok(Work { bytes, flops: flops * weights * batch, ..checked })
 }

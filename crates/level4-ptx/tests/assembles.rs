@@ -26,7 +26,7 @@ impl Ptxas {
         let named = std::env::var_os("PTXAS").filter(|name| !name.is_empty()).map(PathBuf::from);
         let program = named.or_else(|| gpu::library::tools("ptxas").into_iter().next());
         if program.is_none() {
-            eprintln!("not tested: there is no ptxas; pip install nvidia-cuda-nvcc-cu12");
+            skipped::skip("there is no ptxas; pip install nvidia-cuda-nvcc-cu12");
         }
         Some(Self { program: program?, out: TempDir::new().unwrap() })
     }
@@ -68,7 +68,7 @@ fn the_assembler_takes_every_rung() {
     for file in files(&folder) {
         for architecture in ARCHITECTURES {
             if !known.contains(&format!("'{architecture}'")) {
-                eprintln!("not tested: this ptxas does not know {architecture}");
+                skipped::skip(format!("this ptxas does not know {architecture}"));
                 continue;
             }
             let output = ptxas.assemble(&folder, &file, architecture);

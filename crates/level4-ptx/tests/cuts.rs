@@ -69,6 +69,7 @@ fn step(network: &Network, reference: &Dump, plan: &Plan, phases: &[u32]) -> Dum
 
     let mut header = reference.header.clone();
     header.dtype = Dtype::F32;
+    header.digits = None;
     let mut dump = Dump::new(header);
     for name in network.tensor_names() {
         use TensorName::{A, B, BNext, Dz, P, W, WNext, X, Y, Z};
@@ -113,7 +114,11 @@ fn every_cut_agrees_with_the_references() {
         for (shared, room, phases) in
             [(48 << 10, 1000, &[7][..]), (48 << 10, 3, &[3, 4]), (6 << 10, 5, &[1, 2, 4])]
         {
-            let plan = Plan::new(network, batch, shared, |_| room).unwrap();
+            // A wide layer fits on no device as small as this.
+            let Some(plan) = Plan::new(network, batch, shared, |_| room) else {
+                assert!(network.sizes[1] > 1000, "{}", preset.name);
+                continue;
+            };
             met[usize::from(plan.on_chip)] += 1;
             let found = step(network, &reference, &plan, phases);
             let comparison = tensor_diff::compare(&reference, &found, 1.0);
@@ -122,6 +127,9 @@ fn every_cut_agrees_with_the_references() {
         // More chunks than samples: some blocks have nothing to do but to wait.
         let mut plan = Plan::new(network, batch, 48 << 10, |_| 1000).unwrap();
         plan.chunks = batch + 2;
+        if plan.blocks() > 1000 {
+            continue;
+        }
         let found = step(network, &reference, &plan, &[7]);
         let comparison = tensor_diff::compare(&reference, &found, 1.0);
         assert!(comparison.agrees(), "{} by {plan:?}: {comparison:?}", preset.name);

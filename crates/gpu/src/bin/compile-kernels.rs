@@ -23,14 +23,19 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
+    host::main(|| {
+        let arguments = match host::parse(|command| command) {
+            Ok(arguments) => arguments,
+            Err(code) => return code,
+        };
+        match run(&arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                host::complain(format_args!("error: {error}"));
+                ExitCode::FAILURE
+            }
         }
-    }
+    })
 }
 
 fn run(arguments: &Arguments) -> Result<(), Box<dyn std::error::Error>> {
@@ -52,8 +57,7 @@ fn compile_one(path: &Path, always: bool) -> Result<(), Box<dyn std::error::Erro
     let output = path.with_extension("ptx");
     let fresh = std::fs::read_to_string(&output).is_ok_and(|ptx| source::is_fresh(&text, &ptx));
     if fresh && !always {
-        println!("{name}: as it was");
-        return Ok(());
+        return Ok(host::print(&format!("{name}: as it was\n"))?);
     }
     let ptx = compile::compile(&name, &text)?;
     let target = format!(".target sm_{}", compile::ARCHITECTURE);
@@ -66,6 +70,5 @@ fn compile_one(path: &Path, always: bool) -> Result<(), Box<dyn std::error::Erro
         return Err(format!("a driver of CUDA 12.0 would refuse it ({reason})").into());
     }
     write_atomically::<io::Error>(&output, |file| file.write_all(ptx.as_bytes()))?;
-    println!("{name}: compiled");
-    Ok(())
+    Ok(host::print(&format!("{name}: compiled\n"))?)
 }

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaEvent, CudaStream};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use data::{Batch, Dataset};
 use gpu::Result;
 
@@ -35,7 +35,9 @@ pub(super) struct DoubleBuffered {
 
 impl DoubleBuffered {
     pub(super) fn new(on: &Operations) -> Result<Self> {
-        let context = on.stream().context();
+        // cudarc's own view of the same context, for this one stream: the caller's goes on ordering
+        // what the caller does.
+        let context = CudaContext::new(on.stream().context().ordinal())?;
         // SAFETY: with this off, cudarc does not order streams by itself. Of all buffers only the
         // slots are used in both streams, and this file orders that.
         unsafe { context.disable_event_tracking() };

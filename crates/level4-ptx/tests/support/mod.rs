@@ -94,7 +94,9 @@ impl Bench {
             parameters[at..at + bytes.len()].copy_from_slice(&bytes);
         }
         let block = [block, 1, 1];
-        let launch = Launch { grid, block, dynamic_shared: shared, parameters, cooperative };
+        let dynamic_shared = shared;
+        let launch =
+            Launch { grid, block, dynamic_shared, parameters, cooperative, ..Launch::default() };
         self.emulator.launch(&kernel, &launch)
     }
 
