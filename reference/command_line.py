@@ -79,10 +79,14 @@ def _parser(program: Program) -> argparse.ArgumentParser:
         type=Path,
         required=True,
         metavar="FILE",
-        help="take batch, parameters, loss, seed and learning rate from this dump",
+        help="take batch, parameters, loss, seed and learning rate from this dump; of a run, the "
+        "batch of each step",
     )
     dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="write it here")
     dump.add_argument("--dtype", choices=("f64", "f32"), default="f64")
+    dump.add_argument(
+        "--digits", type=positive, metavar="N", help="round what is computed to so many digits"
+    )
 
     train = commands.add_parser("train", help="train on MNIST and test what was learned")
     train.add_argument("--preset", choices=PRESETS, default="nvmath")
@@ -103,9 +107,10 @@ def _parser(program: Program) -> argparse.ArgumentParser:
 
 
 def _dump(program: Program, arguments: argparse.Namespace) -> None:
-    inputs = dumps.read(arguments.inputs)
-    sizes = dumps.layer_sizes(inputs, arguments.inputs)
-    header = inputs.header
+    run = dumps.read_run(arguments.inputs)
+    first = run[0]
+    sizes = dumps.layer_sizes(first, arguments.inputs)
+    header = first.header
     known = (PRESETS | FIXTURES).get(header.preset)
     loss = header.loss or (known.loss if known else None)
     if loss is None:
@@ -113,16 +118,32 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
             f"{arguments.inputs} does not say its loss, and its preset {header.preset!r} is "
             "unknown: add a field loss to its header"
         )
-    header = dataclasses.replace(
-        header,
-        level=program.level,
-        device="cpu",
-        loss=loss,
-        dtype=arguments.dtype,
-        not_materialised=[],
-    )
-    tensors = program.step(inputs.tensors, sizes, loss, header.learning_rate, arguments.dtype)
-    dumps.write(Dump(header, tensors), arguments.out)
+    parameters = [f"{kind}{n}" for n in range(1, len(sizes)) for kind in "wb"]
+    now = {name: first.tensors[name] for name in parameters}
+    made = []
+    for step in run:
+        header = dataclasses.replace(
+            step.header,
+            level=program.level,
+            device="cpu",
+            loss=loss,
+            dtype=arguments.dtype,
+            not_materialised=[],
+            digits=arguments.digits,
+        )
+        batch = {name: step.tensors[name] for name in "xy"}
+        dumps.layer_sizes(Dump(header, batch | now), arguments.inputs)
+        rate = first.header.learning_rate
+        tensors = program.step(batch | now, sizes, loss, rate, arguments.dtype)
+        now = {name: tensors[f"{name}_next"] for name in parameters}
+        if arguments.digits:
+            given = {"x", "y"} | (set(parameters) if step is first else set())
+            tensors = {
+                name: tensor if name in given else dumps.rounded(tensor, arguments.digits)
+                for name, tensor in tensors.items()
+            }
+        made.append(Dump(header, tensors))
+    dumps.write_run(made, arguments.out)
 
 
 def _train(program: Program, arguments: argparse.Namespace) -> None:

@@ -45,6 +45,10 @@ class Header:
     learning_rate: float
     """A `float32` value, also where the arithmetic is `float64`."""
     not_materialised: list[str] = field(default_factory=list)
+    steps: int | None = None
+    """How many steps the run has that this one is of."""
+    digits: int | None = None
+    """How many significant decimal digits are left of what the step computed."""
 
 
 @dataclass
@@ -105,16 +109,34 @@ def layer_sizes(dump: Dump, path: str | Path) -> list[int]:
 def read(path: str | Path) -> Dump:
     """Reads a dump, plain or gzipped: the content decides, not the file's name.
 
-    Raises `BadInput` when the file can't be read, is cut off, is not JSON, is not a dump of
-    version 1, or has a tensor that comes twice or whose shape doesn't hold its elements.
+    Where there is no `a.json`, but an `a.json.gz`, that one is meant. Raises `BadInput` when the
+    file can't be read, is cut off, is not JSON, is not a dump of version 1, has a tensor that comes
+    twice or whose shape doesn't hold its elements, or holds several steps.
     """
+    run = read_run(path)
+    if len(run) > 1:
+        raise _content(path, f"it holds {len(run)} steps, and one is asked for")
+    return run[0]
+
+
+def read_run(path: str | Path) -> list[Dump]:
+    """Reads the dumps of a file, one behind the other: one, or the steps of a run."""
     try:
-        content = Path(path).read_bytes()
+        file = Path(path)
+        packed = file.with_name(file.name + ".gz")
+        content = (packed if packed.exists() and not file.exists() else file).read_bytes()
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"can't read the dump {path}: {error}") from error
-    return from_json(content, path)
+    # Each dump ends with a line of its own, so that a run is cut without reading its numbers twice.
+    documents = [part for part in re.split(rb"(?<=^\]\}\n)", content, flags=re.MULTILINE) if part]
+    run = [from_json(document, path) for document in documents or [content]]
+    for before, after in zip(run, run[1:]):
+        if after.header.step != before.header.step + 1:
+            steps = f"behind step {before.header.step} comes step {after.header.step}"
+            raise _content(path, f"{steps}: no run of one level")
+    return run
 
 
 def from_json(content: bytes, path: str | Path) -> Dump:
@@ -165,7 +187,12 @@ def write(dump: Dump, path: str | Path) -> None:
 
     Raises `Failure` when the file can't be written.
     """
-    content = to_json(dump).encode()
+    write_run([dump], path)
+
+
+def write_run(run: list[Dump], path: str | Path) -> None:
+    """Writes the dumps of a run, as `write` does."""
+    content = "".join(map(to_json, run)).encode()
     if str(path).endswith(".gz"):
         content = gzip.compress(content, mtime=0)
     try:
@@ -179,7 +206,7 @@ def to_json(dump: Dump) -> str:
     header = {"format": FORMAT, "version": VERSION} | vars(dump.header)
     single = dump.header.dtype != "f64"
     header["learning_rate"] = _shortest(dump.header.learning_rate, single=True)
-    for optional in ("loss", "not_materialised"):
+    for optional in ("loss", "not_materialised", "steps", "digits"):
         if not header[optional]:
             del header[optional]
     lines = []
@@ -189,6 +216,12 @@ def to_json(dump: Dump) -> str:
         lines.append(json.dumps(entry, separators=(",", ":")))
     head = json.dumps(header, separators=(",", ":"), ensure_ascii=False)
     return head[:-1] + ',"tensors":[\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def rounded(tensor: np.ndarray, digits: int) -> np.ndarray:
+    """Each element with so many significant decimal digits."""
+    flat = [float(f"{value:.{digits - 1}e}") for value in np.asarray(tensor, np.float64).flat]
+    return np.array(flat, np.float64).reshape(np.shape(tensor))
 
 
 def to_single(value: float) -> float:
@@ -253,7 +286,12 @@ def _header(file: dict[str, Any], path: str | Path) -> Header:
         step=_field(file, "step", int, path),
         learning_rate=learning_rate,
         not_materialised=[_name(str(n), path) for n in file.get("not_materialised") or []],
+        steps=file.get("steps"),
+        digits=file.get("digits"),
     )
+    for key, number in [("steps", header.steps), ("digits", header.digits)]:
+        if number is not None and (type(number) is not int or number <= 0):
+            raise _content(path, f"its field {key!r} is {number!r:.40}")
     for key, value, known in [
         ("loss", header.loss, (None, *LOSSES)),
         ("dtype", header.dtype, DTYPES),

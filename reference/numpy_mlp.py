@@ -69,7 +69,7 @@ def cross_entropy(z: Array, y: Array) -> Array:
     """z [B, C], y [B, C] -> -Σ_c y·ln softmax(z), mean over the batch."""
     shifted = z - z.max(axis=1, keepdims=True)
     log_p = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return -(y * log_p).sum() / len(z)
+    return -(y * log_p).sum(axis=1).mean()
 
 
 def bce(z: Array, y: Array) -> Array:
@@ -83,7 +83,7 @@ def bce(z: Array, y: Array) -> Array:
 
 def squared_error(z: Array, y: Array) -> Array:
     """z [B, C], y [B, C] -> ½·Σ_c (z - y)², mean over the batch."""
-    return ((z - y) ** 2).sum() / (2 * len(z))
+    return ((z - y) ** 2 / 2).sum(axis=1).mean()
 
 
 # ANCHOR_END: losses

@@ -107,6 +107,10 @@ FIXTURES = {
     "three-layer": _fixture((784, 32, 17, 10), "cross-entropy", 8),
     "wide": _fixture((784, 130, 10), "cross-entropy", 5),
     "single": _fixture((784, 30, 10), "cross-entropy", 1),
+    "batch-37": _fixture((784, 20, 10), "bce", 37),
+    "batch-67": _fixture((784, 30, 10), "cross-entropy", 67),
+    "one-unit": _fixture((784, 1, 10), "squared-error", 7),
+    "units-1025": _fixture((13, 1025, 10), "cross-entropy", 9),
 }
 """One batch of noise each, of odd sizes; their dumps are committed."""
 

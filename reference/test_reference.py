@@ -27,6 +27,10 @@ except ImportError:  # PyTorch is not installed
     pytorch_mlp = None
 
 
+STORED = 6e-12
+"""What an element may be off for being stored with twelve digits."""
+
+
 def committed(fixture: str) -> Dump:
     """The dump in the repository."""
     return dumps.read(Path(__file__).parent / "dumps" / f"{fixture}.json")
@@ -56,14 +60,14 @@ class Fixtures(unittest.TestCase):
                     dump.tensors, preset.sizes, preset.loss, dump.header.learning_rate, "f64"
                 )
                 error, name = worst(found, dump.tensors)
-                self.assertLess(error, 1e-13, name)
+                self.assertLess(error, STORED, name)
 
     def test_a_fault_is_seen(self) -> None:
-        """The comparison above would notice a missing 1/B, and one wrong bit far down."""
+        """The comparison above would notice a missing 1/B, and one wrong digit far down."""
         dump = committed("bce")
         for name in ("dz2", "w1_next"):
-            wrong = dump.tensors | {name: dump.tensors[name] * (1 + 1e-12)}
-            self.assertGreater(worst(wrong, dump.tensors)[0], 1e-13)
+            wrong = dump.tensors | {name: dump.tensors[name] * (1 + 1e-11)}
+            self.assertGreater(worst(wrong, dump.tensors)[0], STORED)
 
     def test_the_dumps_are_what_the_table_says(self) -> None:
         """Names, shapes, header; and inputs that float32 holds exactly, so any level can start."""
@@ -73,7 +77,7 @@ class Fixtures(unittest.TestCase):
                 self.assertEqual(
                     dump.header,
                     Header("reference-pytorch", "cpu", fixture, preset.loss, "f64", 1, 0,
-                           dumps.to_single(preset.learning_rate)),
+                           dumps.to_single(preset.learning_rate), digits=12),
                 )  # fmt: skip
                 self.assertEqual(dumps.layer_sizes(dump, fixture), list(preset.sizes))
                 layers = len(preset.sizes) - 1
@@ -94,7 +98,26 @@ class Fixtures(unittest.TestCase):
                 dump.tensors, preset.sizes, preset.loss, dump.header.learning_rate, "f64"
             )
             error, name = worst(found, dump.tensors)
-            self.assertLess(error, 1e-13, f"{fixture}: {name}")
+            self.assertLess(error, STORED, f"{fixture}: {name}")
+
+    def test_the_runs_go_on_where_a_step_ended(self) -> None:
+        """Three steps of each loss, the last with a smaller batch, as NumPy computes them."""
+        for fixture in ("softmax", "bce", "squared-error"):
+            run = dumps.read_run(Path(__file__).parent / "dumps" / f"{fixture}-steps.json")
+            self.assertEqual([len(step.tensors["x"]) for step in run], [8, 8, 4])
+            self.assertEqual([step.header.step for step in run], [0, 1, 2])
+            self.assertEqual({step.header.steps for step in run}, {3})
+            for before, after in zip(run, run[1:]):
+                for name in ("w1", "b1", "w2", "b2"):
+                    same = after.tensors[name] == before.tensors[f"{name}_next"]
+                    self.assertTrue(same.all(), name)
+            for step in run:
+                found = numpy_mlp.step_tensors(
+                    step.tensors, (196, 16, 10), FIXTURES[fixture].loss,
+                    step.header.learning_rate, "f64",
+                )  # fmt: skip
+                error, name = worst(found, step.tensors)
+                self.assertLess(error, 1e-9, name)
 
     def test_float32_is_near_float64(self) -> None:
         """And is float32: a tensor that were computed in float64 would be too near."""
@@ -107,7 +130,7 @@ class Fixtures(unittest.TestCase):
                 )
                 self.assertEqual({tensor.dtype for tensor in found.values()}, {np.dtype("f4")})
                 error, name = worst(found, dump.tensors)
-                self.assertLess(error, 1e-5, f"{fixture}: {name}")
+                self.assertLess(error, 3e-5, f"{fixture}: {name}")
                 self.assertGreater(error, 1e-9, fixture)
 
 
@@ -131,14 +154,15 @@ class Programs(unittest.TestCase):
             path, out = Path(folder, "inputs.json"), Path(folder, "out.json")
             dumps.write(Dump(inputs, given), path)
             for program in programs:
-                for dtype, allowed in [("f64", 1e-13), ("f32", 1e-5)]:
+                for dtype, allowed in [("f64", STORED), ("f32", 1e-5)]:
                     arguments = ("dump", "--inputs", path, "--out", out, "--dtype", dtype)
                     code, said = self.run_program(*arguments, program=program)
                     self.assertEqual(code, 0, said)
                     found = dumps.read(out)
                     self.assertLess(worst(found.tensors, full.tensors)[0], allowed)
                     level = "reference-" + program.removesuffix("_mlp")
-                    expected = dataclasses.replace(full.header, level=level, dtype=dtype, step=3)
+                    computed = {"level": level, "dtype": dtype, "step": 3, "digits": None}
+                    expected = dataclasses.replace(full.header, **computed)
                     self.assertEqual(found.header, expected)
 
     def test_exit_codes_say_whose_fault_it_is(self) -> None:

@@ -1,7 +1,7 @@
 //! What a level has to pass.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use level1_cpu::{Form, Level1};
@@ -16,6 +16,9 @@ use training::{Error, Kind, Preset, Result};
 pub enum Check {
     /// One step of every fixture agrees with the dump that PyTorch made in double precision.
     References,
+    /// Three training steps of each loss agree with PyTorch's, tensor by tensor, with the same
+    /// buffers from step to step.
+    Steps,
     /// One step of every preset's network, on a batch of its size, agrees with level 1.
     Presets,
     /// Networks and batches that fit no tile, no block and no warp agree with level 1.
@@ -28,14 +31,21 @@ pub enum Check {
 
 impl Check {
     /// Every check, in the order of the table.
-    pub const ALL: [Self; 5] =
-        [Self::References, Self::Presets, Self::OddShapes, Self::BatchOfOne, Self::TenSteps];
+    pub const ALL: [Self; 6] = [
+        Self::References,
+        Self::Steps,
+        Self::Presets,
+        Self::OddShapes,
+        Self::BatchOfOne,
+        Self::TenSteps,
+    ];
 
     /// The name as the table and the command line have it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::References => "references",
+            Self::Steps => "steps",
             Self::Presets => "presets",
             Self::OddShapes => "odd-shapes",
             Self::BatchOfOne => "batch-of-one",
@@ -52,6 +62,9 @@ impl Check {
         match self {
             Self::References => {
                 Preset::fixtures().iter().map(|one| reference(one, dumps)).collect()
+            }
+            Self::Steps => {
+                ["softmax", "bce", "squared-error"].iter().map(|name| steps(name, dumps)).collect()
             }
             Self::Presets => presets.map(against_level1).collect(),
             Self::OddShapes => odd_shapes().into_iter().map(against_level1).collect(),
@@ -82,28 +95,46 @@ pub struct Case {
 pub(crate) enum Expected {
     /// Every tensor of one step.
     Step(Dump),
+    /// Every tensor of several steps.
+    Run(Vec<Dump>),
     /// The parameters and the last loss after several steps.
     Trained(crate::steps::Trained),
 }
 
 /// The step of a fixture, as PyTorch made it.
 fn reference(preset: &Preset, dumps: &Path) -> Result<Case> {
-    let path = [".json", ".json.gz"]
-        .map(|end| dumps.join(format!("{}{end}", preset.name)))
-        .into_iter()
-        .find(|path| path.exists())
-        .ok_or_else(|| {
-            Error::Usage(format!(
-                "there is no {}.json in {}: name the folder of the reference dumps with --dumps",
-                preset.name,
-                dumps.display()
-            ))
-        })?;
+    let path = find(&preset.name, dumps)?;
     let expected = Dump::read(&path)?;
     let mut preset = preset.clone();
     let inputs = Inputs::from_dump(&expected, &mut preset)
         .map_err(|error| Error::Read { path, reason: error.to_string() })?;
     Ok(Case { name: preset.name.clone(), preset, inputs, expected: Expected::Step(expected) })
+}
+
+/// Three steps with a fixture's loss, as PyTorch made them.
+fn steps(fixture: &str, dumps: &Path) -> Result<Case> {
+    let name = format!("{fixture}-steps");
+    let path = find(&name, dumps)?;
+    let expected = Dump::read_run(&path)?;
+    let mut preset = Preset::find(fixture)
+        .ok_or_else(|| Error::Usage(format!("there is no fixture {fixture}")))?;
+    let inputs = Inputs::from_run(&expected, &mut preset)
+        .map_err(|error| Error::Read { path, reason: error.to_string() })?;
+    Ok(Case { name, preset, inputs, expected: Expected::Run(expected) })
+}
+
+/// The file of a reference, plain or packed.
+fn find(name: &str, dumps: &Path) -> Result<PathBuf> {
+    [".json", ".json.gz"]
+        .map(|end| dumps.join(format!("{name}{end}")))
+        .into_iter()
+        .find(|path| path.exists())
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "there is no {name}.json in {}: name the folder of the reference dumps with --dumps",
+                host::shown(dumps)
+            ))
+        })
 }
 
 /// A step on noise, as level 1 computes it, one operation after the other.

@@ -9,7 +9,7 @@ use clap::{Parser, ValueHint};
 use conformance::{Check, Report, Variant, run, table, variants};
 use gpu::{Choice, DeviceArgs};
 use training::report::write_json;
-use training::{Error, Result};
+use training::{Console, Error, Result};
 
 /// Checks every level against PyTorch's dumps and against level 1.
 #[derive(Parser)]
@@ -38,14 +38,21 @@ fn levels() -> Vec<&'static str> {
 }
 
 fn main() -> ExitCode {
-    match check(&Arguments::parse()) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(error.exit_code())
+    host::main(|| {
+        let arguments = match host::parse(|command| command) {
+            Ok(arguments) => arguments,
+            Err(code) => return code,
+        };
+        match check(&arguments) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(Error::Output(error)) => ExitCode::from(host::lost_output(&error, 1)),
+            Err(error) => {
+                host::complain(format_args!("error: {error}"));
+                ExitCode::from(error.exit_code())
+            }
         }
-    }
+    })
 }
 
 fn check(arguments: &Arguments) -> Result<bool> {
@@ -62,7 +69,8 @@ fn check(arguments: &Arguments) -> Result<bool> {
     let checks = if arguments.check.is_empty() { &Check::ALL[..] } else { &arguments.check };
     let on_gpu = chosen.iter().find(|variant| variant.device.is_some());
     let device = on_gpu.map(Variant::device_name).transpose()?;
-    println!("{}", device.as_deref().unwrap_or("cpu"));
+    let console = Console::new(arguments.json.is_some());
+    console.line(device.as_deref().unwrap_or("cpu"))?;
 
     let mut outcomes = Vec::new();
     for &check in checks {
@@ -73,9 +81,10 @@ fn check(arguments: &Arguments) -> Result<bool> {
         }
     }
     let report = Report::new(device, outcomes);
-    print!("{}", table(&report));
+    console.line(table(&report).to_string().trim_end())?;
     if let Some(path) = &arguments.json {
         write_json(path, &report)?;
     }
+    console.finish()?;
     Ok(report.agrees())
 }

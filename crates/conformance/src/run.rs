@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 use tensor::{Dump, TensorName};
-use training::Result;
-use training::dump::{dump, header};
+use tensor_diff::Divergence;
+use training::dump::{self, Steps, dump, header};
+use training::{Error, Result};
 
 use crate::check::{Case, Check, Expected};
 use crate::{Variant, steps};
@@ -81,6 +82,9 @@ pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
         let mut not_materialised = Vec::new();
         let mut attempt = || match &case.expected {
             Expected::Step(expected) => step(variant, case, expected, fused, &mut not_materialised),
+            Expected::Run(expected) => {
+                run_steps(variant, case, expected, fused, &mut not_materialised)
+            }
             Expected::Trained(expected) => {
                 let mut level = variant.open(&case.preset.network)?;
                 let found = steps::train(level.as_mut(), &case.preset, &case.inputs)?;
@@ -107,7 +111,7 @@ pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
         }
     };
     match check {
-        Check::References | Check::OddShapes => vec![once(false), once(true)],
+        Check::References | Check::Steps | Check::OddShapes => vec![once(false), once(true)],
         Check::Presets | Check::BatchOfOne | Check::TenSteps => vec![once(true)],
     }
 }
@@ -129,8 +133,38 @@ fn step(
     if comparison.agrees() {
         return Ok(None);
     }
-    Ok(Some(comparison.first_divergence.map_or_else(
+    Ok(Some(why(comparison.first_divergence.as_ref())))
+}
+
+/// Several steps, tensor by tensor; in which one and how they differ, where they do.
+fn run_steps(
+    variant: &Variant,
+    case: &Case,
+    expected: &[Dump],
+    fused: bool,
+    not_materialised: &mut Vec<TensorName>,
+) -> Result<Option<String>> {
+    let mut level = variant.open(&case.preset.network)?;
+    let mut header = header(variant.level, &variant.device_name()?, &case.preset, 0);
+    header.dtype = variant.dtype()?;
+    let steps = Steps { before: 0, dumped: expected.len(), fused };
+    let found = dump::run(level.as_mut(), &header, &case.preset, &case.inputs, steps)?;
+    if let Some(first) = found.first() {
+        not_materialised.clone_from(&first.header.not_materialised);
+    }
+    let compared = tensor_diff::compare_runs(expected, &found, 1.0).map_err(Error::Usage)?;
+    if compared.agrees() {
+        return Ok(None);
+    }
+    Ok(Some(compared.first_faulty().map_or_else(
+        || "nothing could be compared".into(),
+        |step| format!("step {}: {}", step.step, why(step.first_fault())),
+    )))
+}
+
+fn why(first: Option<&Divergence>) -> String {
+    first.map_or_else(
         || "nothing could be compared".into(),
         |first| format!("{} {}: {}", first.tensor, first.verdict.label(), first.reading),
-    )))
+    )
 }

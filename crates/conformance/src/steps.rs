@@ -80,8 +80,8 @@ pub(crate) fn apart(
             if apart.is_nan() || apart > allowed {
                 return Some(format!(
                     "after {STEPS} steps {name}{l} is {apart:.3e} from level 1's, and may be \
-                     {allowed:.3e}, having gone {way:.3e}; `dump --step N` and tensor-diff show \
-                     which step it was"
+                     {allowed:.3e}, having gone {way:.3e}; `dump --steps {STEPS} --out run.json` and \
+                     `tensor-diff run.json` show in which step and tensor it begins"
                 ));
             }
         }

@@ -40,10 +40,19 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// The bounds of a candidate that is compared with the reference that `chain` is made of.
-    pub(crate) fn derive(chain: &Chain<'_>, candidate: &Dump, rounding: &Rounding) -> Self {
+    ///
+    /// `start` is what the parameters may be apart before the step: those of a later step of a run,
+    /// in which each of the two went its own way.
+    pub(crate) fn derive(
+        chain: &Chain<'_>,
+        candidate: &Dump,
+        rounding: &Rounding,
+        start: &Errors,
+    ) -> Self {
         let mut bounds = Self { allowed: HashMap::new(), carried: HashMap::new() };
         for name in chain.names() {
-            let Some(allowed) = bounds.of(name, chain, rounding) else { continue };
+            let allowed = start.get(&name).cloned().or_else(|| bounds.of(name, chain, rounding));
+            let Some(allowed) = allowed else { continue };
             let carried = bounds.carry(name, &allowed, chain, candidate, rounding);
             bounds.allowed.insert(name, allowed);
             bounds.carried.insert(name, carried);
@@ -107,13 +116,15 @@ impl Bounds {
             // z = a_prev · wᵀ + b: K products and K additions, so no term is rounded more than
             // K + 1 times.
             TensorName::Z(layer) => {
-                let product = chain.product(name, &self.carried)?;
-                let bias = chain.get(TensorName::B(layer))?;
+                let product = chain.product(name, Some(&self.carried))?;
+                let bias = carried(TensorName::B(layer))?;
                 let steps = product.length + 1;
                 let mut bound = product.errors(rounding.product(steps), rounding.tiny());
                 let gamma = rounding.gamma(steps);
-                for row in bound.chunks_exact_mut(bias.len().max(1)) {
-                    row.iter_mut().zip(bias).for_each(|(bound, b)| *bound += gamma * b.abs());
+                for row in bound.chunks_exact_mut(product.columns.max(1)) {
+                    for (bound, (b, d)) in row.iter_mut().zip(bias.clone()) {
+                        *bound += d + gamma * (b.abs() + d);
+                    }
                 }
                 Some(bound)
             }
@@ -152,8 +163,7 @@ impl Bounds {
             // dz = da where z > 0 and 0 elsewhere. Within its own bound of the kink, z may lie on
             // the other side, and all of da appear or disappear.
             TensorName::Dz(layer) => {
-                let z = TensorName::Z(layer);
-                let z = chain.get(z)?.iter().zip(self.allowed.get(&z)?);
+                let z = chain.mask(layer)?.iter().zip(self.allowed.get(&TensorName::Z(layer))?);
                 let bound = |((&z, &z_error), (da, da_error)): ((&f64, &f64), (f64, f64))| {
                     if z > z_error {
                         da_error
@@ -168,7 +178,7 @@ impl Bounds {
 
             // dw = dzᵀ · a_prev sums over the batch, da = dz_next · w_next over the next layer.
             TensorName::Dw(_) | TensorName::Da(_) => {
-                let product = chain.product(name, &self.carried)?;
+                let product = chain.product(name, Some(&self.carried))?;
                 let relative = rounding.product(product.length + SCALING);
                 Some(product.errors(relative, rounding.tiny()))
             }
@@ -185,10 +195,12 @@ impl Bounds {
             }
 
             TensorName::WNext(layer) => {
-                update(chain, rounding, name, carried(TensorName::Dw(layer))?)
+                let (w, dw) = (TensorName::W(layer), TensorName::Dw(layer));
+                Some(update(chain, rounding, carried(w)?, carried(dw)?))
             }
             TensorName::BNext(layer) => {
-                update(chain, rounding, name, carried(TensorName::Db(layer))?)
+                let (b, db) = (TensorName::B(layer), TensorName::Db(layer));
+                Some(update(chain, rounding, carried(b)?, carried(db)?))
             }
 
             TensorName::X | TensorName::Y | TensorName::W(_) | TensorName::B(_) => None,
@@ -201,13 +213,13 @@ impl Bounds {
 fn update(
     chain: &Chain<'_>,
     rounding: &Rounding,
-    name: TensorName,
+    parameter: impl Iterator<Item = (f64, f64)>,
     gradient: impl Iterator<Item = (f64, f64)>,
-) -> Option<Vec<f64>> {
-    let rate = chain.learning_rate().abs();
-    let bound = |((dw, d), next): ((f64, f64), &f64)| {
-        let step = rate * (d + rounding.gamma(1 + SCALING) * (dw.abs() + d));
-        step + rounding.gamma(1) * (next.abs() + step) + rounding.tiny()
+) -> Vec<f64> {
+    let rate = chain.learning_rate();
+    let bound = |((w, apart), (dw, d)): ((f64, f64), (f64, f64))| {
+        let step = apart + rate.abs() * (d + rounding.gamma(1 + SCALING) * (dw.abs() + d));
+        step + rounding.gamma(1) * ((w - rate * dw).abs() + step) + rounding.tiny()
     };
-    Some(gradient.zip(chain.get(name)?).map(bound).collect())
+    parameter.zip(gradient).map(bound).collect()
 }

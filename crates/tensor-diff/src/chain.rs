@@ -58,6 +58,10 @@ impl<'a> Chain<'a> {
         for layer in 1..=layers {
             sizes.push(*reference.get(TensorName::W(layer))?.shape.first()?);
         }
+        if batch == 0 || sizes.contains(&0) {
+            // Tensors without elements would agree with each other, and say nothing.
+            return None;
+        }
         let network = Network { sizes, loss: loss.unwrap_or(Loss::CrossEntropy) };
         let mut chain = Self {
             network,
@@ -127,17 +131,25 @@ impl<'a> Chain<'a> {
         self.loss.map_or_else(|| Loss::ALL.to_vec(), |loss| vec![loss])
     }
 
+    /// The units of each layer, input first.
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.network.sizes
+    }
+
     pub(crate) const fn learning_rate(&self) -> f64 {
         self.learning_rate
     }
 
-    /// The matrix product that makes `z`, but for its bias, or `dw` or `da`.
+    /// The matrix product that makes `z`, but for its bias, or `dw` or `da`; without errors, of exact
+    /// factors.
     pub(crate) fn product<'b>(
         &'b self,
         name: TensorName,
-        errors: &'b Errors,
+        errors: Option<&'b Errors>,
     ) -> Option<Product<'b>> {
-        let operand = |name| Some((self.get(name)?, errors.get(&name).map(Vec::as_slice)));
+        let operand = |name| {
+            Some((self.get(name)?, errors.and_then(|errors| errors.get(&name)).map(Vec::as_slice)))
+        };
         let size = |layer: usize| self.network.sizes[layer];
         match name {
             TensorName::Z(layer) => {
@@ -174,9 +186,11 @@ impl<'a> Chain<'a> {
         &'b self,
         layer: usize,
         weights: TensorName,
-        errors: &'b Errors,
+        errors: Option<&'b Errors>,
     ) -> Option<Product<'b>> {
-        let operand = |name| Some((self.get(name)?, errors.get(&name).map(Vec::as_slice)));
+        let operand = |name| {
+            Some((self.get(name)?, errors.and_then(|errors| errors.get(&name)).map(Vec::as_slice)))
+        };
         let (length, columns) = (self.network.sizes[layer + 1], self.network.sizes[layer]);
         let ((dz, dz_errors), (w, w_errors)) =
             (operand(TensorName::Dz(layer + 1))?, operand(weights)?);
@@ -189,21 +203,29 @@ impl<'a> Chain<'a> {
         })
     }
 
+    /// What is above zero where relu let it pass: `z`, or `a` where that is what there is.
+    pub(crate) fn mask(&self, layer: usize) -> Option<&[f64]> {
+        let (z, a) = (TensorName::Z(layer), TensorName::A(layer));
+        let a_alone = !self.is_given_by_reference(z) && self.is_given_by_reference(a);
+        self.get(if a_alone { a } else { z })
+    }
+
     /// What the operation that makes this tensor makes of the tensors before it, in `float64`.
-    fn compute(&self, name: TensorName) -> Option<Vec<f64>> {
-        let exact = Errors::new();
+    pub(crate) fn compute(&self, name: TensorName) -> Option<Vec<f64>> {
         let last = TensorName::Z(self.layers());
         match name {
             TensorName::Z(layer) => {
                 let bias = self.get(TensorName::B(layer))?;
-                let mut z = self.product(name, &exact)?.values();
+                let mut z = self.product(name, None)?.values();
                 for row in z.chunks_exact_mut(bias.len().max(1)) {
                     row.iter_mut().zip(bias).for_each(|(z, b)| *z += b);
                 }
                 Some(z)
             }
+            // A comparison with NaN is false: it stays.
             TensorName::A(layer) => {
-                Some(self.get(TensorName::Z(layer))?.iter().map(|z| z.max(0.0)).collect())
+                let relu = |&z: &f64| if z <= 0.0 { 0.0 } else { z };
+                Some(self.get(TensorName::Z(layer))?.iter().map(relu).collect())
             }
             TensorName::P => Some(output::output(self.loss?, self.get(last)?, self.outputs())),
             TensorName::Loss => {
@@ -216,10 +238,10 @@ impl<'a> Chain<'a> {
                 Some(p.iter().zip(y).map(|(p, y)| (p - y) / batch).collect())
             }
             TensorName::Dz(layer) => {
-                let (da, z) = (self.get(TensorName::Da(layer))?, self.get(TensorName::Z(layer))?);
+                let (da, z) = (self.get(TensorName::Da(layer))?, self.mask(layer)?);
                 Some(da.iter().zip(z).map(|(&da, &z)| if z > 0.0 { da } else { 0.0 }).collect())
             }
-            TensorName::Dw(_) | TensorName::Da(_) => Some(self.product(name, &exact)?.values()),
+            TensorName::Dw(_) | TensorName::Da(_) => Some(self.product(name, None)?.values()),
             TensorName::Db(layer) => {
                 let dz = self.get(TensorName::Dz(layer))?;
                 let mut db = vec![0.0; self.network.sizes[layer]];
@@ -242,7 +264,7 @@ impl<'a> Chain<'a> {
 
 /// Whether the tensor is given to a training step rather than computed by it.
 pub(crate) const fn is_given(name: TensorName) -> bool {
-    matches!(name, TensorName::X | TensorName::Y | TensorName::W(_) | TensorName::B(_))
+    name.is_given()
 }
 
 /// A length as a number to compute with.

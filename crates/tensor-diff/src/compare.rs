@@ -7,7 +7,8 @@ use tensor::{Dump, DumpedTensor, TensorName};
 
 use crate::bounds::Bounds;
 use crate::chain::{self, Chain, Errors};
-use crate::order::{self, Misplaced};
+use crate::order::{self, File, Misplaced};
+use crate::own::{self, Judgement};
 use crate::reading::{self, Divergence};
 use crate::rounding::Rounding;
 
@@ -36,13 +37,17 @@ pub enum Verdict {
     NoBound,
     /// The network has no tensor of this name.
     Unexpected,
+    /// It is given to the step, and nothing in its own dump can say whether it is right.
+    Given,
+    /// It isn't finite, and neither is what it was made of.
+    Inherited,
 }
 
 impl Verdict {
     /// Whether this verdict makes the two dumps differ.
     #[must_use]
     pub const fn is_mismatch(self) -> bool {
-        !matches!(self, Self::Ok | Self::NotMaterialised)
+        !matches!(self, Self::Ok | Self::NotMaterialised | Self::Given)
     }
 
     /// The word in the table.
@@ -59,6 +64,8 @@ impl Verdict {
             Self::NotMaterialised => "not materialised",
             Self::NoBound => "no bound",
             Self::Unexpected => "unexpected",
+            Self::Given => "given",
+            Self::Inherited => "not finite, inherited",
         }
     }
 }
@@ -113,6 +120,8 @@ pub struct Comparison {
     pub rows: Vec<Row>,
     /// The first row that is a mismatch, and what it is likely to mean.
     pub first_divergence: Option<Divergence>,
+    /// What the candidate's own tensors say of each other, without the reference.
+    pub own: Judgement,
     /// What makes the two dumps hard to compare.
     pub warnings: Vec<String>,
     /// What all bounds were multiplied by.
@@ -120,10 +129,22 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether no row is a mismatch, and there is something that agrees.
+    /// Whether no row is a mismatch, the candidate has no fault of its own, and there is something
+    /// that agrees.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.first_divergence.is_none() && self.count(Verdict::Ok) > 0
+    }
+
+    /// Whether a tensor that differs is wrong by itself, or right for what it was made of; `None`
+    /// where that can't be said.
+    #[must_use]
+    pub fn is_own_fault(&self, name: TensorName) -> Option<bool> {
+        match self.own.row(name)?.verdict {
+            Verdict::Ok | Verdict::Inherited => Some(false),
+            verdict if verdict.is_mismatch() => Some(true),
+            _ => None,
+        }
     }
 
     /// The number of rows with this verdict.
@@ -160,16 +181,29 @@ pub(crate) struct Context<'a> {
 /// 1 unless there is a reason.
 #[must_use]
 pub fn compare(reference: &Dump, candidate: &Dump, scale_tolerance: f64) -> Comparison {
+    let own = own::judge(candidate, scale_tolerance);
+    compare_from(reference, candidate, own, &Errors::new(), scale_tolerance).0
+}
+
+/// The same where the parameters may be apart by `start`; also says what each tensor may be apart.
+pub(crate) fn compare_from(
+    reference: &Dump,
+    candidate: &Dump,
+    own: Judgement,
+    start: &Errors,
+    scale_tolerance: f64,
+) -> (Comparison, Errors) {
     let loss = reference.header.loss.or(candidate.header.loss);
     let chain = Chain::of(reference, loss);
-    let rounding = Rounding::new(reference.header.dtype, candidate.header.dtype);
-    let mut bounds = chain
-        .as_ref()
-        .map_or_else(Errors::new, |chain| Bounds::derive(chain, candidate, &rounding).allowed);
+    let rounding = Rounding::between(&reference.header, &candidate.header);
+    let mut bounds = chain.as_ref().map_or_else(Errors::new, |chain| {
+        Bounds::derive(chain, candidate, &rounding, start).allowed
+    });
     bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
 
     let expected = chain::names(chain::layers(reference).max(chain::layers(candidate)));
-    let misplaced = order::misplaced(reference, candidate, &expected);
+    let mut misplaced = order::misplaced(File::Reference, reference, &expected);
+    misplaced.extend(order::misplaced(File::Candidate, candidate, &expected));
     let context = Context { reference, candidate, chain, bounds, misplaced };
 
     let known: HashSet<TensorName> = expected.iter().copied().collect();
@@ -180,9 +214,10 @@ pub fn compare(reference: &Dump, candidate: &Dump, scale_tolerance: f64) -> Comp
         }
     }
     let rows: Vec<Row> = names.iter().map(|&name| judge(name, &context, &known)).collect();
-    let first_divergence = reading::first_divergence(&rows, &context);
+    let first_divergence = reading::first_divergence(&rows, &context, &own);
     let warnings = warnings(reference, candidate);
-    Comparison { rows, first_divergence, warnings, scale_tolerance }
+    let bounds = context.bounds;
+    (Comparison { rows, first_divergence, own, warnings, scale_tolerance }, bounds)
 }
 
 fn judge(name: TensorName, context: &Context<'_>, known: &HashSet<TensorName>) -> Row {
@@ -202,14 +237,15 @@ fn judge(name: TensorName, context: &Context<'_>, known: &HashSet<TensorName>) -
         return row(Verdict::Shape);
     }
     let unbounded = vec![f64::NAN; r.data.len()];
-    let bounds = context.bounds.get(&name).unwrap_or(&unbounded);
+    let derived = context.bounds.get(&name);
+    let bounds = derived.unwrap_or(&unbounded);
     let deviation = deviation(r, c, bounds);
     let all = || r.data.iter().chain(&c.data);
     let verdict = if all().any(|value| value.is_nan()) {
         Verdict::Nan
     } else if all().any(|value| value.is_infinite()) {
         Verdict::Infinite
-    } else if !bounds.iter().all(|bound| bound.is_finite()) {
+    } else if derived.is_none() || !bounds.iter().all(|bound| bound.is_finite()) {
         Verdict::NoBound
     } else if deviation.outside > 0 {
         Verdict::Differs
@@ -226,7 +262,11 @@ pub(crate) fn within(reference: f64, candidate: f64, bound: f64) -> bool {
     (candidate - reference).abs() <= bound
 }
 
-fn deviation(reference: &DumpedTensor, candidate: &DumpedTensor, bounds: &[f64]) -> Deviation {
+pub(crate) fn deviation(
+    reference: &DumpedTensor,
+    candidate: &DumpedTensor,
+    bounds: &[f64],
+) -> Deviation {
     let mut found = Deviation {
         max_abs_error: 0.0,
         max_relative_error: 0.0,
@@ -315,7 +355,7 @@ pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok,
 /// Whether the header names the tensor as one that its level never holds. Inputs and the
 /// parameters before and after the step can't be declared away: every level has them, and without
 /// them nothing would be compared.
-fn declares_absent(dump: &Dump, name: TensorName) -> bool {
+pub(crate) fn declares_absent(dump: &Dump, name: TensorName) -> bool {
     let held = chain::is_given(name) || matches!(name, TensorName::WNext(_) | TensorName::BNext(_));
     !held && dump.header.not_materialised.contains(&name)
 }

@@ -1,16 +1,24 @@
-//! Compares two dumps of the same training step and names the first tensor that differs.
+//! Compares two dumps of the same training step and names the first tensor that differs; and judges
+//! a dump, or each step of a run, by itself.
 //!
 //! "Isolate and conquer": a dump lists its tensors in the order of computation, so the first one
 //! that is wrong is made, from tensors that agree, by the operation that has the bug. How far a
 //! tensor may be off is never chosen but derived, from the values themselves and the rounding of
 //! every operation on the way to them.
 //!
+//! The two instruments are independent. A comparison holds a candidate against a reference, so that
+//! errors add up along the chain. A judgement does each operation again on the candidate's own
+//! inputs to it, so that nothing adds up, no reference is needed, and a fault is seen behind an
+//! earlier one. What differs from the reference and is right by itself has inherited its difference.
+//!
 //! ```text
 //! rounding    what one operation may err by          chain     the reference's values
 //!        \                                          /
 //!         bounds (output: p and the loss; product: the matrix products)
 //!            |
-//!         compare ── order        a verdict for each tensor
+//!      compare, own ── order      a verdict for each tensor, with a reference and without
+//!            |
+//!           run                   the same for each step of a run, and how two runs drift apart
 //!            |
 //!         reading ── operation, pattern (wrong_operation, shape_of_error)      the first divergence
 //!            |
@@ -20,20 +28,27 @@
 mod bounds;
 mod chain;
 mod compare;
+mod hypothesis;
 mod operation;
 mod order;
 mod output;
+mod own;
 mod pattern;
 mod product;
 mod reading;
 mod report;
 mod rounding;
+mod run;
+mod run_table;
 mod shape_of_error;
 mod table;
 mod wrong_operation;
 
 pub use compare::{Comparison, Deviation, Row, Verdict, compare};
+pub use own::{Judgement, judge, judge_after};
 pub use pattern::{Pattern, PatternKind};
 pub use reading::Divergence;
-pub use report::write_json;
-pub use table::write_table;
+pub use report::{write_json, write_judgement_json, write_run_json};
+pub use run::{Drift, RunComparison, Step, compare_runs, judge_run};
+pub use run_table::write_run_table;
+pub use table::{write_judgement, write_table};

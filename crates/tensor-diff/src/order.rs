@@ -30,29 +30,21 @@ pub(crate) struct Misplaced {
     pub(crate) after: Option<TensorName>,
 }
 
-/// The tensors that would have to move for both files to be in the expected order: as few as
-/// possible.
-pub(crate) fn misplaced(
-    reference: &Dump,
-    candidate: &Dump,
-    expected: &[TensorName],
-) -> Vec<Misplaced> {
-    let mut all = Vec::new();
-    for (file, dump) in [(File::Reference, reference), (File::Candidate, candidate)] {
-        let names: Vec<TensorName> = dump.tensors.iter().map(|tensor| tensor.name).collect();
-        let position = |name: &TensorName| expected.iter().position(|e| e == name);
-        let known: Vec<(usize, usize)> =
-            names.iter().enumerate().filter_map(|(i, name)| Some((i, position(name)?))).collect();
-        let positions: Vec<usize> = known.iter().map(|&(_, position)| position).collect();
-        let mut misplaced: Vec<usize> = outside_of_longest_rise(&positions);
-        misplaced.sort_unstable();
-        all.extend(misplaced.into_iter().map(|k| {
-            let at = known[k].0;
-            let after = at.checked_sub(1).map(|before| names[before]);
-            Misplaced { name: names[at], file, after }
-        }));
-    }
-    all
+/// The tensors that would have to move for a file to be in the expected order: as few as possible.
+pub(crate) fn misplaced(file: File, dump: &Dump, expected: &[TensorName]) -> Vec<Misplaced> {
+    let names: Vec<TensorName> = dump.tensors.iter().map(|tensor| tensor.name).collect();
+    let position = |name: &TensorName| expected.iter().position(|e| e == name);
+    let known: Vec<(usize, usize)> =
+        names.iter().enumerate().filter_map(|(i, name)| Some((i, position(name)?))).collect();
+    let positions: Vec<usize> = known.iter().map(|&(_, position)| position).collect();
+    let mut misplaced: Vec<usize> = outside_of_longest_rise(&positions);
+    misplaced.sort_unstable();
+    let place = |k: usize| {
+        let at = known[k].0;
+        let after = at.checked_sub(1).map(|before| names[before]);
+        Misplaced { name: names[at], file, after }
+    };
+    misplaced.into_iter().map(place).collect()
 }
 
 /// The indices that a longest increasing subsequence leaves out. Of two neighbours that are

@@ -5,11 +5,11 @@
 //! the tensor itself does not.
 
 use serde::Serialize;
-use tensor::{Dtype, TensorName};
+use tensor::{Dtype, Dump, TensorName};
 
 use crate::chain::{Chain, count};
 use crate::compare::{Context, index, within};
-use crate::shape_of_error;
+use crate::{hypothesis, shape_of_error};
 
 /// The kind of a recognised mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,6 +41,8 @@ pub enum PatternKind {
     LastRows,
     LastColumns,
     OneElement,
+    Explained,
+    Unexplained,
 }
 
 /// A recognised mistake.
@@ -50,10 +52,13 @@ pub struct Pattern {
     pub kind: PatternKind,
     /// What was seen and what is likely to have caused it, as a sentence.
     pub text: String,
+    /// How many of the wrong elements it predicts to within rounding; 0 for what predicts none and
+    /// only says where they are.
+    pub explains: usize,
 }
 
 pub(crate) fn pattern(kind: PatternKind, text: impl Into<String>) -> Pattern {
-    Pattern { kind, text: text.into() }
+    Pattern { kind, text: text.into(), explains: 0 }
 }
 
 /// A tensor that differs, in the shape it should have.
@@ -65,10 +70,27 @@ pub(crate) struct Suspect<'a> {
     pub(crate) bounds: &'a [f64],
     pub(crate) context: &'a Context<'a>,
     pub(crate) chain: &'a Chain<'a>,
+    /// The step before it, where the dump is of a run.
+    pub(crate) before: Option<&'a Dump>,
 }
 
 /// The likely cause of a difference, the most specific first.
 pub(crate) fn recognise(suspect: &Suspect<'_>) -> Option<Pattern> {
+    let wrong = || {
+        let elements = suspect.reference.iter().zip(suspect.candidate).zip(suspect.bounds);
+        elements.filter(|((r, c), bound)| !within(**r, **c, **bound)).count()
+    };
+    // What is true of every element predicts all that are wrong.
+    let of_all = of_all_elements(suspect);
+    of_all
+        .map(|pattern| Pattern { explains: wrong(), ..pattern })
+        .or_else(|| hypothesis::explain(suspect))
+        .or_else(|| shape_of_error::last_rows_or_columns(suspect))
+        .or_else(|| shape_of_error::one_element(suspect))
+        .or_else(|| hypothesis::unexplained(suspect))
+}
+
+fn of_all_elements(suspect: &Suspect<'_>) -> Option<Pattern> {
     suspect
         .rounded_to_single()
         .or_else(|| suspect.not_updated())
@@ -81,8 +103,6 @@ pub(crate) fn recognise(suspect: &Suspect<'_>) -> Option<Pattern> {
         .or_else(|| suspect.equals_other())
         .or_else(|| suspect.step_factor())
         .or_else(|| shape_of_error::rows_permuted(suspect))
-        .or_else(|| shape_of_error::last_rows_or_columns(suspect))
-        .or_else(|| shape_of_error::one_element(suspect))
 }
 
 impl Suspect<'_> {
@@ -141,31 +161,22 @@ impl Suspect<'_> {
 
     fn sign_flipped(&self) -> Option<Pattern> {
         let flipped: Vec<f64> = self.reference.iter().map(|r| -r).collect();
-        (self.standing_out(self.reference.iter().copied(), 1.0) > 0 && self.is(&flipped, 1.0))
-            .then(|| pattern(PatternKind::SignFlipped, "it is the reference with the sign flipped"))
+        (self.standing_out(self.reference.iter().copied(), 1.0) > 0 && self.is(&flipped, 1.0)).then(
+            || pattern(PatternKind::SignFlipped, "it is what it should be with the sign flipped"),
+        )
     }
 
     /// One factor for all elements.
     fn factor(&self) -> Option<Pattern> {
-        let is_scaled = |factor: f64, at_least: usize| {
+        let is_scaled = |factor: f64| {
             let scaled: Vec<f64> = self.reference.iter().map(|r| factor * r).collect();
             let slack = 2.0 * factor.abs().max(1.0);
             let moved = self.reference.iter().map(|r| (factor - 1.0) * r);
-            self.standing_out(moved, slack) >= at_least && self.is(&scaled, slack)
+            self.standing_out(moved, slack) > 0 && self.is(&scaled, slack)
         };
         let known = self.known_factors();
-        if let Some((_, text)) = known.into_iter().find(|&(factor, _)| is_scaled(factor, 1)) {
-            return Some(pattern(PatternKind::Factor, text));
-        }
-        // A factor that nobody expects has to be found, and one or two elements would fit any.
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let factor = dot(self.candidate, self.reference) / dot(self.reference, self.reference);
-        (factor.is_finite() && is_scaled(factor, 3)).then(|| {
-            pattern(
-                PatternKind::Factor,
-                format!("every element is {factor:.6} times the reference"),
-            )
-        })
+        let (_, text) = known.into_iter().find(|&(factor, _)| is_scaled(factor))?;
+        Some(pattern(PatternKind::Factor, text))
     }
 
     /// The factors that mistakes make.
@@ -174,24 +185,25 @@ impl Suspect<'_> {
         let mut known = Vec::new();
         if batch > 1 {
             let b = count(batch);
-            let times = format!("it is {batch} times the reference, B = {batch}: a 1/B is missing");
-            let over = format!("it is 1/{batch} of the reference, B = {batch}: a 1/B too many");
+            let times =
+                format!("it is {batch} times what it should be, B = {batch}: a 1/B is missing");
+            let over = format!("it is 1/{batch} of what it should be, B = {batch}: a 1/B too many");
             known.extend([(b, times), (1.0 / b, over)]);
         }
         if outputs > 1 {
             let c = count(outputs);
             let times = format!(
-                "it is {outputs} times the reference, and there are {outputs} outputs: a sum over \
+                "it is {outputs} times what it should be, and there are {outputs} outputs: a sum over \
                  them in place of their mean"
             );
             let over = format!(
-                "it is 1/{outputs} of the reference, and there are {outputs} outputs: a mean over \
+                "it is 1/{outputs} of what it should be, and there are {outputs} outputs: a mean over \
                  them in place of their sum"
             );
             known.extend([(c, times), (1.0 / c, over)]);
         }
-        let twice = "it is twice the reference: a ½ is missing, or it was added twice";
-        known.extend([(2.0, twice.into()), (0.5, "it is half of the reference".into())]);
+        let twice = "it is twice what it should be: a ½ is missing, or it was added twice";
+        known.extend([(2.0, twice.into()), (0.5, "it is half of what it should be".into())]);
         known
     }
 
@@ -204,9 +216,9 @@ impl Suspect<'_> {
         let fits = rows > 1 && columns > 1 && elements.all(is_transposed);
         fits.then(|| {
             let text = if rows == columns {
-                "it is the reference's transpose"
+                "it is the transpose of what it should be"
             } else {
-                "its buffer holds the reference's transpose: it is stored column-major"
+                "its buffer holds the transpose of what it should be: it is stored column-major"
             };
             pattern(PatternKind::StoredColumnMajor, text)
         })
@@ -221,13 +233,13 @@ impl Suspect<'_> {
         if rows > 1 && all_from(&|i| i % columns) {
             return Some(pattern(
                 PatternKind::RowZero,
-                "every row equals row 0 of the reference: the row's index is not used",
+                "every row equals what row 0 should be: the row's index is not used",
             ));
         }
         (columns > 1 && all_from(&|i| i - i % columns)).then(|| {
             pattern(
                 PatternKind::ColumnZero,
-                "every column equals column 0 of the reference: the column's index is not used",
+                "every column equals what column 0 should be: the column's index is not used",
             )
         })
     }
@@ -237,7 +249,7 @@ impl Suspect<'_> {
         let other = others.find(|other| {
             other.name != self.name && other.shape == self.shape && self.equals(other.name)
         })?;
-        let text = format!("it equals the reference's {}: exchanged names or buffers", other.name);
+        let text = format!("it equals {}: exchanged names or buffers", other.name);
         Some(pattern(PatternKind::EqualsOther, text))
     }
 }

@@ -2,12 +2,13 @@
 //! that agree, and what the wrong values look like.
 
 use serde::Serialize;
-use tensor::TensorName;
+use tensor::{Dump, DumpedTensor, TensorName};
 
 use crate::chain::{self, is_given};
 use crate::compare::{Context, Row, Verdict};
 use crate::operation::{Operation, operation};
 use crate::order::File;
+use crate::own::{self, Judgement};
 use crate::pattern::{self, Pattern, PatternKind, Suspect};
 
 /// The first tensor, in the order of computation, that is a mismatch.
@@ -26,9 +27,129 @@ pub struct Divergence {
     pub pattern: Option<Pattern>,
 }
 
-/// The first row that is a mismatch, read.
-pub(crate) fn first_divergence(rows: &[Row], context: &Context<'_>) -> Option<Divergence> {
-    let row = rows.iter().find(|row| row.verdict.is_mismatch())?;
+/// The first operation of a dump that is wrong by itself, read. `before` is the step before it.
+pub(crate) fn own_fault(
+    row: &Row,
+    recomputed: Option<&DumpedTensor>,
+    context: &Context<'_>,
+    before: Option<&Dump>,
+) -> Divergence {
+    let name = row.name;
+    let layers = chain::layers(context.candidate);
+    let operation = operation(name, layers, context.candidate.header.loss);
+    let outside = row.deviation.as_ref().map_or((0, 0), |found| (found.outside, found.elements));
+    let reading = match (row.verdict, &operation) {
+        (Verdict::Missing, _) => missing(name, context),
+        (Verdict::Order, _) => misplaced(name, context),
+        (Verdict::Unexpected, _) => {
+            format!("{name} is no tensor of this network, which has {layers} layers.")
+        }
+        (Verdict::NoBound, _) => {
+            format!("{name} can't be recomputed: what it is made of is missing or too long.")
+        }
+        (Verdict::Shape, _) => {
+            format!("{name} has not the shape that the network's sizes ask for.")
+        }
+        (verdict, None) => match before {
+            Some(before) if verdict == Verdict::Differs => format!(
+                "{name} is not what step {} left: {} of {} elements were changed between the steps.",
+                before.header.step, outside.0, outside.1
+            ),
+            _ => format!("{name}, which is given to the step, is not finite."),
+        },
+        (verdict, Some(operation)) => {
+            let what = match verdict {
+                Verdict::Nan | Verdict::Infinite => {
+                    "is not finite, and what it is made of is".to_owned()
+                }
+                _ => format!("is wrong in {} of {} elements", outside.0, outside.1),
+            };
+            format!(
+                "{name} is the first tensor that is wrong by itself. {}: recomputed in float64 from \
+                 this dump's own {}, it {what}; the fault is in {}.",
+                operation.formula,
+                list(&operation.inputs),
+                place(operation, context)
+            )
+        }
+    };
+    let suspect = || {
+        let tensor = context.candidate.get(name)?;
+        match row.verdict {
+            Verdict::Nan | Verdict::Infinite => {
+                pattern::non_finite(File::Candidate.name(), &tensor.data, &tensor.shape)
+            }
+            Verdict::Differs => pattern::recognise(&Suspect {
+                name,
+                shape: &tensor.shape,
+                reference: &recomputed?.data,
+                candidate: &tensor.data,
+                bounds: context.bounds.get(&name)?,
+                context,
+                chain: context.chain.as_ref()?,
+                before,
+            }),
+            _ => None,
+        }
+    };
+    Divergence {
+        tensor: name,
+        verdict: row.verdict,
+        pattern: suspect(),
+        operation: operation.map(|operation| operation.formula),
+        reading,
+    }
+}
+
+/// Where a fault of an operation may sit: in it, or in what makes those of its inputs that nobody
+/// can see.
+fn place(operation: &Operation, context: &Context<'_>) -> String {
+    let unseen: Vec<TensorName> = operation
+        .inputs
+        .iter()
+        .copied()
+        .filter(|&input| context.candidate.get(input).is_none())
+        .collect();
+    if unseen.is_empty() {
+        operation.noun.to_owned()
+    } else {
+        format!(
+            "{} or in what makes {}, which {} not materialised",
+            operation.noun,
+            list(&unseen),
+            are(&unseen)
+        )
+    }
+}
+
+/// The first row that is a mismatch, or that the candidate itself shows to be wrong, read.
+pub(crate) fn first_divergence(
+    rows: &[Row],
+    context: &Context<'_>,
+    own: &Judgement,
+) -> Option<Divergence> {
+    let position = |name| rows.iter().position(|row| row.name == name);
+    let row = rows.iter().position(|row| row.verdict.is_mismatch());
+    let fault = own.first_fault.as_ref();
+    match (row, fault.and_then(|fault| position(fault.tensor))) {
+        // Within the bounds of the comparison, which are wider than those of one operation.
+        (row, Some(at)) if row.is_none_or(|row| at < row) => fault.cloned(),
+        (Some(row), at) => {
+            let same = fault.filter(|_| at == Some(row));
+            Some(compared(&rows[row], rows, context, own, same))
+        }
+        (None, _) => None,
+    }
+}
+
+/// The first row that differs from the reference; `fault` is what the candidate itself says of it.
+fn compared(
+    row: &Row,
+    rows: &[Row],
+    context: &Context<'_>,
+    own: &Judgement,
+    fault: Option<&Divergence>,
+) -> Divergence {
     let layers = chain::layers(context.reference).max(chain::layers(context.candidate));
     let loss = context.reference.header.loss.or(context.candidate.header.loss);
     let operation = operation(row.name, layers, loss);
@@ -39,19 +160,56 @@ pub(crate) fn first_divergence(rows: &[Row], context: &Context<'_>) -> Option<Di
             format!("{} is no tensor of this network, which has {layers} layers.", row.name)
         }
         Verdict::NoBound => format!(
-            "{} has no bound: the reference lacks what one could be derived from, or a sum is too \
-             long for its arithmetic.",
+            "{} has no bound: the reference lacks what one could be derived from or has no elements \
+             there, or a sum is too long for its arithmetic.",
             row.name
         ),
-        _ => values(row, rows, operation.as_ref()),
+        _ => {
+            let said = values(row, rows, operation.as_ref());
+            match (operation.as_ref(), row.verdict) {
+                (Some(operation), Verdict::Differs) => {
+                    format!("{said} {}", itself(row, operation, own, context))
+                }
+                _ => said,
+            }
+        }
     };
-    Some(Divergence {
+    let (explained, not): (Vec<Pattern>, Vec<Pattern>) = fault
+        .and_then(|fault| fault.pattern.clone())
+        .into_iter()
+        .chain(likely_pattern(row, context))
+        .partition(|pattern| pattern.kind != PatternKind::Unexplained);
+    Divergence {
         tensor: row.name,
         verdict: row.verdict,
         operation: operation.map(|operation| operation.formula),
         reading,
-        pattern: likely_pattern(row, context),
-    })
+        pattern: explained.into_iter().chain(not).next(),
+    }
+}
+
+/// What the candidate says by itself of a tensor that differs from the reference's.
+fn itself(row: &Row, operation: &Operation, own: &Judgement, context: &Context<'_>) -> String {
+    let inputs = list(&operation.inputs);
+    let Some(own) = own.row(row.name) else { return String::new() };
+    match (own.verdict, &own.deviation) {
+        (Verdict::Ok, _) => {
+            let reference = own::judge(context.reference, 1.0);
+            let wrong = reference.row(row.name).is_some_and(|row| row.verdict.is_mismatch());
+            let who = if wrong {
+                "and the reference's is not: the reference is at fault"
+            } else {
+                "so it inherited the difference from them"
+            };
+            format!("Recomputed from the candidate's own {inputs} it is right, {who}.")
+        }
+        (Verdict::Differs, Some(found)) => format!(
+            "Recomputed from the candidate's own {inputs} it is wrong by itself, in {} of {} \
+             elements.",
+            found.outside, found.elements
+        ),
+        _ => String::new(),
+    }
 }
 
 fn missing(name: TensorName, context: &Context<'_>) -> String {
@@ -105,11 +263,9 @@ fn values(row: &Row, rows: &[Row], operation: Option<&Operation>) -> String {
         operation.inputs.iter().partition(|input| verdict(input) == Some(Verdict::Ok));
     let Operation { formula, noun, .. } = operation;
     let reading = match (&agreeing[..], &absent[..]) {
-        (agreeing, []) => format!(
-            "{} {}, so the fault is in {noun} (or in what it was given)",
-            list(agreeing),
-            agree(agreeing)
-        ),
+        (agreeing, []) => {
+            format!("{} {}, so the fault is in {noun}", list(agreeing), agree(agreeing))
+        }
         ([], absent) => format!(
             "{} {} not materialised, so the fault is in {noun} or in what makes {}",
             list(absent),
@@ -163,6 +319,7 @@ fn likely_pattern(row: &Row, context: &Context<'_>) -> Option<Pattern> {
             bounds: context.bounds.get(&row.name)?,
             context,
             chain: context.chain.as_ref()?,
+            before: None,
         }),
         _ => None,
     }

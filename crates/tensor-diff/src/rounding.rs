@@ -12,7 +12,7 @@
 //!   there is: a level written in PTX uses `ex2.approx`, which is what they are made of. `expf` (2
 //!   ulp), `logf` (1 ulp) and a host's `libm` (below 1 ulp) lie within it.
 
-use tensor::Dtype;
+use tensor::{Dtype, Header};
 
 /// One ulp, as a multiple of the unit roundoff: of a value `v` it is at most `2·u·|v|`.
 const ULP: f64 = 2.0;
@@ -66,6 +66,16 @@ impl Side {
     }
 }
 
+impl Side {
+    /// The same where what was computed has been rounded to so many decimal digits since. A value
+    /// that an operation reads may be off, each of its two factors in a product, and its result.
+    fn rounded(self, digits: Option<u32>) -> Self {
+        let Some(digits) = digits else { return self };
+        let decimal = 3.0 * 0.5 * 10_f64.powi(1 - digits.min(400) as i32);
+        Self { unit: self.unit + decimal, product_unit: self.product_unit + decimal, ..self }
+    }
+}
+
 /// γₙ of unit roundoff `unit`, or infinity where n is so large that nothing can be said.
 fn gamma_of(n: usize, unit: f64) -> f64 {
     let nu = n as f64 * unit;
@@ -79,6 +89,19 @@ pub(crate) struct Rounding {
 }
 
 impl Rounding {
+    /// Of two dumps.
+    pub(crate) fn between(reference: &Header, candidate: &Header) -> Self {
+        let side = |header: &Header| Side::of(header.dtype).rounded(header.digits);
+        Self { sides: [side(reference), side(candidate)] }
+    }
+
+    /// Of a dump, and what this program computes in `float64` from the same inputs.
+    pub(crate) fn of_one(candidate: &Header) -> Self {
+        let side = Side::of(candidate.dtype).rounded(candidate.digits);
+        Self { sides: [Side::of(Dtype::F64), side] }
+    }
+
+    #[cfg(test)]
     pub(crate) fn new(reference: Dtype, candidate: Dtype) -> Self {
         Self { sides: [Side::of(reference), Side::of(candidate)] }
     }

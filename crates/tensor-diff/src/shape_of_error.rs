@@ -38,9 +38,8 @@ pub(crate) fn rows_permuted(suspect: &Suspect<'_>) -> Option<Pattern> {
         }
     }
     let (to, from) = moved?;
-    let text = format!(
-        "it holds the reference's rows in another order: row {to} is the reference's row {from}"
-    );
+    let text =
+        format!("it holds the right rows in another order: row {to} is what row {from} should be");
     Some(pattern(PatternKind::RowsPermuted, text))
 }
 

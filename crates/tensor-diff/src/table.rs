@@ -7,10 +7,13 @@ use anstyle::{AnsiColor, Style};
 use tensor::{Dump, Header};
 
 use crate::compare::{Comparison, Deviation, Row, Verdict};
+use crate::own::Judgement;
+use crate::pattern::PatternKind;
+use crate::reading::Divergence;
 
-const GOOD: Style = AnsiColor::Green.on_default();
-const BAD: Style = AnsiColor::Red.on_default().bold();
-const CAUTION: Style = AnsiColor::Yellow.on_default();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const CAUTION: Style = AnsiColor::Yellow.on_default();
 
 /// The worst element, its error and what it is allowed stand side by side: these two numbers make
 /// the verdict.
@@ -39,13 +42,86 @@ pub fn write_table(
 ) -> io::Result<()> {
     verdict(out, comparison, reference_path, candidate_path)?;
     for warning in &comparison.warnings {
-        writeln!(out, "{CAUTION}warning: {warning}{CAUTION:#}")?;
+        writeln!(out, "{CAUTION}warning: {}{CAUTION:#}", host::shown(warning))?;
     }
     writeln!(out)?;
-    rows(out, &comparison.rows)?;
+    rows(out, &comparison.rows, |row| label(comparison, row))?;
     writeln!(out)?;
     legend(out, "reference", reference_path, &reference.header)?;
     legend(out, "candidate", candidate_path, &candidate.header)
+}
+
+/// What a row of a comparison says: the verdict, and for what differs whether it is to blame.
+fn label(comparison: &Comparison, row: &Row) -> String {
+    let own = comparison.is_own_fault(row.name);
+    match (row.verdict, own) {
+        (Verdict::Differs, Some(true)) => format!("{}, its own fault", row.verdict.label()),
+        (Verdict::Differs, Some(false)) => format!("{}, inherited", row.verdict.label()),
+        (Verdict::Ok, Some(true)) => "WRONG by itself".into(),
+        _ => row.verdict.label().into(),
+    }
+}
+
+/// Writes what a dump says of itself, as [`write_table`] does a comparison.
+///
+/// # Errors
+/// When `out` can't be written.
+pub fn write_judgement(
+    out: &mut dyn Write,
+    judgement: &Judgement,
+    path: &Path,
+    dump: &Dump,
+) -> io::Result<()> {
+    let (style, verb) =
+        if judgement.is_clean() { (GOOD, "is consistent") } else { (BAD, "is wrong by itself") };
+    write!(out, "{style}{} {verb}{style:#}: ", host::shown(path))?;
+    let mut parts = Vec::new();
+    let right = judgement.count(Verdict::Ok);
+    if judgement.is_clean() {
+        parts.push(format!("{right} tensors are what their operations make of its own inputs"));
+    } else {
+        let all = right + judgement.faults();
+        parts.push(format!(
+            "{} of {all} tensors are not what their operations make of its own inputs",
+            judgement.faults()
+        ));
+    }
+    for (verdict, what) in
+        [(Verdict::Given, "given"), (Verdict::NotMaterialised, "not materialised")]
+    {
+        if judgement.count(verdict) > 0 {
+            parts.push(format!("{} {what}, and not judged", judgement.count(verdict)));
+        }
+    }
+    if judgement.scale_tolerance != 1.0 {
+        parts.push(format!("every tolerance multiplied by {}", judgement.scale_tolerance));
+    }
+    writeln!(out, "{}", parts.join(", "))?;
+    read_out(out, judgement.first_fault.as_ref())?;
+    writeln!(out)?;
+    rows(out, &judgement.rows, own_label)?;
+    writeln!(out)?;
+    legend(out, "dump", path, &dump.header)
+}
+
+fn own_label(row: &Row) -> String {
+    match row.verdict {
+        Verdict::Differs => "WRONG".into(),
+        verdict => verdict.label().into(),
+    }
+}
+
+/// The first divergence, as sentences.
+pub(crate) fn read_out(out: &mut dyn Write, divergence: Option<&Divergence>) -> io::Result<()> {
+    let Some(divergence) = divergence else { return Ok(()) };
+    writeln!(out, "{}", divergence.reading)?;
+    let Some(pattern) = &divergence.pattern else { return Ok(()) };
+    let word = if pattern.kind == PatternKind::Unexplained { "Unexplained" } else { "Likely" };
+    write!(out, "{CAUTION}{word}{CAUTION:#}: {}", pattern.text)?;
+    if pattern.explains > 1 {
+        write!(out, " (explains {} wrong elements)", pattern.explains)?;
+    }
+    writeln!(out, ".")
 }
 
 fn verdict(
@@ -57,7 +133,7 @@ fn verdict(
     let agreeing = comparison.count(Verdict::Ok);
     let (style, verb) =
         if comparison.agrees() { (GOOD, "agrees with") } else { (BAD, "differs from") };
-    write!(out, "{style}{} {verb} {}{style:#}: ", candidate.display(), reference.display())?;
+    write!(out, "{style}{} {verb} {}{style:#}: ", host::shown(candidate), host::shown(reference))?;
     let mut parts = Vec::new();
     if !comparison.agrees() {
         let compared = comparison.rows.len() - comparison.count(Verdict::NotMaterialised);
@@ -73,17 +149,11 @@ fn verdict(
         parts.push(format!("every tolerance multiplied by {}", comparison.scale_tolerance));
     }
     writeln!(out, "{}", parts.join(", "))?;
-    if let Some(divergence) = &comparison.first_divergence {
-        writeln!(out, "{}", divergence.reading)?;
-        if let Some(pattern) = &divergence.pattern {
-            writeln!(out, "{CAUTION}Likely{CAUTION:#}: {}.", pattern.text)?;
-        }
-    }
-    Ok(())
+    read_out(out, comparison.first_divergence.as_ref())
 }
 
-fn rows(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
-    let cells: Vec<[String; 8]> = rows.iter().map(cells).collect();
+fn rows(out: &mut dyn Write, rows: &[Row], label: impl Fn(&Row) -> String) -> io::Result<()> {
+    let cells: Vec<[String; 8]> = rows.iter().map(|row| cells(row, label(row))).collect();
     let mut widths = HEADINGS.map(str::len);
     for row in &cells {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -106,8 +176,8 @@ fn rows(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     line(out, HEADINGS, Style::new().bold())?;
     for (row, cells) in rows.iter().zip(&cells) {
         let style = match row.verdict {
-            Verdict::Ok => GOOD,
-            Verdict::NotMaterialised => CAUTION,
+            Verdict::Ok if cells[7] == Verdict::Ok.label() => GOOD,
+            Verdict::NotMaterialised | Verdict::Given => CAUTION,
             _ => BAD,
         };
         line(out, cells.each_ref().map(String::as_str), style)?;
@@ -115,7 +185,7 @@ fn rows(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &Row, label: String) -> [String; 8] {
     let shape = row.shape.as_ref().map_or_else(|| "-".into(), |shape| format!("{shape:?}"));
     let numbers = row.deviation.as_ref().map_or_else(
         || ["-"; 5].map(String::from),
@@ -130,12 +200,11 @@ fn cells(row: &Row) -> [String; 8] {
         },
     );
     let [absolute, relative, worst, error, allowed] = numbers;
-    let label = row.verdict.label().to_owned();
     [row.name.to_string(), shape, absolute, relative, worst, error, allowed, label]
 }
 
 /// Three significant digits are plenty for an error.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value {
         0.0 => "0".into(),
         value if value.is_infinite() => "infinity".into(),
@@ -143,16 +212,21 @@ fn number(value: f64) -> String {
     }
 }
 
-fn legend(out: &mut dyn Write, role: &str, path: &Path, header: &Header) -> io::Result<()> {
+pub(crate) fn legend(
+    out: &mut dyn Write,
+    role: &str,
+    path: &Path,
+    header: &Header,
+) -> io::Result<()> {
     let loss = header.loss.map_or_else(|| "no loss named".into(), |loss| loss.to_string());
     writeln!(
         out,
         "{role}: {}, made by {} on {}, {}, preset {}, {loss}, seed {}, step {}, learning rate {}",
-        path.display(),
-        header.level,
-        header.device,
+        host::shown(path),
+        host::shown(&header.level),
+        host::shown(&header.device),
         header.dtype.name(),
-        header.preset,
+        host::shown(&header.preset),
         header.seed,
         header.step,
         header.learning_rate,

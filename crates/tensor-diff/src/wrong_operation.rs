@@ -3,7 +3,6 @@
 
 use tensor::{Loss, TensorName};
 
-use crate::chain::Errors;
 use crate::pattern::{Pattern, PatternKind, Suspect, pattern};
 use crate::product::{Factor, Product};
 
@@ -76,8 +75,7 @@ impl Suspect<'_> {
                 Some(pattern(PatternKind::MaskMissing, text))
             }
             TensorName::Dw(layer) => {
-                let exact = Errors::new();
-                let product = self.chain.product(TensorName::Dw(layer), &exact)?;
+                let product = self.chain.product(TensorName::Dw(layer), None)?;
                 self.one_sample(|sample| product.term(sample))
             }
             TensorName::Db(layer) => {
@@ -86,9 +84,8 @@ impl Suspect<'_> {
                 self.one_sample(|sample| dz[sample * outputs..][..outputs].to_vec())
             }
             TensorName::Da(layer) => {
-                let exact = Errors::new();
                 let (w, next) = (TensorName::W(layer + 1), TensorName::WNext(layer + 1));
-                let updated = self.chain.product_with(layer, next, &exact);
+                let updated = self.chain.product_with(layer, next, None);
                 if updated.is_some_and(|product| self.is_made_by_mistake(&product.values())) {
                     let text = format!(
                         "it is the product with {next}: the update ran before the gradient was \
@@ -106,8 +103,7 @@ impl Suspect<'_> {
 
     /// The product of `z` or `da` when the weights' buffer is read in the other order.
     fn misread_weights(&self, layer: usize, weights: TensorName) -> Option<Vec<f64>> {
-        let exact = Errors::new();
-        let product = self.chain.product(self.name, &exact)?;
+        let product = self.chain.product(self.name, None)?;
         let w = self.get(weights)?;
         let right = match self.name {
             TensorName::Z(l) if l == layer => Factor::by_columns(w, None, product.columns),
@@ -160,14 +156,13 @@ impl Suspect<'_> {
         }
         if let Some((_, text)) = self.known_factors().into_iter().find(|&(k, _)| is_step(k, 1)) {
             let text = text.replacen("it is", "the step is", 1);
-            let text = text.replacen("the reference", "the reference's", 1);
             return Some(pattern(PatternKind::StepFactor, text));
         }
         let moved: f64 =
             w.iter().zip(dw).zip(self.candidate).map(|((w, dw), c)| (w - c) * dw).sum();
         let factor = moved / (rate * dw.iter().map(|dw| dw * dw).sum::<f64>());
         (factor.is_finite() && is_step(factor, 3)).then(|| {
-            let text = format!("the step is {factor:.6} times the reference's");
+            let text = format!("the step is {factor:.6} times what it should be");
             pattern(PatternKind::StepFactor, text)
         })
     }

@@ -373,7 +373,9 @@ fn header(dtype: Dtype, loss: Loss, learning_rate: f32) -> Header {
         dtype,
         seed: 1,
         step: 0,
+        steps: None,
         learning_rate,
+        digits: None,
         not_materialised: Vec::new(),
     }
 }

@@ -1,0 +1,110 @@
+//! Runs a level with a fault, and what the two instruments say of it.
+#![allow(
+    unsafe_code,
+    reason = "a planted fault is a promise that isn't kept; the emulated GPU looks first"
+)]
+
+use std::path::Path;
+
+use gpu::{Choice, Gpu};
+use level3_cublas::{Gemm, Level3, Setup};
+use level4_ptx::{Level4, Rung};
+use tensor::{Dump, TensorName};
+use tensor_diff::{Divergence, PatternKind, compare_runs, judge_run};
+use training::dump::{Inputs, Steps, header, run};
+use training::{Error, Level, Preset, Result};
+
+use crate::faults::{Fault, Planted};
+use crate::network::Wrong;
+
+/// What was said of a fault.
+pub(crate) struct Said {
+    /// Where it was planted.
+    pub(crate) level: String,
+    /// Step and tensor by the candidate alone, without a reference.
+    pub(crate) alone: Option<(u64, TensorName)>,
+    /// Step and tensor against the reference.
+    pub(crate) compared: Option<(u64, TensorName)>,
+    /// The reading, where the numbers are explained.
+    pub(crate) reading: Option<String>,
+}
+
+impl Said {
+    /// Whether both instruments name the step and the tensor that the fault is in.
+    pub(crate) fn is_found(&self, fault: &Fault) -> bool {
+        let right = Some((fault.step, fault.tensor));
+        self.alone == right && self.compared == right
+    }
+}
+
+/// Plants a fault and runs the steps of its reference. Each run begins with buffers of its own, and
+/// keeps them from step to step.
+///
+/// # Errors
+/// When the fault can't be planted any more, and what the level says.
+pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    let reference = Dump::read_run(&folder.join(format!("{}.json", fault.on)))?;
+    let mut preset = Preset::find(&reference[0].header.preset)
+        .ok_or_else(|| Error::Usage(format!("{} is of no preset", fault.on)))?;
+    let inputs = Inputs::from_run(&reference, &mut preset)?;
+    let network = &preset.network;
+    let (name, mut level): (String, Box<dyn Level + '_>) = match &fault.planted {
+        Planted::Ptx(rung, texts) => {
+            let ptx = changed(*rung, texts)?;
+            // SAFETY: on the emulated device, which checks each access.
+            let level = unsafe { Level4::with_ptx(gpu, network, *rung, &ptx) }?;
+            (format!("level 4, {rung}"), Box::new(level))
+        }
+        Planted::Cublas(rules) => {
+            let setup = Setup { gemm: Gemm::Cublas, ..Setup::default() };
+            // SAFETY: the emulated library checks what it is told before it reads or writes.
+            let level = unsafe { Level3::with_rules(gpu, network, setup, rules()) };
+            ("level 3, cublas".into(), Box::new(level.map_err(Error::level)?))
+        }
+        planted @ (Planted::Rust(_) | Planted::Between(_)) => {
+            ("level 1".into(), Box::new(Wrong::new(network, planted, fault.tensor)))
+        }
+    };
+    let header = header("planted", "emulated", &preset, 0);
+    let steps = Steps { before: 0, dumped: reference.len(), fused: false };
+    let found = run(level.as_mut(), &header, &preset, &inputs, steps)?;
+    let alone = judge_run(&found, 1.0);
+    let compared = compare_runs(&reference, &found, 1.0).map_err(Error::Usage)?;
+    let first = |found: &tensor_diff::RunComparison| {
+        let step = found.first_faulty()?;
+        Some((step.step, step.first_fault()?.tensor))
+    };
+    let fault = alone.first_faulty().and_then(|step| step.first_fault());
+    Ok(Said {
+        level: name,
+        alone: first(&alone),
+        compared: first(&compared),
+        reading: fault.and_then(explanation),
+    })
+}
+
+fn explanation(fault: &Divergence) -> Option<String> {
+    let pattern = fault.pattern.as_ref().filter(|p| p.kind != PatternKind::Unexplained)?;
+    Some(pattern.text.clone())
+}
+
+/// A rung's text with some of it replaced; each piece has to be there.
+fn changed(rung: Rung, texts: &[(&str, &str)]) -> Result<String> {
+    let mut ptx = rung.ptx().to_owned();
+    for (old, new) in texts {
+        if !ptx.contains(old) {
+            return Err(Error::Usage(format!("{rung} has no {old:?} any more")));
+        }
+        ptx = ptx.replace(old, new);
+    }
+    Ok(ptx)
+}
+
+/// The emulated GPU.
+///
+/// # Errors
+/// When it can't be loaded.
+pub(crate) fn device() -> Result<Gpu> {
+    Gpu::open(Choice::Emulated).map_err(Error::level)
+}

@@ -1,0 +1,269 @@
+//! Functions in place of which another one is computed.
+
+use tensor::{Loss, TensorName};
+
+use super::{Hypothesis, Scene, hypothesis};
+use crate::chain::fed;
+use crate::pattern::Pattern;
+
+pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
+    let last = scene.chain.layers();
+    match scene.name {
+        TensorName::A(layer) => activation(scene, layer),
+        TensorName::P => output(scene),
+        TensorName::Loss => loss(scene),
+        TensorName::Dz(layer) if layer == last => output_gradient(scene),
+        TensorName::Dz(layer) => masked(scene, layer),
+        TensorName::Z(layer) if layer > 1 => pre_activation(scene, layer),
+        _ => None,
+    }
+}
+
+/// A function of one number.
+type Function = fn(f64) -> f64;
+
+/// Functions that stand where relu should.
+const ACTIVATIONS: [(&str, Function); 9] = [
+    ("z itself: relu is not applied", |z| z),
+    ("|z|", f64::abs),
+    ("relu(-z)", |z| (-z).max(0.0)),
+    ("tanh(z)", f64::tanh),
+    ("sigmoid(z)", |z| 1.0 / (1.0 + (-z).exp())),
+    ("elu(z)", |z| if z > 0.0 { z } else { z.exp_m1() }),
+    ("softplus(z)", |z| z.max(0.0) + (-z.abs()).exp().ln_1p()),
+    ("silu(z)", |z| z / (1.0 + (-z).exp())),
+    ("gelu(z) by its tanh formula", |z| {
+        let inner = (2.0 / std::f64::consts::PI).sqrt() * (z + 0.044_715 * z * z * z);
+        0.5 * z * (1.0 + inner.tanh())
+    }),
+];
+
+fn activation(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
+    let z = scene.chain.get(TensorName::Z(layer))?;
+    let found = scene.first(
+        ACTIVATIONS
+            .iter()
+            .map(|(text, function)| hypothesis(format!("it is {text}"), |i| function(z[i])))
+            .collect(),
+    );
+    found.or_else(|| {
+        let &first = scene.probes.first()?;
+        let others = scene.probes.iter().filter(|&&i| i != first).count();
+        let slope = scene.candidate[first] / z[first];
+        let limit = scene.candidate[first];
+        if others < 2 {
+            return None;
+        }
+        let mut family = vec![hypothesis(format!("no element is above {limit:.6}"), move |i| {
+            z[i].max(0.0).min(limit)
+        })];
+        if slope.is_finite() && z[first] < 0.0 {
+            let text = format!("it is leaky: {slope:.6} times z where that is below 0");
+            family.push(hypothesis(text, move |i| if z[i] > 0.0 { z[i] } else { slope * z[i] }));
+        }
+        scene.first(family)
+    })
+}
+
+/// The product of an activation that was not rectified, or of what it was made of.
+fn pre_activation(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
+    let sum = super::sum::Sum::of(scene)?;
+    let z = scene.chain.get(TensorName::Z(layer - 1))?;
+    let other = super::sum::View { values: z, ..sum.left.clone() };
+    let text = format!("it is made of z{} in place of {}", layer - 1, fed(layer));
+    scene.first(vec![hypothesis(text, |i| sum.with(i, &other, &sum.right))])
+}
+
+/// Functions of a row of the last `z` that stand where `p` should.
+fn output(scene: &Scene<'_>) -> Option<Pattern> {
+    let z = scene.chain.get(TensorName::Z(scene.chain.layers()))?;
+    let (rows, columns) = scene.rows_and_columns();
+    let row = move |i: usize| &z[i / columns * columns..][..columns];
+    let largest = |row: &[f64]| row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let over = |i: usize, power: fn(f64) -> f64| {
+        power(z[i]) / row(i).iter().map(|&z| power(z)).sum::<f64>()
+    };
+    let mut family = vec![
+        hypothesis("it is z itself: no function is applied", move |i| z[i]),
+        hypothesis("it is softmax(z)", move |i| over(i, f64::exp)),
+        hypothesis("it is sigmoid(z)", move |i| 1.0 / (1.0 + (-z[i]).exp())),
+        hypothesis("it is 2^z / sum 2^z: exp2 in place of exp", move |i| over(i, f64::exp2)),
+        hypothesis("it is 1 / (1 + 2^-z): exp2 in place of exp", move |i| {
+            1.0 / (1.0 + (-z[i]).exp2())
+        }),
+        hypothesis("it is softmax(-z)", move |i| over(i, |z| (-z).exp())),
+        hypothesis("it is exp(z - max z): not divided by its sum", move |i| {
+            (z[i] - largest(row(i))).exp()
+        }),
+        hypothesis("it is exp(z): not divided by its sum", move |i| z[i].exp()),
+        hypothesis("1 is added to the sum below exp(z)", move |i| {
+            z[i].exp() / (1.0 + row(i).iter().map(|z| z.exp()).sum::<f64>())
+        }),
+        hypothesis("1 is added to the sum below exp(z - max z)", move |i| {
+            let largest = largest(row(i));
+            let sum = row(i).iter().map(|z| (z - largest).exp()).sum::<f64>();
+            (z[i] - largest).exp() / (1.0 + sum)
+        }),
+        hypothesis("it is log softmax(z)", move |i| over(i, f64::exp).ln()),
+        hypothesis("it is sigmoid(-z)", move |i| 1.0 / (1.0 + z[i].exp())),
+        hypothesis("it is tanh(z)", move |i| z[i].tanh()),
+        hypothesis("it is softmax over the batch, not over the classes", move |i| {
+            let column = (0..rows).map(|r| z[r * columns + i % columns].exp());
+            z[i].exp() / column.sum::<f64>()
+        }),
+        hypothesis("it is exp(z) over the sum of the whole batch", move |i| {
+            z[i].exp() / z.iter().map(|z| z.exp()).sum::<f64>()
+        }),
+    ];
+    for (what, from) in [("the first row", 0), ("the last row", rows.saturating_sub(1))] {
+        let text = format!("every row is divided by the sum of {what}");
+        family.push(hypothesis(text, move |i| {
+            z[i].exp() / z[from * columns..][..columns].iter().map(|z| z.exp()).sum::<f64>()
+        }));
+    }
+    let above = move |i: usize| i.checked_sub(columns).map_or(f64::NAN, |i| over(i, f64::exp));
+    family.push(hypothesis("it is softmax of the row above", above));
+    scene.first(family)
+}
+
+fn loss(scene: &Scene<'_>) -> Option<Pattern> {
+    let z = scene.chain.get(TensorName::Z(scene.chain.layers()))?;
+    let y = scene.chain.get(TensorName::Y)?;
+    let classes = scene.chain.outputs();
+    let mut family: Vec<Hypothesis<'_>> = Vec::new();
+    for loss in Loss::ALL {
+        let value = crate::output::loss(loss, z, y, classes);
+        family.push(hypothesis(format!("it is another loss: {loss}"), move |_| value));
+    }
+    if scene.chain.losses() == [Loss::CrossEntropy] {
+        let bases: [(&str, Function); 2] = [("log2", f64::log2), ("log10", f64::log10)];
+        for (text, log) in bases {
+            // The logarithm of the sum alone, as a kernel computes it.
+            let sample = |(z, y): (&[f64], &[f64])| {
+                let largest = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = z.iter().map(|z| (z - largest).exp()).sum();
+                z.iter().zip(y).map(|(z, y)| y * (log(sum) + largest - z)).sum::<f64>()
+            };
+            let samples = z.chunks_exact(classes).zip(y.chunks_exact(classes));
+            let value = samples.map(sample).sum::<f64>() / scene.chain.batch() as f64;
+            let text = format!("{text} in place of ln, of the sum of exponentials");
+            family.push(hypothesis(text, move |_| value));
+        }
+    }
+    scene.first(family)
+}
+
+/// `(p − y) / B` with something else.
+fn output_gradient(scene: &Scene<'_>) -> Option<Pattern> {
+    let (p, y) = (scene.chain.get(TensorName::P)?, scene.chain.get(TensorName::Y)?);
+    let batch = scene.chain.batch() as f64;
+    let columns = scene.chain.outputs();
+    let mut family = vec![
+        hypothesis("y is left out", move |i| p[i] / batch),
+        hypothesis("p is left out", move |i| -y[i] / batch),
+        hypothesis(
+            "it has a factor p·(1 - p): sigmoid's slope, which this loss cancels",
+            move |i| (p[i] - y[i]) * p[i] * (1.0 - p[i]) / batch,
+        ),
+        hypothesis("it is the product of p and y", move |i| p[i] * y[i] / batch),
+        hypothesis("y is added, not subtracted", move |i| (p[i] + y[i]) / batch),
+        hypothesis("it is the square of the difference", move |i| (p[i] - y[i]).powi(2) / batch),
+        hypothesis("it is the magnitude of the difference", move |i| (p[i] - y[i]).abs() / batch),
+    ];
+    for (which, name, own) in [(0, "p", p), (1, "y", y)] {
+        let with = move |i: usize, other: f64| {
+            if which == 0 { (other - y[i]) / batch } else { (p[i] - other) / batch }
+        };
+        for (offset, how) in [
+            (1, "one element too far"),
+            (-1, "one element too early"),
+            (columns as isize, "of the row below"),
+            (-(columns as isize), "of the row above"),
+        ] {
+            family.push(hypothesis(format!("{name} is read {how}"), move |i| {
+                let at = i.checked_add_signed(offset).and_then(|at| own.get(at));
+                with(i, at.copied().unwrap_or(f64::NAN))
+            }));
+        }
+        family.push(hypothesis(format!("row 0 of {name} is read for every row"), move |i| {
+            with(i, own[i % columns])
+        }));
+        let text = format!("column 0 of {name} is read for every column");
+        family.push(hypothesis(text, move |i| with(i, own[i / columns * columns])));
+        for (text, other, earlier, values) in scene.tensors() {
+            if values.len() >= own.len() && (other.to_string() != name || earlier) {
+                let text = format!("{text} is read in place of {name}");
+                family.push(hypothesis(text, move |i| with(i, values[i])));
+            }
+        }
+    }
+    scene.first(family)
+}
+
+/// `da` where another mask let it pass.
+fn masked(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
+    let (da, z) = (scene.chain.get(TensorName::Da(layer))?, scene.chain.mask(layer)?);
+    let (_, columns) = scene.rows_and_columns();
+    let name = TensorName::Da(layer);
+    let pass = |mask: f64, i: usize| if mask > 0.0 { da[i] } else { 0.0 };
+    let mut family: Vec<Hypothesis<'_>> = vec![
+        hypothesis(format!("it is {name}: the mask is not applied"), move |i| da[i]),
+        hypothesis("the mask is turned round: it passes where z is not above 0", move |i| {
+            pass(-z[i], i)
+        }),
+        hypothesis("it is multiplied by z, not by z > 0", move |i| da[i] * z[i]),
+        hypothesis("it is multiplied by relu(z), not by z > 0", move |i| da[i] * z[i].max(0.0)),
+        hypothesis("it is divided by B once more", {
+            let batch = scene.chain.batch() as f64;
+            move |i| pass(z[i], i) / batch
+        }),
+        hypothesis("it has sigmoid's slope in place of relu's", move |i| {
+            let s = 1.0 / (1.0 + (-z[i]).exp());
+            da[i] * s * (1.0 - s)
+        }),
+        hypothesis("it has tanh's slope in place of relu's", move |i| {
+            da[i] * (1.0 - z[i].tanh().powi(2))
+        }),
+    ];
+    for (offset, how) in [
+        (1, "one element too far"),
+        (-1, "one element too early"),
+        (columns as isize, "of the row below"),
+        (-(columns as isize), "of the row above"),
+    ] {
+        family.push(hypothesis(format!("the mask is that {how}"), move |i| {
+            let at = i.checked_add_signed(offset).and_then(|at| z.get(at));
+            at.map_or(f64::NAN, |&mask| pass(mask, i))
+        }));
+        family.push(hypothesis(format!("{name} is read {how}"), move |i| {
+            let at = i.checked_add_signed(offset).and_then(|at| da.get(at));
+            let value = at.copied().unwrap_or(f64::NAN);
+            if z[i] > 0.0 { value } else { 0.0 }
+        }));
+    }
+    family.push(hypothesis("the mask of row 0 is taken for every row", move |i| {
+        pass(z[i % columns], i)
+    }));
+    for (text, _, _, values) in scene.tensors() {
+        if values.len() >= da.len() {
+            let masked = format!("the mask is taken from {text}");
+            family.push(hypothesis(masked, move |i| pass(values[i], i)));
+            let other = format!("{text} is masked in place of {name}");
+            family.push(hypothesis(other, move |i| if z[i] > 0.0 { values[i] } else { 0.0 }));
+        }
+    }
+    scene.first(family).or_else(|| {
+        let &first = scene.probes.first()?;
+        let slope = scene.candidate[first] / da[first];
+        let others = scene.probes.iter().filter(|&&i| i != first && da[i] != 0.0).count();
+        let text = format!("it is leaky: {slope:.6} times {name} where z is not above 0");
+        (others >= 2 && slope.is_finite() && z[first] <= 0.0).then(|| {
+            scene.first(vec![hypothesis(
+                text,
+                move |i| {
+                    if z[i] > 0.0 { da[i] } else { slope * da[i] }
+                },
+            )])
+        })?
+    })
+}

@@ -1,0 +1,272 @@
+//! Readings by construction: what would an operation make of its own inputs if it were wrong in one
+//! way?
+//!
+//! Each family of hypotheses is systematic: every subset of a sum's terms that loops and tiles cut
+//! out, every tensor of the dump in place of an operand, every way to misread it. A hypothesis
+//! predicts the numbers, and is told only where it predicts all the wrong ones to within rounding.
+//! That a number fits by chance is as unlikely as its error is large against its bound, so that a
+//! family of many hypotheses needs more wrong elements to be believed than a family of few. What no
+//! hypothesis explains stays unexplained, and is told by where it is.
+
+mod functions;
+mod multiples;
+mod operands;
+mod place;
+mod sum;
+mod terms;
+
+use tensor::{Dtype, Dump, TensorName};
+
+use crate::chain::Chain;
+use crate::operation::operation;
+use crate::pattern::{Pattern, PatternKind, Suspect};
+
+/// How many of the wrong elements are looked at first.
+const PROBES: usize = 12;
+/// How often a family may fit by chance.
+const BY_CHANCE: f64 = 0.01;
+/// A prediction is made of rounded inputs and rounded differently: so many bounds.
+const SLACK: f64 = 4.0;
+
+/// A tensor that is wrong by itself, and all that may explain it.
+pub(crate) struct Scene<'a> {
+    name: TensorName,
+    chain: &'a Chain<'a>,
+    before: Option<&'a Dump>,
+    expected: &'a [f64],
+    candidate: &'a [f64],
+    bounds: &'a [f64],
+    shape: &'a [usize],
+    /// The elements that stand out from their bounds.
+    wrong: Vec<usize>,
+    /// Some of them.
+    probes: Vec<usize>,
+    /// The largest bound as a part of the largest element.
+    relative: f64,
+    /// Whether a hypothesis may hold in some rows and columns alone.
+    in_part: bool,
+}
+
+/// What the tensor would be, element by element; NaN where that can't be said.
+struct Hypothesis<'s> {
+    text: String,
+    predict: Box<dyn Fn(usize) -> f64 + 's>,
+}
+
+fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) -> Hypothesis<'s> {
+    Hypothesis { text: text.into(), predict: Box::new(predict) }
+}
+
+/// What explains the wrong elements, the simplest first.
+pub(crate) fn explain(suspect: &Suspect<'_>) -> Option<Pattern> {
+    let mut scene = Scene::of(suspect)?;
+    let families: [fn(&Scene<'_>) -> Option<Pattern>; 9] = [
+        multiples::not_written,
+        multiples::known_factors,
+        functions::exchanged,
+        operands::bias,
+        operands::replaced,
+        multiples::update_by_other,
+        multiples::plus_other,
+        terms::subsets,
+        multiples::any_factor,
+    ];
+    // What explains the right elements too, before what holds only in some rows or columns.
+    let everywhere = families.iter().find_map(|family| family(&scene));
+    everywhere.or_else(|| {
+        scene.in_part = true;
+        families.iter().find_map(|family| family(&scene))
+    })
+}
+
+/// Where the wrong elements are, when nothing explains them.
+pub(crate) fn unexplained(suspect: &Suspect<'_>) -> Option<Pattern> {
+    let outside: Vec<usize> = (0..suspect.candidate.len())
+        .filter(|&i| {
+            !crate::compare::within(suspect.reference[i], suspect.candidate[i], suspect.bounds[i])
+        })
+        .collect();
+    let at = place::describe(&outside, suspect.shape);
+    let text = if at.is_empty() { "wrong everywhere".into() } else { format!("wrong {at}") };
+    (outside.len() > 1).then_some(Pattern { kind: PatternKind::Unexplained, text, explains: 0 })
+}
+
+impl<'a> Scene<'a> {
+    fn of(suspect: &'a Suspect<'a>) -> Option<Self> {
+        let largest = |data: &[f64]| data.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+        let unit = match suspect.context.candidate.header.dtype {
+            Dtype::F64 => f64::EPSILON,
+            Dtype::F32 | Dtype::Tf32 => f64::from(f32::EPSILON),
+        };
+        let bound = largest(suspect.bounds) / largest(suspect.reference).max(f64::MIN_POSITIVE);
+        let relative = SLACK * bound.min(1e-2) + unit;
+        let mut scene = Self {
+            name: suspect.name,
+            chain: suspect.chain,
+            before: suspect.before,
+            expected: suspect.reference,
+            candidate: suspect.candidate,
+            bounds: suspect.bounds,
+            shape: suspect.shape,
+            wrong: Vec::new(),
+            probes: Vec::new(),
+            relative,
+            in_part: false,
+        };
+        let all = 0..suspect.candidate.len();
+        let stands_out = |&i: &usize| {
+            let error = (scene.candidate[i] - scene.expected[i]).abs();
+            error > 4.0 * scene.tolerance(i, scene.expected[i])
+        };
+        let wrong: Vec<usize> = all.filter(stands_out).collect();
+        // The farthest off, and then from all over the tensor.
+        let farthest = wrong.iter().copied().max_by(|&a, &b| {
+            let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
+            off(a).total_cmp(&off(b))
+        })?;
+        let step = wrong.len().div_ceil(PROBES);
+        scene.probes =
+            std::iter::once(farthest).chain(wrong.iter().copied().step_by(step)).collect();
+        scene.probes.dedup();
+        scene.wrong = wrong;
+        Some(scene)
+    }
+
+    /// How far a prediction may be off: the operation's own bound, scaled to what is predicted.
+    fn tolerance(&self, i: usize, predicted: f64) -> f64 {
+        SLACK * self.bounds[i] + self.relative * predicted.abs()
+    }
+
+    fn fits(&self, i: usize, predicted: f64) -> bool {
+        (self.candidate[i] - predicted).abs() <= self.tolerance(i, predicted)
+    }
+
+    /// Whether one of so many hypotheses would hardly ever fit all probes by chance.
+    fn tells(&self, hypotheses: usize) -> bool {
+        let chance = |&i: &usize| {
+            let error = (self.candidate[i] - self.expected[i]).abs();
+            (2.0 * self.tolerance(i, self.candidate[i]) / error).min(1.0)
+        };
+        let mut probes = self.probes.clone();
+        probes.sort_unstable();
+        probes.dedup();
+        hypotheses as f64 * probes.iter().map(chance).product::<f64>() < BY_CHANCE
+    }
+
+    /// The first hypothesis of a family that explains every wrong element that it speaks of, most
+    /// of all.
+    fn first(&self, family: Vec<Hypothesis<'_>>) -> Option<Pattern> {
+        self.first_of(family.len(), family)
+    }
+
+    /// The same of a family that is made as it is gone through.
+    fn first_of<'s>(
+        &self,
+        members: usize,
+        family: impl IntoIterator<Item = Hypothesis<'s>>,
+    ) -> Option<Pattern> {
+        if !self.tells(members) {
+            return None;
+        }
+        family.into_iter().find_map(|hypothesis| self.try_one(&hypothesis))
+    }
+
+    fn try_one(&self, hypothesis: &Hypothesis<'_>) -> Option<Pattern> {
+        let predict = &hypothesis.predict;
+        let mut known = 0;
+        for &i in &self.probes {
+            let predicted = predict(i);
+            if !predicted.is_nan() {
+                known += 1;
+                if !self.fits(i, predicted) {
+                    return None;
+                }
+            }
+        }
+        if 2 * known < self.probes.len() {
+            return None;
+        }
+        let mut explains = 0;
+        for &i in &self.wrong {
+            let predicted = predict(i);
+            if self.fits(i, predicted) {
+                explains += 1;
+            } else if !predicted.is_nan() {
+                return None;
+            }
+        }
+        // A hypothesis that moves what is right too may hold in some rows or columns alone, and then
+        // in all of them.
+        let region = place::Region::of(&self.wrong, self.shape);
+        let mut wrong = self.wrong.iter().peekable();
+        let mut elsewhere = false;
+        for i in 0..self.candidate.len() {
+            if wrong.next_if(|&&at| at == i).is_some() {
+                continue;
+            }
+            let predicted = predict(i);
+            if !predicted.is_nan() && !self.fits(i, predicted) {
+                if !self.in_part || region.holds(i) {
+                    return None;
+                }
+                elsewhere = true;
+            }
+        }
+        let at = if elsewhere { place::describe(&self.wrong, self.shape) } else { String::new() };
+        let text = if at.is_empty() {
+            hypothesis.text.clone()
+        } else {
+            format!("{}, {at}", hypothesis.text)
+        };
+        (2 * explains > self.wrong.len()).then_some(Pattern {
+            kind: PatternKind::Explained,
+            text,
+            explains,
+        })
+    }
+
+    fn rows_and_columns(&self) -> (usize, usize) {
+        match *self.shape {
+            [rows, columns] => (rows, columns),
+            [columns] => (1, columns),
+            _ => (1, 1),
+        }
+    }
+
+    /// Every tensor that is at hand, of this step and of the one before, by what to call it; but not
+    /// what was made of this one, which explains nothing.
+    fn tensors(&self) -> Vec<(String, TensorName, bool, &[f64])> {
+        let mut all = Vec::new();
+        let mut made_of_it = vec![self.name];
+        for name in self.chain.names() {
+            let inputs = operation(name, self.chain.layers(), None).map(|found| found.inputs);
+            if inputs.is_some_and(|inputs| inputs.iter().any(|input| made_of_it.contains(input))) {
+                made_of_it.push(name);
+            }
+            if let Some(values) = self.chain.get(name).filter(|_| !made_of_it.contains(&name)) {
+                all.push((name.to_string(), name, false, values));
+            }
+        }
+        for tensor in self.before.iter().flat_map(|before| &before.tensors) {
+            let text = format!("{} of the step before", tensor.name);
+            all.push((text, tensor.name, true, &tensor.data[..]));
+        }
+        all
+    }
+
+    /// The numbers that factors are made of, with what they are called.
+    fn sizes(&self) -> Vec<(f64, String)> {
+        let mut sizes =
+            vec![(self.chain.batch(), "B".to_owned()), (self.chain.outputs(), "C".into())];
+        let layers = self.chain.sizes();
+        sizes.extend(layers.iter().enumerate().map(|(l, &n)| (n, format!("n{l}"))));
+        let mut different: Vec<(f64, String)> = Vec::new();
+        for (n, text) in sizes.into_iter().filter(|(n, _)| *n > 1) {
+            let n = n as f64;
+            if different.iter().all(|(other, _)| *other != n) {
+                different.push((n, text));
+            }
+        }
+        different
+    }
+}

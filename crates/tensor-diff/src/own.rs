@@ -1,0 +1,204 @@
+//! Judges a dump by itself: each operation is done again, in `float64`, on the dump's *own* inputs
+//! to it, and what comes out has to be what the dump holds, but for the rounding of that one
+//! operation.
+//!
+//! No reference is needed, the step may be any, and a fault is found behind earlier ones: a wrong
+//! input makes the right result wrong in the same way. What can't be found is a fault in what a step
+//! is given, the batch and the parameters, unless the step before says what they should be.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use tensor::{Dump, DumpedTensor, Loss, TensorName};
+
+use crate::bounds::Bounds;
+use crate::chain::{self, Chain, Errors, is_given};
+use crate::compare::{Context, Deviation, Row, Verdict, declares_absent, deviation};
+use crate::operation::operation;
+use crate::order::{self, File};
+use crate::reading::{Divergence, own_fault};
+use crate::rounding::Rounding;
+
+/// What a dump's own tensors say of each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// One row for each tensor of the network, in the order of computation, then what the network
+    /// doesn't have. Errors are the distance to what the operation makes of the dump's own inputs.
+    #[serde(rename = "tensors")]
+    pub rows: Vec<Row>,
+    /// The first operation whose result is wrong by itself, and what it is likely to mean.
+    pub first_fault: Option<Divergence>,
+    /// What all bounds were multiplied by.
+    #[serde(skip)]
+    pub scale_tolerance: f64,
+}
+
+impl Judgement {
+    /// Whether nothing is wrong by itself, and something was recomputed.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.first_fault.is_none() && self.count(Verdict::Ok) > 0
+    }
+
+    /// The number of rows with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// The number of rows that are mismatches.
+    #[must_use]
+    pub fn faults(&self) -> usize {
+        self.rows.iter().filter(|row| row.verdict.is_mismatch()).count()
+    }
+
+    /// The row of that tensor.
+    #[must_use]
+    pub fn row(&self, name: TensorName) -> Option<&Row> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+}
+
+/// Judges a dump by itself; every bound is multiplied by `scale_tolerance`.
+#[must_use]
+pub fn judge(candidate: &Dump, scale_tolerance: f64) -> Judgement {
+    judge_after(candidate, None, scale_tolerance)
+}
+
+/// Judges a step of a run by itself and by the step before it, which left the parameters that this
+/// one starts from.
+#[must_use]
+pub fn judge_after(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
+    if candidate.header.loss.is_some() {
+        return judge_with(candidate, before, scale_tolerance);
+    }
+    // Whichever loss explains the most.
+    let with = |&loss: &Loss| {
+        let mut named = candidate.clone();
+        named.header.loss = Some(loss);
+        judge_with(&named, before, scale_tolerance)
+    };
+    let judgements = Loss::ALL.iter().map(with);
+    judgements
+        .min_by_key(Judgement::faults)
+        .unwrap_or_else(|| judge_with(candidate, before, scale_tolerance))
+}
+
+fn judge_with(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
+    let chain = Chain::of(candidate, candidate.header.loss);
+    let rounding = Rounding::of_one(&candidate.header);
+    let mut bounds = chain.as_ref().map_or_else(Errors::new, |chain| {
+        Bounds::derive(chain, candidate, &rounding, &Errors::new()).allowed
+    });
+    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
+    let expected = chain::names(chain::layers(candidate));
+    let misplaced = order::misplaced(File::Candidate, candidate, &expected);
+    let context = Context { reference: candidate, candidate, chain, bounds, misplaced };
+
+    let known: HashSet<TensorName> = expected.iter().copied().collect();
+    let mut names = expected;
+    names.extend(candidate.tensors.iter().map(|tensor| tensor.name).filter(|n| !known.contains(n)));
+    let mut first_fault = None;
+    let mut rows = Vec::with_capacity(names.len());
+    for name in names {
+        let recomputed = recompute(name, &context, before);
+        let row = row(name, &context, &known, recomputed.as_ref());
+        if row.verdict.is_mismatch() && first_fault.is_none() {
+            first_fault = Some(own_fault(&row, recomputed.as_ref(), &context, before));
+        }
+        rows.push(row);
+    }
+    Judgement { rows, first_fault, scale_tolerance }
+}
+
+/// What a tensor should be, by the dump itself, or by the step before it for its parameters.
+fn recompute(
+    name: TensorName,
+    context: &Context<'_>,
+    before: Option<&Dump>,
+) -> Option<DumpedTensor> {
+    let left = |next: TensorName| before?.get(next).map(|left| left.data.clone());
+    let data = match name {
+        TensorName::W(layer) => left(TensorName::WNext(layer))?,
+        TensorName::B(layer) => left(TensorName::BNext(layer))?,
+        _ => context.chain.as_ref()?.compute(name)?,
+    };
+    let shape = context.chain.as_ref()?.shape(name)?;
+    (shape.iter().product::<usize>() == data.len()).then_some(DumpedTensor { name, shape, data })
+}
+
+fn row(
+    name: TensorName,
+    context: &Context<'_>,
+    known: &HashSet<TensorName>,
+    recomputed: Option<&DumpedTensor>,
+) -> Row {
+    let found = context.candidate.get(name);
+    let shape = found.or(recomputed).map(|tensor| tensor.shape.clone());
+    let row = |verdict, deviation: Option<Deviation>| Row {
+        name,
+        shape: shape.clone(),
+        deviation,
+        verdict,
+    };
+    if !known.contains(&name) {
+        return row(Verdict::Unexpected, None);
+    }
+    let Some(found) = found else {
+        let declared = declares_absent(context.candidate, name);
+        return row(if declared { Verdict::NotMaterialised } else { Verdict::Missing }, None);
+    };
+    let right_shape = context.chain.as_ref().and_then(|chain| chain.shape(name));
+    if right_shape.is_some_and(|shape| shape != found.shape) {
+        return row(Verdict::Shape, None);
+    }
+    let nan = found.data.iter().any(|value| value.is_nan());
+    let infinite = found.data.iter().any(|value| value.is_infinite());
+    let misplaced = context.misplaced.iter().any(|misplaced| misplaced.name == name);
+    let Some(recomputed) = recomputed else {
+        let verdict = match () {
+            () if nan => Verdict::Nan,
+            () if infinite => Verdict::Infinite,
+            () if misplaced => Verdict::Order,
+            () if is_given(name) => Verdict::Given,
+            () => Verdict::NoBound,
+        };
+        return row(verdict, None);
+    };
+    let none = vec![f64::NAN; found.data.len()];
+    let mut bounds = context.bounds.get(&name).unwrap_or(&none).clone();
+    let mut recomputed = recomputed.clone();
+    let inherited = !inputs_are_finite(name, context);
+    if inherited {
+        // What is made of NaN can't be judged; the rest of the tensor can.
+        let elements = recomputed.data.iter_mut().zip(&mut bounds).zip(&found.data);
+        for ((expected, bound), &value) in elements {
+            if !expected.is_finite() || !bound.is_finite() || !value.is_finite() {
+                (*expected, *bound) = (value, f64::INFINITY);
+            }
+        }
+    }
+    let deviation = deviation(&recomputed, found, &bounds);
+    let verdict = match () {
+        () if inherited && deviation.outside == 0 && (nan || infinite) => Verdict::Inherited,
+        () if nan && !inherited => Verdict::Nan,
+        () if infinite && !inherited => Verdict::Infinite,
+        () if !inherited && !bounds.iter().all(|bound| bound.is_finite()) => Verdict::NoBound,
+        () if !inherited && deviation.outside > 0 => Verdict::Differs,
+        () if deviation.ratio > 1.0 => Verdict::Differs,
+        () if misplaced => Verdict::Order,
+        () => Verdict::Ok,
+    };
+    row(verdict, Some(deviation))
+}
+
+/// Whether everything that the operation reads is finite.
+fn inputs_are_finite(name: TensorName, context: &Context<'_>) -> bool {
+    let Some(chain) = &context.chain else { return true };
+    let inputs = operation(name, chain.layers(), context.candidate.header.loss);
+    inputs.is_none_or(|operation| {
+        operation.inputs.iter().all(|&input| {
+            chain.get(input).is_none_or(|data| data.iter().all(|value| value.is_finite()))
+        })
+    })
+}

@@ -1,0 +1,158 @@
+//! Hostile input, and machines that refuse: full disks, closed pipes, no more memory or threads.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tensor::Dump;
+
+fn tensor_diff(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tensor-diff")).args(arguments).output().unwrap()
+}
+
+/// A dump that PyTorch made.
+fn reference(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps").join(name)
+}
+
+/// Two dumps without a single number have nothing that could agree.
+#[test]
+fn tensors_without_elements_do_not_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("empty.json");
+    let mut dump = Dump::read(&reference("softmax.json")).unwrap();
+    for batch_only in [true, false] {
+        for tensor in &mut dump.tensors {
+            tensor.data.clear();
+            if batch_only && !tensor.shape.is_empty() {
+                tensor.shape[0] = 0;
+            } else {
+                tensor.shape = vec![0];
+            }
+        }
+        dump.write(&path).unwrap();
+        let output = tensor_diff(&[path.to_str().unwrap(), path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("differs from"), "{output:?}");
+    }
+}
+
+/// A tensor of an absurd layer, control characters in the header, and standard output and standard
+/// error that can't be written.
+#[test]
+fn what_a_hostile_dump_says_stays_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hostile.json");
+    let name = path.to_str().unwrap();
+    let json = std::fs::read_to_string(reference("softmax.json")).unwrap();
+    for layer in ["18446744073709551615", "9223372036854775808", "1048577"] {
+        for stem in ["w", "b", "z", "a", "dz", "dw", "db", "da"] {
+            std::fs::write(&path, json.replace("\"dw1\"", &format!("\"{stem}{layer}\""))).unwrap();
+            let output = tensor_diff(&[name, name]);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains(&format!("{stem}{layer}")), "{said}");
+        }
+    }
+    let hostile = r#""preset":"\u001b[2J\u001b]0;title\u0007\u009b2J\u202e\nverdict: all is well""#;
+    let preset = json.find("\"preset\"").unwrap();
+    let end = preset + json[preset..].find(',').unwrap();
+    std::fs::write(&path, format!("{}{hostile}{}", &json[..preset], &json[end..])).unwrap();
+    let unharmed = reference("softmax.json");
+    for arguments in [&[name][..], &[name, "--json"]] {
+        let output = tensor_diff(&[&[unharmed.to_str().unwrap()][..], arguments].concat());
+        let said = String::from_utf8(output.stdout).unwrap();
+        let commands = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!said.contains(commands), "{said:?}");
+        assert!(!said.contains("\nverdict: all is well"), "{said}");
+        assert!(said.contains(r"\u001b[2J"), "{said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn output_that_is_lost_is_no_success() {
+    let dump = reference("softmax.json");
+    let run = |rest: &str| {
+        Command::new("sh")
+            .args(["-c", &format!("\"$0\" {rest}"), env!("CARGO_BIN_EXE_tensor-diff")])
+            .arg(&dump)
+            .output()
+            .unwrap()
+    };
+    if Path::new("/dev/full").exists() {
+        for arguments in ["\"$1\" \"$1\"", "\"$1\" \"$1\" --json", "--help", "--version"] {
+            let output = run(&format!("{arguments} > /dev/full"));
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success(), "{arguments}");
+            assert!(said.starts_with("error: can't write to standard output"), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+        }
+        // Bad usage and bad input where nobody hears of it.
+        for arguments in ["", "--nosuch", "absent absent", "\"$1\" /"] {
+            let output = run(&format!("{arguments} 2> /dev/full"));
+            assert_eq!(output.status.code(), Some(2), "{arguments}");
+            let output = run(&format!("{arguments} 2>&-"));
+            assert_eq!(output.status.code(), Some(2), "{arguments}");
+        }
+    }
+    // A reader who went away is no reason to speak; the code is the shell's for SIGPIPE.
+    for arguments in [&[dump.to_str().unwrap(); 2][..], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tensor-diff"));
+        let output = command.args(arguments).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), &output.stderr[..]), (Some(141), &b""[..]));
+    }
+    let report = tempfile::NamedTempFile::new().unwrap();
+    // A report to a redirected standard output doesn't replace the file behind it.
+    for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        if Path::new(name).exists() {
+            let path = report.path().display();
+            let output = run(&format!("\"$1\" \"$1\" --json {name} >> {path}"));
+            assert!(output.status.success(), "{output:?}");
+        }
+    }
+    let text = std::fs::read_to_string(report.path()).unwrap();
+    let tables = text.matches("agrees with").count();
+    assert!(tables > 0 && text.matches("\"first_divergence\"").count() == tables, "{text}");
+}
+
+/// With hardly any stack, memory or threads it works, or says in a sentence why it doesn't.
+#[cfg(unix)]
+#[test]
+fn a_machine_that_gives_little_is_no_reason_to_panic() {
+    use std::os::unix::process::CommandExt;
+    let dump = reference("softmax.json");
+    let run = |limit: &str, user: Option<u32>| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{limit}; exec \"$0\" \"$1\" \"$1\"")]);
+        command.arg(env!("CARGO_BIN_EXE_tensor-diff")).arg(&dump);
+        // Nothing limits root's threads.
+        if let Some(user) = user {
+            command.uid(user);
+        }
+        command.output()
+    };
+    let users: &[Option<u32>] = if is_root() { &[None, Some(61_234)] } else { &[None] };
+    for user in users {
+        for limit in ["ulimit -s 64", "ulimit -u 1", "ulimit -s 64; ulimit -u 1"] {
+            match run(limit, *user) {
+                Ok(output) => assert_eq!(output.status.code(), Some(0), "{limit}: {output:?}"),
+                Err(error) => eprintln!("not shown here, another user can't do it: {error}"),
+            }
+        }
+        for kilobytes in [30_000, 50_000, 100_000, 300_000] {
+            let Ok(output) = run(&format!("ulimit -v {kilobytes}"), *user) else { continue };
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(matches!(output.status.code(), Some(0 | 2)), "{kilobytes}: {output:?}");
+            assert!(!said.contains("panicked"), "{said}");
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // A file that this process makes belongs to its user.
+    tempfile::NamedTempFile::new().unwrap().as_file().metadata().unwrap().uid() == 0
+}
