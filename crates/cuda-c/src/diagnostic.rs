@@ -1,0 +1,159 @@
+//! What is wrong with a source, or likely to be: message, place, line, underline, help.
+
+use std::fmt;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+use crate::source::{Sources, Span};
+
+/// As many are shown of one source; what follows is likely to be a consequence.
+const MOST: usize = 50;
+
+/// Whether a source can be compiled in spite of what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// There is no PTX.
+    Error,
+    /// There is, and it probably doesn't do what was meant.
+    Warning,
+}
+
+/// An error or a warning. It carries the line it is about, so that it can be shown without the
+/// source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Error or warning.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// The name of the text, usually a path.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The line itself.
+    pub text: String,
+    /// How many characters are underlined, at least 1.
+    pub width: usize,
+    /// Stands beside the underline; may be empty.
+    pub label: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let byte = |characters: usize| {
+            self.text.char_indices().nth(characters).map_or(self.text.len(), |(at, _)| at)
+        };
+        let (start, end) = (byte(self.column - 1), byte(self.column - 1 + self.width));
+        let mut place = AnnotationKind::Primary.span(start..end.max(start));
+        if !self.label.is_empty() {
+            place = place.label(self.label.as_str());
+        }
+        let snippet = Snippet::source(self.text.as_str())
+            .line_start(self.line)
+            .path(self.file.as_str())
+            .annotation(place);
+        let mut report = level.primary_title(self.message.as_str()).element(snippet);
+        if let Some(help) = &self.help {
+            report = report.element(Level::HELP.message(help.as_str()));
+        }
+        writeln!(f, "{}", Renderer::plain().render(&[report]))
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// A diagnostic that still refers to its text by a span.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    pub(crate) severity: Severity,
+    pub(crate) span: Span,
+    pub(crate) message: String,
+    label: String,
+    help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(span: Span, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { severity: Severity::Error, span, message, label: String::new(), help: None }
+    }
+
+    pub(crate) fn warning(span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::new(span, message) }
+    }
+
+    pub(crate) fn label(self, label: impl Into<String>) -> Self {
+        Self { label: label.into(), ..self }
+    }
+
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    pub(crate) fn maybe_help(self, help: Option<String>) -> Self {
+        Self { help: help.or(self.help), ..self }
+    }
+}
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Problems(Vec<Problem>);
+
+impl Problems {
+    pub(crate) fn push(&mut self, problem: Problem) {
+        self.0.push(problem);
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.0.iter().any(|problem| problem.severity == Severity::Error)
+    }
+
+    /// Whether there are so many that nobody reads on.
+    pub(crate) fn are_many(&self) -> bool {
+        self.0.len() > 4 * MOST
+    }
+
+    /// Errors first, in the order of the text, each place once.
+    pub(crate) fn into_diagnostics(mut self, sources: &Sources) -> Vec<Diagnostic> {
+        self.0.sort_by_key(|problem| (problem.severity, problem.span));
+        self.0.dedup_by(|b, a| a.span == b.span && a.severity == b.severity);
+        self.0.truncate(MOST);
+        self.0.into_iter().map(|problem| locate(problem, sources)).collect()
+    }
+}
+
+fn locate(problem: Problem, sources: &Sources) -> Diagnostic {
+    let Problem { severity, span, message, label, help } = problem;
+    let source = sources.get(span.file);
+    let (line, column) = source.place(span.start);
+    let text = source.line(line);
+    let end = source.text.floor_char_boundary((span.end as usize).min(source.text.len()));
+    let start = source.text.floor_char_boundary((span.start as usize).min(end));
+    let characters = source.text[start..end].lines().next().map_or(0, |line| line.chars().count());
+    let left = (text.chars().count() + 1).saturating_sub(column);
+    let width = characters.min(left).max(1);
+    let (file, text) = (source.name.clone(), text.to_owned());
+    Diagnostic { severity, message, file, line, column, text, width, label, help }
+}
+
+/// The one of `candidates` that `word` was probably meant to be.
+pub(crate) fn closest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .filter(|candidate| candidate.len().abs_diff(word.len()) <= 3)
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance * 3 <= candidate.len().max(word.len()).max(3))
+        .min_by_key(|(distance, candidate)| (*distance, *candidate))
+        .map(|(_, candidate)| candidate)
+}

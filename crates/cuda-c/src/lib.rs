@@ -1,0 +1,171 @@
+//! A compiler from the CUDA C of kernels to PTX.
+//!
+//! It needs neither CUDA nor a GPU, reads no files but through a [`Resolver`], and starts no threads,
+//! so that it also runs in a browser. [`compile`] is all of it:
+//!
+//! ```
+//! let source = "__global__ void twice(float *x, unsigned n) {
+//!     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+//!     if (i < n) x[i] *= 2.0f;
+//! }";
+//! let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
+//! assert!(ptx.text.contains(".visible .entry _Z5twicePfj("));
+//! ```
+//!
+//! The stages lie side by side, each in a folder: `lex` (text to tokens), `preprocess` (directives and
+//! macros), `parse` (tokens to the tree in `syntax`), `lower` (names and `types`, to the
+//! intermediate form in `ir`), `optimise`, and `ptx` (to text). `library` is CUDA C itself: the
+//! functions of `math.h`.
+//!
+//! # What is built
+//!
+//! - *Language*: `__global__` and `__device__` functions, overloads, default arguments, references,
+//!   templates of functions over types and integers, `extern "C"` and C++'s names, `__launch_bounds__`;
+//!   `__shared__` (static and dynamic), `__constant__` and `__device__` variables with initial values;
+//!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), enums, structs
+//!   with member functions, unions, arrays, pointers, vector types with `make_*`, operators that are
+//!   defined for structs; `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
+//!   `if constexpr`; all statements, `goto` too; `#define`, `#if`, `#include`, `#pragma unroll`; `asm`.
+//! - *Built in*: indices, barriers and their variants, fences, shuffles, votes, `__match_any_sync`,
+//!   `__reduce_*_sync`, atomics, `__ldg`, clocks, `printf`, `assert`, `__trap`, operations on bits,
+//!   arithmetic with a rounding of its own, conversions, the hardware's approximations.
+//! - *Mathematics* of float: exponentials, logarithms, powers, hyperbolic functions, roots, remainders,
+//!   rounding. What is no instruction is computed in double and rounded once, which is exact to half a
+//!   unit in the last place but for rare ties, and slow where a GPU has few units for double.
+//! - *Optimised*: variables in registers, constants, common subexpressions, loop invariants, loops
+//!   unrolled (written out, or four iterations at once), addresses that move by additions, short
+//!   branches as selections, `fma` as nvcc makes it, vectors read and written at once.
+//!
+//! Bits differ from NVRTC's where it contracts a product that this compiler sees in another block, and
+//! where a mathematical function is in a kernel; `fmad: false` leaves only the latter.
+//!
+//! # What is refused
+//!
+//! Each by name, with what to write instead: host code and launches, recursion (every call is written
+//! out), classes, constructors, inheritance, virtual functions, templates of structs and of kernels,
+//! lambdas, exceptions, namespaces, `new`, the C++ library, pointers to functions, bit fields, static
+//! variables in functions, variables in conditions, loops over ranges, pairs of halves, `__nv_bfloat16`,
+//! textures, `cooperative_groups`, `nvcuda::wmma`; of mathematics `sinf` and its kin, inverse and error
+//! functions, and what is no instruction in double.
+
+mod diagnostic;
+mod ir;
+mod lex;
+mod library;
+mod lower;
+mod optimise;
+mod parse;
+mod preprocess;
+mod ptx;
+mod source;
+#[allow(missing_docs, reason = "the names of operators say what they are")]
+mod syntax;
+mod teach;
+#[allow(missing_docs, reason = "the names of types say what they are")]
+mod types;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use preprocess::Resolver;
+
+use diagnostic::Problems;
+use source::Sources;
+
+/// How to compile.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// What messages and `.file` call the source.
+    pub name: &'a str,
+    /// The architecture, as 80 for `sm_80`.
+    pub arch: u32,
+    /// Whether a product that is added becomes `fma`, which rounds once.
+    pub fmad: bool,
+    /// Whether the PTX says by `.loc` which line each instruction comes of.
+    pub lines: bool,
+    /// Macros that are defined before the first line, and their values.
+    pub defines: Vec<(String, String)>,
+    /// Where `#include` finds files; nothing if there are none.
+    pub resolver: Option<&'a dyn Resolver>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            name: "kernel.cu",
+            arch: 80,
+            fmad: true,
+            lines: true,
+            defines: Vec::new(),
+            resolver: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("name", &self.name)
+            .field("arch", &self.arch)
+            .field("fmad", &self.fmad)
+            .field("lines", &self.lines)
+            .field("defines", &self.defines)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a source became.
+#[derive(Clone, Debug)]
+pub struct Ptx {
+    /// The PTX.
+    pub text: String,
+    /// What compiles, and is likely to be meant otherwise.
+    pub warnings: Vec<Diagnostic>,
+    /// The names of the kernels, as the PTX has them.
+    pub kernels: Vec<String>,
+}
+
+/// The oldest architecture that is known.
+pub const OLDEST: u32 = 50;
+/// The newest one.
+pub const NEWEST: u32 = 90;
+
+/// Compiles CUDA C to PTX.
+///
+/// # Errors
+///
+/// What is wrong with the source, in the order of its text, with warnings behind the errors.
+pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnostic>> {
+    let mut problems = Problems::default();
+    let mut sources = Sources::default();
+    let file = sources.add(options.name, source);
+    let (library, before) = library::tokens(&mut sources, &mut problems, source);
+    let mut defines = vec![
+        ("__CUDACC__".to_owned(), "1".to_owned()),
+        ("__NVCC__".to_owned(), "1".to_owned()),
+        ("__cplusplus".to_owned(), "201703L".to_owned()),
+        ("__CUDA_ARCH__".to_owned(), format!("{}", options.arch * 10)),
+    ];
+    defines.extend(options.defines.iter().cloned());
+    let own = preprocess::preprocess(
+        file,
+        before.macros,
+        &defines,
+        options.resolver,
+        &mut sources,
+        &mut problems,
+    );
+    // What a macro or a file that is missing leaves behind would only be misunderstood.
+    if problems.has_errors() {
+        return Err(problems.into_diagnostics(&sources));
+    }
+    let mut tokens = before.tokens;
+    tokens.extend(own);
+    let items = parse::parse(tokens, &mut problems);
+    let mut module = lower::lower(items, library, options, &mut problems);
+    if problems.has_errors() {
+        return Err(problems.into_diagnostics(&sources));
+    }
+    optimise::optimise(&mut module, options);
+    let text = ptx::write(&mut module, &sources, library, options);
+    let kernels = module.functions.iter().map(|function| function.name.clone()).collect();
+    Ok(Ptx { text, warnings: problems.into_diagnostics(&sources), kernels })
+}

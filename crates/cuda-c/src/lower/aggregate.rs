@@ -1,0 +1,153 @@
+//! Structs and arrays as a whole.
+
+use super::convert::memory_of;
+use super::{Lowered, Lowerer, Place, Typed};
+use crate::ir::{Access, Op, Ty, Value};
+use crate::source::Span;
+use crate::syntax::{Expr, TypeExpr};
+use crate::types::{QualifiedType, Type};
+
+/// A piece of a struct: its offset and its type.
+type Piece = (u64, Type);
+
+impl Lowerer<'_> {
+    /// All numbers and pointers that lie in a type, in order.
+    pub(super) fn pieces(&self, ty: &Type, offset: u64, pieces: &mut Vec<Piece>) {
+        match ty {
+            Type::Struct(own) => {
+                let own = self.complete(own);
+                if own.declaration.as_ref().is_some_and(|declared| declared.is_union) {
+                    // The bytes of a union, whatever they are.
+                    let step = own.align.min(8);
+                    for at in (0..own.size).step_by(step as usize) {
+                        let scalar = match step {
+                            1 => crate::types::Scalar::UnsignedChar,
+                            2 => crate::types::Scalar::UnsignedShort,
+                            4 => crate::types::Scalar::UnsignedInt,
+                            _ => crate::types::Scalar::UnsignedLong,
+                        };
+                        pieces.push((offset + at, Type::Scalar(scalar)));
+                    }
+                    return;
+                }
+                for field in &own.fields {
+                    self.pieces(&field.ty.ty, offset + field.offset, pieces);
+                }
+            }
+            Type::Array(element, count) => {
+                let size = element.ty.size();
+                for index in 0..*count {
+                    if pieces.len() > 100_000 {
+                        return;
+                    }
+                    self.pieces(&element.ty, offset + index * size, pieces);
+                }
+            }
+            Type::Void => {}
+            other => pieces.push((offset, other.clone())),
+        }
+    }
+
+    /// Copies a struct from one address to another.
+    pub(super) fn copy(&mut self, ty: &QualifiedType, to: Value, from: Value) {
+        let mut pieces = Vec::new();
+        self.pieces(&ty.ty, 0, &mut pieces);
+        // A vector is read and written at once.
+        let lanes = match &ty.ty {
+            Type::Struct(own)
+                if own.declaration.is_none()
+                    && (own.align == own.size && own.size <= 16)
+                    && matches!(pieces.len(), 2 | 4) =>
+            {
+                pieces.len() as u8
+            }
+            _ => 1,
+        };
+        let mut values = Vec::new();
+        for (index, (offset, piece)) in pieces.iter().enumerate() {
+            let address = self.builder.offset(from, *offset);
+            let lane = index as u8 % lanes;
+            let access = Access { memory: memory_of(piece), volatile: ty.is_volatile, lane, lanes };
+            values.push(self.builder.op(Op::Load(access), access.memory.ty(), vec![address]));
+        }
+        for (index, ((offset, piece), value)) in pieces.iter().zip(values).enumerate() {
+            let address = self.builder.offset(to, *offset);
+            let lane = index as u8 % lanes;
+            let access = Access { memory: memory_of(piece), volatile: ty.is_volatile, lane, lanes };
+            self.builder.op(Op::Store(access), Ty::None, vec![address, value]);
+        }
+    }
+
+    /// Zeros in all of a type.
+    pub(super) fn clear(&mut self, ty: &QualifiedType, to: Value) {
+        let mut pieces = Vec::new();
+        self.pieces(&ty.ty, 0, &mut pieces);
+        for (offset, piece) in pieces {
+            let address = self.builder.offset(to, offset);
+            let memory = memory_of(&piece);
+            let zero = self.builder.function.constant(memory.ty(), 0);
+            self.builder.store(memory, false, address, zero);
+        }
+    }
+
+    /// Memory of its own for a value.
+    pub(super) fn temporary(&mut self, ty: &Type) -> Value {
+        let ty = match ty {
+            Type::Struct(own) => Type::Struct(self.complete(own)),
+            other => other.clone(),
+        };
+        self.builder.slot(ty.size().max(1), ty.align())
+    }
+
+    /// `T(a, b)`, `T{a, b}`
+    pub(super) fn construct(
+        &mut self,
+        ty: &TypeExpr,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Typed> {
+        let ty = self.plain_type(ty, span)?;
+        let list = match arguments {
+            [one] if matches!(one.kind, crate::syntax::ExprKind::List(_)) => Some(one),
+            _ => None,
+        };
+        if ty.ty.is_aggregate() {
+            let address = self.temporary(&ty.ty);
+            let place = Place { ty: QualifiedType::from(ty.ty.clone()), address };
+            match (list, arguments) {
+                (Some(list), _) => self.initialise(&place, list)?,
+                (None, []) => self.clear(&place.ty, address),
+                (None, [one]) => {
+                    let typed = self.rvalue(one)?;
+                    self.put(&place, typed, one.span)?;
+                }
+                (None, many) => {
+                    let elements = many.iter().map(|one| (None, one.clone())).collect();
+                    let kind = crate::syntax::ExprKind::List(elements);
+                    self.initialise(&place, &Expr { kind, span, height: 1 })?;
+                }
+            }
+            return Ok(Typed { ty: ty.ty, value: address });
+        }
+        let inner = match list.map(|list| &list.kind) {
+            Some(crate::syntax::ExprKind::List(elements)) => {
+                elements.iter().map(|(_, element)| element).collect::<Vec<_>>()
+            }
+            _ => arguments.iter().collect(),
+        };
+        match inner.as_slice() {
+            [] => {
+                let register = super::convert::ty_of(&ty.ty);
+                let value = self.builder.function.constant(register, 0);
+                Ok(Typed { ty: ty.ty, value })
+            }
+            [one] => {
+                let typed = self.rvalue(one)?;
+                self.check_widened(&ty.ty, one, &typed);
+                let value = self.cast(typed, &ty.ty, span)?;
+                Ok(Typed { ty: ty.ty, value })
+            }
+            _ => self.error(span, format!("a `{}` is made of one value", ty.ty.name()), ""),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Assignments and steps.
+
+use super::expression::Any;
+use super::{Lowered, Lowerer, Place, Typed};
+use crate::source::Span;
+use crate::syntax::{Binary, Expr, ExprKind, Unary};
+use crate::types::{Scalar, Type};
+
+impl Lowerer<'_> {
+    fn writable(&mut self, place: &Place, span: Span) -> Lowered<()> {
+        if place.ty.is_const {
+            let message = format!("this is `{}`, which can't be changed", place.ty.name());
+            return self.error(
+                span,
+                message,
+                "declare it without `const`, or write to another variable",
+            );
+        }
+        if matches!(place.ty.ty, Type::Array(..)) {
+            return self.error(
+                span,
+                "an array can't be assigned as a whole",
+                "assign its elements in a loop",
+            );
+        }
+        Ok(())
+    }
+
+    pub(super) fn assign(
+        &mut self,
+        operator: Option<Binary>,
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) -> Lowered<Place> {
+        if let ExprKind::Name(name, None) = &left.kind
+            && let Some(super::Symbol::Constant(..)) = self.lookup(name)
+        {
+            let message = format!("`{name}` is a constant, which can't be changed");
+            return self.error(left.span, message, "declare it without `const`");
+        }
+        let Some(operator) = operator else {
+            // The right side first: what it computes may be what the place depends on.
+            if let ExprKind::List(_) = right.kind {
+                let place = self.place(left, "`=`")?;
+                self.writable(&place, left.span)?;
+                self.initialise(&place, right)?;
+                return Ok(place);
+            }
+            let typed = self.rvalue(right)?;
+            let place = self.place(left, "`=`")?;
+            self.writable(&place, left.span)?;
+            self.check_widened(&place.ty.ty, right, &typed);
+            self.put(&place, typed, right.span)?;
+            return Ok(place);
+        };
+        let place = self.place(left, "an assignment")?;
+        self.writable(&place, left.span)?;
+        if matches!(place.ty.ty, Type::Struct(_)) {
+            let typed = self.rvalue(right)?;
+            let own = Typed { ty: place.ty.ty.clone(), value: place.address };
+            for name in
+                [format!("operator{}=", operator.text()), format!("operator{}", operator.text())]
+            {
+                let arguments = vec![own.clone(), typed.clone()];
+                if let Some(result) = self.overloaded(&name, arguments, &[left, right], span)? {
+                    if !name.ends_with('=') {
+                        self.put(&place, result, span)?;
+                    }
+                    return Ok(place);
+                }
+            }
+            let message =
+                format!("there is no `{}=` for `{}`", operator.text(), place.ty.ty.name());
+            return self.error(span, message, "write it out member by member");
+        }
+        let typed = self.rvalue(right)?;
+        let current = self.read(Any::Place(place.clone()));
+        let result = self.operate(operator, current, typed, span)?;
+        let value = if place.ty.ty.scalar().is_some() && result.ty.scalar().is_some() {
+            self.cast(result, &place.ty.ty, span)?
+        } else {
+            self.convert(result, &place.ty.ty, span)?
+        };
+        self.store(&place.ty, place.address, value);
+        Ok(place)
+    }
+
+    /// Writes a value to a place.
+    pub(super) fn put(&mut self, place: &Place, typed: Typed, span: Span) -> Lowered<()> {
+        if typed.ty == Type::Void {
+            return self.error(span, "nothing is returned here that could be assigned", "");
+        }
+        if let Type::Struct(_) = &place.ty.ty {
+            if typed.ty != place.ty.ty {
+                let message =
+                    format!("a `{}` doesn't become a `{}`", typed.ty.name(), place.ty.ty.name());
+                return self.error(span, message, "assign it member by member");
+            }
+            self.copy(&place.ty, place.address, typed.value);
+            return Ok(());
+        }
+        let value = self.convert(typed, &place.ty.ty, span)?;
+        self.store(&place.ty, place.address, value);
+        Ok(())
+    }
+
+    /// `++`, `--`
+    pub(super) fn step(&mut self, operator: Unary, operand: &Expr, span: Span) -> Lowered<Any> {
+        let place = self.place(operand, "a step")?;
+        self.writable(&place, operand.span)?;
+        let up = matches!(operator, Unary::Increment | Unary::PostIncrement);
+        let before = self.read(Any::Place(place.clone()));
+        if !matches!(place.ty.ty, Type::Scalar(_) | Type::Pointer(_))
+            || place.ty.ty == Type::Scalar(Scalar::Bool)
+        {
+            let message =
+                format!("a step is for numbers and pointers, and this is `{}`", place.ty.ty.name());
+            return self.error(span, message, "");
+        }
+        let value = self.builder.integer(crate::ir::Ty::I32, 1);
+        let one = Typed { ty: Type::Scalar(Scalar::Int), value };
+        let by = if up { Binary::Add } else { Binary::Subtract };
+        let after = self.operate(by, before.clone(), one, span)?;
+        let value = self.cast(after, &place.ty.ty, span)?;
+        self.store(&place.ty, place.address, value);
+        Ok(match operator {
+            Unary::Increment | Unary::Decrement => Any::Place(place),
+            _ => Any::Value(before),
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Atomic operations.
+
+use super::{Lowered, Lowerer, Typed};
+use crate::ir::{Effect, UnaryOp};
+use crate::source::Span;
+use crate::syntax::Expr;
+use crate::types::{Scalar, Type};
+
+impl Lowerer<'_> {
+    pub(super) fn atomic(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Option<Typed>> {
+        let Some(rest) = name.strip_prefix("atomic") else { return Ok(None) };
+        let (rest, scope) = match rest {
+            _ if rest.ends_with("_block") => (&rest[..rest.len() - 6], ".cta"),
+            _ if rest.ends_with("_system") => (&rest[..rest.len() - 7], ".sys"),
+            _ => (rest, ""),
+        };
+        let operation = match rest {
+            "Add" | "Sub" => "add",
+            "Min" => "min",
+            "Max" => "max",
+            "And" => "and",
+            "Or" => "or",
+            "Xor" => "xor",
+            "Exch" => "exch",
+            "CAS" => "cas",
+            "Inc" => "inc",
+            "Dec" => "dec",
+            _ => return Ok(None),
+        };
+        if !scope.is_empty() && self.options.arch < 60 {
+            let message =
+                format!("`{name}` needs sm_60, and the target is sm_{}", self.options.arch);
+            return self.error(span, message, "compile for a newer architecture (`--arch`)");
+        }
+        self.count(name, arguments, if rest == "CAS" { 3 } else { 2 }, span)?;
+        let pointer = self.rvalue(&arguments[0])?;
+        let to = match &pointer.ty {
+            Type::Pointer(to) => (**to).clone(),
+            other => {
+                let message = format!("`{name}` needs an address, and this is `{}`", other.name());
+                return self.error(arguments[0].span, message, "write `&` before it");
+            }
+        };
+        if to.is_const {
+            return self.error(arguments[0].span, "what is `const` can't be changed", "");
+        }
+        let Some(scalar) = to.ty.scalar() else {
+            return self.error(
+                arguments[0].span,
+                format!("`{name}` isn't for `{}`", to.ty.name()),
+                "",
+            );
+        };
+        let Some(suffix) = suffix(operation, scalar) else {
+            let message = format!("`{name}` isn't for `{}`", to.ty.name());
+            let help = if scalar.is_floating() && matches!(operation, "min" | "max") {
+                "loop with atomicCAS on __float_as_int, or keep an integer"
+            } else {
+                "it is for int, unsigned and unsigned long long; atomicAdd also for float and double"
+            };
+            return self.error(arguments[0].span, message, help);
+        };
+        if suffix == "f64" && operation == "add" && self.options.arch < 60 {
+            let message = format!(
+                "`atomicAdd` of doubles needs sm_60, and the target is sm_{}",
+                self.options.arch
+            );
+            return self.error(span, message, "compile for a newer architecture (`--arch`)");
+        }
+        let mut values = vec![pointer.value];
+        for argument in &arguments[1..] {
+            let typed = self.rvalue(argument)?;
+            let mut value = self.convert(typed, &to.ty, argument.span)?;
+            if rest == "Sub" {
+                let negative = if scalar.is_floating() { UnaryOp::FNeg } else { UnaryOp::Neg };
+                value = self.builder.unary(negative, value);
+            }
+            values.push(value);
+        }
+        let more = if rest == "CAS" { ", {3}" } else { "" };
+        let text = format!("atom{{s}}{scope}.{operation}.{suffix} {{0}}, [{{1}}], {{2}}{more};");
+        let ty = super::convert::scalar_ty(scalar);
+        let value = self.instruction(&text, ty, values, Effect::Acts);
+        Ok(Some(Typed { ty: to.ty, value }))
+    }
+}
+
+/// The type in the name of the instruction; nothing where there is none.
+fn suffix(operation: &str, scalar: Scalar) -> Option<&'static str> {
+    let (wide, signed) = (scalar.size() == 8, scalar.is_signed());
+    if scalar.size() < 4 {
+        return None;
+    }
+    match operation {
+        "add" => Some(match scalar {
+            Scalar::Float => "f32",
+            Scalar::Double => "f64",
+            _ if wide => "u64",
+            _ if signed => "s32",
+            _ => "u32",
+        }),
+        "exch" | "cas" if scalar == Scalar::Double => None,
+        "cas" if scalar == Scalar::Float => None,
+        "exch" | "cas" => Some(if wide { "b64" } else { "b32" }),
+        _ if scalar.is_floating() => None,
+        "min" | "max" => Some(match (wide, signed) {
+            (true, true) => "s64",
+            (true, false) => "u64",
+            (false, true) => "s32",
+            (false, false) => "u32",
+        }),
+        "inc" | "dec" => (scalar == Scalar::UnsignedInt).then_some("u32"),
+        _ => Some(if wide { "b64" } else { "b32" }),
+    }
+}

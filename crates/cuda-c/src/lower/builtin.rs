@@ -1,0 +1,395 @@
+//! What is there without having been written.
+
+use std::rc::Rc;
+
+use super::table::TABLE;
+use super::{Lowered, Lowerer, Typed};
+use crate::ir::{BinaryOp, Effect, Op, Template, Ty, UnaryOp, Value};
+use crate::source::Span;
+use crate::syntax::{Expr, TemplateArgument};
+use crate::types::{Scalar, Type};
+
+/// The special register that is a coordinate.
+pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
+    Some(match (base, member) {
+        ("threadIdx", "x") => "%tid.x",
+        ("threadIdx", "y") => "%tid.y",
+        ("threadIdx", "z") => "%tid.z",
+        ("blockIdx", "x") => "%ctaid.x",
+        ("blockIdx", "y") => "%ctaid.y",
+        ("blockIdx", "z") => "%ctaid.z",
+        ("blockDim", "x") => "%ntid.x",
+        ("blockDim", "y") => "%ntid.y",
+        ("blockDim", "z") => "%ntid.z",
+        ("gridDim", "x") => "%nctaid.x",
+        ("gridDim", "y") => "%nctaid.y",
+        ("gridDim", "z") => "%nctaid.z",
+        _ => return None,
+    })
+}
+
+const OTHERS: [&str; 34] = [
+    "min",
+    "max",
+    "abs",
+    "labs",
+    "llabs",
+    "fabsf",
+    "fabs",
+    "fminf",
+    "fmaxf",
+    "fmin",
+    "fmax",
+    "sqrtf",
+    "sqrt",
+    "fmaf",
+    "fma",
+    "printf",
+    "__assert_fail",
+    "__ldg",
+    "__shfl_sync",
+    "__shfl_up_sync",
+    "__shfl_down_sync",
+    "__shfl_xor_sync",
+    "atomicAdd",
+    "atomicSub",
+    "atomicMin",
+    "atomicMax",
+    "atomicAnd",
+    "atomicOr",
+    "atomicXor",
+    "atomicExch",
+    "atomicCAS",
+    "atomicInc",
+    "atomicDec",
+    "__match_any_sync",
+];
+
+/// All names of functions that are built in, for "did you mean".
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|row| row.0).chain(OTHERS)
+}
+
+pub(super) fn is_known(name: &str) -> bool {
+    names().any(|known| known == name) || is_make(name)
+}
+
+fn is_make(name: &str) -> bool {
+    name.strip_prefix("make_").is_some_and(|rest| crate::library::TYPES.contains(&rest))
+}
+
+/// What there is in CUDA and not here, and what to write instead.
+pub(super) fn refused(name: &str) -> Option<&'static str> {
+    let host = [
+        "cudaMalloc",
+        "cudaMemcpy",
+        "cudaFree",
+        "cudaDeviceSynchronize",
+        "cudaMemset",
+        "cudaGetLastError",
+    ];
+    Some(match name {
+        _ if host.contains(&name) || name.starts_with("cuda") => {
+            "this is host code: only `__global__` and `__device__` functions are compiled"
+        }
+        _ if name.ends_with("_of_double") => {
+            "use the function of float, as `expf`: it is computed in double, and rounded to float once"
+        }
+        "sinf" | "cosf" | "tanf" | "sincosf" | "sin" | "cos" | "tan" => {
+            "the hardware's approximations are there: `__sinf`, `__cosf`, `__tanf`, `__sincosf`"
+        }
+        "asinf" | "acosf" | "atanf" | "atan2f" | "erff" | "erfcf" | "lgammaf" | "tgammaf"
+        | "cbrtf" | "ldexpf" | "frexpf" | "modff" | "logbf" | "ilogbf" | "normcdff" | "asinhf"
+        | "acoshf" | "atanhf" | "sinpif" | "cospif" => {
+            "this function of math.h isn't there yet; write it with those that are: expf, logf, powf, tanhf, …"
+        }
+        "malloc" | "free" | "calloc" => "allocate before the launch, and pass a pointer",
+        "memcpy" | "memset" | "memmove" => "write a loop over the elements",
+        "fprintf" | "sprintf" | "puts" | "putchar" => "use printf",
+        "rand" | "srand" | "curand" => "keep a counter in a variable, and hash it",
+        "__shfl" | "__shfl_up" | "__shfl_down" | "__shfl_xor" | "__ballot" | "__any" | "__all" => {
+            "write it with `_sync`, and the mask of the lanes that take part: 0xffffffff for all"
+        }
+        "tex1D" | "tex2D" | "tex3D" | "tex1Dfetch" | "surf2Dread" | "surf2Dwrite" => {
+            "textures aren't there; index an array"
+        }
+        "__hadd2" | "__hmul2" | "__hfma2" | "__half22float2" | "__float22half2_rn"
+        | "__floats2half2_rn" => "pairs of halves aren't there; use two of `__half`",
+        _ if name.starts_with("__nv_bfloat16") || name.contains("bfloat16") => "convert to float",
+        _ => return None,
+    })
+}
+
+fn letter(code: u8) -> Type {
+    Type::Scalar(match code {
+        b'i' => Scalar::Int,
+        b'u' => Scalar::UnsignedInt,
+        b'l' => Scalar::LongLong,
+        b'm' => Scalar::UnsignedLongLong,
+        b'f' => Scalar::Float,
+        b'd' => Scalar::Double,
+        b'h' => Scalar::Half,
+        _ => return Type::Void,
+    })
+}
+
+impl Lowerer<'_> {
+    pub(super) fn half_to_float(&mut self, half: Value) -> Value {
+        self.instruction("cvt.f32.f16 {0}, {1};", Ty::F32, vec![half], Effect::None)
+    }
+
+    pub(super) fn float_to_half(&mut self, float: Value) -> Value {
+        self.instruction("cvt.rn.f16.f32 {0}, {1};", Ty::B16, vec![float], Effect::None)
+    }
+
+    /// A float operation that is never contracted.
+    pub(super) fn exact_float(
+        &mut self,
+        operator: crate::syntax::Binary,
+        a: Value,
+        b: Value,
+    ) -> Value {
+        use crate::syntax::Binary;
+        let text = match operator {
+            Binary::Add => "add.rn.f32 {0}, {1}, {2};",
+            Binary::Subtract => "sub.rn.f32 {0}, {1}, {2};",
+            Binary::Multiply => "mul.rn.f32 {0}, {1}, {2};",
+            _ => "div.rn.f32 {0}, {1}, {2};",
+        };
+        self.instruction(text, Ty::F32, vec![a, b], Effect::None)
+    }
+
+    pub(super) fn instruction(
+        &mut self,
+        text: &str,
+        ty: Ty,
+        args: Vec<Value>,
+        effect: Effect,
+    ) -> Value {
+        let results = if ty == Ty::None { Vec::new() } else { vec![ty] };
+        let template = Template { text: text.to_owned(), results, effect };
+        self.builder.op(Op::Template(Rc::new(template)), ty, args)
+    }
+
+    pub(super) fn built_in_variable(&mut self, name: &str) -> Option<Typed> {
+        if name == "warpSize" {
+            let value = self.builder.integer(Ty::I32, 32);
+            return Some(Typed { ty: Type::Scalar(Scalar::Int), value });
+        }
+        coordinate(name, "x")?;
+        let own = self.structs.get(if name.ends_with("Dim") { "dim3" } else { "uint3" })?.clone();
+        let ty = Type::Struct(own);
+        let address = self.temporary(&ty);
+        for (index, member) in ["x", "y", "z"].iter().enumerate() {
+            let special = coordinate(name, member)?;
+            let value = self.builder.op(Op::Special(special), Ty::I32, Vec::new());
+            let place = self.builder.offset(address, 4 * index as u64);
+            self.builder.store(crate::ir::Memory::B32, false, place, value);
+        }
+        Some(Typed { ty, value: address })
+    }
+
+    /// A call of a function that is built in; nothing if there is none of that name.
+    pub(super) fn built_in(
+        &mut self,
+        name: &str,
+        template: Option<&[TemplateArgument]>,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Option<Typed>> {
+        let _ = template;
+        // Of a float, these are the functions of float.
+        let single;
+        let name = match name {
+            "floor" | "ceil" | "trunc" | "rint" | "nearbyint" if arguments.len() == 1 => {
+                if self.type_of(&arguments[0])? == Type::Scalar(Scalar::Float) {
+                    single = format!("{name}f");
+                    &single
+                } else {
+                    name
+                }
+            }
+            _ => name,
+        };
+        if let Some(row) = TABLE.iter().find(|row| row.0 == name) {
+            return self.row(row, arguments, span).map(Some);
+        }
+        if is_make(name) {
+            return self.make(&name[5..], arguments, span).map(Some);
+        }
+        if let Some(found) = self.plain_mathematics(name, arguments, span)? {
+            return Ok(Some(found));
+        }
+        if let Some(found) = self.shuffle(name, arguments, span)? {
+            return Ok(Some(found));
+        }
+        if let Some(found) = self.atomic(name, arguments, span)? {
+            return Ok(Some(found));
+        }
+        match name {
+            "printf" => self.printf(arguments, span).map(Some),
+            "__assert_fail" => self.assert_fail(arguments, span).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn count(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        needed: usize,
+        span: Span,
+    ) -> Lowered<()> {
+        if arguments.len() == needed {
+            return Ok(());
+        }
+        let plural = if needed == 1 { "" } else { "s" };
+        let message =
+            format!("`{name}` has {needed} parameter{plural}, and {} are given", arguments.len());
+        self.error(span, message, "")
+    }
+
+    fn row(&mut self, row: &super::table::Row, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+        let &(name, types, effect, least, text) = row;
+        if least > self.options.arch && self.standing.is_none() {
+            let message =
+                format!("`{name}` needs sm_{least}, and the target is sm_{}", self.options.arch);
+            return self.error(span, message, "compile for a newer architecture (`--arch`)");
+        }
+        // `__syncwarp()` is about all lanes.
+        let all = name == "__syncwarp" && arguments.is_empty();
+        let mut values = Vec::new();
+        if all {
+            values.push(self.builder.integer(Ty::I32, -1));
+        } else {
+            self.count(name, arguments, types.len() - 1, span)?;
+        }
+        for (argument, code) in arguments.iter().zip(&types.as_bytes()[1..]) {
+            let typed = self.rvalue(argument)?;
+            values.push(self.convert(typed, &letter(*code), argument.span)?);
+        }
+        if name == "__syncthreads" {
+            self.check_barrier(span);
+        }
+        let result = letter(types.as_bytes()[0]);
+        let ty = super::convert::ty_of(&result);
+        let value = self.instruction(text, ty, values, effect);
+        if name == "__trap" {
+            self.unreachable();
+        }
+        if result == Type::Void {
+            return Ok(self.void());
+        }
+        Ok(Typed { ty: result, value })
+    }
+
+    fn make(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+        let Some(own) = self.structs.get(name).cloned() else {
+            return self.error(span, format!("there is no type `{name}`"), "");
+        };
+        self.count(&format!("make_{name}"), arguments, own.fields.len(), span)?;
+        let mut values = Vec::new();
+        for (argument, field) in arguments.iter().zip(&own.fields) {
+            let typed = self.rvalue(argument)?;
+            values.push(self.convert(typed, &field.ty.ty, argument.span)?);
+        }
+        let ty = Type::Struct(own.clone());
+        let address = self.temporary(&ty);
+        for (value, field) in values.into_iter().zip(&own.fields) {
+            let place = self.builder.offset(address, field.offset);
+            self.store(&field.ty, place, value);
+        }
+        Ok(Typed { ty, value: address })
+    }
+
+    /// Functions of numbers that the optimiser knows.
+    fn plain_mathematics(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Option<Typed>> {
+        use BinaryOp::{FMax, FMin, MaxS, MaxU, MinS, MinU};
+        let (count, wanted) = match name {
+            "min" | "max" => (2, None),
+            "abs" | "labs" | "llabs" | "__ldg" | "__ldca" | "__ldcg" | "__ldcs" => (1, None),
+            "fabsf" | "sqrtf" => (1, Some(Scalar::Float)),
+            "fabs" | "sqrt" => (1, None),
+            "fminf" | "fmaxf" => (2, Some(Scalar::Float)),
+            "fmin" | "fmax" => (2, None),
+            "fmaf" => (3, Some(Scalar::Float)),
+            "fma" => (3, None),
+            _ => return Ok(None),
+        };
+        self.count(name, arguments, count, span)?;
+        if name.starts_with("__ld") {
+            let pointer = self.rvalue(&arguments[0])?;
+            let Type::Pointer(to) = &pointer.ty else {
+                return self.error(
+                    arguments[0].span,
+                    format!("`{name}` reads what a pointer points to"),
+                    "pass an address",
+                );
+            };
+            let place = super::Place { ty: self.completed(to), address: pointer.value };
+            if let Type::Struct(_) = place.ty.ty {
+                let address = self.temporary(&place.ty.ty);
+                self.copy(&place.ty, address, place.address);
+                return Ok(Some(Typed { ty: place.ty.ty, value: address }));
+            }
+            return Ok(Some(self.read(super::expression::Any::Place(place))));
+        }
+        let typed = arguments.iter().map(|one| self.rvalue(one)).collect::<Lowered<Vec<_>>>()?;
+        let mut common = wanted;
+        for (one, argument) in typed.iter().zip(arguments) {
+            let Some(scalar) = one.ty.scalar() else {
+                let message = format!("`{name}` is for numbers, and this is `{}`", one.ty.name());
+                return self.error(argument.span, message, "");
+            };
+            if wanted.is_none() {
+                common =
+                    Some(common.map_or(scalar.promoted(), |common: Scalar| common.common(scalar)));
+            }
+        }
+        let mut common = common.unwrap_or(Scalar::Int);
+        // `sqrt(2)` and `fmax(1, 2)` are of doubles; of floats where they are given floats.
+        if common.is_integer() && !matches!(name, "min" | "max" | "abs" | "labs" | "llabs") {
+            common = Scalar::Double;
+        }
+        if common == Scalar::Half {
+            common = Scalar::Float;
+        }
+        let mut values = Vec::new();
+        for (one, argument) in typed.into_iter().zip(arguments) {
+            values.push(self.convert(one, &Type::Scalar(common), argument.span)?);
+        }
+        let (floating, signed) = (common.is_floating(), common.is_signed());
+        let value = match name {
+            "min" | "fmin" | "fminf" | "max" | "fmax" | "fmaxf" => {
+                let smaller = name.contains("min");
+                let op = match (smaller, floating, signed) {
+                    (true, true, _) => FMin,
+                    (false, true, _) => FMax,
+                    (true, false, true) => MinS,
+                    (true, false, false) => MinU,
+                    (false, false, true) => MaxS,
+                    (false, false, false) => MaxU,
+                };
+                self.builder.binary(op, values[0], values[1])
+            }
+            "fma" | "fmaf" => {
+                let ty = self.builder.ty(values[0]);
+                self.builder.op(Op::Fma, ty, values)
+            }
+            "sqrt" | "sqrtf" => self.builder.unary(UnaryOp::FSqrt, values[0]),
+            _ if floating => self.builder.unary(UnaryOp::FAbs, values[0]),
+            _ if !signed => values[0],
+            _ => {
+                let ty = self.builder.ty(values[0]);
+                let text = if ty == Ty::I32 { "abs.s32 {0}, {1};" } else { "abs.s64 {0}, {1};" };
+                self.instruction(text, ty, vec![values[0]], Effect::None)
+            }
+        };
+        Ok(Some(Typed { ty: Type::Scalar(common), value }))
+    }
+}

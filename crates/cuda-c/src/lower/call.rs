@@ -1,0 +1,257 @@
+//! Calls: of what is built in, of functions that are written out.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::expression::Any;
+use super::overload::Chosen;
+use super::{Lowered, Lowerer, Place, Symbol, Typed};
+use crate::diagnostic::{Problem, closest};
+use crate::source::Span;
+use crate::syntax::{Expr, ExprKind, Function};
+use crate::types::{QualifiedType, Type};
+
+impl Lowerer<'_> {
+    pub(super) fn call(&mut self, callee: &Expr, arguments: &[Expr], span: Span) -> Lowered<Any> {
+        if let ExprKind::Member { base, name, arrow } = &callee.kind {
+            return self.method(base, name, *arrow, arguments, span);
+        }
+        let ExprKind::Name(name, template) = &callee.kind else {
+            return self.error(callee.span, "only functions can be called", "");
+        };
+        if let Some(symbol) = self.lookup(name) {
+            let what = if matches!(symbol, Symbol::Alias(_)) { "a type" } else { "a variable" };
+            return self.error(callee.span, format!("`{name}` is {what}, not a function"), "");
+        }
+        let own = self.functions.get(name).cloned();
+        let from_library =
+            own.as_ref().is_some_and(|own| own.iter().all(|one| one.span.file == self.library));
+        if (own.is_none() || from_library)
+            && let Some(found) = self.built_in(name, template.as_deref(), arguments, span)?
+        {
+            return Ok(Any::Value(found));
+        }
+        let Some(candidates) = own else { return self.unknown_function(name, callee.span) };
+        let given = self.all(arguments)?;
+        let template = template.as_deref().unwrap_or_default();
+        let chosen = self.choose_function(name, &candidates, template, &given, span)?;
+        self.write_out(&chosen, given, arguments, None, span)
+    }
+
+    fn unknown_function(&mut self, name: &str, span: Span) -> Lowered<Any> {
+        if let Some(help) = super::builtin::refused(name) {
+            return self.error(span, format!("`{name}` isn't built"), help);
+        }
+        let own: Vec<Rc<str>> = self.functions.keys().cloned().collect();
+        let mut known: Vec<&str> = own.iter().map(|name| &**name).collect();
+        for name in super::builtin::names() {
+            known.push(name);
+        }
+        let help = closest(name, known);
+        let help = help.map(|name| format!("did you mean `{name}`?"));
+        let problem = Problem::new(self.place_of(span), format!("there is no function `{name}`"));
+        self.fail(problem.maybe_help(help))
+    }
+
+    /// An operator on structs that is defined as a function.
+    pub(super) fn overloaded(
+        &mut self,
+        name: &str,
+        arguments: Vec<Typed>,
+        written: &[&Expr],
+        span: Span,
+    ) -> Lowered<Option<Typed>> {
+        let Some(candidates) = self.functions.get(name).cloned() else { return Ok(None) };
+        // What is a place may be bound to a reference.
+        let given: Vec<Any> = arguments
+            .into_iter()
+            .map(|typed| match &typed.ty {
+                Type::Struct(_) => {
+                    Any::Place(Place { ty: typed.ty.clone().into(), address: typed.value })
+                }
+                _ => Any::Value(typed),
+            })
+            .collect();
+        let chosen = self.choose_function(name, &candidates, &[], &given, span)?;
+        let written: Vec<Expr> = written.iter().map(|one| (*one).clone()).collect();
+        let result = self.write_out(&chosen, given, &written, None, span)?;
+        Ok(Some(self.read(result)))
+    }
+
+    fn method(
+        &mut self,
+        base: &Expr,
+        name: &Rc<str>,
+        arrow: bool,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Any> {
+        let (address, ty) = if arrow {
+            let pointer = self.rvalue(base)?;
+            match &pointer.ty {
+                Type::Pointer(to) => (pointer.value, self.completed(to)),
+                other => {
+                    let message = format!("`->` is for pointers, and this is `{}`", other.name());
+                    return self.error(base.span, message, "write `.`");
+                }
+            }
+        } else {
+            match self.any(base)? {
+                Any::Place(place) => (place.address, self.completed(&place.ty)),
+                Any::Value(typed) => (typed.value, typed.ty.into()),
+            }
+        };
+        let methods = match &ty.ty {
+            Type::Struct(own) => own.declaration.as_ref().map(|own| own.methods.clone()),
+            _ => None,
+        };
+        let named: Vec<Rc<Function>> =
+            methods.unwrap_or_default().into_iter().filter(|method| method.name == *name).collect();
+        if named.is_empty() {
+            let message = format!("`{}` has no function `{name}`", ty.ty.name());
+            return self.error(span, message, "");
+        }
+        let given = self.all(arguments)?;
+        let chosen = self.choose_function(name, &named, &[], &given, span)?;
+        self.write_out(&chosen, given, arguments, Some((address, ty)), span)
+    }
+
+    /// Writes a function's body out, with its parameters bound to what is given.
+    fn write_out(
+        &mut self,
+        chosen: &Chosen,
+        given: Vec<Any>,
+        written: &[Expr],
+        this: Option<(crate::ir::Value, QualifiedType)>,
+        span: Span,
+    ) -> Lowered<Any> {
+        let function = &chosen.function;
+        if function.attributes.global {
+            let message = format!("`{}` is a kernel, which only the host launches", function.name);
+            return self.error(span, message, "make what both need a `__device__` function");
+        }
+        if function.body.is_none() {
+            let message = format!("`{}` is declared, and its body isn't there", function.name);
+            return self.error(
+                span,
+                message,
+                "define it in this file, or include the file that does",
+            );
+        }
+        if self.frames.iter().filter(|frame| frame.function == Rc::as_ptr(function)).count() >= 1
+            && chosen.template.is_empty()
+        {
+            let message = format!("`{}` calls itself", function.name);
+            let help = "recursion isn't built, since every call is written out: write a loop, with an array \
+                        as the stack where it needs one";
+            return self.error(span, message, help);
+        }
+        self.deeper(span, |lowerer| lowerer.write_out_inner(chosen, given, written, this, span))
+    }
+
+    fn write_out_inner(
+        &mut self,
+        chosen: &Chosen,
+        given: Vec<Any>,
+        written: &[Expr],
+        this: Option<(crate::ir::Value, QualifiedType)>,
+        span: Span,
+    ) -> Lowered<Any> {
+        let function = chosen.function.clone();
+        let mut bound = HashMap::new();
+        for (name, symbol) in &chosen.template {
+            bound.insert(name.clone(), symbol.clone());
+        }
+        if let Some((address, ty)) = this {
+            let slot = self.builder.slot(8, 8);
+            self.builder.store(crate::ir::Memory::B64, false, slot, address);
+            let place = Place { ty: Type::pointer(ty).into(), address: slot };
+            bound.insert(Rc::from("this"), Symbol::Variable(place));
+        }
+        // The names of the caller mean nothing in there.
+        let caller = self.scopes.split_off(1);
+        self.scopes.push(bound);
+        let library = function.span.file == self.library && self.standing.is_none();
+        if library {
+            self.standing = Some(span);
+        }
+        let result = self.bind_and_write(&function, given, written, &caller, span);
+        if library {
+            self.standing = None;
+        }
+        self.scopes.truncate(1);
+        self.scopes.extend(caller);
+        self.stand(span);
+        result
+    }
+
+    fn bind_and_write(
+        &mut self,
+        function: &Rc<Function>,
+        given: Vec<Any>,
+        written: &[Expr],
+        _caller: &[HashMap<Rc<str>, Symbol>],
+        span: Span,
+    ) -> Lowered<Any> {
+        let mut given = given.into_iter();
+        let mut symbols = Vec::new();
+        for (index, parameter) in function.parameters.iter().enumerate() {
+            let (ty, reference) = self.resolve(&parameter.ty, parameter.span)?;
+            let place_of = written.get(index).map_or(span, |one| one.span);
+            let any = match given.next() {
+                Some(any) => any,
+                None => match &parameter.default {
+                    Some(default) => self.any(&default.clone())?,
+                    None => return self.error(span, "an argument is missing", ""),
+                },
+            };
+            let place = match any {
+                Any::Place(place) if reference && Self::binds(&place.ty.ty, &ty.ty) => {
+                    if place.ty.is_const && !ty.is_const {
+                        let help = "make the parameter a `const` reference";
+                        return self.error(
+                            place_of,
+                            "this is `const`, and the function may change it",
+                            help,
+                        );
+                    }
+                    Place { ty, address: place.address }
+                }
+                _ if reference && !ty.is_const => {
+                    let message = format!("this has to be a variable of type `{}`", ty.ty.name());
+                    return self.error(
+                        place_of,
+                        message,
+                        "the function changes it: pass a variable",
+                    );
+                }
+                any => {
+                    let typed = self.read(any);
+                    let address = self.temporary(&ty.ty);
+                    let place =
+                        Place { ty: QualifiedType { is_const: false, ..ty.clone() }, address };
+                    self.put(&place, typed, place_of)?;
+                    Place { ty, address }
+                }
+            };
+            symbols.push((parameter.name.clone(), place));
+        }
+        for (name, place) in symbols {
+            self.bind(&name, Symbol::Variable(place));
+        }
+        let (result, reference) = self.resolve(&function.result, function.span)?;
+        let slot = self.body(function, result.clone(), reference)?;
+        match slot {
+            None => Ok(Any::Value(self.void())),
+            Some(slot) if reference => {
+                let address = self.load_reference(slot);
+                Ok(Any::Place(Place { ty: result, address }))
+            }
+            Some(slot) => {
+                let place =
+                    Place { ty: QualifiedType { is_const: false, ..result }, address: slot };
+                Ok(Any::Value(self.read(Any::Place(place))))
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Expressions whose value has to be known now: lengths, cases, arguments of templates.
+
+use super::expression::Any;
+use super::{Lowered, Lowerer};
+use crate::ir::BlockId;
+use crate::syntax::Expr;
+use crate::types::Type;
+
+impl Lowerer<'_> {
+    /// The value of an integer that has to be constant. What is computed from constants is one as
+    /// soon as it is lowered, so it is lowered where nothing runs.
+    pub(super) fn constant(&mut self, expr: &Expr, what: &str) -> Lowered<(Type, u64)> {
+        let found = self.aside(|lowerer| lowerer.rvalue(expr))?;
+        let bits = self.builder.function.constant_of(found.value);
+        match (bits, found.ty.is_integer()) {
+            (Some(bits), true) => {
+                let signed = found.ty.scalar().is_some_and(crate::types::Scalar::is_signed);
+                let narrow = self.builder.ty(found.value).bits() == 32;
+                let bits = if signed && narrow { i64::from(bits as u32 as i32) as u64 } else { bits };
+                Ok((found.ty, bits))
+            }
+            (_, false) => self.error(
+                expr.span,
+                format!("{what} is an integer, and this is `{}`", found.ty.name()),
+                "write an integer",
+            ),
+            (None, true) => self.error(
+                expr.span,
+                format!("{what} has to be known when the kernel is compiled"),
+                "use a number, a `#define`, a `constexpr` variable or a parameter of a template; memory \
+                 whose size the launch says is `extern __shared__`",
+            ),
+        }
+    }
+
+    /// The type of an expression that isn't computed.
+    pub(super) fn type_of(&mut self, expr: &Expr) -> Lowered<Type> {
+        self.aside(|lowerer| {
+            Ok(match lowerer.any(expr)? {
+                Any::Place(place) => place.ty.ty,
+                Any::Value(typed) => typed.ty,
+            })
+        })
+    }
+
+    /// Lowers into a block that nothing gets to.
+    pub(super) fn aside<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+        let at: BlockId = self.builder.at;
+        self.builder.at = self.builder.new_block();
+        let result = inner(self);
+        self.builder.at = at;
+        result
+    }
+}

@@ -1,0 +1,317 @@
+//! Expressions to values.
+
+use std::rc::Rc;
+
+use super::convert::{memory_of, ty_of};
+use super::{Lowered, Lowerer, Place, Symbol, Typed};
+use crate::diagnostic::{Problem, closest};
+use crate::ir::{Op, Ty};
+use crate::source::Span;
+use crate::syntax::{CastStyle, Expr, ExprKind, Unary};
+use crate::types::{QualifiedType, Scalar, Type};
+
+/// What an expression is: a place, or a value that lies nowhere.
+#[derive(Clone, Debug)]
+pub(super) enum Any {
+    Place(Place),
+    Value(Typed),
+}
+
+impl Lowerer<'_> {
+    /// The value of an expression. An array becomes the address of its first element.
+    pub(super) fn rvalue(&mut self, expr: &Expr) -> Lowered<Typed> {
+        let any = self.any(expr)?;
+        Ok(self.read(any))
+    }
+
+    /// What is at a place.
+    pub(super) fn read(&mut self, any: Any) -> Typed {
+        let place = match any {
+            Any::Place(place) => place,
+            Any::Value(typed) => return typed,
+        };
+        match &place.ty.ty {
+            Type::Array(element, _) => {
+                Typed { ty: Type::Pointer(element.clone()), value: place.address }
+            }
+            Type::Struct(_) => Typed { ty: place.ty.ty, value: place.address },
+            _ => {
+                let value = self.load(&place.ty, place.address);
+                Typed { ty: place.ty.ty, value }
+            }
+        }
+    }
+
+    pub(super) fn load(
+        &mut self,
+        ty: &QualifiedType,
+        address: crate::ir::Value,
+    ) -> crate::ir::Value {
+        let value = self.builder.load(memory_of(&ty.ty), ty.is_volatile, address);
+        if ty.ty == Type::Scalar(Scalar::Bool) {
+            let zero = self.builder.integer(Ty::I32, 0);
+            let kind = crate::ir::CompareKind::Signed;
+            return self.builder.compare(crate::ir::Compare::Ne, kind, value, zero);
+        }
+        value
+    }
+
+    pub(super) fn store(
+        &mut self,
+        ty: &QualifiedType,
+        address: crate::ir::Value,
+        value: crate::ir::Value,
+    ) {
+        let value = if ty.ty == Type::Scalar(Scalar::Bool) {
+            self.builder.convert(crate::ir::Convert::FromBool, Ty::I32, value)
+        } else {
+            value
+        };
+        self.builder.store(memory_of(&ty.ty), ty.is_volatile, address, value);
+    }
+
+    /// The place that an expression is; an error where it is none.
+    pub(super) fn place(&mut self, expr: &Expr, what: &str) -> Lowered<Place> {
+        match self.any(expr)? {
+            Any::Place(place) => Ok(place),
+            Any::Value(_) => self.error(
+                expr.span,
+                format!("{what} needs a variable, an element or a member"),
+                "what is computed has no place: assign it to a variable first",
+            ),
+        }
+    }
+
+    pub(super) fn any(&mut self, expr: &Expr) -> Lowered<Any> {
+        self.deeper(expr.span, |lowerer| lowerer.any_inner(expr))
+    }
+
+    fn any_inner(&mut self, expr: &Expr) -> Lowered<Any> {
+        let value = |ty: Type, value| Ok(Any::Value(Typed { ty, value }));
+        match &expr.kind {
+            ExprKind::Integer(number, scalar) => {
+                let constant =
+                    self.builder.function.constant(super::convert::scalar_ty(*scalar), *number);
+                value(Type::Scalar(*scalar), constant)
+            }
+            ExprKind::Float(number, single) => {
+                let (scalar, ty, bits) = if *single {
+                    (Scalar::Float, Ty::F32, u64::from((*number as f32).to_bits()))
+                } else {
+                    (Scalar::Double, Ty::F64, number.to_bits())
+                };
+                value(Type::Scalar(scalar), self.builder.function.constant(ty, bits))
+            }
+            ExprKind::Bool(is) => value(Type::Scalar(Scalar::Bool), self.builder.truth(*is)),
+            ExprKind::Null => value(Type::Null, self.builder.integer(Ty::I64, 0)),
+            ExprKind::String(bytes) => Ok(Any::Place(self.string(bytes))),
+            ExprKind::Name(name, None) => self.variable(name, expr.span),
+            ExprKind::Name(name, Some(_)) => self.error(
+                expr.span,
+                format!("the function `{name}` is not called here"),
+                "write its arguments in brackets behind it",
+            ),
+            ExprKind::Scoped(outer, inner) => {
+                let full = format!("{outer}::{inner}");
+                match self.lookup(&full).cloned() {
+                    Some(Symbol::Constant(ty, bits)) => {
+                        let constant = self.builder.function.constant(ty_of(&ty), bits);
+                        value(ty, constant)
+                    }
+                    _ => self.error(
+                        expr.span,
+                        format!("there is no `{full}`"),
+                        "the C++ library isn't there; values of an `enum class` are written `Enum::value`",
+                    ),
+                }
+            }
+            ExprKind::Unary(operator, operand) => self.unary(*operator, operand, expr.span),
+            ExprKind::Binary(operator, left, right) => {
+                self.binary(*operator, left, right, expr.span).map(Any::Value)
+            }
+            ExprKind::Assign(operator, left, right) => {
+                self.assign(*operator, left, right, expr.span).map(Any::Place)
+            }
+            ExprKind::Conditional(condition, yes, no) => {
+                self.choose(condition, yes, no, expr.span).map(Any::Value)
+            }
+            ExprKind::Comma(first, second) => {
+                self.any(first)?;
+                self.any(second)
+            }
+            ExprKind::Index(base, index) => self.index(base, index, expr.span).map(Any::Place),
+            ExprKind::Member { base, name, arrow } => self.member(base, name, *arrow, expr.span),
+            ExprKind::Call(callee, arguments) => self.call(callee, arguments, expr.span),
+            ExprKind::Cast(style, ty, operand) => self.written_cast(*style, ty, operand, expr.span),
+            ExprKind::Construct(ty, arguments) => {
+                self.construct(ty, arguments, expr.span).map(Any::Value)
+            }
+            ExprKind::SizeofType(ty) | ExprKind::AlignofType(ty) => {
+                let own = self.resolve(ty, expr.span)?.0.ty;
+                let own = match &own {
+                    Type::Struct(inner) => Type::Struct(self.complete(inner)),
+                    _ => own,
+                };
+                let sizeof = matches!(expr.kind, ExprKind::SizeofType(_));
+                let bytes = if sizeof { own.size() } else { own.align() };
+                self.size(bytes)
+            }
+            ExprKind::SizeofValue(inner) => {
+                let own = self.type_of(inner)?;
+                self.size(own.size())
+            }
+            ExprKind::List(_) => self.error(
+                expr.span,
+                "a list in braces initialises a variable",
+                "write the type before it: `T{…}`",
+            ),
+        }
+    }
+
+    fn size(&mut self, bytes: u64) -> Lowered<Any> {
+        let value = self.builder.function.constant(Ty::I64, bytes);
+        Ok(Any::Value(Typed { ty: Type::Scalar(Scalar::UnsignedLong), value }))
+    }
+
+    fn variable(&mut self, name: &Rc<str>, span: Span) -> Lowered<Any> {
+        match self.lookup(name).cloned() {
+            Some(Symbol::Variable(place)) => return Ok(Any::Place(place)),
+            Some(Symbol::Global(global, ty)) => {
+                let address = self.builder.op(Op::Global(global), Ty::I64, Vec::new());
+                return Ok(Any::Place(Place { ty, address }));
+            }
+            Some(Symbol::Constant(ty, bits)) => {
+                let value = self.builder.function.constant(ty_of(&ty), bits);
+                return Ok(Any::Value(Typed { ty, value }));
+            }
+            Some(Symbol::Alias(_)) => {
+                return self.error(span, format!("`{name}` is a type; a value is expected"), "");
+            }
+            None => {}
+        }
+        if let Some(found) = self.built_in_variable(name) {
+            return Ok(Any::Value(found));
+        }
+        if let Some(found) = self.member_of_this(name, span)? {
+            return Ok(found);
+        }
+        if self.functions.contains_key(name) || super::builtin::is_known(name) {
+            return self.error(
+                span,
+                format!("the function `{name}` is not called here"),
+                "pointers to functions aren't built; call it, or choose with `switch`",
+            );
+        }
+        let names: Vec<Rc<str>> = self
+            .scopes
+            .iter()
+            .flat_map(|scope| scope.iter())
+            .filter(|(_, symbol)| !matches!(symbol, Symbol::Alias(_)))
+            .map(|(name, _)| name.clone())
+            .collect();
+        let built_in = ["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];
+        let help = closest(name, names.iter().map(|name| &**name).chain(built_in));
+        let problem = Problem::new(self.place_of(span), format!("there is no variable `{name}`"));
+        self.fail(problem.maybe_help(help.map(|name| format!("did you mean `{name}`?"))))
+    }
+
+    /// The text of a string, in memory.
+    pub(super) fn string(&mut self, bytes: &Rc<[u8]>) -> Place {
+        let number = match self.strings.get(bytes) {
+            Some(&number) => number,
+            None => {
+                let mut init = bytes.to_vec();
+                init.push(0);
+                let name = format!("string_{}", self.strings.len());
+                let number = self.add_global(crate::ir::Global {
+                    name,
+                    space: crate::ir::Space::Global,
+                    size: init.len() as u64,
+                    align: 1,
+                    init: Some(init),
+                    dynamic: false,
+                    visible: false,
+                });
+                self.strings.insert(bytes.clone(), number);
+                number
+            }
+        };
+        let address = self.builder.op(Op::Global(number), Ty::I64, Vec::new());
+        let element = QualifiedType::from(Type::Scalar(Scalar::Char)).constant();
+        let ty = Type::Array(Rc::new(element), bytes.len() as u64 + 1).into();
+        Place { ty, address }
+    }
+
+    fn written_cast(
+        &mut self,
+        style: CastStyle,
+        ty: &crate::syntax::TypeExpr,
+        operand: &Expr,
+        span: Span,
+    ) -> Lowered<Any> {
+        let (target, reference) = self.resolve(ty, span)?;
+        if reference {
+            // The same place, looked at as another type.
+            let place = self.place(operand, "a cast to a reference")?;
+            return Ok(Any::Place(Place { ty: target, address: place.address }));
+        }
+        let typed = self.rvalue(operand)?;
+        if typed.ty == Type::Void && target.ty != Type::Void {
+            return self.error(span, "nothing is returned here that could be cast", "");
+        }
+        let pointers =
+            matches!(typed.ty, Type::Pointer(_)) || matches!(target.ty, Type::Pointer(_));
+        if style == CastStyle::Reinterpret && !pointers {
+            let problem = "reinterpret_cast is between pointers, or a pointer and an integer";
+            return self.error(
+                span,
+                problem,
+                "bits are kept by __float_as_uint, __uint_as_float and such",
+            );
+        }
+        self.check_widened(&target.ty, operand, &typed);
+        let value = self.cast(typed, &target.ty, span)?;
+        Ok(Any::Value(Typed { ty: target.ty, value }))
+    }
+
+    fn unary(&mut self, operator: Unary, operand: &Expr, span: Span) -> Lowered<Any> {
+        match operator {
+            Unary::Dereference => {
+                let pointer = self.rvalue(operand)?;
+                match &pointer.ty {
+                    Type::Pointer(to) if to.ty != Type::Void => {
+                        let ty = self.completed(to);
+                        Ok(Any::Place(Place { ty, address: pointer.value }))
+                    }
+                    other => {
+                        let message = format!(
+                            "`*` reads what a pointer points to, and this is `{}`",
+                            other.name()
+                        );
+                        self.error(span, message, "")
+                    }
+                }
+            }
+            Unary::AddressOf => {
+                let place = self.place(operand, "`&`")?;
+                let ty = Type::pointer(place.ty);
+                Ok(Any::Value(Typed { ty, value: place.address }))
+            }
+            Unary::Increment | Unary::Decrement | Unary::PostIncrement | Unary::PostDecrement => {
+                self.step(operator, operand, span)
+            }
+            Unary::Minus | Unary::Plus | Unary::Not | Unary::Complement => {
+                self.arithmetic_unary(operator, operand, span).map(Any::Value)
+            }
+        }
+    }
+
+    pub(super) fn completed(&self, ty: &QualifiedType) -> QualifiedType {
+        match &ty.ty {
+            Type::Struct(own) => {
+                QualifiedType { ty: Type::Struct(self.complete(own)), ..ty.clone() }
+            }
+            _ => ty.clone(),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The syntax tree to the intermediate form: names are looked up, types checked, conversions made.
+//!
+//! Every variable is first a slot of memory; `optimise` holds in registers what can be. Calls of
+//! `__device__` functions are written out where they stand, so that a reference is the place itself.
+
+mod aggregate;
+mod asm;
+mod assign;
+mod atomic;
+mod builtin;
+mod call;
+mod constant;
+mod convert;
+mod expression;
+mod function;
+mod global;
+mod initialise;
+mod loops;
+mod operators;
+mod overload;
+mod place;
+mod print;
+mod shuffle;
+mod statement;
+mod table;
+mod types;
+mod warn;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::ir::{BlockId, Builder, Function as Kernel, Module, Value};
+use crate::source::Span;
+use crate::syntax::{Function, Item, StatementKind};
+use crate::types::{QualifiedType, Struct, Type};
+
+/// It has been reported.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop;
+
+pub(crate) type Lowered<T> = Result<T, Stop>;
+
+/// Expressions, statements and calls nest at most as deep.
+const DEEPEST: usize = 320;
+/// A kernel has at most as many instructions before it is optimised.
+const LARGEST: usize = 400_000;
+
+/// A value and its type. For a struct or an array, the value is the address at which it lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Typed {
+    pub(crate) ty: Type,
+    pub(crate) value: Value,
+}
+
+/// Something that can be written to.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) ty: QualifiedType,
+    pub(crate) address: Value,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Symbol {
+    Variable(Place),
+    /// A variable of the module, by its number.
+    Global(u32, QualifiedType),
+    Constant(Type, u64),
+    Alias(QualifiedType),
+}
+
+/// A call that is being written out.
+#[derive(Debug)]
+struct Frame {
+    name: Rc<str>,
+    result: QualifiedType,
+    /// Where the result is put: its address.
+    slot: Option<Value>,
+    returns_reference: bool,
+    exit: BlockId,
+    /// Where `break` and `continue` go.
+    breaks: Vec<BlockId>,
+    continues: Vec<BlockId>,
+    labels: HashMap<Rc<str>, (BlockId, bool, Span)>,
+    /// Cases of the innermost `switch`: values, and where they go.
+    cases: Vec<Vec<(Option<u64>, BlockId)>>,
+    switch_types: Vec<Type>,
+    function: *const Function,
+}
+
+pub(crate) struct Lowerer<'a> {
+    pub(crate) module: Module,
+    problems: &'a mut Problems,
+    options: &'a crate::Options<'a>,
+    library: u16,
+    functions: HashMap<Rc<str>, Vec<Rc<Function>>>,
+    scopes: Vec<HashMap<Rc<str>, Symbol>>,
+    structs: HashMap<Rc<str>, Rc<Struct>>,
+    next_struct: u32,
+    builder: Builder,
+    frames: Vec<Frame>,
+    depth: usize,
+    strings: HashMap<Rc<[u8]>, u32>,
+    /// Where code of the library counts as standing: the place of the call.
+    standing: Option<Span>,
+    used_names: std::collections::HashSet<String>,
+}
+
+/// Lowers all kernels of a source. `library` is the number of the text that was read before it.
+pub(crate) fn lower(
+    items: Vec<Item>,
+    library: u16,
+    options: &crate::Options<'_>,
+    problems: &mut Problems,
+) -> Module {
+    let span = Span::default();
+    let builder = Builder { function: Kernel::new(String::new(), span), at: BlockId(0), span };
+    let mut lowerer = Lowerer {
+        module: Module::default(),
+        problems,
+        options,
+        library,
+        functions: HashMap::new(),
+        scopes: vec![HashMap::new()],
+        structs: HashMap::new(),
+        next_struct: 0,
+        builder,
+        frames: Vec::new(),
+        depth: 0,
+        strings: HashMap::new(),
+        standing: None,
+        used_names: std::collections::HashSet::new(),
+    };
+    lowerer.built_in_types();
+    let mut kernels = Vec::new();
+    for item in &items {
+        match item {
+            Item::Function(function) => {
+                if lowerer.function_is_known(function) {
+                    continue;
+                }
+                if function.attributes.global && function.body.is_some() {
+                    kernels.push(function.clone());
+                }
+                lowerer.functions.entry(function.name.clone()).or_default().push(function.clone());
+            }
+            Item::Statement(statement) => {
+                lowerer.builder.span = statement.span;
+                let result = match &statement.kind {
+                    StatementKind::Variables(variables) => lowerer.globals(variables),
+                    _ => lowerer.statement(statement),
+                };
+                let _: Lowered<()> = result;
+            }
+        }
+    }
+    for kernel in kernels {
+        if lowerer.problems.are_many() {
+            break;
+        }
+        lowerer.kernel(&kernel);
+    }
+    lowerer.module
+}
+
+impl Lowerer<'_> {
+    fn fail<T>(&mut self, problem: Problem) -> Lowered<T> {
+        self.problems.push(problem);
+        Err(Stop)
+    }
+
+    fn error<T>(&mut self, span: Span, message: impl Into<String>, help: &str) -> Lowered<T> {
+        let problem = Problem::new(self.place_of(span), message);
+        self.fail(if help.is_empty() { problem } else { problem.help(help) })
+    }
+
+    /// What is wrong inside of the library is wrong with the call of it.
+    fn place_of(&self, span: Span) -> Span {
+        self.standing.unwrap_or(span)
+    }
+
+    fn warn(&mut self, problem: Problem) {
+        if self.standing.is_none() && problem.span.file != self.library {
+            self.problems.push(problem);
+        }
+    }
+
+    fn stand(&mut self, span: Span) {
+        self.builder.span = self.standing.unwrap_or(span);
+    }
+
+    fn deeper<T>(&mut self, span: Span, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+        if self.depth >= DEEPEST {
+            return self.error(
+                span,
+                "this nests too deep",
+                "split it, or call fewer functions in each other",
+            );
+        }
+        if self.builder.function.values.len() > LARGEST {
+            return self.error(
+                span,
+                format!("the kernel becomes larger than {LARGEST} instructions here"),
+                "every call of a __device__ function is written out: call it in a loop instead",
+            );
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn lookup(&self, name: &str) -> Option<&Symbol> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name))
+    }
+
+    fn bind(&mut self, name: &Rc<str>, symbol: Symbol) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.clone(), symbol);
+        }
+    }
+
+    fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+        self.scopes.push(HashMap::new());
+        let result = inner(self);
+        self.scopes.pop();
+        result
+    }
+}

@@ -1,0 +1,391 @@
+//! Operators that compute.
+
+use super::{Lowered, Lowerer, Typed};
+use crate::diagnostic::Problem;
+use crate::ir::{BinaryOp, Compare, CompareKind, Op, Target, Terminator, Ty, UnaryOp, Value};
+use crate::source::Span;
+use crate::syntax::{Binary, Expr, Unary};
+use crate::types::{Scalar, Type};
+
+impl Lowerer<'_> {
+    pub(super) fn arithmetic_unary(
+        &mut self,
+        operator: Unary,
+        operand: &Expr,
+        span: Span,
+    ) -> Lowered<Typed> {
+        let typed = self.rvalue(operand)?;
+        if operator == Unary::Not {
+            let truth = self.truth(&typed, operand.span)?;
+            let value = self.builder.unary(UnaryOp::Not, truth);
+            return Ok(Typed { ty: Type::Scalar(Scalar::Bool), value });
+        }
+        if matches!(typed.ty, Type::Struct(_)) {
+            let name = if operator == Unary::Minus { "operator-" } else { "operator~" };
+            if let Some(result) = self.overloaded(name, vec![typed.clone()], &[operand], span)? {
+                return Ok(result);
+            }
+        }
+        let Some(from) = typed.ty.scalar() else {
+            let message =
+                format!("this operator is for numbers, and this is `{}`", typed.ty.name());
+            return self.error(span, message, "");
+        };
+        let scalar = from.promoted();
+        let value = self.scalar_to_scalar(typed.value, from, scalar);
+        let value = match operator {
+            Unary::Plus => value,
+            Unary::Minus if scalar == Scalar::Half => {
+                let float = self.half_to_float(value);
+                let negative = self.builder.unary(UnaryOp::FNeg, float);
+                self.float_to_half(negative)
+            }
+            Unary::Minus if scalar.is_floating() => self.builder.unary(UnaryOp::FNeg, value),
+            Unary::Minus => self.builder.unary(UnaryOp::Neg, value),
+            _ if scalar.is_floating() => {
+                return self.error(
+                    span,
+                    "`~` is for integers",
+                    "use __float_as_uint for a float's bits",
+                );
+            }
+            _ => self.builder.unary(UnaryOp::Not, value),
+        };
+        Ok(Typed { ty: Type::Scalar(scalar), value })
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        operator: Binary,
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) -> Lowered<Typed> {
+        if matches!(operator, Binary::LogicalAnd | Binary::LogicalOr) {
+            return self.logical(operator, left, right);
+        }
+        let (a, b) = (self.rvalue(left)?, self.rvalue(right)?);
+        if matches!(a.ty, Type::Struct(_)) || matches!(b.ty, Type::Struct(_)) {
+            let name = format!("operator{}", operator.text());
+            let message =
+                format!("there is no `{name}` for `{}` and `{}`", a.ty.name(), b.ty.name());
+            return match self.overloaded(&name, vec![a, b], &[left, right], span)? {
+                Some(result) => Ok(result),
+                None => self.error(
+                    span,
+                    message,
+                    "write it out member by member, or define this operator",
+                ),
+            };
+        }
+        self.operate(operator, a, b, span)
+    }
+
+    /// An operator of two values.
+    pub(super) fn operate(
+        &mut self,
+        operator: Binary,
+        a: Typed,
+        b: Typed,
+        span: Span,
+    ) -> Lowered<Typed> {
+        let pointers = (self.is_pointer(&a.ty), self.is_pointer(&b.ty));
+        if pointers.0 || pointers.1 {
+            return self.pointers(operator, a, b, span);
+        }
+        let (Some(x), Some(y)) = (a.ty.scalar(), b.ty.scalar()) else {
+            let message =
+                format!("`{}` isn't for `{}` and `{}`", operator.text(), a.ty.name(), b.ty.name());
+            return self.error(span, message, "");
+        };
+        if matches!(operator, Binary::ShiftLeft | Binary::ShiftRight) {
+            return self.shift(operator, &a, x, &b, y, span);
+        }
+        let common = x.common(y);
+        let (p, q) =
+            (self.scalar_to_scalar(a.value, x, common), self.scalar_to_scalar(b.value, y, common));
+        let floating = common.is_floating();
+        if floating
+            && matches!(operator, Binary::Remainder | Binary::And | Binary::Or | Binary::Xor)
+        {
+            let message =
+                format!("`{}` is for integers, and this is `{}`", operator.text(), common.name());
+            let help = if operator == Binary::Remainder { "use fmodf(a, b)" } else { "" };
+            return self.error(span, message, help);
+        }
+        if operator.compares() {
+            if common.is_integer() && x.is_signed() != y.is_signed() && !common.is_signed() {
+                self.check_sign(operator, (&a, x), (&b, y), span);
+            }
+            let value = self.comparison(operator, common, p, q);
+            return Ok(Typed { ty: Type::Scalar(Scalar::Bool), value });
+        }
+        if matches!(operator, Binary::Divide | Binary::Remainder)
+            && !floating
+            && self.builder.function.constant_of(q) == Some(0)
+        {
+            self.warn(
+                Problem::warning(span, "this divides by 0").help("the result is not defined"),
+            );
+        }
+        let value = self.arithmetic(operator, common, p, q);
+        Ok(Typed { ty: Type::Scalar(common), value })
+    }
+
+    fn is_pointer(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Pointer(_) | Type::Null)
+    }
+
+    fn comparison(&mut self, operator: Binary, common: Scalar, a: Value, b: Value) -> Value {
+        let (a, b) = if common == Scalar::Half {
+            (self.half_to_float(a), self.half_to_float(b))
+        } else {
+            (a, b)
+        };
+        let compare = match operator {
+            Binary::Equal => Compare::Eq,
+            Binary::NotEqual => Compare::Ne,
+            Binary::Less => Compare::Lt,
+            Binary::LessEqual => Compare::Le,
+            Binary::Greater => Compare::Gt,
+            _ => Compare::Ge,
+        };
+        let kind = match () {
+            () if common.is_floating() && compare == Compare::Ne => CompareKind::Unordered,
+            () if common.is_floating() => CompareKind::Ordered,
+            () if common.is_signed() => CompareKind::Signed,
+            () => CompareKind::Unsigned,
+        };
+        self.builder.compare(compare, kind, a, b)
+    }
+
+    fn arithmetic(&mut self, operator: Binary, common: Scalar, a: Value, b: Value) -> Value {
+        if common == Scalar::Half {
+            let (x, y) = (self.half_to_float(a), self.half_to_float(b));
+            // One operation of halves in float, rounded again, is the operation rounded once.
+            let result = self.exact_float(operator, x, y);
+            return self.float_to_half(result);
+        }
+        let op = match (operator, common.is_floating(), common.is_signed()) {
+            (Binary::Add, true, _) => BinaryOp::FAdd,
+            (Binary::Subtract, true, _) => BinaryOp::FSub,
+            (Binary::Multiply, true, _) => BinaryOp::FMul,
+            (_, true, _) => BinaryOp::FDiv,
+            (Binary::Add, ..) => BinaryOp::Add,
+            (Binary::Subtract, ..) => BinaryOp::Sub,
+            (Binary::Multiply, ..) => BinaryOp::Mul,
+            (Binary::Divide, _, true) => BinaryOp::DivS,
+            (Binary::Divide, ..) => BinaryOp::DivU,
+            (Binary::Remainder, _, true) => BinaryOp::RemS,
+            (Binary::Remainder, ..) => BinaryOp::RemU,
+            (Binary::And, ..) => BinaryOp::And,
+            (Binary::Or, ..) => BinaryOp::Or,
+            _ => BinaryOp::Xor,
+        };
+        // A signed sum that overflows isn't defined, which the optimiser makes use of.
+        let exact =
+            common.is_signed() && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul);
+        let ty = self.builder.ty(a);
+        self.builder.op(Op::Binary(op, exact), ty, vec![a, b])
+    }
+
+    fn shift(
+        &mut self,
+        operator: Binary,
+        a: &Typed,
+        x: Scalar,
+        b: &Typed,
+        y: Scalar,
+        span: Span,
+    ) -> Lowered<Typed> {
+        if x.is_floating() || y.is_floating() {
+            return self.error(span, "shifts are for integers", "");
+        }
+        let scalar = x.promoted();
+        let value = self.scalar_to_scalar(a.value, x, scalar);
+        let count = self.scalar_to_scalar(b.value, y, Scalar::UnsignedInt);
+        if let Some(count) = self.builder.function.constant_of(count)
+            && count >= scalar.size() * 8
+        {
+            let message = format!(
+                "a `{}` has {} bits, and is shifted by {count}",
+                scalar.name(),
+                scalar.size() * 8
+            );
+            self.warn(Problem::warning(span, message).help("the result is not defined in C"));
+        }
+        let op = match (operator, scalar.is_signed()) {
+            (Binary::ShiftLeft, _) => BinaryOp::Shl,
+            (_, true) => BinaryOp::ShrS,
+            (_, false) => BinaryOp::ShrU,
+        };
+        let value = self.builder.binary(op, value, count);
+        Ok(Typed { ty: Type::Scalar(scalar), value })
+    }
+
+    fn pointers(&mut self, operator: Binary, a: Typed, b: Typed, span: Span) -> Lowered<Typed> {
+        let size = |ty: &Type| ty.pointee().map_or(1, |to| self.completed(to).ty.size().max(1));
+        match (operator, &a.ty, &b.ty) {
+            (Binary::Add, Type::Pointer(_), other) if other.is_integer() => {
+                let size = size(&a.ty);
+                let value = self.advance(a.value, &b, size);
+                Ok(Typed { ty: a.ty, value })
+            }
+            (Binary::Add, other, Type::Pointer(_)) if other.is_integer() => {
+                let size = size(&b.ty);
+                let value = self.advance(b.value, &a, size);
+                Ok(Typed { ty: b.ty, value })
+            }
+            (Binary::Subtract, Type::Pointer(_), other) if other.is_integer() => {
+                let size = size(&a.ty);
+                let scalar = b.ty.scalar().unwrap_or(Scalar::Long);
+                let wide = self.scalar_to_scalar(b.value, scalar, Scalar::Long);
+                let value = self.builder.unary(UnaryOp::Neg, wide);
+                let back = Typed { ty: Type::Scalar(Scalar::Long), value };
+                let value = self.advance(a.value, &back, size);
+                Ok(Typed { ty: a.ty, value })
+            }
+            (Binary::Subtract, Type::Pointer(x), Type::Pointer(y)) if x.ty == y.ty => {
+                let size = size(&a.ty);
+                let bytes = self.builder.binary(BinaryOp::Sub, a.value, b.value);
+                let size = self.builder.integer(Ty::I64, size as i64);
+                let value = self.builder.binary(BinaryOp::DivS, bytes, size);
+                Ok(Typed { ty: Type::Scalar(Scalar::Long), value })
+            }
+            (operator, ..) if operator.compares() => {
+                let zero = |typed: &Typed, lowerer: &Self| {
+                    lowerer.is_pointer(&typed.ty)
+                        || typed.ty.is_integer()
+                            && lowerer.builder.function.constant_of(typed.value) == Some(0)
+                };
+                if !zero(&a, self) || !zero(&b, self) {
+                    return self.error(
+                        span,
+                        "a pointer is compared with a number",
+                        "compare it with nullptr",
+                    );
+                }
+                let value = |typed: &Typed, lowerer: &mut Self| {
+                    if lowerer.is_pointer(&typed.ty) {
+                        typed.value
+                    } else {
+                        lowerer.builder.integer(Ty::I64, 0)
+                    }
+                };
+                let (p, q) = (value(&a, self), value(&b, self));
+                let value = self.comparison(operator, Scalar::UnsignedLong, p, q);
+                Ok(Typed { ty: Type::Scalar(Scalar::Bool), value })
+            }
+            _ => {
+                let message = format!(
+                    "`{}` isn't for `{}` and `{}`",
+                    operator.text(),
+                    a.ty.name(),
+                    b.ty.name()
+                );
+                self.error(span, message, "")
+            }
+        }
+    }
+
+    /// `&&`, `||`: the right side runs only where it decides.
+    fn logical(&mut self, operator: Binary, left: &Expr, right: &Expr) -> Lowered<Typed> {
+        let a = self.rvalue(left)?;
+        let a = self.truth(&a, left.span)?;
+        let (more, join) = (self.builder.new_block(), self.builder.new_block());
+        let result = self.builder.function.block_param(join, Ty::Pred);
+        let is_and = operator == Binary::LogicalAnd;
+        let known = self.builder.truth(!is_and);
+        let over = Target { block: join, args: vec![known] };
+        let into = Target { block: more, args: Vec::new() };
+        let (yes, no) = if is_and { (into, over) } else { (over, into) };
+        self.builder.end(Terminator::Branch { condition: a, yes, no });
+        self.builder.at = more;
+        let b = self.rvalue(right)?;
+        let b = self.truth(&b, right.span)?;
+        self.builder.end(Terminator::Jump(Target { block: join, args: vec![b] }));
+        self.builder.at = join;
+        Ok(Typed {
+            ty: Type::Scalar(Scalar::Bool),
+            value: if self.foldable(a, b, is_and) { self.folded(a, b, is_and) } else { result },
+        })
+    }
+
+    /// Where both sides are known, so is the whole: a constant expression may use these operators.
+    fn foldable(&self, a: Value, b: Value, _: bool) -> bool {
+        let known = |value| self.builder.function.constant_of(value).is_some();
+        known(a) && known(b)
+    }
+
+    fn folded(&mut self, a: Value, b: Value, is_and: bool) -> Value {
+        let truth = |value| self.builder.function.constant_of(value) == Some(1);
+        let both = if is_and { truth(a) && truth(b) } else { truth(a) || truth(b) };
+        self.builder.truth(both)
+    }
+
+    /// `condition ? yes : no`
+    pub(super) fn choose(
+        &mut self,
+        condition: &Expr,
+        yes: &Expr,
+        no: &Expr,
+        span: Span,
+    ) -> Lowered<Typed> {
+        let asked = self.rvalue(condition)?;
+        let asked = self.truth(&asked, condition.span)?;
+        let known = self.builder.function.constant_of(asked);
+        let (first, second) = (self.builder.new_block(), self.builder.new_block());
+        let join = self.builder.new_block();
+        self.builder.branch(asked, first, second);
+        self.builder.at = first;
+        let a = self.rvalue(yes)?;
+        let first = std::mem::replace(&mut self.builder.at, second);
+        let b = self.rvalue(no)?;
+        let ty = self.common_type(&a, &b, span)?;
+        if ty == Type::Void {
+            self.builder.jump(join);
+            self.builder.at = first;
+            self.builder.jump(join);
+            self.builder.at = join;
+            return Ok(Typed { ty, value: a.value });
+        }
+        let b = self.convert(b, &ty, no.span)?;
+        self.builder.end(Terminator::Jump(Target { block: join, args: vec![b] }));
+        self.builder.at = first;
+        let a = self.convert(a, &ty, yes.span)?;
+        self.builder.end(Terminator::Jump(Target { block: join, args: vec![a] }));
+        self.builder.at = join;
+        let register = self.builder.ty(a);
+        let result = self.builder.function.block_param(join, register);
+        let constant = |value| self.builder.function.constant_of(value).is_some();
+        // A constant expression may choose.
+        let value = match known {
+            Some(1) if constant(a) => a,
+            Some(0) if constant(b) => b,
+            _ => result,
+        };
+        Ok(Typed { ty, value })
+    }
+
+    fn common_type(&mut self, a: &Typed, b: &Typed, span: Span) -> Lowered<Type> {
+        if a.ty == b.ty {
+            return Ok(a.ty.clone());
+        }
+        if let (Some(x), Some(y)) = (a.ty.scalar(), b.ty.scalar()) {
+            return Ok(Type::Scalar(x.common(y)));
+        }
+        let zero = |typed: &Typed| {
+            typed.ty == Type::Null
+                || typed.ty.is_integer()
+                    && self.builder.function.constant_of(typed.value) == Some(0)
+        };
+        if self.is_pointer(&a.ty) && (zero(b) || self.cost(&b.ty, &a.ty).is_some()) {
+            return Ok(a.ty.clone());
+        }
+        if self.is_pointer(&b.ty) && (zero(a) || self.cost(&a.ty, &b.ty).is_some()) {
+            return Ok(b.ty.clone());
+        }
+        let message = format!("one side is `{}`, the other `{}`", a.ty.name(), b.ty.name());
+        self.error(span, message, "cast one of them to the other's type")
+    }
+}

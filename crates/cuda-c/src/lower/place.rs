@@ -1,0 +1,154 @@
+//! Elements and members.
+
+use std::rc::Rc;
+
+use super::expression::Any;
+use super::{Lowered, Lowerer, Place, Symbol, Typed};
+use crate::diagnostic::{Problem, closest};
+use crate::ir::{BinaryOp, Op, Ty, Value};
+use crate::source::Span;
+use crate::syntax::Expr;
+use crate::types::{QualifiedType, Scalar, Struct, Type};
+
+impl Lowerer<'_> {
+    pub(super) fn index(&mut self, base: &Expr, index: &Expr, span: Span) -> Lowered<Place> {
+        let (mut pointer, mut number) = (self.rvalue(base)?, self.rvalue(index)?);
+        let mut length = None;
+        if pointer.ty.is_integer() {
+            std::mem::swap(&mut pointer, &mut number);
+        } else if let crate::syntax::ExprKind::Name(name, _) = &base.kind
+            && let Some(Symbol::Variable(Place { ty, .. }) | Symbol::Global(_, ty)) =
+                self.lookup(name)
+            && let Type::Array(_, count) = &ty.ty
+        {
+            length = Some((name.clone(), *count));
+        }
+        let Type::Pointer(to) = &pointer.ty else {
+            let message = format!(
+                "only arrays and pointers have elements, and this is `{}`",
+                pointer.ty.name()
+            );
+            return self.error(base.span, message, "");
+        };
+        if !number.ty.is_integer() {
+            let message = format!("an index is an integer, and this is `{}`", number.ty.name());
+            return self.error(index.span, message, "cast it: `(int)…`");
+        }
+        let to = self.completed(to);
+        if to.ty == Type::Void || to.ty.size() == 0 {
+            let message = format!("a `{}` has no elements of a known size", pointer.ty.name());
+            return self.error(span, message, "cast the pointer to the type that is there");
+        }
+        if let (Some((name, count)), Some(bits)) =
+            (length, self.builder.function.constant_of(number.value))
+        {
+            let place = if self.builder.ty(number.value) == Ty::I32 {
+                i64::from(bits as u32 as i32)
+            } else {
+                bits as i64
+            };
+            if count > 0 && (place < 0 || place as u64 >= count) {
+                let message =
+                    format!("`{name}` has {count} elements, and this is the one at {place}");
+                let help = format!("the last one is at {}", count - 1);
+                self.warn(Problem::warning(index.span, message).help(help));
+            }
+        }
+        let address = self.advance(pointer.value, &number, to.ty.size());
+        Ok(Place { ty: to, address })
+    }
+
+    /// A pointer `number` elements further.
+    pub(super) fn advance(&mut self, pointer: Value, number: &Typed, size: u64) -> Value {
+        let scalar = number.ty.scalar().unwrap_or(Scalar::Long);
+        let wide = self.scalar_to_scalar(number.value, scalar, Scalar::Long);
+        let size = self.builder.integer(Ty::I64, size as i64);
+        let offset = self.builder.op(Op::Binary(BinaryOp::Mul, true), Ty::I64, vec![wide, size]);
+        self.builder.op(Op::PtrAdd, Ty::I64, vec![pointer, offset])
+    }
+
+    pub(super) fn member(
+        &mut self,
+        base: &Expr,
+        name: &Rc<str>,
+        arrow: bool,
+        span: Span,
+    ) -> Lowered<Any> {
+        if let crate::syntax::ExprKind::Name(own, None) = &base.kind
+            && !arrow
+            && self.lookup(own).is_none()
+            && let Some(special) = super::builtin::coordinate(own, name)
+        {
+            let value = self.builder.op(Op::Special(special), Ty::I32, Vec::new());
+            let ty = Type::Scalar(Scalar::UnsignedInt);
+            return Ok(Any::Value(Typed { ty, value }));
+        }
+        let (address, ty, is_place) = if arrow {
+            let pointer = self.rvalue(base)?;
+            match &pointer.ty {
+                Type::Pointer(to) => (pointer.value, self.completed(to), true),
+                Type::Struct(_) => {
+                    return self.error(
+                        base.span,
+                        "this is a struct, and `->` is for pointers",
+                        "write `.`",
+                    );
+                }
+                other => {
+                    let message = format!("`->` is for pointers, and this is `{}`", other.name());
+                    return self.error(base.span, message, "");
+                }
+            }
+        } else {
+            match self.any(base)? {
+                Any::Place(place) => (place.address, self.completed(&place.ty), true),
+                Any::Value(typed) => (typed.value, typed.ty.into(), false),
+            }
+        };
+        let Type::Struct(own) = &ty.ty else {
+            let pointer = matches!(ty.ty, Type::Pointer(_));
+            let message = format!("a `{}` has no members", ty.ty.name());
+            return self.error(
+                base.span,
+                message,
+                if pointer { "write `->` behind a pointer" } else { "" },
+            );
+        };
+        let place = self.field(own, name, &ty, address, span)?;
+        Ok(if is_place { Any::Place(place) } else { Any::Value(self.read(Any::Place(place))) })
+    }
+
+    pub(super) fn field(
+        &mut self,
+        own: &Rc<Struct>,
+        name: &str,
+        around: &QualifiedType,
+        address: Value,
+        span: Span,
+    ) -> Lowered<Place> {
+        let Some(field) = own.fields.iter().find(|field| &*field.name == name) else {
+            let help = closest(name, own.fields.iter().map(|field| &*field.name));
+            let help = help.map(|name| format!("did you mean `{name}`?"));
+            let problem = Problem::new(span, format!("`{}` has no member `{name}`", own.name));
+            return self.fail(problem.maybe_help(help));
+        };
+        let mut ty = field.ty.clone();
+        ty.is_const |= around.is_const;
+        ty.is_volatile |= around.is_volatile;
+        let address = self.builder.offset(address, field.offset);
+        Ok(Place { ty, address })
+    }
+
+    /// A member of the struct whose member function this is.
+    pub(super) fn member_of_this(&mut self, name: &Rc<str>, span: Span) -> Lowered<Option<Any>> {
+        let Some(Symbol::Variable(this)) = self.lookup("this").cloned() else { return Ok(None) };
+        let Type::Pointer(to) = &this.ty.ty else { return Ok(None) };
+        let to = self.completed(to);
+        let Type::Struct(own) = &to.ty else { return Ok(None) };
+        if !own.fields.iter().any(|field| field.name == *name) {
+            return Ok(None);
+        }
+        let address = self.load(&this.ty, this.address);
+        self.field(own, name, &to, address, span).map(|place| Some(Any::Place(place)))
+    }
+}

@@ -1,0 +1,169 @@
+//! `printf` and `assert`, which the driver carries out.
+
+use super::{Lowered, Lowerer, Typed};
+use crate::diagnostic::Problem;
+use crate::ir::{Op, Ty};
+use crate::source::Span;
+use crate::syntax::{Expr, ExprKind};
+use crate::types::{Scalar, Type};
+
+impl Lowerer<'_> {
+    pub(super) fn printf(&mut self, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+        let Some((format, rest)) = arguments.split_first() else {
+            return self.error(span, "`printf` needs a text", "write `printf(\"…\\n\")`");
+        };
+        let ExprKind::String(text) = &format.kind else {
+            let help = "write `printf(\"%s\", …)`";
+            return self.error(
+                format.span,
+                "the format of `printf` has to be a text in quotes",
+                help,
+            );
+        };
+        let wanted = conversions(text);
+        if wanted.len() != rest.len() {
+            let message = format!(
+                "the text has {} places, and {} values are given",
+                wanted.len(),
+                rest.len()
+            );
+            self.warn(
+                Problem::warning(span, message)
+                    .help("each `%` takes one value; `%%` is a percent sign"),
+            );
+        }
+        let mut values = Vec::new();
+        for (index, argument) in rest.iter().enumerate() {
+            let typed = self.rvalue(argument)?;
+            self.check_conversion(wanted.get(index), &typed, argument.span);
+            let ty = match &typed.ty {
+                Type::Scalar(Scalar::Float | Scalar::Half) => Type::Scalar(Scalar::Double),
+                Type::Scalar(scalar) | Type::Enum(_, scalar) => Type::Scalar(scalar.promoted()),
+                Type::Pointer(_) | Type::Null => typed.ty.clone(),
+                other => {
+                    let message = format!(
+                        "`printf` takes numbers and pointers, and this is `{}`",
+                        other.name()
+                    );
+                    return self.error(argument.span, message, "print its members one by one");
+                }
+            };
+            let value = self.cast(typed, &ty, argument.span)?;
+            values.push((ty, value));
+        }
+        let mut size = 0;
+        let offsets: Vec<u64> = values
+            .iter()
+            .map(|(ty, _)| {
+                let at = u64::next_multiple_of(size, ty.size());
+                size = at + ty.size();
+                at
+            })
+            .collect();
+        let buffer = if values.is_empty() {
+            self.builder.integer(Ty::I64, 0)
+        } else {
+            let buffer = self.builder.slot(size.next_multiple_of(8), 8);
+            for ((ty, value), offset) in values.iter().zip(offsets) {
+                let place = self.builder.offset(buffer, offset);
+                self.store(&ty.clone().into(), place, *value);
+            }
+            buffer
+        };
+        let place = self.string(text);
+        let value =
+            self.builder.op(Op::Call("vprintf", true), Ty::I32, vec![place.address, buffer]);
+        Ok(Typed { ty: Type::Scalar(Scalar::Int), value })
+    }
+
+    fn check_conversion(&mut self, wanted: Option<&(char, bool)>, typed: &Typed, span: Span) {
+        let Some((conversion, long)) = wanted else { return };
+        let scalar = typed.ty.scalar();
+        let (message, help) = match conversion {
+            'f' | 'e' | 'g' | 'a' | 'F' | 'E' | 'G' if !scalar.is_some_and(Scalar::is_floating) => {
+                (
+                    format!(
+                        "`%{conversion}` shows a number with a point, and this is `{}`",
+                        typed.ty.name()
+                    ),
+                    "use %d, %u or %lld, or cast it to float".to_owned(),
+                )
+            }
+            'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' => match scalar {
+                Some(scalar) if scalar.is_integer() => {
+                    if (scalar.size() == 8) == *long {
+                        return;
+                    }
+                    let right = if scalar.size() == 8 {
+                        format!("%ll{conversion}")
+                    } else {
+                        format!("%{conversion}")
+                    };
+                    (
+                        format!(
+                            "`%{}{conversion}` doesn't fit `{}`",
+                            if *long { "ll" } else { "" },
+                            typed.ty.name()
+                        ),
+                        format!("write `{right}`"),
+                    )
+                }
+                _ => (
+                    format!("`%{conversion}` shows an integer, and this is `{}`", typed.ty.name()),
+                    "use %f for floats, %p for pointers".to_owned(),
+                ),
+            },
+            's' | 'p' if !matches!(typed.ty, Type::Pointer(_) | Type::Null) => (
+                format!(
+                    "`%{conversion}` shows what a pointer points to, and this is `{}`",
+                    typed.ty.name()
+                ),
+                "use %d or %f".to_owned(),
+            ),
+            _ => return,
+        };
+        self.warn(Problem::warning(span, message).help(help));
+    }
+
+    /// What `assert` does where its condition doesn't hold.
+    pub(super) fn assert_fail(&mut self, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+        self.count("__assert_fail", arguments, 3, span)?;
+        let mut values = Vec::new();
+        for argument in arguments {
+            let typed = self.rvalue(argument)?;
+            values.push(typed.value);
+        }
+        let name: std::rc::Rc<[u8]> =
+            self.frames.last().map_or_else(Vec::new, |frame| frame.name.as_bytes().to_vec()).into();
+        let function = self.string(&name).address;
+        let one = self.builder.integer(Ty::I64, 1);
+        values.extend([function, one]);
+        self.builder.op(Op::Call("__assertfail", false), Ty::None, values);
+        Ok(self.void())
+    }
+}
+
+/// The letters of the `%` in a text, and whether `l` stands before each.
+fn conversions(text: &[u8]) -> Vec<(char, bool)> {
+    let mut found = Vec::new();
+    let mut bytes = text.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            continue;
+        }
+        let mut long = false;
+        for next in bytes.by_ref() {
+            match next {
+                b'%' => break,
+                b'l' | b'z' | b'j' => long = true,
+                b'*' => found.push(('d', false)),
+                letter if letter.is_ascii_alphabetic() && letter != b'h' => {
+                    found.push((letter as char, long));
+                    break;
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}

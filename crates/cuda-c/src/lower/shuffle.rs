@@ -1,0 +1,148 @@
+//! Values from other lanes.
+
+use super::{Lowered, Lowerer, Typed};
+use crate::ir::{BinaryOp, Convert, Effect, Ty, Value};
+use crate::source::Span;
+use crate::syntax::Expr;
+use crate::types::{Scalar, Type};
+
+impl Lowerer<'_> {
+    pub(super) fn shuffle(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Option<Typed>> {
+        let mode = match name {
+            "__shfl_sync" => "idx",
+            "__shfl_up_sync" => "up",
+            "__shfl_down_sync" => "down",
+            "__shfl_xor_sync" => "bfly",
+            "__match_any_sync" | "__match_all_sync" => {
+                return self.matched(name, arguments, span).map(Some);
+            }
+            "__reduce_add_sync" => return self.reduced(arguments, span).map(Some),
+            _ => return Ok(None),
+        };
+        if arguments.len() != 3 && arguments.len() != 4 {
+            let message = format!("`{name}` takes a mask, a value and a lane");
+            return self.error(span, message, &format!("write `{name}(0xffffffff, value, lane)`"));
+        }
+        let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
+        let value = self.rvalue(&arguments[1])?;
+        let lane = self.number(&arguments[2], Scalar::UnsignedInt)?;
+        // The width of the groups, as the instruction wants it: (32 − width) << 8, and the last lane.
+        let clamp = if mode == "up" { 0 } else { 31 };
+        let control = match arguments.get(3) {
+            None => self.builder.integer(Ty::I32, clamp),
+            Some(width) => {
+                let width = self.number(width, Scalar::Int)?;
+                let all = self.builder.integer(Ty::I32, 32);
+                let rest = self.builder.binary(BinaryOp::Sub, all, width);
+                let eight = self.builder.integer(Ty::I32, 8);
+                let high = self.builder.binary(BinaryOp::Shl, rest, eight);
+                let clamp = self.builder.integer(Ty::I32, clamp);
+                self.builder.binary(BinaryOp::Or, high, clamp)
+            }
+        };
+        let Some(scalar) = value.ty.scalar() else {
+            let message = format!("a lane gives a number, and this is `{}`", value.ty.name());
+            return self.error(arguments[1].span, message, "shuffle its members one by one");
+        };
+        let scalar = scalar.promoted();
+        let from = value.ty.scalar().unwrap_or(scalar);
+        let number = self.scalar_to_scalar(value.value, from, scalar);
+        let text = format!("shfl.sync.{mode}.b32 {{0}}, {{1}}, {{2}}, {{3}}, {{4}};");
+        let shuffled = self.in_words(number, |lowerer, word| {
+            lowerer.instruction(&text, Ty::I32, vec![word, lane, control, mask], Effect::Acts)
+        });
+        Ok(Some(Typed { ty: Type::Scalar(scalar), value: shuffled }))
+    }
+
+    pub(super) fn number(&mut self, expr: &Expr, scalar: Scalar) -> Lowered<Value> {
+        let typed = self.rvalue(expr)?;
+        self.convert(typed, &Type::Scalar(scalar), expr.span)
+    }
+
+    /// Does something with the 32-bit words of a value.
+    fn in_words(&mut self, value: Value, mut each: impl FnMut(&mut Self, Value) -> Value) -> Value {
+        let ty = self.builder.ty(value);
+        match ty {
+            Ty::F32 => {
+                let bits = self.builder.convert(Convert::Bits, Ty::I32, value);
+                let word = each(self, bits);
+                self.builder.convert(Convert::Bits, Ty::F32, word)
+            }
+            Ty::B16 => {
+                let wide =
+                    self.instruction("cvt.u32.u16 {0}, {1};", Ty::I32, vec![value], Effect::None);
+                let word = each(self, wide);
+                self.instruction("cvt.u16.u32 {0}, {1};", Ty::B16, vec![word], Effect::None)
+            }
+            Ty::I64 | Ty::F64 => {
+                let bits = self.builder.convert(Convert::Bits, Ty::I64, value);
+                let low = self.builder.convert(Convert::Truncate, Ty::I32, bits);
+                let shift = self.builder.integer(Ty::I32, 32);
+                let high = self.builder.binary(BinaryOp::ShrU, bits, shift);
+                let high = self.builder.convert(Convert::Truncate, Ty::I32, high);
+                let (low, high) = (each(self, low), each(self, high));
+                let text = "mov.b64 {0}, {{{1}, {2}}};";
+                let both = self.instruction(text, Ty::I64, vec![low, high], Effect::None);
+                self.builder.convert(Convert::Bits, ty, both)
+            }
+            _ => each(self, value),
+        }
+    }
+
+    fn matched(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+        if self.options.arch < 70 {
+            let message =
+                format!("`{name}` needs sm_70, and the target is sm_{}", self.options.arch);
+            return self.error(span, message, "compile for a newer architecture (`--arch`)");
+        }
+        if name == "__match_all_sync" {
+            return self.error(
+                span,
+                "`__match_all_sync` isn't built",
+                "compare with `__shfl_sync` of one lane, and `__all_sync`",
+            );
+        }
+        self.count(name, arguments, 2, span)?;
+        let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
+        let value = self.rvalue(&arguments[1])?;
+        let wide = value.ty.size() == 8;
+        let Some(from) = value.ty.scalar() else {
+            return self.error(arguments[1].span, "lanes compare numbers", "");
+        };
+        let value = if from.is_floating() {
+            let ty = if wide { Ty::I64 } else { Ty::I32 };
+            self.builder.convert(Convert::Bits, ty, value.value)
+        } else {
+            let to = if wide { Scalar::UnsignedLong } else { Scalar::UnsignedInt };
+            self.scalar_to_scalar(value.value, from, to)
+        };
+        let bits = if wide { 64 } else { 32 };
+        let text = format!("match.any.sync.b{bits} {{0}}, {{1}}, {{2}};");
+        let value = self.instruction(&text, Ty::I32, vec![value, mask], Effect::Acts);
+        Ok(Typed { ty: Type::Scalar(Scalar::UnsignedInt), value })
+    }
+
+    fn reduced(&mut self, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+        if self.options.arch < 80 {
+            let message = format!(
+                "`__reduce_add_sync` needs sm_80, and the target is sm_{}",
+                self.options.arch
+            );
+            return self.error(span, message, "compile for a newer architecture (`--arch`)");
+        }
+        self.count("__reduce_add_sync", arguments, 2, span)?;
+        let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
+        let typed = self.rvalue(&arguments[1])?;
+        let unsigned = typed.ty.scalar() == Some(Scalar::UnsignedInt);
+        let scalar = if unsigned { Scalar::UnsignedInt } else { Scalar::Int };
+        let value = self.convert(typed, &Type::Scalar(scalar), arguments[1].span)?;
+        let text = "redux.sync.add.s32 {0}, {1}, {2};";
+        let value = self.instruction(text, Ty::I32, vec![value, mask], Effect::Acts);
+        Ok(Typed { ty: Type::Scalar(scalar), value })
+    }
+}

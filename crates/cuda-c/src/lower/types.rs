@@ -1,0 +1,243 @@
+//! Types as they are written to types.
+
+use std::rc::Rc;
+
+use super::{Lowered, Lowerer, Symbol};
+use crate::diagnostic::{Problem, closest};
+use crate::source::Span;
+use crate::syntax::{EnumDeclaration, StructDeclaration, TypeExpr};
+use crate::types::{Field, QualifiedType, Scalar, Struct, Type};
+
+/// A type, and whether it is a reference to it.
+pub(super) type Referred = (QualifiedType, bool);
+
+impl Lowerer<'_> {
+    pub(super) fn built_in_types(&mut self) {
+        let aliases = [
+            ("size_t", Scalar::UnsignedLong),
+            ("ptrdiff_t", Scalar::Long),
+            ("intptr_t", Scalar::Long),
+            ("uintptr_t", Scalar::UnsignedLong),
+            ("clock_t", Scalar::Long),
+            ("int8_t", Scalar::SignedChar),
+            ("uint8_t", Scalar::UnsignedChar),
+            ("int16_t", Scalar::Short),
+            ("uint16_t", Scalar::UnsignedShort),
+            ("int32_t", Scalar::Int),
+            ("uint32_t", Scalar::UnsignedInt),
+            ("int64_t", Scalar::Long),
+            ("uint64_t", Scalar::UnsignedLong),
+            ("uint", Scalar::UnsignedInt),
+            ("uchar", Scalar::UnsignedChar),
+            ("ushort", Scalar::UnsignedShort),
+            ("ulong", Scalar::UnsignedLong),
+            ("half", Scalar::Half),
+            ("__half", Scalar::Half),
+        ];
+        for (name, scalar) in aliases {
+            self.bind(&Rc::from(name), Symbol::Alias(Type::Scalar(scalar).into()));
+        }
+        let vectors = [
+            ("char", Scalar::SignedChar),
+            ("uchar", Scalar::UnsignedChar),
+            ("short", Scalar::Short),
+            ("ushort", Scalar::UnsignedShort),
+            ("int", Scalar::Int),
+            ("uint", Scalar::UnsignedInt),
+            ("long", Scalar::Long),
+            ("ulong", Scalar::UnsignedLong),
+            ("longlong", Scalar::LongLong),
+            ("ulonglong", Scalar::UnsignedLongLong),
+            ("float", Scalar::Float),
+            ("double", Scalar::Double),
+        ];
+        for (base, scalar) in vectors {
+            for count in 1..=4u64 {
+                self.vector_type(&format!("{base}{count}"), scalar, count);
+            }
+        }
+        self.vector_type("dim3", Scalar::UnsignedInt, 3);
+    }
+
+    fn vector_type(&mut self, name: &str, scalar: Scalar, count: u64) {
+        let name: Rc<str> = name.into();
+        let size = scalar.size();
+        let fields = ["x", "y", "z", "w"][..count as usize].iter().enumerate();
+        let fields = fields
+            .map(|(index, name)| Field {
+                name: Rc::from(*name),
+                ty: Type::Scalar(scalar).into(),
+                offset: index as u64 * size,
+            })
+            .collect();
+        let align = if count == 3 { size } else { (size * count).min(16) };
+        self.next_struct += 1;
+        let (size, declaration, id) = (size * count, None, self.next_struct);
+        let own = Rc::new(Struct { name: name.clone(), fields, size, align, declaration, id });
+        self.structs.insert(name.clone(), own.clone());
+        self.bind(&name, Symbol::Alias(Type::Struct(own).into()));
+    }
+
+    /// The type that is written, without a reference.
+    pub(super) fn plain_type(&mut self, ty: &TypeExpr, span: Span) -> Lowered<QualifiedType> {
+        let (ty, reference) = self.resolve(ty, span)?;
+        if reference {
+            return self.error(
+                span,
+                "a reference can't stand here",
+                "write a pointer, or the type itself",
+            );
+        }
+        Ok(ty)
+    }
+
+    pub(super) fn resolve(&mut self, ty: &TypeExpr, span: Span) -> Lowered<Referred> {
+        Ok(match ty {
+            TypeExpr::Scalar(scalar) => (Type::Scalar(*scalar).into(), false),
+            TypeExpr::Void => (Type::Void.into(), false),
+            TypeExpr::Auto => {
+                return self.error(span, "`auto` needs an initial value here", "write the type");
+            }
+            TypeExpr::Named(name, place) => (self.named(name, *place)?, false),
+            TypeExpr::Struct(own) => (Type::Struct(self.define_struct(own)?).into(), false),
+            TypeExpr::Enum(own) => (self.define_enum(own)?.into(), false),
+            TypeExpr::Pointer(inner) => {
+                let (inner, reference) = self.resolve(inner, span)?;
+                if reference {
+                    return self.error(span, "there are no pointers to references", "");
+                }
+                (Type::pointer(inner).into(), false)
+            }
+            TypeExpr::Reference(inner) => (self.resolve(inner, span)?.0, true),
+            TypeExpr::Array(inner, length) => {
+                let inner = self.plain_type(inner, span)?;
+                let length = match length {
+                    Some(length) => self.array_length(length)?,
+                    None => 0,
+                };
+                let ty = Type::Array(Rc::new(inner.clone()), length);
+                if ty.size() > 1 << 40 {
+                    return self.error(span, "this array is larger than any memory", "");
+                }
+                (QualifiedType { ty, ..inner }, false)
+            }
+            TypeExpr::Qualified { inner, is_const, is_volatile } => {
+                let (mut inner, reference) = self.resolve(inner, span)?;
+                inner.is_const |= is_const;
+                inner.is_volatile |= is_volatile;
+                (inner, reference)
+            }
+            TypeExpr::Decltype(inner) => (self.type_of(inner)?.into(), false),
+        })
+    }
+
+    fn array_length(&mut self, length: &crate::syntax::Expr) -> Lowered<u64> {
+        let (ty, bits) = self.constant(length, "the length of an array")?;
+        let signed = ty.scalar().is_some_and(Scalar::is_signed);
+        if signed && (bits as i64) < 0 {
+            return self.error(length.span, "the length of an array can't be negative", "");
+        }
+        Ok(bits)
+    }
+
+    fn named(&mut self, name: &Rc<str>, span: Span) -> Lowered<QualifiedType> {
+        if let Some(Symbol::Alias(ty)) = self.lookup(name) {
+            return Ok(ty.clone());
+        }
+        let names: Vec<Rc<str>> = self
+            .scopes
+            .iter()
+            .flat_map(|scope| scope.iter())
+            .filter(|(_, symbol)| matches!(symbol, Symbol::Alias(_)))
+            .map(|(name, _)| name.clone())
+            .collect();
+        let help = closest(name, names.iter().map(|name| &**name));
+        let problem = Problem::new(span, format!("there is no type `{name}`"));
+        self.fail(problem.maybe_help(help.map(|name| format!("did you mean `{name}`?"))))
+    }
+
+    pub(super) fn define_struct(&mut self, own: &Rc<StructDeclaration>) -> Lowered<Rc<Struct>> {
+        // A struct that refers to itself by a pointer has no members yet while it is read.
+        self.next_struct += 1;
+        let id = self.next_struct;
+        let empty = Struct {
+            name: own.name.clone(),
+            fields: Vec::new(),
+            size: 0,
+            align: 1,
+            declaration: Some(own.clone()),
+            id,
+        };
+        self.bind(&own.name, Symbol::Alias(Type::Struct(Rc::new(empty)).into()));
+        let (mut fields, mut size, mut align): (Vec<Field>, u64, u64) = (Vec::new(), 0, 1);
+        for (ty, name, span) in &own.fields {
+            let ty = self.plain_type(ty, *span)?;
+            if ty.ty.size() == 0 {
+                return self.error(
+                    *span,
+                    format!("the member `{name}` has no size"),
+                    "a struct holds another one of its own kind by a pointer",
+                );
+            }
+            if fields.iter().any(|field| field.name == *name) {
+                return self.error(*span, format!("there are two members `{name}`"), "rename one");
+            }
+            let offset = if own.is_union { 0 } else { size.next_multiple_of(ty.ty.align()) };
+            size = size.max(offset + ty.ty.size());
+            align = align.max(ty.ty.align());
+            fields.push(Field { name: name.clone(), ty, offset });
+        }
+        if let Some(wanted) = &own.align {
+            let (_, bits) = self.constant(wanted, "an alignment")?;
+            if !bits.is_power_of_two() || bits > 128 {
+                return self.error(wanted.span, "an alignment is a power of two up to 128", "");
+            }
+            align = align.max(bits);
+        }
+        let size = size.max(1).next_multiple_of(align);
+        let (name, declaration) = (own.name.clone(), Some(own.clone()));
+        let result = Rc::new(Struct { name, fields, size, align, declaration, id });
+        self.structs.insert(own.name.clone(), result.clone());
+        self.bind(&own.name, Symbol::Alias(Type::Struct(result.clone()).into()));
+        Ok(result)
+    }
+
+    /// The definition of a struct that a pointer in itself may have been made before.
+    pub(super) fn complete(&self, own: &Rc<Struct>) -> Rc<Struct> {
+        match self.structs.get(&own.name) {
+            Some(whole) if whole.id == own.id => whole.clone(),
+            _ => own.clone(),
+        }
+    }
+
+    fn define_enum(&mut self, own: &Rc<EnumDeclaration>) -> Lowered<Type> {
+        let ty = Type::Enum(own.name.clone(), Scalar::Int);
+        let plain = Type::Enum(own.name.clone(), Scalar::UnsignedInt);
+        let mut next: u64 = 0;
+        let mut values = Vec::new();
+        for (name, number, _) in &own.values {
+            if let Some(number) = number {
+                next = self.constant(number, "a value of an enum")?.1;
+            }
+            values.push((name.clone(), next));
+            // The values before are known to those behind.
+            self.bind(name, Symbol::Constant(Type::Scalar(Scalar::Int), next));
+            next = next.wrapping_add(1);
+        }
+        let negative = values.iter().any(|(_, value)| (*value as i64) < 0);
+        let ty = if negative || own.scoped { ty } else { plain };
+        for (name, value) in values {
+            if own.scoped {
+                if let Some(scope) = self.scopes.last_mut() {
+                    scope.remove(&name);
+                }
+                let full: Rc<str> = format!("{}::{name}", own.name).into();
+                self.bind(&full, Symbol::Constant(ty.clone(), value));
+            } else {
+                self.bind(&name, Symbol::Constant(ty.clone(), value));
+            }
+        }
+        self.bind(&own.name, Symbol::Alias(ty.clone().into()));
+        Ok(ty)
+    }
+}

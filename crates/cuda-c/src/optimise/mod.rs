@@ -1,0 +1,66 @@
+//! Passes over the intermediate form. None changes a bit of a result, but for `contract`, which makes
+//! `fma` of products that are added, as nvcc does unless it is told not to.
+
+mod clean;
+mod contract;
+mod flatten;
+mod fold;
+mod invariant;
+mod number;
+mod promote;
+mod rewrite;
+pub(crate) use rewrite::drop_dead;
+pub(crate) mod simplify;
+mod strength;
+mod unroll;
+mod unroll_running;
+
+use crate::ir::{Function, Module};
+
+/// A kernel isn't unrolled beyond as many instructions.
+const LARGEST: usize = 60_000;
+
+/// Runs all passes over all kernels.
+pub(crate) fn optimise(module: &mut Module, options: &crate::Options<'_>) {
+    for function in &mut module.functions {
+        kernel(function, options);
+    }
+}
+
+fn kernel(function: &mut Function, options: &crate::Options<'_>) {
+    clean::run(function);
+    promote::run(function);
+    tidy(function);
+    // An unrolled loop may make the count of the one around it known, and arrays into registers.
+    for _ in 0..8 {
+        if function.len() > LARGEST || !unroll::run(function) {
+            break;
+        }
+        // The offsets of the copies have to be known before their memory can become values.
+        tidy(function);
+        promote::run(function);
+        tidy(function);
+    }
+    flatten::run(function);
+    tidy(function);
+    invariant::run(function);
+    tidy(function);
+    strength::run(function);
+    tidy(function);
+    if function.len() < LARGEST && unroll_running::run(function) {
+        promote::run(function);
+        tidy(function);
+    }
+    if options.fmad {
+        contract::run(function);
+    }
+    tidy(function);
+}
+
+fn tidy(function: &mut Function) {
+    for _ in 0..3 {
+        number::run(function);
+        rewrite::drop_dead(function);
+        clean::run(function);
+    }
+}

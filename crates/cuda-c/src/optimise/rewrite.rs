@@ -1,0 +1,117 @@
+//! What several passes need: replacing values, and dropping what nothing reads.
+
+use crate::ir::{BlockId, Effect, Function, Value};
+
+/// Which values stand for others.
+#[derive(Debug)]
+pub(super) struct Replaced(Vec<Value>);
+
+impl Replaced {
+    pub(super) fn new(function: &Function) -> Self {
+        Self((0..function.values.len() as u32).map(Value).collect())
+    }
+
+    fn grow(&mut self, value: Value) {
+        while self.0.len() <= value.0 as usize {
+            self.0.push(Value(self.0.len() as u32));
+        }
+    }
+
+    pub(super) fn find(&mut self, value: Value) -> Value {
+        self.grow(value);
+        let mut root = value;
+        while self.0[root.0 as usize] != root {
+            root = self.0[root.0 as usize];
+            self.grow(root);
+        }
+        let mut at = value;
+        while self.0[at.0 as usize] != root {
+            at = std::mem::replace(&mut self.0[at.0 as usize], root);
+        }
+        root
+    }
+
+    pub(super) fn set(&mut self, value: Value, by: Value) {
+        let (value, by) = (self.find(value), self.find(by));
+        if value != by {
+            self.0[value.0 as usize] = by;
+        }
+    }
+
+    /// Replaces everywhere.
+    pub(super) fn apply(&mut self, function: &mut Function) {
+        for id in function.ids() {
+            let insts = std::mem::take(&mut function.block_mut(id).insts);
+            for &value in &insts {
+                for index in 0..function.inst(value).args.len() {
+                    let arg = function.inst(value).args[index];
+                    function.inst_mut(value).args[index] = self.find(arg);
+                }
+            }
+            function.block_mut(id).insts = insts;
+            for value in function.block_mut(id).end.values_mut() {
+                *value = self.find(*value);
+            }
+        }
+    }
+}
+
+/// The block in which each value is made; the entry for constants.
+pub(super) fn homes(function: &Function) -> Vec<BlockId> {
+    let mut homes = vec![Function::ENTRY; function.values.len()];
+    for id in function.ids() {
+        let block = function.block(id);
+        for value in block.insts.iter().chain(&block.params) {
+            homes[value.0 as usize] = id;
+        }
+    }
+    homes
+}
+
+/// Drops instructions and parameters of blocks that nothing which acts depends on.
+pub(crate) fn drop_dead(function: &mut Function) {
+    let mut live = vec![false; function.values.len()];
+    let mut work: Vec<Value> = Vec::new();
+    // For each parameter of a block, what the jumps there give.
+    let mut incoming: Vec<Vec<Value>> = vec![Vec::new(); function.values.len()];
+    for id in function.ids() {
+        let block = function.block(id);
+        for target in block.end.targets() {
+            for (param, arg) in function.block(target.block).params.iter().zip(&target.args) {
+                incoming[param.0 as usize].push(*arg);
+            }
+        }
+        if let crate::ir::Terminator::Branch { condition, .. } = &block.end {
+            work.push(*condition);
+        }
+        work.extend(
+            block.insts.iter().filter(|value| function.inst(**value).op.effect() == Effect::Acts),
+        );
+    }
+    while let Some(value) = work.pop() {
+        if std::mem::replace(&mut live[value.0 as usize], true) {
+            continue;
+        }
+        work.extend(&function.inst(value).args);
+        work.extend(&incoming[value.0 as usize]);
+    }
+    for id in function.ids() {
+        let mut block = function.block(id).clone();
+        block.insts.retain(|value| live[value.0 as usize]);
+        for target in block.end.targets_mut() {
+            let params = &function.block(target.block).params;
+            let mut index = 0;
+            target.args.retain(|_| {
+                index += 1;
+                live[params[index - 1].0 as usize]
+            });
+        }
+        // The parameters themselves go when all jumps have been looked at.
+        let params = std::mem::take(&mut block.params);
+        *function.block_mut(id) = block;
+        function.block_mut(id).params = params;
+    }
+    for id in function.ids() {
+        function.block_mut(id).params.retain(|value| live[value.0 as usize]);
+    }
+}

@@ -1,0 +1,287 @@
+//! Addresses that move by the same distance in every iteration are moved by an addition.
+
+use std::collections::HashMap;
+
+use super::invariant::preheader;
+use super::rewrite::homes;
+use crate::ir::{
+    BinaryOp, BlockId, Compare, CompareKind, Convert, Dominators, Function, Graph, Loops,
+    NaturalLoop, Op, Terminator, Ty, Value,
+};
+use crate::source::Span;
+
+pub(super) fn run(function: &mut Function) {
+    let count = {
+        let graph = Graph::of(function);
+        Loops::of(&graph, &Dominators::of(&graph)).len()
+    };
+    for index in 0..count {
+        let graph = Graph::of(function);
+        let dominators = Dominators::of(&graph);
+        let loops = Loops::of(&graph, &dominators);
+        let Some(own) = loops.get(index).cloned() else { return };
+        if own.latches.len() == 1 {
+            reduce(function, &graph, &dominators, &own);
+        }
+    }
+}
+
+struct Look<'a> {
+    function: &'a mut Function,
+    homes: Vec<BlockId>,
+    own: &'a NaturalLoop,
+    /// Counters: what each begins with, and what is added to it in an iteration.
+    counters: HashMap<Value, (Value, Value)>,
+    /// Those of 32 bits without a sign that are known not to wrap around.
+    bounded: Vec<Value>,
+    before: BlockId,
+    strides: HashMap<Value, Option<Value>>,
+    span: Span,
+}
+
+fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: &NaturalLoop) {
+    let latch = own.latches[0];
+    let before = preheader(function, graph, own);
+    let homes = homes(function);
+    let span = function.block(own.header).span;
+    let mut look = Look {
+        function,
+        homes,
+        own,
+        counters: HashMap::new(),
+        bounded: Vec::new(),
+        before,
+        strides: HashMap::new(),
+        span,
+    };
+    look.find_counters(latch);
+    if look.counters.is_empty() {
+        return;
+    }
+    // The addresses of accesses that happen in every iteration, without what is constant in them.
+    let mut found: Vec<Value> = Vec::new();
+    for &id in graph.order.iter().filter(|id| own.blocks.contains(id)) {
+        if !dominators.dominates(id, latch) {
+            continue;
+        }
+        for value in look.function.block(id).insts.clone() {
+            let inst = look.function.inst(value);
+            let address = match inst.op {
+                Op::Load(_) | Op::Store(_) => inst.args[0],
+                _ => continue,
+            };
+            let base = look.without_constant(address);
+            let is_counter = look.counters.contains_key(&base);
+            if !found.contains(&base) && !is_counter && look.inside(base) {
+                found.push(base);
+            }
+        }
+    }
+    let mut replaced = super::rewrite::Replaced::new(look.function);
+    let mut any = false;
+    for base in found {
+        let Some(stride) = look.stride(base, 0) else { continue };
+        if look.function.constant_of(stride) == Some(0) {
+            continue;
+        }
+        let Some(start) = look.at_start(base, &mut HashMap::new(), 0) else { continue };
+        let param = look.function.block_param(own.header, Ty::I64);
+        look.add_argument(before, own.header, start);
+        let next = look.function.push(latch, Op::PtrAdd, Ty::I64, vec![param, stride], span);
+        look.add_argument(latch, own.header, next);
+        replaced.set(base, param);
+        any = true;
+    }
+    if any {
+        replaced.apply(function);
+    }
+}
+
+impl Look<'_> {
+    fn inside(&self, value: Value) -> bool {
+        !matches!(self.function.inst(value).op, Op::Const(_))
+            && self.homes.get(value.0 as usize).is_some_and(|home| self.own.blocks.contains(home))
+    }
+
+    fn add_argument(&mut self, from: BlockId, to: BlockId, value: Value) {
+        for target in self.function.block_mut(from).end.targets_mut() {
+            if target.block == to {
+                target.args.push(value);
+            }
+        }
+    }
+
+    /// Parameters of the header to which every iteration adds the same.
+    fn find_counters(&mut self, latch: BlockId) {
+        let header = self.own.header;
+        let params = self.function.block(header).params.clone();
+        let given = |function: &Function, block: BlockId| {
+            let targets: Vec<Vec<Value>> = function
+                .block(block)
+                .end
+                .targets()
+                .into_iter()
+                .filter(|target| target.block == header)
+                .map(|target| target.args.clone())
+                .collect();
+            targets
+        };
+        let (first, again) = (given(self.function, self.before), given(self.function, latch));
+        let ([first], [again]) = (first.as_slice(), again.as_slice()) else { return };
+        for (index, &param) in params.iter().enumerate() {
+            let inst = self.function.inst(again[index]).clone();
+            let adds = matches!(inst.op, Op::Binary(BinaryOp::Add, _) | Op::PtrAdd);
+            if adds && inst.args[0] == param && !self.inside(inst.args[1]) {
+                self.counters.insert(param, (first[index], inst.args[1]));
+                if let Terminator::Branch { condition, yes, .. } = &self.function.block(latch).end {
+                    // `next < limit` without a sign, counting up: it never gets past the largest number.
+                    let asked = self.function.inst(*condition);
+                    let below = asked.op == Op::Compare(Compare::Lt, CompareKind::Unsigned);
+                    let one = self.function.constant_of(inst.args[1]) == Some(1);
+                    if below && one && asked.args[0] == again[index] && yes.block == header {
+                        self.bounded.push(param);
+                    }
+                }
+            }
+        }
+    }
+
+    fn without_constant(&self, address: Value) -> Value {
+        let inst = self.function.inst(address);
+        let constant = inst.op == Op::PtrAdd && self.function.constant_of(inst.args[1]).is_some();
+        if constant { inst.args[0] } else { address }
+    }
+
+    fn make(&mut self, op: Op, ty: Ty, args: Vec<Value>) -> Value {
+        let (before, span) = (self.before, self.span);
+        self.function.push(before, op, ty, args, span)
+    }
+
+    /// By how much a value grows in each iteration, where that is always the same. The value is made
+    /// before the loop.
+    fn stride(&mut self, value: Value, depth: u32) -> Option<Value> {
+        if !self.inside(value) {
+            let ty = self.function.inst(value).ty;
+            return Some(self.function.constant(ty, 0));
+        }
+        if let Some((_, step)) = self.counters.get(&value) {
+            return Some(*step);
+        }
+        if let Some(known) = self.strides.get(&value) {
+            return *known;
+        }
+        if depth > 24 {
+            return None;
+        }
+        let inst = self.function.inst(value).clone();
+        let found = self.stride_of(&inst, depth + 1);
+        self.strides.insert(value, found);
+        found
+    }
+
+    fn stride_of(&mut self, inst: &crate::ir::Inst, depth: u32) -> Option<Value> {
+        match &inst.op {
+            Op::PtrAdd | Op::Binary(BinaryOp::Add, _) => {
+                let (a, b) = (self.stride(inst.args[0], depth)?, self.stride(inst.args[1], depth)?);
+                Some(self.make(Op::binary(BinaryOp::Add), inst.ty, vec![a, b]))
+            }
+            Op::Binary(BinaryOp::Sub, _) => {
+                let (a, b) = (self.stride(inst.args[0], depth)?, self.stride(inst.args[1], depth)?);
+                Some(self.make(Op::binary(BinaryOp::Sub), inst.ty, vec![a, b]))
+            }
+            Op::Binary(BinaryOp::Mul, _) => {
+                let (mut a, mut b) = (inst.args[0], inst.args[1]);
+                if self.inside(b) {
+                    std::mem::swap(&mut a, &mut b);
+                }
+                if self.inside(b) {
+                    return None;
+                }
+                let stride = self.stride(a, depth)?;
+                Some(self.make(Op::binary(BinaryOp::Mul), inst.ty, vec![stride, b]))
+            }
+            Op::Binary(BinaryOp::Shl, _) if self.function.constant_of(inst.args[1]).is_some() => {
+                let stride = self.stride(inst.args[0], depth)?;
+                Some(self.make(Op::binary(BinaryOp::Shl), inst.ty, vec![stride, inst.args[1]]))
+            }
+            Op::Convert(Convert::SignExtend(32)) if inst.ty == Ty::I64 => {
+                // Only what doesn't overflow grows by the same in 64 bits.
+                if !self.exact(inst.args[0], depth) {
+                    return None;
+                }
+                let stride = self.stride(inst.args[0], depth)?;
+                Some(self.make(Op::Convert(Convert::SignExtend(32)), Ty::I64, vec![stride]))
+            }
+            Op::Convert(Convert::ZeroExtend(32)) if self.bounded.contains(&inst.args[0]) => {
+                let stride = self.stride(inst.args[0], depth)?;
+                Some(self.make(Op::Convert(Convert::ZeroExtend(32)), Ty::I64, vec![stride]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether overflow can be ruled out in all of a sum that depends on the counter.
+    fn exact(&self, value: Value, depth: u32) -> bool {
+        if !self.inside(value) {
+            return true;
+        }
+        if depth > 24 {
+            return false;
+        }
+        if let Some((_, step)) = self.counters.get(&value) {
+            // Its own step was a signed sum, or it wouldn't be compared with a sign.
+            let _ = step;
+            return self.signed_counter(value);
+        }
+        match self.function.inst(value) {
+            crate::ir::Inst {
+                op: Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl, true),
+                args,
+                ..
+            } => args.iter().all(|arg| self.exact(*arg, depth + 1)),
+            _ => false,
+        }
+    }
+
+    fn signed_counter(&self, counter: Value) -> bool {
+        let latch = self.own.latches[0];
+        let index =
+            self.function.block(self.own.header).params.iter().position(|param| *param == counter);
+        let Some(index) = index else { return false };
+        self.function.block(latch).end.targets().iter().any(|target| {
+            target.block == self.own.header
+                && target.args.get(index).is_some_and(|next| {
+                    matches!(self.function.inst(*next).op, Op::Binary(BinaryOp::Add, true))
+                })
+        })
+    }
+
+    /// What a value is in the first iteration, made before the loop.
+    fn at_start(
+        &mut self,
+        value: Value,
+        made: &mut HashMap<Value, Value>,
+        depth: u32,
+    ) -> Option<Value> {
+        if !self.inside(value) {
+            return Some(value);
+        }
+        if let Some((start, _)) = self.counters.get(&value) {
+            return Some(*start);
+        }
+        if let Some(known) = made.get(&value) {
+            return Some(*known);
+        }
+        if depth > 24 {
+            return None;
+        }
+        let inst = self.function.inst(value).clone();
+        let mut args = Vec::new();
+        for arg in &inst.args {
+            args.push(self.at_start(*arg, made, depth + 1)?);
+        }
+        let result = self.make(inst.op, inst.ty, args);
+        made.insert(value, result);
+        Some(result)
+    }
+}

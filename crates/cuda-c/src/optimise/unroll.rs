@@ -1,0 +1,322 @@
+//! Loops whose count is known are written out.
+//!
+//! What a loop computes and is read behind it goes through a slot of memory meanwhile, so that copies
+//! need no thought; `promote` makes values of it again.
+
+use std::collections::HashMap;
+
+use super::fold::fold;
+use super::invariant::preheader;
+use super::rewrite::homes;
+use crate::ir::{
+    Access, BlockId, Dominators, Function, Graph, Inst, Loops, Memory, NaturalLoop, Op, Target,
+    Terminator, Ty, Unrolling, Value,
+};
+
+/// So many instructions a loop becomes without being asked to.
+const UNASKED: usize = 700;
+/// And where it is asked for.
+const ASKED: usize = 20_000;
+const MOST_ITERATIONS: usize = 1024;
+
+/// Writes out the innermost loops that can be; whether there was one.
+pub(super) fn run(function: &mut Function) -> bool {
+    let graph = Graph::of(function);
+    let loops = Loops::of(&graph, &Dominators::of(&graph));
+    let mut changed = false;
+    for own in &loops {
+        let innermost = !loops
+            .iter()
+            .any(|other| other.header != own.header && own.blocks.contains(&other.header));
+        if !innermost || own.latches.len() != 1 {
+            continue;
+        }
+        let hint = function.unrolling.get(&own.header).copied();
+        if matches!(hint, Some(Unrolling::By(1))) {
+            continue;
+        }
+        let Some(count) = iterations(function, own) else { continue };
+        let size: usize = own.blocks.iter().map(|id| function.block(*id).insts.len() + 1).sum();
+        let asked = matches!(hint, Some(Unrolling::Full))
+            || matches!(hint, Some(Unrolling::By(n)) if n as usize >= count);
+        let limit = if asked { ASKED } else { UNASKED };
+        if size * count > limit || hint.is_some() && !asked {
+            continue;
+        }
+        write_out(function, own, count);
+        changed = true;
+        // The graph is another one now.
+        break;
+    }
+    changed
+}
+
+/// How often a loop runs, where its counter begins with a constant and its last branch asks about it.
+fn iterations(function: &mut Function, own: &NaturalLoop) -> Option<usize> {
+    let latch = own.latches[0];
+    let Terminator::Branch { condition, yes, no } = function.block(latch).end.clone() else {
+        return None;
+    };
+    let (again, stays) = if yes.block == own.header { (yes, true) } else { (no, false) };
+    let other_leaves = match &function.block(latch).end {
+        Terminator::Branch { yes, no, .. } => {
+            let other = if stays { no.block } else { yes.block };
+            !own.blocks.contains(&other)
+        }
+        _ => false,
+    };
+    if again.block != own.header || !other_leaves {
+        return None;
+    }
+    let graph = Graph::of(function);
+    let mut first: Option<Vec<Value>> = None;
+    for &pred in graph.preds(own.header) {
+        if own.blocks.contains(&pred) {
+            continue;
+        }
+        for target in function.block(pred).end.targets() {
+            if target.block == own.header {
+                if first.is_some() {
+                    return None;
+                }
+                first = Some(target.args.clone());
+            }
+        }
+    }
+    let first = first?;
+    let params = function.block(own.header).params.clone();
+    let mut now: HashMap<Value, u64> = params
+        .iter()
+        .zip(&first)
+        .filter_map(|(param, value)| Some((*param, function.constant_of(*value)?)))
+        .collect();
+    for count in 1..=MOST_ITERATIONS {
+        let mut known = now.clone();
+        let holds = evaluate(function, condition, &mut known, 0)? != 0;
+        if holds != stays {
+            return Some(count);
+        }
+        now = params
+            .iter()
+            .zip(&again.args)
+            .filter_map(|(param, next)| Some((*param, evaluate(function, *next, &mut known, 0)?)))
+            .collect();
+    }
+    None
+}
+
+/// The value of what depends on constants and on parameters that are known.
+fn evaluate(
+    function: &Function,
+    value: Value,
+    known: &mut HashMap<Value, u64>,
+    depth: u32,
+) -> Option<u64> {
+    if let Some(bits) = function.constant_of(value) {
+        return Some(bits);
+    }
+    if let Some(bits) = known.get(&value) {
+        return Some(*bits);
+    }
+    let inst = function.inst(value);
+    if depth > 16 || inst.args.is_empty() {
+        return None;
+    }
+    let mut args = Vec::new();
+    for arg in &inst.args {
+        args.push((function.inst(*arg).ty, evaluate(function, *arg, known, depth + 1)?));
+    }
+    let width = inst.ty.bits();
+    let bits = fold(&inst.op, inst.ty, &args)?;
+    let bits = if width == 64 { bits } else { bits & ((1 << width) - 1) };
+    known.insert(value, bits);
+    Some(bits)
+}
+
+/// Lets what is read behind the loop go through memory.
+pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
+    let homes = homes(function);
+    let inside = |value: Value| own.blocks.contains(&homes[value.0 as usize]);
+    let mut outside: Vec<Value> = Vec::new();
+    let note = |value: Value, outside: &mut Vec<Value>| {
+        if inside(value) && !outside.contains(&value) {
+            outside.push(value);
+        }
+    };
+    for id in function.ids().filter(|id| !own.blocks.contains(id)) {
+        for value in &function.block(id).insts {
+            for arg in &function.inst(*value).args {
+                if !matches!(function.inst(*arg).op, Op::Const(_)) {
+                    note(*arg, &mut outside);
+                }
+            }
+        }
+        for value in function.block(id).end.values() {
+            if !matches!(function.inst(value).op, Op::Const(_)) {
+                note(value, &mut outside);
+            }
+        }
+    }
+    for value in outside {
+        through_memory(function, own, value, homes[value.0 as usize]);
+    }
+}
+
+fn through_memory(function: &mut Function, own: &NaturalLoop, value: Value, home: BlockId) {
+    let (ty, span) = (function.inst(value).ty, function.inst(value).span);
+    let memory = match ty {
+        Ty::F32 => Memory::F32,
+        Ty::F64 => Memory::F64,
+        Ty::I64 => Memory::B64,
+        Ty::B16 => Memory::B16,
+        _ => Memory::B32,
+    };
+    let slot = function.new_slot(8, 8);
+    let address = function.value(Inst { op: Op::Slot(slot), ty: Ty::I64, args: Vec::new(), span });
+    function.block_mut(Function::ENTRY).insts.insert(0, address);
+    let op = Op::Store(Access::plain(memory));
+    let mut stored = value;
+    let mut added = Vec::new();
+    if ty == Ty::Pred {
+        let op = Op::Convert(crate::ir::Convert::FromBool);
+        stored = function.value(Inst { op, ty: Ty::I32, args: vec![value], span });
+        added.push(stored);
+    }
+    added.push(function.value(Inst { op, ty: Ty::None, args: vec![address, stored], span }));
+    let block = function.block_mut(home);
+    let at = match block.insts.iter().position(|inst| *inst == value) {
+        Some(at) => at + 1,
+        None => 0,
+    };
+    block.insts.splice(at..at, added);
+    for id in function.ids().filter(|id| !own.blocks.contains(id)).collect::<Vec<_>>() {
+        let insts = std::mem::take(&mut function.block_mut(id).insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        for inst in insts {
+            if function.inst(inst).args.contains(&value) {
+                let read = reload(function, memory, ty, address, span, &mut kept);
+                for arg in &mut function.inst_mut(inst).args {
+                    if *arg == value {
+                        *arg = read;
+                    }
+                }
+            }
+            kept.push(inst);
+        }
+        if function.block(id).end.values().contains(&value) {
+            let read = reload(function, memory, ty, address, span, &mut kept);
+            for arg in function.block_mut(id).end.values_mut() {
+                if *arg == value {
+                    *arg = read;
+                }
+            }
+        }
+        function.block_mut(id).insts = kept;
+    }
+}
+
+fn reload(
+    function: &mut Function,
+    memory: Memory,
+    ty: Ty,
+    address: Value,
+    span: crate::source::Span,
+    place: &mut Vec<Value>,
+) -> Value {
+    let op = Op::Load(Access::plain(memory));
+    let read = function.value(Inst { op, ty: memory.ty(), args: vec![address], span });
+    place.push(read);
+    if ty != Ty::Pred {
+        return read;
+    }
+    let zero = function.constant(Ty::I32, 0);
+    let op = Op::Compare(crate::ir::Compare::Ne, crate::ir::CompareKind::Signed);
+    let truth = function.value(Inst { op, ty, args: vec![read, zero], span });
+    place.push(truth);
+    truth
+}
+
+/// Copies the blocks of a loop; `values` says what the header's parameters are, and gets to say what
+/// everything in the copy is.
+pub(super) fn copy(
+    function: &mut Function,
+    graph: &Graph,
+    own: &NaturalLoop,
+    values: &mut HashMap<Value, Value>,
+) -> HashMap<BlockId, BlockId> {
+    let order: Vec<BlockId> =
+        graph.order.iter().copied().filter(|id| own.blocks.contains(id)).collect();
+    let mut blocks = HashMap::new();
+    for &id in &order {
+        let span = function.block(id).span;
+        let new = function.new_block(span);
+        blocks.insert(id, new);
+        if id != own.header {
+            for param in function.block(id).params.clone() {
+                let ty = function.inst(param).ty;
+                let own = function.block_param(new, ty);
+                values.insert(param, own);
+            }
+        }
+    }
+    let map =
+        |values: &HashMap<Value, Value>, value: Value| values.get(&value).copied().unwrap_or(value);
+    for &id in &order {
+        let new = blocks[&id];
+        for value in function.block(id).insts.clone() {
+            let mut inst = function.inst(value).clone();
+            for arg in &mut inst.args {
+                *arg = map(values, *arg);
+            }
+            let same = function.value(inst);
+            function.block_mut(new).insts.push(same);
+            values.insert(value, same);
+        }
+    }
+    for &id in &order {
+        let new = blocks[&id];
+        let mut end = function.block(id).end.clone();
+        for value in end.values_mut() {
+            *value = map(values, *value);
+        }
+        for target in end.targets_mut() {
+            if target.block != own.header {
+                target.block = blocks.get(&target.block).copied().unwrap_or(target.block);
+            }
+        }
+        let span = function.block(id).span;
+        let block = function.block_mut(new);
+        (block.end, block.span) = (end, span);
+    }
+    blocks
+}
+
+fn write_out(function: &mut Function, own: &NaturalLoop, count: usize) {
+    demote(function, own);
+    let graph = Graph::of(function);
+    let before = preheader(function, &graph, own);
+    let graph = Graph::of(function);
+    let latch = own.latches[0];
+    let params = function.block(own.header).params.clone();
+    let mut args = match &function.block(before).end {
+        Terminator::Jump(target) => target.args.clone(),
+        _ => return,
+    };
+    let mut from: BlockId = before;
+    for index in 0..count {
+        let mut values: HashMap<Value, Value> =
+            params.iter().copied().zip(args.iter().copied()).collect();
+        let blocks = copy(function, &graph, own, &mut values);
+        let header = blocks[&own.header];
+        // The block that came before goes to this copy.
+        function.block_mut(from).end = Terminator::Jump(Target { block: header, args: Vec::new() });
+        let end = function.block(blocks[&latch]).end.clone();
+        let Terminator::Branch { yes, no, .. } = end else { return };
+        let (again, out) = if yes.block == own.header { (yes, no) } else { (no, yes) };
+        from = blocks[&latch];
+        args = again.args;
+        if index + 1 == count {
+            function.block_mut(from).end = Terminator::Jump(out);
+        }
+    }
+}

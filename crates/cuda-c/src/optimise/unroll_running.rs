@@ -1,0 +1,217 @@
+//! Loops whose count is known only when they run: four iterations at once, then the rest one by one.
+
+use std::collections::HashMap;
+
+use super::invariant::preheader;
+use super::unroll::demote;
+use crate::ir::{
+    BinaryOp, BlockId, Compare, CompareKind, Dominators, Effect, Function, Graph, Inst, Loops,
+    NaturalLoop, Op, Target, Terminator, Ty, Unrolling, Value,
+};
+
+/// Iterations at once where nothing else is asked for.
+const USUAL: u64 = 4;
+/// A loop has at most as many instructions to be unrolled unasked.
+const LARGEST: usize = 40;
+
+pub(super) fn run(function: &mut Function) -> bool {
+    let graph = Graph::of(function);
+    let loops = Loops::of(&graph, &Dominators::of(&graph));
+    let mut changed = false;
+    for own in loops {
+        if own.blocks.len() != 1 || own.latches != [own.header] {
+            continue;
+        }
+        let by = match function.unrolling.get(&own.header) {
+            Some(Unrolling::By(1)) => continue,
+            Some(Unrolling::By(n)) if *n <= 64 => u64::from(*n),
+            _ => USUAL,
+        };
+        let size = function.block(own.header).insts.len();
+        let lines_up = function.block(own.header).insts.iter().any(|value| {
+            matches!(function.inst(*value).op, Op::Call(..) | Op::Template(_))
+                && function.inst(*value).op.effect() == Effect::Acts
+        });
+        let asked = function.unrolling.contains_key(&own.header);
+        if !asked && (size > LARGEST || lines_up) || size as u64 * by > 4000 {
+            continue;
+        }
+        changed |= unroll(function, &own, by);
+    }
+    changed
+}
+
+/// The counter of a loop that counts up by a constant: its place among the header's parameters, the
+/// step, the limit, and how they are compared.
+struct Counter {
+    index: usize,
+    step: u64,
+    limit: Value,
+    kind: CompareKind,
+    compare: Compare,
+}
+
+fn counter(function: &Function, own: &NaturalLoop) -> Option<Counter> {
+    let block = function.block(own.header);
+    let Terminator::Branch { condition, yes, no } = &block.end else { return None };
+    if yes.block != own.header || no.block == own.header {
+        return None;
+    }
+    let asked = function.inst(*condition);
+    let Op::Compare(compare, kind) = asked.op else { return None };
+    let index = yes.args.iter().position(|arg| *arg == asked.args[0])?;
+    let next = function.inst(asked.args[0]);
+    if !matches!(next.op, Op::Binary(BinaryOp::Add, _)) || next.args[0] != block.params[index] {
+        return None;
+    }
+    let step = function.constant_of(next.args[1])?;
+    let limit = asked.args[1];
+    let inside = block.insts.contains(&limit) || block.params.contains(&limit);
+    let plain =
+        compare == Compare::Lt && matches!(kind, CompareKind::Signed | CompareKind::Unsigned);
+    // Only steps of one: others may jump over the end of the numbers.
+    (plain && step == 1 && !inside).then_some(Counter { index, step, limit, kind, compare })
+}
+
+fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
+    let Some(found) = counter(function, own) else { return false };
+    debug_assert_eq!(found.step, 1);
+    leave_by_itself(function, own.header);
+    demote(function, own);
+    let graph = Graph::of(function);
+    let before = preheader(function, &graph, own);
+    let Terminator::Jump(entry) = function.block(before).end.clone() else { return false };
+    let span = function.block(own.header).span;
+    let params = function.block(own.header).params.clone();
+    let start = entry.args[found.index];
+    let ty = function.inst(start).ty;
+    let one = function.constant(ty, 1);
+    // How often it runs: once at least, since the condition is asked at its end.
+    let count =
+        function.push(before, Op::binary(BinaryOp::Sub), ty, vec![found.limit, start], span);
+    let op = Op::Compare(found.compare, found.kind);
+    let more = function.push(before, op, Ty::Pred, vec![start, found.limit], span);
+    let count = function.push(before, Op::Select, ty, vec![more, count, one], span);
+    let mask = function.constant(ty, by - 1);
+    let (rest, whole) = if by.is_power_of_two() {
+        let rest = function.push(before, Op::binary(BinaryOp::And), ty, vec![count, mask], span);
+        let over = function.constant(ty, !(by - 1));
+        (rest, function.push(before, Op::binary(BinaryOp::And), ty, vec![count, over], span))
+    } else {
+        let times = function.constant(ty, by);
+        let rest = function.push(before, Op::binary(BinaryOp::RemU), ty, vec![count, times], span);
+        (rest, function.push(before, Op::binary(BinaryOp::Sub), ty, vec![count, rest], span))
+    };
+    let zero = function.constant(ty, 0);
+    let Terminator::Branch { yes: again, no: out, .. } = function.block(own.header).end.clone()
+    else {
+        return false;
+    };
+
+    // Many at once: its parameters are those of the loop, and how many iterations are left.
+    let main = function.new_block(span);
+    let mut now: Vec<Value> = Vec::new();
+    for param in &params {
+        let ty = function.inst(*param).ty;
+        now.push(function.block_param(main, ty));
+    }
+    let left = function.block_param(main, ty);
+    for _ in 0..by {
+        let mut values: HashMap<Value, Value> =
+            params.iter().copied().zip(now.iter().copied()).collect();
+        copy_insts(function, own.header, main, &mut values);
+        now = again.args.iter().map(|value| values.get(value).copied().unwrap_or(*value)).collect();
+    }
+    let many = function.constant(ty, by.wrapping_neg());
+    let left_now = function.push(main, Op::binary(BinaryOp::Add), ty, vec![left, many], span);
+    let different = Op::Compare(Compare::Ne, CompareKind::Signed);
+    let on = function.push(main, different.clone(), Ty::Pred, vec![left_now, zero], span);
+
+    // The rest, one by one.
+    let (single, between, done) =
+        (function.new_block(span), function.new_block(span), function.new_block(span));
+    let mut back = now.clone();
+    back.push(left_now);
+    function.block_mut(main).end = Terminator::Branch {
+        condition: on,
+        yes: Target { block: main, args: back },
+        no: Target { block: between, args: now.clone() },
+    };
+    let mut carried: Vec<Value> = Vec::new();
+    for param in &params {
+        let ty = function.inst(*param).ty;
+        carried.push(function.block_param(between, ty));
+    }
+    let some = function.push(between, different.clone(), Ty::Pred, vec![rest, zero], span);
+    let mut begin = carried.clone();
+    begin.push(rest);
+    function.block_mut(between).end = Terminator::Branch {
+        condition: some,
+        yes: Target { block: single, args: begin },
+        no: Target { block: done, args: Vec::new() },
+    };
+    let mut own_now: Vec<Value> = Vec::new();
+    for param in &params {
+        let ty = function.inst(*param).ty;
+        own_now.push(function.block_param(single, ty));
+    }
+    let single_left = function.block_param(single, ty);
+    let mut values: HashMap<Value, Value> = params.iter().copied().zip(own_now).collect();
+    copy_insts(function, own.header, single, &mut values);
+    let minus = function.constant(ty, u64::MAX);
+    let single_next =
+        function.push(single, Op::binary(BinaryOp::Add), ty, vec![single_left, minus], span);
+    let on = function.push(single, different.clone(), Ty::Pred, vec![single_next, zero], span);
+    let mut back: Vec<Value> =
+        again.args.iter().map(|value| values.get(value).copied().unwrap_or(*value)).collect();
+    back.push(single_next);
+    function.block_mut(single).end = Terminator::Branch {
+        condition: on,
+        yes: Target { block: single, args: back },
+        no: Target { block: done, args: Vec::new() },
+    };
+    function.unrolling.insert(main, Unrolling::By(1));
+    function.unrolling.insert(single, Unrolling::By(1));
+
+    // Into it: enough for many at once, or not.
+    let enough = function.push(before, different, Ty::Pred, vec![whole, zero], span);
+    let mut first = entry.args.clone();
+    first.push(whole);
+    function.block_mut(before).end = Terminator::Branch {
+        condition: enough,
+        yes: Target { block: main, args: first },
+        no: Target { block: between, args: entry.args },
+    };
+    function.block_mut(done).end = Terminator::Jump(out);
+    true
+}
+
+/// Puts a block of its own between the loop and what follows it, so that what the loop gives on is read
+/// outside of it.
+fn leave_by_itself(function: &mut Function, header: BlockId) {
+    let span = function.block(header).span;
+    let between = function.new_block(span);
+    let Terminator::Branch { no, .. } = &mut function.block_mut(header).end else { return };
+    let out = std::mem::replace(no, Target { block: between, args: Vec::new() });
+    function.block_mut(between).end = Terminator::Jump(out);
+}
+
+fn copy_insts(
+    function: &mut Function,
+    from: BlockId,
+    to: BlockId,
+    values: &mut HashMap<Value, Value>,
+) {
+    for value in function.block(from).insts.clone() {
+        let Inst { op, ty, args, span } = function.inst(value).clone();
+        let args = args.iter().map(|arg| values.get(arg).copied().unwrap_or(*arg)).collect();
+        let same = if op.effect() == Effect::None {
+            function.push(to, op, ty, args, span)
+        } else {
+            let same = function.value(Inst { op, ty, args, span });
+            function.block_mut(to).insts.push(same);
+            same
+        };
+        values.insert(value, same);
+    }
+}

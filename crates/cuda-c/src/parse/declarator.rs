@@ -1,0 +1,131 @@
+//! What stands around a declared name: pointers, references, lengths of arrays.
+
+use std::rc::Rc;
+
+use super::{Parsed, Parser};
+use crate::diagnostic::Problem;
+use crate::source::Span;
+use crate::syntax::TypeExpr;
+
+/// A name with its whole type.
+#[derive(Debug)]
+pub(super) struct Declarator {
+    pub(super) ty: TypeExpr,
+    /// Empty where there is none.
+    pub(super) name: Rc<str>,
+    pub(super) span: Span,
+    pub(super) restrict: bool,
+}
+
+impl Parser<'_> {
+    pub(super) fn declarator(&mut self, base: &TypeExpr) -> Parsed<Declarator> {
+        self.deeper(|parser| parser.declarator_inner(base))
+    }
+
+    fn declarator_inner(&mut self, base: &TypeExpr) -> Parsed<Declarator> {
+        let (mut ty, mut restrict) = (base.clone(), false);
+        let mut stars = 0;
+        loop {
+            if self.accept("*") {
+                stars += 1;
+                if stars > 16 {
+                    let problem = Problem::new(self.last(), "a pointer of more than 16 levels");
+                    return self.fail(problem);
+                }
+                ty = TypeExpr::Pointer(Box::new(ty));
+            } else if self.accept("&") {
+                ty = TypeExpr::Reference(Box::new(ty));
+            } else if self.is("&&") {
+                let problem =
+                    Problem::new(self.span(), "references to temporaries (`&&`) aren't built");
+                return self.fail(problem.help("write `&` for a reference, or pass the value"));
+            } else if self.accept("const") {
+                ty =
+                    TypeExpr::Qualified { inner: Box::new(ty), is_const: true, is_volatile: false };
+            } else if self.accept("volatile") {
+                ty =
+                    TypeExpr::Qualified { inner: Box::new(ty), is_const: false, is_volatile: true };
+            } else if self.accept("__restrict__")
+                || self.accept("__restrict")
+                || self.accept("restrict")
+            {
+                restrict = true;
+            } else {
+                break;
+            }
+        }
+        // `(*name)[4]`: what is in the brackets is about what is built from what follows them.
+        if self.is("(") && (self.ahead(1).is("*") || self.ahead(1).is("&")) {
+            let inner = self.at + 1;
+            self.skip_brackets()?;
+            if self.is("(") {
+                let problem = Problem::new(self.span(), "pointers to functions aren't built");
+                return self
+                    .fail(problem.help("write a template over the function, or a `switch`"));
+            }
+            let around = self.lengths(ty)?;
+            let behind = std::mem::replace(&mut self.at, inner);
+            let found = self.declarator(&around)?;
+            self.expect(")", "behind the name")?;
+            self.at = behind;
+            return Ok(found);
+        }
+        let (mut name, mut span) = (Rc::from(""), self.span());
+        if self.is("operator") {
+            (name, span) = self.operator_name()?;
+        } else if self.peek().kind == crate::lex::Kind::Word
+            && !super::specifiers::is_keyword(&self.peek().text)
+        {
+            (name, span) = self.word("a name")?;
+        }
+        if self.is("::") {
+            let problem = Problem::new(self.span(), "members are defined in their struct only");
+            return self.fail(problem.help("move the body into the `struct`"));
+        }
+        let ty = self.lengths(ty)?;
+        Ok(Declarator { ty, name, span, restrict })
+    }
+
+    /// `operator+` as a name.
+    fn operator_name(&mut self) -> Parsed<(Rc<str>, Span)> {
+        let start = self.bump().span;
+        let mut text = String::from("operator");
+        let token = self.bump();
+        text.push_str(&token.text);
+        if token.is("(") || token.is("[") {
+            text.push_str(&self.bump().text);
+        }
+        Ok((text.into(), start.to(self.last())))
+    }
+
+    /// `[2][3]` behind a name; the last one is the innermost.
+    fn lengths(&mut self, element: TypeExpr) -> Parsed<TypeExpr> {
+        if !self.is("[") {
+            return Ok(element);
+        }
+        let mut lengths = Vec::new();
+        while self.accept("[") {
+            let length = if self.is("]") { None } else { Some(Rc::new(self.expression()?)) };
+            self.expect("]", "behind the length")?;
+            lengths.push(length);
+            if lengths.len() > 16 {
+                return self.fail(Problem::new(self.last(), "an array of more than 16 dimensions"));
+            }
+        }
+        Ok(lengths
+            .into_iter()
+            .rev()
+            .fold(element, |element, length| TypeExpr::Array(Box::new(element), length)))
+    }
+
+    /// A type without a name, as casts and `sizeof` have it.
+    pub(super) fn type_name(&mut self) -> Parsed<TypeExpr> {
+        let specifiers = self.specifiers()?;
+        let declarator = self.declarator(&specifiers.ty)?;
+        if !declarator.name.is_empty() {
+            let problem = Problem::new(declarator.span, "a type has no name here");
+            return self.fail(problem.help("delete the name"));
+        }
+        Ok(declarator.ty)
+    }
+}

@@ -1,0 +1,331 @@
+//! Expressions, by precedence.
+
+use std::rc::Rc;
+
+use super::{Name, Parsed, Parser};
+use crate::diagnostic::Problem;
+use crate::lex::Kind;
+use crate::syntax::{Binary, CastStyle, Expr, ExprKind, TemplateArgument, Unary};
+
+/// The operators of each precedence, from the loosest.
+const LEVELS: [&[Binary]; 10] = [
+    &[Binary::LogicalOr],
+    &[Binary::LogicalAnd],
+    &[Binary::Or],
+    &[Binary::Xor],
+    &[Binary::And],
+    &[Binary::Equal, Binary::NotEqual],
+    &[Binary::LessEqual, Binary::GreaterEqual, Binary::Less, Binary::Greater],
+    &[Binary::ShiftLeft, Binary::ShiftRight],
+    &[Binary::Add, Binary::Subtract],
+    &[Binary::Multiply, Binary::Divide, Binary::Remainder],
+];
+
+const ASSIGNMENTS: [(&str, Option<Binary>); 11] = [
+    ("=", None),
+    ("+=", Some(Binary::Add)),
+    ("-=", Some(Binary::Subtract)),
+    ("*=", Some(Binary::Multiply)),
+    ("/=", Some(Binary::Divide)),
+    ("%=", Some(Binary::Remainder)),
+    ("<<=", Some(Binary::ShiftLeft)),
+    (">>=", Some(Binary::ShiftRight)),
+    ("&=", Some(Binary::And)),
+    ("^=", Some(Binary::Xor)),
+    ("|=", Some(Binary::Or)),
+];
+
+impl Parser<'_> {
+    /// With commas.
+    pub(super) fn expression(&mut self) -> Parsed<Expr> {
+        let mut left = self.assignment()?;
+        while self.accept(",") {
+            let right = self.assignment()?;
+            let span = left.span.to(right.span);
+            left = self.expr(ExprKind::Comma(Box::new(left), Box::new(right)), span)?;
+        }
+        Ok(left)
+    }
+
+    pub(super) fn assignment(&mut self) -> Parsed<Expr> {
+        self.deeper(|parser| {
+            let left = parser.conditional()?;
+            let found = ASSIGNMENTS.iter().find(|(text, _)| parser.is(text));
+            let Some((_, operator)) = found else { return Ok(left) };
+            parser.bump();
+            let right = if parser.is("{") { parser.list()? } else { parser.assignment()? };
+            let span = left.span.to(right.span);
+            parser.expr(ExprKind::Assign(*operator, Box::new(left), Box::new(right)), span)
+        })
+    }
+
+    pub(super) fn conditional(&mut self) -> Parsed<Expr> {
+        self.deeper(|parser| {
+            let condition = parser.binary(0)?;
+            if !parser.accept("?") {
+                return Ok(condition);
+            }
+            let yes = parser.expression()?;
+            parser.expect(":", "behind the first of the two values")?;
+            let no = parser.assignment()?;
+            let span = condition.span.to(no.span);
+            let kind = ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no));
+            parser.expr(kind, span)
+        })
+    }
+
+    /// Without comparisons, so that `>` closes a template's arguments.
+    pub(super) fn additive(&mut self) -> Parsed<Expr> {
+        self.binary(8)
+    }
+
+    fn binary(&mut self, level: usize) -> Parsed<Expr> {
+        let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let mut left = self.binary(level + 1)?;
+        while let Some(operator) = operators.iter().find(|operator| self.is(operator.text())) {
+            self.bump();
+            let right = self.binary(level + 1)?;
+            let span = left.span.to(right.span);
+            left = self.expr(ExprKind::Binary(*operator, Box::new(left), Box::new(right)), span)?;
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        self.deeper(Self::unary_inner)
+    }
+
+    fn unary_inner(&mut self) -> Parsed<Expr> {
+        let token = self.peek().clone();
+        let operator = match &*token.text {
+            _ if token.kind != Kind::Punctuation && token.kind != Kind::Word => None,
+            "-" => Some(Unary::Minus),
+            "+" => Some(Unary::Plus),
+            "!" => Some(Unary::Not),
+            "~" => Some(Unary::Complement),
+            "*" => Some(Unary::Dereference),
+            "&" => Some(Unary::AddressOf),
+            "++" => Some(Unary::Increment),
+            "--" => Some(Unary::Decrement),
+            _ => None,
+        };
+        if let Some(operator) = operator {
+            self.bump();
+            let operand = self.unary()?;
+            let span = token.span.to(operand.span);
+            return self.expr(ExprKind::Unary(operator, Box::new(operand)), span);
+        }
+        if self.is("sizeof") || self.is("alignof") {
+            self.bump();
+            if self.is("(") {
+                self.bump();
+                if self.begins_type() {
+                    let ty = self.type_name()?;
+                    self.expect(")", "behind the type")?;
+                    let span = token.span.to(self.last());
+                    let sizeof = token.is("sizeof");
+                    let kind =
+                        if sizeof { ExprKind::SizeofType(ty) } else { ExprKind::AlignofType(ty) };
+                    return self.expr(kind, span);
+                }
+                let inner = self.expression()?;
+                self.expect(")", "behind the expression")?;
+                let inner = self.postfix(inner)?;
+                let span = token.span.to(self.last());
+                return self.expr(ExprKind::SizeofValue(Box::new(inner)), span);
+            }
+            let inner = self.unary()?;
+            let span = token.span.to(inner.span);
+            return self.expr(ExprKind::SizeofValue(Box::new(inner)), span);
+        }
+        if self.is("(") {
+            let at = self.at;
+            self.bump();
+            if self.begins_type() && !(self.ahead(1).is("(") || self.ahead(1).is("{")) {
+                let ty = self.type_name()?;
+                self.expect(")", "behind the type of the cast")?;
+                if self.is("{") {
+                    let problem =
+                        Problem::new(self.span(), "literals of a struct with a cast aren't built");
+                    return self.fail(problem.help("write `T{…}` without the brackets"));
+                }
+                let operand = self.unary()?;
+                let span = token.span.to(operand.span);
+                return self.expr(ExprKind::Cast(CastStyle::Value, ty, Box::new(operand)), span);
+            }
+            self.at = at;
+        }
+        if self.is("new") {
+            let problem = Problem::new(token.span, "`new` and `delete` aren't built");
+            return self.fail(problem.help("allocate before the launch, and pass a pointer"));
+        }
+        let primary = self.primary()?;
+        self.postfix(primary)
+    }
+
+    fn postfix(&mut self, mut left: Expr) -> Parsed<Expr> {
+        loop {
+            let start = left.span;
+            let kind = if self.accept("[") {
+                let index = self.expression()?;
+                self.expect("]", "behind the index")?;
+                ExprKind::Index(Box::new(left), Box::new(index))
+            } else if self.accept("(") {
+                let arguments = self.arguments(")")?;
+                ExprKind::Call(Box::new(left), arguments)
+            } else if self.is(".") || self.is("->") {
+                let arrow = self.bump().is("->");
+                let (name, _) = self.word("a member's name")?;
+                ExprKind::Member { base: Box::new(left), name, arrow }
+            } else if self.accept("++") {
+                ExprKind::Unary(Unary::PostIncrement, Box::new(left))
+            } else if self.accept("--") {
+                ExprKind::Unary(Unary::PostDecrement, Box::new(left))
+            } else if self.is("<<<") {
+                let problem = Problem::new(self.span(), "a launch is host code");
+                return self.fail(problem.help(
+                    "launch from the host; here are only `__global__` and `__device__` functions",
+                ));
+            } else {
+                return Ok(left);
+            };
+            let span = start.to(self.last());
+            left = self.expr(kind, span)?;
+        }
+    }
+
+    /// Arguments up to the bracket that closes them.
+    pub(super) fn arguments(&mut self, end: &str) -> Parsed<Vec<Expr>> {
+        let mut arguments = Vec::new();
+        while !self.is(end) && !self.ended() {
+            arguments.push(self.initialiser()?);
+            if !self.accept(",") {
+                break;
+            }
+        }
+        self.expect(end, "behind the arguments")?;
+        Ok(arguments)
+    }
+
+    fn primary(&mut self) -> Parsed<Expr> {
+        let token = self.peek().clone();
+        match token.kind {
+            Kind::Number => {
+                self.bump();
+                return self.number(&token);
+            }
+            Kind::Character => {
+                self.bump();
+                return self.character(&token);
+            }
+            Kind::String => {
+                let mut text = Vec::new();
+                while self.peek().kind == Kind::String {
+                    let part = self.bump();
+                    text.extend_from_slice(&self.bytes(&part)?);
+                }
+                return self.expr(ExprKind::String(text.into()), token.span.to(self.last()));
+            }
+            Kind::Punctuation if token.is("(") => {
+                self.bump();
+                let inner = self.expression()?;
+                self.expect(")", "behind the expression")?;
+                let span = token.span.to(self.last());
+                return Ok(Expr { span, ..inner });
+            }
+            Kind::Punctuation if token.is("[") => {
+                let problem = Problem::new(token.span, "lambdas aren't built");
+                return self.fail(problem.help("write a `__device__` function"));
+            }
+            Kind::Word => return self.word_expression(),
+            _ => {}
+        }
+        let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };
+        self.fail(Problem::new(token.span, format!("expected an expression, found {found}")))
+    }
+
+    fn word_expression(&mut self) -> Parsed<Expr> {
+        let token = self.peek().clone();
+        match &*token.text {
+            "true" | "false" => {
+                self.bump();
+                return self.expr(ExprKind::Bool(&*token.text == "true"), token.span);
+            }
+            "nullptr" | "NULL" => {
+                self.bump();
+                return self.expr(ExprKind::Null, token.span);
+            }
+            "this" => {
+                self.bump();
+                return self.expr(ExprKind::Name("this".into(), None), token.span);
+            }
+            "static_cast" | "reinterpret_cast" | "const_cast" => {
+                self.bump();
+                self.expect("<", "behind the cast")?;
+                let ty = self.type_name()?;
+                self.expect_greater()?;
+                self.expect("(", "behind the type of the cast")?;
+                let inner = self.expression()?;
+                self.expect(")", "behind the value")?;
+                let value = &*token.text == "static_cast";
+                let style = if value { CastStyle::Value } else { CastStyle::Reinterpret };
+                let span = token.span.to(self.last());
+                return self.expr(ExprKind::Cast(style, ty, Box::new(inner)), span);
+            }
+            "std" if self.ahead(1).is("::") => {
+                self.bump();
+                self.bump();
+                return self.word_expression();
+            }
+            _ => {}
+        }
+        let is_type = self.begins_type();
+        if is_type && !self.ahead(1).is("::") {
+            let ty = self.specifiers()?.ty;
+            let arguments = if self.accept("(") {
+                self.arguments(")")?
+            } else if self.is("{") {
+                vec![self.list()?]
+            } else {
+                let problem = Problem::new(
+                    token.span,
+                    format!("`{}` is a type; a value is expected", token.text),
+                );
+                return self.fail(problem);
+            };
+            let span = token.span.to(self.last());
+            return self.expr(ExprKind::Construct(ty, arguments), span);
+        }
+        if super::specifiers::is_keyword(&token.text) {
+            let message = format!("expected an expression, found `{}`", token.text);
+            return self.fail(Problem::new(token.span, message));
+        }
+        let (name, span) = self.word("a name")?;
+        if self.is("::") {
+            self.bump();
+            let (value, _) = self.word("a name")?;
+            let span = span.to(self.last());
+            return self.expr(ExprKind::Scoped(name, value), span);
+        }
+        let template = self.name(&name) == Some(Name::Template) && self.is("<");
+        let arguments = if template { Some(self.template_arguments()?) } else { None };
+        self.expr(ExprKind::Name(name, arguments), span)
+    }
+
+    fn template_arguments(&mut self) -> Parsed<Vec<TemplateArgument>> {
+        self.expect("<", "before the template's arguments")?;
+        let mut arguments = Vec::new();
+        while !self.is(">") && !self.ended() {
+            if self.begins_type() && !self.ahead(1).is("(") {
+                arguments.push(TemplateArgument::Type(self.type_name()?));
+            } else {
+                arguments.push(TemplateArgument::Value(Rc::new(self.additive()?)));
+            }
+            if !self.accept(",") {
+                break;
+            }
+        }
+        self.expect_greater()?;
+        Ok(arguments)
+    }
+}

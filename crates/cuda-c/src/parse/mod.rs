@@ -1,0 +1,224 @@
+//! Tokens to the syntax tree, by recursive descent. Only names of types and of templates have to be
+//! known here, since without them `(a)(b)` and `a < b > (c)` can't be read.
+
+mod declaration;
+mod declarator;
+mod expression;
+mod item;
+mod literal;
+mod specifiers;
+mod statement;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+pub(crate) use literal::integer;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::lex::{Kind, Token};
+use crate::source::Span;
+use crate::syntax::{Expr, ExprKind, Item};
+
+/// Statements and expressions nest at most as deep.
+const DEEPEST: usize = 100;
+/// As many operators follow each other without brackets at most.
+const HIGHEST: u16 = 250;
+
+/// What a name is, as far as the parser has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Type,
+    Template,
+    Value,
+}
+
+/// The statement or item can't be read further; the problem has been reported.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop;
+
+type Parsed<T> = Result<T, Stop>;
+
+pub(crate) struct Parser<'a> {
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+    scopes: Vec<HashMap<Rc<str>, Name>>,
+    problems: &'a mut Problems,
+    /// Structs and enums without a name get one from this.
+    unnamed: u32,
+    items: Vec<Item>,
+}
+
+/// Reads all tokens.
+pub(crate) fn parse(tokens: Vec<Token>, problems: &mut Problems) -> Vec<Item> {
+    let mut scope = HashMap::new();
+    for name in crate::library::TYPES {
+        scope.insert(Rc::from(*name), Name::Type);
+    }
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        depth: 0,
+        scopes: vec![scope],
+        problems,
+        unnamed: 0,
+        items: Vec::new(),
+    };
+    parser.all();
+    parser.items
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.at.min(self.tokens.len() - 1)]
+    }
+
+    fn ahead(&self, count: usize) -> &Token {
+        &self.tokens[(self.at + count).min(self.tokens.len() - 1)]
+    }
+
+    fn span(&self) -> Span {
+        self.peek().span
+    }
+
+    /// The place of the token before this one.
+    fn last(&self) -> Span {
+        self.tokens[self.at.saturating_sub(1).min(self.tokens.len() - 1)].span
+    }
+
+    fn bump(&mut self) -> Token {
+        let token = self.peek().clone();
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn is(&self, text: &str) -> bool {
+        self.peek().is(text)
+    }
+
+    fn accept(&mut self, text: &str) -> bool {
+        let found = self.is(text);
+        if found {
+            self.bump();
+        }
+        found
+    }
+
+    fn ended(&self) -> bool {
+        self.peek().kind == Kind::End
+    }
+
+    fn fail<T>(&mut self, problem: Problem) -> Parsed<T> {
+        self.problems.push(problem);
+        Err(Stop)
+    }
+
+    fn expect(&mut self, text: &str, after: &str) -> Parsed<()> {
+        if self.accept(text) {
+            return Ok(());
+        }
+        // What is missing is missing behind the last token, not before this one.
+        let last = self.last();
+        let place = Span { start: last.end.saturating_sub(1), ..last };
+        let found =
+            if self.ended() { "the end".to_owned() } else { format!("`{}`", self.peek().text) };
+        let problem = Problem::new(place, format!("expected `{text}` {after}, found {found}"));
+        self.fail(problem.label(format!("`{text}` is missing behind this")))
+    }
+
+    /// A `>` that closes the arguments of a template, also where two are written as one.
+    fn expect_greater(&mut self) -> Parsed<()> {
+        if self.is(">>") || self.is(">>>") {
+            let token = &mut self.tokens[self.at];
+            let rest: Rc<str> = Rc::from(&token.text[1..]);
+            token.text = rest;
+            token.span.start += 1;
+            return Ok(());
+        }
+        self.expect(">", "behind the arguments of the template")
+    }
+
+    fn word(&mut self, what: &str) -> Parsed<(Rc<str>, Span)> {
+        let token = self.peek().clone();
+        if token.kind == Kind::Word && !specifiers::is_keyword(&token.text) {
+            self.bump();
+            return Ok((token.text, token.span));
+        }
+        let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };
+        let help = specifiers::is_keyword(&token.text)
+            .then(|| format!("`{}` is a word of the language; take another name", token.text));
+        let problem = Problem::new(token.span, format!("expected {what}, found {found}"));
+        self.fail(problem.maybe_help(help))
+    }
+
+    fn name(&self, name: &str) -> Option<Name> {
+        self.scopes.iter().rev().find_map(|scope| scope.get(name).copied())
+    }
+
+    fn declare(&mut self, name: &Rc<str>, is: Name) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.clone(), is);
+        }
+    }
+
+    fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.scopes.push(HashMap::new());
+        let result = inner(self);
+        self.scopes.pop();
+        result
+    }
+
+    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= DEEPEST {
+            let problem = Problem::new(self.span(), format!("this nests more than {DEEPEST} deep"));
+            return self.fail(problem.help("move a part of it into a function of its own"));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn expr(&mut self, kind: ExprKind, span: Span) -> Parsed<Expr> {
+        use ExprKind::{Assign, Binary, Call, Cast, Comma, Conditional, Index, Member, Unary};
+        let below = match &kind {
+            Unary(_, a) | Cast(_, _, a) | Member { base: a, .. } => a.height,
+            Binary(_, a, b) | Assign(_, a, b) | Comma(a, b) | Index(a, b) => a.height.max(b.height),
+            Conditional(a, b, c) => a.height.max(b.height).max(c.height),
+            Call(a, _) => a.height,
+            _ => 0,
+        };
+        if below >= HIGHEST {
+            let problem = Problem::new(span, format!("more than {HIGHEST} operators in a row"));
+            return self.fail(problem.help("give a part of it a name, as a variable"));
+        }
+        Ok(Expr { kind, span, height: below + 1 })
+    }
+
+    /// Skips to behind the next `;` of this level, or to before the `}` that closes it.
+    fn recover(&mut self) {
+        let mut depth = 0;
+        while !self.ended() {
+            if self.is("{") || self.is("(") || self.is("[") {
+                depth += 1;
+            } else if self.is("}") {
+                if depth == 0 {
+                    return;
+                }
+                depth -= 1;
+                if depth == 0 {
+                    self.bump();
+                    return;
+                }
+            } else if self.is(")") || self.is("]") {
+                depth = (depth - 1).max(0);
+            } else if self.is(";") && depth == 0 {
+                self.bump();
+                return;
+            }
+            self.bump();
+        }
+    }
+}

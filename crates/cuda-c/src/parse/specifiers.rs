@@ -1,0 +1,304 @@
+//! What stands before a declared name: attributes and the type.
+
+use std::rc::Rc;
+
+use super::{Name, Parsed, Parser};
+use crate::diagnostic::Problem;
+use crate::lex::Kind;
+use crate::source::Span;
+use crate::syntax::{Attributes, Expr, TypeExpr};
+use crate::types::Scalar;
+
+/// What the specifiers of a declaration say.
+#[derive(Debug)]
+pub(super) struct Specifiers {
+    pub(super) attributes: Attributes,
+    pub(super) ty: TypeExpr,
+    pub(super) bounds: Vec<Expr>,
+    pub(super) align: Option<Rc<Expr>>,
+}
+
+const TYPE_WORDS: [&str; 14] = [
+    "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned",
+    "auto", "struct", "enum", "union",
+];
+
+const SPECIFIERS: [&str; 28] = [
+    "const",
+    "volatile",
+    "static",
+    "inline",
+    "extern",
+    "constexpr",
+    "typedef",
+    "register",
+    "__global__",
+    "__device__",
+    "__host__",
+    "__shared__",
+    "__constant__",
+    "__managed__",
+    "__forceinline__",
+    "__inline__",
+    "__inline",
+    "__noinline__",
+    "__launch_bounds__",
+    "__align__",
+    "alignas",
+    "typename",
+    "__attribute__",
+    "__grid_constant__",
+    "__restrict__",
+    "__restrict",
+    "decltype",
+    "mutable",
+];
+
+const OTHER: [&str; 36] = [
+    "if",
+    "else",
+    "for",
+    "while",
+    "do",
+    "switch",
+    "case",
+    "default",
+    "break",
+    "continue",
+    "return",
+    "goto",
+    "sizeof",
+    "alignof",
+    "template",
+    "using",
+    "namespace",
+    "class",
+    "public",
+    "private",
+    "protected",
+    "virtual",
+    "try",
+    "catch",
+    "throw",
+    "new",
+    "delete",
+    "operator",
+    "this",
+    "friend",
+    "static_cast",
+    "reinterpret_cast",
+    "const_cast",
+    "dynamic_cast",
+    "asm",
+    "static_assert",
+];
+
+/// Whether a word is one of the language, which can't be a name.
+pub(super) fn is_keyword(word: &str) -> bool {
+    TYPE_WORDS.contains(&word)
+        || SPECIFIERS.contains(&word)
+        || OTHER.contains(&word)
+        || matches!(word, "true" | "false" | "nullptr" | "__asm__" | "typeid" | "explicit")
+}
+
+impl Parser<'_> {
+    /// Whether a declaration or a type begins here.
+    pub(super) fn begins_type(&self) -> bool {
+        let token = self.peek();
+        if token.kind != Kind::Word {
+            return false;
+        }
+        TYPE_WORDS.contains(&&*token.text)
+            || SPECIFIERS.contains(&&*token.text)
+            || self.name(&token.text) == Some(Name::Type) && !self.ahead(1).is("::")
+            || &*token.text == "std"
+                && self.ahead(1).is("::")
+                && self.is_type_name(&self.ahead(2).text)
+    }
+
+    fn is_type_name(&self, name: &str) -> bool {
+        self.name(name) == Some(Name::Type)
+    }
+
+    /// Attributes and the type, in any order.
+    pub(super) fn specifiers(&mut self) -> Parsed<Specifiers> {
+        let start = self.span();
+        let mut attributes = Attributes::default();
+        let (mut bounds, mut align) = (Vec::new(), None);
+        let (mut is_const, mut is_volatile) = (false, false);
+        let mut ty: Option<TypeExpr> = None;
+        let mut words: Vec<Rc<str>> = Vec::new();
+        loop {
+            let token = self.peek().clone();
+            if token.kind != Kind::Word {
+                break;
+            }
+            match &*token.text {
+                "const" => is_const = true,
+                "volatile" => is_volatile = true,
+                "constexpr" => (attributes.is_constexpr, is_const) = (true, true),
+                "static" => attributes.is_static = true,
+                "typedef" => attributes.is_typedef = true,
+                "__global__" => attributes.global = true,
+                "__device__" => attributes.device = true,
+                "__host__" => attributes.host = true,
+                "__shared__" => attributes.shared = true,
+                "__constant__" => attributes.constant = true,
+                "__managed__" => attributes.managed = true,
+                "inline" | "register" | "__forceinline__" | "__inline__" | "__inline"
+                | "__noinline__" | "typename" | "__grid_constant__" | "__restrict__"
+                | "__restrict" | "mutable" => {}
+                "extern" => {
+                    attributes.is_extern = true;
+                    if self.ahead(1).kind == Kind::String {
+                        self.bump();
+                        attributes.extern_c = &*self.peek().text == "\"C\"";
+                    }
+                }
+                "__launch_bounds__" => {
+                    self.bump();
+                    self.expect("(", "behind __launch_bounds__")?;
+                    loop {
+                        bounds.push(self.assignment()?);
+                        if !self.accept(",") {
+                            break;
+                        }
+                    }
+                    self.expect(")", "behind the bounds")?;
+                    continue;
+                }
+                "__align__" | "alignas" => {
+                    self.bump();
+                    self.expect("(", "before the alignment")?;
+                    align = Some(Rc::new(self.assignment()?));
+                    self.expect(")", "behind the alignment")?;
+                    continue;
+                }
+                "__attribute__" => {
+                    self.bump();
+                    self.skip_brackets()?;
+                    continue;
+                }
+                "decltype" if ty.is_none() && words.is_empty() => {
+                    self.bump();
+                    self.expect("(", "behind decltype")?;
+                    let inner = self.expression()?;
+                    self.expect(")", "behind the expression")?;
+                    ty = Some(TypeExpr::Decltype(Rc::new(inner)));
+                    continue;
+                }
+                "struct" | "union" if ty.is_none() && words.is_empty() => {
+                    ty = Some(self.structure()?);
+                    continue;
+                }
+                "enum" if ty.is_none() && words.is_empty() => {
+                    ty = Some(self.enumeration()?);
+                    continue;
+                }
+                "class" => {
+                    let problem = Problem::new(token.span, "classes aren't built");
+                    return self.fail(problem.help("write a `struct` with plain members"));
+                }
+                "auto" if ty.is_none() && words.is_empty() => ty = Some(TypeExpr::Auto),
+                "void" if ty.is_none() && words.is_empty() => ty = Some(TypeExpr::Void),
+                word if TYPE_WORDS.contains(&word) && ty.is_none() => {
+                    words.push(token.text.clone())
+                }
+                "std" if self.ahead(1).is("::") && ty.is_none() && words.is_empty() => {
+                    self.bump();
+                }
+                word if ty.is_none() && words.is_empty() && self.name(word) == Some(Name::Type) => {
+                    ty = Some(TypeExpr::Named(token.text.clone(), token.span));
+                }
+                _ => break,
+            }
+            self.bump();
+        }
+        let ty = match ty {
+            Some(ty) => ty,
+            None if !words.is_empty() => {
+                TypeExpr::Scalar(self.scalar(&words, start.to(self.last()))?)
+            }
+            None => return self.no_type(start),
+        };
+        let ty = if is_const || is_volatile {
+            TypeExpr::Qualified { inner: Box::new(ty), is_const, is_volatile }
+        } else {
+            ty
+        };
+        Ok(Specifiers { attributes, ty, bounds, align })
+    }
+
+    fn no_type<T>(&mut self, start: Span) -> Parsed<T> {
+        let token = self.peek().clone();
+        if token.kind == Kind::Word && !is_keyword(&token.text) {
+            let types: Vec<Rc<str>> = self
+                .scopes
+                .iter()
+                .flat_map(|scope| scope.iter().filter(|(_, is)| **is == Name::Type))
+                .map(|(name, _)| name.clone())
+                .collect();
+            let close = crate::diagnostic::closest(
+                &token.text,
+                types.iter().map(|name| &**name).chain(TYPE_WORDS),
+            );
+            let help = close.map(|name| format!("did you mean `{name}`?"));
+            let problem = Problem::new(token.span, format!("there is no type `{}`", token.text));
+            return self.fail(problem.maybe_help(help));
+        }
+        let place = if self.at == 0 { start } else { self.span() };
+        let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };
+        self.fail(Problem::new(place, format!("expected a type, found {found}")))
+    }
+
+    /// The words of an arithmetic type, in any order.
+    fn scalar(&mut self, words: &[Rc<str>], span: Span) -> Parsed<Scalar> {
+        let count = |word: &str| words.iter().filter(|other| &***other == word).count();
+        let (signed, unsigned, long) = (count("signed"), count("unsigned"), count("long"));
+        let rest: Vec<&str> = words
+            .iter()
+            .map(|word| &**word)
+            .filter(|word| !matches!(*word, "signed" | "unsigned" | "long" | "int"))
+            .collect();
+        let plain = signed + unsigned + long + count("int") == 0;
+        let scalar = match (rest.as_slice(), long, signed + unsigned) {
+            (["bool"], 0, 0) if plain => Some(Scalar::Bool),
+            (["float"], 0, 0) if plain => Some(Scalar::Float),
+            (["double"], 0, 0) if plain => Some(Scalar::Double),
+            (["char"], 0, 0) if plain => Some(Scalar::Char),
+            (["char"], 0, 1) if count("int") == 0 => {
+                Some(if unsigned > 0 { Scalar::UnsignedChar } else { Scalar::SignedChar })
+            }
+            (["short"], 0, 0 | 1) => Some(Scalar::Short),
+            ([], 0, 0 | 1) => Some(Scalar::Int),
+            ([], 1, 0 | 1) => Some(Scalar::Long),
+            ([], 2, 0 | 1) => Some(Scalar::LongLong),
+            _ => None,
+        };
+        match scalar {
+            Some(scalar) if unsigned > 0 => Ok(scalar.unsigned()),
+            Some(scalar) => Ok(scalar),
+            None => {
+                let all = words.join(" ");
+                let problem = Problem::new(span, format!("`{all}` is no type"));
+                let long_double = rest == ["double"] && long > 0;
+                let help = if long_double {
+                    "the GPU's widest float has 64 bits: `double`"
+                } else {
+                    "the words of a type don't go together, or a `;` is missing before them"
+                };
+                self.fail(problem.help(help))
+            }
+        }
+    }
+
+    pub(super) fn skip_brackets(&mut self) -> Parsed<()> {
+        self.expect("(", "here")?;
+        let mut depth = 1;
+        while depth > 0 && !self.ended() {
+            depth += i32::from(self.is("(")) - i32::from(self.is(")"));
+            self.bump();
+        }
+        Ok(())
+    }
+}

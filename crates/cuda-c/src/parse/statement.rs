@@ -1,0 +1,284 @@
+//! Statements.
+
+use std::rc::Rc;
+
+use super::{Parsed, Parser};
+use crate::diagnostic::Problem;
+use crate::lex::Kind;
+use crate::source::Span;
+use crate::syntax::{Asm, Case, Expr, Loop, Statement, StatementKind, Unroll};
+
+impl Parser<'_> {
+    /// `{ … }`, reading on behind a statement that is wrong.
+    pub(super) fn block(&mut self) -> Parsed<Vec<Statement>> {
+        let open = self.span();
+        self.expect("{", "before the statements")?;
+        self.scoped(|parser| {
+            let mut statements = Vec::new();
+            while !parser.is("}") {
+                if parser.ended() {
+                    let problem = Problem::new(open, "this `{` is never closed");
+                    return parser.fail(problem.help("write `}` where the block ends"));
+                }
+                let (before, depth, scopes) = (parser.at, parser.depth, parser.scopes.len());
+                match parser.statement() {
+                    Ok(statement) => statements.push(statement),
+                    Err(stop) => {
+                        if parser.problems.are_many() {
+                            return Err(stop);
+                        }
+                        parser.depth = depth;
+                        parser.scopes.truncate(scopes);
+                        parser.recover();
+                        if parser.at == before && !parser.is("}") {
+                            parser.bump();
+                        }
+                    }
+                }
+            }
+            parser.bump();
+            Ok(statements)
+        })
+    }
+
+    pub(super) fn statement(&mut self) -> Parsed<Statement> {
+        let span = self.span();
+        let kind = self.deeper(Self::statement_kind)?;
+        Ok(Statement { kind, span })
+    }
+
+    fn statement_kind(&mut self) -> Parsed<StatementKind> {
+        let token = self.peek().clone();
+        if token.kind == Kind::Pragma {
+            return self.unrolled();
+        }
+        match &*token.text {
+            _ if token.kind != Kind::Word && token.kind != Kind::Punctuation => {}
+            "{" => return Ok(StatementKind::Block(self.block()?)),
+            ";" => {
+                self.bump();
+                return Ok(StatementKind::Empty);
+            }
+            "if" => return self.conditional_statement(),
+            "for" | "while" | "do" => return self.repeated(Unroll::Unsaid),
+            "switch" => {
+                self.bump();
+                self.expect("(", "behind switch")?;
+                let value = self.expression()?;
+                self.expect(")", "behind the value")?;
+                let body = self.scoped(Self::statement)?;
+                return Ok(StatementKind::Switch(value, Box::new(body)));
+            }
+            "case" => {
+                self.bump();
+                let value = self.conditional()?;
+                self.expect(":", "behind the case")?;
+                return Ok(StatementKind::Case(Case::Value(value)));
+            }
+            "default" => {
+                self.bump();
+                self.expect(":", "behind default")?;
+                return Ok(StatementKind::Case(Case::Default));
+            }
+            "break" | "continue" => {
+                self.bump();
+                self.expect(";", &format!("behind {}", token.text))?;
+                let is_break = &*token.text == "break";
+                return Ok(if is_break { StatementKind::Break } else { StatementKind::Continue });
+            }
+            "return" => {
+                self.bump();
+                let value = match () {
+                    () if self.is(";") => None,
+                    () if self.is("{") => Some(self.list()?),
+                    () => Some(self.expression()?),
+                };
+                self.expect(";", "behind return")?;
+                return Ok(StatementKind::Return(value));
+            }
+            "goto" => {
+                self.bump();
+                let (label, _) = self.word("a label")?;
+                self.expect(";", "behind the label")?;
+                return Ok(StatementKind::Goto(label));
+            }
+            "using" => return self.using(),
+            "static_assert" => return self.static_assert(),
+            "asm" | "__asm__" => return self.asm(),
+            "try" | "catch" | "throw" => {
+                let problem = Problem::new(token.span, "exceptions aren't built");
+                return self
+                    .fail(problem.help("return a code, or stop the kernel with `__trap()`"));
+            }
+            "delete" => {
+                let problem = Problem::new(token.span, "`new` and `delete` aren't built");
+                return self.fail(problem.help("allocate before the launch, and pass a pointer"));
+            }
+            _ => {}
+        }
+        let after = self.ahead(1);
+        if token.kind == Kind::Word && after.is(":") && !self.ahead(2).is(":") {
+            let (label, _) = self.word("a label")?;
+            self.bump();
+            return Ok(StatementKind::Label(label));
+        }
+        if self.begins_type() && !after.is("(") && !after.is("{") && !after.is("::")
+            || after.is("::") && self.begins_type()
+        {
+            let specifiers = self.specifiers()?;
+            return self.declaration(specifiers, None);
+        }
+        // `unknown x;`: two names in a row are a declaration whose type isn't known.
+        if token.kind == Kind::Word
+            && after.kind == Kind::Word
+            && !super::specifiers::is_keyword(&token.text)
+            && self.name(&token.text).is_none()
+        {
+            self.specifiers()?;
+        }
+        let value = self.expression()?;
+        self.expect(";", "behind the statement")?;
+        Ok(StatementKind::Expression(value))
+    }
+
+    fn unrolled(&mut self) -> Parsed<StatementKind> {
+        let token = self.bump();
+        let (word, count) = token.text.split_once(' ').unwrap_or((&token.text, ""));
+        let unroll = if word == "nounroll" {
+            Unroll::By(Rc::new(self.number_at(1, token.span)?))
+        } else if count.trim().is_empty() {
+            Unroll::Full
+        } else {
+            // The count is an expression of constants: it is read as any other.
+            let lexed = crate::lex::lex(count, token.span.file, self.problems);
+            let rest = self.tokens.split_off(self.at);
+            let behind = rest.len();
+            let only = lexed.len() - 1;
+            self.tokens.extend(
+                lexed
+                    .into_iter()
+                    .take(only)
+                    .map(|own| crate::lex::Token { span: token.span, ..own }),
+            );
+            self.tokens.extend(rest);
+            let count = self.expression()?;
+            self.at = self.tokens.len() - behind;
+            Unroll::By(Rc::new(count))
+        };
+        if !self.is("for") && !self.is("while") && !self.is("do") {
+            let problem = Problem::new(token.span, "`#pragma unroll` isn't followed by a loop");
+            return self.fail(problem.help("write it on the line before the `for`"));
+        }
+        self.repeated(unroll)
+    }
+
+    fn number_at(&mut self, value: u64, span: Span) -> Parsed<Expr> {
+        self.expr(crate::syntax::ExprKind::Integer(value, crate::types::Scalar::Int), span)
+    }
+
+    fn conditional_statement(&mut self) -> Parsed<StatementKind> {
+        self.bump();
+        let is_constexpr = self.accept("constexpr");
+        self.expect("(", "behind if")?;
+        if self.begins_type() && !self.ahead(1).is("(") {
+            let problem = Problem::new(self.span(), "a variable in a condition isn't built");
+            return self.fail(problem.help("declare it on the line before"));
+        }
+        let condition = self.expression()?;
+        self.expect(")", "behind the condition")?;
+        let yes = Box::new(self.scoped(Self::statement)?);
+        let no =
+            if self.accept("else") { Some(Box::new(self.scoped(Self::statement)?)) } else { None };
+        Ok(StatementKind::If { condition, yes, no, is_constexpr })
+    }
+
+    fn repeated(&mut self, unroll: Unroll) -> Parsed<StatementKind> {
+        let word = self.bump();
+        self.scoped(|parser| {
+            if word.is("do") {
+                let body = Box::new(parser.statement()?);
+                parser.expect("while", "behind the body of do")?;
+                parser.expect("(", "behind while")?;
+                let condition = Some(parser.expression()?);
+                parser.expect(")", "behind the condition")?;
+                parser.expect(";", "behind do … while (…)")?;
+                let (init, step) = (None, None);
+                return Ok(StatementKind::Loop(Loop {
+                    init,
+                    condition,
+                    step,
+                    body,
+                    body_first: true,
+                    unroll,
+                }));
+            }
+            parser.expect("(", &format!("behind {}", word.text))?;
+            let (mut init, mut condition, mut step) = (None, None, None);
+            if word.is("while") {
+                condition = Some(parser.expression()?);
+            } else {
+                init = Some(Box::new(parser.statement()?));
+                if parser.is(":") {
+                    let problem = Problem::new(parser.span(), "loops over ranges aren't built");
+                    return parser.fail(problem.help("count with an index"));
+                }
+                if !parser.is(";") {
+                    condition = Some(parser.expression()?);
+                }
+                parser.expect(";", "behind the condition")?;
+                if !parser.is(")") {
+                    step = Some(parser.expression()?);
+                }
+            }
+            parser.expect(")", "behind the parts of the loop")?;
+            let body = Box::new(parser.statement()?);
+            Ok(StatementKind::Loop(Loop { init, condition, step, body, body_first: false, unroll }))
+        })
+    }
+
+    fn asm(&mut self) -> Parsed<StatementKind> {
+        self.bump();
+        let volatile = self.accept("volatile") || self.accept("__volatile__");
+        self.expect("(", "behind asm")?;
+        let mut text = Vec::new();
+        while self.peek().kind == Kind::String {
+            let token = self.bump();
+            text.extend_from_slice(&self.bytes(&token)?);
+        }
+        let (mut outputs, mut inputs, mut memory) = (Vec::new(), Vec::new(), false);
+        if self.is("::") {
+            self.bump();
+            inputs = self.operands()?;
+        } else if self.accept(":") {
+            outputs = self.operands()?;
+            if self.accept(":") {
+                inputs = self.operands()?;
+            }
+        }
+        if self.accept(":") {
+            while self.peek().kind == Kind::String {
+                memory |= &*self.bump().text == "\"memory\"";
+                self.accept(",");
+            }
+        }
+        self.expect(")", "behind the operands of asm")?;
+        self.expect(";", "behind asm")?;
+        Ok(StatementKind::Asm(Asm { text: text.into(), outputs, inputs, volatile, memory }))
+    }
+
+    fn operands(&mut self) -> Parsed<Vec<(Rc<[u8]>, Expr)>> {
+        let mut operands = Vec::new();
+        while self.peek().kind == Kind::String {
+            let token = self.bump();
+            let constraint = self.bytes(&token)?;
+            self.expect("(", "behind the constraint")?;
+            let value = self.expression()?;
+            self.expect(")", "behind the operand")?;
+            operands.push((constraint, value));
+            if !self.accept(",") {
+                break;
+            }
+        }
+        Ok(operands)
+    }
+}

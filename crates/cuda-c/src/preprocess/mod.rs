@@ -1,0 +1,345 @@
+//! Tokens to tokens: directives are obeyed and macros expanded.
+//!
+//! What a macro expands to has the place at which the macro is used, so that messages and `.loc`
+//! speak of the line that a reader wrote; a macro's arguments keep their own places.
+
+mod condition;
+mod expand;
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::lex::{Kind, Token, lex};
+use crate::source::{Sources, Span};
+
+/// The macros that a token comes from.
+#[derive(Debug)]
+pub(crate) struct Hidden {
+    name: Rc<str>,
+    more: Option<Rc<Hidden>>,
+}
+
+#[derive(Clone, Debug)]
+struct Macro {
+    /// The parameters' names of a macro that is written as a function.
+    parameters: Option<Vec<Rc<str>>>,
+    variadic: bool,
+    body: Vec<Token>,
+}
+
+/// Finds the text of an `#include`.
+pub trait Resolver {
+    /// The name to call the file by, and its text; nothing if there is none. `from` is the name of the
+    /// file that includes it.
+    fn resolve(&self, include: &str, from: &str) -> Option<(String, String)>;
+}
+
+/// Includes nest at most as deep.
+const DEEPEST: usize = 32;
+/// A source has at most as many tokens after preprocessing.
+const MOST_TOKENS: usize = 2_000_000;
+
+/// Headers whose contents are built in.
+const BUILT_IN: [&str; 24] = [
+    "cuda_runtime.h",
+    "cuda_runtime_api.h",
+    "cuda.h",
+    "device_launch_parameters.h",
+    "device_functions.h",
+    "math_functions.h",
+    "math_constants.h",
+    "vector_types.h",
+    "math.h",
+    "cmath",
+    "stdio.h",
+    "cstdio",
+    "assert.h",
+    "cassert",
+    "stdint.h",
+    "cstdint",
+    "stddef.h",
+    "cstddef",
+    "float.h",
+    "cfloat",
+    "limits.h",
+    "climits",
+    "stdbool.h",
+    "cuda_fp16.h",
+];
+
+struct Condition {
+    /// Whether the lines here are read.
+    on: bool,
+    /// Whether any branch was.
+    taken: bool,
+    /// Whether the lines around are.
+    outer: bool,
+    span: Span,
+}
+
+pub(crate) struct Preprocessor<'a> {
+    sources: &'a mut Sources,
+    problems: &'a mut Problems,
+    resolver: Option<&'a dyn Resolver>,
+    macros: HashMap<Rc<str>, Macro>,
+    once: HashSet<String>,
+    output: Vec<Token>,
+    depth: usize,
+    expanded: usize,
+}
+
+/// What is defined.
+#[derive(Debug, Default)]
+pub(crate) struct Macros(HashMap<Rc<str>, Macro>);
+
+/// The tokens of a text and of all that it includes, with macros expanded.
+pub(crate) fn preprocess(
+    file: u16,
+    macros: Macros,
+    defines: &[(String, String)],
+    resolver: Option<&dyn Resolver>,
+    sources: &mut Sources,
+    problems: &mut Problems,
+) -> Vec<Token> {
+    preprocess_with(file, macros, defines, resolver, sources, problems).0
+}
+
+/// The same, and what is defined behind it.
+pub(crate) fn preprocess_with(
+    file: u16,
+    macros: Macros,
+    defines: &[(String, String)],
+    resolver: Option<&dyn Resolver>,
+    sources: &mut Sources,
+    problems: &mut Problems,
+) -> (Vec<Token>, Macros) {
+    let mut preprocessor = Preprocessor {
+        sources,
+        problems,
+        resolver,
+        macros: macros.0,
+        once: HashSet::new(),
+        output: Vec::new(),
+        depth: 0,
+        expanded: 0,
+    };
+    for (name, value) in defines {
+        let number = preprocessor.sources.add(&format!("the definition of {name}"), value);
+        let mut body = lex(value, number, preprocessor.problems);
+        body.pop();
+        let own = Macro { parameters: None, variadic: false, body };
+        preprocessor.macros.insert(Rc::from(name.as_str()), own);
+    }
+    preprocessor.file(file);
+    let end = preprocessor.sources.get(file).text.len() as u32;
+    let span = Span { file, start: end.saturating_sub(1), end };
+    let (text, kind) = (Rc::from(""), Kind::End);
+    let last = Token { kind, text, span, first: true, spaced: true, hidden: None };
+    preprocessor.output.push(last);
+    (preprocessor.output, Macros(preprocessor.macros))
+}
+
+impl Preprocessor<'_> {
+    fn error(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    fn file(&mut self, file: u16) {
+        let text = self.sources.get(file).text.clone();
+        let mut tokens = lex(&text, file, self.problems);
+        tokens.pop();
+        let mut conditions: Vec<Condition> = Vec::new();
+        let mut pending: Vec<Token> = Vec::new();
+        let mut at = 0;
+        while at < tokens.len() {
+            if tokens[at].first && tokens[at].is("#") {
+                let end = at + 1 + tokens[at + 1..].iter().take_while(|token| !token.first).count();
+                self.flush(&mut pending);
+                let line = tokens[at + 1..end].to_vec();
+                self.directive(&line, tokens[at].span, &mut conditions);
+                at = end;
+                continue;
+            }
+            if conditions.last().is_none_or(|condition| condition.on) {
+                pending.push(tokens[at].clone());
+            }
+            at += 1;
+        }
+        self.flush(&mut pending);
+        if let Some(condition) = conditions.last() {
+            let problem = Problem::new(condition.span, "this condition has no `#endif`");
+            self.error(problem.help("write `#endif` where it ends"));
+        }
+    }
+
+    fn flush(&mut self, pending: &mut Vec<Token>) {
+        if !pending.is_empty() {
+            let expanded = self.expand(std::mem::take(pending));
+            self.output.extend(expanded);
+        }
+    }
+
+    fn directive(&mut self, line: &[Token], hash: Span, conditions: &mut Vec<Condition>) {
+        let Some(name) = line.first() else { return };
+        let on = conditions.last().is_none_or(|condition| condition.on);
+        let rest = &line[1..];
+        match &*name.text {
+            "if" | "ifdef" | "ifndef" => {
+                let holds = on
+                    && match &*name.text {
+                        "if" => self.holds(rest, name.span),
+                        word => {
+                            let defined = rest
+                                .first()
+                                .is_some_and(|token| self.macros.contains_key(&token.text));
+                            defined == (word == "ifdef")
+                        }
+                    };
+                conditions.push(Condition { on: holds, taken: holds, outer: on, span: name.span });
+            }
+            "elif" | "else" => {
+                let Some(mut condition) = conditions.pop() else {
+                    let problem =
+                        Problem::new(name.span, format!("`#{}` without `#if`", name.text));
+                    return self.error(
+                        problem.help("begin the condition with `#if`, or delete this line"),
+                    );
+                };
+                let open = condition.outer && !condition.taken;
+                condition.on = open && (&*name.text == "else" || self.holds(rest, name.span));
+                condition.taken |= condition.on;
+                conditions.push(condition);
+            }
+            "endif" => {
+                if conditions.pop().is_none() {
+                    let problem = Problem::new(name.span, "`#endif` without `#if`");
+                    self.error(problem.help("delete this line"));
+                }
+            }
+            _ if !on => {}
+            "define" => self.define(rest, name.span),
+            "undef" => {
+                if let Some(token) = rest.first() {
+                    self.macros.remove(&token.text);
+                }
+            }
+            "include" => self.include(rest, name.span),
+            "pragma" => self.pragma(rest, hash),
+            "error" | "warning" => {
+                let words: Vec<&str> = rest.iter().map(|token| &*token.text).collect();
+                let message = format!("#{}: {}", name.text, words.join(" "));
+                self.error(if &*name.text == "error" {
+                    Problem::new(name.span, message)
+                } else {
+                    Problem::warning(name.span, message)
+                });
+            }
+            "line" => {}
+            word => {
+                let words = ["if", "ifdef", "ifndef", "elif", "else", "endif", "define", "undef"]
+                    .into_iter()
+                    .chain(["include", "pragma", "error"]);
+                let help = crate::diagnostic::closest(word, words);
+                let problem = Problem::new(name.span, format!("there is no directive `#{word}`"));
+                self.error(problem.maybe_help(help.map(|word| format!("did you mean `#{word}`?"))));
+            }
+        }
+    }
+
+    fn define(&mut self, rest: &[Token], span: Span) {
+        let Some(name) = rest.first().filter(|token| token.kind == Kind::Word) else {
+            let problem = Problem::new(span, "`#define` needs a name");
+            return self.error(problem.help("write `#define NAME value`"));
+        };
+        let mut own = Macro { parameters: None, variadic: false, body: rest[1..].to_vec() };
+        if rest.get(1).is_some_and(|token| token.is("(") && !token.spaced) {
+            let Some(end) = rest.iter().position(|token| token.is(")")) else {
+                let problem = Problem::new(rest[1].span, "the macro's parameters have no `)`");
+                return self.error(problem.help("close the list on the same line"));
+            };
+            let mut parameters: Vec<Rc<str>> = Vec::new();
+            for token in rest[2..end].iter().filter(|token| !token.is(",")) {
+                if token.is("...") {
+                    own.variadic = true;
+                    parameters.push(Rc::from("__VA_ARGS__"));
+                } else if token.kind == Kind::Word {
+                    parameters.push(token.text.clone());
+                } else {
+                    let message = format!("`{}` is no name for a parameter", token.text);
+                    return self.error(Problem::new(token.span, message));
+                }
+            }
+            own.parameters = Some(parameters);
+            own.body = rest[end + 1..].to_vec();
+        }
+        self.macros.insert(name.text.clone(), own);
+    }
+
+    fn include(&mut self, rest: &[Token], span: Span) {
+        let name: String = match rest.first() {
+            Some(token) if token.kind == Kind::String => token.text.trim_matches('"').to_owned(),
+            Some(token) if token.is("<") => rest[1..]
+                .iter()
+                .take_while(|token| !token.is(">"))
+                .map(|token| &*token.text)
+                .collect(),
+            _ => {
+                let problem = Problem::new(span, "`#include` needs a file");
+                return self.error(problem.help("write `#include \"file.cuh\"`"));
+            }
+        };
+        let place = rest[0].span.to(rest[rest.len() - 1].span);
+        if self.depth >= DEEPEST {
+            let problem = Problem::new(place, format!("files include each other {DEEPEST} deep"));
+            return self.error(problem.help("write `#pragma once` at the top of each"));
+        }
+        let from = self.sources.get(span.file).name.clone();
+        if let Some((path, text)) = self.resolver.and_then(|found| found.resolve(&name, &from)) {
+            if self.once.contains(&path) {
+                return;
+            }
+            let file = self.sources.add(&path, &text);
+            self.depth += 1;
+            self.file(file);
+            self.depth -= 1;
+            return;
+        }
+        if BUILT_IN.contains(&name.as_str()) {
+            return;
+        }
+        let problem = Problem::new(place, format!("`{name}` isn't found"));
+        self.error(match name.split('/').next().unwrap_or_default() {
+            "thrust"
+            | "cub"
+            | "cuda"
+            | "cooperative_groups.h"
+            | "cooperative_groups"
+            | "mma.h"
+            | "cuda_bf16.h" => Problem::new(place, format!("`{name}` isn't built in"))
+                .help("write what is needed of it with __shfl_*_sync, atomics and shared memory"),
+            "iostream" | "vector" | "string" | "algorithm" | "memory" | "map" | "array"
+            | "tuple" | "type_traits" | "utility" | "functional" | "stdlib.h" | "cstdlib"
+            | "chrono" => Problem::new(place, format!("the C++ library isn't there: `{name}`"))
+                .help("kernels use arrays, pointers and printf; host code goes into another file"),
+            _ => problem.help("give the folder that it is in as an include folder"),
+        });
+    }
+
+    fn pragma(&mut self, rest: &[Token], hash: Span) {
+        if rest.first().is_some_and(|token| token.is("once")) {
+            self.once.insert(self.sources.get(hash.file).name.clone());
+            return;
+        }
+        let Some(first) = rest.first() else { return };
+        if !first.is("unroll") && !first.is("nounroll") {
+            return;
+        }
+        let expanded = self.expand(rest[1..].to_vec());
+        let span = hash.to(rest[rest.len() - 1].span);
+        let words: Vec<&str> = expanded.iter().map(|token| &*token.text).collect();
+        let text: Rc<str> = format!("{} {}", first.text, words.join(" ")).into();
+        let kind = Kind::Pragma;
+        self.output.push(Token { kind, text, span, first: true, spaced: true, hidden: None });
+    }
+}

@@ -1,0 +1,297 @@
+//! The text of one instruction.
+
+use super::arithmetic::{binary, comparison, conversion, unary};
+use crate::ir::{Effect, Function, Inst, Op, Space, Template, Ty, Value};
+
+/// What the text of an instruction needs of the kernel around it.
+pub(super) trait Names {
+    /// A register.
+    fn register(&mut self, value: Value) -> String;
+    /// The name of what an address is the address of, if it is one of a variable.
+    fn symbol(&self, value: Value) -> Option<String>;
+    /// A line of text.
+    fn line(&mut self, text: &str);
+    /// A register of its own, for a moment.
+    fn moment(&mut self, ty: Ty) -> String;
+    /// What is added to the address of an access.
+    fn offset(&self, value: Value) -> i64;
+    /// Whether sums and products may still be contracted.
+    fn may_contract(&self) -> bool;
+}
+
+pub(super) fn integer(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Pred => "pred",
+        Ty::I64 => "64",
+        _ => "32",
+    }
+}
+
+pub(super) fn float(ty: Ty) -> &'static str {
+    if ty == Ty::F64 { "f64" } else { "f32" }
+}
+
+/// A constant as it is written.
+pub(super) fn literal(ty: Ty, bits: u64) -> String {
+    match ty {
+        Ty::F32 => format!("0f{bits:08X}"),
+        Ty::F64 => format!("0d{bits:016X}"),
+        Ty::I32 => (bits as u32 as i32).to_string(),
+        Ty::B16 => (bits as u16).to_string(),
+        Ty::Pred => if bits == 0 { "0" } else { "-1" }.to_owned(),
+        _ => (bits as i64).to_string(),
+    }
+}
+
+/// The copy of a register or constant.
+pub(super) fn copy(ty: Ty, to: &str, from: &str) -> String {
+    let suffix = match ty {
+        Ty::Pred => "pred",
+        Ty::B16 => "b16",
+        Ty::I64 => "b64",
+        Ty::F32 => "f32",
+        Ty::F64 => "f64",
+        _ => "b32",
+    };
+    format!("mov.{suffix} \t{to}, {from};")
+}
+
+/// A register or a constant.
+pub(super) fn operand(function: &Function, names: &mut impl Names, value: Value) -> String {
+    let inst = function.inst(value);
+    match inst.op {
+        Op::Const(bits) if inst.ty != Ty::Pred => literal(inst.ty, bits),
+        Op::Const(_) => in_register(function, names, value),
+        _ => names.register(value),
+    }
+}
+
+/// A register, also for a constant.
+pub(super) fn in_register(function: &Function, names: &mut impl Names, value: Value) -> String {
+    let inst = function.inst(value);
+    let Op::Const(bits) = inst.op else { return names.register(value) };
+    let register = names.moment(inst.ty);
+    let text = copy(inst.ty, &register, &literal(inst.ty, bits));
+    names.line(&text);
+    register
+}
+
+/// Writes an instruction.
+pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
+    let inst = function.inst(value).clone();
+    let text = match &inst.op {
+        Op::Const(_) | Op::BlockParam | Op::Output(_) => return,
+        Op::Slot(_) | Op::Global(_) | Op::ParamAddress(_) => {
+            let symbol = names.symbol(value).unwrap_or_default();
+            format!("mov.u64 \t{}, {symbol};", names.register(value))
+        }
+        Op::Param(index) => {
+            let suffix =
+                function.params[*index as usize].memory.map_or("b8", |memory| memory.suffix());
+            let to = names.register(value);
+            format!("ld.param.{suffix} \t{to}, [{}_param_{index}];", function.name)
+        }
+        Op::Binary(op, _) => binary(function, names, value, &inst, *op),
+        Op::Unary(op) => unary(function, names, value, &inst, *op),
+        Op::Compare(compare, kind) => comparison(function, names, value, &inst, *compare, *kind),
+        Op::Select => {
+            let suffix = match inst.ty {
+                Ty::F32 | Ty::F64 => float(inst.ty).to_owned(),
+                ty => format!("b{}", ty.bits()),
+            };
+            let a = operand(function, names, inst.args[1]);
+            let b = operand(function, names, inst.args[2]);
+            let condition = in_register(function, names, inst.args[0]);
+            format!("selp.{suffix} \t{}, {a}, {b}, {condition};", names.register(value))
+        }
+        Op::Fma => {
+            let args: Vec<String> =
+                inst.args.iter().map(|arg| operand(function, names, *arg)).collect();
+            format!("fma.rn.{} \t{}, {};", float(inst.ty), names.register(value), args.join(", "))
+        }
+        Op::Convert(convert) => conversion(function, names, value, &inst, *convert),
+        Op::PtrAdd => {
+            let a = operand(function, names, inst.args[0]);
+            let b = operand(function, names, inst.args[1]);
+            format!("add.s64 \t{}, {a}, {b};", names.register(value))
+        }
+        Op::Load(access) => {
+            let (space, address) = place(function, names, value, &inst);
+            let volatile = if access.volatile { ".volatile" } else { "" };
+            let read_only =
+                space == ".global" && access.lanes != 0 && is_read_only(function, inst.args[0]);
+            let cache = if read_only { ".nc" } else { "" };
+            let to = names.register(value);
+            format!("ld{volatile}{space}{cache}.{} \t{to}, [{address}];", access.memory.suffix())
+        }
+        Op::Store(access) => {
+            let from = operand(function, names, inst.args[1]);
+            let (space, address) = place(function, names, value, &inst);
+            let volatile = if access.volatile { ".volatile" } else { "" };
+            format!("st{volatile}{space}.{} \t[{address}], {from};", access.memory.suffix())
+        }
+        Op::Special(name) => format!("mov.u32 \t{}, {name};", names.register(value)),
+        Op::Template(own) => return template(function, names, value, &inst, own),
+        Op::Call(name, result) => return call(function, names, value, &inst, name, *result),
+        Op::ToGeneric(space) => {
+            let from = operand(function, names, inst.args[0]);
+            format!("cvta{}.u64 \t{}, {from};", space.name(), names.register(value))
+        }
+        Op::ToSpace(space) => {
+            let from = operand(function, names, inst.args[0]);
+            format!("cvta.to{}.u64 \t{}, {from};", space.name(), names.register(value))
+        }
+    };
+    names.line(&text);
+}
+
+/// Whether an address is in what a parameter that is only read from points to.
+pub(super) fn is_read_only(function: &Function, address: Value) -> bool {
+    let mut at = address;
+    for _ in 0..64 {
+        let inst = function.inst(at);
+        match inst.op {
+            Op::PtrAdd | Op::ToSpace(_) => at = inst.args[0],
+            Op::Param(index) => return function.params[index as usize].read_only,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The space and the address of an access.
+pub(super) fn place(
+    function: &Function,
+    names: &mut impl Names,
+    value: Value,
+    inst: &Inst,
+) -> (&'static str, String) {
+    let base = inst.args[0];
+    let space = function.spaces.get(base.0 as usize).copied().unwrap_or(Space::Generic);
+    let name = match names.symbol(base) {
+        Some(symbol) => symbol,
+        None => in_register(function, names, base),
+    };
+    let offset = names.offset(value);
+    let address = match offset {
+        0 => name,
+        offset => format!("{name}+{offset}"),
+    };
+    (space.name(), address)
+}
+
+/// Whether the operands of a template may be constants.
+fn takes_constants(own: &Template) -> bool {
+    let plain =
+        ["add", "sub", "mul", "fma", "mad", "shfl", "bar", "atom", "prmt", "shf", "sad", "vote"];
+    !own.text.contains("{{") && plain.iter().any(|name| own.text.starts_with(name))
+}
+
+fn template(
+    function: &Function,
+    names: &mut impl Names,
+    value: Value,
+    inst: &Inst,
+    own: &Template,
+) {
+    let mut operands: Vec<String> = Vec::new();
+    if !own.results.is_empty() {
+        operands.push(names.register(value));
+    }
+    for index in 1..own.results.len() {
+        // The other results are values of their own.
+        let found = function
+            .values
+            .iter()
+            .position(|other| other.op == Op::Output(index as u32) && other.args == [value]);
+        let register = match found {
+            Some(output) => names.register(Value(output as u32)),
+            None => names.moment(own.results[index]),
+        };
+        operands.push(register);
+    }
+    let constants = takes_constants(own);
+    for (index, arg) in inst.args.iter().enumerate() {
+        let is_address = index == 0 && own.text.starts_with("atom");
+        operands.push(if is_address {
+            place(function, names, value, inst).1
+        } else if constants {
+            operand(function, names, *arg)
+        } else {
+            in_register(function, names, *arg)
+        });
+    }
+    let mut text = String::new();
+    let mut rest = own.text.as_str();
+    // What is read and written is copied to where it is written first.
+    while let Some(after) = rest.strip_prefix("@move {") {
+        let Some((pair, behind)) = after.split_once("};") else { break };
+        let mut numbers = pair.split("}, {").filter_map(|number| number.parse::<usize>().ok());
+        if let (Some(to), Some(from)) = (numbers.next(), numbers.next()) {
+            let line = copy(own.results[to], &operands[to], &operands[from]);
+            names.line(&line);
+        }
+        rest = behind;
+    }
+    let mut characters = rest.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '{' if characters.peek() == Some(&'{') => {
+                characters.next();
+                text.push('{');
+            }
+            '}' if characters.peek() == Some(&'}') => {
+                characters.next();
+                text.push('}');
+            }
+            '{' => {
+                let mut digits = String::new();
+                for digit in characters.by_ref() {
+                    if digit == '}' {
+                        break;
+                    }
+                    digits.push(digit);
+                }
+                if let Some(operand) =
+                    digits.parse::<usize>().ok().and_then(|number| operands.get(number))
+                {
+                    text.push_str(operand);
+                }
+            }
+            ' ' if !text.contains(' ') && !text.starts_with('{') => text.push_str(" \t"),
+            other => text.push(other),
+        }
+    }
+    debug_assert!(own.effect <= Effect::Acts);
+    names.line(&text);
+}
+
+fn call(
+    function: &Function,
+    names: &mut impl Names,
+    value: Value,
+    inst: &Inst,
+    name: &str,
+    result: bool,
+) {
+    let args: Vec<(Ty, String)> = inst
+        .args
+        .iter()
+        .map(|arg| (function.inst(*arg).ty, in_register(function, names, *arg)))
+        .collect();
+    names.line("{");
+    for (index, (ty, register)) in args.iter().enumerate() {
+        names.line(&format!(".param .b{} param{index};", ty.bits()));
+        names.line(&format!("st.param.b{} \t[param{index}], {register};", ty.bits()));
+    }
+    let list: Vec<String> = (0..args.len()).map(|index| format!("param{index}")).collect();
+    if result {
+        names.line(".param .b32 retval0;");
+        names.line(&format!("call.uni (retval0), {name}, ({});", list.join(", ")));
+        let to = names.register(value);
+        names.line(&format!("ld.param.b32 \t{to}, [retval0];"));
+    } else {
+        names.line(&format!("call.uni {name}, ({});", list.join(", ")));
+    }
+    names.line("}");
+}

@@ -1,0 +1,225 @@
+//! Which memory each address is in, so that `ld.global` can be written where C only says "a pointer".
+//! An address that is stored, compared or mixed with others is made generic first.
+
+use std::collections::HashMap;
+
+use crate::ir::{Function, Global, Graph, Inst, Op, Space, Terminator, Ty, Value};
+
+pub(super) fn run(function: &mut Function, globals: &[Global]) {
+    let spaces = infer(function, globals);
+    let mut converter = Converter { spaces, global: HashMap::new() };
+    converter.rewrite(function);
+}
+
+/// The space of each value that is an address: not there while unknown, generic where it can be
+/// anything.
+fn infer(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
+    let graph = Graph::of(function);
+    let mut spaces: Vec<Option<Space>> = vec![None; function.values.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &id in &graph.order {
+            let block = function.block(id);
+            for (index, &param) in block.params.iter().enumerate() {
+                if function.inst(param).ty != Ty::I64 {
+                    continue;
+                }
+                let mut found = None;
+                for &pred in graph.preds(id) {
+                    for target in function.block(pred).end.targets() {
+                        if target.block == id {
+                            found = meet(found, of_argument(function, &spaces, target.args[index]));
+                        }
+                    }
+                }
+                changed |= set(&mut spaces, param, found);
+            }
+            for &value in &block.insts {
+                let inst = function.inst(value);
+                if inst.ty != Ty::I64 {
+                    continue;
+                }
+                let found = match &inst.op {
+                    Op::Slot(_) => Some(Space::Local),
+                    Op::Global(number) => Some(globals[*number as usize].space),
+                    Op::ParamAddress(_) => Some(Space::Param),
+                    Op::Param(index) if function.params[*index as usize].is_pointer => {
+                        Some(Space::Global)
+                    }
+                    Op::PtrAdd => spaces[inst.args[0].0 as usize].or_else(|| {
+                        matches!(function.inst(inst.args[0]).op, Op::Const(_))
+                            .then_some(Space::Generic)
+                    }),
+                    Op::Select => meet(
+                        of_argument(function, &spaces, inst.args[1]),
+                        of_argument(function, &spaces, inst.args[2]),
+                    ),
+                    _ => Some(Space::Generic),
+                };
+                changed |= set(&mut spaces, value, found);
+            }
+        }
+    }
+    spaces
+}
+
+fn of_argument(function: &Function, spaces: &[Option<Space>], value: Value) -> Option<Space> {
+    if matches!(function.inst(value).op, Op::Const(_)) {
+        Some(Space::Generic)
+    } else {
+        spaces[value.0 as usize]
+    }
+}
+
+fn meet(a: Option<Space>, b: Option<Space>) -> Option<Space> {
+    match (a, b) {
+        (None, other) | (other, None) => other,
+        (Some(a), Some(b)) => Some(if a == b { a } else { Space::Generic }),
+    }
+}
+
+fn set(spaces: &mut [Option<Space>], value: Value, found: Option<Space>) -> bool {
+    let changed = spaces[value.0 as usize] != found;
+    spaces[value.0 as usize] = found;
+    changed
+}
+
+struct Converter {
+    spaces: Vec<Option<Space>>,
+    /// Parameters that are pointers, as global addresses.
+    global: HashMap<Value, Value>,
+}
+
+impl Converter {
+    fn space(&self, value: Value) -> Space {
+        self.spaces.get(value.0 as usize).copied().flatten().unwrap_or(Space::Generic)
+    }
+
+    fn is_parameter(&self, function: &Function, value: Value) -> bool {
+        matches!(function.inst(value).op, Op::Param(_)) && self.space(value) == Space::Global
+    }
+
+    /// The address in the form of its own space.
+    fn own(&mut self, function: &mut Function, value: Value) -> Value {
+        if !self.is_parameter(function, value) {
+            return value;
+        }
+        if let Some(known) = self.global.get(&value) {
+            return *known;
+        }
+        let span = function.inst(value).span;
+        let op = Op::ToSpace(Space::Global);
+        let made = function.value(Inst { op, ty: Ty::I64, args: vec![value], span });
+        self.global.insert(value, made);
+        made
+    }
+
+    /// The address in the form that any access can use.
+    fn generic(&mut self, function: &mut Function, value: Value, place: &mut Vec<Value>) -> Value {
+        let space = self.space(value);
+        if space == Space::Generic || self.is_parameter(function, value) {
+            return value;
+        }
+        let span = function.inst(value).span;
+        let op = Op::ToGeneric(space);
+        let made = function.value(Inst { op, ty: Ty::I64, args: vec![value], span });
+        place.push(made);
+        made
+    }
+
+    fn rewrite(&mut self, function: &mut Function) {
+        for id in function.ids() {
+            let insts = std::mem::take(&mut function.block_mut(id).insts);
+            let mut kept = Vec::with_capacity(insts.len());
+            for value in insts {
+                let mut inst = function.inst(value).clone();
+                let addressed = match &inst.op {
+                    Op::Load(_) | Op::Store(_) => true,
+                    Op::Template(template) => template.text.contains("{s}"),
+                    _ => false,
+                };
+                for index in 0..inst.args.len() {
+                    let arg = inst.args[index];
+                    if function.inst(arg).ty != Ty::I64 {
+                        continue;
+                    }
+                    let keeps = match &inst.op {
+                        _ if addressed => index == 0,
+                        Op::PtrAdd => index == 0,
+                        Op::Select => {
+                            self.space(value) != Space::Generic
+                                && self.space(value) == self.space(arg)
+                        }
+                        _ => false,
+                    };
+                    inst.args[index] = if keeps {
+                        self.own(function, arg)
+                    } else {
+                        self.generic(function, arg, &mut kept)
+                    };
+                }
+                *function.inst_mut(value) = inst;
+                kept.push(value);
+            }
+            let mut end =
+                std::mem::replace(&mut function.block_mut(id).end, Terminator::Unreachable);
+            for target in end.targets_mut() {
+                for (index, arg) in target.args.iter_mut().enumerate() {
+                    if function.inst(*arg).ty != Ty::I64 {
+                        continue;
+                    }
+                    let param = function.block(target.block).params[index];
+                    let same = self.space(param) != Space::Generic
+                        && self.space(param) == self.space(*arg);
+                    *arg = if same {
+                        self.own(function, *arg)
+                    } else {
+                        self.generic(function, *arg, &mut kept)
+                    };
+                }
+            }
+            let block = function.block_mut(id);
+            (block.insts, block.end) = (kept, end);
+        }
+        // The global addresses of parameters stand behind the parameters.
+        for id in function.ids() {
+            let insts = std::mem::take(&mut function.block_mut(id).insts);
+            let mut kept = Vec::with_capacity(insts.len());
+            for value in insts {
+                kept.push(value);
+                kept.extend(self.global.get(&value));
+            }
+            function.block_mut(id).insts = kept;
+        }
+        self.name(function);
+    }
+
+    /// Writes the space into the instructions that access it, where the text will look for it.
+    fn name(&self, function: &mut Function) {
+        for id in function.ids() {
+            for value in function.block(id).insts.clone() {
+                let inst = function.inst(value);
+                if let Op::Template(template) = &inst.op
+                    && template.text.contains("{s}")
+                {
+                    let space = self.space_of_own(function, inst.args[0]);
+                    let mut own = (**template).clone();
+                    own.text = own.text.replace("{s}", space.name());
+                    function.inst_mut(value).op = Op::Template(own.into());
+                }
+            }
+        }
+        function.spaces = (0..function.values.len() as u32)
+            .map(|number| self.space_of_own(function, Value(number)))
+            .collect();
+    }
+
+    fn space_of_own(&self, function: &Function, value: Value) -> Space {
+        match function.inst(value).op {
+            Op::ToSpace(space) => space,
+            Op::ToGeneric(_) | Op::Param(_) => Space::Generic,
+            _ => self.space(value),
+        }
+    }
+}

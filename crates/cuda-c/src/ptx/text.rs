@@ -1,0 +1,387 @@
+//! The text of a kernel.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use super::Offsets;
+use super::instruction::{self, Names};
+use super::registers::{Allocation, Copy, in_order, prefix};
+use crate::ir::{BlockId, Function, Global, Op, Target, Terminator, Ty, Value};
+use crate::source::{Sources, Span};
+
+/// The files that `.loc` speaks of, and their numbers.
+#[derive(Debug)]
+pub(super) struct Files {
+    library: u16,
+    known: Vec<u16>,
+}
+
+impl Files {
+    pub(super) fn new(library: u16) -> Self {
+        Self { library, known: vec![0] }
+    }
+
+    fn number(&mut self, file: u16) -> Option<usize> {
+        if file == self.library {
+            return None;
+        }
+        let found = self.known.iter().position(|known| *known == file);
+        let index = found.unwrap_or_else(|| {
+            self.known.push(file);
+            self.known.len() - 1
+        });
+        Some(index + 1)
+    }
+
+    pub(super) fn write(&self, text: &mut String, sources: &Sources, options: &crate::Options<'_>) {
+        if !options.lines {
+            return;
+        }
+        for (index, file) in self.known.iter().enumerate() {
+            let name = sources.get(*file).name.replace('\\', "\\\\").replace('"', "\\\"");
+            let _ = writeln!(text, "\t.file\t{} \"{name}\"", index + 1);
+        }
+    }
+}
+
+struct Writer<'a> {
+    function: &'a Function,
+    globals: &'a [Global],
+    allocation: &'a Allocation,
+    offsets: &'a Offsets,
+    body: String,
+    names: HashMap<Value, String>,
+    counts: HashMap<&'static str, u32>,
+    used_slots: HashSet<u32>,
+    spare: Vec<Value>,
+    fmad: bool,
+}
+
+impl Names for Writer<'_> {
+    fn register(&mut self, value: Value) -> String {
+        let leader = self.leader(value);
+        if let Some(known) = self.names.get(&leader) {
+            return known.clone();
+        }
+        let ty = match self.function.values.get(leader.0 as usize) {
+            Some(inst) => inst.ty,
+            None => {
+                self.function
+                    .inst(self.spare[(leader.0 - self.function.values.len() as u32) as usize])
+                    .ty
+            }
+        };
+        let name = self.moment(ty);
+        self.names.insert(leader, name.clone());
+        name
+    }
+
+    fn symbol(&self, value: Value) -> Option<String> {
+        match self.function.inst(value).op {
+            Op::Slot(slot) => Some(format!("local_{slot}")),
+            Op::Global(number) => Some(self.globals[number as usize].name.clone()),
+            Op::ParamAddress(index) => Some(format!("{}_param_{index}", self.function.name)),
+            _ => None,
+        }
+    }
+
+    fn line(&mut self, text: &str) {
+        self.body.push('\t');
+        self.body.push_str(text);
+        self.body.push('\n');
+    }
+
+    fn moment(&mut self, ty: Ty) -> String {
+        let prefix = prefix(ty);
+        let count = self.counts.entry(prefix).or_insert(0);
+        *count += 1;
+        format!("{prefix}{count}")
+    }
+
+    fn offset(&self, value: Value) -> i64 {
+        self.offsets.get(&value).copied().unwrap_or(0)
+    }
+
+    fn may_contract(&self) -> bool {
+        self.fmad
+    }
+}
+
+impl Writer<'_> {
+    fn leader(&self, value: Value) -> Value {
+        self.allocation.leader.get(value.0 as usize).copied().unwrap_or(value)
+    }
+
+    fn copies(&mut self, copies: &[Copy]) {
+        let base = self.function.values.len() as u32;
+        let leaders = &self.allocation.leader;
+        let same = |value: Value| leaders.get(value.0 as usize).copied().unwrap_or(value);
+        let spare = &mut self.spare;
+        let ordered = in_order(copies, same, |of| {
+            spare.push(of);
+            Value(base + spare.len() as u32 - 1)
+        });
+        for (to, from) in ordered {
+            let ty =
+                if to.0 < base { self.function.inst(to).ty } else { self.function.inst(from).ty };
+            let source = match self.function.values.get(from.0 as usize).map(|inst| &inst.op) {
+                Some(Op::Const(bits)) => instruction::literal(ty, *bits),
+                _ => self.register(from),
+            };
+            let target = self.register(to);
+            let text = instruction::copy(ty, &target, &source);
+            self.line(&text);
+        }
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "a kernel, what is around it, and where it goes")]
+pub(super) fn kernel(
+    text: &mut String,
+    function: &Function,
+    index: usize,
+    globals: &[Global],
+    shared: &[&Global],
+    (allocation, offsets): (Allocation, Offsets),
+    files: &mut Files,
+    sources: &Sources,
+    options: &crate::Options<'_>,
+) {
+    let mut writer = Writer {
+        function,
+        globals,
+        allocation: &allocation,
+        offsets: &offsets,
+        body: String::new(),
+        names: HashMap::new(),
+        counts: HashMap::new(),
+        used_slots: HashSet::new(),
+        spare: Vec::new(),
+        fmad: options.fmad,
+    };
+    body(&mut writer, index, files, sources, options);
+    head(text, function, files, sources, options);
+    for (register, ty) in [
+        ("%p", ".pred"),
+        ("%rs", ".b16"),
+        ("%r", ".b32"),
+        ("%f", ".f32"),
+        ("%rd", ".b64"),
+        ("%fd", ".f64"),
+    ] {
+        if let Some(count) = writer.counts.get(register) {
+            let _ = writeln!(text, "\t.reg {ty} \t{register}<{}>;", count + 1);
+        }
+    }
+    for global in shared {
+        let _ = writeln!(
+            text,
+            "\t.shared .align {} .b8 {}[{}];",
+            global.align, global.name, global.size
+        );
+    }
+    let mut slots: Vec<u32> = writer.used_slots.into_iter().collect();
+    slots.sort_unstable();
+    for slot in slots {
+        let own = &function.slots[slot as usize];
+        let _ = writeln!(text, "\t.local .align {} .b8 local_{slot}[{}];", own.align, own.size);
+    }
+    text.push_str(&writer.body);
+    text.push_str("}\n\n");
+}
+
+fn head(
+    text: &mut String,
+    function: &Function,
+    files: &mut Files,
+    sources: &Sources,
+    options: &crate::Options<'_>,
+) {
+    let _ = write!(text, "\t// .globl\t{0}\n.visible .entry {0}(", function.name);
+    for (index, param) in function.params.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let name = format!("{}_param_{index}", function.name);
+        let _ = match param.memory {
+            Some(memory) => write!(text, "{comma}\n\t.param .{} {name}", memory.suffix()),
+            None => {
+                write!(text, "{comma}\n\t.param .align {} .b8 {name}[{}]", param.align, param.size)
+            }
+        };
+    }
+    text.push_str(if function.params.is_empty() { ")\n" } else { "\n)\n" });
+    if let Some(threads) = function.bounds.first().filter(|threads| **threads > 0) {
+        let _ = writeln!(text, ".maxntid {threads}, 1, 1");
+    }
+    if let Some(blocks) = function.bounds.get(1).filter(|blocks| **blocks > 0) {
+        let _ = writeln!(text, ".minnctapersm {blocks}");
+    }
+    text.push_str("{\n");
+    if options.lines
+        && let Some(file) = files.number(function.span.file)
+    {
+        let (line, _) = sources.place(function.span);
+        let _ = writeln!(text, "\t.loc\t{file} {line} 0");
+    }
+}
+
+/// Values that are the address of a variable and that something else than an access needs.
+fn addresses(function: &Function) -> HashSet<Value> {
+    let mut needed = HashSet::new();
+    let symbolic = |value: Value| {
+        matches!(function.inst(value).op, Op::Slot(_) | Op::Global(_) | Op::ParamAddress(_))
+    };
+    for id in function.ids() {
+        let block = function.block(id);
+        for value in &block.insts {
+            let inst = function.inst(*value);
+            let accesses = match &inst.op {
+                Op::Load(_) | Op::Store(_) => true,
+                Op::Template(template) => template.text.starts_with("atom"),
+                _ => false,
+            };
+            for (index, arg) in inst.args.iter().enumerate() {
+                if symbolic(*arg) && !(accesses && index == 0) {
+                    needed.insert(*arg);
+                }
+            }
+        }
+        needed.extend(block.end.values().into_iter().filter(|value| symbolic(*value)));
+    }
+    needed
+}
+
+fn body(
+    writer: &mut Writer<'_>,
+    index: usize,
+    files: &mut Files,
+    sources: &Sources,
+    options: &crate::Options<'_>,
+) {
+    let function = writer.function;
+    let needed = addresses(function);
+    let order = writer.allocation.order.clone();
+    let jumped = jumped_to(function, writer.allocation);
+    let mut last: Option<(usize, usize, usize)> = None;
+    let mut locate = |writer: &mut Writer<'_>, span: Span| {
+        if !options.lines || span == Span::default() {
+            return;
+        }
+        let Some(file) = files.number(span.file) else { return };
+        let (line, column) = sources.place(span);
+        if last != Some((file, line, column)) {
+            last = Some((file, line, column));
+            let _ = writeln!(writer.body, "\t.loc\t{file} {line} {column}");
+        }
+    };
+    // Blocks for the copies on a way of a branch by itself, behind all others.
+    let mut aside: Vec<(String, Vec<Copy>, BlockId)> = Vec::new();
+    for (place, &id) in order.iter().enumerate() {
+        let block = function.block(id);
+        if jumped.contains(&id) {
+            let _ = writeln!(writer.body, "\n$L__BB{index}_{}:", id.0);
+        }
+        if let Some(copies) = writer.allocation.at_start.get(&id) {
+            writer.copies(copies);
+        }
+        let mut skip = 0;
+        for (at, &value) in block.insts.iter().enumerate() {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            let op = &function.inst(value).op;
+            if let Op::Slot(slot) = op {
+                writer.used_slots.insert(*slot);
+            }
+            let symbolic = matches!(op, Op::Slot(_) | Op::Global(_) | Op::ParamAddress(_));
+            if symbolic && !needed.contains(&value) {
+                continue;
+            }
+            if !matches!(op, Op::Param(_) | Op::ToSpace(_)) {
+                locate(writer, function.inst(value).span);
+            }
+            match super::vector::at(function, writer.offsets, &block.insts[at..]) {
+                Some(lanes) => {
+                    super::vector::write(function, writer, &block.insts[at..at + lanes]);
+                    skip = lanes - 1;
+                }
+                None => instruction::write(function, writer, value),
+            }
+        }
+        if let Some(copies) = writer.allocation.at_end.get(&id) {
+            writer.copies(copies);
+        }
+        let next = order.get(place + 1).copied();
+        locate(writer, block.span);
+        end(writer, index, id, next, &mut aside);
+    }
+    for (label, copies, to) in aside {
+        let _ = writeln!(writer.body, "\n{label}:");
+        writer.copies(&copies);
+        writer.line(&format!("bra \t$L__BB{index}_{};", to.0));
+    }
+}
+
+fn end(
+    writer: &mut Writer<'_>,
+    index: usize,
+    id: BlockId,
+    next: Option<BlockId>,
+    aside: &mut Vec<(String, Vec<Copy>, BlockId)>,
+) {
+    let label = |block: BlockId| format!("$L__BB{index}_{}", block.0);
+    match writer.function.block(id).end.clone() {
+        Terminator::Return => writer.line("ret;"),
+        Terminator::Unreachable => writer.line("trap;"),
+        Terminator::Jump(Target { block, .. }) => {
+            if next != Some(block) {
+                writer.line(&format!("bra.uni \t{};", label(block)));
+            }
+        }
+        Terminator::Branch { condition, yes, no } => {
+            let condition = writer.register(condition);
+            let mut goal =
+                |first: bool, block: BlockId| match writer.allocation.between.get(&(id, first)) {
+                    Some(copies) => {
+                        let name =
+                            format!("$L__BB{index}_{}{}", id.0, if first { "y" } else { "n" });
+                        aside.push((name.clone(), copies.clone(), block));
+                        (name, true)
+                    }
+                    None => (label(block), false),
+                };
+            let ((first, far), (second, farther)) = (goal(true, yes.block), goal(false, no.block));
+            if next == Some(yes.block) && !far {
+                writer.line(&format!("@!{condition} bra \t{second};"));
+            } else {
+                writer.line(&format!("@{condition} bra \t{first};"));
+                if next != Some(no.block) || farther {
+                    writer.line(&format!("bra.uni \t{second};"));
+                }
+            }
+        }
+    }
+}
+
+/// Blocks that need a label: those that are not only fallen into.
+fn jumped_to(function: &Function, allocation: &Allocation) -> HashSet<BlockId> {
+    let mut found = HashSet::new();
+    for (place, &id) in allocation.order.iter().enumerate() {
+        let next = allocation.order.get(place + 1).copied();
+        let end = &function.block(id).end;
+        for (index, target) in end.targets().into_iter().enumerate() {
+            let between = matches!(end, Terminator::Branch { .. })
+                && allocation.between.contains_key(&(id, index == 0));
+            if next != Some(target.block) || between {
+                found.insert(target.block);
+            }
+        }
+        // A branch both of whose ways are written out jumps to both.
+        if let Terminator::Branch { yes, no, .. } = end
+            && yes.block == no.block
+        {
+            found.insert(yes.block);
+        }
+    }
+    found
+}

@@ -1,0 +1,84 @@
+//! The texts that a compilation reads, and places in them.
+
+/// A range of bytes in one of the texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Span {
+    /// Which text, by its place in [`Sources`].
+    pub(crate) file: u16,
+    /// The first byte.
+    pub(crate) start: u32,
+    /// The byte behind the last.
+    pub(crate) end: u32,
+}
+
+impl Span {
+    /// From here to the end of another place of the same text.
+    #[must_use]
+    pub(crate) fn to(self, other: Self) -> Self {
+        if self.file == other.file && other.end >= self.start {
+            Self { end: other.end.max(self.end), ..self }
+        } else {
+            self
+        }
+    }
+}
+
+/// A text and its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// What diagnostics and `.file` call it, usually a path.
+    pub(crate) name: String,
+    /// The text.
+    pub(crate) text: String,
+    /// Where each line begins.
+    lines: Vec<u32>,
+}
+
+impl Source {
+    fn new(name: &str, text: &str) -> Self {
+        let mut lines = vec![0];
+        lines.extend(text.match_indices('\n').map(|(at, _)| at as u32 + 1));
+        Self { name: name.to_owned(), text: text.to_owned(), lines }
+    }
+
+    /// Line and column of a byte, both from 1; the column counts characters.
+    #[must_use]
+    pub(crate) fn place(&self, at: u32) -> (usize, usize) {
+        let line = self.lines.partition_point(|&start| start <= at).max(1);
+        let start = self.lines[line - 1] as usize;
+        let end = self.text.floor_char_boundary((at as usize).min(self.text.len()));
+        (line, self.text[start..end.max(start)].chars().count() + 1)
+    }
+
+    /// A line, from 1, without its end.
+    #[must_use]
+    pub(crate) fn line(&self, line: usize) -> &str {
+        let start = self.lines[line - 1] as usize;
+        let end = self.lines.get(line).map_or(self.text.len(), |&next| next as usize);
+        self.text[start..end].trim_end_matches(['\n', '\r'])
+    }
+}
+
+/// All texts of a compilation: the source, what it includes, and the library.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sources(Vec<Source>);
+
+impl Sources {
+    /// Adds a text; its number.
+    pub(crate) fn add(&mut self, name: &str, text: &str) -> u16 {
+        self.0.push(Source::new(name, text));
+        (self.0.len() - 1) as u16
+    }
+
+    /// The text of that number.
+    #[must_use]
+    pub(crate) fn get(&self, file: u16) -> &Source {
+        &self.0[usize::from(file)]
+    }
+
+    /// Line and column of the beginning of a place.
+    #[must_use]
+    pub(crate) fn place(&self, span: Span) -> (usize, usize) {
+        self.get(span.file).place(span.start)
+    }
+}

@@ -1,0 +1,159 @@
+//! Expressions.
+
+use std::rc::Rc;
+
+use super::TypeExpr;
+use crate::source::Span;
+use crate::types::Scalar;
+
+/// An expression and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Expr {
+    /// What it is.
+    pub(crate) kind: ExprKind,
+    /// Where it stands.
+    pub(crate) span: Span,
+    /// How deep it nests, by which what would overflow the stack is refused.
+    pub(crate) height: u16,
+}
+
+/// An operator with one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Minus,
+    Plus,
+    Not,
+    Complement,
+    Dereference,
+    AddressOf,
+    /// `++x`
+    Increment,
+    /// `--x`
+    Decrement,
+    /// `x++`
+    PostIncrement,
+    /// `x--`
+    PostDecrement,
+}
+
+/// An operator with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Multiply,
+    Divide,
+    Remainder,
+    Add,
+    Subtract,
+    ShiftLeft,
+    ShiftRight,
+    Less,
+    Greater,
+    LessEqual,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+    And,
+    Xor,
+    Or,
+    LogicalAnd,
+    LogicalOr,
+}
+
+impl Binary {
+    /// As it is written.
+    #[must_use]
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+            Self::Less => "<",
+            Self::Greater => ">",
+            Self::LessEqual => "<=",
+            Self::GreaterEqual => ">=",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::And => "&",
+            Self::Xor => "^",
+            Self::Or => "|",
+            Self::LogicalAnd => "&&",
+            Self::LogicalOr => "||",
+        }
+    }
+
+    /// Whether it compares.
+    #[must_use]
+    pub(crate) fn compares(self) -> bool {
+        use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+        matches!(self, Less | Greater | LessEqual | GreaterEqual | Equal | NotEqual)
+    }
+}
+
+/// How a cast is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CastStyle {
+    /// `(T)x`, `T(x)` or `static_cast<T>(x)`
+    Value,
+    /// `reinterpret_cast<T>(x)`
+    Reinterpret,
+}
+
+/// An argument of a template.
+#[derive(Clone, Debug)]
+pub(crate) enum TemplateArgument {
+    /// A type.
+    Type(TypeExpr),
+    /// A value.
+    Value(Rc<Expr>),
+}
+
+/// The kinds of expressions.
+#[derive(Clone, Debug)]
+pub(crate) enum ExprKind {
+    /// An integer and its type.
+    Integer(u64, Scalar),
+    /// A number with a point, and whether it is a `float`.
+    Float(f64, bool),
+    /// `true`, `false`
+    Bool(bool),
+    /// The bytes of a string, without the zero at its end.
+    String(Rc<[u8]>),
+    /// `nullptr`
+    Null,
+    /// A name, and a template's arguments where they are given.
+    Name(Rc<str>, Option<Vec<TemplateArgument>>),
+    /// `Enum::value`
+    Scoped(Rc<str>, Rc<str>),
+    /// One operand.
+    Unary(Unary, Box<Expr>),
+    /// Two operands.
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    /// `a = b`, or `a += b` with the operator.
+    Assign(Option<Binary>, Box<Expr>, Box<Expr>),
+    /// `a ? b : c`
+    Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `a, b`
+    Comma(Box<Expr>, Box<Expr>),
+    /// `a[b]`
+    Index(Box<Expr>, Box<Expr>),
+    /// `a.b`, `a->b`
+    Member { base: Box<Expr>, name: Rc<str>, arrow: bool },
+    /// `f(a, b)`
+    Call(Box<Expr>, Vec<Expr>),
+    /// A cast.
+    Cast(CastStyle, TypeExpr, Box<Expr>),
+    /// `T(a, b)`, `T{a, b}`, `T()`
+    Construct(TypeExpr, Vec<Expr>),
+    /// `sizeof(T)`
+    SizeofType(TypeExpr),
+    /// `alignof(T)`
+    AlignofType(TypeExpr),
+    /// `sizeof e`
+    SizeofValue(Box<Expr>),
+    /// `{a, b}`; a name where a member is named.
+    List(Vec<(Option<Rc<str>>, Expr)>),
+}

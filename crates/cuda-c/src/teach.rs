@@ -1,0 +1,246 @@
+//! What a kernel's text shows to be likely wrong: indices that nothing guards, barriers in branches,
+//! shared memory that is read before all have written it.
+//!
+//! These are guesses from the text alone, so they are warnings, and they are silent where a kernel
+//! could be right.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::source::Span;
+use crate::syntax::{Expr, ExprKind, Function, Statement, StatementKind, TypeExpr, Unary};
+
+struct Look<'a> {
+    problems: &'a mut Problems,
+    /// Variables whose value depends on which thread it is.
+    own: HashSet<Rc<str>>,
+    pointers: HashSet<Rc<str>>,
+    /// Whether anything is compared that depends on the thread.
+    guarded: bool,
+    unguarded: Option<Span>,
+    /// How many conditions that depend on the thread are around.
+    branches: usize,
+    shared: HashSet<Rc<str>>,
+    /// Shared arrays that have been written since the last barrier, and where in them.
+    written: HashMap<Rc<str>, String>,
+    warned: bool,
+}
+
+/// Looks at a kernel.
+pub(crate) fn look_at(function: &Function, problems: &mut Problems) {
+    let is_pointer = |ty: &TypeExpr| matches!(ty, TypeExpr::Pointer(_));
+    let pointers = function.parameters.iter().filter(|one| is_pointer(&one.ty));
+    // Without a length among the parameters, there is nothing to compare with.
+    let has_length = function.parameters.iter().any(|one| !is_pointer(&one.ty));
+    let mut look = Look {
+        problems,
+        own: HashSet::new(),
+        pointers: pointers.map(|one| one.name.clone()).collect(),
+        guarded: false,
+        unguarded: None,
+        branches: 0,
+        shared: HashSet::new(),
+        written: HashMap::new(),
+        warned: false,
+    };
+    look.statements(function.body.as_deref().unwrap_or_default());
+    if let (Some(span), false, true) = (look.unguarded, look.guarded, has_length) {
+        look.problems.push(
+            Problem::warning(
+                span,
+                "this index depends on the thread, and isn't compared with a length",
+            )
+            .label("threads beyond the end write here too")
+            .help("return first where the index is too large: `if (i >= n) return;`"),
+        );
+    }
+}
+
+impl Look<'_> {
+    fn statements(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::Expression(value) => self.expr(value),
+            StatementKind::Variables(variables) => {
+                for variable in variables {
+                    if variable.attributes.shared {
+                        self.shared.insert(variable.name.clone());
+                    }
+                    if let Some(init) = &variable.init {
+                        self.expr(init);
+                        if self.depends(init) {
+                            self.own.insert(variable.name.clone());
+                        }
+                    }
+                }
+            }
+            StatementKind::Block(inner) => self.statements(inner),
+            StatementKind::If { condition, yes, no, .. } => {
+                self.expr(condition);
+                let own = self.depends(condition);
+                self.guarded |= own;
+                self.branches += usize::from(own);
+                self.statement(yes);
+                if let Some(no) = no {
+                    self.statement(no);
+                }
+                self.branches -= usize::from(own);
+            }
+            StatementKind::Loop(own) => {
+                if let Some(init) = &own.init {
+                    self.statement(init);
+                }
+                if let Some(condition) = &own.condition {
+                    self.expr(condition);
+                    self.guarded |= self.depends(condition);
+                }
+                self.statement(&own.body);
+                if let Some(step) = &own.step {
+                    self.expr(step);
+                }
+            }
+            StatementKind::Switch(value, body) => {
+                self.expr(value);
+                self.guarded |= self.depends(value);
+                self.statement(body);
+            }
+            StatementKind::Return(Some(value)) => self.expr(value),
+            StatementKind::Asm(_) => self.written.clear(),
+            _ => {}
+        }
+    }
+
+    /// Whether a value depends on which thread it is.
+    fn depends(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(name, _) => &**name == "threadIdx" || self.own.contains(name),
+            _ => children(expr).into_iter().any(|child| self.depends(child)),
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Call(callee, arguments) => {
+                arguments.iter().for_each(|argument| self.expr(argument));
+                if let ExprKind::Name(name, _) = &callee.kind
+                    && &**name == "__syncthreads"
+                    && self.branches > 0
+                {
+                    self.problems.push(
+                        Problem::warning(
+                            expr.span,
+                            "a thread waits at a barrier that others may not come to",
+                        )
+                        .label("in a branch that depends on the thread")
+                        .help("move `__syncthreads()` out of the branch"),
+                    );
+                }
+                // Whatever is called may wait.
+                self.written.clear();
+            }
+            ExprKind::Assign(operator, left, right) => {
+                self.expr(right);
+                if operator.is_some() {
+                    self.expr(left);
+                } else {
+                    children(left).into_iter().for_each(|child| self.expr(child));
+                }
+                self.index(left);
+                if let ExprKind::Name(name, _) = &left.kind
+                    && self.depends(right)
+                {
+                    self.own.insert(name.clone());
+                }
+                if let Some(name) = self.shared_of(left) {
+                    self.written.insert(name, key(left));
+                }
+            }
+            ExprKind::Conditional(condition, yes, no) => {
+                self.guarded |= self.depends(condition);
+                [condition, yes, no].into_iter().for_each(|one| self.expr(one));
+            }
+            ExprKind::Unary(Unary::AddressOf, inner) => {
+                children(inner).into_iter().for_each(|child| self.expr(child));
+            }
+            ExprKind::Index(..) => {
+                self.index(expr);
+                self.read(expr);
+                children(expr).into_iter().for_each(|child| self.expr(child));
+            }
+            _ => children(expr).into_iter().for_each(|child| self.expr(child)),
+        }
+    }
+
+    /// Notes an index into a kernel's parameter that depends on the thread.
+    fn index(&mut self, expr: &Expr) {
+        let ExprKind::Index(base, index) = &expr.kind else { return };
+        let ExprKind::Name(name, _) = &base.kind else { return };
+        let plain = matches!(index.kind, ExprKind::Name(..) | ExprKind::Binary(..));
+        if self.pointers.contains(name) && plain && self.depends(index) && self.unguarded.is_none()
+        {
+            self.unguarded = Some(expr.span);
+        }
+    }
+
+    fn shared_of(&self, expr: &Expr) -> Option<Rc<str>> {
+        match &expr.kind {
+            ExprKind::Index(base, _) => self.shared_of(base),
+            ExprKind::Name(name, _) => self.shared.get(name).cloned(),
+            _ => None,
+        }
+    }
+
+    /// A shared element that is read at another place than it was written, with nothing between.
+    fn read(&mut self, expr: &Expr) {
+        let Some(name) = self.shared_of(expr) else { return };
+        let Some(place) = self.written.get(&name) else { return };
+        if !self.warned && *place != key(expr) && place.contains("threadIdx") {
+            self.warned = true;
+            let message =
+                format!("`{name}` is read here, and there is no barrier since it was written");
+            self.problems.push(
+                Problem::warning(expr.span, message)
+                    .label("another thread may not have written this yet")
+                    .help("write `__syncthreads();` between"),
+            );
+        }
+    }
+}
+
+/// The expressions directly in one.
+fn children(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::Unary(_, a) | ExprKind::Cast(_, _, a) | ExprKind::Member { base: a, .. } => {
+            vec![a]
+        }
+        ExprKind::Binary(_, a, b)
+        | ExprKind::Assign(_, a, b)
+        | ExprKind::Comma(a, b)
+        | ExprKind::Index(a, b) => vec![a, b],
+        ExprKind::Conditional(a, b, c) => vec![a, b, c],
+        ExprKind::Call(_, many) | ExprKind::Construct(_, many) => many.iter().collect(),
+        ExprKind::List(many) => many.iter().map(|(_, one)| one).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// An expression as a text in which two that are written alike are the same.
+fn key(expr: &Expr) -> String {
+    let inner: Vec<String> = children(expr).into_iter().map(key).collect();
+    let own = match &expr.kind {
+        ExprKind::Name(name, _) => name.to_string(),
+        ExprKind::Integer(number, _) => number.to_string(),
+        ExprKind::Member { name, .. } => format!(".{name}"),
+        ExprKind::Binary(operator, ..) => operator.text().to_owned(),
+        ExprKind::Unary(operator, _) => format!("{operator:?}"),
+        ExprKind::Index(..) => "[]".to_owned(),
+        _ => "?".to_owned(),
+    };
+    format!("{own}({})", inner.join(","))
+}

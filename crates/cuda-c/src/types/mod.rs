@@ -1,0 +1,346 @@
+//! The types of CUDA C: their sizes, their conversions, how they are written.
+
+use std::rc::Rc;
+
+/// The arithmetic types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Scalar {
+    Bool,
+    Char,
+    SignedChar,
+    UnsignedChar,
+    Short,
+    UnsignedShort,
+    Int,
+    UnsignedInt,
+    Long,
+    UnsignedLong,
+    LongLong,
+    UnsignedLongLong,
+    Half,
+    Float,
+    Double,
+}
+
+impl Scalar {
+    /// Bytes.
+    #[must_use]
+    pub(crate) fn size(self) -> u64 {
+        use Scalar::{
+            Bool, Char, Float, Half, Int, Short, SignedChar, UnsignedChar, UnsignedInt,
+            UnsignedShort,
+        };
+        match self {
+            Bool | Char | SignedChar | UnsignedChar => 1,
+            Short | UnsignedShort | Half => 2,
+            Int | UnsignedInt | Float => 4,
+            _ => 8,
+        }
+    }
+
+    /// Whether it is an integer, `bool` among them.
+    #[must_use]
+    pub(crate) fn is_integer(self) -> bool {
+        !self.is_floating()
+    }
+
+    /// Whether it is a floating-point type.
+    #[must_use]
+    pub(crate) fn is_floating(self) -> bool {
+        matches!(self, Self::Half | Self::Float | Self::Double)
+    }
+
+    /// Whether it has negative values.
+    #[must_use]
+    pub(crate) fn is_signed(self) -> bool {
+        use Scalar::{
+            Bool, UnsignedChar, UnsignedInt, UnsignedLong, UnsignedLongLong, UnsignedShort,
+        };
+        !matches!(
+            self,
+            Bool | UnsignedChar | UnsignedShort | UnsignedInt | UnsignedLong | UnsignedLongLong
+        )
+    }
+
+    /// The type that it is computed in: what is narrower than `int` becomes `int`.
+    #[must_use]
+    pub(crate) fn promoted(self) -> Self {
+        if self.is_integer() && self.size() < 4 { Self::Int } else { self }
+    }
+
+    /// C's usual arithmetic conversions: the type that an operation of both has.
+    #[must_use]
+    pub(crate) fn common(self, other: Self) -> Self {
+        for floating in [Self::Double, Self::Float, Self::Half] {
+            if self == floating || other == floating {
+                return floating;
+            }
+        }
+        let (a, b) = (self.promoted(), other.promoted());
+        let (higher, lower) = if a.rank() >= b.rank() { (a, b) } else { (b, a) };
+        if higher.is_signed() == lower.is_signed() || !higher.is_signed() {
+            // Of the same signedness, or the higher one has none.
+            return higher;
+        }
+        if higher.size() > lower.size() { higher } else { higher.unsigned() }
+    }
+
+    fn rank(self) -> u32 {
+        use Scalar::{Int, Long, LongLong, UnsignedInt, UnsignedLong, UnsignedLongLong};
+        match self {
+            Int | UnsignedInt => 1,
+            Long | UnsignedLong => 2,
+            LongLong | UnsignedLongLong => 3,
+            _ => 0,
+        }
+    }
+
+    /// The type of the same size without a sign.
+    #[must_use]
+    pub(crate) fn unsigned(self) -> Self {
+        match self {
+            Self::Char | Self::SignedChar => Self::UnsignedChar,
+            Self::Short => Self::UnsignedShort,
+            Self::Int => Self::UnsignedInt,
+            Self::Long => Self::UnsignedLong,
+            Self::LongLong => Self::UnsignedLongLong,
+            other => other,
+        }
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bool => "bool",
+            Self::Char => "char",
+            Self::SignedChar => "signed char",
+            Self::UnsignedChar => "unsigned char",
+            Self::Short => "short",
+            Self::UnsignedShort => "unsigned short",
+            Self::Int => "int",
+            Self::UnsignedInt => "unsigned int",
+            Self::Long => "long",
+            Self::UnsignedLong => "unsigned long",
+            Self::LongLong => "long long",
+            Self::UnsignedLongLong => "unsigned long long",
+            Self::Half => "__half",
+            Self::Float => "float",
+            Self::Double => "double",
+        }
+    }
+
+    /// Its letters in the names of the Itanium C++ ABI.
+    #[must_use]
+    pub(crate) fn mangled(self) -> &'static str {
+        match self {
+            Self::Bool => "b",
+            Self::Char => "c",
+            Self::SignedChar => "a",
+            Self::UnsignedChar => "h",
+            Self::Short => "s",
+            Self::UnsignedShort => "t",
+            Self::Int => "i",
+            Self::UnsignedInt => "j",
+            Self::Long => "l",
+            Self::UnsignedLong => "m",
+            Self::LongLong => "x",
+            Self::UnsignedLongLong => "y",
+            Self::Half => "6__half",
+            Self::Float => "f",
+            Self::Double => "d",
+        }
+    }
+}
+
+/// A member of a struct.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    /// Its name.
+    pub(crate) name: Rc<str>,
+    /// Its type.
+    pub(crate) ty: QualifiedType,
+    /// Bytes from the beginning of the struct.
+    pub(crate) offset: u64,
+}
+
+/// A struct, a union or a vector type. Two are the same if they are the same definition.
+#[derive(Debug)]
+pub(crate) struct Struct {
+    /// Its name.
+    pub(crate) name: Rc<str>,
+    /// Its members.
+    pub(crate) fields: Vec<Field>,
+    /// Bytes, padding at the end among them.
+    pub(crate) size: u64,
+    /// Its address is a multiple of as many bytes.
+    pub(crate) align: u64,
+    /// As it is written; nothing for a vector type.
+    pub(crate) declaration: Option<Rc<crate::syntax::StructDeclaration>>,
+    /// A number of its own.
+    pub(crate) id: u32,
+}
+
+/// A type.
+#[derive(Clone, Debug)]
+pub(crate) enum Type {
+    Void,
+    Scalar(Scalar),
+    /// `nullptr_t`
+    Null,
+    Pointer(Rc<QualifiedType>),
+    Array(Rc<QualifiedType>, u64),
+    Struct(Rc<Struct>),
+    /// An enum: its name, and the integer that it is.
+    Enum(Rc<str>, Scalar),
+}
+
+/// A type, and whether it may be written to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct QualifiedType {
+    /// The type.
+    pub(crate) ty: Type,
+    /// `const`
+    pub(crate) is_const: bool,
+    /// `volatile`
+    pub(crate) is_volatile: bool,
+}
+
+impl PartialEq for Type {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Void, Self::Void) | (Self::Null, Self::Null) => true,
+            (Self::Scalar(a), Self::Scalar(b)) => a == b,
+            (Self::Pointer(a), Self::Pointer(b)) => a == b,
+            (Self::Array(a, n), Self::Array(b, m)) => n == m && a == b,
+            (Self::Struct(a), Self::Struct(b)) => a.id == b.id,
+            (Self::Enum(a, _), Self::Enum(b, _)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl From<Type> for QualifiedType {
+    fn from(ty: Type) -> Self {
+        Self { ty, is_const: false, is_volatile: false }
+    }
+}
+
+impl From<Scalar> for Type {
+    fn from(scalar: Scalar) -> Self {
+        Self::Scalar(scalar)
+    }
+}
+
+impl Type {
+    /// A pointer to it.
+    #[must_use]
+    pub(crate) fn pointer(to: QualifiedType) -> Self {
+        Self::Pointer(Rc::new(to))
+    }
+
+    /// Bytes; 0 for `void`.
+    #[must_use]
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Self::Void => 0,
+            Self::Scalar(scalar) | Self::Enum(_, scalar) => scalar.size(),
+            Self::Null | Self::Pointer(_) => 8,
+            Self::Array(element, count) => element.ty.size().saturating_mul(*count),
+            Self::Struct(own) => own.size,
+        }
+    }
+
+    /// Its address is a multiple of as many bytes.
+    #[must_use]
+    pub(crate) fn align(&self) -> u64 {
+        match self {
+            Self::Array(element, _) => element.ty.align(),
+            Self::Struct(own) => own.align,
+            other => other.size().max(1),
+        }
+    }
+
+    /// The arithmetic type that it is; an enum is its integer.
+    #[must_use]
+    pub(crate) fn scalar(&self) -> Option<Scalar> {
+        match self {
+            Self::Scalar(scalar) | Self::Enum(_, scalar) => Some(*scalar),
+            _ => None,
+        }
+    }
+
+    /// Whether it is an integer or an enum.
+    #[must_use]
+    pub(crate) fn is_integer(&self) -> bool {
+        self.scalar().is_some_and(Scalar::is_integer)
+    }
+
+    /// What a pointer points to.
+    #[must_use]
+    pub(crate) fn pointee(&self) -> Option<&QualifiedType> {
+        match self {
+            Self::Pointer(to) => Some(to),
+            _ => None,
+        }
+    }
+
+    /// Whether it lives in memory: an array or a struct.
+    #[must_use]
+    pub(crate) fn is_aggregate(&self) -> bool {
+        matches!(self, Self::Array(..) | Self::Struct(_))
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Void => "void".into(),
+            Self::Scalar(scalar) => scalar.name().into(),
+            Self::Null => "nullptr_t".into(),
+            Self::Pointer(to) => format!("{} *", to.name()),
+            Self::Array(..) => {
+                let (mut element, mut lengths) = (self, String::new());
+                while let Self::Array(inner, count) = element {
+                    lengths.push_str(&format!("[{count}]"));
+                    element = &inner.ty;
+                }
+                format!("{} {lengths}", element.name())
+            }
+            Self::Struct(own) => own.name.to_string(),
+            Self::Enum(name, _) => name.to_string(),
+        }
+    }
+
+    /// Its letters in the names of the Itanium C++ ABI.
+    #[must_use]
+    pub(crate) fn mangled(&self) -> String {
+        match self {
+            Self::Void => "v".into(),
+            Self::Scalar(scalar) => scalar.mangled().into(),
+            Self::Null => "Dn".into(),
+            Self::Pointer(to) => {
+                format!("P{}{}", if to.is_const { "K" } else { "" }, to.ty.mangled())
+            }
+            Self::Array(element, count) => format!("A{count}_{}", element.ty.mangled()),
+            Self::Struct(own) => format!("{}{}", own.name.len(), own.name),
+            Self::Enum(name, _) => format!("{}{name}", name.len()),
+        }
+    }
+}
+
+impl QualifiedType {
+    /// The same with `const`.
+    #[must_use]
+    pub(crate) fn constant(self) -> Self {
+        Self { is_const: true, ..self }
+    }
+
+    /// As it is written.
+    #[must_use]
+    pub(crate) fn name(&self) -> String {
+        let constant = if self.is_const { "const " } else { "" };
+        let volatile = if self.is_volatile { "volatile " } else { "" };
+        format!("{constant}{volatile}{}", self.ty.name())
+    }
+}

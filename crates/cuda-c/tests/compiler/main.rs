@@ -1,0 +1,7 @@
+//! The compiler from outside: what it makes of the project's kernels, of the language, of errors.
+
+mod common;
+mod kernels;
+mod language;
+mod mathematics;
+mod messages;

@@ -1,0 +1,282 @@
+//! Sources that are wrong, each with what is said of it; and texts that are nothing.
+
+use cuda_c::{Options, Severity, compile};
+
+/// Sources, and a part of the first message.
+const WRONG: &[(&str, &str)] = &[
+    ("int main() { return 0; }", "`main` is host code"),
+    ("void f() {}", "`f` is host code"),
+    ("__global__ void k(float *x) { y[0] = 1; }", "there is no variable `y`"),
+    ("__global__ void k(float *x) { x[0] = sinn(1); }", "there is no function `sinn`"),
+    ("__global__ void k(float *x) { x[0] = sinf(1); }", "`sinf` isn't built"),
+    ("__global__ void k(double *x) { x[0] = exp(x[1]); }", "`exp_of_double` isn't built"),
+    ("__global__ void k(float *x) { x[0] = 1 }", "expected `;`"),
+    ("__global__ void k(float *x) { x[0] = 1;", "this `{` is never closed"),
+    ("__global__ void k(float *x) { x[0] = (1; }", "expected `)`"),
+    ("__global__ void k(flot *x) {}", "there is no type `flot`"),
+    ("__global__ int k() { return 1; }", "a kernel returns nothing"),
+    ("__global__ void k(const float *x) { x[0] = 1; }", "which can't be changed"),
+    ("__global__ void k(float *x) { int i = x; }", "a `float *` doesn't become a `int`"),
+    ("__global__ void k(float *x) { int *i = x; }", "a `float *` doesn't become a `int *`"),
+    ("__global__ void k(float *x) { x[0] = x[1] % 2; }", "`%` is for integers"),
+    ("__global__ void k(float *x) { x[1.5f] = 0; }", "an index is an integer"),
+    ("__global__ void k(int n) { float a[n]; }", "has to be known when the kernel is compiled"),
+    ("__global__ void k(int n) { n[0] = 1; }", "only arrays and pointers have elements"),
+    ("__global__ void k(int n) { break; }", "`break` outside of a loop"),
+    ("__global__ void k(int n) { goto out; }", "there is no label `out`"),
+    ("__global__ void k(int n) { n = 1f; }", "`1f` is no number"),
+    ("__global__ void k(float4 *v) { v[0].q = 1; }", "`float4` has no member `q`"),
+    ("__global__ void k(float4 *v) { v.x = 1; }", "has no members"),
+    (
+        "__device__ int f(int a) { return f(a - 1); } __global__ void k(int *x) { x[0] = f(3); }",
+        "`f` calls itself",
+    ),
+    (
+        "__device__ int f(int a) { return a; } __global__ void k(int *x) { x[0] = f(); }",
+        "`f` has 1 parameter, and 0 are given",
+    ),
+    ("__global__ void f() {} __global__ void k() { f(); }", "only the host launches"),
+    ("__global__ void f() {} __global__ void k() { f<<<1, 1>>>(); }", "a launch is host code"),
+    ("class C {};", "classes aren't built"),
+    ("struct A { virtual void f(); };", "virtual functions aren't built"),
+    ("struct A { A() {} };", "constructors and destructors aren't built"),
+    ("struct A {}; struct B : A {};", "structs that inherit aren't built"),
+    ("template <typename T> struct A { T x; };", "templates of structs aren't built"),
+    ("namespace a { }", "namespaces aren't built"),
+    ("__global__ void k(int *x) { try { } catch (...) { } }", "exceptions aren't built"),
+    ("__global__ void k(int *x) { x = new int[4]; }", "`new` and `delete` aren't built"),
+    ("__global__ void k(int *x) { auto f = [](int a) { return a; }; }", "lambdas aren't built"),
+    ("#include <vector>\n", "the C++ library isn't there"),
+    ("#include <cooperative_groups.h>\n", "isn't built in"),
+    ("#include \"nothing.h\"\n", "`nothing.h` isn't found"),
+    ("#if 1\n", "this condition has no `#endif`"),
+    ("#endif\n", "`#endif` without `#if`"),
+    (
+        "#define F(a, b) a\n__global__ void k(int *x) { x[0] = F(1); }",
+        "has 2 parameters, and 1 arguments are given",
+    ),
+    ("#error no\n", "#error: no"),
+    ("/* no end", "this comment has no end"),
+    ("__global__ void k(char *x) { x[0] = 'ab'; }", "a character literal is one byte"),
+    ("__global__ void k(char *x) { x = \"ab; }", "this string has no end"),
+    ("__global__ void k() { __shared__ float a[3] = {1}; }", "shared memory can't be initialised"),
+    ("__global__ void k() { __shared__ float a[]; }", "shared memory has a length, or is `extern`"),
+    ("__global__ void k() { static int a; }", "static variables in a function aren't built"),
+    ("int a;", "`a` is a variable of the host"),
+    ("__global__ void k(int *x) { const int a = x[0]; a = 3; }", "which can't be changed"),
+    (
+        "__global__ void k(int *x) { switch (x[0]) { case 1: case 1: break; } }",
+        "this case comes twice",
+    ),
+    ("__global__ void k(int *x) { int &r; }", "a reference has to refer to something"),
+    ("__global__ void k(int &x) { }", "no references as parameters"),
+    (
+        "template <typename T> __global__ void k(T *x) { }",
+        "is a template, of which the host can't know the name",
+    ),
+    ("__global__ void k(int *x, int *x) { }", "there are two parameters `x`"),
+    ("__global__ void k() {} __global__ void k() {}", "there are two kernels `k`"),
+    ("__global__ void k(float *x) { atomicMax(x, 1.0f); }", "`atomicMax` isn't for `float`"),
+    ("__global__ void k(float *x) { x[0] = __shfl(x[0], 1); }", "`__shfl` isn't built"),
+    (
+        "__global__ void k(float *x) { asm(\"add.f32 %0, %1;\" : \"=f\"(x[0])); }",
+        "there is no operand %1",
+    ),
+    ("__global__ void k(float *x) { cudaMalloc(&x, 4); }", "`cudaMalloc` isn't built"),
+    ("__global__ void k(float *x) { x[0] = 1.0.0; }", "is no number"),
+    ("__global__ void k(long double *x) { }", "`long double` is no type"),
+    ("static_assert(sizeof(int) == 8, \"no\");", "no"),
+    ("__global__ void k(int *x) {\n#pragma unroll\n x[0] = 1; }", "isn't followed by a loop"),
+];
+
+#[test]
+fn each_error_says_what_is_wrong() {
+    for (source, expected) in WRONG {
+        let diagnostics = match compile(source, &Options::default()) {
+            Err(diagnostics) => diagnostics,
+            Ok(ptx) => panic!("this compiles:\n{source}\n{}", ptx.text),
+        };
+        let all: Vec<&str> = diagnostics.iter().map(|one| one.message.as_str()).collect();
+        assert!(all[0].contains(expected), "{source}\n{all:#?}, not {expected}");
+        assert_eq!(diagnostics[0].severity, Severity::Error);
+        let shown = diagnostics[0].to_string();
+        assert!(
+            shown.starts_with("error: ") && shown.contains("kernel.cu:") && shown.contains('^'),
+            "{shown}"
+        );
+    }
+}
+
+/// Sources that compile, and a part of the warning.
+const WARNED: &[(&str, &str)] = &[
+    (
+        "__global__ void k(float *x, int n) { size_t i = n * n; x[i] = 0; }",
+        "may overflow before it becomes 64 bits wide",
+    ),
+    ("__global__ void k(float *x, int n) { if (n = 3) x[0] = 0; }", "this assigns"),
+    ("__global__ void k(int *x) { int a[4]; a[4] = 1; x[0] = a[4]; }", "`a` has 4 elements"),
+    ("__global__ void k(int *x) { x[0] = x[1] << 40; }", "is shifted by 40"),
+    ("__global__ void k(int *x) { x[0] = x[1] / 0; }", "this divides by 0"),
+    ("__global__ void k(int *x) { printf(\"%f\\n\", x[0]); }", "`%f` shows a number with a point"),
+    (
+        "__global__ void k(int *x) { printf(\"%d %d\\n\", x[0]); }",
+        "has 2 places, and 1 values are given",
+    ),
+    (
+        "__global__ void k(float *x, int n) { if (threadIdx.x < n) { x[0] = 1; __syncthreads(); } }",
+        "waits at a barrier that others may not come to",
+    ),
+    (
+        "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i] = n; }",
+        "isn't compared with a length",
+    ),
+    (
+        "__global__ void k(float *x) { __shared__ float t[32]; t[threadIdx.x] = x[threadIdx.x]; x[threadIdx.x] = t[31 - threadIdx.x]; }",
+        "no barrier since",
+    ),
+];
+
+#[test]
+fn each_warning_teaches() {
+    for (source, expected) in WARNED {
+        let ptx = compile(source, &Options::default())
+            .unwrap_or_else(|errors| panic!("{source}\n{}", errors[0]));
+        let all: Vec<&str> = ptx.warnings.iter().map(|one| one.message.as_str()).collect();
+        assert!(
+            all.iter().any(|message| message.contains(expected)),
+            "{source}\n{all:#?}, not {expected}"
+        );
+        assert!(ptx.warnings.iter().all(|one| one.severity == Severity::Warning));
+    }
+}
+
+#[test]
+fn kernels_that_are_right_are_not_warned_of() {
+    let source = "
+        __global__ void k(const float *x, float *y, size_t n) {
+            __shared__ float t[32][33];
+            size_t i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < n) y[i] = x[i];
+            t[threadIdx.y][threadIdx.x] = x[i % n];
+            __syncthreads();
+            if (i < n) y[i] += t[threadIdx.x][threadIdx.y];
+        }";
+    let ptx = compile(source, &Options::default()).unwrap();
+    assert!(ptx.warnings.is_empty(), "{}", ptx.warnings[0]);
+}
+
+#[test]
+fn a_message_shows_its_line() {
+    let source =
+        "__global__ void k(float *x, size_t n)\n{\n    if (thread < n)\n        x[0] = 1;\n}\n";
+    let shown = compile(source, &Options::default()).unwrap_err()[0].to_string();
+    let expected = "error: there is no variable `thread`\n --> kernel.cu:3:9\n  |\n3 |     if (thread < n)\n  |         ^^^^^^\n  |\n  \
+                    = help: did you mean `threadIdx`?\n";
+    assert_eq!(shown, expected);
+}
+
+/// Pieces of which texts are thrown together.
+const PIECES: [&str; 48] = [
+    "__global__ ",
+    "void ",
+    "k",
+    "(",
+    ")",
+    "{",
+    "}",
+    "int ",
+    "float ",
+    "*",
+    "x",
+    "[",
+    "]",
+    ";",
+    "=",
+    "+",
+    "-",
+    "1",
+    "0.5f",
+    "if ",
+    "else ",
+    "for ",
+    "while ",
+    "return ",
+    "struct ",
+    "<",
+    ">",
+    "template ",
+    "typename ",
+    ",",
+    "&",
+    "&&",
+    "?",
+    ":",
+    "\"text\"",
+    "'c'",
+    "#define ",
+    "\n",
+    "#if ",
+    "#endif\n",
+    "##",
+    "/*",
+    "*/",
+    "__shared__ ",
+    "switch ",
+    "case ",
+    "::",
+    "\\\n",
+];
+
+#[test]
+fn texts_that_are_nothing_do_no_harm() {
+    let mut state = 1u64;
+    let mut next = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let right = "struct P { int a; float b[3]; };\ntemplate <int N> __device__ int f(int x) { return x * N; }\n\
+        __global__ void k(int *x, P p, unsigned n) { for (int i = 0; i < 4; ++i) x[i] += f<3>(i) + p.a; if (x[0]) { do { --x[1]; } while (x[1] > 2); } }";
+    for round in 0..3000 {
+        let mut text = String::new();
+        if round % 2 == 0 {
+            for _ in 0..next(60) {
+                text.push_str(PIECES[next(PIECES.len())]);
+            }
+        } else {
+            // A source that is right, with pieces taken out and put in.
+            text.push_str(right);
+            for _ in 0..=next(4) {
+                let (at, len) = (next(text.len()), next(6));
+                let end = (at + len).min(text.len());
+                text.replace_range(at..end, PIECES[next(PIECES.len())]);
+            }
+        }
+        let _ = compile(&text, &Options::default());
+    }
+}
+
+#[test]
+fn what_nests_or_repeats_without_end_is_refused() {
+    let nest = |open: &str, close: &str, count: usize| {
+        format!(
+            "__global__ void k(int *x) {{ x[0] = {}1{}; }}",
+            open.repeat(count),
+            close.repeat(count)
+        )
+    };
+    for source in [
+        nest("(", ")", 50_000),
+        nest("-", "", 50_000),
+        nest("!", "", 50_000),
+        nest("1+", "", 50_000),
+        nest("f(", ")", 50_000),
+        format!("__global__ void k() {}", "{".repeat(50_000)),
+        format!("#if {}1\n#endif", "(".repeat(50_000)),
+        "#define A B B B B B B B B\n#define B C C C C C C C C\n#define C D D D D D D D D\n#define D E E E E E E E E\n\
+         #define E F F F F F F F F\n#define F G G G G G G G G\n#define G H H H H H H H H\n#define H x x x x\nA"
+            .to_owned(),
+    ] {
+        assert!(compile(&source, &Options::default()).is_err());
+    }
+}
