@@ -1,0 +1,329 @@
+//! What arguments are made of.
+
+use std::sync::OnceLock;
+
+use super::objects::{Kind, Objects};
+use super::structures;
+use crate::files;
+
+/// Bytes that choose; what is missing follows from what is there.
+pub(super) struct Bytes<'a> {
+    rest: &'a [u8],
+    state: u64,
+}
+
+impl<'a> Bytes<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let hash = |state: u64, &byte: &u8| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        Self { rest: bytes, state: bytes.iter().fold(0xcbf2_9ce4_8422_2325, hash) }
+    }
+
+    pub(super) fn next(&mut self) -> u8 {
+        if let Some((&byte, rest)) = self.rest.split_first() {
+            self.rest = rest;
+            return byte;
+        }
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.state >> 56) as u8
+    }
+
+    /// One of a list.
+    pub(super) fn one(&mut self, list: &[u64]) -> u64 {
+        list[usize::from(self.next()) % list.len()]
+    }
+}
+
+/// Bytes of the program's own that copies read and write; an allocation is never larger than what
+/// follows the middle.
+const BUFFER: usize = 1 << 20;
+/// Bytes of the arena of a thread.
+const ARENA: usize = 1 << 16;
+/// Bytes behind a pointer to a result.
+const OUT: usize = 2048;
+
+/// The middle of the buffer. It is never given back: copies and kernels may come late.
+pub(super) fn buffer() -> u64 {
+    static START: OnceLock<usize> = OnceLock::new();
+    let make = || Box::leak(vec![1_u64; BUFFER / 8].into_boxed_slice()).as_mut_ptr() as usize;
+    (*START.get_or_init(make) + BUFFER / 2) as u64
+}
+
+/// What the arguments of one call point at, and the descriptors of one thread.
+pub(super) struct Arena {
+    memory: Box<[u64]>,
+    used: usize,
+    pub(super) own: Objects,
+    addresses: usize,
+    algorithms: Box<[u64]>,
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Self {
+            memory: vec![0; ARENA / 8].into(),
+            used: 0,
+            own: Objects::default(),
+            addresses: 0,
+            algorithms: vec![0; 64].into(),
+        }
+    }
+}
+
+impl Arena {
+    /// For the next call.
+    pub(super) fn clear(&mut self) {
+        self.memory[..self.used].fill(0);
+        self.used = 0;
+    }
+
+    /// The address of these words.
+    pub(super) fn words(&mut self, words: &[u64]) -> u64 {
+        let at = self.used;
+        self.used += words.len();
+        assert!(self.used <= self.memory.len(), "the arguments of one call fit");
+        self.memory[at..self.used].copy_from_slice(words);
+        &raw mut self.memory[at] as u64
+    }
+
+    /// The address of so many zero bytes.
+    fn zeros(&mut self, bytes: usize) -> u64 {
+        self.words(&vec![0; bytes / 8])
+    }
+
+    /// What stands at an address of the arena.
+    pub(super) fn read(&self, address: u64) -> u64 {
+        let first = &raw const self.memory[0] as u64;
+        self.memory.get((address.wrapping_sub(first) / 8) as usize).copied().unwrap_or(0)
+    }
+
+    /// Writes an address of the device to where copies to the device read, so that arrays of
+    /// pointers get there.
+    #[allow(unsafe_code, reason = "the buffer is raw memory that several threads use")]
+    pub(super) fn remember(&mut self, address: u64) {
+        let place = buffer() as usize + 8 * (self.addresses % 8);
+        self.addresses += 1;
+        // SAFETY: the buffer is much larger. Other threads and kernels may write there too.
+        unsafe { std::ptr::write_volatile(place as *mut u64, address) };
+    }
+}
+
+/// Numbers that are wrong in their own ways.
+const HOSTILE: [u64; 10] = [
+    1 << 42,
+    (1 << 46) + 8,
+    1 << 63,
+    u64::MAX,
+    u64::MAX - 4094,
+    u64::MAX / 4 + 2,
+    0xdead_0000_0000,
+    1 << 47,
+    i64::MAX as u64,
+    u64::MAX - 7,
+];
+
+const IMAGES: [&str; 3] = [
+    concat!(include_str!("kernels.ptx"), "\0"),
+    ".version 8.0\n.target sm_90\n.address_size 64\n.global .align 8 .b8 v[64];\n\0",
+    ".version 8.0\n.target sm_90\n.visible .entry k() { add.u32 }\0",
+];
+
+/// An argument.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Word {
+    /// A handle, of an object that lives, is gone or never was.
+    Handle(Kind),
+    /// A place for a new handle.
+    New(Kind),
+    /// A handle of an object that is gone after the call.
+    Last(Kind),
+    /// Anything else, by the function that makes it.
+    Other(fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64),
+}
+
+/// A handle, where it may be wrong.
+pub(super) fn handle(kind: Kind, bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
+    match bytes.next() {
+        0 => 0,
+        1 => 1,
+        2 => 2,
+        3 => 0xdead_beef,
+        which => objects.choose(kind, which - 4).unwrap_or(0),
+    }
+}
+
+/// An address of the device: in an allocation, at its edges, beside it, far from any.
+pub(super) fn device(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
+    let address = match bytes.next() {
+        0 => return 0,
+        1 => return bytes.one(&HOSTILE),
+        which => objects.choose(Kind::Device, which - 2).unwrap_or(0),
+    };
+    let offset = bytes.one(&[0, 0, 0, 0, 0, 0, 4, 8, 256, 1, 4095, 4096, 65_536, u64::MAX]);
+    address.wrapping_add(offset)
+}
+
+/// A size in bytes; none between 64 KiB and 4 TiB.
+pub(super) fn size(bytes: &mut Bytes<'_>) -> u64 {
+    match bytes.next() {
+        255 => bytes.one(&HOSTILE),
+        254 => bytes.one(&[0, 1, 4095, 4096, 4097, 65_536]),
+        large @ 192.. => u64::from(large - 191) * 1024,
+        small => u64::from(small),
+    }
+}
+
+/// A dimension, a distance, a count.
+pub(super) fn dim(bytes: &mut Bytes<'_>) -> u64 {
+    match bytes.next() {
+        hostile @ 240.. => {
+            let list =
+                [-1, 31, 33, 64, 128, 1024, 65_536, i64::from(i32::MAX), i64::from(i32::MIN)];
+            list[usize::from(hostile - 240) % list.len()] as u64
+        }
+        small => u64::from(small % 20),
+    }
+}
+
+/// A number of 32 bits.
+pub(super) fn int(bytes: &mut Bytes<'_>) -> u64 {
+    match bytes.next() {
+        255 => bytes.one(&[u64::from(u32::MAX), 1 << 31, i32::MAX as u64, 1 << 16, 4096, 1000]),
+        small @ 128.. => u64::from(small % 4),
+        small => u64::from(small),
+    }
+}
+
+/// `cudaDataType_t`
+fn data_type(bytes: &mut Bytes<'_>) -> u64 {
+    bytes.one(&[0, 0, 0, 2, 2, 1, 14, 3, 10, 28, 255])
+}
+
+extern "C" fn host_function(_: *mut std::ffi::c_void) {}
+
+extern "C" fn callback(_: u64, _: u32, _: *mut std::ffi::c_void) {}
+
+/// A function in a stream, or none.
+pub(super) fn host_function_or_null(bytes: &mut Bytes<'_>) -> u64 {
+    bytes.one(&[host_function as *const () as u64, 0])
+}
+
+impl Word {
+    /// The argument of that name in the list of functions.
+    pub(super) fn read(text: &str) -> Self {
+        let kind = |name| Kind::find(name).unwrap_or_else(|| panic!("there is no kind {name}"));
+        if let Some(name) = text.strip_prefix('+') {
+            return Self::New(kind(name));
+        }
+        if let Some(name) = text.strip_prefix('-') {
+            return Self::Last(kind(name));
+        }
+        Self::Other(match text {
+            "null" | "zero" => |_, _, _| 0,
+            "one" => |_, _, _| 1,
+            "page" => |_, _, _| 4096,
+            // Numbers.
+            "size" | "limit" => |bytes, _, _| size(bytes),
+            "dim" => |bytes, _, _| dim(bytes),
+            "int" => |bytes, _, _| int(bytes),
+            "byte" | "small" => |bytes, _, _| u64::from(bytes.next()),
+            "half" => |bytes, _, _| u64::from(u16::from_le_bytes([bytes.next(), bytes.next()])),
+            "count" => |bytes, _, _| u64::from(bytes.next() % 5),
+            "width" => |bytes, _, _| bytes.one(&[4, 4, 8, 8, 8, 1, 2, 0, 16, 64, u64::MAX]),
+            "grid" => |bytes, _, _| bytes.one(&[1, 1, 2, 3, 0, 1 << 31, u64::from(u32::MAX)]),
+            "block" => |bytes, _, _| bytes.one(&[1, 32, 33, 64, 0, 1025, u64::from(u32::MAX)]),
+            "shared" => |bytes, _, _| bytes.one(&[0, 0, 64, 48 << 10, 227 << 10, 1 << 31]),
+            "type" => |bytes, _, _| data_type(bytes),
+            "compute" => |bytes, _, _| bytes.one(&[68, 68, 64, 70, 74, 77, 72, 0, 999]),
+            // Memory of the device.
+            "device" => |bytes, objects, _| device(bytes, objects),
+            "pointer" => |bytes, objects, _| match bytes.next() {
+                0..=99 => buffer(),
+                _ => device(bytes, objects),
+            },
+            // Memory of the program.
+            "buffer" => |bytes, _, _| bytes.one(&[buffer(), buffer(), buffer() + 64, 0]),
+            "out" => |bytes, _, arena| match bytes.next() {
+                0 => 0,
+                _ => arena.zeros(OUT),
+            },
+            "zeros" => |_, _, arena| arena.zeros(OUT),
+            "room" => |bytes, _, arena| arena.words(&[u64::from(bytes.next() % 64)]),
+            "mode" => |bytes, _, arena| arena.words(&[u64::from(bytes.next() % 4)]),
+            "value" => |bytes, objects, arena| {
+                let value = match bytes.next() {
+                    0..=99 => int(bytes),
+                    100..=199 => device(bytes, objects),
+                    _ => size(bytes),
+                };
+                arena.words(&[value, 0, 0, 0, 0, 0, 0, 0])
+            },
+            "ints" => |bytes, _, arena| ints(arena, &[(); 6].map(|()| u64::from(bytes.next() % 3))),
+            "dims" => |bytes, _, arena| ints(arena, &[(); 6].map(|()| dim(bytes))),
+            "algorithm" => |bytes, _, arena| match bytes.next() % 5 {
+                0 => 0,
+                which => &raw mut arena.algorithms[8 * usize::from(which)] as u64,
+            },
+            // Texts.
+            "text" => |bytes, _, _| text_of(bytes, &[c"cuMemAlloc", c"cublasSgemm", c"", c"%s%n"]),
+            "name" => {
+                |bytes, _, _| text_of(bytes, &[c"copy", c"wild", c"reduce", c"v", c"nothing"])
+            }
+            "path" => |bytes, _, _| path(bytes),
+            "image" => |bytes, _, _| IMAGES[usize::from(bytes.next()) % 3].as_ptr() as u64,
+            "goodimage" => |_, _, _| IMAGES[0].as_ptr() as u64,
+            "imagesize" => |bytes, _, _| bytes.one(&[60, 0, 1 << 46, u64::MAX]),
+            // Functions.
+            "hostfunction" => |bytes, _, _| host_function_or_null(bytes),
+            "callback" => |bytes, _, _| bytes.one(&[callback as *const () as u64, 0]),
+            _ => match structures::find(text) {
+                Some(make) => make,
+                None => return Self::Handle(kind(text)),
+            },
+        })
+    }
+
+    /// A value for it.
+    pub(super) fn value(self, bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+        match self {
+            Self::Handle(kind) | Self::Last(kind) if kind.is_own() => {
+                // What lies behind it is read: null, or one that lives.
+                let which = bytes.next();
+                if which == 0 { 0 } else { arena.own.choose(kind, which).unwrap_or(0) }
+            }
+            Self::Handle(kind) | Self::Last(kind) => handle(kind, bytes, objects),
+            Self::New(_) => match bytes.next() {
+                0 => 0,
+                _ => arena.zeros(OUT),
+            },
+            Self::Other(make) => make(bytes, objects, arena),
+        }
+    }
+}
+
+/// Numbers of 32 bits, one behind another, or of 64 bits for functions that take those.
+fn ints(arena: &mut Arena, list: &[u64; 6]) -> u64 {
+    let pairs: Vec<u64> = list.chunks(2).map(|p| p[0] & 0xffff_ffff | p[1] << 32).collect();
+    let mut words = pairs;
+    words.extend([0; 8]);
+    arena.words(&words)
+}
+
+fn text_of(bytes: &mut Bytes<'_>, list: &[&'static std::ffi::CStr]) -> u64 {
+    match usize::from(bytes.next()) {
+        0 => 0,
+        which => list[which % list.len()].as_ptr() as u64,
+    }
+}
+
+/// A file of PTX, a file that is not there, a folder, a name of an output.
+fn path(bytes: &mut Bytes<'_>) -> u64 {
+    static PATHS: OnceLock<Vec<std::ffi::CString>> = OnceLock::new();
+    let make = || {
+        files::file("module.ptx", IMAGES[0].trim_end_matches('\0').as_bytes());
+        let names = ["module.ptx", "missing/file", "", "written.dot"];
+        let whole = names.map(|name| files::folder().join(name).display().to_string());
+        whole.map(|path| std::ffi::CString::new(path).unwrap_or_default()).to_vec()
+    };
+    let paths = PATHS.get_or_init(make);
+    paths[usize::from(bytes.next()) % paths.len()].as_ptr() as u64
+}

@@ -1,0 +1,233 @@
+//! The libraries, loaded as clients load them, and calling what they export.
+#![allow(unsafe_code, reason = "the functions are C's")]
+
+use std::path::Path;
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+use super::argument::{Arena, Bytes, Word, buffer};
+use super::functions::{CUBLAS, CUBLASLT, DRIVER};
+use super::objects::{Kind, Objects};
+use crate::files;
+
+/// On x86-64, arguments are words in registers and on the stack, and the caller takes them away:
+/// a function that has fewer does not see the rest.
+#[rustfmt::skip]
+type Entry = unsafe extern "C" fn(
+    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
+    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
+) -> u32;
+
+const MOST_ARGUMENTS: usize = 24;
+
+/// A function and what its arguments are.
+pub(super) struct Function {
+    pub(super) name: String,
+    entry: Entry,
+    words: Vec<Word>,
+}
+
+/// The three libraries.
+pub(super) struct Api {
+    libraries: [Library; 3],
+    pub(super) functions: Vec<Function>,
+}
+
+fn open(path: &Path) -> Library {
+    // SAFETY: the libraries do nothing when they are loaded.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.expect("it is built with this")
+}
+
+impl Api {
+    /// Loads the libraries, with a device of little memory on which no kernel runs for long.
+    pub(super) fn load() -> Self {
+        for (name, value) in [
+            ("EMULATED_GPU_MEMORY", "64M"),
+            ("EMULATED_GPU_INSTRUCTION_LIMIT", "2000"),
+            ("EMULATED_GPU_THREADS", "2"),
+        ] {
+            // SAFETY: libFuzzer runs one case at a time, and no thread has been started yet.
+            unsafe { std::env::set_var(name, value) };
+        }
+        let libraries = [
+            open(&emulated_cuda::library_path().expect("it is built with this")),
+            open(&emulated_cublas::library_path().expect("it is built with this")),
+            open(&emulated_cublaslt::library_path().expect("it is built with this")),
+        ];
+        let mut api = Self { libraries, functions: Vec::new() };
+        let lines = [DRIVER, CUBLAS, CUBLASLT].into_iter().flat_map(str::lines);
+        api.functions = lines.filter(|l| !l.is_empty()).map(|l| api.function(l)).collect();
+        assert_eq!(api.plain("cuInit", &[0]), 0);
+        api
+    }
+
+    /// A function by its line.
+    pub(super) fn function(&self, line: &str) -> Function {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap_or_default().to_owned();
+        let words: Vec<Word> = words.map(Word::read).collect();
+        assert!(words.len() <= MOST_ARGUMENTS, "{line}");
+        // SAFETY: integers and addresses are all that the functions take.
+        let found = self.libraries.iter().find_map(|own| unsafe { own.get::<Entry>(&name) }.ok());
+        let entry = *found.unwrap_or_else(|| panic!("no library exports {name}"));
+        Function { name, entry, words }
+    }
+
+    /// Calls a function with arguments as the bytes choose them, and keeps the handles that it
+    /// gives.
+    pub(super) fn call(
+        &self,
+        function: &Function,
+        mut bytes: Bytes<'_>,
+        objects: &Objects,
+        arena: &mut Arena,
+    ) -> u32 {
+        arena.clear();
+        let mut arguments = [0; MOST_ARGUMENTS];
+        let mut made = Vec::new();
+        for (argument, word) in arguments.iter_mut().zip(&function.words) {
+            *argument = word.value(&mut bytes, objects, arena);
+            match *word {
+                Word::New(kind) => made.push((kind, *argument)),
+                Word::Last(kind) => arena.own.remove(kind, *argument),
+                _ => {}
+            }
+        }
+        let code = enter(function.entry, &arguments);
+        if code == 0 {
+            for (kind, place) in made {
+                let handle = arena.read(place);
+                let owner = if kind.is_own() { &arena.own } else { objects };
+                owner.add(kind, handle);
+                if kind == Kind::Device {
+                    arena.remember(handle);
+                }
+            }
+        }
+        code
+    }
+
+    /// Calls a function by its name.
+    fn plain(&self, name: &str, arguments: &[u64]) -> u32 {
+        // SAFETY: as above.
+        let found = self.libraries.iter().find_map(|own| unsafe { own.get::<Entry>(name) }.ok());
+        let mut all = [0; MOST_ARGUMENTS];
+        all[..arguments.len()].copy_from_slice(arguments);
+        enter(*found.unwrap_or_else(|| panic!("no library exports {name}")), &all)
+    }
+
+    fn out(&self, name: &str, arguments: &[u64]) -> (u32, u64) {
+        let mut value = 0_u64;
+        let mut all = vec![&raw mut value as u64];
+        all.extend(arguments);
+        let code = self.plain(name, &all);
+        (code, value)
+    }
+
+    /// Takes hold of the primary context.
+    pub(super) fn retain(&self) {
+        assert_eq!(self.out("cuDevicePrimaryCtxRetain", &[0]).0, 0);
+        self.enter();
+    }
+
+    /// Makes the primary context the calling thread's.
+    pub(super) fn enter(&self) {
+        let (code, context) = self.out("cuDevicePrimaryCtxRetain", &[0]);
+        assert_eq!((code, self.plain("cuCtxSetCurrent", &[context])), (0, 0));
+    }
+
+    /// Leaves all contexts of the calling thread, and takes its own capture to an end.
+    pub(super) fn leave(&self) {
+        let mut graph = 0_u64;
+        let _ = self.plain("cuStreamEndCapture", &[2, &raw mut graph as u64]);
+        while self.out("cuCtxPopCurrent_v2", &[]).0 == 0 {}
+    }
+
+    /// Destroys objects, which may be gone already.
+    pub(super) fn destroy(&self, kind: Kind, handles: Vec<u64>) {
+        let function = match kind {
+            Kind::Context => "cuCtxDestroy_v2",
+            Kind::Cublas => "cublasDestroy_v2",
+            Kind::Cublaslt => "cublasLtDestroy",
+            Kind::Descriptor => "cublasLtMatmulDescDestroy",
+            Kind::Event => "cuEventDestroy_v2",
+            Kind::Exec => "cuGraphExecDestroy",
+            Kind::Graph => "cuGraphDestroy",
+            Kind::Layout => "cublasLtMatrixLayoutDestroy",
+            Kind::Library => "cuLibraryUnload",
+            Kind::Linker => "cuLinkDestroy",
+            Kind::Module => "cuModuleUnload",
+            Kind::Pool => "cuMemPoolDestroy",
+            Kind::Preference => "cublasLtMatmulPreferenceDestroy",
+            Kind::Stream => "cuStreamDestroy_v2",
+            Kind::Device | Kind::Function | Kind::Kernel | Kind::Node => return,
+        };
+        for handle in handles {
+            let _ = self.plain(function, &[handle]);
+        }
+    }
+
+    /// Destroys everything, and makes sure that the driver still works.
+    pub(super) fn clean_up(&self, objects: &Objects) {
+        self.enter();
+        let streams = objects.drain(Kind::Stream);
+        for &stream in &streams {
+            let mut graph = 0_u64;
+            let _ = self.plain("cuStreamEndCapture", &[stream, &raw mut graph as u64]);
+            objects.add(Kind::Graph, graph);
+        }
+        let memory = objects.drain(Kind::Device);
+        for address in &memory {
+            let _ = self.plain("cuMemFree_v2", &[*address]);
+            let _ = self.plain("cuMemFreeHost", &[*address]);
+        }
+        let _ = self.plain("cuMemHostUnregister", &[buffer()]);
+        self.destroy(Kind::Stream, streams);
+        for kind in [
+            Kind::Cublas,
+            Kind::Cublaslt,
+            Kind::Exec,
+            Kind::Graph,
+            Kind::Event,
+            Kind::Linker,
+            Kind::Module,
+            Kind::Library,
+            Kind::Pool,
+            Kind::Context,
+        ] {
+            self.destroy(kind, objects.drain(kind));
+        }
+        self.leave();
+        assert_eq!(self.plain("cuDevicePrimaryCtxReset_v2", &[0]), 0);
+        while self.plain("cuDevicePrimaryCtxRelease_v2", &[0]) == 0 {}
+        self.prove();
+        let _ = files::folder();
+    }
+
+    /// A word that is written to a fresh context's memory is read from it.
+    fn prove(&self) {
+        self.enter();
+        let (code, address) = self.out("cuMemAlloc_v2", &[4]);
+        let (written, mut read) = (0x1234_5678_u32, 0_u32);
+        let codes = [
+            code,
+            self.plain("cuMemcpyHtoD_v2", &[address, &raw const written as u64, 4]),
+            self.plain("cuMemcpyDtoH_v2", &[&raw mut read as u64, address, 4]),
+            self.plain("cuMemFree_v2", &[address]),
+            self.plain("cuCtxSynchronize", &[]),
+        ];
+        assert_eq!((codes, read), ([0; 5], written), "a fresh context does not work");
+        self.leave();
+        assert_eq!(self.plain("cuDevicePrimaryCtxRelease_v2", &[0]), 0);
+    }
+}
+
+fn enter(entry: Entry, a: &[u64; MOST_ARGUMENTS]) -> u32 {
+    // SAFETY: what is a pointer is null or points at enough memory; see `Word`.
+    unsafe {
+        entry(
+            a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],
+            a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23],
+        )
+    }
+}

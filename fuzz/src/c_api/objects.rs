@@ -1,0 +1,88 @@
+//! Handles that calls have given, of objects that live or are gone.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// What a handle is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Context,
+    Cublas,
+    Cublaslt,
+    Descriptor,
+    Device,
+    Event,
+    Exec,
+    Function,
+    Graph,
+    Kernel,
+    Layout,
+    Library,
+    Linker,
+    Module,
+    Node,
+    Pool,
+    Preference,
+    Stream,
+}
+
+impl Kind {
+    /// The kind of that name in the list of functions.
+    pub(super) fn find(name: &str) -> Option<Self> {
+        Some(match name {
+            "context" => Self::Context,
+            "cublas" => Self::Cublas,
+            "cublaslt" => Self::Cublaslt,
+            "descriptor" => Self::Descriptor,
+            "device" => Self::Device,
+            "event" => Self::Event,
+            "exec" => Self::Exec,
+            "function" => Self::Function,
+            "graph" => Self::Graph,
+            "kernel" => Self::Kernel,
+            "layout" => Self::Layout,
+            "library" => Self::Library,
+            "linker" => Self::Linker,
+            "module" => Self::Module,
+            "node" => Self::Node,
+            "pool" => Self::Pool,
+            "preference" => Self::Preference,
+            "stream" => Self::Stream,
+            _ => return None,
+        })
+    }
+
+    /// Whether objects are memory of the client's, of which a thread keeps its own.
+    pub(super) fn is_own(self) -> bool {
+        matches!(self, Self::Descriptor | Self::Layout | Self::Preference)
+    }
+}
+
+/// Handles by kind; of device memory, addresses.
+#[derive(Default)]
+pub(super) struct Objects(Mutex<HashMap<Kind, Vec<u64>>>);
+
+impl Objects {
+    pub(super) fn add(&self, kind: Kind, handle: u64) {
+        let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        objects.entry(kind).or_default().push(handle);
+    }
+
+    /// One of a kind.
+    pub(super) fn choose(&self, kind: Kind, which: u8) -> Option<u64> {
+        let objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = objects.get(&kind)?;
+        list.get(usize::from(which) % list.len().max(1)).copied()
+    }
+
+    pub(super) fn remove(&self, kind: Kind, handle: u64) {
+        let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        objects.entry(kind).or_default().retain(|&own| own != handle);
+    }
+
+    /// All of a kind, which are forgotten.
+    pub(super) fn drain(&self, kind: Kind) -> Vec<u64> {
+        let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        objects.remove(&kind).unwrap_or_default()
+    }
+}

@@ -1,0 +1,162 @@
+//! Arguments that are structures of `cuda.h`, and arrays.
+
+use super::argument::{
+    Arena, Bytes, buffer, device, dim, handle, host_function_or_null, int, size,
+};
+use super::objects::{Kind, Objects};
+
+type Make = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
+
+/// The maker of the structure of that name.
+pub(super) fn find(name: &str) -> Option<Make> {
+    Some(match name {
+        "nodes" => nodes,
+        "parameters" => parameters,
+        "extra" => extra,
+        "config" => config,
+        "kernelnode" => kernel_node,
+        "hostnode" => host_node,
+        "setnode" => set_node,
+        "copy2d" => copy_2d,
+        "copy3d" => copy_3d,
+        "poolproperties" => pool_properties,
+        "location" => location,
+        "access" => access,
+        "ranges" => ranges,
+        _ => return None,
+    })
+}
+
+/// As many as `count` says at most.
+fn nodes(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let nodes = [(); 5].map(|()| handle(Kind::Node, bytes, objects));
+    arena.words(&nodes)
+}
+
+/// Addresses of the arguments of a kernel.
+fn parameters(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    if bytes.next() == 0 {
+        return 0;
+    }
+    let values = [(); 4].map(|()| device(bytes, objects));
+    let first = arena.words(&values);
+    arena.words(&[first, first + 8, first + 16, first + 24, 0, 0, 0, 0])
+}
+
+/// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `…_SIZE`, `…_END`
+fn extra(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    if bytes.next() < 200 {
+        return 0;
+    }
+    let values = [(); 4].map(|()| device(bytes, objects));
+    let values = arena.words(&values);
+    let size = arena.words(&[bytes.one(&[32, 24, 0, 1 << 46])]);
+    arena.words(&[1, values, 2, size, 0])
+}
+
+fn shape(bytes: &mut Bytes<'_>) -> [u64; 3] {
+    // Two words of 32 bits in each: the grid, then the block.
+    let grid = bytes.one(&[1, 1, 2, 0, 1 << 31]);
+    let block = bytes.one(&[1, 32, 33, 1025, 0]);
+    [grid | 1 << 32, 1 | block << 32, 1 | 1 << 32]
+}
+
+fn config(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let [a, b, c] = shape(bytes);
+    let shared = bytes.one(&[0, 64, 1 << 31]);
+    let stream = handle(Kind::Stream, bytes, objects);
+    // One attribute: its number, and 64 bytes.
+    let attribute = [u64::from(bytes.next() % 16), int(bytes), int(bytes), 0, 0, 0, 0, 0, 0];
+    let attributes = arena.words(&attribute);
+    arena.words(&[a, b, c, shared, stream, attributes, u64::from(bytes.next() % 2)])
+}
+
+fn kernel_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let function = handle(Kind::Function, bytes, objects);
+    let [a, b, c] = shape(bytes);
+    let shared = bytes.one(&[0, 0, 64, 1 << 31]);
+    let (parameters, extra) = (parameters(bytes, objects, arena), extra(bytes, objects, arena));
+    let kernel = handle(Kind::Kernel, bytes, objects);
+    arena.words(&[function, a, b, c, shared, parameters, extra, kernel, 0])
+}
+
+fn host_node(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let words = [host_function_or_null(bytes), 0];
+    arena.words(&words)
+}
+
+fn set_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let value_and_element = int(bytes) | bytes.one(&[1, 2, 4, 0, 8]) << 32;
+    let words = [device(bytes, objects), size(bytes), value_and_element, size(bytes), dim(bytes)];
+    arena.words(&words)
+}
+
+/// One end of a copy: the kind of its memory, and its addresses.
+fn end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 3] {
+    // Host, device, array, unified, none.
+    let kind = bytes.one(&[1, 2, 2, 4, 3, 0, 9]);
+    let address = match kind {
+        4 if bytes.next() < 128 => buffer(),
+        _ => device(bytes, objects),
+    };
+    [kind, buffer(), address]
+}
+
+/// A coordinate: rows and slices of host memory stay in the buffer.
+fn coordinate(bytes: &mut Bytes<'_>) -> u64 {
+    u64::from(bytes.next() % 16)
+}
+
+fn pitch(bytes: &mut Bytes<'_>) -> u64 {
+    bytes.one(&[0, 64, 256, 1024, u64::MAX, 1 << 46])
+}
+
+fn copy_2d(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let mut words = Vec::new();
+    for _ in 0..2 {
+        words.extend([coordinate(bytes), coordinate(bytes)]);
+        words.extend(end(bytes, objects));
+        words.extend([0, pitch(bytes)]);
+    }
+    words.extend([u64::from(bytes.next()), coordinate(bytes)]);
+    arena.words(&words)
+}
+
+fn copy_3d(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let mut words = Vec::new();
+    for _ in 0..2 {
+        words.extend([coordinate(bytes), coordinate(bytes), coordinate(bytes), 0]);
+        words.extend(end(bytes, objects));
+        words.extend([0, 0, pitch(bytes), coordinate(bytes)]);
+    }
+    words.extend([u64::from(bytes.next()), coordinate(bytes), u64::from(bytes.next() % 4)]);
+    arena.words(&words)
+}
+
+fn pool_properties(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let pinned = bytes.one(&[1, 1, 1, 0, 7]);
+    let place = bytes.one(&[1, 1, 1, 2, 1 << 32]);
+    let words = [pinned, place, 0, size(bytes), 0, 0, 0, 0, 0, 0, 0];
+    arena.words(&words)
+}
+
+fn location(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let words = [bytes.one(&[1, 1, 2, 1 << 32, 99])];
+    arena.words(&words)
+}
+
+/// `CUmemAccessDesc`, three words of 32 bits each.
+fn access(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let flags = bytes.one(&[3, 1, 0, 99]);
+    arena.words(&[1, flags | 1 << 32, flags << 32, 1, flags | 1 << 32, flags << 32, 1, flags])
+}
+
+/// `EmulatedGpuRange`
+fn ranges(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let mut words = Vec::new();
+    for _ in 0..4 {
+        words.extend([device(bytes, objects), size(bytes), size(bytes), size(bytes)]);
+        words.push(u64::from(bytes.next() % 5));
+    }
+    arena.words(&words)
+}

@@ -1,0 +1,63 @@
+//! The command `ptx-emulator`: an argument a line up to an empty one, then the PTX file that the
+//! word `FILE` stands for.
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use crate::files;
+
+#[path = "../../crates/emulated-gpu/ptx-emulator/src/main.rs"]
+#[allow(dead_code, unreachable_pub, reason = "the program's own `main` is not called")]
+mod program;
+
+/// The most that a launch may take here: what a person asks for may take for ever.
+const MOST_BLOCKS: u64 = 64;
+const MOST_BYTES: u64 = 1 << 20;
+const MOST_INSTRUCTIONS: u64 = 20_000;
+
+/// Runs the command.
+pub(crate) fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Some((arguments, file)) = text.split_once("\n\n") else { return };
+    let path = files::file("command.ptx", file.as_bytes());
+    let mut words: Vec<String> = arguments.lines().map(ToOwned::to_owned).collect();
+    // Other files and devices of this machine are not to be read.
+    if words.iter().any(|word| word.contains('/')) || !is_small(&mut words) {
+        return;
+    }
+    let words = words.iter().map(|word| match word.as_str() {
+        "FILE" => path.clone().into_os_string(),
+        word => OsString::from(word.replace("@FILE", &format!("@{}", path.display()))),
+    });
+    let program = OsString::from("ptx-emulator");
+    match program::Arguments::try_parse_from(std::iter::once(program).chain(words)) {
+        Ok(arguments) => assert!(program::execute(&arguments) <= 2),
+        Err(error) => assert!(!error.render().ansi().to_string().is_empty()),
+    }
+}
+
+/// Whether the command ends soon. A limit of instructions is added where there is none.
+fn is_small(words: &mut Vec<String>) -> bool {
+    let value = |name: &str| {
+        words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(name)? {
+            "" => words.get(at + 1).map(String::as_str),
+            rest => rest.strip_prefix('='),
+        })
+    };
+    let product =
+        |shape: &str| shape.split(',').map(|n| n.parse().unwrap_or(0)).fold(1, u64::saturating_mul);
+    let slow_grid = value("--grid").map(product).is_some_and(|blocks| blocks > MOST_BLOCKS);
+    let limit = value("--limit").map(|limit| limit.parse().unwrap_or(0));
+    let slow = limit.is_some_and(|limit: u64| limit > MOST_INSTRUCTIONS);
+    // Larger ones are either refused or take long.
+    let large = words.iter().any(|word| {
+        let count = word.split_once('[').and_then(|(_, rest)| rest.split(']').next()?.parse().ok());
+        count.is_some_and(|count: u64| (MOST_BYTES..1 << 31).contains(&count))
+    });
+    let launches = words.first().is_some_and(|word| ["run", "trace", "profile"].contains(&&**word));
+    if launches && limit.is_none() {
+        words.insert(1, format!("--limit={MOST_INSTRUCTIONS}"));
+    }
+    !(slow_grid || slow || large)
+}

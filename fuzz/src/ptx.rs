@@ -1,0 +1,91 @@
+//! PTX: read, checked, and run where it is accepted.
+
+use std::sync::{Arc, Mutex};
+
+use ptx_emulator::program::Module;
+use ptx_emulator::source::Source;
+use ptx_emulator::{Checks, Diagnostic, Emulator, Launch, Options, Output};
+
+/// Bytes of each buffer whose address a kernel is given.
+const BUFFER: u64 = 4096;
+/// A warp that runs longer is stopped.
+const INSTRUCTIONS: u64 = 2000;
+/// Bytes of variables that are allocated; a module that wants more is only checked.
+const VARIABLES: u64 = 1 << 20;
+
+/// Reads a text; runs every kernel of it.
+pub fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let source = Source { name: "fuzzed.ptx".into(), text };
+    match ptx_emulator::parse(&source) {
+        Ok(module) => run_kernels(module, source),
+        Err(diagnostics) => {
+            assert!(!diagnostics.is_empty());
+            diagnostics.iter().for_each(|diagnostic| check(diagnostic, &source.text));
+        }
+    }
+}
+
+/// That a diagnostic points into the text, shows the line that it names, and can be shown.
+fn check(diagnostic: &Diagnostic, text: &str) {
+    let line = text.split('\n').nth(diagnostic.line - 1).expect("it names a line of the text");
+    let line = line.trim_end_matches('\r');
+    assert_eq!(diagnostic.text, line);
+    let length = line.chars().count();
+    assert!((1..=length + 1).contains(&diagnostic.column), "{diagnostic:?}");
+    assert!((1..=length.max(1)).contains(&diagnostic.width), "{diagnostic:?}");
+    assert!(!diagnostic.to_string().is_empty());
+}
+
+/// Bytes of everything that a module declares.
+fn size(module: &Module) -> u64 {
+    let own = module.functions.iter().flat_map(|function| &function.variables);
+    module.variables.iter().chain(own).map(|v| v.size).fold(0, u64::saturating_add)
+}
+
+/// Runs each kernel twice, of which one run may see the checks.
+fn run_kernels(module: Module, source: Source) {
+    if size(&module) > VARIABLES {
+        return;
+    }
+    // Which checks are made follows from the text, so that a finding can be repeated.
+    let chosen = source.text.bytes().fold(0_u8, u8::wrapping_add);
+    let emulator = Emulator::new(Options {
+        deterministic: true,
+        portable: chosen & 1 != 0,
+        statistics: chosen & 2 != 0,
+        seed: (chosen & 4 != 0).then_some(u64::from(chosen)),
+        checks: Checks {
+            initialisation: chosen & 8 != 0,
+            races: chosen & 16 != 0,
+            synchronisation: chosen & 32 != 0,
+        },
+        instruction_limit: Some(INSTRUCTIONS),
+        output: Output::to(Arc::new(Mutex::new(std::io::sink()))),
+        ..Options::default()
+    });
+    let Ok(loaded) = emulator.load_module(module, source) else { return };
+    let memory = emulator.memory();
+    let buffers = [(); 2].map(|()| memory.allocate(BUFFER, 256).expect("little is allocated"));
+    for buffer in buffers {
+        memory.fill(buffer, &[1, 2, 3, 4], BUFFER / 4).expect("it is allocated");
+    }
+    for name in loaded.kernels() {
+        let kernel = loaded.kernel(&name).expect("it is listed");
+        let mut parameters = vec![0; kernel.parameter_bytes() as usize];
+        for (index, layout) in kernel.parameters().iter().enumerate() {
+            let value = match layout.size {
+                8 => buffers[index % 2],
+                _ => 7 + index as u64,
+            };
+            let at = layout.offset as usize;
+            let bytes = parameters.iter_mut().skip(at).take(layout.size as usize);
+            bytes.zip(value.to_le_bytes()).for_each(|(byte, value)| *byte = value);
+        }
+        let block = [[32, 1, 1], [33, 1, 1], [1, 1, 1], [8, 4, 2]][usize::from(chosen >> 6)];
+        let launch = Launch { grid: [2, 1, 1], block, parameters, ..Launch::default() };
+        if let Err(fault) = emulator.launch(&kernel, &launch) {
+            assert!(!fault.to_string().is_empty());
+        }
+    }
+}

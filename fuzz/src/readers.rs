@@ -1,0 +1,119 @@
+//! Every reader of files that people pass, and the emulator's command line.
+
+use std::path::Path;
+
+use autograd::{Activation, Device, Mlp};
+use data::{Counts, Generator, Source, Stream};
+use tensor::{Dump, DumpedTensor};
+use training::dump::Inputs;
+use training::{Preset, checkpoint, picture};
+
+use crate::{command_line, files};
+
+/// The first byte chooses the reader.
+pub fn run(bytes: &[u8]) {
+    let Some((&reader, bytes)) = bytes.split_first() else { return };
+    match reader {
+        b'i' => idx(bytes),
+        b'd' => dump(bytes),
+        b's' => safetensors(bytes),
+        b'j' => autograd_file("parameters.json", bytes),
+        b't' => autograd_file("parameters.safetensors", bytes),
+        b'p' => png(bytes),
+        b'c' => command_line::run(bytes),
+        _ => {}
+    }
+}
+
+/// Images and labels, plain or gzipped; two bytes say how long the images' file is. Nothing that
+/// libFuzzer finds is MNIST: the digests say so, after the format has been checked.
+fn idx(bytes: &[u8]) {
+    let Some((length, bytes)) = bytes.split_first_chunk() else { return };
+    let (images, labels) =
+        bytes.split_at(usize::from(u16::from_le_bytes(*length)).min(bytes.len()));
+    for (name, bytes) in [
+        ("train-images-idx3-ubyte", images),
+        ("train-labels-idx1-ubyte", labels),
+        ("t10k-images-idx3-ubyte", images),
+        ("t10k-labels-idx1-ubyte", labels),
+    ] {
+        files::file(name, bytes);
+    }
+    let read = data::load(Source::Mnist, Some(files::folder()), Counts::ALL, &mut |_| {});
+    let said = read.expect_err("what is not MNIST is refused").to_string();
+    assert!(!said.is_empty());
+}
+
+/// A dump that is read is compared with itself, taken for inputs, and the same after it has been
+/// written.
+fn dump(bytes: &[u8]) {
+    let path = files::file("dump.json", bytes);
+    let Ok(dump) = Dump::read(&path) else { return };
+    let copy = files::folder().join("copy.json.gz");
+    dump.write(&copy).expect("a dump that was read can be written");
+    let again = Dump::read(&copy).expect("a dump that was written can be read");
+    assert_eq!(dump.header, again.header);
+    assert!(same(&dump.tensors, &again.tensors), "{dump:?}\nbecame\n{again:?}");
+
+    let comparison = tensor_diff::compare(&dump, &again, 1.0);
+    let (mut text, mut json) = (Vec::new(), Vec::new());
+    let files = ((path.as_path(), &dump), (copy.as_path(), &again));
+    tensor_diff::write_table(&mut text, &comparison, files.0, files.1).expect("memory");
+    tensor_diff::write_json(&mut json, &comparison, files.0, files.1).expect("memory");
+
+    let _ = Inputs::from_dump(&dump, &mut Preset::presets().remove(0));
+}
+
+/// Whether all bits are the same; any NaN is every other.
+fn same(one: &[DumpedTensor], other: &[DumpedTensor]) -> bool {
+    let bits = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(a, b)| {
+            let data = a.data.iter().map(|&v| bits(v)).eq(b.data.iter().map(|&v| bits(v)));
+            a.name == b.name && a.shape == b.shape && data
+        })
+}
+
+/// A model that is read is the same after it has been written.
+fn safetensors(bytes: &[u8]) {
+    let path = files::file("model.safetensors", bytes);
+    let saved = checkpoint::Saved::read(&path);
+    let Ok(preset) = saved.and_then(|saved| saved.preset()) else { return };
+    let Ok(parameters) = checkpoint::load(&path, &preset.network) else { return };
+    let copy = files::folder().join("copy.safetensors");
+    checkpoint::save(&copy, &parameters, &preset).expect("what was read can be written");
+    let again = checkpoint::load(&copy, &preset.network).expect("what was written can be read");
+    for (one, other) in parameters.layers.iter().zip(&again.layers) {
+        assert_eq!((one.w.data(), one.b.data()), (other.w.data(), other.b.data()));
+    }
+}
+
+/// Parameters of a network of two layers.
+fn autograd_file(name: &str, bytes: &[u8]) {
+    let path = files::file(name, bytes);
+    let network = Mlp::<f32>::new(
+        &[2, 3, 1],
+        Activation::Relu,
+        &mut Generator::new(1, Stream::Parameters, 0),
+    )
+    .to(&Device::Cpu);
+    if autograd::load(&path, &network).is_ok() {
+        autograd::save(&path, &network).expect("what was read can be written");
+        autograd::load(&path, &network).expect("what was written can be read");
+    }
+}
+
+/// Pictures of more than a quarter of a million pixels are left out unless they are too large to be
+/// read at all: they take long, and show nothing that smaller ones don't.
+fn png(bytes: &[u8]) {
+    let side =
+        |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
+    if let (Some(width), Some(height)) = (side(16), side(20)) {
+        let slow = u64::from(width) * u64::from(height) > 1 << 18;
+        if slow && width.max(height) <= 4096 {
+            return;
+        }
+    }
+    let path: &Path = &files::file("digit.png", bytes);
+    let _ = picture::read_digit(path);
+}

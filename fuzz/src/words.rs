@@ -1,0 +1,111 @@
+//! Changes a text a word at a time: libFuzzer knows bytes, and most of what it makes of PTX is not
+//! even made of words.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// What is put in beside the words of the text itself and the names of instructions.
+const OTHERS: [&str; 40] = [
+    ".u8",
+    ".s16",
+    ".u32",
+    ".s64",
+    ".b32",
+    ".b64",
+    ".f16",
+    ".f16x2",
+    ".f32",
+    ".f64",
+    ".pred",
+    ".v2",
+    ".v4",
+    ".global",
+    ".shared",
+    ".local",
+    ".param",
+    ".const",
+    ".reg",
+    ".align",
+    ".entry",
+    ".func",
+    "%tid",
+    ".x",
+    "%laneid",
+    "0",
+    "1",
+    "-1",
+    "31",
+    "64",
+    "0x80000000",
+    "18446744073709551615",
+    "0f7FC00000",
+    "@",
+    "!",
+    "{",
+    "}",
+    "[",
+    "]",
+    ";",
+];
+
+/// Replaces, inserts, removes or moves one word; `None` where there is no room.
+#[must_use]
+pub fn mutate(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> Option<usize> {
+    let text = std::str::from_utf8(&bytes[..size]).ok()?;
+    let found = words(text);
+    let mut state = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut below = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ((state >> 33) as usize) % n.max(1)
+    };
+    let place = found.get(below(found.len()))?.clone();
+    let other = match below(4) {
+        0 => OTHERS[below(OTHERS.len())].to_owned(),
+        1 => instructions()[below(instructions().len())].to_owned(),
+        _ => text[found[below(found.len())].clone()].to_owned(),
+    };
+    let (place, new) = match below(6) {
+        0 => (place, String::new()),
+        1 => (place.start..place.start, format!("{other} ")),
+        2 => {
+            // The rest of the line from there, once more somewhere else.
+            let end = text[place.start..].find('\n').map_or(size, |at| place.start + at + 1);
+            let at = found[below(found.len())].start;
+            (at..at, text[place.start..end].to_owned())
+        }
+        _ => (place, other),
+    };
+    let changed = format!("{}{new}{}", &text[..place.start], &text[place.end..]);
+    if changed.len() > most {
+        return None;
+    }
+    bytes[..changed.len()].copy_from_slice(changed.as_bytes());
+    Some(changed.len())
+}
+
+/// Where the words of a text are: names, numbers, what begins with a point, and single marks.
+fn words(text: &str) -> Vec<Range<usize>> {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || b"_$%".contains(&byte);
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        if part(bytes[start]) || bytes[start] == b'.' {
+            while at < bytes.len() && part(bytes[at]) {
+                at += 1;
+            }
+        }
+        if bytes[start].is_ascii() && !bytes[start].is_ascii_whitespace() {
+            found.push(start..at);
+        }
+    }
+    found
+}
+
+/// The names of all instructions.
+fn instructions() -> &'static [&'static str] {
+    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    NAMES.get_or_init(|| ptx_emulator::instructions().collect())
+}
