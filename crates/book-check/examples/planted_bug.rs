@@ -62,6 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     header.level = "planted-bug".into();
     header.device = "cpu".into();
     header.dtype = Dtype::F32;
+    header.digits = None;
     let mut dump = Dump::new(header);
     for name in network.tensor_names() {
         let data = match name {

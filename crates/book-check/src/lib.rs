@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 pub mod commands;
 pub mod html;
 pub mod include;
+pub mod machine;
 pub mod output;
 pub mod page;
 pub mod paths;

@@ -13,18 +13,22 @@ Usage: book-check html            check the built book in book/html
                                   with one of NAME) and write what they print";
 
 fn main() -> ExitCode {
+    host::main(run)
+}
+
+fn run() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.split_first() {
         Some((command, [])) if command == "html" => html::check(&repository().join("book/html")),
         Some((command, names)) if command == "outputs" => outputs(names),
         _ => {
-            eprintln!("{USAGE}");
+            host::complain(USAGE);
             return ExitCode::from(2);
         }
     };
     let problems = result.unwrap_or_else(|problem| vec![problem]);
     for problem in &problems {
-        eprintln!("{problem}");
+        host::complain(problem);
     }
     ExitCode::from(u8::from(!problems.is_empty()))
 }
@@ -46,7 +50,8 @@ fn outputs(names: &[String]) -> Result<Vec<Problem>, Problem> {
         };
         file::write_atomically(&session.path, |writer| writer.write_all(text.as_bytes()))
             .map_err(problem)?;
-        println!("{}: {change}", session.name);
+        host::print(&format!("{}: {change}\n", session.name))
+            .map_err(|error| Problem::new("standard output", error.to_string()))?;
     }
     Ok(Vec::new())
 }

@@ -1,0 +1,246 @@
+//! What a machine may change in an output: the one list, [`OF_THE_MACHINE`].
+//!
+//! An output that shows something else of the machine it was made on (its paths, its user, its
+//! language) is wrong, and is mended where it is printed: a list that forgives everything proves
+//! nothing.
+
+/// Something that another machine prints otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    /// What it is, and why it may differ.
+    pub what: &'static str,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    /// A part of a line: what is left when it is taken out has to be equal.
+    TakenOut(fn(&str) -> String),
+    /// A number: it may stand for the other. The third word is the one that follows it.
+    Number(fn(&str, &str, &str) -> bool),
+}
+
+/// What may differ, and nothing else.
+pub const OF_THE_MACHINE: &[Allowed] = &[
+    Allowed {
+        what: "the name of the processor, in the brackets behind `emulated` or `Emulated GPU`, or \
+               as a line of /proc/cpuinfo",
+        how: How::TakenOut(without_processor),
+    },
+    Allowed {
+        what: "where in a tensor the worst error is, which is the second bracket of a line: the \
+               worst of many rounding errors is another one where they are added in another order",
+        how: How::TakenOut(without_second_bracket),
+    },
+    Allowed {
+        what: "a number with an exponent (`1.2e-7`), which in this project is a rounding error or \
+               a bound of one, altogether, or down to `0`; the verdict beside it has to stay",
+        how: How::Number(rounding_error),
+    },
+    Allowed {
+        what: "any other number with a decimal point, by 2 % or one unit of its last digit: \
+               processors add in different orders",
+        how: How::Number(decimal),
+    },
+    Allowed {
+        what: "a whole number before the word `of`, which counts successes, by 2 %, for the same \
+               reason",
+        how: How::Number(successes),
+    },
+    Allowed {
+        what: "a number before a unit of time or of speed, or before `processors`, altogether",
+        how: How::Number(speed),
+    },
+    Allowed {
+        what: "a hexadecimal number of more than 32 bits, which is an address in memory, but for \
+               its last two digits: every run gets its buffers elsewhere, at multiples of 256",
+        how: How::Number(address),
+    },
+];
+
+/// Whether two lines differ by no more than machines do.
+pub(crate) fn same_line(a: &str, b: &str) -> bool {
+    let taken_out = |line: &str| {
+        OF_THE_MACHINE.iter().fold(line.to_owned(), |line, allowed| match allowed.how {
+            How::TakenOut(without) => without(&line),
+            How::Number(_) => line,
+        })
+    };
+    let same_number = |a: &str, b: &str, next: &str| {
+        OF_THE_MACHINE.iter().any(|allowed| match allowed.how {
+            How::Number(same) => same(a, b, next),
+            How::TakenOut(_) => false,
+        })
+    };
+    let (a, b) = (taken_out(a), taken_out(b));
+    let (a, b): (Vec<&str>, Vec<&str>) = (words(&a), words(&b));
+    a.len() == b.len()
+        && a.iter().zip(&b).enumerate().all(|(i, (x, y))| {
+            x == y || same_number(x, y, a.get(i + 1).copied().unwrap_or_default())
+        })
+}
+
+/// The words of a line; alignment by spaces may shift with the width of a number, and does not
+/// count. Punctuation that clings to a number is a word of its own.
+fn words(line: &str) -> Vec<&str> {
+    let cling = |c: char| "()[]{}|,;:=%×~".contains(c);
+    line.split_whitespace()
+        .flat_map(|word| word.split_inclusive(cling))
+        .flat_map(|word| {
+            let bare = word.trim_end_matches(cling);
+            [bare, &word[bare.len()..]]
+        })
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+fn without_processor(line: &str) -> String {
+    if let Some((label, _)) = line.split_once(':').filter(|(label, _)| label.trim() == "model name")
+    {
+        return format!("{label}:");
+    }
+    let mut kept = String::new();
+    let mut rest = line;
+    while let Some((before, inside)) = ["emulated (", "Emulated GPU ("]
+        .iter()
+        .filter_map(|start| rest.find(start).map(|at| rest.split_at(at + start.len())))
+        .min_by_key(|(before, _)| before.len())
+    {
+        kept.push_str(before);
+        rest = &inside[closing_bracket(inside)..];
+    }
+    kept + rest
+}
+
+/// Where the bracket that was opened before this text is closed: names have brackets themselves,
+/// as in `Intel(R) Xeon(R)`. The end of the text where it is not.
+fn closing_bracket(text: &str) -> usize {
+    let mut open = 1;
+    for (at, c) in text.char_indices() {
+        open += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        if open == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// The line without what stands in its second pair of square brackets.
+fn without_second_bracket(line: &str) -> String {
+    let mut opened = 0;
+    let mut inside = false;
+    line.chars()
+        .filter(|&c| {
+            if c == '[' {
+                opened += 1;
+                inside = opened == 2;
+            }
+            let keep = !inside || c == '[';
+            inside &= c != ']';
+            keep
+        })
+        .collect()
+}
+
+fn numbers(a: &str, b: &str) -> Option<(f64, f64)> {
+    Some((a.parse().ok()?, b.parse().ok()?))
+}
+
+fn near(x: f64, y: f64, margin: f64) -> bool {
+    (x - y).abs() <= 0.02 * x.abs().max(y.abs()) + margin
+}
+
+fn rounding_error(a: &str, b: &str, _: &str) -> bool {
+    let error = |text: &str| text.contains('e') || text == "0";
+    error(a)
+        && error(b)
+        && numbers(a, b).is_some_and(|(x, y)| x.is_sign_positive() == y.is_sign_positive())
+}
+
+fn decimal(a: &str, b: &str, _: &str) -> bool {
+    if a.contains('e') || b.contains('e') {
+        return false;
+    }
+    let (Some((_, digits)), Some(_)) = (a.split_once('.'), b.split_once('.')) else { return false };
+    let unit_of_last_digit = 10_f64.powi(-i32::try_from(digits.len()).unwrap_or(0));
+    numbers(a, b).is_some_and(|(x, y)| near(x, y, 1.001 * unit_of_last_digit))
+}
+
+fn successes(a: &str, b: &str, next: &str) -> bool {
+    next == "of" && numbers(a, b).is_some_and(|(x, y)| near(x, y, 0.0))
+}
+
+fn speed(a: &str, b: &str, next: &str) -> bool {
+    ["s", "ms", "µs", "samples/s", "GFLOP/s", "processors"].contains(&next)
+        && numbers(a, b).is_some_and(|(x, y)| x.is_finite() && y.is_finite())
+}
+
+fn address(a: &str, b: &str, _: &str) -> bool {
+    let address = |word: &str| {
+        let address = u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()?;
+        (address > u64::from(u32::MAX)).then_some(address)
+    };
+    address(a).zip(address(b)).is_some_and(|(a, b)| a % 256 == b % 256)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_line;
+
+    #[test]
+    fn lines_that_differ_as_machines_do_are_the_same() {
+        for (a, b) in [
+            ("loss 0.6931, error 1.2e-7", "loss 0.6930, error   3e-8"),
+            ("took 1.25 s (1000 samples/s)", "took 12.5 s (9 samples/s)"),
+            ("0.0", "0.1"),
+            ("| a |  1.5e-9|", "| a | 1.6e-9|"),
+            ("z1 [8, 30] 1.5e-9 [0, 1] ok", "z1 [8, 30] 0 [0, 11] ok"),
+            ("", ""),
+            ("(9131 of 9984)", "(9129 of 9984)"),
+            ("at 0x55853ea46104, outside", "at 0x7f2eaa0004, outside"),
+            ("on emulated (AMD EPYC), tf32", "on emulated (Intel(R) Xeon(R) Processor), tf32"),
+            ("emulated (AMD EPYC)", "emulated (13th Gen Intel(R) Core(TM) i7-1360P)"),
+            ("device    Emulated GPU (AMD EPYC)", "device    Emulated GPU (x86_64)"),
+            ("a emulated (A), b emulated (B 1)", "a emulated (C 2 3), b emulated (D)"),
+            ("model name\t: AMD EPYC", "model name\t: Intel(R) N100"),
+            ("2 processors", "64 processors"),
+        ] {
+            assert!(same_line(a, b), "{a:?} {b:?}");
+            assert!(same_line(b, a), "{b:?} {a:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_differ_by_more_are_not() {
+        for (a, b) in [
+            ("loss 0.6931", "loss 0.60"),
+            ("loss 0.6931", "loss NaN"),
+            ("z1 [8, 30] 1e-9 [0, 1] ok", "z1 [8, 31] 1e-9 [0, 1] ok"),
+            ("z1 [8, 30] 1e-9 [0, 1] ok", "z1 [8, 30] 1e-9 [0, 1] DIFFERS"),
+            ("error 1.2e-7", "error NaN"),
+            ("error 1.2e-7", "error -1.2e-7"),
+            ("error 1.2e-7", "error 1.2"),
+            ("1.5", "1"),
+            ("batch 10", "batch 11"),
+            ("dw1 ok", "dw1 DIFFERS"),
+            ("1.5 samples", "2.5 samples"),
+            ("took 1.25 s", "took NaN s"),
+            ("(9131 of 9984)", "(8131 of 9984)"),
+            ("(9131 of 9984)", "(9131 of 9983)"),
+            ("at 0x55853ea46104, outside", "at 0x55853ea46108, outside"),
+            ("lanes 0x0000ffff", "lanes 0xffff0000"),
+            ("on emulated (AMD EPYC), tf32", "on NVIDIA H200, tf32"),
+            ("on emulated (AMD EPYC), tf32", "on emulated (AMD EPYC), f32"),
+            ("on emulated (AMD EPYC), tf32", "on cpu (AMD EPYC), tf32"),
+            ("model name: a", "model names: b"),
+            ("16 threads", "64 threads"),
+        ] {
+            assert!(!same_line(a, b), "{a:?} {b:?}");
+            assert!(!same_line(b, a), "{b:?} {a:?}");
+        }
+    }
+}
