@@ -238,12 +238,29 @@ impl Allocations {
             return Ok(false);
         }
         let Some(allocation) = table.list.remove(&address) else { return Ok(false) };
-        if allocation.takes_memory() {
+        if allocation.takes_memory() && !allocation.leaving {
             table.used -= units(allocation.size);
         }
         drop(table);
         release(&allocation)?;
         Ok(true)
+    }
+
+    /// Takes an allocation as given back that stands in a stream to be freed. What is allocated after
+    /// that has another address, and its pages come when they are touched: it can have the memory
+    /// before the stream has come to the free.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn leave(&self, address: Pointer) -> Result {
+        let mut table = self.table();
+        let Some(allocation) = table.list.get_mut(&address) else { return Ok(()) };
+        if !std::mem::replace(&mut allocation.leaving, true) {
+            let size = units(allocation.size);
+            table.used -= size;
+            driver()?.emulator.memory().leave(address);
+        }
+        Ok(())
     }
 
     /// What a function makes of the allocation that holds an address.
@@ -280,13 +297,13 @@ impl Allocations {
         list.map(|one| (one.address, one.size, word(&one.kind))).collect()
     }
 
-    /// Bytes that were allocated from a pool and not freed.
+    /// Bytes that were allocated from a pool and not freed in any stream's order.
     pub(crate) fn of_pool(&self, pool: Handle) -> u64 {
         let table = self.table();
         let own = table
             .list
             .values()
-            .filter(|one| matches!(one.kind, Kind::Pooled(from) if from == pool));
+            .filter(|one| matches!(one.kind, Kind::Pooled(from) if from == pool) && !one.leaving);
         own.map(|one| units(one.size)).sum()
     }
 }

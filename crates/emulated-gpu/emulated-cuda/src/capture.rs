@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 
 use crate::abi::Handle;
 use crate::context::Context;
-use crate::driver::driver;
+use crate::driver::{Driver, driver};
 use crate::error::{Code, Error, Result};
 use crate::graph::Graph;
 use crate::operation::Operation;
@@ -187,6 +187,30 @@ impl Capture {
         Ok(Point { capture: Arc::clone(self), nodes })
     }
 
+    /// Forgets it: its streams do their work from now on. What it has come to.
+    fn leave(&self, driver: &Driver) -> State {
+        let state = std::mem::take(&mut *self.state());
+        driver.captures.remove(self.id as Handle);
+        for (own, _) in state.streams.values() {
+            own.leave_capture();
+        }
+        state
+    }
+
+    /// Forgets it and its graph: nobody can end it any longer.
+    pub(crate) fn abandon(&self, driver: &Driver) {
+        self.leave(driver);
+    }
+
+    /// A stream that takes part is going: without that one it is useless, and where it was begun in
+    /// that one, nobody can end it.
+    pub(crate) fn lose(&self, stream: &Stream, driver: &Driver) {
+        self.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED);
+        if self.origin == stream.handle {
+            self.abandon(driver);
+        }
+    }
+
     /// Ends it.
     ///
     /// # Errors
@@ -199,11 +223,7 @@ impl Capture {
         if self.mode != Mode::Relaxed && self.thread != thread::current().id() {
             return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
         }
-        let state = std::mem::take(&mut *self.state());
-        driver()?.captures.remove(self.id as Handle);
-        for (own, _) in state.streams.values() {
-            own.leave_capture();
-        }
+        let state = self.leave(driver()?);
         if state.invalidated {
             return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
         }

@@ -220,6 +220,10 @@ impl Context {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         }
         self.destroyed.store(true, Ordering::Relaxed);
+        // What nobody ended would go on keeping other threads from unsafe calls.
+        for capture in self.all_streams().into_iter().filter_map(|stream| stream.capture()) {
+            capture.abandon(driver);
+        }
         self.synchronize();
         driver.contexts.remove(self.handle);
         let own = self.handle;

@@ -89,7 +89,10 @@ impl Transfer {
             }
             match end.place {
                 Place::Device(address) => check_device(address, reach as u64)?,
-                Place::Host(address) => host::check(address, reach)?,
+                Place::Host(address) => {
+                    host::check(address, reach)?;
+                    check_own(address, reach as u64)?;
+                }
                 Place::Staged(_) => {}
             }
         }
@@ -173,6 +176,17 @@ impl Transfer {
             (_, Place::Staged(_)) => Ok(()),
         }
     }
+}
+
+/// A range of the program's own memory can't touch the device's.
+fn check_own(address: usize, len: u64) -> Result {
+    if !driver()?.emulator.memory().is_astray(address as u64, len) {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE.because(format!(
+        "{len} bytes at {address:#x} are no memory of the program's: they lie beside an allocation, or \
+         in one that has been freed"
+    )))
 }
 
 /// A range has to be inside one allocation.

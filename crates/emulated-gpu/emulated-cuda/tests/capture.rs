@@ -7,7 +7,8 @@ mod support;
 use std::ffi::c_void;
 
 use support::{
-    INCREMENT, allocate, code, context, cu, event, function, launch, module, ok, read, stream,
+    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, module, ok,
+    read, stream,
 };
 
 const GLOBAL: u32 = 0;
@@ -409,4 +410,41 @@ fn graphs_are_made_by_hand() {
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(block, 4), [11; 4]);
     ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// Asks for memory, which a capture of the whole process's forbids.
+fn can_allocate() -> bool {
+    let mut block = 0u64;
+    cu!(cuMemAlloc_v2(&raw mut block => *mut u64, 64 => usize)) == 0
+}
+
+#[test]
+fn a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context() {
+    let test = "a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context";
+    if !is_child() {
+        // Others would meet its captures of the whole process's.
+        let output = alone(test, &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let own = context();
+    let captured = stream(1);
+    begin(captured, GLOBAL);
+    assert!(!can_allocate());
+    ok!(cuStreamDestroy_v2(captured => usize));
+    assert!(can_allocate(), "the stream that was captured is gone");
+    begin(stream(1), GLOBAL);
+    assert!(!can_allocate());
+    ok!(cuCtxDestroy_v2(own => usize));
+    let mut primary = 0usize;
+    ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
+    ok!(cuCtxSetCurrent(primary => usize));
+    assert!(can_allocate(), "the context of the capture is gone");
+    begin(stream(1), GLOBAL);
+    assert!(!can_allocate());
+    ok!(cuDevicePrimaryCtxReset_v2(0 => i32));
+    ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
+    ok!(cuCtxSetCurrent(primary => usize));
+    assert!(can_allocate(), "the primary context has been reset");
 }

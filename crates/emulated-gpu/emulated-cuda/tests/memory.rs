@@ -378,3 +378,28 @@ fn pooled_memory_is_freed_in_order() {
     assert_eq!(cu!(cuMemPoolDestroy(pool => usize)), code::INVALID_VALUE);
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+#[test]
+fn what_lies_beside_an_allocation_is_not_the_programs() {
+    let context = context();
+    let (block, freed) = (allocate(100), allocate(100));
+    let mut pinned = 0usize;
+    ok!(cuMemHostAlloc(&raw mut pinned => *mut usize, 64 => usize, 0 => u32));
+    ok!(cuMemFree_v2(freed => u64));
+    let mut host = [7u8; 256];
+    let mut astray = |at: u64, len: usize| {
+        let to_host = cu!(cuMemcpy(host.as_mut_ptr() as u64 => u64, at => u64, len => usize));
+        let to_device = cu!(cuMemcpyHtoD_v2(block => u64, at as usize => usize, len => usize));
+        (to_host, to_device)
+    };
+    let refused = (code::INVALID_VALUE, code::INVALID_VALUE);
+    let page = pinned as u64;
+    for at in [block + 100, block - 1, block - 256, block + 355, freed, freed + 99, page + 64] {
+        assert_eq!(astray(at, 1), refused, "{:#x} beside {block:#x}", at);
+    }
+    assert_eq!(astray(block + 90, 20), refused, "it ends beside it");
+    assert_eq!(astray(page - 1, 2), refused);
+    assert_eq!(astray(page, 64), (0, 0), "pinned memory is the program's");
+    assert_eq!(host[255], 7);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

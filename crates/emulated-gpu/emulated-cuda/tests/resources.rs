@@ -378,3 +378,36 @@ fn attributes_say_what_was_declared_and_asked_for() {
     ok!(cuLinkDestroy(linker => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+#[test]
+fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
+    let test = "what_is_freed_in_a_streams_order_is_there_for_what_comes_after";
+    if !is_child() {
+        again(test, &[("EMULATED_GPU_MEMORY", "24M")]);
+        return;
+    }
+    let context = context();
+    let (stream, gate) = (stream(1), allocate(4));
+    ok!(cuMemsetD32_v2(gate => u64, 0 => u32, 1 => usize));
+    // Nothing in the stream is done until the gate opens.
+    ok!(cuStreamWaitValue32_v2(stream => usize, gate => u64, 1 => u32, 0 => u32));
+    let mut last = 0;
+    for round in 0..10 {
+        let mut block = 0u64;
+        ok!(cuMemAllocAsync(&raw mut block => *mut u64, 20 << 20 => usize, stream => usize));
+        assert_ne!(block, last, "{round}");
+        ok!(cuMemsetD8Async(block => u64, round => u8, 20 << 20 => usize, stream => usize));
+        let mut other = 0u64;
+        let second =
+            cu!(cuMemAllocAsync(&raw mut other => *mut u64, 20 << 20 => usize, stream => usize));
+        assert_eq!(second, code::OUT_OF_MEMORY, "both at once");
+        ok!(cuMemFreeAsync(block => u64, stream => usize));
+        last = block;
+    }
+    ok!(cuMemsetD32_v2(gate => u64, 1 => u32, 1 => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    let (mut free, mut total) = (0usize, 0usize);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    assert_eq!(total - free, 512, "the gate is all that is left");
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -192,6 +192,12 @@ impl Memory {
         Ok(())
     }
 
+    /// Takes an allocation as given back, though it can be accessed until [`free`](Self::free) frees
+    /// it: the memory that is freed in a stream's order is there for what comes later in that order.
+    pub fn leave(&self, address: u64) {
+        self.write_table().leave(address);
+    }
+
     fn shrink_quarantine(&self, table: &mut Table) {
         let is_full = table.shrink_quarantine(self.leases.oldest());
         self.is_full.store(is_full, Ordering::Relaxed);
@@ -341,6 +347,14 @@ impl Memory {
             Found::Live { base, size, .. } => Some((base, size)),
             _ => None,
         }
+    }
+
+    /// Whether a range touches the device's memory, the space around an allocation or what was freed
+    /// not long ago, without being inside one allocation: an address that was meant to be the
+    /// program's own memory, and is not.
+    #[must_use]
+    pub fn is_astray(&self, address: u64, len: u64) -> bool {
+        self.read_table().is_astray(address, len)
     }
 
     /// Whether it is known of each byte if something has written it.

@@ -141,7 +141,7 @@ export! {
             // What belongs to a graph stays, to be there when the graph is launched again.
             None if reserved => Ok(()),
             None => {
-                driver()?.allocations.with(address, |one| one.leaving = true);
+                driver()?.allocations.leave(address)?;
                 stream::enqueue(&stream, Operation::Free(address))
             }
         }

@@ -128,7 +128,7 @@ export! {
         let stream = driver.stream(stream)?;
         driver.streams.remove(stream.handle);
         if let Some(capture) = stream.capture() {
-            capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED);
+            capture.lose(&stream, driver);
         }
         // What stands in it is still done.
         stream.close();

@@ -42,6 +42,11 @@ impl Heap {
         Ok(heap)
     }
 
+    /// All of it.
+    pub(super) fn room(&self) -> &Zeroed {
+        &self.room
+    }
+
     /// A block of `size` bytes, where there is still one to be had.
     pub(super) fn allocate(&mut self, size: u64) -> Option<u64> {
         let len = taken(size)?;

@@ -106,9 +106,16 @@ struct Live {
     name: Option<String>,
     shadow: Shadow,
     writable: bool,
+    /// It stands in a stream to be freed, and takes up none of the device's memory any longer.
+    is_leaving: bool,
 }
 
 impl Live {
+    /// Whether it is one of the host's blocks that touches a range, with the space around it.
+    fn has_block_at(&self, address: u64, end: u64) -> bool {
+        self.host.as_ref().is_some_and(|host| touches(host, address, end))
+    }
+
     /// As the leak report lists it.
     fn listed(&self, address: u64) -> Allocation {
         Allocation { address, size: self.size, kind: self.kind, name: self.name.clone() }
@@ -120,8 +127,8 @@ impl Live {
 struct Freed {
     address: u64,
     size: u64,
-    /// Held for its `Drop`.
-    _host: Zeroed,
+    /// Its memory and the space around it.
+    host: Zeroed,
     /// Leases with lower numbers may have found it.
     before: u64,
 }
@@ -182,8 +189,9 @@ impl Table {
         let shadow = if kind == AllocationKind::Device { self.shadow(size)? } else { None };
         let address = host.as_ptr() as u64 + front;
         self.count(kind, |bytes| *bytes += size);
-        let (host, heap) = (Some(host), None);
-        self.live.insert(address, Live { size, host, heap, kind, name, shadow, writable: true });
+        let (host, heap, writable, is_leaving) = (Some(host), None, true, false);
+        let live = Live { size, host, heap, kind, name, shadow, writable, is_leaving };
+        self.live.insert(address, live);
         Ok(address)
     }
 
@@ -202,12 +210,26 @@ impl Table {
         if self.live.get(&address).is_none_or(|live| live.host.is_none()) {
             return false;
         }
-        if let Some(Live { size, host: Some(host), kind, .. }) = self.live.remove(&address) {
-            self.count(kind, |bytes| *bytes -= size);
+        if let Some(Live { size, host: Some(host), kind, is_leaving, .. }) =
+            self.live.remove(&address)
+        {
+            if !is_leaving {
+                self.count(kind, |bytes| *bytes -= size);
+            }
             self.freed_bytes += size;
-            self.freed.push_back(Freed { address, size, _host: host, before: next() });
+            self.freed.push_back(Freed { address, size, host, before: next() });
         }
         true
+    }
+
+    /// Counts an allocation as freed, which it is when the work of its stream has come to that.
+    pub(super) fn leave(&mut self, address: u64) {
+        if let Some(live) = self.live.get_mut(&address)
+            && !std::mem::replace(&mut live.is_leaving, true)
+        {
+            let (kind, size) = (live.kind, live.size);
+            self.count(kind, |bytes| *bytes -= size);
+        }
     }
 
     /// Counts more or less of a kind.
@@ -241,11 +263,17 @@ impl Table {
             Entry::Vacant(none) => none.insert(Heap::new(bytes).ok()?),
         };
         let address = own.allocate(size)?;
-        let (kind, heap) = (AllocationKind::Heap, Some(owner));
-        self.live.insert(
-            address,
-            Live { size, host: None, heap, kind, name: None, shadow, writable: true },
-        );
+        let live = Live {
+            size,
+            host: None,
+            heap: Some(owner),
+            kind: AllocationKind::Heap,
+            name: None,
+            shadow,
+            writable: true,
+            is_leaving: false,
+        };
+        self.live.insert(address, live);
         Some(address)
     }
 
@@ -312,6 +340,7 @@ impl Table {
             name: None,
             shadow: None,
             writable,
+            is_leaving: false,
         };
         self.live.insert(address, live);
         true
@@ -337,6 +366,23 @@ impl Table {
             address < freed + size && freed < address.saturating_add(len)
         };
         if self.every_freed().any(touches) { Found::Freed } else { Found::Nothing }
+    }
+
+    /// Whether a range touches the device's memory or the space around it without being inside one
+    /// allocation: it can't be memory of the program's own.
+    pub(super) fn is_astray(&self, address: u64, len: u64) -> bool {
+        let end = address.saturating_add(len);
+        if len == 0 || matches!(self.find(address, len), Found::Live { .. }) {
+            return false;
+        }
+        // Blocks don't overlap: of those that begin below the end, the last one ends last.
+        let is_block = |(_, live): &(&u64, &Live)| live.host.is_some();
+        let below = self.live.range(..end).rev().find(is_block);
+        let above = self.live.range(end..).find(is_block);
+        let heaps = self.heaps.values().chain(self.retired.iter().map(|(heap, _)| heap));
+        below.into_iter().chain(above).any(|(_, live)| live.has_block_at(address, end))
+            || heaps.into_iter().any(|heap| touches(heap.room(), address, end))
+            || self.freed.iter().any(|freed| touches(&freed.host, address, end))
     }
 
     /// Address and size of what was freed not long ago, the last first.
@@ -449,6 +495,12 @@ impl Table {
             _ => "there is no allocation at all".to_owned(),
         }
     }
+}
+
+/// Whether a block has bytes between two addresses.
+fn touches(block: &Zeroed, address: u64, end: u64) -> bool {
+    let start = block.as_ptr() as u64;
+    start < end && address < start + block.len() as u64
 }
 
 /// Why memory can't be written.
