@@ -1,11 +1,8 @@
 //! Every rule for a gradient against central differences in double precision, on random shapes
 //! that have to be broadcast, and on views.
 
-#[allow(dead_code, reason = "each test uses its part")]
-mod operations;
-
+use crate::operations::{OPERATIONS, Values, apply, weighted};
 use autograd::Tensor;
-use operations::{OPERATIONS, Values, apply, weighted};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

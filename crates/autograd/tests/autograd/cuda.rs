@@ -1,17 +1,13 @@
 //! The GPU: every operation as on the CPU, within what single precision allows. The GPU is the
 //! emulated one, or what `FOUR_LEVELS_DEVICE` says: `auto`, `cuda`.
 
-#[allow(dead_code, reason = "each test uses its part")]
-mod operations;
-#[path = "../examples/original/mod.rs"]
-#[allow(unreachable_pub, reason = "the examples use it too")]
-mod original;
-
 use std::fs;
 use std::path::Path;
 
 use autograd::{Array, Choice, Device, ErrorKind, Module, Tensor, load, save};
 use proptest::prelude::*;
+
+use crate::{operations, original};
 
 fn gpu() -> Device {
     let choice = match std::env::var("FOUR_LEVELS_DEVICE").as_deref() {

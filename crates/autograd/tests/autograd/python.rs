@@ -1,5 +1,4 @@
 //! The project's kernels launched from Python, where NVIDIA's bindings are installed.
-#![cfg(target_os = "linux")]
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,15 +1,13 @@
 //! Parameters and graphs in files.
 
-#[path = "../examples/neuron/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the examples use the rest")]
-mod neuron;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use autograd::{Activation, Element, Mlp, Module, Result, Tensor, graph, load, save};
 use data::{Generator, Stream};
+
+use crate::neuron;
 
 fn network<T: Element>(seed: u64, sizes: &[usize]) -> Mlp<T> {
     Mlp::new(sizes, Activation::Tanh, &mut Generator::new(seed, Stream::Parameters, 0))

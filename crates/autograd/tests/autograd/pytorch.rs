@@ -1,14 +1,11 @@
 //! Every operation against the values and gradients that PyTorch computed, which are committed:
 //! `reference/autograd_values.py` makes them.
 
-#[allow(dead_code, reason = "each test uses its part")]
-mod operations;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::operations::{Case, OPERATIONS, Values, apply, weighted};
 use autograd::Tensor;
-use operations::{Case, OPERATIONS, Values, apply, weighted};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
