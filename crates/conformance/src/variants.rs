@@ -25,6 +25,12 @@ pub fn variants(device: Choice) -> Vec<Variant> {
             });
         }
     }
+    for kernels in ["per-operation", "per-sample"] {
+        let options = format!("--kernels {kernels} --compiler built-in");
+        let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
+        // The host is the same; what the kernels compute, the references and ten steps tell.
+        all.push(variant.held_to(&[Check::References, Check::TenSteps]));
+    }
     for gemm in ["cublas", "cublaslt"] {
         for more in ["", " --graph", " --tf32"] {
             let options = format!("--gemm {gemm}{more}");

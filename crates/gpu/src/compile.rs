@@ -1,22 +1,45 @@
-//! CUDA C to the PTX that is kept beside it.
+//! CUDA C to PTX, by NVIDIA's compilers or by the built-in one.
 
 use std::env;
 use std::path::Path;
 use std::process::Command;
 
 use crate::nvrtc::Nvrtc;
-use crate::{GpuError, Result, library, ptx_version, source};
+use crate::{Compiler, GpuError, Result, library, ptx_version, source};
 
 /// The oldest cards that the kernels run on, compute capability 5.0. Compilers of CUDA 13 have
 /// given them up: what they compile runs from 7.5 on.
 pub const ARCHITECTURE: i32 = 50;
 
-/// Compiles a source to PTX: by NVRTC where it is found, else by nvcc. `file` is its name as people
-/// should read it, `kernels/relu.cu`. The header says from which source and by what.
+/// Compiles a source to PTX. `file` is its name as people should read it, `kernels/relu.cu`. The
+/// header says from which source and by what.
 ///
 /// # Errors
-/// When there is no compiler, or it does not accept the source.
-pub fn compile(file: &str, source: &str) -> Result<String> {
+/// When there is no such compiler here, or it does not accept the source.
+pub fn by(compiler: Compiler, file: &str, source: &str) -> Result<String> {
+    match compiler {
+        Compiler::Nvrtc => by_nvidia(file, source),
+        Compiler::BuiltIn => built_in(file, source),
+    }
+}
+
+/// Compiles by the crate `cuda-c`. What it warns of goes to standard error.
+fn built_in(file: &str, source: &str) -> Result<String> {
+    let arch = ARCHITECTURE.unsigned_abs();
+    let options = cuda_c::Options { name: file, arch, ..cuda_c::Options::default() };
+    let compiled = cuda_c::compile(source, &options).map_err(|diagnostics| {
+        let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+        GpuError::Compile { name: file.into(), compiler: "cuda-c".into(), log: log.concat() }
+    })?;
+    for warning in &compiled.warnings {
+        host::complain(warning.to_string().trim_end());
+    }
+    let options = [format!("--arch {ARCHITECTURE}")];
+    Ok(finish(file, source, "cuda-c", &options, &compiled.text))
+}
+
+/// Compiles by NVRTC where it is found, else by nvcc.
+fn by_nvidia(file: &str, source: &str) -> Result<String> {
     let missing = match Nvrtc::load() {
         Ok(nvrtc) => {
             let architectures = nvrtc.architectures()?;

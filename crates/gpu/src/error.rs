@@ -57,12 +57,12 @@ pub enum GpuError {
     /// A kernel of that name is not in the list.
     #[error("there is no kernel {0}; crates/gpu/src/kernels.rs lists those of the folder kernels")]
     NoKernel(String),
-    /// A kernel's source was edited, and there is no compiler for it.
+    /// A kernel's source was edited, and the compiler that was asked for is missing.
     #[error(
-        "{} was edited since its PTX was compiled, and there is no compiler for it: {reason}. NVRTC \
-         is enough, and comes as a Python wheel: `python3 -m venv .venv && .venv/bin/pip install \
-         nvidia-cuda-nvrtc-cu12`; it is found in .venv, in an active environment, in a CUDA \
-         toolkit, or where FOUR_LEVELS_NVRTC says",
+        "{} was edited since its PTX was compiled, and NVIDIA's compiler, which was asked for, is \
+         missing: {reason}. --compiler built-in needs none. NVRTC comes as a Python wheel: `python3 \
+         -m venv .venv && .venv/bin/pip install nvidia-cuda-nvrtc-cu12`; it is found in .venv, in an \
+         active environment, in a CUDA toolkit, or where FOUR_LEVELS_NVRTC says",
         host::shown(path)
     )]
     Stale {

@@ -9,13 +9,14 @@ use cudarc::nvrtc::Ptx;
 use crate::choice::{self, Choice, Decision};
 use crate::kernels::Kernel;
 use crate::probe::{self, EMULATED, Unusable, dotted};
-use crate::{GpuError, Result, install, jit_log, source};
+use crate::{Compiler, GpuError, Result, install, jit_log, source};
 
 /// The first GPU of the driver that was chosen, with cudarc's own types to compute on it.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     context: Arc<CudaContext>,
     driver: Driver,
+    compiler: Option<Compiler>,
 }
 
 /// Which driver the process computes through. It is chosen once: cudarc opens the library at its
@@ -55,7 +56,8 @@ impl Gpu {
             if other {
                 return Err(GpuError::AlreadyChosen { device: driver.device.clone() });
             }
-            return Ok(Self { context: CudaContext::new(0)?, driver: driver.clone() });
+            let context = CudaContext::new(0)?;
+            return Ok(Self { context, driver: driver.clone(), compiler: None });
         }
         let decision = choice::decide(choice, probe::probe)?;
         if let Decision::Emulated(_) = decision {
@@ -92,7 +94,15 @@ impl Gpu {
             (_, false) => return Err(GpuError::AlreadyChosen { device: name }),
         };
         *chosen = Some(driver.clone());
-        Ok(Self { context, driver })
+        Ok(Self { context, driver, compiler: None })
+    }
+
+    /// The same GPU, with the kernels that this compiler makes; without one, NVIDIA's compiler, and
+    /// the built-in one for edited kernels where that is missing.
+    #[must_use]
+    pub const fn compiling_by(mut self, compiler: Option<Compiler>) -> Self {
+        self.compiler = compiler;
+        self
     }
 
     /// The device as dumps and reports name it: `emulated (…)`, or the card's name with its
@@ -127,14 +137,14 @@ impl Gpu {
     }
 
     /// Loads a kernel of the folder `kernels`: the PTX that is kept beside the source, or, where
-    /// the source was edited, what NVRTC makes of it now.
+    /// the source was edited or the built-in compiler was chosen, what a compiler makes of it now.
     ///
     /// # Errors
     /// When there is no such kernel, when an edited source can't be compiled, and what the driver
     /// says.
     pub fn kernel(&self, name: &str) -> Result<CudaFunction> {
         let kernel = Kernel::find(name).ok_or_else(|| GpuError::NoKernel(name.into()))?;
-        self.function(name, &source::ptx(&kernel)?)
+        self.function(name, &source::ptx(&kernel, self.compiler)?)
     }
 
     /// Loads a function of that name from PTX text.

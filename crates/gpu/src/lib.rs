@@ -15,7 +15,7 @@
 //!    |
 //! source ── kernels        the PTX beside each kernel, if it is of the source as it is now,
 //!    |
-//! compile ── nvrtc, ptx_version, library      else what a compiler makes of it
+//! compiler ── compile ── nvrtc, ptx_version, library      else what a compiler makes of it
 //!
 //! profile ── timing, work, counts, nvtx       where the time goes
 //! ```
@@ -25,6 +25,7 @@
 //! | variable | what it says |
 //! |---|---|
 //! | `FOUR_LEVELS_DEVICE` | what `--device` says: `auto`, `cuda` or `emulated` |
+//! | `FOUR_LEVELS_COMPILER` | what `--compiler` says: `nvrtc` or `built-in` |
 //! | `FOUR_LEVELS_KERNELS` | the folder of the kernels, instead of `kernels` beside the program or in the repository |
 //! | `FOUR_LEVELS_NVRTC` | NVRTC's library; likewise `FOUR_LEVELS_CUBLAS` and so on for the other libraries of CUDA |
 //! | `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `CONDA_PREFIX` | where a CUDA toolkit is |
@@ -34,6 +35,7 @@
 mod arguments;
 mod choice;
 pub mod compile;
+mod compiler;
 mod counts;
 mod error;
 mod gpu;
@@ -52,6 +54,7 @@ mod work;
 
 pub use arguments::DeviceArgs;
 pub use choice::Choice;
+pub use compiler::{Compiler, CompilerArgs};
 pub use counts::Counts;
 pub use error::{GpuError, Result};
 pub use gpu::Gpu;

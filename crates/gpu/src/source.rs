@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::kernels::Kernel;
 use crate::library::variable;
-use crate::{GpuError, Result, compile};
+use crate::{Compiler, GpuError, Result, compiler};
 
 /// What stands before the digest in the header of the PTX.
 const DIGEST: &str = "// source sha256: ";
@@ -75,22 +75,33 @@ pub fn shown(path: &Path) -> String {
     names[start..].join("/")
 }
 
-/// The PTX of a kernel: from its folder, compiled anew where the source there was edited; as it
-/// was built into the program where there is no folder.
+/// The PTX of a kernel: from its folder, or as it was built into the program where there is none.
+/// What NVIDIA's compiler made is taken where it is of the source as it is now; the rest is compiled,
+/// and by the built-in compiler, where that was chosen, everything.
 ///
 /// # Errors
-/// When a file can't be read, or the source was edited and can't be compiled.
-pub(crate) fn ptx(kernel: &Kernel) -> Result<String> {
+/// When a file can't be read, or the source can't be compiled.
+pub(crate) fn ptx(kernel: &Kernel, choice: Option<Compiler>) -> Result<String> {
+    let compile = |file: &str, source: &str| compiler::edited(choice, file, source);
+    let anew = choice == Some(Compiler::BuiltIn);
     match folder() {
-        Some(folder) => ptx_in(&folder, kernel, compile::compile),
+        Some(folder) => ptx_in(&folder, kernel, anew, compile),
+        None if anew => compile(&file(kernel), kernel.source),
         None => Ok(kernel.ptx.to_owned()),
     }
 }
 
-/// The same, from a given folder and by a given compiler of a file's name and a source.
+/// A kernel's source as people should read it.
+fn file(kernel: &Kernel) -> String {
+    format!("kernels/{}.cu", kernel.name)
+}
+
+/// The same, from a given folder and by a given compiler of a file's name and a source, which
+/// compiles `anew` what was compiled before, too.
 fn ptx_in(
     folder: &Path,
     kernel: &Kernel,
+    anew: bool,
     compile: impl FnOnce(&str, &str) -> Result<String>,
 ) -> Result<String> {
     let read = |extension: &str| {
@@ -99,6 +110,9 @@ fn ptx_in(
             .map_err(|error| GpuError::Read { path, reason: error.to_string() })
     };
     let source = read("cu")?;
+    if anew {
+        return compile(&file(kernel), &source);
+    }
     if source == kernel.source && is_fresh(&source, kernel.ptx) {
         return Ok(kernel.ptx.to_owned());
     }
@@ -108,7 +122,7 @@ fn ptx_in(
     {
         return Ok(ptx);
     }
-    compile(&format!("kernels/{}.cu", kernel.name), &source).map_err(|error| match error {
+    compile(&file(kernel), &source).map_err(|error| match error {
         GpuError::NoCompiler(reason) => {
             GpuError::Stale { path: folder.join(format!("{}.cu", kernel.name)), reason }
         }
@@ -143,12 +157,12 @@ mod tests {
         // The same with the ends of lines that git writes on Windows.
         for source in [kernel.source.to_owned(), kernel.source.replace('\n', "\r\n")] {
             let folder = folder_with(&source, Some(kernel.ptx));
-            assert_eq!(ptx_in(folder.path(), &kernel, no_compiler).unwrap(), kernel.ptx);
+            assert_eq!(ptx_in(folder.path(), &kernel, false, no_compiler).unwrap(), kernel.ptx);
         }
         let edited = kernel.source.replace("0.0f", "1.0f");
         let compiled = format!("{}\n.version 8.0\n", digest_line(&edited));
         let folder = folder_with(&edited, Some(&compiled));
-        assert_eq!(ptx_in(folder.path(), &kernel, no_compiler).unwrap(), compiled);
+        assert_eq!(ptx_in(folder.path(), &kernel, false, no_compiler).unwrap(), compiled);
     }
 
     #[test]
@@ -158,19 +172,30 @@ mod tests {
         for ptx in [Some(kernel.ptx), None] {
             let folder = folder_with(&edited, ptx);
             let compile = |name: &str, source: &str| Ok(format!("{name}: {}", digest(source)));
-            let found = ptx_in(folder.path(), &kernel, compile).unwrap();
+            let found = ptx_in(folder.path(), &kernel, false, compile).unwrap();
             assert_eq!(found, format!("kernels/relu.cu: {}", digest(&edited)));
         }
+    }
+
+    #[test]
+    fn everything_is_compiled_anew_where_that_is_asked_for() {
+        let kernel = relu();
+        let folder = folder_with(kernel.source, Some(kernel.ptx));
+        let compile = |name: &str, _: &str| Ok(name.to_owned());
+        assert_eq!(ptx_in(folder.path(), &kernel, true, compile).unwrap(), "kernels/relu.cu");
     }
 
     #[test]
     fn an_edited_source_without_a_compiler_says_how_to_get_one() {
         let kernel = relu();
         let folder = folder_with(&format!("{}// edited\n", kernel.source), Some(kernel.ptx));
-        let said = ptx_in(folder.path(), &kernel, no_compiler).unwrap_err().to_string();
-        for words in
-            ["relu.cu was edited", "NVRTC is not found", "pip install nvidia-cuda-nvrtc-cu12"]
-        {
+        let said = ptx_in(folder.path(), &kernel, false, no_compiler).unwrap_err().to_string();
+        for words in [
+            "relu.cu was edited",
+            "NVRTC is not found",
+            "--compiler built-in",
+            "pip install nvidia-cuda-nvrtc-cu12",
+        ] {
             assert!(said.contains(words), "{said}");
         }
     }
@@ -178,7 +203,7 @@ mod tests {
     #[test]
     fn a_folder_without_the_kernel_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let said = ptx_in(folder.path(), &relu(), no_compiler).unwrap_err().to_string();
+        let said = ptx_in(folder.path(), &relu(), false, no_compiler).unwrap_err().to_string();
         assert!(said.starts_with("can't read ") && said.contains("relu.cu"), "{said}");
     }
 

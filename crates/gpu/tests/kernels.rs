@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gpu::{GpuError, KERNELS, compile, library, source};
+use gpu::{Compiler, GpuError, KERNELS, compile, library, source};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
@@ -93,7 +93,7 @@ fn ptxas_accepts_them() {
 fn the_compiler_makes_them_again() {
     for kernel in KERNELS {
         let file = format!("kernels/{}.cu", kernel.name);
-        let ptx = match compile::compile(&file, kernel.source) {
+        let ptx = match compile::by(Compiler::Nvrtc, &file, kernel.source) {
             Ok(ptx) => ptx,
             Err(GpuError::NoCompiler(reason)) => {
                 skipped::skip(reason);
@@ -112,14 +112,38 @@ fn the_compiler_makes_them_again() {
 
 #[test]
 fn what_does_not_compile_is_shown_as_the_compiler_shows_it() {
-    match compile::compile(
-        "kernels/broken.cu",
-        "extern \"C\" __global__ void broken() { x = 1; }\n",
-    ) {
+    let broken = "extern \"C\" __global__ void broken() { x = 1; }\n";
+    match compile::by(Compiler::BuiltIn, "kernels/broken.cu", broken) {
+        Err(GpuError::Compile { log, compiler, .. }) => {
+            assert_eq!(compiler, "cuda-c");
+            assert!(log.contains("kernels/broken.cu:1:") && log.contains("`x`"), "{log}");
+        }
+        other => panic!("{other:?}"),
+    }
+    match compile::by(Compiler::Nvrtc, "kernels/broken.cu", broken) {
         Err(GpuError::NoCompiler(reason)) => skipped::skip(reason),
         Err(GpuError::Compile { log, .. }) => {
             assert!(log.contains("kernels/broken.cu(1)") && log.contains("\"x\""), "{log}");
         }
         other => panic!("{other:?}"),
+    }
+}
+
+/// The built-in compiler takes every kernel without a word, and its PTX is as old as NVRTC's.
+#[test]
+fn the_built_in_compiler_makes_them_too() {
+    for path in source::all(&folder()).unwrap() {
+        let (text, name) = (fs::read_to_string(&path).unwrap(), source::shown(&path));
+        let ptx = compile::by(Compiler::BuiltIn, &name, &text).unwrap();
+        assert!(source::is_fresh(&text, &ptx), "{name}: the header has the digest");
+        let lines: Vec<&str> = ptx.lines().collect();
+        for wanted in [".version 8.0", ".target sm_50", ".address_size 64"] {
+            assert!(lines.contains(&wanted), "{name}: {wanted}\n{}", lines[..8].join("\n"));
+        }
+        let started = format!("// {name}, compiled by cuda-c, --arch 50");
+        assert_eq!(lines[0], started);
+        let options = cuda_c::Options { name: &name, ..cuda_c::Options::default() };
+        let warnings = cuda_c::compile(&text, &options).unwrap().warnings;
+        assert!(warnings.is_empty(), "{name}: {warnings:?}");
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use gpu::{DeviceArgs, Profile};
+use gpu::{CompilerArgs, DeviceArgs, Profile};
 use tensor::Network;
 use training::{Error, Level, Result};
 
@@ -35,6 +35,8 @@ impl fmt::Display for Kernels {
 pub struct Options {
     #[command(flatten)]
     device: DeviceArgs,
+    #[command(flatten)]
+    compiler: CompilerArgs,
     /// How the work is cut into kernels.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     kernels: Kernels,
@@ -66,7 +68,7 @@ impl training::Program for Program {
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        let gpu = options.device.open().map_err(Error::level)?;
+        let gpu = options.compiler.on(options.device.open().map_err(Error::level)?);
         let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
         let transfer = options.transfer;
         Ok(match options.kernels {

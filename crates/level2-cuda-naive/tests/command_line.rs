@@ -15,9 +15,13 @@ fn level2(args: &[&str]) -> Output {
 fn program(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_level2-cuda-naive"));
     command.args(args);
-    for variable in
-        ["MNIST_DIR", "FOUR_LEVELS_DEVICE", "FOUR_LEVELS_KERNELS", "EMULATED_GPU_CHECKS"]
-    {
+    for variable in [
+        "MNIST_DIR",
+        "FOUR_LEVELS_DEVICE",
+        "FOUR_LEVELS_KERNELS",
+        "FOUR_LEVELS_COMPILER",
+        "EMULATED_GPU_CHECKS",
+    ] {
         command.env_remove(variable);
     }
     command
@@ -83,6 +87,7 @@ fn the_options_of_the_level_are_checked() {
         (["--device", "tpu"], "emulated"),
         (["--transfer", "mail"], "double-buffered"),
         (["--kernels", "fused"], "per-sample"),
+        (["--compiler", "gcc"], "built-in"),
     ] {
         let output = level2(&args);
         let said = text(&output.stderr);
@@ -213,25 +218,34 @@ fn a_missing_bounds_check_is_caught_and_named() {
     is_caught(&kernels, "memory", &["relu", "kernels/relu.cu:8", "outside of every"]);
 }
 
-#[test]
-fn an_edited_kernel_without_a_compiler_says_how_to_get_one() {
-    let kernels = with_a_fault("relu", ["One thread", "A thread"], ["// source", "// of"]);
-    let mut command = program(&[&SHORT[..], &EMULATED].concat());
+/// The program where NVIDIA's compiler is nowhere.
+fn without_nvidia(args: &[&str], kernels: &TempDir) -> Output {
+    let mut command = program(&[args, &EMULATED].concat());
     command.env("FOUR_LEVELS_KERNELS", kernels.path());
     command.env("FOUR_LEVELS_NVRTC", "/nowhere/libnvrtc.so").env("PATH", "");
     for variable in ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CONDA_PREFIX"]
     {
         command.env_remove(variable);
     }
-    let output = command.output().unwrap();
+    command.output().unwrap()
+}
+
+#[test]
+fn a_compiler_that_was_asked_for_and_is_missing_is_named() {
+    let kernels = with_a_fault("relu", ["One thread", "A thread"], ["// source", "// of"]);
+    let output = without_nvidia(&[&SHORT[..], &["--compiler", "nvrtc"]].concat(), &kernels);
     if output.status.success() {
         skipped::skip("there is an nvcc, in a folder where everyone looks");
         return;
     }
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    for word in ["relu.cu was edited", "/nowhere/libnvrtc.so", "pip install nvidia-cuda-nvrtc-cu12"]
-    {
+    for word in [
+        "relu.cu was edited",
+        "/nowhere/libnvrtc.so",
+        "--compiler built-in",
+        "pip install nvidia-cuda-nvrtc-cu12",
+    ] {
         assert!(said.contains(word), "{word}: {said}");
     }
 }
@@ -274,23 +288,15 @@ fn an_emulated_driver_in_the_real_one_s_place_is_recognised() {
     }
 }
 
-/// Needs NVRTC, and is not tested where it is missing.
-#[test]
-fn an_edited_kernel_is_compiled_and_run() {
-    if matches!(
-        gpu::compile::compile("nothing.cu", "// nothing"),
-        Err(gpu::GpuError::NoCompiler(_))
-    ) {
-        skipped::skip("there is no compiler for CUDA C; pip install nvidia-cuda-nvrtc-cu12");
-        return;
-    }
-    let kernels = with_a_fault("relu", ["0.0f : z[i]", "7.0f : z[i]"], ["// source", "// of"]);
-    let out = path(&kernels, "dump.json");
+/// A dump on a ReLU that is 7 where it should be 0.
+fn dump_of_an_edited_relu(kernels: &TempDir, compiler: &[&str]) -> (Output, String) {
+    let out = path(kernels, "dump.json");
     let args = ["dump", "--preset", "softmax", "--out", &out];
-    let mut command = program(&[&args[..], &EMULATED].concat());
-    let output = command.env("FOUR_LEVELS_KERNELS", kernels.path()).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let dump: serde_json::Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
+    (without_nvidia(&[&args[..], compiler].concat(), kernels), out)
+}
+
+fn is_of_the_edited_relu(dump: &str) {
+    let dump: serde_json::Value = serde_json::from_slice(&fs::read(dump).unwrap()).unwrap();
     let tensors = dump["tensors"].as_array().unwrap();
     let of = |name: &str| tensors.iter().find(|tensor| tensor["name"] == name).unwrap();
     let (z, a) = (of("z1")["data"].as_array().unwrap(), of("a1")["data"].as_array().unwrap());
@@ -298,6 +304,55 @@ fn an_edited_kernel_is_compiled_and_run() {
         let (z, a) = (z.as_f64().unwrap(), a.as_f64().unwrap());
         assert_eq!(a, if z < 0.0 { 7.0 } else { z });
     }
+}
+
+#[test]
+fn an_edited_kernel_is_compiled_and_run() {
+    let kernels = with_a_fault("relu", ["0.0f : z[i]", "7.0f : z[i]"], ["// source", "// of"]);
+    let (output, dump) = dump_of_an_edited_relu(&kernels, &["--compiler", "built-in"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
+    is_of_the_edited_relu(&dump);
+
+    let (output, dump) = dump_of_an_edited_relu(&kernels, &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    is_of_the_edited_relu(&dump);
+    let note = "note: kernels/relu.cu was edited, and NVIDIA's compiler is not found; compiled by \
+                the built-in one\n";
+    match text(&output.stderr).as_str() {
+        "" => skipped::skip("there is an nvcc, in a folder where everyone looks"),
+        said => assert_eq!(said, note),
+    }
+}
+
+#[test]
+fn an_edited_kernel_that_does_not_compile_is_shown() {
+    let kernels = with_a_fault("relu", ["0.0f : z[i]", "0.0f : z[k]"], ["// source", "// of"]);
+    let (output, _) = dump_of_an_edited_relu(&kernels, &["--compiler", "built-in"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for word in ["error: kernels/relu.cu does not compile (cuda-c)", "kernels/relu.cu:", "`k`"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+/// Needs NVRTC, and is not tested where it is missing.
+#[test]
+fn an_edited_kernel_is_compiled_by_nvrtc() {
+    if matches!(
+        gpu::compile::by(gpu::Compiler::Nvrtc, "nothing.cu", "// nothing"),
+        Err(gpu::GpuError::NoCompiler(_))
+    ) {
+        skipped::skip("NVIDIA's compiler is not found; pip install nvidia-cuda-nvrtc-cu12");
+        return;
+    }
+    let kernels = with_a_fault("relu", ["0.0f : z[i]", "7.0f : z[i]"], ["// source", "// of"]);
+    let out = path(&kernels, "dump.json");
+    let args = ["dump", "--preset", "softmax", "--out", &out, "--compiler", "nvrtc"];
+    let mut command = program(&[&args[..], &EMULATED].concat());
+    let output = command.env("FOUR_LEVELS_KERNELS", kernels.path()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    is_of_the_edited_relu(&out);
 }
 
 /// Every thread adds up its own column and writes it to the first place: without an order between

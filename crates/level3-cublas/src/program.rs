@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use gpu::{DeviceArgs, Profile};
+use gpu::{CompilerArgs, DeviceArgs, Profile};
 use level2_cuda_naive::transfer;
 use tensor::{Dtype, Network};
 use training::{Error, Level, Result};
@@ -36,6 +36,8 @@ impl fmt::Display for Gemm {
 pub struct Options {
     #[command(flatten)]
     device: DeviceArgs,
+    #[command(flatten)]
+    compiler: CompilerArgs,
     /// Who multiplies matrices.
     #[arg(long, value_name = "LIBRARY", value_enum, default_value_t)]
     gemm: Gemm,
@@ -80,7 +82,7 @@ impl training::Program for Program {
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        let gpu = options.device.open().map_err(Error::level)?;
+        let gpu = options.compiler.on(options.device.open().map_err(Error::level)?);
         let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
         let Options { gemm, tf32, graph, transfer, traffic, .. } = *options;
         let setup = Setup { gemm, tf32, graph, transfer };

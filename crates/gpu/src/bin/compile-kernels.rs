@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use gpu::{compile, source};
+use gpu::{Compiler, compile, source};
 use tensor::file::write_atomically;
 
 /// Compiles the kernels to PTX.
@@ -59,7 +59,7 @@ fn compile_one(path: &Path, always: bool) -> Result<(), Box<dyn std::error::Erro
     if fresh && !always {
         return Ok(host::print(&format!("{name}: as it was\n"))?);
     }
-    let ptx = compile::compile(&name, &text)?;
+    let ptx = compile::by(Compiler::Nvrtc, &name, &text)?;
     let target = format!(".target sm_{}", compile::ARCHITECTURE);
     if !ptx.lines().any(|line| line.starts_with(&target)) {
         let wanted = compile::ARCHITECTURE;
