@@ -65,7 +65,7 @@ mod teach;
 mod types;
 
 pub use diagnostic::{Diagnostic, Severity};
-pub use preprocess::Resolver;
+pub use preprocess::{Folders, Resolver};
 
 use diagnostic::Problems;
 use source::Sources;
@@ -121,6 +121,18 @@ pub struct Ptx {
     pub warnings: Vec<Diagnostic>,
     /// The names of the kernels, as the PTX has them.
     pub kernels: Vec<String>,
+}
+
+/// The name that a kernel has in its source: of `_Z5saxpyjfPKfPf`, as C++'s rules make it for the
+/// PTX, `saxpy`; any other name is what it was.
+#[must_use]
+pub fn written(kernel: &str) -> &str {
+    let plain = || {
+        let rest = kernel.strip_prefix("_Z")?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        rest[digits..].get(..rest[..digits].parse().ok()?)
+    };
+    plain().filter(|name| !name.is_empty()).unwrap_or(kernel)
 }
 
 /// The oldest architecture that is known.

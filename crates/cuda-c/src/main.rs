@@ -1,7 +1,7 @@
 //! `cuda-c kernel.cu --out kernel.ptx`: compiles a file of CUDA C to PTX.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -35,31 +35,25 @@ struct Arguments {
     no_lines: bool,
 }
 
-/// Files beside the one that includes them, then in the folders that were given.
-struct Folders(Vec<PathBuf>);
-
-impl cuda_c::Resolver for Folders {
-    fn resolve(&self, include: &str, from: &str) -> Option<(String, String)> {
-        let beside = Path::new(from).parent().map(Path::to_path_buf);
-        beside.iter().chain(&self.0).find_map(|folder| {
-            let path = folder.join(include);
-            let text = std::fs::read_to_string(&path).ok()?;
-            Some((path.display().to_string(), text))
-        })
-    }
+fn main() -> ExitCode {
+    host::main(|| match host::parse(|command| command) {
+        Ok(arguments) => ExitCode::from(execute(&arguments)),
+        Err(code) => code,
+    })
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let name = arguments.source.display().to_string();
-    let source = match std::fs::read_to_string(&arguments.source) {
-        Ok(source) => source,
+/// Compiles; the exit code: 0 when it is done, 1 when the source has errors or the PTX can't be
+/// written, 2 when the source can't be read.
+fn execute(arguments: &Arguments) -> u8 {
+    let name = host::shown(&arguments.source).to_string();
+    let source = match std::fs::read(&arguments.source) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) => {
-            anstream::eprintln!("error: {name} can't be read: {error}");
-            return ExitCode::from(2);
+            host::complain(format_args!("error: can't read {name}: {error}"));
+            return 2;
         }
     };
-    let folders = Folders(arguments.include);
+    let folders = cuda_c::Folders(arguments.include.clone());
     let define = |text: &String| {
         let (name, value) = text.split_once('=').unwrap_or((text, "1"));
         (name.to_owned(), value.to_owned())
@@ -72,33 +66,25 @@ fn main() -> ExitCode {
         defines: arguments.define.iter().map(define).collect(),
         resolver: Some(&folders),
     };
-    let ptx = match cuda_c::compile(&source, &options) {
-        Ok(ptx) => ptx,
-        Err(diagnostics) => {
-            for diagnostic in diagnostics {
-                anstream::eprintln!("{diagnostic}");
-            }
-            return ExitCode::FAILURE;
-        }
+    let (ptx, diagnostics) = match cuda_c::compile(&source, &options) {
+        Ok(ptx) => (Some(ptx.text), ptx.warnings),
+        Err(diagnostics) => (None, diagnostics),
     };
-    for warning in &ptx.warnings {
-        anstream::eprintln!("{warning}");
+    for diagnostic in diagnostics {
+        host::complain(diagnostic);
     }
-    let Some(out) = arguments.out else {
-        return match std::io::stdout().lock().write_all(ptx.text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Err(error) => {
-                anstream::eprintln!("error: the PTX can't be written: {error}");
-                ExitCode::FAILURE
-            }
+    let Some(ptx) = ptx else { return 1 };
+    let Some(out) = &arguments.out else {
+        return match host::print(&ptx) {
+            Ok(()) => 0,
+            Err(error) => host::lost_output(&error, 1),
         };
     };
-    if let Err(error) =
-        tensor::file::write_atomically(&out, |file| file.write_all(ptx.text.as_bytes()))
-    {
-        anstream::eprintln!("error: {} can't be written: {error}", out.display());
-        return ExitCode::FAILURE;
+    match tensor::file::write_atomically::<io::Error>(out, |file| file.write_all(ptx.as_bytes())) {
+        Ok(()) => 0,
+        Err(error) => {
+            host::complain(format_args!("error: can't write {}: {error}", host::shown(out)));
+            1
+        }
     }
-    ExitCode::SUCCESS
 }

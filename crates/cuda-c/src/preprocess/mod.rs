@@ -5,9 +5,12 @@
 
 mod condition;
 mod expand;
+mod folders;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+pub use folders::Folders;
 
 use crate::diagnostic::{Problem, Problems};
 use crate::lex::{Kind, Token, lex};

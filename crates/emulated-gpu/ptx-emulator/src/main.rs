@@ -1,4 +1,4 @@
-//! `ptx-emulator COMMAND FILE…`: what is wrong with a PTX file, and what it does.
+//! `ptx-emulator COMMAND FILE…`: what is wrong with a file of PTX or of CUDA C, and what it does.
 
 mod commands;
 
@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use commands::{Failure, check, profile, run, trace};
 
-/// Reads PTX, the assembly language of NVIDIA's GPUs, on a machine that needs none.
+/// Reads PTX, the assembly language of NVIDIA's GPUs, and CUDA C, on a machine that needs none.
 #[derive(Parser)]
 #[command(version)]
 pub(crate) struct Arguments {
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Say what is wrong with PTX files, or what is in them.
+    /// Say what is wrong with files of PTX or CUDA C, or what is in them.
     ///
     /// Exits with 0 when nothing is wrong, 1 when there are errors and 2 when a file can't be
     /// read.

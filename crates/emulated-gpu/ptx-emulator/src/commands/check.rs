@@ -1,6 +1,6 @@
 //! `check FILE…`: what is wrong with PTX files, or what is in them.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,7 +11,7 @@ use super::{DONE, FAILED, Failure, UNUSABLE, print, read};
 /// What `check` is told.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The PTX files.
+    /// The files: PTX, or CUDA C where they are called `.cu`.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -26,6 +26,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     for path in &arguments.files {
         let source = match read(path) {
             Ok(source) => source,
+            Err(Failure::Compile(diagnostics)) => {
+                worst = worst.max(errors(&host::shown(path).to_string(), &diagnostics)?);
+                continue;
+            }
             Err(failure) => {
                 host::complain(format_args!("error: {failure}"));
                 worst = UNUSABLE;
@@ -34,17 +38,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         };
         match ptx_emulator::parse(&source) {
             Ok(module) => print(&format!("{}: {}\n", source.name, summary(&module)))?,
-            Err(diagnostics) => {
-                for diagnostic in &diagnostics {
-                    host::complain(diagnostic);
-                }
-                let errors = if diagnostics.len() == 1 { "error" } else { "errors" };
-                print(&format!("{}: {} {errors}\n", source.name, diagnostics.len()))?;
-                worst = worst.max(FAILED);
-            }
+            Err(diagnostics) => worst = worst.max(errors(&source.name, &diagnostics)?),
         }
     }
     Ok(worst)
+}
+
+/// Says what is wrong with a file, and how much.
+fn errors(name: &str, diagnostics: &[impl Display]) -> Result<u8, Failure> {
+    for diagnostic in diagnostics {
+        host::complain(diagnostic);
+    }
+    let errors = if diagnostics.len() == 1 { "error" } else { "errors" };
+    print(&format!("{name}: {} {errors}\n", diagnostics.len()))?;
+    Ok(FAILED)
 }
 
 /// Version, target, and each entry with its parameters, registers and shared memory.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 use ptx_emulator::memory::{AccessError, Heap};
 use ptx_emulator::room::filled;
-use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Kernel, Launch, Loaded, Options};
 
 use super::argument::Argument;
 use super::{Failure, read};
@@ -16,10 +16,10 @@ use super::{Failure, read};
 #[derive(Args)]
 #[group(skip)]
 pub(crate) struct Arguments {
-    /// The PTX file.
+    /// The file: PTX, or CUDA C where it is called `.cu`, which is compiled.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The entry to launch; not needed when the file has only one.
+    /// The entry to launch, by its name in PTX or in CUDA C; not needed when the file has only one.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Blocks of the grid: X, X,Y or X,Y,Z.
@@ -126,6 +126,14 @@ impl Prepared {
     }
 }
 
+/// The kernel that CUDA C calls so, whatever C++'s rules made of its name, where there is only one.
+fn written(loaded: &Loaded, name: &str) -> Option<Kernel> {
+    let names = loaded.kernels();
+    let mut fitting = names.iter().filter(|kernel| cuda_c::written(kernel) == name);
+    let one = fitting.next()?;
+    if fitting.next().is_some() { None } else { loaded.kernel(one) }
+}
+
 impl Arguments {
     /// Loads the file and makes the buffers, on a device of these options beside those that the
     /// command line gives.
@@ -150,7 +158,7 @@ impl Arguments {
         let loaded = emulator.load(source).map_err(Failure::Program)?;
         let names = loaded.kernels();
         let kernel = match (&self.entry, &names[..]) {
-            (Some(name), _) => loaded.kernel(name),
+            (Some(name), _) => loaded.kernel(name).or_else(|| written(&loaded, name)),
             (None, [only]) => loaded.kernel(only),
             (None, _) => None,
         };

@@ -5,16 +5,17 @@ pub(crate) mod check;
 mod launch;
 pub(crate) mod profile;
 pub(crate) mod run;
+mod source;
 pub(crate) mod trace;
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ptx_emulator::Diagnostic;
 use ptx_emulator::memory::OutOfMemory;
-use ptx_emulator::source::Source;
 use thiserror::Error;
+
+pub(crate) use source::read;
 
 /// It did what was asked for.
 pub(crate) const DONE: u8 = 0;
@@ -37,6 +38,9 @@ pub(crate) enum Failure {
     /// The file has errors.
     #[error("the file can't be run:{}", .0.iter().map(|d| format!("\n{d}")).collect::<String>())]
     Program(Vec<Diagnostic>),
+    /// The file is in CUDA C, and does not compile.
+    #[error("the file does not compile:{}", .0.iter().map(|d| format!("\n{d}")).collect::<String>())]
+    Compile(Vec<cuda_c::Diagnostic>),
     /// There is no room for the buffers.
     #[error(transparent)]
     Memory(OutOfMemory),
@@ -56,14 +60,6 @@ impl Failure {
             _ => UNUSABLE,
         }
     }
-}
-
-/// Reads a PTX file. What is no UTF-8 is replaced, and found by the parser, since PTX is ASCII.
-pub(crate) fn read(path: &Path) -> Result<Source, Failure> {
-    let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.to_owned(), source })?;
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(Source { name: host::shown(path).to_string(), text })
 }
 
 /// Prints a result.

@@ -1,0 +1,80 @@
+//! The program `cuda-c`: what it writes, says and exits with.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const TWICE: &str = "extern \"C\" __global__ void twice(float *x) { x[threadIdx.x] *= 2.0f; }\n";
+
+fn cuda_c(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cuda-c")).current_dir(folder).args(arguments).output().unwrap()
+}
+
+fn said(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn ptx_goes_to_standard_output_or_into_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("twice.cu"), TWICE).unwrap();
+    let printed = cuda_c(folder.path(), &["twice.cu"]);
+    assert_eq!(printed.status.code(), Some(0));
+    assert_eq!(said(&printed.stderr), "");
+    let written = cuda_c(folder.path(), &["twice.cu", "--out", "twice.ptx"]);
+    assert_eq!((written.status.code(), written.stdout.len()), (Some(0), 0));
+    assert_eq!(fs::read(folder.path().join("twice.ptx")).unwrap(), printed.stdout);
+    assert!(said(&printed.stdout).contains(".visible .entry twice("));
+}
+
+#[test]
+fn macros_and_folders_are_given() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("headers")).unwrap();
+    fs::write(folder.path().join("headers/by.h"), "#define BY (FACTOR + 1)\n").unwrap();
+    let text = format!("#include <by.h>\n{}", TWICE.replace("2.0f", "BY"));
+    fs::write(folder.path().join("k.cu"), text).unwrap();
+    let output = cuda_c(folder.path(), &["k.cu", "-I", "headers", "-D", "FACTOR=6"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output.stderr));
+    // 7.0f
+    assert!(said(&output.stdout).contains("0f40E00000"), "{}", said(&output.stdout));
+}
+
+#[test]
+fn what_is_wrong_decides_the_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("wrong.cu"), TWICE.replace("x[", "y[")).unwrap();
+    fs::write(folder.path().join("twice.cu"), TWICE).unwrap();
+    for (arguments, code, words) in [
+        (&["wrong.cu"][..], 1, "wrong.cu:1:"),
+        (&["nowhere.cu"], 2, "error: can't read nowhere.cu: "),
+        (&["twice.cu", "--arch", "20"], 2, "20 is not in"),
+        (
+            &["twice.cu", "--out", "no/such/folder/k.ptx"],
+            1,
+            "error: can't write no/such/folder/k.ptx: ",
+        ),
+        (&["wrong.cu", "--out", "wrong.ptx"], 1, "`y`"),
+    ] {
+        let output = cuda_c(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output.stderr));
+        assert!(said(&output.stderr).contains(words), "{words}: {}", said(&output.stderr));
+    }
+    assert!(!folder.path().join("wrong.ptx").exists());
+}
+
+/// A reader who goes away has seen enough; a disk that is full is a failure.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("twice.cu"), TWICE).unwrap();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_cuda-c"))
+        .arg(folder.path().join("twice.cu"))
+        .stdout(Stdio::from(full))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output.stderr).starts_with("error: can't write to standard output: "));
+}
