@@ -20,7 +20,7 @@
 //! # What is built
 //!
 //! - *Language*: `__global__` and `__device__` functions, overloads, default arguments, references,
-//!   templates of functions over types and integers, `extern "C"` and C++'s names, `__launch_bounds__`;
+//!   templates of functions and of kernels over types and integers, `extern "C"` and C++'s names, `__launch_bounds__`;
 //!   `__shared__` (static and dynamic), `__constant__` and `__device__` variables with initial values;
 //!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), enums, structs
 //!   with member functions, unions, arrays, pointers, vector types with `make_*`, operators that are
@@ -42,7 +42,7 @@
 //! # What is refused
 //!
 //! Each by name, with what to write instead: host code and launches, recursion (every call is written
-//! out), classes, constructors, inheritance, virtual functions, templates of structs and of kernels,
+//! out), classes, constructors, inheritance, virtual functions, templates of structs,
 //! lambdas, exceptions, namespaces, `new`, the C++ library, pointers to functions, bit fields, static
 //! variables in functions, variables in conditions, loops over ranges, pairs of halves, `__nv_bfloat16`,
 //! textures, `cooperative_groups`, `nvcuda::wmma`; of mathematics `sinf` and its kin, inverse and error
@@ -85,6 +85,9 @@ pub struct Options<'a> {
     pub defines: Vec<(String, String)>,
     /// Where `#include` finds files; nothing if there are none.
     pub resolver: Option<&'a dyn Resolver>,
+    /// Names of kernels and of variables as the host knows them, `copy<float, 4>`: templates become
+    /// kernels by that, and [`Ptx::names`] says what each is called in PTX.
+    pub names: Vec<String>,
 }
 
 impl Default for Options<'_> {
@@ -96,6 +99,7 @@ impl Default for Options<'_> {
             lines: true,
             defines: Vec::new(),
             resolver: None,
+            names: Vec::new(),
         }
     }
 }
@@ -108,6 +112,7 @@ impl std::fmt::Debug for Options<'_> {
             .field("fmad", &self.fmad)
             .field("lines", &self.lines)
             .field("defines", &self.defines)
+            .field("names", &self.names)
             .finish_non_exhaustive()
     }
 }
@@ -121,6 +126,8 @@ pub struct Ptx {
     pub warnings: Vec<Diagnostic>,
     /// The names of the kernels, as the PTX has them.
     pub kernels: Vec<String>,
+    /// What [`Options::names`] are called in the PTX.
+    pub names: Vec<String>,
 }
 
 /// The name that a kernel has in its source: of `_Z5saxpyjfPKfPf`, as C++'s rules make it for the
@@ -171,13 +178,21 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
     }
     let mut tokens = before.tokens;
     tokens.extend(own);
-    let items = parse::parse(tokens, &mut problems);
-    let mut module = lower::lower(items, library, options, &mut problems);
+    let names = options.names.iter().enumerate().map(|(number, name)| {
+        let file = sources.add(&format!("name expression {}", number + 1), name);
+        lex::lex(name, file, &mut problems)
+    });
+    let names: Vec<_> = names.collect();
+    if problems.has_errors() {
+        return Err(problems.into_diagnostics(&sources));
+    }
+    let items = parse::parse(tokens, names, &mut problems);
+    let (mut module, names) = lower::lower(items, library, options, &mut problems);
     if problems.has_errors() {
         return Err(problems.into_diagnostics(&sources));
     }
     optimise::optimise(&mut module, options);
     let text = ptx::write(&mut module, &sources, library, options);
     let kernels = module.functions.iter().map(|function| function.name.clone()).collect();
-    Ok(Ptx { text, warnings: problems.into_diagnostics(&sources), kernels })
+    Ok(Ptx { text, warnings: problems.into_diagnostics(&sources), kernels, names })
 }

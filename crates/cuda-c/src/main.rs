@@ -30,6 +30,10 @@ struct Arguments {
     /// A macro that is defined: NAME or NAME=VALUE.
     #[arg(short = 'D', value_name = "MACRO")]
     define: Vec<String>,
+    /// A kernel to make of a template, as the host names it: 'copy<float, 4>'; may be given several
+    /// times.
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
     /// Leaves out the .loc lines, which say what line of the source each instruction comes of.
     #[arg(long)]
     no_lines: bool,
@@ -65,6 +69,7 @@ fn execute(arguments: &Arguments) -> u8 {
         lines: !arguments.no_lines,
         defines: arguments.define.iter().map(define).collect(),
         resolver: Some(&folders),
+        names: arguments.name.clone(),
     };
     let (ptx, diagnostics) = match cuda_c::compile(&source, &options) {
         Ok(ptx) => (Some(ptx.text), ptx.warnings),

@@ -33,54 +33,45 @@ impl Lowerer<'_> {
         false
     }
 
-    pub(super) fn kernel(&mut self, function: &Rc<Function>) {
-        if !function.template.is_empty() {
-            let message =
-                format!("`{}` is a template, of which the host can't know the name", function.name);
-            let help =
-                "make it a `__device__` function, and call it from kernels with plain parameters";
-            self.problems.push(Problem::new(function.span, message).help(help));
-            return;
-        }
-        let name = if function.attributes.extern_c {
-            function.name.to_string()
-        } else {
-            self.mangled(function)
-        };
-        if self.module.functions.iter().any(|other| other.name == name) {
-            let message = format!("there are two kernels `{}`", function.name);
-            self.problems.push(Problem::new(function.span, message).help("rename one"));
-            return;
-        }
-        let kernel = Kernel::new(name, function.span);
-        self.builder = Builder { function: kernel, at: BlockId(0), span: function.span };
+    /// Makes a kernel; of a template, with these parameters of it. Its name, unless it is wrong.
+    pub(super) fn kernel(
+        &mut self,
+        function: &Rc<Function>,
+        template: HashMap<Rc<str>, Symbol>,
+    ) -> Option<String> {
         let scopes = self.scopes.split_off(1);
-        let result = self.scoped(|lowerer| lowerer.kernel_body(function));
+        self.scopes.push(template);
+        let name = self.make_kernel(function);
         self.scopes.truncate(1);
         self.scopes.extend(scopes);
+        name
+    }
+
+    fn make_kernel(&mut self, function: &Rc<Function>) -> Option<String> {
+        let own = self.scopes.last().cloned().unwrap_or_default();
+        let name = match function.attributes.extern_c {
+            true => function.name.to_string(),
+            false => self.mangled(function, &own).ok()?,
+        };
+        if self.module.functions.iter().any(|other| other.name == name) {
+            if !own.is_empty() {
+                return Some(name);
+            }
+            let message = format!("there are two kernels `{}`", function.name);
+            self.problems.push(Problem::new(function.span, message).help("rename one"));
+            return None;
+        }
+        let kernel = Kernel::new(name.clone(), function.span);
+        self.builder = Builder { function: kernel, at: BlockId(0), span: function.span };
+        let result = self.scoped(|lowerer| lowerer.kernel_body(function));
         self.frames.clear();
         self.depth = 0;
         let span = function.span;
         let empty = Builder { function: Kernel::new(String::new(), span), at: BlockId(0), span };
         let built = std::mem::replace(&mut self.builder, empty);
-        if result.is_ok() {
-            self.module.functions.push(built.function);
-        }
-    }
-
-    fn mangled(&mut self, function: &Function) -> String {
-        let mut name = format!("_Z{}{}", function.name.len(), function.name);
-        if function.parameters.is_empty() {
-            name.push('v');
-        }
-        // A compound that has come before is written by its number.
-        let mut known: Vec<String> = Vec::new();
-        for parameter in &function.parameters {
-            if let Ok((ty, _)) = self.resolve(&parameter.ty, parameter.span) {
-                mangle(&ty.ty, &mut known, &mut name);
-            }
-        }
-        name
+        result.ok()?;
+        self.module.functions.push(built.function);
+        Some(name)
     }
 
     fn kernel_body(&mut self, function: &Rc<Function>) -> Lowered<()> {
@@ -224,57 +215,5 @@ impl Lowerer<'_> {
     /// An expression that is wrong doesn't keep the rest from being looked at.
     pub(super) fn all(&mut self, arguments: &[Expr]) -> Lowered<Vec<super::expression::Any>> {
         arguments.iter().map(|argument| self.any(argument)).collect()
-    }
-}
-
-fn mangle(ty: &Type, known: &mut Vec<String>, name: &mut String) {
-    let plain = ty.mangled();
-    if let Some(place) = known.iter().position(|other| *other == plain) {
-        match place {
-            0 => name.push_str("S_"),
-            more => name.push_str(&format!("S{}_", base36(more - 1))),
-        }
-        return;
-    }
-    match ty {
-        Type::Pointer(to) => {
-            name.push('P');
-            if to.is_const || to.is_volatile {
-                let qualifiers = format!(
-                    "{}{}",
-                    if to.is_volatile { "V" } else { "" },
-                    if to.is_const { "K" } else { "" }
-                );
-                let inner = format!("{qualifiers}{}", to.ty.mangled());
-                if let Some(place) = known.iter().position(|other| *other == inner) {
-                    match place {
-                        0 => name.push_str("S_"),
-                        more => name.push_str(&format!("S{}_", base36(more - 1))),
-                    }
-                } else {
-                    name.push_str(&qualifiers);
-                    mangle(&to.ty, known, name);
-                    known.push(inner);
-                }
-            } else {
-                mangle(&to.ty, known, name);
-            }
-            known.push(plain);
-        }
-        Type::Struct(_) | Type::Enum(..) => {
-            name.push_str(&plain);
-            known.push(plain);
-        }
-        _ => name.push_str(&plain),
-    }
-}
-
-fn base36(number: usize) -> String {
-    let digit =
-        |value: usize| char::from_digit(value as u32, 36).unwrap_or('0').to_ascii_uppercase();
-    if number < 36 {
-        digit(number).to_string()
-    } else {
-        format!("{}{}", digit(number / 36), digit(number % 36))
     }
 }

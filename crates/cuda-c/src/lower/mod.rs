@@ -15,7 +15,9 @@ mod expression;
 mod function;
 mod global;
 mod initialise;
+mod instance;
 mod loops;
+mod mangle;
 mod operators;
 mod overload;
 mod place;
@@ -107,13 +109,14 @@ pub(crate) struct Lowerer<'a> {
     used_names: std::collections::HashSet<String>,
 }
 
-/// Lowers all kernels of a source. `library` is the number of the text that was read before it.
+/// Lowers all kernels of a source; what the names that the host asks for are in PTX. `library` is the
+/// number of the text that was read before it.
 pub(crate) fn lower(
     items: Vec<Item>,
     library: u16,
     options: &crate::Options<'_>,
     problems: &mut Problems,
-) -> Module {
+) -> (Module, Vec<String>) {
     let span = Span::default();
     let builder = Builder { function: Kernel::new(String::new(), span), at: BlockId(0), span };
     let mut lowerer = Lowerer {
@@ -134,17 +137,20 @@ pub(crate) fn lower(
     };
     lowerer.built_in_types();
     let mut kernels = Vec::new();
+    let mut instances = Vec::new();
     for item in &items {
         match item {
             Item::Function(function) => {
                 if lowerer.function_is_known(function) {
                     continue;
                 }
-                if function.attributes.global && function.body.is_some() {
+                let whole = function.template.is_empty() && function.body.is_some();
+                if function.attributes.global && whole {
                     kernels.push(function.clone());
                 }
                 lowerer.functions.entry(function.name.clone()).or_default().push(function.clone());
             }
+            Item::Instance(instance) => instances.push(instance.clone()),
             Item::Statement(statement) => {
                 lowerer.builder.span = statement.span;
                 let result = match &statement.kind {
@@ -159,9 +165,17 @@ pub(crate) fn lower(
         if lowerer.problems.are_many() {
             break;
         }
-        lowerer.kernel(&kernel);
+        lowerer.kernel(&kernel, HashMap::new());
     }
-    lowerer.module
+    let mut names = Vec::new();
+    for instance in &instances {
+        let made = lowerer.instance(instance);
+        if let (true, Ok(Some(name))) = (instance.by_host, made) {
+            names.push(name);
+        }
+    }
+    lowerer.check_instances(&instances);
+    (lowerer.module, names)
 }
 
 impl Lowerer<'_> {

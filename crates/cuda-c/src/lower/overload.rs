@@ -150,7 +150,7 @@ impl Lowerer<'_> {
     }
 
     /// What the parameters of a function's template are; nothing where they don't fit.
-    fn deduce(
+    pub(super) fn deduce(
         &mut self,
         function: &Rc<Function>,
         explicit: &[TemplateArgument],

@@ -312,7 +312,7 @@ impl Parser<'_> {
         self.expr(ExprKind::Name(name, arguments), span)
     }
 
-    fn template_arguments(&mut self) -> Parsed<Vec<TemplateArgument>> {
+    pub(super) fn template_arguments(&mut self) -> Parsed<Vec<TemplateArgument>> {
         self.expect("<", "before the template's arguments")?;
         let mut arguments = Vec::new();
         while !self.is(">") && !self.ended() {

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use super::{Name, Parsed, Parser, Stop};
 use crate::diagnostic::Problem;
 use crate::lex::Kind;
-use crate::syntax::{Item, Statement, StatementKind, TemplateArgument, TemplateParameter};
+use crate::syntax::{
+    Instance, Item, Statement, StatementKind, TemplateArgument, TemplateParameter,
+};
 
 impl Parser<'_> {
     pub(super) fn all(&mut self) {
@@ -47,6 +49,9 @@ impl Parser<'_> {
             let kind = if self.is("using") { self.using()? } else { self.static_assert()? };
             self.items.push(Item::Statement(Statement { kind, span }));
             return Ok(());
+        }
+        if self.is("template") && !self.ahead(1).is("<") {
+            return self.instance();
         }
         if self.is("template") {
             return self.template();
@@ -155,6 +160,48 @@ impl Parser<'_> {
             }
             parser.declared(parameters, false)
         })
+    }
+
+    /// `template __global__ void name<float>(float *);`
+    fn instance(&mut self) -> Parsed<()> {
+        self.bump();
+        let specifiers = self.specifiers()?;
+        if self.is(";") || self.is("{") {
+            let problem = Problem::new(self.span(), "templates of structs aren't built");
+            return self.fail(problem.help("delete it"));
+        }
+        let mut depth = 0;
+        while self.is("*") || self.is("&") {
+            self.bump();
+        }
+        let (name, span) = self.word("the name of a template")?;
+        let arguments = if self.is("<") { self.template_arguments()? } else { Vec::new() };
+        while !self.ended() && (depth > 0 || !self.is(";")) {
+            depth += i32::from(self.is("(")) - i32::from(self.is(")"));
+            self.bump();
+        }
+        self.expect(";", "behind the parameters")?;
+        if specifiers.attributes.global && arguments.is_empty() {
+            let problem =
+                Problem::new(span, format!("of which types `{name}` is wanted isn't said"));
+            return self.fail(problem.help(format!("write `{name}<float>(…)`, with its types")));
+        }
+        self.items.push(Item::Instance(Instance { name, arguments, span, by_host: false }));
+        Ok(())
+    }
+
+    /// `name`, `&name`, `name<float, 4>`: what the host calls a kernel or a variable.
+    pub(super) fn name_expression(&mut self) -> Parsed<()> {
+        self.accept("&");
+        self.accept("::");
+        let (name, span) = self.word("the name of a kernel")?;
+        let arguments = if self.is("<") { self.template_arguments()? } else { Vec::new() };
+        if !self.ended() {
+            let problem = Problem::new(self.span(), "this isn't the name of a kernel");
+            return self.fail(problem.help("write `name`, or `name<float, 16>` of a template"));
+        }
+        self.items.push(Item::Instance(Instance { name, arguments, span, by_host: true }));
+        Ok(())
     }
 
     /// `using name = T;`

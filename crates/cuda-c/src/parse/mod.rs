@@ -49,8 +49,12 @@ pub(crate) struct Parser<'a> {
     items: Vec<Item>,
 }
 
-/// Reads all tokens.
-pub(crate) fn parse(tokens: Vec<Token>, problems: &mut Problems) -> Vec<Item> {
+/// Reads all tokens, and then those of each name that the host asks for.
+pub(crate) fn parse(
+    tokens: Vec<Token>,
+    names: Vec<Vec<Token>>,
+    problems: &mut Problems,
+) -> Vec<Item> {
     let mut scope = HashMap::new();
     for name in crate::library::TYPES {
         scope.insert(Rc::from(*name), Name::Type);
@@ -65,6 +69,10 @@ pub(crate) fn parse(tokens: Vec<Token>, problems: &mut Problems) -> Vec<Item> {
         items: Vec::new(),
     };
     parser.all();
+    for tokens in names {
+        (parser.tokens, parser.at) = (tokens, 0);
+        let _: Parsed<()> = parser.name_expression();
+    }
     parser.items
 }
 

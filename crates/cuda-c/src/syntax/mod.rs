@@ -151,4 +151,19 @@ pub(crate) enum Item {
     Function(Rc<Function>),
     /// A struct, enum, alias or variable.
     Statement(Statement),
+    /// A kernel of a template.
+    Instance(Instance),
+}
+
+/// `template __global__ void name<float, 4>(…);`, or the name of a kernel that the host asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Instance {
+    /// The kernel's name.
+    pub(crate) name: Rc<str>,
+    /// What the parameters of its template are.
+    pub(crate) arguments: Vec<TemplateArgument>,
+    /// Where the name stands.
+    pub(crate) span: Span,
+    /// Whether the host asks for it.
+    pub(crate) by_host: bool,
 }

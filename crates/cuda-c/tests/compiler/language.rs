@@ -320,3 +320,47 @@ fn names_are_those_of_cpp() {
     let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
     assert_eq!(ptx.kernels, ["_Z1fPKfPfjS0_1SS1_", "_Z1gv"]);
 }
+
+/// The names on the right are NVRTC's, 12.9.
+#[test]
+fn kernels_are_made_of_templates() {
+    let source = "
+        struct P { int a; };
+        template <typename T> __global__ void copy(T *a, T *b) { a[threadIdx.x] = b[threadIdx.x]; }
+        template <typename T, int N> __global__ void tile(const T *a, T *b, int n, T c) {
+            for (int i = 0; i < N; ++i) b[i] = a[i] + c; }
+        template <bool B, typename T, long M, typename U> __global__ void mixed(U *x, T **y, const U *z, T *w, P p) {
+            if constexpr (B) w[0] = (T)M; else x[0] = (U)0; }
+        extern \"C\" __global__ void plain(int *x) { x[0] = 1; }
+        __global__ void other(int *x) { x[0] = 1; }
+        __constant__ float table[4];
+        template __global__ void copy<float4>(float4 *, float4 *);";
+    let expected = [
+        ("copy<float>", "_Z4copyIfEvPT_S1_"),
+        ("&copy<P>", "_Z4copyI1PEvPT_S2_"),
+        ("tile<float, 4>", "_Z4tileIfLi4EEvPKT_PS0_iS0_"),
+        ("tile<unsigned long long, -1>", "_Z4tileIyLin1EEvPKT_PS0_iS0_"),
+        ("mixed<true, float, -7, const int>", "_Z5mixedILb1EfLln7EKiEvPT2_PPT0_PKS1_S4_1P"),
+        ("mixed<false, double *, 3, int>", "_Z5mixedILb0EPdLl3EiEvPT2_PPT0_PKS1_S4_1P"),
+        ("plain", "plain"),
+        ("other", "_Z5otherPi"),
+        ("table", "table"),
+    ];
+    let names = expected.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let options = cuda_c::Options { names, ..cuda_c::Options::default() };
+    let ptx = cuda_c::compile(source, &options).unwrap_or_else(|errors| panic!("{}", errors[0]));
+    for (found, (name, expected)) in ptx.names.iter().zip(expected) {
+        assert_eq!(found, expected, "{name}");
+        assert!(ptx.text.contains(expected), "{name}");
+    }
+    assert!(ptx.kernels.contains(&"_Z4copyI6float4EvPT_S2_".to_owned()), "{:?}", ptx.kernels);
+    assert!(ptx.warnings.is_empty());
+    let arguments =
+        [crate::common::floats(&[0.0; 4]), crate::common::floats(&[1.0, 2.0, 3.0, 4.0])];
+    let (memory, _) = run(&ptx.text, "_Z4copyIfEvPT_S1_", ([1, 1, 1], [4, 1, 1]), &arguments);
+    assert_eq!(as_floats(&memory[0]), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(cuda_c::written("_Z4tileIfLi4EEvPKT_PS0_iS0_"), "tile");
+    for other in ["plain", "_Z", "_Z9short", "_Z4", "_Zné", "_Z99999999999999999999999x"] {
+        assert_eq!(cuda_c::written(other), other);
+    }
+}

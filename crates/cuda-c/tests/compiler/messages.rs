@@ -71,9 +71,18 @@ const WRONG: &[(&str, &str)] = &[
     ("__global__ void k(int *x) { int &r; }", "a reference has to refer to something"),
     ("__global__ void k(int &x) { }", "no references as parameters"),
     (
-        "template <typename T> __global__ void k(T *x) { }",
-        "is a template, of which the host can't know the name",
+        "template <typename T> __global__ void k(T *x) { }\ntemplate __global__ void k(float *);",
+        "of which types `k` is wanted isn't said",
     ),
+    (
+        "template <typename T, int N> __global__ void k(T *x) { }\ntemplate __global__ void k<int>(int *);",
+        "no kernel `k` has these parameters of a template",
+    ),
+    (
+        "template <typename T> __global__ void k(T *x) { }\ntemplate __global__ void kk<int>(int *);",
+        "there is no kernel `kk`",
+    ),
+    ("template struct A<float>;", "templates of structs aren't built"),
     ("__global__ void k(int *x, int *x) { }", "there are two parameters `x`"),
     ("__global__ void k() {} __global__ void k() {}", "there are two kernels `k`"),
     ("__global__ void k(float *x) { atomicMax(x, 1.0f); }", "`atomicMax` isn't for `float`"),
@@ -109,6 +118,10 @@ fn each_error_says_what_is_wrong() {
 
 /// Sources that compile, and a part of the warning.
 const WARNED: &[(&str, &str)] = &[
+    (
+        "template <typename T> __global__ void k(T *x) { }",
+        "nothing says of which types `k` is wanted",
+    ),
     (
         "__global__ void k(float *x, int n) { size_t i = n * n; x[i] = 0; }",
         "may overflow before it becomes 64 bits wide",
@@ -278,5 +291,24 @@ fn what_nests_or_repeats_without_end_is_refused() {
             .to_owned(),
     ] {
         assert!(compile(&source, &Options::default()).is_err());
+    }
+}
+
+#[test]
+fn a_name_that_the_host_asks_for_is_checked() {
+    let source = "template <int N> __global__ void k(int *x) { }\n__global__ void plain() { }";
+    for (name, expected) in [
+        ("k", "no kernel `k` has these parameters of a template"),
+        ("k<float>", "`N` is a number, and a type is given"),
+        ("plian", "there is no kernel `plian`"),
+        ("k<3> + 1", "this isn't the name of a kernel"),
+        ("", "expected the name of a kernel"),
+        ("k<", "expected"),
+        ("\"", "this string has no end"),
+    ] {
+        let options = Options { names: vec![name.into()], ..Options::default() };
+        let errors = compile(source, &options).unwrap_err();
+        assert!(errors[0].message.contains(expected), "{name}: {}", errors[0]);
+        assert_eq!(errors[0].file, "name expression 1");
     }
 }

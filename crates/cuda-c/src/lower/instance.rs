@@ -1,0 +1,88 @@
+//! Kernels that are made of templates, and the names that the host asks for.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::{Lowered, Lowerer, Symbol};
+use crate::diagnostic::{Problem, closest};
+use crate::syntax::{Function, Instance};
+
+impl Lowerer<'_> {
+    /// Makes the kernel that is asked for; what it is called in PTX.
+    pub(super) fn instance(&mut self, instance: &Instance) -> Lowered<Option<String>> {
+        let Instance { name, arguments, span, by_host } = instance;
+        let span = *span;
+        self.stand(span);
+        if let (true, Some(Symbol::Global(number, _))) = (*by_host, self.lookup(name)) {
+            return Ok(Some(self.module.globals[*number as usize].name.clone()));
+        }
+        let all = self.functions.get(name).cloned().unwrap_or_default();
+        if !by_host && !all.is_empty() && all.iter().all(|one| !one.attributes.global) {
+            // A function is written out where it is called.
+            return Ok(None);
+        }
+        let mut fitting: Vec<(Rc<Function>, HashMap<Rc<str>, Symbol>)> = Vec::new();
+        for function in all.iter().filter(|one| one.attributes.global && one.body.is_some()) {
+            if let Some(template) = self.deduce(function, arguments, &[], span)? {
+                fitting.push((function.clone(), template));
+            }
+        }
+        match fitting.len() {
+            1 => {
+                let (function, template) = fitting.remove(0);
+                if function.template.is_empty() && *by_host {
+                    // It is made anyway.
+                    return Ok(Some(match function.attributes.extern_c {
+                        true => function.name.to_string(),
+                        false => self.mangled(&function, &template)?,
+                    }));
+                }
+                Ok(self.kernel(&function, template))
+            }
+            0 if all.iter().any(|one| one.attributes.global) => self.error(
+                span,
+                format!("no kernel `{name}` has these parameters of a template"),
+                "write a type or a number for each: `name<float, 16>`",
+            ),
+            0 => {
+                let kernels: Vec<Rc<str>> = self
+                    .functions
+                    .iter()
+                    .filter(|(_, own)| own.iter().any(|one| one.attributes.global))
+                    .map(|(name, _)| name.clone())
+                    .collect();
+                let help = closest(name, kernels.iter().map(|kernel| &**kernel));
+                let problem = Problem::new(span, format!("there is no kernel `{name}`"));
+                let help = help.map(|name| format!("did you mean `{name}`?"));
+                self.fail(problem.maybe_help(help))
+            }
+            _ => self.error(
+                span,
+                format!("several kernels `{name}` fit"),
+                "rename one: a name without parameters can't tell them apart",
+            ),
+        }
+    }
+
+    /// Says which templates of kernels nothing was made of.
+    pub(super) fn check_instances(&mut self, made: &[Instance]) {
+        let mut idle: Vec<Rc<Function>> = self
+            .functions
+            .values()
+            .flatten()
+            .filter(|one| one.attributes.global && !one.template.is_empty() && one.body.is_some())
+            .filter(|one| made.iter().all(|instance| instance.name != one.name))
+            .cloned()
+            .collect();
+        idle.sort_by_key(|one| one.span);
+        for function in idle {
+            let name = &function.name;
+            let message =
+                format!("nothing says of which types `{name}` is wanted: it isn't compiled");
+            let help = format!(
+                "write behind it, with its types, `template __global__ void {name}<…>(…);`"
+            );
+            self.warn(Problem::warning(function.span, message).help(help));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Kernels' names in PTX, by the rules of the Itanium C++ ABI ("Mangling").
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::{Lowered, Lowerer, Symbol};
+use crate::source::Span;
+use crate::syntax::{Function, TypeExpr};
+use crate::types::{QualifiedType, Type};
+
+/// A type as far as names have to know it.
+#[derive(Debug)]
+enum Shape {
+    /// Letters, of which no abbreviation is made.
+    Letters(String),
+    /// The name of a struct or an enum, with its length.
+    Named(String),
+    /// A parameter of the template, by its place.
+    Parameter(usize),
+    /// Qualifiers of another type.
+    Qualified(&'static str, Box<Shape>),
+    /// A pointer.
+    Pointer(Box<Shape>),
+}
+
+impl Shape {
+    fn of(ty: &Type) -> Self {
+        match ty {
+            Type::Pointer(to) => Self::Pointer(Box::new(Self::of_qualified(to))),
+            Type::Struct(_) | Type::Enum(..) => Self::Named(ty.mangled()),
+            other => Self::Letters(other.mangled()),
+        }
+    }
+
+    fn of_qualified(ty: &QualifiedType) -> Self {
+        Self::of(&ty.ty).qualified(ty.is_const, ty.is_volatile)
+    }
+
+    fn qualified(self, is_const: bool, is_volatile: bool) -> Self {
+        let letters = match (is_const, is_volatile) {
+            (false, false) => return self,
+            (true, false) => "K",
+            (false, true) => "V",
+            (true, true) => "VK",
+        };
+        Self::Qualified(letters, Box::new(self))
+    }
+
+    /// The whole, without abbreviations.
+    fn whole(&self) -> String {
+        match self {
+            Self::Letters(text) | Self::Named(text) => text.clone(),
+            Self::Parameter(0) => "T_".into(),
+            Self::Parameter(place) => format!("T{}_", base36(place - 1)),
+            Self::Qualified(letters, inner) => format!("{letters}{}", inner.whole()),
+            Self::Pointer(inner) => format!("P{}", inner.whole()),
+        }
+    }
+
+    /// Writes it; a compound that has come before is written by its number.
+    fn write(&self, known: &mut Vec<String>, name: &mut String) {
+        let whole = self.whole();
+        if let Self::Letters(text) = self {
+            name.push_str(text);
+            return;
+        }
+        if let Some(place) = known.iter().position(|other| *other == whole) {
+            match place {
+                0 => name.push_str("S_"),
+                more => name.push_str(&format!("S{}_", base36(more - 1))),
+            }
+            return;
+        }
+        match self {
+            Self::Pointer(inner) => {
+                name.push('P');
+                inner.write(known, name);
+            }
+            Self::Qualified(letters, inner) => {
+                name.push_str(letters);
+                inner.write(known, name);
+            }
+            _ => name.push_str(&whole),
+        }
+        known.push(whole);
+    }
+}
+
+fn base36(number: usize) -> String {
+    let digit =
+        |value: usize| char::from_digit(value as u32, 36).unwrap_or('0').to_ascii_uppercase();
+    if number < 36 {
+        digit(number).to_string()
+    } else {
+        format!("{}{}", digit(number / 36), digit(number % 36))
+    }
+}
+
+impl Lowerer<'_> {
+    /// The name of a kernel; of a template's, with what its parameters are.
+    pub(super) fn mangled(
+        &mut self,
+        function: &Function,
+        template: &HashMap<Rc<str>, Symbol>,
+    ) -> Lowered<String> {
+        let plain = format!("{}{}", function.name.len(), function.name);
+        let mut name = format!("_Z{plain}");
+        let mut known: Vec<String> = Vec::new();
+        if !function.template.is_empty() {
+            known.push(plain);
+            name.push('I');
+            for parameter in &function.template {
+                match template.get(&parameter.name) {
+                    Some(Symbol::Alias(ty)) => {
+                        Shape::of_qualified(ty).write(&mut known, &mut name);
+                    }
+                    Some(Symbol::Constant(ty, bits)) => name.push_str(&literal(ty, *bits)),
+                    _ => {}
+                }
+            }
+            // The result, which is void, is only in the names of templates.
+            name.push_str("Ev");
+        }
+        if function.parameters.is_empty() {
+            name.push('v');
+        }
+        for parameter in &function.parameters {
+            // Qualifiers of the parameter itself don't count.
+            let mut written = &parameter.ty;
+            while let TypeExpr::Qualified { inner, .. } = written {
+                written = inner;
+            }
+            let shape = match written {
+                TypeExpr::Array(element, _) => {
+                    Shape::Pointer(Box::new(self.shape(element, function, parameter.span)?))
+                }
+                _ => self.shape(written, function, parameter.span)?,
+            };
+            shape.write(&mut known, &mut name);
+        }
+        Ok(name)
+    }
+
+    /// A type as it is written, in which a parameter of the template stays one.
+    fn shape(&mut self, ty: &TypeExpr, function: &Function, span: Span) -> Lowered<Shape> {
+        Ok(match ty {
+            TypeExpr::Named(name, _) => {
+                match function.template.iter().position(|one| one.name == *name) {
+                    Some(place) => Shape::Parameter(place),
+                    None => Shape::of_qualified(&self.resolve(ty, span)?.0),
+                }
+            }
+            TypeExpr::Pointer(inner) => {
+                Shape::Pointer(Box::new(self.shape(inner, function, span)?))
+            }
+            TypeExpr::Qualified { inner, is_const, is_volatile } => {
+                self.shape(inner, function, span)?.qualified(*is_const, *is_volatile)
+            }
+            other => Shape::of_qualified(&self.resolve(other, span)?.0),
+        })
+    }
+}
+
+/// A number as an argument of a template: `Li4E`.
+fn literal(ty: &Type, bits: u64) -> String {
+    let signed = ty.scalar().is_some_and(crate::types::Scalar::is_signed);
+    let bytes = ty.size().clamp(1, 8);
+    let value = (bits << (64 - 8 * bytes)).cast_signed() >> (64 - 8 * bytes);
+    let digits = match value {
+        ..0 if signed => format!("n{}", value.unsigned_abs()),
+        _ => (bits & (u64::MAX >> (64 - 8 * bytes))).to_string(),
+    };
+    format!("L{}{digits}E", ty.mangled())
+}
