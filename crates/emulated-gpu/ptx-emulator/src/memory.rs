@@ -14,6 +14,7 @@ mod known;
 mod leases;
 mod mapped;
 mod table;
+pub(crate) mod words;
 
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -245,9 +246,8 @@ impl Memory {
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), AccessError> {
         let table = self.read_table();
         table.require(address, into.len() as u64, false)?;
-        // SAFETY: the range is inside an allocation, which lives as long as the lock is held;
-        // `into` is memory of the host's that nothing else refers to.
-        unsafe { std::ptr::copy(address as *const u8, into.as_mut_ptr(), into.len()) };
+        // SAFETY: the range is inside an allocation, which lives as long as the lock is held.
+        unsafe { words::read(address as *const u8, into) };
         Ok(())
     }
 
@@ -260,7 +260,7 @@ impl Memory {
         table.require(address, bytes.len() as u64, true)?;
         table.set_initialised(address, bytes.len() as u64);
         // SAFETY: as in `read`.
-        unsafe { std::ptr::copy(bytes.as_ptr(), address as *mut u8, bytes.len()) };
+        unsafe { words::write(address as *mut u8, bytes) };
         Ok(())
     }
 
@@ -273,16 +273,8 @@ impl Memory {
         let len = (pattern.len() as u64).saturating_mul(count);
         table.require(address, len, true)?;
         table.set_initialised(address, len);
-        if let [byte] = *pattern {
-            // SAFETY: as in `read`.
-            unsafe { std::ptr::write_bytes(address as *mut u8, byte, len as usize) };
-            return Ok(());
-        }
-        for index in 0..count {
-            let to = address + index * pattern.len() as u64;
-            // SAFETY: as in `read`; `to` and the pattern's length stay inside the range.
-            unsafe { std::ptr::copy(pattern.as_ptr(), to as *mut u8, pattern.len()) };
-        }
+        // SAFETY: as in `read`.
+        unsafe { words::fill(address as *mut u8, pattern, count as usize) };
         Ok(())
     }
 
@@ -296,7 +288,7 @@ impl Memory {
         table.require(from, len, false)?;
         table.copy_initialised(to, from, len);
         // SAFETY: both ranges are inside allocations, which live as long as the lock is held.
-        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len as usize) };
+        unsafe { words::copy(to as *mut u8, from as *const u8, len as usize) };
         Ok(())
     }
 

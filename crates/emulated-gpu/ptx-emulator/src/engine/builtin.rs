@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code, reason = "strings and arguments are read from checked device memory")]
 
-use super::access::{read_bits, write_bits};
 use super::code::{Argument, Builtin, BuiltinArguments};
 use super::core::{Core, Outcome, Problem};
 use super::format::format;
@@ -10,6 +9,7 @@ use super::initialised::Resolved;
 use super::registers::lanes;
 use super::space::Room;
 use crate::fault::FaultKind;
+use crate::memory::words::{read_bits, write_bits};
 
 /// A longer string has probably lost its end.
 const LONGEST_STRING: u64 = 1 << 16;

@@ -10,6 +10,7 @@ use super::race::{Does, Manner};
 use super::registers::{LANES, lanes};
 use super::space::Room;
 use crate::fault::FaultKind;
+use crate::memory::words;
 
 /// Copies for the lanes of a mask; bytes beyond the source's size become 0.
 pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
@@ -41,7 +42,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
             let read = (wanted, Manner::default());
             core.race(&copy.from, &[from; LANES], 1 << lane, read, Does::Read)?;
             // SAFETY: `wanted` bytes at `host` have been checked; the buffer holds 16.
-            unsafe { std::ptr::copy(host, buffer.as_mut_ptr(), wanted.min(16) as usize) };
+            unsafe { words::read(host, &mut buffer[..wanted.min(16) as usize]) };
         }
         let host = core.resolve(copy.to.room, copy.to.site, to, bytes, lane, true)?;
         if core.initialisation {
@@ -55,7 +56,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
             threads.copies(thread, to, bytes);
         }
         // SAFETY: `bytes` (4, 8 or 16) bytes at `host` have been checked.
-        unsafe { std::ptr::copy(buffer.as_ptr(), host, bytes.min(16) as usize) };
+        unsafe { words::write(host, &buffer[..bytes.min(16) as usize]) };
     }
     Ok(())
 }
@@ -66,6 +67,6 @@ pub(super) fn local(core: &mut Core<'_>, to: u64, from: u64, bytes: u64, lane: u
     let target = core.resolve_bytes(Room::Local, 0, to, bytes, lane, true)?;
     core.copy_written(to, from, bytes, lane);
     // SAFETY: `bytes` bytes at both have been checked.
-    unsafe { std::ptr::copy(source, target, bytes as usize) };
+    unsafe { words::copy(target, source, bytes as usize) };
     Ok(())
 }

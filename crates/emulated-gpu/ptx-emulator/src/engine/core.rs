@@ -3,7 +3,6 @@
 #![allow(unsafe_code, reason = "memory of blocks and threads is raw memory, viewed as bytes")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::code::Executable;
@@ -97,9 +96,10 @@ impl Bytes {
         Ok(Self { room, len, shadow, fresh: true })
     }
 
-    /// One byte for each, 1 where it has been written; empty where that is not remembered.
-    pub(super) fn shadow(&self) -> &[AtomicU8] {
-        self.shadow.as_deref().unwrap_or(&[])
+    /// Which of them have been written, where that is remembered.
+    #[inline]
+    pub(super) fn shadow(&self) -> Option<&Known> {
+        self.shadow.as_ref()
     }
 
     /// Zeroes them, as if nothing had been written.
@@ -109,7 +109,9 @@ impl Bytes {
             return;
         }
         self.as_mut_slice().fill(0);
-        self.shadow().iter().for_each(|byte| byte.store(0, Ordering::Relaxed));
+        if let Some(shadow) = &self.shadow {
+            shadow.set(0, self.len, false);
+        }
     }
 
     pub(super) fn len(&self) -> u64 {

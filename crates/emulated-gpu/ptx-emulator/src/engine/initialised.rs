@@ -1,11 +1,10 @@
-//! Which bytes of memory something has written: for each byte one more, 1 where it is known.
-//! Registered memory, variables of the module and parameters always are.
+//! initcheck's part that is memory: which bytes something has written. Registered memory, variables of the module and parameters always are.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-
+use super::access::{Access, Stretch};
 use super::core::{Core, Outcome, Problem};
 use super::space::{LOCAL_WINDOW, Room, SHARED_WINDOW, in_window};
 use crate::fault::FaultKind;
+use crate::memory::Known;
 
 /// An access that [`Core::resolve`] has found good.
 #[derive(Clone, Copy)]
@@ -17,10 +16,18 @@ pub(super) struct Resolved {
     pub(super) lane: usize,
 }
 
+impl Resolved {
+    #[inline]
+    fn stretch(access: &Access, stretch: &Stretch) -> Self {
+        let Stretch { start, bytes, .. } = *stretch;
+        Self { room: access.room, site: access.site, address: start, bytes, lane: 0 }
+    }
+}
+
 impl Core<'_> {
-    /// The shadow of the bytes of an access; `None` where everything is known.
-    fn shadow(&self, access: Resolved) -> Option<&[AtomicU8]> {
-        let Resolved { room, site, address, bytes, lane } = access;
+    /// What is known of the bytes of an access, and where they are in it; `None` where everything is.
+    fn shadow(&self, access: Resolved) -> Option<(&Known, usize)> {
+        let Resolved { room, site, address, lane, .. } = access;
         let local = |offset: u64| {
             let at = self.thread_local_bytes() * lane as u64 + offset;
             (self.local.shadow(), at)
@@ -36,26 +43,41 @@ impl Core<'_> {
             Room::Generic if in_window(address, LOCAL_WINDOW) => local(address - LOCAL_WINDOW),
             Room::Global | Room::Generic => {
                 let site = &self.sites[site as usize];
-                (&**site.shadow.as_deref()?, address.checked_sub(site.region.base)?)
+                (site.shadow.as_deref(), address.checked_sub(site.region.base)?)
             }
         };
-        let at = usize::try_from(at).ok()?;
-        shadow.get(at..at.checked_add(bytes as usize)?)
+        Some((shadow?, usize::try_from(at).ok()?))
     }
 
     /// Notes that an access has written.
+    #[inline]
     pub(super) fn mark_written(&self, access: Resolved) {
-        for byte in self.shadow(access).unwrap_or(&[]) {
-            byte.store(1, Ordering::Relaxed);
+        if let Some((shadow, at)) = self.shadow(access) {
+            shadow.set(at, access.bytes as usize, true);
         }
+    }
+
+    /// Whether something has written all that two halves of a warp read in the region of an access.
+    #[inline]
+    pub(super) fn are_written(&self, access: &Access, found: &[Stretch; 2]) -> bool {
+        found.iter().all(|stretch| {
+            let shadow = self.shadow(Resolved::stretch(access, stretch));
+            shadow.is_none_or(|(shadow, at)| shadow.all(at, stretch.bytes as usize))
+        })
+    }
+
+    /// Notes that two halves of a warp have written.
+    #[inline]
+    pub(super) fn are_now_written(&self, access: &Access, found: &[Stretch; 2]) {
+        found.iter().for_each(|stretch| self.mark_written(Resolved::stretch(access, stretch)));
     }
 
     /// A problem if an access reads what nothing has written.
     pub(super) fn require_written(&self, access: Resolved) -> Outcome {
-        let shadow = self.shadow(access).unwrap_or(&[]);
-        let Some(unknown) = shadow.iter().position(|byte| byte.load(Ordering::Relaxed) == 0) else {
-            return Ok(());
-        };
+        let unknown = self
+            .shadow(access)
+            .and_then(|(shadow, at)| Some(shadow.first_unknown(at, access.bytes as usize)? - at));
+        let Some(unknown) = unknown else { return Ok(()) };
         let Resolved { room, address, bytes, lane, .. } = access;
         let space = match room {
             Room::Shared => "shared",
@@ -76,11 +98,9 @@ impl Core<'_> {
     /// What is known of the source of a copy in a thread's own memory is known of the target.
     pub(super) fn copy_written(&self, to: u64, from: u64, bytes: u64, lane: usize) {
         let access = |address| Resolved { room: Room::Local, site: 0, address, bytes, lane };
-        let (Some(to), Some(from)) = (self.shadow(access(to)), self.shadow(access(from))) else {
-            return;
-        };
-        for (to, from) in to.iter().zip(from) {
-            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        let (to, from) = (self.shadow(access(to)), self.shadow(access(from)));
+        if let (Some((shadow, to)), Some((source, from))) = (to, from) {
+            shadow.copy(to, source, from, bytes as usize);
         }
     }
 }

@@ -42,14 +42,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) use self::cell::Does;
 use self::cell::{Cell, Conflict};
-use self::event::Event;
 pub(super) use self::event::Manner;
+use self::event::{Event, Moment};
 use self::shadow::PAGE;
 pub(crate) use self::shadow::Pool;
 pub(super) use self::shadow::Shadow;
 pub(super) use self::threads::Threads;
 use self::variables::Variables;
-use super::access::Access;
+use super::access::{Access, Stretch};
 use super::core::{Core, Other, Outcome, Problem};
 use super::registers::{LANES, lanes};
 use super::space::{LOCAL_WINDOW, Room, SHARED_WINDOW, in_window};
@@ -135,11 +135,35 @@ struct Batch<'batch> {
 impl Batch<'_> {
     /// Remembers those of the lanes of a mask; the first that races, and with what.
     fn run(&self, threads: &mut Threads, mask: u32) -> Option<(usize, Conflict)> {
+        let moment = threads.moment(self.manner);
+        let threads = &*threads;
+        match threads.plainly(self.warp, self.shared) {
+            Some(plainly) if !self.manner.strong => {
+                let settled = |new, old| plainly.settled(new, old);
+                self.each(threads, moment, mask, |new, old| plainly.knows(new, old), settled)
+            }
+            _ => {
+                let known = |new: Event, old| threads.knows(new.thread(), old, self.shared);
+                self.each(threads, moment, mask, known, |_, _| false)
+            }
+        }
+    }
+
+    /// The same; `known` says whether an access is ordered before a new one, `settled` whether it is
+    /// so for whoever does that.
+    #[inline(always)]
+    fn each(
+        &self,
+        threads: &Threads,
+        moment: Moment,
+        mask: u32,
+        known: impl Fn(Event, Event) -> bool,
+        settled: impl Fn(Event, Event) -> bool,
+    ) -> Option<(usize, Conflict)> {
         let mut page_at = usize::MAX;
         let mut page = None;
         let mut first = None;
-        let moment = threads.moment(self.manner);
-        let threads = &*threads;
+        let whole = self.bytes >= 4 && self.bytes.is_multiple_of(4);
         for lane in lanes(mask) {
             let address = self.addresses[lane].wrapping_sub(self.minus);
             let thread = self.warp * LANES as u32 + lane as u32;
@@ -152,16 +176,19 @@ impl Batch<'_> {
                     page = self.shadow.page(word).map(|page| (page, page.cells()));
                 }
                 let Some((page, cells)) = &mut page else { continue };
-                let whole = self.bytes >= 4 && self.bytes.is_multiple_of(4);
                 let bytes = if whole {
                     0xf
                 } else {
                     bytes_of(self.shadow.address(word), address, self.bytes)
                 };
                 let event = moment.of(thread, bytes);
-                let known = |event| threads.knows(thread, event, self.shared);
                 let cell: &mut Cell = &mut cells[word % PAGE];
-                let conflict = cell.access(event, self.step, self.does, known);
+                if whole && cell.begin(event, self.step, self.does, |old| settled(event, old)) {
+                    // Of one access alone nobody else's can be done without.
+                    page.set_stamp(word, 0);
+                    continue;
+                }
+                let conflict = cell.access(event, self.step, self.does, |old| known(event, old));
                 let stamp = if self.does == Does::Read { threads.stamp(cell) } else { 0 };
                 page.set_stamp(word, stamp);
                 if let Some(conflict) = conflict
@@ -199,40 +226,44 @@ fn bytes_of(word: u64, address: u64, bytes: u64) -> u32 {
 }
 
 impl Core<'_> {
-    /// Whether every lane reads a word that needs no look. Only for words, of one room.
-    #[inline]
-    pub(super) fn quiet(&self, access: &Access, addresses: &[u64; LANES], mask: u32) -> bool {
-        let Some(threads) = &self.threads else { return true };
-        let shadow = match access.room {
-            Room::Shared => match threads.shared.as_deref() {
-                Some(shadow) => shadow,
-                None => return false,
-            },
-            Room::Global => match self.sites[access.site as usize].races.as_deref() {
-                Some(shadow) => shadow,
-                None => return false,
-            },
-            _ => return false,
-        };
-        let [one, other] = threads.quiet_stamps();
-        // Rows of a tile: both halves of the warp read the same words.
-        let (low, high) = addresses.split_at(LANES / 2);
-        let mask = if mask == u32::MAX && low == high { 0xffff } else { mask };
-        let mut page_at = usize::MAX;
-        let mut page = None;
-        for lane in lanes(mask) {
-            let word = shadow.word(addresses[lane]);
-            if page_at != word / PAGE {
-                page_at = word / PAGE;
-                page = shadow.page(word);
-            }
-            let Some(page) = page else { return false };
-            let stamp = page.stamp(word);
-            if stamp != one && stamp != other {
-                return false;
-            }
+    /// Where it is remembered who reads words that an access reaches by rows.
+    #[inline(always)]
+    fn shadow_of(&self, access: &Access) -> Option<&Shadow> {
+        match access.room {
+            Room::Shared => self.threads.as_deref()?.shared.as_deref(),
+            Room::Global => self.sites[access.site as usize].races.as_deref(),
+            _ => None,
         }
-        true
+    }
+
+    /// Whether two halves of a warp read words of which enough is remembered.
+    #[inline(always)]
+    pub(super) fn need_no_look<const AVX: bool>(
+        &self,
+        access: &Access,
+        found: &[Stretch; 2],
+    ) -> bool {
+        let Some(threads) = &self.threads else { return true };
+        let Some(shadow) = self.shadow_of(access) else { return false };
+        let stamps = threads.quiet_stamps();
+        let quiet =
+            |stretch: &Stretch| shadow.all_stamped::<AVX>(stretch.start, stretch.bytes, stamps);
+        // Rows of a tile: both halves of the warp read the same words.
+        quiet(&found[0]) && (found[0] == found[1] || quiet(&found[1]))
+    }
+
+    /// The same of any words, one for each lane.
+    #[inline]
+    pub(super) fn needs_no_look(
+        &self,
+        access: &Access,
+        addresses: &[u64; LANES],
+        mask: u32,
+    ) -> bool {
+        let Some(threads) = &self.threads else { return true };
+        let Some(shadow) = self.shadow_of(access) else { return false };
+        let (stamps, bytes) = (threads.quiet_stamps(), access.total());
+        lanes(mask).all(|lane| shadow.all_stamped::<false>(addresses[lane], bytes, stamps))
     }
 
     /// Remembers the accesses of the lanes of a mask, `bytes` bytes each, and reports a race.

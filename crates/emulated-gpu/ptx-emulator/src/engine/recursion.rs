@@ -1,8 +1,6 @@
 //! What a function that may come to call itself keeps on the thread's stack while it calls; and calls
 //! of what is no function.
 
-use std::sync::atomic::Ordering;
-
 use super::copy_async;
 use super::core::{Core, Outcome, Problem};
 use super::registers::{Slot, Width, lanes};
@@ -96,8 +94,8 @@ impl Frame {
         if let Some(to) = core.local.as_mut_slice().get_mut(range.clone()) {
             to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
         }
-        for byte in core.local.shadow().get(range).unwrap_or(&[]) {
-            byte.store(known as u8, Ordering::Relaxed);
+        if let Some(shadow) = core.local.shadow() {
+            shadow.set(range.start, range.len(), known != 0);
         }
     }
 
@@ -113,9 +111,8 @@ impl Frame {
         if slot.width == Width::Quad {
             core.registers.set(high, lane, (value >> 64) as u64);
         }
-        let shadow = core.local.shadow().get(range).unwrap_or(&[]);
-        if !shadow.is_empty() {
-            let known = shadow.iter().all(|byte| byte.load(Ordering::Relaxed) == 1);
+        if let Some(shadow) = core.local.shadow() {
+            let known = shadow.all(range.start, range.len());
             core.registers.define(slot, 1 << lane, u32::from(known) << lane);
         }
     }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::heap::Heap;
 use super::known::Known;
@@ -423,10 +422,7 @@ impl Table {
 
     pub(super) fn set_initialised(&self, address: u64, len: u64) {
         if let Found::Live { base, shadow: Some(shadow), .. } = self.find(address, len) {
-            let from = (address - base) as usize;
-            for byte in &shadow[from..from + len as usize] {
-                byte.store(1, Ordering::Relaxed);
-            }
+            shadow.set((address - base) as usize, len as usize, true);
         }
     }
 
@@ -434,30 +430,19 @@ impl Table {
         let Found::Live { base, shadow: Some(shadow), .. } = self.find(address, len) else {
             return None;
         };
-        let from = (address - base) as usize;
-        let bytes = &shadow[from..from + len as usize];
-        let index = bytes.iter().position(|byte| byte.load(Ordering::Relaxed) == 0)?;
-        Some(address + index as u64)
+        let found = shadow.first_unknown((address - base) as usize, len as usize)?;
+        Some(base + found as u64)
     }
 
     /// A copy of uninitialised bytes is no fault; the copies are uninitialised too.
     pub(super) fn copy_initialised(&self, to: u64, from: u64, len: u64) {
         let Found::Live { base, shadow: Some(target), .. } = self.find(to, len) else { return };
         let at = (to - base) as usize;
-        let target = &target[at..at + len as usize];
-        let Found::Live { base, shadow: Some(source), .. } = self.find(from, len) else {
-            return target.iter().for_each(|byte| byte.store(1, Ordering::Relaxed));
-        };
-        let at = (from - base) as usize;
-        let source = &source[at..at + len as usize];
-        let copy = |index: usize| {
-            target[index].store(source[index].load(Ordering::Relaxed), Ordering::Relaxed);
-        };
-        // The ranges may overlap.
-        if to <= from {
-            (0..target.len()).for_each(copy)
-        } else {
-            (0..target.len()).rev().for_each(copy)
+        match self.find(from, len) {
+            Found::Live { base, shadow: Some(source), .. } => {
+                target.copy(at, &source, (from - base) as usize, len as usize);
+            }
+            _ => target.set(at, len as usize, true),
         }
     }
 

@@ -51,6 +51,32 @@ fn shared_atomics_and_compare_and_swap() {
 }
 
 #[test]
+fn a_contended_sum_in_shared_memory_counts_every_thread() {
+    // 1.5 from each of 1024 threads, all at one address: exact in any order. And what is subnormal
+    // stays so, as nothing flushes it in shared memory (PTX ISA, "atom").
+    let text = kernel(
+        1,
+        ".shared .align 4 .f32 sum;\n.shared .align 4 .f32 tiny;\n.reg .b32 %t, %c;\n\
+         .reg .f32 %old, %a, %b;\n.reg .pred %q;\n.reg .b64 %o;\n\
+         mov.u32 %t, %tid.x;\nsetp.ne.u32 %q, %t, 0;\n@%q bra GO;\nst.shared.f32 [sum], 0f00000000;\n\
+         st.shared.f32 [tiny], 0f00000000;\nGO: bar.sync 0;\n\
+         atom.shared.add.f32 %old, [sum], 0f3FC00000;\nred.shared.add.f32 [tiny], 0f00000001;\n\
+         bar.sync 0;\n@%q bra DONE;\nld.shared.f32 %a, [sum];\nld.shared.f32 %b, [tiny];\n\
+         mov.u32 %c, %ctaid.x;\nmul.wide.u32 %o, %c, 8;\nadd.u64 %o, %o, %p0;\n\
+         st.global.f32 [%o], %a;\nst.global.f32 [%o+4], %b;\nDONE: ret;",
+    );
+    for races in [false, true] {
+        let checks = ptx_emulator::Checks { races, ..ptx_emulator::Checks::default() };
+        let options = ptx_emulator::Options { checks, ..ptx_emulator::Options::default() };
+        let emulator = ptx_emulator::Emulator::new(options);
+        let sums = words(&emulator, &[0; 6]);
+        launch(&emulator, &text, ([3, 1, 1], [1024, 1, 1]), &[sums]).unwrap();
+        let expected = [1536.0_f32.to_bits(), 1024].repeat(3);
+        assert_eq!(read(&emulator, sums, 6), expected);
+    }
+}
+
+#[test]
 fn a_vector_is_an_atomic_operation_for_each_element() {
     let emulator = emulator();
     let floats = |values: [f32; 4]| values.map(f32::to_bits);

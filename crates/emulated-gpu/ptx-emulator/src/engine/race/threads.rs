@@ -50,6 +50,33 @@ struct Pending {
     bytes: u64,
 }
 
+/// What comes before an access of a warp whose lanes know no more than their block does, of other
+/// blocks nothing: as it is in most kernels, and quickly told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plainly {
+    floor: u32,
+    /// Of shared memory, where other blocks have left what counts no longer.
+    shared: bool,
+}
+
+impl Plainly {
+    /// As [`Threads::knows`], of the thread that does `new`.
+    #[inline(always)]
+    pub(crate) fn knows(self, new: Event, old: Event) -> bool {
+        if !old.same_block(new) {
+            return self.shared;
+        }
+        !old.asynchronous() && (old.clock() <= self.floor || old.same_thread(new))
+    }
+
+    /// Whether an access comes before what any thread of the block of `new` does.
+    #[inline(always)]
+    pub(crate) fn settled(self, new: Event, old: Event) -> bool {
+        let own = !old.asynchronous() & (old.clock() <= self.floor);
+        !old.is_some() | if old.same_block(new) { own } else { self.shared }
+    }
+}
+
 /// See the module's comment.
 #[derive(Debug)]
 pub(crate) struct Threads {
@@ -162,8 +189,16 @@ impl Threads {
         shared || self.base.knows(event.block(), of, clock) || extra()
     }
 
-    /// Stamps of words that the threads of this block need not look at to read them.
+    /// Whether [`Plainly`] tells it all of a warp.
     #[inline]
+    pub(crate) fn plainly(&self, warp: u32, shared: bool) -> Option<Plainly> {
+        let warp_floor = self.warp_floors.get(warp as usize).copied().unwrap_or(0);
+        let alike = self.listed.is_empty() && warp_floor <= self.floor && self.base.is_empty();
+        alike.then_some(Plainly { floor: self.floor, shared })
+    }
+
+    /// Stamps of words that the threads of this block need not look at to read them.
+    #[inline(always)]
     pub(crate) fn quiet_stamps(&self) -> [u64; 2] {
         if !self.listed.is_empty() {
             return [READ_BY_BLOCKS; 2].map(|stamp| stamp - 1);
@@ -422,6 +457,36 @@ mod tests {
 
     fn write(threads: &mut Threads, thread: u32) -> Event {
         threads.moment(Manner::default()).of(thread, 0xf)
+    }
+
+    #[test]
+    fn what_is_told_plainly_is_so() {
+        let mut threads = Threads::new(64, 0).unwrap();
+        threads.start(3);
+        let mut events = vec![write(&mut threads, 3)];
+        let asynchronous = Manner { asynchronous: true, ..Manner::default() };
+        events.push(threads.moment(asynchronous).of(5, 0xf));
+        for warp in 0..2 {
+            threads.arrive(0, warp, u32::MAX, true);
+        }
+        threads.release(0, false);
+        events.extend([write(&mut threads, 3), write(&mut threads, 35)]);
+        events.push(threads.moment(asynchronous).of(40, 0xf));
+        events.extend([Manner::default(), asynchronous].map(|m| Event::new(9, 3, 1, m, 0xf)));
+        for shared in [false, true] {
+            let plainly = threads.plainly(0, shared).expect("only a barrier of all");
+            for thread in 0..32 {
+                let new = write(&mut threads, thread);
+                for &old in &events {
+                    let known = threads.knows(thread, old, shared);
+                    assert_eq!(plainly.knows(new, old), known, "{thread} {old:?} {shared}");
+                    let all = (0..64).all(|thread| threads.knows(thread, old, shared));
+                    assert_eq!(plainly.settled(new, old), all, "{old:?} {shared}");
+                }
+            }
+        }
+        threads.warp_sync(0, u32::MAX, u32::MAX);
+        assert!(threads.plainly(0, true).is_none() && threads.plainly(1, true).is_some());
     }
 
     #[test]

@@ -1,0 +1,142 @@
+//! Every access, lane by lane: each width, sign and vector, local memory, what is volatile or atomic,
+//! what acquires or releases.
+
+#![allow(
+    unsafe_code,
+    reason = "device memory is read and written here, through pointers that have been checked"
+)]
+
+use std::sync::atomic::{Ordering, fence};
+
+use super::Access;
+use crate::engine::core::{Core, Outcome};
+use crate::engine::initialised::Resolved;
+use crate::engine::race::{Does, Manner, Races};
+use crate::engine::registers::lanes;
+use crate::memory::words::{Word, read_bits, write_bits};
+
+/// Any load.
+pub(super) fn load(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
+    for lane in lanes(mask) {
+        let address = access.of_lane(core, lane);
+        let host = core.resolve(access.room, access.site, address, access.total(), lane, false)?;
+        for (index, &to) in access.values.iter().enumerate() {
+            let at = host.wrapping_add(index * access.bytes as usize);
+            if access.bytes == 16 {
+                let (low, high) = to.halves();
+                // SAFETY: `resolve` has checked all elements, and their alignment.
+                let (a, b) = unsafe { (u64::load(at), u64::load(at.wrapping_add(8))) };
+                core.registers.set(low, lane, a);
+                core.registers.set(high, lane, b);
+                continue;
+            }
+            // SAFETY: `resolve` has checked all elements, and their alignment.
+            let bits = unsafe { read_bits(at, access.bytes) };
+            let unused = 64 - 8 * access.bytes as u32;
+            let value =
+                if access.signed { ((bits << unused) as i64 >> unused) as u64 } else { bits };
+            core.registers.set(to, lane, value);
+        }
+    }
+    if access.fence {
+        fence(Ordering::Acquire);
+    }
+    Ok(())
+}
+
+/// Any store.
+pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
+    if access.fence {
+        fence(Ordering::Release);
+    }
+    for lane in lanes(mask) {
+        let address = access.of_lane(core, lane);
+        let host = core.resolve(access.room, access.site, address, access.total(), lane, true)?;
+        for (index, &from) in access.values.iter().enumerate() {
+            let at = host.wrapping_add(index * access.bytes as usize);
+            if access.bytes == 16 {
+                let (low, high) = from.halves();
+                let (a, b) = (core.registers.get(low, lane), core.registers.get(high, lane));
+                // SAFETY: `resolve` has checked all elements, and their alignment.
+                unsafe {
+                    a.store(at);
+                    b.store(at.wrapping_add(8));
+                }
+                continue;
+            }
+            let value = core.registers.get(from, lane);
+            // SAFETY: `resolve` has checked all elements, and their alignment.
+            unsafe { write_bits(at, access.bytes, value) };
+        }
+    }
+    Ok(())
+}
+
+/// A problem if a lane reads what nothing has written.
+pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
+    for lane in lanes(mask) {
+        let (room, site, bytes) = (access.room, access.site, access.total());
+        let address = access.of_lane(core, lane);
+        core.resolve(room, site, address, bytes, lane, false)?;
+        core.require_written(Resolved { room, site, address, bytes, lane })?;
+    }
+    Ok(())
+}
+
+/// Notes what the lanes write.
+pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
+    for lane in lanes(mask) {
+        let (room, site, bytes) = (access.room, access.site, access.total());
+        let address = access.of_lane(core, lane);
+        core.resolve(room, site, address, bytes, lane, true)?;
+        core.mark_written(Resolved { room, site, address, bytes, lane });
+    }
+    Ok(())
+}
+
+/// Any load that initcheck or racecheck watches.
+pub(super) fn load_watched<const INIT: bool, const RACE: bool>(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+) -> Outcome {
+    if INIT {
+        require_all_written(core, access, mask)?;
+    }
+    if !RACE {
+        return load(core, access, mask);
+    }
+    let addresses = access.addresses(core);
+    if !access.manner.strong {
+        let guess = Manner { strong: true, wide: true, asynchronous: false };
+        let manner = if access.guess { guess } else { access.manner };
+        core.race(access, &addresses, mask, (access.total(), manner), Does::Read)?;
+        return load(core, access, mask);
+    }
+    let _turn = core.races.map(Races::in_turn);
+    core.race(access, &addresses, mask, (access.total(), access.manner), Does::Read)?;
+    load(core, access, mask)?;
+    lanes(mask).for_each(|lane| core.look(access, lane, addresses[lane], access.fence));
+    Ok(())
+}
+
+/// Any store that initcheck or racecheck watches.
+pub(super) fn store_watched<const INIT: bool, const RACE: bool>(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+) -> Outcome {
+    if INIT {
+        mark_all_written(core, access, mask)?;
+    }
+    if !RACE {
+        return store(core, access, mask);
+    }
+    let addresses = access.addresses(core);
+    let _turn = core.races.filter(|_| access.manner.strong).map(Races::in_turn);
+    core.race(access, &addresses, mask, (access.total(), access.manner), Does::Write)?;
+    if access.manner.strong {
+        lanes(mask).for_each(|lane| core.publish(access, lane, access.fence));
+    }
+    store(core, access, mask)
+}

@@ -1,0 +1,312 @@
+//! The common accesses: 1, 2 or 4 elements for each lane, of 32 or 64 bits, by whole rows where the
+//! addresses of each half warp lie in a [`Stretch`]; where not, lane by lane.
+//!
+//! `AVX` is for a host with AVX2 and FMA. `INIT` asks whether what is read has been written and notes
+//! what is written; `RACE` remembers who has accessed what.
+
+#![allow(
+    unsafe_code,
+    reason = "device memory is read and written here, through pointers that have been checked"
+)]
+
+use super::each::{mark_all_written, require_all_written};
+use super::pattern::{HALF, Stretch, inside, stretches};
+use super::{Access, Element};
+use crate::engine::core::{Core, Outcome, Problem};
+use crate::engine::race::Does;
+use crate::engine::registers::{LANES, lanes};
+use crate::memory::words::{load_row, store_row};
+
+#[inline(always)]
+pub(super) fn load<
+    T: Element,
+    const N: usize,
+    const AVX: bool,
+    const INIT: bool,
+    const RACE: bool,
+>(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+) -> Outcome {
+    let done = if mask == u32::MAX {
+        load_stretches::<T, N, AVX, INIT, RACE, true>(core, access, mask)?
+    } else {
+        load_stretches::<T, N, AVX, INIT, RACE, false>(core, access, mask)?
+    };
+    if done { Ok(()) } else { load_scattered::<T, N, INIT, RACE>(core, access, mask) }
+}
+
+/// False where it is not for this function to do.
+#[inline(always)]
+fn load_stretches<
+    T: Element,
+    const N: usize,
+    const AVX: bool,
+    const INIT: bool,
+    const RACE: bool,
+    const FULL: bool,
+>(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+) -> Result<bool, Box<Problem>> {
+    let bytes = T::BYTES * N as u64;
+    let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
+    let Some(hosts) = inside(access.region(core), &found, bytes) else { return Ok(false) };
+    if INIT && !core.are_written(access, &found) {
+        return Ok(false);
+    }
+    if RACE && !core.need_no_look::<AVX>(access, &found) {
+        let addresses = access.addresses(core);
+        core.race(access, &addresses, mask, (bytes, access.manner), Does::Read)?;
+    }
+    let mut columns = [[[T::default(); N]; HALF]; 2];
+    if N > 1 {
+        for (which, columns) in columns.iter_mut().enumerate() {
+            // SAFETY: `inside` has checked the stretch, and its alignment.
+            unsafe { read_elements::<T, N, AVX>(hosts[which], found[which], columns) };
+        }
+    }
+    for (index, to) in access.values.iter().enumerate().take(N) {
+        let mut out = [T::default(); LANES];
+        let row = if FULL { T::row_mut(&mut core.registers, to.index) } else { &mut out };
+        for (which, half) in row.chunks_exact_mut(HALF).enumerate() {
+            if N > 1 {
+                for (lane, to) in half.iter_mut().enumerate() {
+                    *to = columns[which][lane][index];
+                }
+            } else if found[which].uniform {
+                // SAFETY: as above.
+                half.fill(unsafe { T::load(hosts[which]) });
+            } else {
+                // SAFETY: as above.
+                unsafe { load_row::<T, AVX>(hosts[which], half) };
+            }
+        }
+        if !FULL {
+            T::write(&mut core.registers, to.index, &out, mask);
+        }
+    }
+    Ok(true)
+}
+
+/// Reads the elements of half a warp.
+///
+/// # Safety
+/// The stretch is readable at `host`, and aligned; `AVX` only where the processor has it.
+#[inline(always)]
+unsafe fn read_elements<T: Element, const N: usize, const AVX: bool>(
+    host: *const u8,
+    stretch: Stretch,
+    to: &mut [[T; N]; HALF],
+) {
+    if !stretch.uniform {
+        // SAFETY: as the caller promises.
+        return unsafe { load_row::<T, AVX>(host, to.as_flattened_mut()) };
+    }
+    let mut one = [T::default(); N];
+    for (index, to) in one.iter_mut().enumerate() {
+        // SAFETY: as the caller promises.
+        *to = unsafe { T::load(host.add(index * size_of::<T>())) };
+    }
+    to.fill(one);
+}
+
+#[inline(always)]
+pub(super) fn store<
+    T: Element,
+    const N: usize,
+    const AVX: bool,
+    const INIT: bool,
+    const RACE: bool,
+>(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+) -> Outcome {
+    let done = if mask == u32::MAX {
+        store_stretches::<T, N, AVX, INIT, RACE, true>(core, access, mask)?
+    } else {
+        store_stretches::<T, N, AVX, INIT, RACE, false>(core, access, mask)?
+    };
+    if done { Ok(()) } else { store_scattered::<T, N, INIT, RACE>(core, access, mask) }
+}
+
+/// False where it is not for this function to do. Of lanes that write to the same place the last
+/// one's value stays, as where each is served by itself.
+#[inline(always)]
+fn store_stretches<
+    T: Element,
+    const N: usize,
+    const AVX: bool,
+    const INIT: bool,
+    const RACE: bool,
+    const FULL: bool,
+>(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+) -> Result<bool, Box<Problem>> {
+    let bytes = T::BYTES * N as u64;
+    let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
+    let Some(hosts) = inside(access.region_to_write(core), &found, bytes) else {
+        return Ok(false);
+    };
+    // What idle lanes would have written is not.
+    if INIT && !FULL {
+        mark_all_written(core, access, mask)?;
+    }
+    if INIT && FULL {
+        core.are_now_written(access, &found);
+    }
+    if RACE {
+        let addresses = access.addresses(core);
+        core.race(access, &addresses, mask, (bytes, access.manner), Does::Write)?;
+    }
+    for which in 0..2 {
+        let own = if FULL { 0xffff } else { mask >> (which * HALF) & 0xffff };
+        let last = HALF - 1 - (own << 16).leading_zeros() as usize % HALF;
+        let mut columns = [[T::default(); N]; HALF];
+        for (index, from) in access.values.iter().enumerate().take(N) {
+            let row = T::row(&core.registers, from.index);
+            let half = &row[which * HALF..][..HALF];
+            if N == 1 && FULL && !found[which].uniform {
+                // SAFETY: `inside` has checked the stretch, and its alignment.
+                unsafe { store_row::<T, AVX>(hosts[which], half) };
+                continue;
+            }
+            for (column, value) in columns.iter_mut().zip(half) {
+                column[index] = *value;
+            }
+        }
+        if N == 1 && FULL && !found[which].uniform {
+            continue;
+        }
+        if FULL && !found[which].uniform {
+            // SAFETY: as above.
+            unsafe { store_row::<T, AVX>(hosts[which], columns.as_flattened()) };
+            continue;
+        }
+        for lane in lanes(if found[which].uniform { own & 1 << last } else { own }) {
+            let at = if found[which].uniform { 0 } else { lane * bytes as usize };
+            for (index, value) in columns[lane].iter().enumerate() {
+                // SAFETY: as above.
+                unsafe { value.store(hosts[which].add(at + index * size_of::<T>())) };
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The addresses of the lanes of a mask, and for the other lanes that of the first of them.
+#[inline(always)]
+fn addresses(core: &Core<'_>, access: &Access, mask: u32) -> [u64; LANES] {
+    let mut addresses = access.addresses(core);
+    if mask != u32::MAX {
+        let first = addresses[mask.trailing_zeros() as usize % LANES];
+        for (lane, address) in addresses.iter_mut().enumerate() {
+            *address = if mask & 1 << lane != 0 { *address } else { first };
+        }
+    }
+    addresses
+}
+
+/// Where the host has `bytes` bytes (a power of two) at each address, all checked.
+#[inline(always)]
+fn locate(
+    core: &mut Core<'_>,
+    access: &Access,
+    addresses: &[u64; LANES],
+    mask: u32,
+    bytes: u64,
+    write: bool,
+) -> Result<[u64; LANES], Box<Problem>> {
+    let region = if write { access.region_to_write(core) } else { access.region(core) };
+    let host = (region.host as u64).wrapping_sub(region.base);
+    let room = region.len.wrapping_sub(bytes);
+    let (mut outside, mut low) = (bytes > region.len, 0);
+    let mut hosts = [0; LANES];
+    for lane in 0..LANES {
+        outside |= addresses[lane].wrapping_sub(region.base) > room;
+        low |= addresses[lane];
+        hosts[lane] = addresses[lane].wrapping_add(host);
+    }
+    if outside || low & (bytes - 1) != 0 {
+        return locate_each(core, access, addresses, mask, bytes, write);
+    }
+    Ok(hosts)
+}
+
+/// The same, where not all of them are where the last access of this site was.
+#[cold]
+fn locate_each(
+    core: &mut Core<'_>,
+    access: &Access,
+    addresses: &[u64; LANES],
+    mask: u32,
+    bytes: u64,
+    write: bool,
+) -> Result<[u64; LANES], Box<Problem>> {
+    let mut hosts = [0; LANES];
+    for lane in lanes(mask) {
+        let host = core.resolve(access.room, access.site, addresses[lane], bytes, lane, write)?;
+        hosts[lane] = host as u64;
+    }
+    let first = hosts[mask.trailing_zeros() as usize % LANES];
+    for (lane, host) in hosts.iter_mut().enumerate() {
+        *host = if mask & 1 << lane != 0 { *host } else { first };
+    }
+    Ok(hosts)
+}
+
+/// A load of which each lane is served by itself.
+pub(super) fn load_scattered<T: Element, const N: usize, const INIT: bool, const RACE: bool>(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+) -> Outcome {
+    let bytes = T::BYTES * N as u64;
+    let addresses = addresses(core, access, mask);
+    if INIT {
+        require_all_written(core, access, mask)?;
+    }
+    if RACE && !core.needs_no_look(access, &addresses, mask) {
+        core.race(access, &addresses, mask, (bytes, access.manner), Does::Read)?;
+    }
+    let hosts = locate(core, access, &addresses, mask, bytes, false)?;
+    for (index, to) in access.values.iter().enumerate().take(N) {
+        let mut out = [T::default(); LANES];
+        for (to, host) in out.iter_mut().zip(hosts) {
+            // SAFETY: all words of each lane have been checked, and are aligned.
+            *to = unsafe { T::load((host + index as u64 * T::BYTES) as *const u8) };
+        }
+        T::write(&mut core.registers, to.index, &out, mask);
+    }
+    Ok(())
+}
+
+/// A store of which each lane is served by itself.
+pub(super) fn store_scattered<T: Element, const N: usize, const INIT: bool, const RACE: bool>(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+) -> Outcome {
+    let bytes = T::BYTES * N as u64;
+    let addresses = addresses(core, access, mask);
+    if INIT {
+        mark_all_written(core, access, mask)?;
+    }
+    if RACE {
+        core.race(access, &addresses, mask, (bytes, access.manner), Does::Write)?;
+    }
+    let hosts = locate(core, access, &addresses, mask, bytes, true)?;
+    for lane in lanes(mask) {
+        for (index, from) in access.values.iter().enumerate().take(N) {
+            let value = T::row(&core.registers, from.index)[lane];
+            // SAFETY: all words of the lane have been checked, and are aligned.
+            unsafe { value.store((hosts[lane] + index as u64 * T::BYTES) as *mut u8) };
+        }
+    }
+    Ok(())
+}
