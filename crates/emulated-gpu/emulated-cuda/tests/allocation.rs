@@ -5,7 +5,7 @@
 //! The functions here stand in for those of the C library in the whole process, the driver's shared
 //! library included.
 
-#![cfg(all(target_os = "linux", target_env = "gnu"))]
+#![cfg(all(target_os = "linux", target_env = "gnu", not(sanitized)))]
 #![allow(unsafe_code, reason = "stands in for the C library's allocator, and calls functions in C")]
 
 mod support;
