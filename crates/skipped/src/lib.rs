@@ -11,7 +11,7 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
@@ -83,6 +83,39 @@ pub fn python() -> Option<&'static Path> {
         Err(error) => skip(format!("there is no python3 ({error})")),
     }
     None
+}
+
+/// `node` with what a test of pages needs to drive a browser: the variable `PLAYWRIGHT` names the
+/// folder of `playwright-core` from npm, and `CHROMIUM` the browser, `chromium` on the path where it
+/// isn't set. Where one of them is missing, [`skip`] has said so.
+#[must_use]
+#[track_caller]
+pub fn browser() -> Option<Command> {
+    let Some(playwright) = std::env::var_os("PLAYWRIGHT") else {
+        skip(
+            "PLAYWRIGHT does not name the folder of playwright-core (npm install playwright-core)",
+        );
+        return None;
+    };
+    let chromium =
+        std::env::var_os("CHROMIUM").map_or_else(|| on_path("chromium"), |path| Some(path.into()));
+    let Some(chromium) = chromium else {
+        skip("there is no chromium");
+        return None;
+    };
+    let Some(node) = on_path("node") else {
+        skip("there is no node");
+        return None;
+    };
+    let mut command = Command::new(node);
+    command.env("PLAYWRIGHT", playwright).env("CHROMIUM", chromium);
+    Some(command)
+}
+
+/// A program in one of the folders of the path.
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 #[cfg(test)]

@@ -193,14 +193,7 @@ pub(crate) fn compare_from(
     start: &Errors,
     scale_tolerance: f64,
 ) -> (Comparison, Errors) {
-    let loss = reference.header.loss.or(candidate.header.loss);
-    let chain = Chain::of(reference, loss);
-    let rounding = Rounding::between(&reference.header, &candidate.header);
-    let mut bounds = chain.as_ref().map_or_else(Errors::new, |chain| {
-        Bounds::derive(chain, candidate, &rounding, start).allowed
-    });
-    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
-
+    let (chain, bounds) = chain_and_bounds(reference, candidate, start, scale_tolerance);
     let expected = chain::names(chain::layers(reference).max(chain::layers(candidate)));
     let mut misplaced = order::misplaced(File::Reference, reference, &expected);
     misplaced.extend(order::misplaced(File::Candidate, candidate, &expected));
@@ -218,6 +211,24 @@ pub(crate) fn compare_from(
     let warnings = warnings(reference, candidate);
     let bounds = context.bounds;
     (Comparison { rows, first_divergence, own, warnings, scale_tolerance }, bounds)
+}
+
+/// The reference's chain, and what each element of the candidate may be off from it, where the
+/// parameters may be apart by `start`.
+pub(crate) fn chain_and_bounds<'a>(
+    reference: &'a Dump,
+    candidate: &Dump,
+    start: &Errors,
+    scale_tolerance: f64,
+) -> (Option<Chain<'a>>, Errors) {
+    let loss = reference.header.loss.or(candidate.header.loss);
+    let chain = Chain::of(reference, loss);
+    let rounding = Rounding::between(&reference.header, &candidate.header);
+    let mut bounds = chain.as_ref().map_or_else(Errors::new, |chain| {
+        Bounds::derive(chain, candidate, &rounding, start).allowed
+    });
+    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
+    (chain, bounds)
 }
 
 fn judge(name: TensorName, context: &Context<'_>, known: &HashSet<TensorName>) -> Row {

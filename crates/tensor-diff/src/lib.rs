@@ -22,17 +22,22 @@
 //!            |
 //!         reading ── operation, pattern (wrong_operation, shape_of_error)      the first divergence
 //!            |
-//!         table, report           for people, for programs
+//!      table, report, page        for people, for programs, to look at
+//!            |
+//!    levels, levels_table         several candidates at once
 //! ```
 
 mod bounds;
 mod chain;
 mod compare;
 mod hypothesis;
+mod levels;
+mod levels_table;
 mod operation;
 mod order;
 mod output;
 mod own;
+mod page;
 mod pattern;
 mod product;
 mod reading;
@@ -45,10 +50,13 @@ mod table;
 mod wrong_operation;
 
 pub use compare::{Comparison, Deviation, Row, Verdict, compare};
+pub use levels::{Candidate, compare_levels};
+pub use levels_table::write_levels_table;
 pub use own::{Judgement, judge, judge_after};
+pub use page::write_page;
 pub use pattern::{Pattern, PatternKind};
 pub use reading::Divergence;
-pub use report::{write_json, write_judgement_json, write_run_json};
+pub use report::{write_json, write_judgement_json, write_levels_json, write_run_json};
 pub use run::{Drift, RunComparison, Step, compare_runs, judge_run};
 pub use run_table::write_run_table;
 pub use table::{write_judgement, write_table};

@@ -6,6 +6,7 @@
 //! input makes the right result wrong in the same way. What can't be found is a fault in what a step
 //! is given, the batch and the parameters, unless the step before says what they should be.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde::Serialize;
@@ -69,22 +70,41 @@ pub fn judge(candidate: &Dump, scale_tolerance: f64) -> Judgement {
 /// one starts from.
 #[must_use]
 pub fn judge_after(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
-    if candidate.header.loss.is_some() {
-        return judge_with(candidate, before, scale_tolerance);
-    }
-    // Whichever loss explains the most.
-    let with = |&loss: &Loss| {
-        let mut named = candidate.clone();
-        named.header.loss = Some(loss);
-        judge_with(&named, before, scale_tolerance)
-    };
-    let judgements = Loss::ALL.iter().map(with);
-    judgements
-        .min_by_key(Judgement::faults)
-        .unwrap_or_else(|| judge_with(candidate, before, scale_tolerance))
+    judge_with(&with_loss(candidate, before, scale_tolerance), before, scale_tolerance)
 }
 
-fn judge_with(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
+/// The dump itself where it names its loss, else with whichever loss explains the most.
+fn with_loss<'a>(
+    candidate: &'a Dump,
+    before: Option<&Dump>,
+    scale_tolerance: f64,
+) -> Cow<'a, Dump> {
+    if candidate.header.loss.is_some() {
+        return Cow::Borrowed(candidate);
+    }
+    let named = Loss::ALL.iter().map(|&loss| {
+        let mut named = candidate.clone();
+        named.header.loss = Some(loss);
+        named
+    });
+    let faults = |named: &Dump| judge_with(named, before, scale_tolerance).faults();
+    named.min_by_key(faults).map_or(Cow::Borrowed(candidate), Cow::Owned)
+}
+
+/// What each tensor should be by the dump itself, and what each element may be off.
+pub(crate) fn recomputed(
+    candidate: &Dump,
+    before: Option<&Dump>,
+    scale_tolerance: f64,
+) -> (Vec<DumpedTensor>, Errors) {
+    let candidate = with_loss(candidate, before, scale_tolerance);
+    let context = context(&candidate, scale_tolerance);
+    let names = chain::names(chain::layers(&candidate));
+    let values = names.into_iter().filter_map(|name| recompute(name, &context, before)).collect();
+    (values, context.bounds)
+}
+
+fn context(candidate: &Dump, scale_tolerance: f64) -> Context<'_> {
     let chain = Chain::of(candidate, candidate.header.loss);
     let rounding = Rounding::of_one(&candidate.header);
     let mut bounds = chain.as_ref().map_or_else(Errors::new, |chain| {
@@ -93,8 +113,12 @@ fn judge_with(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> 
     bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
     let expected = chain::names(chain::layers(candidate));
     let misplaced = order::misplaced(File::Candidate, candidate, &expected);
-    let context = Context { reference: candidate, candidate, chain, bounds, misplaced };
+    Context { reference: candidate, candidate, chain, bounds, misplaced }
+}
 
+fn judge_with(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
+    let context = context(candidate, scale_tolerance);
+    let expected = chain::names(chain::layers(candidate));
     let known: HashSet<TensorName> = expected.iter().copied().collect();
     let mut names = expected;
     names.extend(candidate.tensors.iter().map(|tensor| tensor.name).filter(|n| !known.contains(n)));

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tensor::{Dump, Header};
 
 use crate::compare::{Comparison, Row, number};
+use crate::levels::Candidate;
 use crate::own::Judgement;
 use crate::reading::Divergence;
 use crate::run::{RunComparison, Step};
@@ -54,6 +55,27 @@ struct RunReport<'a> {
     warnings: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<Origin<'a>>,
+    candidate: Origin<'a>,
+    steps: Vec<StepReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct LevelsReport<'a> {
+    format: &'static str,
+    version: u32,
+    /// `agree` where all do, else `differ`.
+    verdict: &'static str,
+    reference: Origin<'a>,
+    candidates: Vec<CandidateReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct CandidateReport<'a> {
+    /// `agree` or `differ`.
+    verdict: &'static str,
+    /// The first step with a fault.
+    first_faulty_step: Option<u64>,
+    warnings: &'a [String],
     candidate: Origin<'a>,
     steps: Vec<StepReport<'a>>,
 }
@@ -147,17 +169,47 @@ pub fn write_run_json(
         warnings: &found.warnings,
         reference: reference.map(|(path, dump)| origin(path, &dump.header)),
         candidate: origin(path, &run.header),
-        steps: found
-            .steps
-            .iter()
-            .map(|step| StepReport {
-                step,
-                first_fault: step.first_fault(),
-                tensors: step.comparison.as_ref().map(|comparison| &comparison.rows[..]),
-            })
-            .collect(),
+        steps: steps(found),
     };
     write(out, &report)
+}
+
+/// Writes what was found of several candidates. The headers are those of the first steps.
+///
+/// # Errors
+/// When `out` can't be written.
+pub fn write_levels_json(
+    out: &mut dyn Write,
+    (path, reference): (&Path, &Dump),
+    candidates: &[Candidate<'_>],
+) -> io::Result<()> {
+    let word = |agrees| if agrees { "agree" } else { "differ" };
+    let each = candidates.iter().filter_map(|one| {
+        Some(CandidateReport {
+            verdict: word(one.found.agrees()),
+            first_faulty_step: one.found.first_faulty().map(|step| step.step),
+            warnings: &one.found.warnings,
+            candidate: origin(one.path, &one.run.first()?.header),
+            steps: steps(&one.found),
+        })
+    });
+    let report = LevelsReport {
+        format: FORMAT,
+        version: 1,
+        verdict: word(candidates.iter().all(|one| one.found.agrees())),
+        reference: origin(path, &reference.header),
+        candidates: each.collect(),
+    };
+    write(out, &report)
+}
+
+fn steps(found: &RunComparison) -> Vec<StepReport<'_>> {
+    let report = |step| StepReport {
+        step,
+        first_fault: step.first_fault(),
+        tensors: step.comparison.as_ref().map(|comparison| &comparison.rows[..]),
+    };
+    found.steps.iter().map(report).collect()
 }
 
 fn origin<'a>(path: &Path, header: &'a Header) -> Origin<'a> {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tensor::{Dump, TensorName};
 
 use crate::chain::Errors;
-use crate::compare::{Comparison, Row, Verdict, compare_from, number};
+use crate::compare::{Comparison, Row, Verdict, chain_and_bounds, compare_from, number};
 use crate::own::{Judgement, judge_after};
 use crate::reading::Divergence;
 
@@ -69,6 +69,37 @@ pub struct RunComparison {
 }
 
 impl RunComparison {
+    /// A judgement of a single dump, as a run of one step.
+    #[must_use]
+    pub fn of_itself(candidate: &Dump, own: Judgement) -> Self {
+        let step = Step {
+            step: candidate.header.step,
+            loss: loss(candidate),
+            reference_loss: None,
+            own,
+            comparison: None,
+            drift: None,
+        };
+        Self { steps: vec![step], warnings: Vec::new() }
+    }
+
+    /// A comparison of two dumps, as a run of one step.
+    #[must_use]
+    pub fn of_one(candidate: &Dump, reference: &Dump, comparison: Comparison) -> Self {
+        let step = Step {
+            step: candidate.header.step,
+            loss: loss(candidate),
+            reference_loss: loss(reference),
+            drift: drift(&comparison.rows),
+            own: comparison.own.clone(),
+            comparison: Some(comparison),
+        };
+        Self {
+            warnings: step.comparison.iter().flat_map(|c| c.warnings.clone()).collect(),
+            steps: vec![step],
+        }
+    }
+
     /// Whether no step has a fault, and each had something to judge.
     #[must_use]
     pub fn agrees(&self) -> bool {
@@ -162,6 +193,23 @@ pub fn compare_runs(
         });
     }
     Ok(RunComparison { steps, warnings })
+}
+
+/// What each element may be apart in the step at `at` of two runs.
+pub(crate) fn allowed_at(
+    reference: &[Dump],
+    candidate: &[Dump],
+    at: usize,
+    scale_tolerance: f64,
+) -> Errors {
+    let mut start = Errors::new();
+    for (reference, candidate) in reference.iter().zip(candidate).take(at) {
+        start = carried(chain_and_bounds(reference, candidate, &start, scale_tolerance).1);
+    }
+    match (reference.get(at), candidate.get(at)) {
+        (Some(r), Some(c)) => chain_and_bounds(r, c, &start, scale_tolerance).1,
+        _ => Errors::new(),
+    }
 }
 
 /// What the parameters of the next step may be apart.

@@ -52,7 +52,7 @@ pub fn write_table(
 }
 
 /// What a row of a comparison says: the verdict, and for what differs whether it is to blame.
-fn label(comparison: &Comparison, row: &Row) -> String {
+pub(crate) fn label(comparison: &Comparison, row: &Row) -> String {
     let own = comparison.is_own_fault(row.name);
     match (row.verdict, own) {
         (Verdict::Differs, Some(true)) => format!("{}, its own fault", row.verdict.label()),
@@ -104,7 +104,7 @@ pub fn write_judgement(
     legend(out, "dump", path, &dump.header)
 }
 
-fn own_label(row: &Row) -> String {
+pub(crate) fn own_label(row: &Row) -> String {
     match row.verdict {
         Verdict::Differs => "WRONG".into(),
         verdict => verdict.label().into(),

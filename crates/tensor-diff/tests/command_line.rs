@@ -149,7 +149,6 @@ fn wrong_usage_exits_with_2() {
     let folder = Folder::new();
     for arguments in [
         &[][..],
-        &["reference.json", "bad.json", "bad.json"],
         &["reference.json", "bad.json", "--scale-tolerance", "NaN"],
         &["reference.json", "bad.json", "--scale-tolerance", "-1"],
         &["reference.json", "bad.json", "--scale-tolerance", "inf"],

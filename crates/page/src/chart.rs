@@ -1,0 +1,151 @@
+//! Lines over an axis, as SVG. They are told apart by dashes and marks as well as by colour.
+
+use plotters::prelude::*;
+
+/// The colours of Okabe and Ito, without yellow, which is faint on white.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 0, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+];
+/// Drawn and left out, in pixels; the first is drawn throughout.
+const DASHES: [(i32, i32); 4] = [(1, 0), (8, 4), (2, 3), (12, 3)];
+
+/// One line of a chart.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What the legend calls it.
+    pub name: String,
+    /// Its points, from left to right; what isn't finite is left out.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Lines over one pair of axes.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// What the horizontal axis shows.
+    pub x: String,
+    /// What the vertical axis shows.
+    pub y: String,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// The ends of the vertical axis, where the data doesn't say.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Chart {
+    /// The chart as an element of a page; nothing where no line has a point.
+    ///
+    /// # Errors
+    /// What the drawing library says.
+    pub fn svg(&self, width: u32, height: u32) -> Result<String, String> {
+        let mut svg = String::new();
+        self.draw(&mut svg, (width, height)).map_err(|error| error.to_string())?;
+        // Within a page the size is the page's to choose.
+        let size = format!("<svg width=\"{width}\" height=\"{height}\" ");
+        Ok(svg.replacen(&size, "<svg role=\"img\" ", 1))
+    }
+
+    fn finite(line: &Line) -> Vec<(f64, f64)> {
+        let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
+        line.points.iter().filter(finite).copied().collect()
+    }
+
+    fn draw(&self, svg: &mut String, size: (u32, u32)) -> Result<(), Box<dyn std::error::Error>> {
+        let lines: Vec<Vec<(f64, f64)>> = self.lines.iter().map(Self::finite).collect();
+        let ends = |of: fn(&(f64, f64)) -> f64| {
+            let all = lines.iter().flatten().map(of);
+            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
+        };
+        let ((left, right), (low, high)) = (ends(|p| p.0), ends(|p| p.1));
+        if left > right {
+            return Ok(());
+        }
+        let widened = |(a, b): (f64, f64)| if a < b { (a, b) } else { (a - 0.5, b + 0.5) };
+        let (left, right) = widened((left, right));
+        let (low, high) = self.range.unwrap_or_else(|| {
+            let (low, high) = widened((low.min(0.0), high));
+            (low, high + 0.05 * (high - low))
+        });
+        let root = SVGBackend::with_string(svg, size).into_drawing_area();
+        root.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&root)
+            .margin(10)
+            .x_label_area_size(40)
+            .y_label_area_size(60)
+            .build_cartesian_2d(left..right, low..high)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .x_desc(&self.x)
+            .y_desc(&self.y)
+            .label_style(("sans-serif", 13))
+            .draw()?;
+        for (n, (line, points)) in self.lines.iter().zip(&lines).enumerate() {
+            let style = COLOURS[n % COLOURS.len()].stroke_width(2);
+            let (drawn, gap) = DASHES[n % DASHES.len()];
+            let dashed =
+                move |points: Vec<(f64, f64)>| DashedLineSeries::new(points, drawn, gap, style);
+            let series = if gap == 0 {
+                chart.draw_series(LineSeries::new(points.clone(), style))?
+            } else {
+                chart.draw_series(dashed(points.clone()))?
+            };
+            series.label(&line.name).legend(move |(x, y)| {
+                let mark: Vec<(i32, i32)> = vec![(x, y), (x + 22, y)];
+                PathElement::new(mark, style)
+            });
+            // Few points are marked, each line's in another form.
+            if points.len() <= 40 {
+                let at = points.iter().copied();
+                match n % 3 {
+                    0 => chart.draw_series(at.map(|p| Circle::new(p, 3, style.filled())))?,
+                    1 => {
+                        chart.draw_series(at.map(|p| TriangleMarker::new(p, 5, style.filled())))?
+                    }
+                    _ => chart.draw_series(at.map(|p| Cross::new(p, 4, style)))?,
+                };
+            }
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperRight)
+            .label_font(("sans-serif", 13))
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.3))
+            .draw()?;
+        root.present()?;
+        drop(chart);
+        drop(root);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(name: &str, points: Vec<(f64, f64)>) -> Chart {
+        let lines = vec![Line { name: name.into(), points }];
+        Chart { x: "batch".into(), y: "loss".into(), lines, range: None }
+    }
+
+    #[test]
+    fn names_are_text() {
+        let svg = chart("<script>&", vec![(0.0, 1.0), (1.0, 2.0)]).svg(400, 200).unwrap();
+        assert!(!svg.contains("<script>") && svg.contains("&lt;script&gt;&amp;"), "{svg}");
+        assert!(svg.starts_with("<svg role=\"img\" viewBox=\"0 0 400 200\""), "{}", &svg[..90]);
+    }
+
+    #[test]
+    fn a_point_alone_and_what_is_not_finite_are_drawn_as_they_can_be() {
+        assert!(chart("a", vec![(3.0, 1.0)]).svg(400, 200).unwrap().contains("<circle"));
+        let holes = chart("a", vec![(0.0, f64::NAN), (1.0, f64::INFINITY), (2.0, 0.5), (3.0, 0.4)]);
+        assert!(!holes.svg(400, 200).unwrap().contains("NaN"));
+        assert_eq!(chart("a", vec![(0.0, f64::NAN)]).svg(400, 200).unwrap(), "");
+    }
+}
