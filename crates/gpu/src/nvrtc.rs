@@ -15,6 +15,12 @@ use crate::{GpuError, Result, library};
 /// `nvrtcProgram`, an opaque pointer.
 type Program = *mut c_void;
 
+/// Whether this is `emulated-nvrtc`, which a program finds under NVIDIA's name.
+fn is_emulated(library: &Library) -> bool {
+    // SAFETY: the function is looked for, and not called.
+    unsafe { library.get::<unsafe extern "C" fn()>("emulatedNvrtc") }.is_ok()
+}
+
 /// NVRTC, loaded.
 pub(crate) struct Nvrtc {
     library: Library,
@@ -31,6 +37,9 @@ impl Nvrtc {
         for path in library::candidates("nvrtc") {
             // SAFETY: NVRTC's initialisers are made to run in any process.
             match unsafe { Library::new(&path) } {
+                Ok(library) if is_emulated(&library) => {
+                    reason = "it is the emulated one, which is the built-in compiler".into();
+                }
                 Ok(library) => return Ok(Self { library, path }),
                 Err(error) => reason = library::reason(&error),
             }

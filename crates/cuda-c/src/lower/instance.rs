@@ -1,8 +1,8 @@
 //! Kernels that are made of templates, and the names that the host asks for.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::overload::Chosen;
 use super::{Lowered, Lowerer, Symbol};
 use crate::diagnostic::{Problem, closest};
 use crate::syntax::{Function, Instance};
@@ -21,15 +21,15 @@ impl Lowerer<'_> {
             // A function is written out where it is called.
             return Ok(None);
         }
-        let mut fitting: Vec<(Rc<Function>, HashMap<Rc<str>, Symbol>)> = Vec::new();
+        let mut fitting: Vec<Chosen> = Vec::new();
         for function in all.iter().filter(|one| one.attributes.global && one.body.is_some()) {
             if let Some(template) = self.deduce(function, arguments, &[], span)? {
-                fitting.push((function.clone(), template));
+                fitting.push(Chosen { function: function.clone(), template });
             }
         }
         match fitting.len() {
             1 => {
-                let (function, template) = fitting.remove(0);
+                let Chosen { function, template } = fitting.remove(0);
                 if function.template.is_empty() && *by_host {
                     // It is made anyway.
                     return Ok(Some(match function.attributes.extern_c {

@@ -14,7 +14,7 @@ pub(crate) fn read(path: &Path) -> Result<Source, Failure> {
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let name = host::shown(path).to_string();
-    if !path.extension().is_some_and(|end| end == "cu") {
+    if path.extension().is_none_or(|end| end != "cu") {
         return Ok(Source { name, text });
     }
     let folders = cuda_c::Folders::default();

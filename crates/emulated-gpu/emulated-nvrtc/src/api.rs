@@ -1,0 +1,257 @@
+//! The exported functions, as `nvrtc.h` declares them.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_int};
+
+use crate::options::ARCHITECTURES;
+use crate::program::{self, Program};
+use crate::status::{Status, guard, name};
+
+/// `nvrtcProgram`: a number that is no address.
+type Handle = *mut std::ffi::c_void;
+
+/// The version of NVRTC whose functions, options and architectures these are.
+const VERSION: (c_int, c_int) = (12, 0);
+
+/// Declares exported functions that return a status.
+macro_rules! export {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
+    )*) => {$(
+        $(#[$meta])*
+        ///
+        /// # Safety
+        /// As NVIDIA's documentation of the function has it: pointers lead to what they are said to
+        /// lead to, or are null.
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            guard(move || $body)
+        }
+    )*};
+}
+
+/// Writes to where the caller wants a result.
+fn put<T>(to: *mut T, value: T) -> Result<(), Status> {
+    if to.is_null() {
+        return Err(Status::InvalidInput);
+    }
+    // SAFETY: a pointer to a T, as the caller promises.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+/// A C string of the caller.
+fn string(from: *const c_char) -> Result<CString, Status> {
+    if from.is_null() {
+        return Err(Status::InvalidInput);
+    }
+    // SAFETY: a C string, as the caller promises.
+    Ok(unsafe { CStr::from_ptr(from) }.to_owned())
+}
+
+/// As many C strings of the caller.
+fn strings(from: *const *const c_char, count: c_int) -> Result<Vec<CString>, Status> {
+    let count = usize::try_from(count).map_err(|_| Status::InvalidInput)?;
+    if count > 0 && from.is_null() {
+        return Err(Status::InvalidInput);
+    }
+    // SAFETY: an array of that many C strings, as the caller promises.
+    (0..count).map(|index| string(unsafe { *from.add(index) })).collect()
+}
+
+/// Copies a text with its zero to where the caller has room for it.
+fn copy(text: &CStr, to: *mut c_char) -> Result<(), Status> {
+    if to.is_null() {
+        return Err(Status::InvalidInput);
+    }
+    let bytes = text.to_bytes_with_nul();
+    // SAFETY: room for as many bytes as the function for the size says, as the caller promises.
+    unsafe { to.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len()) };
+    Ok(())
+}
+
+fn plain(text: &CStr) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// There is no machine code: says so on standard error, and refuses.
+fn no_machine_code(handle: Handle, what: &str) -> Result<(), Status> {
+    program::with(handle as usize, |_| Ok(()))?;
+    let said = format!("emulated NVRTC: there is no {what}, only PTX: use nvrtcGetPTX\n");
+    // Where standard error is full or closed, there is nobody to tell.
+    let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), said.as_bytes());
+    Err(Status::InvalidProgram)
+}
+
+/// The name of a result.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn nvrtcGetErrorString(result: c_int) -> *const c_char {
+    name(result).as_ptr()
+}
+
+/// By this function, which NVIDIA's library doesn't have, it is known for what it is.
+///
+/// # Safety
+/// None is needed.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn emulatedNvrtc() -> *const c_char {
+    c"cuda-c".as_ptr()
+}
+
+export! {
+    /// The version.
+    fn nvrtcVersion(major: *mut c_int, minor: *mut c_int) {
+        if major.is_null() || minor.is_null() {
+            return Err(Status::InvalidInput);
+        }
+        put(major, VERSION.0)?;
+        put(minor, VERSION.1)
+    }
+
+    /// How many architectures there are.
+    fn nvrtcGetNumSupportedArchs(count: *mut c_int) {
+        put(count, ARCHITECTURES.len() as c_int)
+    }
+
+    /// The architectures, ascending.
+    fn nvrtcGetSupportedArchs(list: *mut c_int) {
+        if list.is_null() {
+            return Err(Status::InvalidInput);
+        }
+        for (index, architecture) in ARCHITECTURES.iter().enumerate() {
+            // SAFETY: an array of as many as nvrtcGetNumSupportedArchs says.
+            unsafe { list.add(index).write(*architecture as c_int) };
+        }
+        Ok(())
+    }
+
+    /// Makes a program of a source, with headers by their names.
+    fn nvrtcCreateProgram(
+        handle: *mut Handle,
+        source: *const c_char,
+        name: *const c_char,
+        header_count: c_int,
+        headers: *const *const c_char,
+        include_names: *const *const c_char,
+    ) {
+        if handle.is_null() {
+            return Err(Status::InvalidInput);
+        }
+        let source = plain(&string(source)?);
+        let name = match string(name) {
+            Ok(name) if !name.is_empty() => plain(&name),
+            _ => "default_program".to_owned(),
+        };
+        let headers = strings(headers, header_count)?;
+        let names = strings(include_names, header_count)?;
+        let headers: HashMap<String, String> =
+            names.iter().zip(&headers).map(|(name, text)| (plain(name), plain(text))).collect();
+        let program = Program { source, name, headers, ..Program::default() };
+        put(handle, program::keep(program) as Handle)
+    }
+
+    /// Ends a program.
+    fn nvrtcDestroyProgram(handle: *mut Handle) {
+        if handle.is_null() {
+            return Err(Status::InvalidProgram);
+        }
+        // SAFETY: a pointer to a handle, as the caller promises.
+        program::forget(unsafe { *handle } as usize)?;
+        put(handle, std::ptr::null_mut())
+    }
+
+    /// Asks for a kernel or a variable by its name in C++.
+    fn nvrtcAddNameExpression(handle: Handle, expression: *const c_char) {
+        program::with(handle as usize, |program| {
+            let expression = string(expression)?;
+            if program.outcome.is_some() {
+                return Err(Status::NoNameExpressionsAfterCompilation);
+            }
+            if !program.expressions.contains(&expression) {
+                program.expressions.push(expression);
+            }
+            Ok(())
+        })
+    }
+
+    /// Compiles.
+    fn nvrtcCompileProgram(handle: Handle, count: c_int, options: *const *const c_char) {
+        program::with(handle as usize, |program| {
+            let options: Vec<String> =
+                strings(options, count)?.iter().map(|option| plain(option)).collect();
+            program.compile(&options)
+        })
+    }
+
+    /// Bytes of the PTX, its zero among them.
+    fn nvrtcGetPTXSize(handle: Handle, size: *mut usize) {
+        program::with(handle as usize, |program| put(size, program.ptx()?.count_bytes() + 1))
+    }
+
+    /// The PTX.
+    fn nvrtcGetPTX(handle: Handle, ptx: *mut c_char) {
+        program::with(handle as usize, |program| copy(program.ptx()?, ptx))
+    }
+
+    /// Bytes of the log, its zero among them.
+    fn nvrtcGetProgramLogSize(handle: Handle, size: *mut usize) {
+        program::with(handle as usize, |program| {
+            put(size, program.outcome.as_ref().map_or(0, |one| one.log.count_bytes()) + 1)
+        })
+    }
+
+    /// The log.
+    fn nvrtcGetProgramLog(handle: Handle, log: *mut c_char) {
+        program::with(handle as usize, |program| {
+            copy(program.outcome.as_ref().map_or(c"", |one| &one.log), log)
+        })
+    }
+
+    /// What a name expression is called in the PTX. The name lives as long as the program.
+    fn nvrtcGetLoweredName(
+        handle: Handle,
+        expression: *const c_char,
+        lowered: *mut *const c_char,
+    ) {
+        program::with(handle as usize, |program| {
+            put(lowered, program.lowered(&string(expression)?)?.as_ptr())
+        })
+    }
+
+    /// Bytes of the machine code: there is none.
+    fn nvrtcGetCUBINSize(handle: Handle, size: *mut usize) {
+        program::with(handle as usize, |program| {
+            program.ptx()?;
+            put(size, 0)
+        })
+    }
+
+    /// Refused: there is no machine code.
+    fn nvrtcGetCUBIN(handle: Handle, _cubin: *mut c_char) {
+        no_machine_code(handle, "CUBIN")
+    }
+
+    /// Refused.
+    fn nvrtcGetLTOIRSize(handle: Handle, _size: *mut usize) {
+        no_machine_code(handle, "LTO IR")
+    }
+
+    /// Refused.
+    fn nvrtcGetLTOIR(handle: Handle, _ir: *mut c_char) {
+        no_machine_code(handle, "LTO IR")
+    }
+
+    /// Refused.
+    fn nvrtcGetOptiXIRSize(handle: Handle, _size: *mut usize) {
+        no_machine_code(handle, "OptiX IR")
+    }
+
+    /// Refused.
+    fn nvrtcGetOptiXIR(handle: Handle, _ir: *mut c_char) {
+        no_machine_code(handle, "OptiX IR")
+    }
+}

@@ -1,0 +1,23 @@
+//! NVRTC without NVIDIA: a shared library whose SONAME is `libnvrtc.so`, and which compiles CUDA C to
+//! PTX by the crate `cuda-c`.
+//!
+//! It exports the C functions of NVRTC 12.0 that cudarc and NVIDIA's bindings for Python call:
+//! programs with headers, name expressions and what they are called in PTX, options, the log. What
+//! `cuda-c` doesn't compile is an error of compilation here, with its messages as the log.
+//!
+//! Two things are different. There is no machine code: the functions for CUBIN, LTO and OptiX say so.
+//! And options that allow less exact arithmetic (`--use_fast_math`, `--ftz`, `--prec-div`,
+//! `--prec-sqrt`) are taken and change nothing.
+//!
+//! Nothing of this crate is to be used from Rust but [`FILE`]: what else is in it would be linked a
+//! second time.
+
+#![allow(unsafe_code, reason = "the functions are C's")]
+
+mod api;
+mod options;
+mod program;
+mod status;
+
+/// The name of the file.
+pub const FILE: &str = "libemulated_nvrtc.so";

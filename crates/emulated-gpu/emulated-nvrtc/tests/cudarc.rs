@@ -1,0 +1,232 @@
+//! The library as unmodified cudarc calls it: compiled by it, run on the emulated GPU.
+
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "the functions are C")]
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::ptr;
+use std::sync::OnceLock;
+
+use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
+use cudarc::nvrtc::{
+    CompileError, CompileOptions, compile_ptx, compile_ptx_with_opts, result, sys,
+};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use sys::nvrtcResult as Code;
+
+/// Whoever asks for `libcuda.so` and `libnvrtc.so` from now on gets the emulated ones.
+fn install() {
+    static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
+    LIBRARIES.get_or_init(|| {
+        let own = emulated_blas::library_beside_program(emulated_nvrtc::FILE).unwrap();
+        // SAFETY: the libraries do nothing when they are loaded.
+        [emulated_cuda::library_path().unwrap(), own]
+            .map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
+    });
+}
+
+const SAXPY: &str = "
+#ifndef FACTOR
+#define FACTOR 1.0f
+#endif
+extern \"C\" __global__ void saxpy(float a, const float *x, float *y, unsigned n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = FACTOR * a * x[i] + y[i];
+}";
+
+#[test]
+fn a_kernel_is_compiled_loaded_and_run() {
+    install();
+    let factor = CompileOptions {
+        options: vec!["-DFACTOR=2.0f".into()],
+        arch: Some("compute_80"),
+        use_fast_math: Some(true),
+        ..CompileOptions::default()
+    };
+    let context = CudaContext::new(0).unwrap();
+    let stream = context.default_stream();
+    for (ptx, expected) in [
+        (compile_ptx(SAXPY).unwrap(), [3.0f32, 5.0, 7.0]),
+        (compile_ptx_with_opts(SAXPY, factor).unwrap(), [5.0, 9.0, 13.0]),
+    ] {
+        let saxpy = context.load_module(ptx).unwrap().load_function("saxpy").unwrap();
+        let x = stream.clone_htod(&[1.0f32, 2.0, 3.0]).unwrap();
+        let mut y = stream.clone_htod(&[1.0f32; 3]).unwrap();
+        let mut launch = stream.launch_builder(&saxpy);
+        launch.arg(&2.0f32).arg(&x).arg(&mut y).arg(&3u32);
+        // SAFETY: the kernel's parameters, and its buffers have three elements.
+        unsafe { launch.launch(LaunchConfig::for_num_elems(3)) }.unwrap();
+        assert_eq!(stream.clone_dtoh(&y).unwrap(), expected);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_in_the_log() {
+    install();
+    let wrong = SAXPY.replace("x[i]", "z[i]");
+    let options = CompileOptions { name: Some("saxpy.cu".into()), ..CompileOptions::default() };
+    match compile_ptx_with_opts(&wrong, options).unwrap_err() {
+        CompileError::CompileError { nvrtc, log, .. } => {
+            assert_eq!(nvrtc.0, Code::NVRTC_ERROR_COMPILATION);
+            let log = log.to_str().unwrap();
+            assert!(log.contains("saxpy.cu:7:") && log.contains("`z`"), "{log}");
+        }
+        other => panic!("{other:?}"),
+    }
+    let options = CompileOptions { options: vec!["--no".into()], ..CompileOptions::default() };
+    match compile_ptx_with_opts(SAXPY, options).unwrap_err() {
+        CompileError::CompileError { nvrtc, log, .. } => {
+            assert_eq!(nvrtc.0, Code::NVRTC_ERROR_INVALID_OPTION);
+            assert_eq!(log.as_c_str(), c"nvrtc: error: unrecognized option --no found\n");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A program that is destroyed in the end.
+struct Program(sys::nvrtcProgram);
+
+impl Program {
+    fn new(source: &CStr, headers: &[(&CStr, &CStr)]) -> Self {
+        install();
+        let mut program = ptr::null_mut();
+        let names: Vec<*const c_char> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
+        let texts: Vec<*const c_char> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
+        // SAFETY: C strings, and as many as are told.
+        let status = unsafe {
+            sys::nvrtcCreateProgram(
+                &raw mut program,
+                source.as_ptr(),
+                ptr::null(),
+                headers.len() as c_int,
+                texts.as_ptr(),
+                names.as_ptr(),
+            )
+        };
+        assert_eq!(status, Code::NVRTC_SUCCESS);
+        Self(program)
+    }
+
+    fn ask(&self, name: &CStr) -> Code {
+        // SAFETY: a program and a C string.
+        unsafe { sys::nvrtcAddNameExpression(self.0, name.as_ptr()) }
+    }
+
+    fn compile(&self) -> Result<(), result::NvrtcError> {
+        // SAFETY: a program that lives.
+        unsafe { result::compile_program::<&str>(self.0, &[]) }
+    }
+
+    fn lowered(&self, name: &CStr) -> Result<CString, Code> {
+        let mut found = ptr::null();
+        // SAFETY: a program, a C string, a place for the result.
+        match unsafe { sys::nvrtcGetLoweredName(self.0, name.as_ptr(), &raw mut found) } {
+            // SAFETY: a C string that lives as long as the program.
+            Code::NVRTC_SUCCESS => Ok(unsafe { CStr::from_ptr(found) }.to_owned()),
+            other => Err(other),
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: it was made, and is destroyed once.
+        let status = unsafe { sys::nvrtcDestroyProgram(&raw mut self.0) };
+        assert!(status == Code::NVRTC_SUCCESS && self.0.is_null());
+    }
+}
+
+#[test]
+fn names_headers_and_templates() {
+    let source = c"#include \"by.h\"
+        template <typename T, int N> __global__ void scale(T *x) { x[threadIdx.x] *= (T)(N * BY); }
+        __constant__ int table[3];";
+    let program = Program::new(source, &[(c"by.h", c"#define BY 3")]);
+    for name in [c"scale<float, 2>", c"&scale<double, -1>", c"table", c"scale<float, 2>"] {
+        assert_eq!(program.ask(name), Code::NVRTC_SUCCESS);
+    }
+    let early = program.lowered(c"table");
+    assert_eq!(early, Err(Code::NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION));
+    program.compile().unwrap();
+    assert_eq!(program.lowered(c"scale<float, 2>").unwrap().as_c_str(), c"_Z5scaleIfLi2EEvPT_");
+    assert_eq!(program.lowered(c"&scale<double, -1>").unwrap().as_c_str(), c"_Z5scaleIdLin1EEvPT_");
+    assert_eq!(program.lowered(c"table").unwrap().as_c_str(), c"table");
+    let other = program.lowered(c"scale<int, 2>");
+    assert_eq!(other, Err(Code::NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID));
+    let late = program.ask(c"scale<int, 2>");
+    assert_eq!(late, Code::NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION);
+    // SAFETY: a program that lives.
+    let ptx = unsafe { result::get_ptx(program.0) }.unwrap();
+    // SAFETY: the same.
+    let log = unsafe { result::get_program_log(program.0) }.unwrap();
+    // SAFETY: they end with a zero.
+    let [ptx, log] = [ptx, log].map(|text| unsafe { CStr::from_ptr(text.as_ptr()) }.to_owned());
+    assert!(ptx.to_str().unwrap().contains(".entry _Z5scaleIfLi2EEvPT_("), "{ptx:?}");
+    assert!(log.is_empty(), "{log:?}");
+}
+
+#[test]
+fn a_name_that_is_none_fails_the_compilation() {
+    let program = Program::new(c"__global__ void k() { }", &[]);
+    assert_eq!(program.ask(c"kk"), Code::NVRTC_SUCCESS);
+    assert_eq!(program.compile().unwrap_err().0, Code::NVRTC_ERROR_COMPILATION);
+    // SAFETY: a program that lives.
+    unsafe {
+        assert_eq!(result::get_ptx(program.0).unwrap_err().0, Code::NVRTC_ERROR_INVALID_PROGRAM);
+        let log = result::get_program_log(program.0).unwrap();
+        let log = CStr::from_ptr(log.as_ptr()).to_str().unwrap().to_owned();
+        assert!(log.contains("there is no kernel `kk`"), "{log}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_refused() {
+    install();
+    let program = Program::new(c"__global__ void k() { }", &[]);
+    let nowhere = 0xdead_0000_usize as sys::nvrtcProgram;
+    let mut size = 0;
+    // SAFETY: what is null or no program is refused, which is what is tested.
+    unsafe {
+        let mut gone = nowhere;
+        for (status, expected) in [
+            (
+                sys::nvrtcCreateProgram(
+                    ptr::null_mut(),
+                    c"".as_ptr(),
+                    ptr::null(),
+                    0,
+                    ptr::null(),
+                    ptr::null(),
+                ),
+                Code::NVRTC_ERROR_INVALID_INPUT,
+            ),
+            (sys::nvrtcCompileProgram(program.0, 1, ptr::null()), Code::NVRTC_ERROR_INVALID_INPUT),
+            (sys::nvrtcCompileProgram(program.0, -1, ptr::null()), Code::NVRTC_ERROR_INVALID_INPUT),
+            (sys::nvrtcGetPTXSize(program.0, &raw mut size), Code::NVRTC_ERROR_INVALID_PROGRAM),
+            (sys::nvrtcCompileProgram(nowhere, 0, ptr::null()), Code::NVRTC_ERROR_INVALID_PROGRAM),
+            (sys::nvrtcDestroyProgram(&raw mut gone), Code::NVRTC_ERROR_INVALID_PROGRAM),
+            (sys::nvrtcGetCUBIN(program.0, ptr::null_mut()), Code::NVRTC_ERROR_INVALID_PROGRAM),
+            (sys::nvrtcVersion(ptr::null_mut(), ptr::null_mut()), Code::NVRTC_ERROR_INVALID_INPUT),
+        ] {
+            assert_eq!(status, expected);
+        }
+    }
+}
+
+#[test]
+fn it_says_what_it_is() {
+    install();
+    let (mut major, mut minor, mut count) = (0, 0, 0);
+    // SAFETY: places for the results; the list has as many as are told.
+    unsafe {
+        assert_eq!(sys::nvrtcVersion(&raw mut major, &raw mut minor), Code::NVRTC_SUCCESS);
+        assert_eq!(sys::nvrtcGetNumSupportedArchs(&raw mut count), Code::NVRTC_SUCCESS);
+        let mut list = vec![0; count as usize];
+        assert_eq!(sys::nvrtcGetSupportedArchs(list.as_mut_ptr()), Code::NVRTC_SUCCESS);
+        assert_eq!((major, minor), (12, 0));
+        assert!(list.is_sorted() && list.first() == Some(&50) && list.last() == Some(&90));
+        let text = sys::nvrtcGetErrorString(Code::NVRTC_ERROR_COMPILATION);
+        assert_eq!(CStr::from_ptr(text), c"NVRTC_ERROR_COMPILATION");
+        assert!(sys::culib().get::<unsafe extern "C" fn()>(b"emulatedNvrtc").is_ok());
+    }
+}
