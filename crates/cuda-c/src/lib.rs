@@ -22,16 +22,18 @@
 //! - *Language*: `__global__` and `__device__` functions, overloads, default arguments, references,
 //!   templates of functions and of kernels over types and integers, `extern "C"` and C++'s names, `__launch_bounds__`;
 //!   `__shared__` (static and dynamic), `__constant__` and `__device__` variables with initial values;
-//!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), enums, structs
+//!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), `__half2`, `__nv_bfloat16`, enums, structs
 //!   with member functions, unions, arrays, pointers, vector types with `make_*`, operators that are
 //!   defined for structs; `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
 //!   `if constexpr`; all statements, `goto` too; `#define`, `#if`, `#include`, `#pragma unroll`; `asm`.
 //! - *Built in*: indices, barriers and their variants, fences, shuffles, votes, `__match_any_sync`,
 //!   `__reduce_*_sync`, atomics, `__ldg`, clocks, `printf`, `assert`, `__trap`, operations on bits,
 //!   arithmetic with a rounding of its own, conversions, the hardware's approximations.
-//! - *Mathematics* of float: exponentials, logarithms, powers, hyperbolic functions, roots, remainders,
-//!   rounding. What is no instruction is computed in double and rounded once, which is exact to half a
-//!   unit in the last place but for rare ties, and slow where a GPU has few units for double.
+//! - *Mathematics* of float: exponentials, logarithms, powers, angles and hyperbolic functions with their
+//!   inverses, error functions, roots, remainders, rounding. What is no instruction is computed in double
+//!   and rounded once, which is exact to half a unit in the last place but for rare ties, and slow where
+//!   a GPU has few units for double. Of double: exponentials, logarithms, powers, hyperbolic functions,
+//!   roots, within the errors that the CUDA guide states. `scripts/measure-mathematics` measures all.
 //! - *Optimised*: variables in registers, constants, common subexpressions, loop invariants, loops
 //!   unrolled (written out, or four iterations at once), addresses that move by additions, short
 //!   branches as selections, `fma` as nvcc makes it, vectors read and written at once.
@@ -44,9 +46,9 @@
 //! Each by name, with what to write instead: host code and launches, recursion (every call is written
 //! out), classes, constructors, inheritance, virtual functions, templates of structs,
 //! lambdas, exceptions, namespaces, `new`, the C++ library, pointers to functions, bit fields, static
-//! variables in functions, variables in conditions, loops over ranges, pairs of halves, `__nv_bfloat16`,
-//! textures, `cooperative_groups`, `nvcuda::wmma`; of mathematics `sinf` and its kin, inverse and error
-//! functions, and what is no instruction in double.
+//! variables in functions, variables in conditions, loops over ranges, textures, `cooperative_groups`,
+//! `nvcuda::wmma`; of mathematics gamma, Bessel and inverse error functions, and in double angles, error
+//! functions and the inverses of hyperbolic functions.
 
 mod diagnostic;
 mod ir;

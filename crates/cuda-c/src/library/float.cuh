@@ -108,6 +108,7 @@ __device__ float __log10f(float x) { return __fmul_rn(__lg2(x), 0.30103000998497
 __device__ float __powf(float x, float y) { return __ex2(__fmul_rn(y, __lg2(x))); }
 __device__ float __tanf(float x) { return __fdividef(__sinf(x), __cosf(x)); }
 __device__ void __sincosf(float x, float *s, float *c) { *s = __sinf(x); *c = __cosf(x); }
+__device__ float __frsqrt_rn(float x) { return (float)__ddiv_rn(1.0, __dsqrt_rn((double)x)); }
 __device__ float copysignf(float x, float y) { return __int_as_float((__float_as_int(x) & 0x7fffffff) | (__float_as_int(y) & 0x80000000)); }
 __device__ float roundf(float x) {
     float t = truncf(x);

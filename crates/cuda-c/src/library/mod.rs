@@ -80,7 +80,13 @@ pub(crate) const TYPES: &[&str] = &[
 
 const MACROS: &str = include_str!("macros.cuh");
 const FLOAT: &str = include_str!("float.cuh");
+const HALVES: &str = include_str!("halves.cuh");
+const ANGLES: &str = include_str!("angles.cuh");
+const PARTS: &str = include_str!("parts.cuh");
 const DOUBLE: &str = include_str!("double.cuh");
+
+/// The parts of the mathematics; each stands on those before it.
+const MATHEMATICS: [&str; 4] = [FLOAT, ANGLES, PARTS, DOUBLE];
 
 /// The library's tokens, and the macros that it defines.
 #[derive(Debug)]
@@ -96,13 +102,14 @@ pub(crate) fn tokens(
     source: &str,
 ) -> (u16, Before) {
     let mut text = String::from(MACROS);
-    let wanted = |part| names(part).any(|name| mentions(source, name));
-    // The names that both have stand on the functions of float.
-    if wanted(FLOAT) || wanted(DOUBLE) {
-        text.push_str(FLOAT);
+    let wanted = |part: &&str| names(part).any(|name| mentions(source, name));
+    let count = MATHEMATICS.iter().rposition(wanted).map_or(0, |last| last + 1);
+    for part in &MATHEMATICS[..count] {
+        text.push_str(part);
     }
-    if wanted(DOUBLE) {
-        text.push_str(DOUBLE);
+    let pairs = ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162"];
+    if pairs.into_iter().any(|name| mentions(source, name)) {
+        text.push_str(HALVES);
     }
     let file = sources.add("the library", &text);
     let (mut tokens, macros) =

@@ -95,13 +95,10 @@ pub(super) fn refused(name: &str) -> Option<&'static str> {
         _ if name.ends_with("_of_double") => {
             "use the function of float, as `expf`: it is computed in double, and rounded to float once"
         }
-        "sinf" | "cosf" | "tanf" | "sincosf" | "sin" | "cos" | "tan" => {
-            "the hardware's approximations are there: `__sinf`, `__cosf`, `__tanf`, `__sincosf`"
-        }
-        "asinf" | "acosf" | "atanf" | "atan2f" | "erff" | "erfcf" | "lgammaf" | "tgammaf"
-        | "cbrtf" | "ldexpf" | "frexpf" | "modff" | "logbf" | "ilogbf" | "normcdff" | "asinhf"
-        | "acoshf" | "atanhf" | "sinpif" | "cospif" => {
-            "this function of math.h isn't there yet; write it with those that are: expf, logf, powf, tanhf, …"
+        "lgammaf" | "tgammaf" | "lgamma" | "tgamma" | "erfinvf" | "erfcinvf" | "erfcxf"
+        | "normcdfinvf" | "j0f" | "j1f" | "y0f" | "y1f" | "remainderf" | "remquof"
+        | "nextafterf" | "sincos" | "sincospi" => {
+            "this function of math.h isn't there; write it with those that are: expf, logf, sinf, erff, …"
         }
         "malloc" | "free" | "calloc" => "allocate before the launch, and pass a pointer",
         "memcpy" | "memset" | "memmove" => "write a loop over the elements",
@@ -113,9 +110,6 @@ pub(super) fn refused(name: &str) -> Option<&'static str> {
         "tex1D" | "tex2D" | "tex3D" | "tex1Dfetch" | "surf2Dread" | "surf2Dwrite" => {
             "textures aren't there; index an array"
         }
-        "__hadd2" | "__hmul2" | "__hfma2" | "__half22float2" | "__float22half2_rn"
-        | "__floats2half2_rn" => "pairs of halves aren't there; use two of `__half`",
-        _ if name.starts_with("__nv_bfloat16") || name.contains("bfloat16") => "convert to float",
         _ => return None,
     })
 }
@@ -211,6 +205,12 @@ impl Lowerer<'_> {
             }
             _ => name,
         };
+        // An instruction for numbers may be a function of the library for structs, such as bfloat16.
+        if let (true, Some(first)) = (self.functions.contains_key(name), arguments.first())
+            && matches!(self.type_of(first)?, Type::Struct(_))
+        {
+            return Ok(None);
+        }
         if let Some(row) = TABLE.iter().find(|row| row.0 == name) {
             return self.row(row, arguments, span).map(Some);
         }

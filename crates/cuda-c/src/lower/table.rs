@@ -120,7 +120,6 @@ pub(super) const TABLE: &[Row] = &[
     ("__frcp_rn", "ff", Pure, 0, "rcp.rn.f32 {0}, {1};"),
     ("__fsqrt_rn", "ff", Pure, 0, "sqrt.rn.f32 {0}, {1};"),
     ("__fdividef", "fff", Pure, 0, "div.approx.f32 {0}, {1}, {2};"),
-    ("__frsqrt_rn", "ff", Pure, 0, "rsqrt.approx.f32 {0}, {1};"),
     ("__saturatef", "ff", Pure, 0, "cvt.sat.f32.f32 {0}, {1};"),
     ("__dadd_rn", "ddd", Pure, 0, "add.rn.f64 {0}, {1}, {2};"),
     ("__dsub_rn", "ddd", Pure, 0, "sub.rn.f64 {0}, {1}, {2};"),

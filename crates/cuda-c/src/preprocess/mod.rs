@@ -44,7 +44,7 @@ const DEEPEST: usize = 32;
 const MOST_TOKENS: usize = 2_000_000;
 
 /// Headers whose contents are built in.
-const BUILT_IN: [&str; 24] = [
+const BUILT_IN: [&str; 25] = [
     "cuda_runtime.h",
     "cuda_runtime_api.h",
     "cuda.h",
@@ -69,6 +69,7 @@ const BUILT_IN: [&str; 24] = [
     "climits",
     "stdbool.h",
     "cuda_fp16.h",
+    "cuda_bf16.h",
 ];
 
 struct Condition {

@@ -364,3 +364,31 @@ fn kernels_are_made_of_templates() {
         assert_eq!(cuda_c::written(other), other);
     }
 }
+
+#[test]
+fn pairs_of_halves_and_bfloat16() {
+    let source = "#include <cuda_fp16.h>
+        #include <cuda_bf16.h>
+        extern \"C\" __global__ void k(float *x, __half2 *pairs, __nv_bfloat16 *short_ones) {
+            __half2 a = __floats2half2_rn(x[0], x[1]), b = __float2half2_rn(x[2]);
+            pairs[0] = __hfma2(a, b, a) - b;
+            float2 back = __half22float2(pairs[0]);
+            x[3] = back.x;
+            x[4] = back.y;
+            __nv_bfloat16 s = __float2bfloat16(x[5]), t = __float2bfloat16(x[6]);
+            short_ones[0] = s * t;
+            short_ones[1] = __hfma(s, t, s);
+            x[7] = __bfloat162float(short_ones[0]);
+            x[8] = __bfloat162float(short_ones[1]);
+            x[9] = __bfloat162float(__float2bfloat16(x[9]));
+        }";
+    // 1.00390625 lies between two of bfloat16, and the even one is 1.
+    let x = [1.5, -2.25, 4.0, 0.0, 0.0, 3.1415927, 1.2345, 0.0, 0.0, 1.003_906_25];
+    let arguments =
+        [crate::common::floats(&x), crate::common::words(&[0]), crate::common::words(&[0])];
+    let (memory, _) = run(&compile(source), "k", ([1, 1, 1], [1, 1, 1]), &arguments);
+    let found = as_floats(&memory[0]);
+    // 1.5·4 + 1.5 − 4 and −2.25·4 − 2.25 − 4; then 3.140625·1.234375 and the sum, rounded to 8 bits.
+    assert_eq!(found[3..5], [3.5, -15.25]);
+    assert_eq!(found[7..], [3.875, 7.03125, 1.0]);
+}
