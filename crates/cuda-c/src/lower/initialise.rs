@@ -1,5 +1,6 @@
 //! Variables of functions, and what they begin with.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Place, Symbol};
@@ -36,6 +37,14 @@ impl Lowerer<'_> {
         if attributes.is_extern {
             let help = "dynamic shared memory is `extern __shared__ float name[];`";
             return self.error(variable.span, "`extern` in a function is for shared memory", help);
+        }
+        let twice = |scope: &HashMap<Rc<str>, Symbol>| {
+            matches!(scope.get(&variable.name), Some(Symbol::Variable(_)))
+        };
+        if !variable.name.is_empty() && self.scopes.last().is_some_and(twice) {
+            let message = format!("there are two variables `{}` here", variable.name);
+            let help = "rename one, or leave the type away to change the first";
+            return self.error(variable.span, message, help);
         }
         if let Some((ty, reference)) = auto_of(&variable.ty) {
             return self.auto_variable(variable, ty, reference);

@@ -267,6 +267,10 @@ impl Parser<'_> {
         declarator: Declarator,
         template: Vec<crate::syntax::TemplateParameter>,
     ) -> Parsed<Rc<Function>> {
+        if declarator.name.is_empty() {
+            let problem = Problem::new(self.span(), "this function has no name");
+            return self.fail(problem.help("write its name before the parameters"));
+        }
         self.scoped(|parser| {
             parser.expect("(", "before the parameters")?;
             let parameters = parser.parameters()?;

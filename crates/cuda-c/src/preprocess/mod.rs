@@ -79,6 +79,8 @@ struct Condition {
     taken: bool,
     /// Whether the lines around are.
     outer: bool,
+    /// Whether its `#else` has come.
+    last: bool,
     span: Span,
 }
 
@@ -200,7 +202,13 @@ impl Preprocessor<'_> {
                             defined == (word == "ifdef")
                         }
                     };
-                conditions.push(Condition { on: holds, taken: holds, outer: on, span: name.span });
+                conditions.push(Condition {
+                    on: holds,
+                    taken: holds,
+                    outer: on,
+                    last: false,
+                    span: name.span,
+                });
             }
             "elif" | "else" => {
                 let Some(mut condition) = conditions.pop() else {
@@ -210,6 +218,12 @@ impl Preprocessor<'_> {
                         problem.help("begin the condition with `#if`, or delete this line"),
                     );
                 };
+                if condition.last {
+                    let message = format!("`#{}` behind `#else`", name.text);
+                    let problem = Problem::new(name.span, message);
+                    self.error(problem.help("`#else` is the last branch: delete one of them"));
+                }
+                condition.last |= &*name.text == "else";
                 let open = condition.outer && !condition.taken;
                 condition.on = open && (&*name.text == "else" || self.holds(rest, name.span));
                 condition.taken |= condition.on;

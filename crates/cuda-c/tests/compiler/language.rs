@@ -383,12 +383,12 @@ fn pairs_of_halves_and_bfloat16() {
             x[9] = __bfloat162float(__float2bfloat16(x[9]));
         }";
     // 1.00390625 lies between two of bfloat16, and the even one is 1.
-    let x = [1.5, -2.25, 4.0, 0.0, 0.0, 3.1415927, 1.2345, 0.0, 0.0, 1.003_906_25];
+    let x = [1.5, -2.25, 4.0, 0.0, 0.0, 3.2, 1.2345, 0.0, 0.0, 1.0 + 1.0 / 256.0];
     let arguments =
         [crate::common::floats(&x), crate::common::words(&[0]), crate::common::words(&[0])];
     let (memory, _) = run(&compile(source), "k", ([1, 1, 1], [1, 1, 1]), &arguments);
     let found = as_floats(&memory[0]);
-    // 1.5·4 + 1.5 − 4 and −2.25·4 − 2.25 − 4; then 3.140625·1.234375 and the sum, rounded to 8 bits.
+    // 1.5·4 + 1.5 − 4 and −2.25·4 − 2.25 − 4; then 3.203125·1.234375 and the sum, rounded to 8 bits.
     assert_eq!(found[3..5], [3.5, -15.25]);
-    assert_eq!(found[7..], [3.875, 7.03125, 1.0]);
+    assert_eq!(found[7..], [3.953_125, 7.156_25, 1.0]);
 }

@@ -5,3 +5,4 @@ mod kernels;
 mod language;
 mod mathematics;
 mod messages;
+mod mistakes;
