@@ -1,30 +1,30 @@
 //! The emulated device: loads modules, launches kernels.
 
-use std::collections::HashMap;
+mod loaded;
+mod variables;
+
+pub use loaded::{Kernel, Launch, Loaded};
+use variables::Variables;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::diagnostic::{Diagnostic, Problem, Problems};
+use crate::checks::Checks;
+use crate::diagnostic::Diagnostic;
 use crate::engine::grid::{Grid, Setting};
 use crate::engine::lower::Loading;
+use crate::engine::output::Output;
 use crate::engine::race::Pool;
 use crate::engine::trace::{Followed, Tracer};
-use crate::engine::{Executable, Output, ParameterLayout, grid, lower};
+use crate::engine::{grid, lower};
 use crate::fault::{Fault, FaultKind, Report};
-use crate::memory::{AllocationKind, Heap, Memory, OutOfMemory};
-use crate::program::{Addressed, Limits, Linkage, Module, Space, VariableId};
+use crate::limits::{BLOCK_SHAPE, BLOCK_THREADS, GRID_SHAPE, RESIDENT_WARPS, SHARED_BYTES};
+use crate::memory::Memory;
+use crate::program::Module;
+use crate::room::OutOfMemory;
 use crate::source::Source;
 use crate::statistics::Statistics;
 use crate::trace::Trace;
-
-/// Threads of a block, at most, in all and along each axis.
-const BLOCK: (u64, [u32; 3]) = (1024, [1024, 1024, 64]);
-/// Blocks of a grid along each axis, at most.
-const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-/// Warps that are resident at once, at most: 64 on each of 132 multiprocessors.
-const RESIDENT: u64 = 132 * 64;
-/// Bytes of shared memory of a block, at most, as on devices of compute capability 9.0.
-const SHARED: u32 = 227 << 10;
 
 /// Host threads that blocks run on, at most.
 pub const MOST_THREADS: usize = 1024;
@@ -53,21 +53,6 @@ pub struct Options {
     pub portable: bool,
     /// Where `printf` of kernels goes; standard output by default.
     pub output: Output,
-}
-
-/// Checks that cost time or that correct programs may fail on hardware's terms. Every access is
-/// checked for bounds, alignment and use after free whatever is chosen here: nothing else keeps a
-/// kernel from writing over the host's own memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Checks {
-    /// initcheck: reads of global, shared and local memory, and of registers, that nothing has
-    /// written.
-    pub initialisation: bool,
-    /// racecheck: accesses of two threads to the same global or shared memory that nothing orders.
-    pub races: bool,
-    /// synccheck: lanes of one warp that wait at different barriers or that a barrier leaves behind,
-    /// and shuffles from lanes that don't take part.
-    pub synchronisation: bool,
 }
 
 /// An emulated device. Clones are the same device.
@@ -127,10 +112,9 @@ impl Emulator {
     /// What the emulator can't run.
     pub fn load_module(&self, module: Module, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
         let (module, source) = (&Arc::new(module), Arc::new(source));
-        let mut variables = Variables { memory: Arc::clone(&self.0.memory), list: Vec::new() };
-        let addresses = self
-            .allocate(module, &mut variables)
-            .map_err(|problems| problems.into_diagnostics(&source))?;
+        let mut variables = Variables::new(&self.0.memory);
+        let addresses =
+            variables.allocate(module).map_err(|problems| problems.into_diagnostics(&source))?;
         let loading = Loading {
             module,
             source: Arc::clone(&source),
@@ -146,76 +130,6 @@ impl Emulator {
             .map(|executable| Kernel { executable, variables: Arc::clone(&variables) })
             .collect();
         Ok(Loaded { target: module.target, kernels, variables })
-    }
-
-    /// Allocates and fills the variables of module scope.
-    fn allocate(
-        &self,
-        module: &Module,
-        variables: &mut Variables,
-    ) -> Result<HashMap<VariableId, u64>, Problems> {
-        let mut problems = Problems::default();
-        let mut addresses = HashMap::new();
-        for (index, variable) in module.variables.iter().enumerate() {
-            if !matches!(variable.space, Space::Global | Space::Const) {
-                continue;
-            }
-            if variable.linkage == Linkage::Extern {
-                let message = format!("`{}` is not defined in this file", variable.name);
-                problems.push(
-                    Problem::new(variable.span, message)
-                        .help("modules are not linked with each other: define it here"),
-                );
-                continue;
-            }
-            let name = Some(variable.name.clone());
-            let kind = match variable.space {
-                Space::Const => AllocationKind::Constant,
-                _ => AllocationKind::Variable,
-            };
-            match self.memory().allocate_as(variable.size, variable.align.max(1), kind, name) {
-                Ok(address) => {
-                    variables.list.push((variable.name.clone(), address, variable.size));
-                    addresses.insert(VariableId(index as u32), address);
-                }
-                Err(error) => {
-                    let problem = Problem::new(variable.span, error.to_string());
-                    problems.push(problem.out_of_memory());
-                }
-            }
-        }
-        for (index, variable) in module.variables.iter().enumerate() {
-            let id = VariableId(index as u32);
-            let (Some(initial), Some(&address)) = (&variable.initial, addresses.get(&id)) else {
-                continue;
-            };
-            // What follows is zero already.
-            let mut bytes = initial.bytes.clone();
-            for part in &initial.addresses {
-                let target = match part.of {
-                    Addressed::Variable(id) => addresses.get(&id).copied(),
-                    Addressed::Function(id) => Some(crate::engine::function_address(id)),
-                };
-                let Some(target) = target else {
-                    let message = "the address of a variable is not known before a launch";
-                    problems.push(Problem::new(variable.span, message));
-                    continue;
-                };
-                let value = target.wrapping_add_signed(part.offset).to_le_bytes();
-                let value = match part.byte {
-                    Some(byte) => &value[usize::from(byte)..][..1],
-                    None => &value[..],
-                };
-                for (byte, value) in bytes.iter_mut().skip(part.at as usize).zip(value) {
-                    *byte = *value;
-                }
-            }
-            if self.memory().write(address, &bytes).is_err() {
-                let message = format!("the initial value of `{}` is longer than it", variable.name);
-                problems.push(Problem::new(variable.span, message));
-            }
-        }
-        if problems.is_empty() { Ok(addresses) } else { Err(problems) }
     }
 
     /// Runs a kernel to its end.
@@ -328,14 +242,14 @@ fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(),
     if grid.contains(&0) || block.contains(&0) {
         return refuse(format!("grid {grid:?}, block {block:?}: nothing may be 0"));
     }
-    if count(block) > BLOCK.0 || too_long(block, BLOCK.1) {
+    if count(block) > BLOCK_THREADS || too_long(block, BLOCK_SHAPE) {
         return refuse(format!(
             "block {block:?}: at most 1024 threads, {:?} along the axes",
-            BLOCK.1
+            BLOCK_SHAPE
         ));
     }
-    if too_long(grid, GRID) {
-        return refuse(format!("grid {grid:?}: at most {GRID:?} blocks along the axes"));
+    if too_long(grid, GRID_SHAPE) {
+        return refuse(format!("grid {grid:?}: at most {GRID_SHAPE:?} blocks along the axes"));
     }
     let limits = kernel.limits();
     if let Some(required) = limits.required_threads
@@ -352,13 +266,15 @@ fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(),
         ));
     }
     let shared = kernel.executable.shared_bytes(launch.dynamic_shared);
-    if shared > u64::from(SHARED) {
-        return refuse(format!("{shared} bytes of shared memory: a block has at most {SHARED}"));
+    if shared > SHARED_BYTES {
+        return refuse(format!(
+            "{shared} bytes of shared memory: a block has at most {SHARED_BYTES}"
+        ));
     }
     let warps = count(grid).saturating_mul(count(block).div_ceil(32));
-    if launch.cooperative && warps > RESIDENT {
+    if launch.cooperative && warps > RESIDENT_WARPS {
         return refuse(format!(
-            "a cooperative grid of {warps} warps: at most {RESIDENT} are resident at once"
+            "a cooperative grid of {warps} warps: at most {RESIDENT_WARPS} are resident at once"
         ));
     }
     let wanted = kernel.parameter_bytes();
@@ -376,150 +292,4 @@ fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(),
         return Err(grid::no_room(&kernel.executable, shape, blocks, error));
     }
     Ok(())
-}
-
-/// Variables of a module; frees them.
-#[derive(Debug)]
-struct Variables {
-    memory: Arc<Memory>,
-    list: Vec<(String, u64, u64)>,
-}
-
-impl Drop for Variables {
-    fn drop(&mut self) {
-        for (_, address, _) in &self.list {
-            // Already freed only if somebody freed what was not theirs; nothing is left to do then.
-            let _ = self.memory.free(*address);
-        }
-    }
-}
-
-/// A module that has been loaded. Clones are the same.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    target: u32,
-    kernels: Vec<Kernel>,
-    variables: Arc<Variables>,
-}
-
-impl Loaded {
-    /// The kernel of that name.
-    #[must_use]
-    pub fn kernel(&self, name: &str) -> Option<Kernel> {
-        self.kernels.iter().find(|kernel| kernel.name() == name).cloned()
-    }
-
-    /// The names of all kernels, in the order of the file.
-    #[must_use]
-    pub fn kernels(&self) -> Vec<String> {
-        self.kernels.iter().map(|kernel| kernel.name().to_owned()).collect()
-    }
-
-    /// `.target`, as 90 for `sm_90`.
-    #[must_use]
-    pub fn target(&self) -> u32 {
-        self.target
-    }
-
-    /// Address and size of the `.global` or `.const` variable of that name.
-    #[must_use]
-    pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
-        let found = self.variables.list.iter().find(|(own, ..)| own == name);
-        found.map(|&(_, address, size)| (address, size))
-    }
-}
-
-/// A kernel of a loaded module. Clones are the same.
-#[derive(Clone, Debug)]
-pub struct Kernel {
-    executable: Arc<Executable>,
-    /// Keeps the module's variables alive.
-    #[expect(dead_code, reason = "held for its `Drop`")]
-    variables: Arc<Variables>,
-}
-
-/// How and with what a kernel is launched.
-#[derive(Clone, Debug, Default)]
-pub struct Launch {
-    /// Blocks along x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a block along x, y, z.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub dynamic_shared: u32,
-    /// Parameters, packed at the offsets of [`Kernel::parameters`].
-    pub parameters: Vec<u8>,
-    /// All blocks are resident at once, so that they may wait for each other.
-    pub cooperative: bool,
-    /// The heap that `malloc` allocates from.
-    pub heap: Heap,
-}
-
-impl Kernel {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.executable.name()
-    }
-
-    /// Where each parameter lies in [`Launch::parameters`].
-    #[must_use]
-    pub fn parameters(&self) -> &[ParameterLayout] {
-        self.executable.parameters()
-    }
-
-    /// The bytes of all parameters.
-    #[must_use]
-    pub fn parameter_bytes(&self) -> u32 {
-        self.executable.parameter_bytes()
-    }
-
-    /// Bytes of the host's memory that `blocks` resident blocks of a launch take.
-    #[must_use]
-    pub fn resident_bytes(&self, launch: &Launch, blocks: u64) -> u64 {
-        let threads = launch.block.iter().fold(1, |product: u32, &n| product.saturating_mul(n));
-        self.executable.block_bytes(threads, launch.dynamic_shared).saturating_mul(blocks)
-    }
-
-    /// Bytes of shared memory that a block has without dynamic ones.
-    #[must_use]
-    pub fn static_shared(&self) -> u32 {
-        self.executable.static_shared()
-    }
-
-    /// Bytes of local memory of a thread.
-    #[must_use]
-    pub fn local_bytes(&self) -> u32 {
-        self.executable.local_bytes()
-    }
-
-    /// Registers of 32 bits that its body declares.
-    #[must_use]
-    pub fn registers(&self) -> u32 {
-        self.executable.registers()
-    }
-
-    /// Bytes of the module's `.const` variables.
-    #[must_use]
-    pub fn constant_bytes(&self) -> u32 {
-        self.executable.constant_bytes()
-    }
-
-    /// `.maxntid` and `.reqntid`.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        self.executable.limits()
-    }
-
-    /// `.version`
-    #[must_use]
-    pub fn ptx_version(&self) -> (u32, u32) {
-        self.executable.version()
-    }
-
-    /// `.target`, as 90 for `sm_90`.
-    #[must_use]
-    pub fn target(&self) -> u32 {
-        self.executable.target()
-    }
 }

@@ -4,6 +4,11 @@
 //! [`registers`] that are rows of 32 words; lanes that diverge become fragments, which join again
 //! where they meet. [`run`] is the loop, [`vector`] and [`hot`] are the operations that matter,
 //! [`access`] and [`space`] the way to memory, and [`lower`] makes the steps.
+//!
+//! In layers, each of which imports from those above it alone: [`registers`], [`lane`], [`state_space`]
+//! and [`image`] are data; [`race`] and [`core`] what a step may touch; [`access`], [`atomics`],
+//! [`collective`] and others do one kind of step; [`code`] is the steps; [`vector`] and [`hot`]
+//! compute; [`lower`] makes steps, and [`run`], [`block`] and [`grid`] run them.
 
 mod access;
 mod arrival;
@@ -11,7 +16,7 @@ mod atomics;
 mod barrier;
 mod block;
 mod builtin;
-mod code;
+pub(crate) mod code;
 mod collective;
 mod copy_async;
 mod core;
@@ -19,21 +24,22 @@ mod defined;
 mod format;
 pub(crate) mod grid;
 mod hot;
+pub(crate) mod image;
 mod initialised;
+mod lane;
 pub(crate) mod lower;
 mod meeting;
-mod output;
+pub(crate) mod output;
 mod profile;
 pub(crate) mod race;
 mod recursion;
 mod registers;
 mod run;
 mod space;
+mod state_space;
 pub(crate) mod trace;
+mod turn;
 mod vector;
 mod warp;
 
-pub(crate) use code::Executable;
-pub use code::ParameterLayout;
 pub(crate) use lower::function_address;
-pub use output::Output;

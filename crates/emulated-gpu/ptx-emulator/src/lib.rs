@@ -2,11 +2,13 @@
 
 pub mod arithmetic;
 mod check;
+mod checks;
 mod diagnostic;
 mod emulator;
 mod engine;
 pub mod fault;
 mod lexer;
+mod limits;
 pub mod machine;
 pub mod memory;
 mod parse;
@@ -19,9 +21,11 @@ mod syntax;
 pub mod trace;
 
 pub use check::instructions;
+pub use checks::Checks;
 pub use diagnostic::Diagnostic;
-pub use emulator::{Checks, Emulator, Kernel, Launch, Loaded, MOST_THREADS, Options};
-pub use engine::{Output, ParameterLayout};
+pub use emulator::{Emulator, Kernel, Launch, Loaded, MOST_THREADS, Options};
+pub use engine::image::ParameterLayout;
+pub use engine::output::Output;
 pub use fault::{Fault, FaultKind};
 pub use memory::Memory;
 pub use parse::parse;

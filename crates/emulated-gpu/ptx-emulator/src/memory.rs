@@ -9,6 +9,8 @@
     reason = "device memory is raw memory: kernels on several host threads read and write it"
 )]
 
+mod allocation;
+mod error;
 mod heap;
 mod known;
 mod leases;
@@ -19,70 +21,16 @@ pub(crate) mod words;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use crate::room::OutOfMemory;
+pub use allocation::{Allocation, AllocationKind};
+pub use error::{AccessError, NotAllocated, RegisterError};
 pub(crate) use known::Known;
 use leases::Leases;
 use table::Table;
-pub use table::{Allocation, AllocationKind};
 pub(crate) use table::{Found, Neighbourhood, Shadow, read_only, unmapped};
 
 /// The pages of the host's memory, in bytes: pinned and managed memory begins at one.
 const PAGE: u64 = 4096;
-
-/// There is no memory left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("out of memory: {size} bytes can't be allocated; free something or allocate less")]
-pub struct OutOfMemory {
-    /// The size that was asked for.
-    pub size: u64,
-}
-
-/// No allocation begins at that address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no allocation begins at {address:#x}; free an address that `allocate` gave, once")]
-pub struct NotAllocated {
-    /// The address.
-    pub address: u64,
-}
-
-/// A range that is not inside one allocation.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{len} bytes at {address:#x} are not inside one allocation: {nearest}")]
-pub struct AccessError {
-    /// The first byte.
-    pub address: u64,
-    /// How many.
-    pub len: u64,
-    /// What lies near.
-    pub nearest: String,
-}
-
-/// A range that can't be registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RegisterError {
-    /// It is empty, ends beyond the end of memory, or overlaps what is known already.
-    #[error(
-        "{len} bytes at {address:#x} can't be registered: empty, beyond the end of memory, or overlapping what is known already"
-    )]
-    Range {
-        /// The first byte.
-        address: u64,
-        /// How many.
-        len: u64,
-    },
-    /// Some of it can't be accessed.
-    #[error(
-        "{len} bytes at {address:#x} can't be registered: some of it is not mapped, or not to be {}",
-        if *.writable { "written" } else { "read" }
-    )]
-    NoAccess {
-        /// The first byte.
-        address: u64,
-        /// How many.
-        len: u64,
-        /// Whether it was to be written.
-        writable: bool,
-    },
-}
 
 /// The heap that a kernel's `malloc` allocates from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

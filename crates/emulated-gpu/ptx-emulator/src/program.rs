@@ -5,14 +5,21 @@
 
 mod modes;
 mod op;
+mod operand;
 mod operands;
+mod types;
 
 pub use modes::{
     Approximate, Atomic, BarrierAction, Combine, Comparison, FloatBinary, FloatMode, FloatProperty,
     FloatUnary, IntBinary, IntUnary, Ordering, Permute, Rounding, Scope, Shuffle, Vote,
 };
 pub use op::{CallArgument, Op};
+pub use operand::{
+    Address, Destination, FunctionId, Label, LocalId, Operand, Register, Special, Symbol,
+    VariableId,
+};
 pub use operands::{Read, Written};
+pub use types::{Space, Type};
 
 use crate::source::Span;
 
@@ -32,56 +39,6 @@ pub struct Module {
     pub prototypes: Vec<Vec<FunctionId>>,
     /// The names that `.file` gave to the numbers that `.loc` uses.
     pub files: Vec<(u32, String)>,
-}
-
-/// State spaces (PTX ISA, "State Spaces").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Space {
-    /// `.reg`
-    Register,
-    /// `.const`
-    Const,
-    /// `.global`
-    Global,
-    /// `.local`
-    Local,
-    /// `.param`, of an entry or of a call
-    Param,
-    /// `.shared` (and `.shared::cta`)
-    Shared,
-    /// No space given: a generic address
-    Generic,
-}
-
-/// Fundamental types (PTX ISA, "Fundamental Types"), and the packed and alternate floating ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each is the PTX type of the same name")]
-pub enum Type {
-    Pred,
-    B8,
-    B16,
-    B32,
-    B64,
-    B128,
-    U8,
-    U16,
-    U32,
-    U64,
-    S8,
-    S16,
-    S32,
-    S64,
-    F16,
-    F16x2,
-    Bf16,
-    Bf16x2,
-    Tf32,
-    F32,
-    F64,
-    E4m3x2,
-    E5m2x2,
-    U16x2,
-    S16x2,
 }
 
 /// A variable in memory.
@@ -148,26 +105,6 @@ pub enum Linkage {
     Weak,
     Common,
 }
-
-/// An index into [`Module::variables`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct VariableId(pub u32);
-
-/// An index into [`Module::functions`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FunctionId(pub u32);
-
-/// An index into [`Function::registers`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Register(pub u32);
-
-/// An index into [`Function::variables`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LocalId(pub u32);
-
-/// An index into [`Function::body`]; one past the end stands for the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Label(pub u32);
 
 /// A kernel (`.entry`) or a device function (`.func`).
 #[derive(Clone, Debug)]
@@ -259,79 +196,4 @@ pub struct Instruction {
     pub span: Span,
     /// The line of CUDA C that it comes from, where `.loc` tells.
     pub loc: Option<SourceLine>,
-}
-
-/// Something that is read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Operand {
-    /// A register.
-    Register(Register),
-    /// A predicate register, negated (`!p`).
-    Not(Register),
-    /// A constant, as the bits of the instruction's type.
-    Immediate(u64),
-    /// A special register.
-    Special(Special),
-    /// The address of a variable in its own space, plus an offset.
-    Address(Symbol, i64),
-    /// The address of a function.
-    Function(FunctionId),
-}
-
-/// A variable, of the module or of the function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Symbol {
-    /// Of the module.
-    Module(VariableId),
-    /// Of the function.
-    Local(LocalId),
-}
-
-/// Something that is written; `_`, a sink, is `None`.
-pub type Destination = Option<Register>;
-
-/// Special registers (PTX ISA, "Special Registers"). The components of the three-dimensional ones
-/// carry their axis: 0 for x, 1 for y, 2 for z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is the PTX special register of the same name")]
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    LaneId,
-    WarpId,
-    NWarpId,
-    SmId,
-    NSmId,
-    GridId,
-    LanemaskEq,
-    LanemaskLe,
-    LanemaskLt,
-    LanemaskGe,
-    LanemaskGt,
-    Clock,
-    ClockHi,
-    Clock64,
-    GlobalTimer,
-    GlobalTimerLo,
-    GlobalTimerHi,
-    DynamicSharedSize,
-    TotalSharedSize,
-    ClusterId(u8),
-    NClusterId(u8),
-    ClusterCtaId(u8),
-    ClusterNCtaId(u8),
-    ClusterCtaRank,
-    ClusterNCtaRank,
-    IsExplicitCluster,
-}
-
-/// An address: a base and a constant offset in bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Address {
-    /// A register, a symbol, or a constant.
-    pub base: Operand,
-    /// Added to it.
-    pub offset: i64,
 }

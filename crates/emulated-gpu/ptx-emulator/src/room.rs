@@ -7,7 +7,13 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-use crate::memory::OutOfMemory;
+/// There is no memory left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("out of memory: {size} bytes can't be allocated; free something or allocate less")]
+pub struct OutOfMemory {
+    /// The size that was asked for.
+    pub size: u64,
+}
 
 /// The system's allocator aligns everything to this, and has zeros of its own to give: more
 /// alignment would have every page written.

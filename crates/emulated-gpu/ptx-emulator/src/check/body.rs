@@ -1,9 +1,8 @@
 //! Functions: parameters, and the statements of a body.
 
+pub(super) mod function;
 mod names;
-mod signature;
-
-pub(super) use signature::{Shape, Signature};
+mod prototypes;
 
 use crate::diagnostic::{Problem, Problems};
 use crate::program::{
@@ -12,30 +11,11 @@ use crate::program::{
 };
 use crate::syntax::{self, Block, Declaration, Name, Statement};
 
+use self::function::Body;
+use super::context::{Context, Result};
 use super::instruction;
 use super::scope::{Binding, Scope};
-use super::{Context, Result, variables};
-
-/// A function whose header has been read, and the names of its body so far.
-pub(super) struct Body<'a> {
-    pub function: Function,
-    pub scopes: Vec<Scope<'a>>,
-    /// Every label of the function, and where it is once that is known.
-    labels: Vec<(String, Option<Label>)>,
-    pub signatures: Vec<Signature>,
-    instructions: Vec<Instruction>,
-    loc: Option<SourceLine>,
-}
-
-/// A register, or a range of them, that is declared at module scope.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ModuleRegister<'a> {
-    pub name: Name<'a>,
-    /// `%r<10>`
-    pub range: Option<u64>,
-    pub ty: Type,
-    pub lanes: u32,
-}
+use super::variables;
 
 /// Reads the name and the parameters of a function.
 pub(super) fn header<'a>(

@@ -7,9 +7,11 @@ use crate::program::{Function, FunctionId, Limits, Linkage, Module, Space, Type,
 use crate::source::Span;
 use crate::syntax::{self, Declaration, Directive, File, Item, Name};
 
-use super::body::{self, Signature};
+use super::body;
+use super::context::{Context, Global, ModuleRegister, Result, duplicate};
 use super::scope::split;
-use super::{Context, Global, Result, duplicate, known, target, variables};
+use super::signature::Signature;
+use super::{known, target, variables};
 
 /// The bytes of `.const` variables that a module may have (PTX ISA, "Constant State Space").
 const CONSTANT_BANK: u64 = 1 << 16;
@@ -172,14 +174,14 @@ fn declare_registers<'a>(context: &mut Context<'a>, declaration: &Declaration<'a
     let Declaration { ty, lanes, .. } = *declaration;
     for declarator in &declaration.names {
         let (name, range) = (declarator.name, declarator.range);
-        let covers = |known: &body::ModuleRegister, name: &str| match known.range {
+        let covers = |known: &ModuleRegister, name: &str| match known.range {
             None => known.name.text == name,
             Some(count) => {
                 split(name).is_some_and(|(prefix, at)| prefix == known.name.text && at < count)
             }
         };
-        let own = body::ModuleRegister { name, range, ty, lanes };
-        let taken = |known: &body::ModuleRegister| {
+        let own = ModuleRegister { name, range, ty, lanes };
+        let taken = |known: &ModuleRegister| {
             covers(known, name.text)
                 || covers(&own, known.name.text)
                 || known.name.text == name.text && known.range.is_some() && range.is_some()

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Problem, closest};
 use crate::syntax::Name;
 
-use super::Result;
+use super::context::Result;
 
 /// Architecture, and the first version of PTX that has it.
 const TARGETS: [(u32, (u32, u32)); 29] = [

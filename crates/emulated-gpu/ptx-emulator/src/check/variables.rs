@@ -6,7 +6,8 @@ use crate::source::Span;
 use crate::syntax::{Binary, Declaration, Declarator, Expression, Initializer, Name, Node, Unary};
 
 use super::constants::{self, Value};
-use super::{Context, Global, Result, types};
+use super::context::{Context, Global, Result};
+use super::types;
 
 /// No variable may be larger: more than any memory, and far from overflow.
 const LARGEST: u64 = 1 << 40;

@@ -1,13 +1,13 @@
 //! How lanes come to a barrier of the block, and what is wrong with how they do.
 
-use super::barrier::{BARRIERS, Barriers};
-use super::block::ends;
-use super::code::{Barrier, BarrierKind, Step};
+use super::barrier::Barriers;
+use super::code::{Barrier, BarrierKind, Step, ends};
 use super::core::{Core, Problem};
 use super::registers::{LANES, lanes};
-use super::run::{Rules, Stopped};
+use super::turn::{Rules, Stopped};
 use super::warp::{Fragment, State, Warp};
 use crate::fault::FaultKind;
+use crate::limits::BARRIERS;
 
 /// Of lanes that come to a barrier instruction, those that name the same barrier as the lowest.
 pub(super) fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32 {

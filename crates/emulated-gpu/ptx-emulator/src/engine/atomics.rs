@@ -6,12 +6,12 @@
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::access::Access;
+use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
 use super::race::{Does, Races};
 use super::registers::{Slot, lanes};
-use super::space::{Room, SHARED_WINDOW, in_window};
+use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use crate::arithmetic::{self, host};
 use crate::fault::FaultKind;
 use crate::memory::words::Word;
@@ -183,13 +183,13 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
     let common = [false, true].map(|shared| common(op, ty, shared));
     let races = core.races;
     let _turn = races.map(Races::in_turn);
-    if core.threads.is_some() && !matches!(access.room, Room::Local | Room::Param) {
+    if core.threads.is_some() && !matches!(access.room, StateSpace::Local | StateSpace::Param) {
         let addresses = access.addresses(core);
-        core.race(access, &addresses, mask, (access.bytes, access.manner), Does::Update)?;
+        core.race(access, &addresses, mask, (access.bytes, access.semantics), Does::Update)?;
     }
     for lane in lanes(mask) {
         let address = access.of_lane(core, lane);
-        if matches!(access.room, Room::Local | Room::Param) {
+        if matches!(access.room, StateSpace::Local | StateSpace::Param) {
             return Err(Problem::new(
                 FaultKind::InvalidInstruction,
                 "an atomic operation takes global, shared or generic addresses",
@@ -211,8 +211,8 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
         let b = core.registers.get(source, lane);
         let c = atomic.compare_with.map_or(0, |slot| core.registers.get(slot, lane));
         let shared = match access.room {
-            Room::Generic => in_window(address, SHARED_WINDOW),
-            room => room == Room::Shared,
+            StateSpace::Generic => in_window(address, SHARED_WINDOW),
+            room => room == StateSpace::Shared,
         };
         // SAFETY: `resolve` has checked the range and its alignment.
         let old = unsafe {

@@ -1,13 +1,11 @@
 //! The sixteen barriers of a block.
 
-use super::code::{Action, BarrierKind, Executable};
+use super::code::{Action, BarrierKind, Step};
 use super::race::Threads;
 use super::registers::{LANES, lanes};
 use super::warp::{State, Warp};
+use crate::limits::BARRIERS;
 use crate::program::Atomic;
-
-/// How many a block has.
-pub(super) const BARRIERS: usize = 16;
 
 /// One barrier.
 #[derive(Clone, Copy, Default)]
@@ -49,7 +47,7 @@ impl Barriers {
     /// Lets those go on who wait at a barrier that everybody has come to.
     pub(super) fn release(
         &mut self,
-        executable: &Executable,
+        code: &[Step],
         warps: &mut [Warp],
         mut threads: Option<&mut Threads>,
     ) {
@@ -70,7 +68,7 @@ impl Barriers {
                     if fragment.state != State::AtBarrier(index as u8) {
                         continue;
                     }
-                    if let Action::Barrier(barrier) = &executable.code[fragment.pc as usize].action
+                    if let Action::Barrier(barrier) = &code[fragment.pc as usize].action
                         && let BarrierKind::Reduce { operation, d, .. } = barrier.action
                     {
                         let result = match operation {

@@ -1,16 +1,18 @@
 //! A block: its warps, its barriers, its shared memory.
 
 use super::barrier::Barriers;
-use super::code::{Action, Executable};
+use super::code::{Executable, Step};
 use super::core::{Bytes, Core, Problem};
+use super::image::Image;
 use super::profile::Profile;
 use super::race::Threads;
 use super::registers::{LANES, Registers, Slot, lanes};
-use super::run::{Rules, Stopped, turn};
+use super::run::turn;
+use super::turn::{Rules, Stopped};
 use super::warp::{State, Warp};
 use crate::fault::FaultKind;
-use crate::memory::OutOfMemory;
 use crate::program::Special;
+use crate::room::OutOfMemory;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug)]
@@ -154,12 +156,13 @@ impl Block {
     pub(super) fn pass(
         &mut self,
         core: &mut Core<'_>,
+        code: &[Step],
         profile: &mut Option<Profile>,
         rules: Rules,
     ) -> Result<Pass, (Stopped, u32)> {
         std::mem::swap(&mut core.shared, &mut self.shared);
         std::mem::swap(&mut core.threads, &mut self.threads);
-        let result = self.turns(core, profile, rules);
+        let result = self.turns(core, code, profile, rules);
         std::mem::swap(&mut core.threads, &mut self.threads);
         std::mem::swap(&mut core.shared, &mut self.shared);
         result
@@ -168,6 +171,7 @@ impl Block {
     fn turns(
         &mut self,
         core: &mut Core<'_>,
+        code: &[Step],
         profile: &mut Option<Profile>,
         rules: Rules,
     ) -> Result<Pass, (Stopped, u32)> {
@@ -184,17 +188,17 @@ impl Block {
             core.warp = warp.index;
             std::mem::swap(&mut core.registers, &mut warp.registers);
             std::mem::swap(&mut core.local, &mut warp.local);
-            let result = turn(core, warp, &mut self.barriers, profile.as_mut(), rules);
+            let result = turn((core, code), warp, &mut self.barriers, profile.as_mut(), rules);
             std::mem::swap(&mut core.registers, &mut warp.registers);
             std::mem::swap(&mut core.local, &mut warp.local);
             let (_, threads) = result.map_err(|stopped| (stopped, warp.index))?;
             self.thread_instructions += threads;
-            self.barriers.release(core.executable, &mut self.warps, core.threads.as_deref_mut());
+            self.barriers.release(code, &mut self.warps, core.threads.as_deref_mut());
         }
         if self.warps.iter().all(|warp| warp.alive == 0) {
             return Ok(Pass::Finished);
         }
-        if moved { Ok(Pass::Going) } else { Err(self.deadlock(core.executable)) }
+        if moved { Ok(Pass::Going) } else { Err(self.deadlock(core.image)) }
     }
 
     /// In which order the warps take turns: from which, and how many further the next one is.
@@ -210,7 +214,7 @@ impl Block {
         (first, stride)
     }
 
-    fn deadlock(&self, executable: &Executable) -> (Stopped, u32) {
+    fn deadlock(&self, image: &Image) -> (Stopped, u32) {
         let waiting: Vec<_> = self
             .warps
             .iter()
@@ -221,8 +225,7 @@ impl Block {
             "every thread of the block that still runs is waiting, and none can go on",
         );
         for (warp, fragment) in waiting.iter().take(8) {
-            let line =
-                executable.source.line_of(executable.places[fragment.pc as usize].span.start);
+            let line = image.source.line_of(image.places[fragment.pc as usize].span.start);
             let what = match fragment.state {
                 State::AtBarrier(index) => format!("at barrier {index}"),
                 _ => "for other lanes of the warp".to_owned(),
@@ -279,11 +282,6 @@ fn constant_special(
         };
         registers.set(slot, lane, u64::from(value));
     }
-}
-
-/// Whether a step ends the lanes that come to it; the lowering puts one at the end of each function.
-pub(super) fn ends(action: &Action) -> bool {
-    matches!(action, Action::Exit | Action::Return | Action::Trap)
 }
 
 /// SplitMix64.

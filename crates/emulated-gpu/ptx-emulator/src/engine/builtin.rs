@@ -7,7 +7,7 @@ use super::core::{Core, Outcome, Problem};
 use super::format::format;
 use super::initialised::Resolved;
 use super::registers::lanes;
-use super::space::Room;
+use super::state_space::StateSpace;
 use crate::fault::FaultKind;
 use crate::memory::words::{read_bits, write_bits};
 
@@ -85,8 +85,8 @@ pub(super) fn run(
         match arguments.result {
             Some(Argument::Register(slot)) => core.registers.set(slot, lane, result),
             Some(Argument::Memory { offset, bytes }) => {
-                let host = core.resolve(Room::Local, 0, offset, bytes, lane, true)?;
-                let (room, site) = (Room::Local, 0);
+                let host = core.resolve(StateSpace::Local, 0, offset, bytes, lane, true)?;
+                let (room, site) = (StateSpace::Local, 0);
                 core.mark_written(Resolved { room, site, address: offset, bytes, lane });
                 // SAFETY: `resolve` has checked the range and its alignment.
                 unsafe { write_bits(host, bytes, result) };
@@ -109,7 +109,7 @@ fn argument(
     match arguments.arguments.get(index) {
         Some(&Argument::Register(slot)) => Ok(core.registers.get(slot, lane)),
         Some(&Argument::Memory { offset, bytes }) => {
-            let host = core.resolve(Room::Local, 0, offset, bytes, lane, false)?;
+            let host = core.resolve(StateSpace::Local, 0, offset, bytes, lane, false)?;
             // SAFETY: `resolve` has checked the range and its alignment.
             Ok(unsafe { read_bits(host, bytes) })
         }
@@ -126,7 +126,7 @@ fn generic(
     bytes: u64,
     lane: usize,
 ) -> Result<u64, Box<Problem>> {
-    let host = core.resolve(Room::Generic, 0, address, bytes, lane, false)?;
+    let host = core.resolve(StateSpace::Generic, 0, address, bytes, lane, false)?;
     // SAFETY: `resolve` has checked the range and its alignment.
     Ok(unsafe { read_bits(host, bytes) })
 }

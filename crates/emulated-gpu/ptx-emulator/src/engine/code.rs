@@ -1,19 +1,18 @@
 //! What a kernel is when it runs: a list of steps, each with its operands already found.
 
-use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use super::access::Access;
+use super::access::instruction::Access;
 use super::atomics::AtomicAccess;
 use super::collective::Collective;
+use super::copy_async::CopyAsync;
 use super::core::{Core, Outcome};
 use super::defined::Uses;
-use super::lower::{Home, Plan};
+use super::image::Image;
 use super::recursion::Frame;
-use super::registers::{LANES, Registers, Row, Slot};
-use crate::fault::PtxPlace;
-use crate::program::{Atomic, FunctionId, Limits, Module, SourceLine, Space, Special, VariableId};
-use crate::source::{Source, Span};
+use super::registers::{Registers, Slot};
+use crate::program::{Atomic, Space, Special};
 
 /// Computes on the lanes of a mask. `unsafe` because it may need AVX2 and FMA.
 pub(super) type Compute = unsafe fn(&mut Registers, &Operands, u32);
@@ -111,15 +110,6 @@ pub(super) enum Action {
     },
 }
 
-/// `cp.async`.
-pub(super) struct CopyAsync {
-    pub(super) to: Access,
-    pub(super) from: Access,
-    pub(super) copy: u32,
-    pub(super) source: Option<Slot>,
-    pub(super) ignore: Option<(Slot, bool)>,
-}
-
 /// `bar` and `barrier`.
 pub(super) struct Barrier {
     pub(super) action: BarrierKind,
@@ -181,126 +171,27 @@ pub(super) enum Argument {
     },
 }
 
-/// Where a step comes from.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) span: Span,
-    pub(super) loc: Option<SourceLine>,
-}
-
-/// A parameter of a kernel: where it lies in the packed parameters of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParameterLayout {
-    /// Offset in bytes.
-    pub offset: u32,
-    /// Size in bytes.
-    pub size: u32,
-    /// Alignment in bytes.
-    pub align: u32,
+/// Whether a step ends the lanes that come to it; the lowering puts one at the end of each function.
+pub(super) fn ends(action: &Action) -> bool {
+    matches!(action, Action::Exit | Action::Return | Action::Trap)
 }
 
 /// A kernel, ready to run.
 pub(crate) struct Executable {
-    pub(super) name: String,
+    pub(super) image: Image,
     pub(super) code: Vec<Step>,
-    /// As many as there are steps.
-    pub(super) places: Vec<Place>,
-    pub(super) rows: u32,
-    /// Rows that a new block finds zeroed.
-    pub(super) cleared: std::ops::Range<u32>,
-    pub(super) predicates: u32,
-    pub(super) constants: Vec<(Slot, u64)>,
-    pub(super) specials: Vec<(Slot, Special)>,
-    pub(super) sites: u32,
-    /// Bytes of the variables in shared memory.
-    pub(super) static_shared: u32,
-    /// Shared variables of known size: name, offset, size.
-    pub(super) shared_variables: Vec<(String, u64, u64)>,
-    /// Bytes of local memory of one thread: variables, parameters of calls, and a stack.
-    pub(super) local_bytes: u32,
-    pub(super) constant_bytes: u32,
-    /// As the body declares them, not counting what the engine adds.
-    pub(super) registers: u32,
-    pub(super) parameters: Vec<ParameterLayout>,
-    pub(super) parameter_bytes: u32,
-    pub(super) limits: Limits,
-    pub(super) version: (u32, u32),
-    pub(super) target: u32,
-    pub(super) source: Arc<Source>,
-    pub(super) files: Arc<Vec<(u32, String)>>,
-    /// What a trace names: the program, and where the lowering has put its registers and variables.
-    pub(super) module: Arc<Module>,
-    pub(super) kernel: FunctionId,
-    pub(super) plans: HashMap<FunctionId, Plan>,
-    pub(super) module_shared: HashMap<VariableId, Home>,
+}
+
+impl Deref for Executable {
+    type Target = Image;
+
+    fn deref(&self) -> &Image {
+        &self.image
+    }
 }
 
 impl std::fmt::Debug for Executable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Executable").field("name", &self.name).finish_non_exhaustive()
+        self.image.fmt(f)
     }
-}
-
-impl Executable {
-    /// Where dynamic shared memory begins: at a multiple of 16, the largest alignment of a type.
-    pub(crate) fn dynamic_start(&self) -> u64 {
-        u64::from(self.static_shared).next_multiple_of(16)
-    }
-
-    /// Bytes of shared memory of a block with so many dynamic ones.
-    pub(crate) fn shared_bytes(&self, dynamic: u32) -> u64 {
-        match dynamic {
-            0 => self.static_shared.into(),
-            _ => self.dynamic_start() + u64::from(dynamic),
-        }
-    }
-
-    /// Bytes of the host's that a block takes while it runs.
-    pub(crate) fn block_bytes(&self, threads: u32, dynamic: u32) -> u64 {
-        let warps = u64::from(threads.div_ceil(LANES as u32));
-        let local = u64::from(self.local_bytes) * LANES as u64;
-        warps * (local + u64::from(self.rows) * size_of::<Row>() as u64)
-            + self.shared_bytes(dynamic)
-    }
-
-    /// Where a step stands in the PTX, and in the CUDA C.
-    pub(super) fn place_of(&self, step: u32) -> (PtxPlace, Option<(String, u32)>) {
-        let place = self.places[step as usize];
-        let (line, column, text) = self.source.line_of(place.span.start);
-        let cuda = place.loc.map(|loc| {
-            let name = self.files.iter().find(|(number, _)| *number == loc.file);
-            let name = name.map_or_else(|| format!("file {}", loc.file), |(_, name)| name.clone());
-            (name, loc.line)
-        });
-        (PtxPlace { file: self.source.name.clone(), line, column, text: text.to_owned() }, cuda)
-    }
-}
-
-macro_rules! getters {
-    ($($name:ident: $ty:ty;)*) => {
-        impl Executable {
-            $(pub(crate) fn $name(&self) -> $ty {
-                self.$name
-            })*
-
-            pub(crate) fn name(&self) -> &str {
-                &self.name
-            }
-
-            pub(crate) fn parameters(&self) -> &[ParameterLayout] {
-                &self.parameters
-            }
-        }
-    };
-}
-
-getters! {
-    parameter_bytes: u32;
-    static_shared: u32;
-    local_bytes: u32;
-    registers: u32;
-    constant_bytes: u32;
-    limits: Limits;
-    version: (u32, u32);
-    target: u32;
 }

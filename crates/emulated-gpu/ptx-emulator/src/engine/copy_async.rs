@@ -3,14 +3,23 @@
 
 #![allow(unsafe_code, reason = "bytes are copied between checked ranges of device memory")]
 
-use super::code::CopyAsync;
+use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
-use super::race::{Does, Manner};
-use super::registers::{LANES, lanes};
-use super::space::Room;
+use super::race::{Does, Semantics};
+use super::registers::{LANES, Slot, lanes};
+use super::state_space::StateSpace;
 use crate::fault::FaultKind;
 use crate::memory::words;
+
+/// `cp.async`.
+pub(super) struct CopyAsync {
+    pub(super) to: Access,
+    pub(super) from: Access,
+    pub(super) copy: u32,
+    pub(super) source: Option<Slot>,
+    pub(super) ignore: Option<(Slot, bool)>,
+}
 
 /// Copies for the lanes of a mask; bytes beyond the source's size become 0.
 pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
@@ -39,7 +48,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
                 let (room, site) = (copy.from.room, copy.from.site);
                 core.require_written(Resolved { room, site, address: from, bytes: wanted, lane })?;
             }
-            let read = (wanted, Manner::default());
+            let read = (wanted, Semantics::default());
             core.race(&copy.from, &[from; LANES], 1 << lane, read, Does::Read)?;
             // SAFETY: `wanted` bytes at `host` have been checked; the buffer holds 16.
             unsafe { words::read(host, &mut buffer[..wanted.min(16) as usize]) };
@@ -49,8 +58,8 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
             let (room, site) = (copy.to.room, copy.to.site);
             core.mark_written(Resolved { room, site, address: to, bytes, lane });
         }
-        let manner = Manner { asynchronous: true, ..Manner::default() };
-        core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, manner), Does::Write)?;
+        let semantics = Semantics { asynchronous: true, ..Semantics::default() };
+        core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, semantics), Does::Write)?;
         if let Some(threads) = &mut core.threads {
             let thread = core.warp * LANES as u32 + lane as u32;
             threads.copies(thread, to, bytes);
@@ -63,8 +72,8 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
 
 /// Copies between places of one thread's own memory.
 pub(super) fn local(core: &mut Core<'_>, to: u64, from: u64, bytes: u64, lane: usize) -> Outcome {
-    let source = core.resolve_bytes(Room::Local, 0, from, bytes, lane, false)?;
-    let target = core.resolve_bytes(Room::Local, 0, to, bytes, lane, true)?;
+    let source = core.resolve_bytes(StateSpace::Local, 0, from, bytes, lane, false)?;
+    let target = core.resolve_bytes(StateSpace::Local, 0, to, bytes, lane, true)?;
     core.copy_written(to, from, bytes, lane);
     // SAFETY: `bytes` bytes at both have been checked.
     unsafe { words::copy(target, source, bytes as usize) };

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::code::Executable;
+use super::image::Image;
 use super::output::Output;
 use super::race::{Races, Shadow as RaceShadow, Threads};
 use super::registers::Registers;
@@ -173,7 +173,7 @@ impl Site {
 /// See the module's comment. One for each host thread of a launch; blocks and warps take turns in
 /// it.
 pub(super) struct Core<'launch> {
-    pub(super) executable: &'launch Executable,
+    pub(super) image: &'launch Image,
     pub(super) memory: &'launch Memory,
     pub(super) output: &'launch Output,
     /// What `malloc` takes from.
@@ -220,6 +220,6 @@ impl Core<'_> {
 
     /// The bytes of local memory of one thread.
     pub(super) fn thread_local_bytes(&self) -> u64 {
-        u64::from(self.executable.local_bytes)
+        u64::from(self.image.local_bytes)
     }
 }

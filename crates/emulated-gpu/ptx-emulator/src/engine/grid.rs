@@ -11,8 +11,8 @@ use super::output::Output;
 use super::profile::Profile;
 use super::race::{Pool, Races};
 use super::registers::{LANES, Registers};
-use super::run::{Rules, Stopped};
 use super::trace::Tracer;
+use super::turn::{Rules, Stopped};
 use crate::fault::{Fault, FaultKind, OtherAccess, Report};
 use crate::memory::{Heap, Memory, OutOfMemory};
 use crate::statistics::Statistics;
@@ -148,7 +148,7 @@ pub(crate) fn run(
 impl Shared<'_> {
     fn core(&self) -> Core<'_> {
         Core {
-            executable: self.executable,
+            image: self.executable,
             memory: self.setting.memory,
             output: self.setting.output,
             parameters: &self.parameters,
@@ -223,7 +223,7 @@ impl Shared<'_> {
             if self.stop.load(Ordering::Relaxed) {
                 return false;
             }
-            match block.pass(core, profile, self.rules()) {
+            match block.pass(core, &self.executable.code, profile, self.rules()) {
                 Ok(Pass::Going) => {}
                 Ok(Pass::Finished) => return true,
                 Err((stopped, warp)) => {
@@ -261,7 +261,7 @@ impl Shared<'_> {
                 if failed || self.stop.load(Ordering::Relaxed) {
                     return false;
                 }
-                match block.pass(&mut core, &mut profile, self.rules()) {
+                match block.pass(&mut core, &self.executable.code, &mut profile, self.rules()) {
                     Ok(Pass::Going) => true,
                     Ok(Pass::Finished) => {
                         sum.warp_instructions +=

@@ -1,15 +1,16 @@
 //! initcheck's part that is memory: which bytes something has written. Registered memory, variables of the module and parameters always are.
 
-use super::access::{Access, Stretch};
+use super::access::instruction::Access;
+use super::access::pattern::Stretch;
 use super::core::{Core, Outcome, Problem};
-use super::space::{LOCAL_WINDOW, Room, SHARED_WINDOW, in_window};
+use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_window};
 use crate::fault::FaultKind;
 use crate::memory::Known;
 
 /// An access that [`Core::resolve`] has found good.
 #[derive(Clone, Copy)]
 pub(super) struct Resolved {
-    pub(super) room: Room,
+    pub(super) room: StateSpace,
     pub(super) site: u32,
     pub(super) address: u64,
     pub(super) bytes: u64,
@@ -33,15 +34,17 @@ impl Core<'_> {
             (self.local.shadow(), at)
         };
         let (shadow, at) = match room {
-            Room::Shared => (self.shared.shadow(), address),
-            Room::Local => local(address),
-            Room::Param if address < LOCAL_WINDOW => return None,
-            Room::Param => local(address - LOCAL_WINDOW),
-            Room::Generic if in_window(address, SHARED_WINDOW) => {
+            StateSpace::Shared => (self.shared.shadow(), address),
+            StateSpace::Local => local(address),
+            StateSpace::Param if address < LOCAL_WINDOW => return None,
+            StateSpace::Param => local(address - LOCAL_WINDOW),
+            StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
                 (self.shared.shadow(), address - SHARED_WINDOW)
             }
-            Room::Generic if in_window(address, LOCAL_WINDOW) => local(address - LOCAL_WINDOW),
-            Room::Global | Room::Generic => {
+            StateSpace::Generic if in_window(address, LOCAL_WINDOW) => {
+                local(address - LOCAL_WINDOW)
+            }
+            StateSpace::Global | StateSpace::Generic => {
                 let site = &self.sites[site as usize];
                 (site.shadow.as_deref(), address.checked_sub(site.region.base)?)
             }
@@ -80,24 +83,24 @@ impl Core<'_> {
         let Some(unknown) = unknown else { return Ok(()) };
         let Resolved { room, address, bytes, lane, .. } = access;
         let space = match room {
-            Room::Shared => "shared",
-            Room::Local | Room::Param => "local",
-            Room::Global => "global",
-            Room::Generic => "generic",
+            StateSpace::Shared => "shared",
+            StateSpace::Local | StateSpace::Param => "local",
+            StateSpace::Global => "global",
+            StateSpace::Generic => "generic",
         };
         let message = format!(
             "{space} read of {bytes} bytes at {address:#x}, of which byte {unknown} has never been written"
         );
         let problem = Problem::new(FaultKind::Uninitialised, message).lane(lane).address(address);
         Err(match room {
-            Room::Global => problem.note(self.memory.neighbourhood(address)),
+            StateSpace::Global => problem.note(self.memory.neighbourhood(address)),
             _ => problem,
         })
     }
 
     /// What is known of the source of a copy in a thread's own memory is known of the target.
     pub(super) fn copy_written(&self, to: u64, from: u64, bytes: u64, lane: usize) {
-        let access = |address| Resolved { room: Room::Local, site: 0, address, bytes, lane };
+        let access = |address| Resolved { room: StateSpace::Local, site: 0, address, bytes, lane };
         let (to, from) = (self.shadow(access(to)), self.shadow(access(from)));
         if let (Some((shadow, to)), Some((source, from))) = (to, from) {
             shadow.copy(to, source, from, bytes as usize);

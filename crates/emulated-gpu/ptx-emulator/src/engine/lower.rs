@@ -3,9 +3,13 @@
 //! come to call itself keeps what it has there on a stack meanwhile.
 
 mod calls;
+mod compare;
 mod guesses;
 mod instruction;
+mod lanes;
 mod memory;
+mod moves;
+mod places;
 mod recursion;
 mod slots;
 
@@ -15,28 +19,22 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::access::Host;
-use super::block::ends;
-use super::code::{Action, Builtin, Executable, ParameterLayout, Place, Step};
+use self::places::aligned;
+use super::access::choose::Host;
+use super::code::{Action, Builtin, Executable, Step, ends};
 use super::defined::Uses;
+use super::image::{Home, Image, Place, Plan};
 use super::registers::{ALWAYS, FIRST_PREDICATE, FIRST_ROW, Slot, Width};
+use crate::checks::Checks;
 use crate::diagnostic::{Problem, Problems};
-use crate::emulator::Checks;
-use crate::program::{
-    Function, FunctionId, LocalId, Module, Op, Parameter, Space, Special, Symbol, VariableId,
-};
+use crate::limits::{LOCAL_BYTES, PARAMETER_BYTES, SHARED_BYTES};
+use crate::program::{Function, FunctionId, Module, Space, Special, VariableId};
 use crate::source::{Source, Span};
 
 /// What `alloca` may use of a thread's memory.
 const STACK: u64 = 16 << 10;
 /// The same where functions call themselves.
 const RECURSIVE_STACK: u64 = 32 << 10;
-/// Local memory of a thread, at most (CUDA C++ Programming Guide, "Technical Specifications").
-const LOCAL: u64 = 512 << 10;
-/// Shared memory of a block, at most.
-const SHARED: u64 = 227 << 10;
-/// Parameters of a kernel, at most (PTX ISA, "Parameter State Space").
-const PARAMETERS: u64 = 32_764;
 /// Rows of registers of a warp, at most: 128 bytes each, on each of 32 warps.
 const ROWS: u64 = 1 << 17;
 
@@ -65,34 +63,6 @@ pub(crate) fn lower(loading: &Loading<'_>) -> Result<Vec<Arc<Executable>>, Probl
         }
     }
     if problems.is_empty() { Ok(kernels) } else { Err(problems) }
-}
-
-/// Where a variable of a function is.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Home {
-    /// At an offset in the thread's own memory.
-    Local(u64),
-    /// At an offset in the launch's parameters.
-    Parameter(u64),
-    Shared(u64),
-    /// After all shared variables of known size.
-    DynamicShared,
-    /// It could not be placed; that has been reported.
-    Nowhere,
-}
-
-/// A function of the kernel.
-pub(super) struct Plan {
-    pub(super) registers: Vec<Slot>,
-    pub(super) homes: Vec<Home>,
-    /// The first step of each instruction, and one past the last one's.
-    pub(super) starts: Vec<u32>,
-    /// Where the stack pointer is kept while a function that uses `alloca` runs.
-    saved_stack: Option<Slot>,
-    /// Its first step, once known.
-    entry: Option<u32>,
-    /// Functions with the same number may come to call each other; it is alone where none does.
-    circle: u32,
 }
 
 struct Lowering<'l> {
@@ -194,7 +164,8 @@ impl<'l> Lowering<'l> {
         let parameters = self.parameter_layout(function);
         let parameter_bytes =
             parameters.last().map_or(0, |last| u64::from(last.offset) + u64::from(last.size));
-        let parameter_bytes = self.bounded(parameter_bytes, PARAMETERS, "parameters", function);
+        let parameter_bytes =
+            self.bounded(parameter_bytes, PARAMETER_BYTES, "parameters", function);
         self.bounded(u64::from(self.rows) * 128, ROWS * 128, "registers of a warp", function);
         // As `Executable::dynamic_start` has it.
         let dynamic_start = aligned(self.shared, 16);
@@ -211,12 +182,12 @@ impl<'l> Lowering<'l> {
             let stack = if recursive { RECURSIVE_STACK } else { STACK };
             self.local = stack_start.saturating_add(stack);
         }
-        let bits: u32 = function.registers.iter().map(|r| slots::bits(r.ty).div_ceil(32)).sum();
+        let bits: u32 = function.registers.iter().map(|r| r.ty.bits().div_ceil(32)).sum();
         let local = aligned(self.local, 16);
-        let local_bytes = self.bounded(local, LOCAL, "local memory of a thread", function);
+        let local_bytes = self.bounded(local, LOCAL_BYTES, "local memory of a thread", function);
         let shared_variables = self.shared_variables();
-        let static_shared = self.bounded(self.shared, SHARED, "shared memory", function);
-        Executable {
+        let static_shared = self.bounded(self.shared, SHARED_BYTES, "shared memory", function);
+        let image = Image {
             name: function.name.clone(),
             rows: self.rows,
             cleared,
@@ -240,30 +211,9 @@ impl<'l> Lowering<'l> {
             kernel: id,
             plans: self.plans,
             module_shared: self.module_shared,
-            code: self.code,
             places: self.places,
-        }
-    }
-
-    /// Shared variables of known size, for reports.
-    fn shared_variables(&self) -> Vec<(String, u64, u64)> {
-        let of_functions = self
-            .plans
-            .iter()
-            .flat_map(|(&id, plan)| plan.homes.iter().zip(&self.function(id).variables));
-        let of_module = self
-            .module_shared
-            .iter()
-            .map(|(id, home)| (home, &self.module.variables[id.0 as usize]));
-        let mut list: Vec<(String, u64, u64)> = of_functions
-            .chain(of_module)
-            .filter_map(|(home, variable)| match home {
-                Home::Shared(at) => Some((variable.name.clone(), *at, variable.size)),
-                _ => None,
-            })
-            .collect();
-        list.sort_by_key(|&(_, at, _)| at);
-        list
+        };
+        Executable { image, code: self.code }
     }
 
     fn bounded(&mut self, bytes: u64, most: u64, what: &str, function: &Function) -> u32 {
@@ -285,128 +235,6 @@ impl<'l> Lowering<'l> {
 
     fn problem(&mut self, span: Span, message: impl Into<String>) {
         self.problems.push(Problem::new(span, message));
-    }
-
-    fn parameter_layout(&self, function: &Function) -> Vec<ParameterLayout> {
-        let mut end = 0u64;
-        let mut layout = Vec::new();
-        for parameter in &function.parameters {
-            let Parameter::Variable(local) = parameter else { continue };
-            let variable = &function.variables[local.0 as usize];
-            let offset = aligned(end, variable.align);
-            end = offset.saturating_add(variable.size);
-            layout.push(ParameterLayout {
-                // What does not fit is refused with all parameters.
-                offset: u32::try_from(offset).unwrap_or(u32::MAX),
-                size: u32::try_from(variable.size).unwrap_or(u32::MAX),
-                align: variable.align as u32,
-            });
-        }
-        layout
-    }
-
-    /// Gives a function's registers slots and its variables places.
-    fn plan(&mut self, id: FunctionId, circle: u32) {
-        let function = self.function(id);
-        let registers = function
-            .registers
-            .iter()
-            .map(|register| {
-                if !register.shared {
-                    return self.new_slot(slots::width(register.ty));
-                }
-                if let Some(&slot) = self.shared_registers.get(&register.name) {
-                    return slot;
-                }
-                let slot = self.new_slot(slots::width(register.ty));
-                self.shared_registers.insert(register.name.clone(), slot);
-                slot
-            })
-            .collect();
-        let mut homes = vec![Home::Nowhere; function.variables.len()];
-        if function.entry {
-            let layout = self.parameter_layout(function);
-            let locals = function.parameters.iter().filter_map(|parameter| match parameter {
-                Parameter::Variable(local) => Some(*local),
-                Parameter::Register(_) => None,
-            });
-            for (LocalId(local), place) in locals.zip(layout) {
-                homes[local as usize] = Home::Parameter(u64::from(place.offset));
-            }
-        }
-        for (index, variable) in function.variables.iter().enumerate() {
-            if !matches!(homes[index], Home::Nowhere) {
-                continue;
-            }
-            let align = variable.align;
-            homes[index] = match variable.space {
-                Space::Local | Space::Param => {
-                    let at = aligned(self.local, align);
-                    self.local = at.saturating_add(variable.size);
-                    Home::Local(at)
-                }
-                Space::Shared if variable.size == 0 => Home::DynamicShared,
-                Space::Shared => {
-                    let at = aligned(self.shared, align);
-                    self.shared = at.saturating_add(variable.size);
-                    Home::Shared(at)
-                }
-                _ => {
-                    let message = format!("`{}` belongs outside of the function", variable.name);
-                    self.problem(variable.span, message);
-                    Home::Nowhere
-                }
-            };
-        }
-        let uses_stack = function.body.iter().flatten().any(|instruction| {
-            matches!(
-                instruction.op,
-                Op::StackAllocate { .. } | Op::StackSave { .. } | Op::StackRestore { .. }
-            )
-        });
-        let saved_stack = uses_stack.then(|| {
-            self.need_stack();
-            self.new_slot(Width::Wide)
-        });
-        let starts = Vec::new();
-        self.plans.insert(id, Plan { registers, homes, starts, saved_stack, entry: None, circle });
-    }
-
-    fn need_stack(&mut self) {
-        if self.stack_pointer.is_none() {
-            self.stack_pointer = Some(self.new_slot(Width::Wide));
-        }
-    }
-
-    /// Where a variable is.
-    fn home(&mut self, symbol: Symbol) -> Home {
-        match symbol {
-            Symbol::Local(local) => self
-                .plans
-                .get(&self.current)
-                .and_then(|plan| plan.homes.get(local.0 as usize))
-                .copied()
-                .unwrap_or(Home::Nowhere),
-            Symbol::Module(id) => {
-                if let Some(&home) = self.module_shared.get(&id) {
-                    return home;
-                }
-                let variable = &self.module.variables[id.0 as usize];
-                let home = if variable.space == Space::Local {
-                    let at = aligned(self.local, variable.align);
-                    self.local = at.saturating_add(variable.size);
-                    Home::Local(at)
-                } else if variable.size == 0 {
-                    Home::DynamicShared
-                } else {
-                    let at = aligned(self.shared, variable.align);
-                    self.shared = at.saturating_add(variable.size);
-                    Home::Shared(at)
-                };
-                self.module_shared.insert(id, home);
-                home
-            }
-        }
     }
 
     fn emit(&mut self, action: Action) {
@@ -517,9 +345,4 @@ impl<'l> Lowering<'l> {
         let function = self.function(id);
         function.body.is_none().then(|| Builtin::named(&function.name)).flatten()
     }
-}
-
-/// The next multiple of an alignment, or as far as it goes.
-fn aligned(at: u64, align: u64) -> u64 {
-    at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }

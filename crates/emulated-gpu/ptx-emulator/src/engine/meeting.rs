@@ -3,7 +3,7 @@
 use super::code::{Action, Step};
 use super::collective::{Collective, Everything};
 use super::core::{Core, Problem};
-use super::run::{Rules, Stopped};
+use super::turn::{Rules, Stopped};
 use super::warp::{Fragment, State, Warp};
 use crate::fault::FaultKind;
 

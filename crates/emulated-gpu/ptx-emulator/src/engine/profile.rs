@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::access::Access;
+use super::access::instruction::Access;
 use super::code::{Action, Executable, Step};
 use super::core::Core;
 use super::registers::lanes;
-use super::space::{Room, SHARED_WINDOW, in_window};
+use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use super::trace::Tracer;
 use crate::statistics::LineStatistics;
 
@@ -104,10 +104,10 @@ fn count_access(count: &mut LineStatistics, core: &Core<'_>, access: &Access, ac
     let bytes = access.total();
     let addresses: Vec<u64> = lanes(active).map(|lane| access.of_lane(core, lane)).collect();
     let shared = match access.room {
-        Room::Shared => true,
-        Room::Global => false,
-        Room::Generic => addresses.iter().any(|&address| in_window(address, SHARED_WINDOW)),
-        Room::Local | Room::Param => return,
+        StateSpace::Shared => true,
+        StateSpace::Global => false,
+        StateSpace::Generic => addresses.iter().any(|&address| in_window(address, SHARED_WINDOW)),
+        StateSpace::Local | StateSpace::Param => return,
     };
     if !shared {
         let mut sectors: Vec<u64> = addresses

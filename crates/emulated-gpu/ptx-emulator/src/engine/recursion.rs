@@ -4,7 +4,7 @@
 use super::copy_async;
 use super::core::{Core, Outcome, Problem};
 use super::registers::{Slot, Width, lanes};
-use super::space::FUNCTION_WINDOW;
+use super::state_space::FUNCTION_WINDOW;
 use crate::fault::FaultKind;
 
 /// Frames begin at multiples of this.
@@ -139,7 +139,7 @@ pub(super) fn no_function(core: &Core<'_>, callee: Slot, mask: u32) -> Box<Probl
     let address = core.registers.get(callee, lane);
     let number = address.wrapping_sub(FUNCTION_WINDOW);
     let function = usize::try_from(number / 16).ok().filter(|_| number.is_multiple_of(16));
-    let function = function.and_then(|number| core.executable.module.functions.get(number));
+    let function = function.and_then(|number| core.image.module.functions.get(number));
     let (message, note) = match function {
         Some(function) if function.body.is_some() => (
             format!(

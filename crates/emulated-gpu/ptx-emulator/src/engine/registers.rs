@@ -10,7 +10,7 @@
     reason = "two rows of 32-bit words are viewed as one of 64-bit words, in the innermost loop"
 )]
 
-use crate::memory::OutOfMemory;
+use crate::room::OutOfMemory;
 use crate::room::filled;
 
 /// How many lanes a warp has.

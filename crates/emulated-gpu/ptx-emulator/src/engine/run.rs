@@ -7,61 +7,35 @@
 
 use super::arrival::{arrive, missed, passed_by, same_barrier};
 use super::barrier::Barriers;
-use super::code::{Action, BarrierKind, Executable};
+use super::code::{Action, BarrierKind, Step};
 use super::core::{Core, Problem};
 use super::meeting::{come, meet, stranded};
 use super::profile::Profile;
 use super::registers::lanes;
-use super::space::{LOCAL_WINDOW, in_window};
+use super::state_space::{LOCAL_WINDOW, in_window};
+use super::turn::{Rules, Stopped, Turn};
 use super::warp::{Fragment, State, Warp, push};
 use super::{atomics, builtin, copy_async, recursion};
 use crate::fault::FaultKind;
 use crate::program::Special;
-
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// Every lane has exited.
-    Exited,
-    /// Every fragment waits.
-    Waiting,
-    /// It ran for long; others are to have a turn.
-    Yielded,
-}
-
-/// A problem, and the step and the lanes that had it.
-pub(super) struct Stopped {
-    pub(super) problem: Box<Problem>,
-    pub(super) pc: u32,
-    pub(super) mask: u32,
-}
 
 /// Loop iterations of a turn.
 const FUEL: i64 = 16 << 10;
 /// An atomic or volatile access costs as much of it as so many iterations: it may be a spin.
 const SPIN: i64 = 1 << 10;
 
-/// What a launch asks of every turn.
-#[derive(Clone, Copy)]
-pub(super) struct Rules {
-    /// Most instructions of one warp.
-    pub(super) instruction_limit: u64,
-    /// Report lanes of one warp that wait at different barriers.
-    pub(super) check_synchronisation: bool,
-}
-
 /// Runs a warp until it waits, exits, or has run for long. Its registers and local memory are in
 /// `core`.
 pub(super) fn turn(
-    core: &mut Core<'_>,
+    (core, code): (&mut Core<'_>, &[Step]),
     warp: &mut Warp,
     barriers: &mut Barriers,
     profile: Option<&mut Profile>,
     rules: Rules,
 ) -> Result<(Turn, u64), Stopped> {
     let result = match profile {
-        Some(profile) => run::<true>(core, warp, barriers, profile, rules),
-        None => run::<false>(core, warp, barriers, &mut Profile::default(), rules),
+        Some(profile) => run::<true>((core, code), warp, barriers, profile, rules),
+        None => run::<false>((core, code), warp, barriers, &mut Profile::default(), rules),
     }?;
     // Whatever ended the turn: a loop with a barrier in it never uses up its fuel.
     over(warp, rules)?;
@@ -69,14 +43,12 @@ pub(super) fn turn(
 }
 
 fn run<const PROFILE: bool>(
-    core: &mut Core<'_>,
+    (core, code): (&mut Core<'_>, &[Step]),
     warp: &mut Warp,
     barriers: &mut Barriers,
     profile: &mut Profile,
     rules: Rules,
 ) -> Result<(Turn, u64), Stopped> {
-    let executable: &Executable = core.executable;
-    let code = &executable.code[..];
     let mut fuel = FUEL;
     // Executed by lanes, in this turn.
     let mut threads = 0;

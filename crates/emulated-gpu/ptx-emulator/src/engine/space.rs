@@ -1,42 +1,18 @@
-//! Where an address leads: the windows that shared and local memory have among generic addresses,
-//! and the look-up of one lane's address, with the report when it leads nowhere.
+//! Where an address leads: the look-up of one lane's address, with the report when it leads nowhere.
 
 #![allow(unsafe_code, reason = "pointers into a block's or a thread's memory are computed here")]
 
 use super::core::{Core, Problem, Region, Site};
+use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, WINDOW, in_window};
 use crate::fault::FaultKind;
 use crate::memory::{Found, read_only, unmapped};
 use crate::program::Space;
-
-/// Generic addresses of shared memory begin here. No address of the host is as high.
-pub(super) const SHARED_WINDOW: u64 = 1 << 48;
-/// Generic addresses of local memory begin here.
-pub(super) const LOCAL_WINDOW: u64 = 2 << 48;
-/// Function addresses begin here.
-pub(super) const FUNCTION_WINDOW: u64 = 3 << 48;
-/// Windows are this large.
-pub(super) const WINDOW: u64 = 1 << 32;
-
-/// Which rule finds the memory of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
-    /// Global and constant memory: addresses of the host.
-    Global,
-    /// Offsets in the block's shared memory.
-    Shared,
-    /// Offsets in the thread's own memory.
-    Local,
-    /// Offsets in the launch's parameters, or, above [`LOCAL_WINDOW`], in the thread's own memory.
-    Param,
-    /// Any of them.
-    Generic,
-}
 
 impl Core<'_> {
     /// The host address of `bytes` bytes (a power of two) at `address` for one lane, aligned.
     pub(super) fn resolve(
         &mut self,
-        room: Room,
+        room: StateSpace,
         site: u32,
         address: u64,
         bytes: u64,
@@ -59,7 +35,7 @@ impl Core<'_> {
     /// As [`resolve`](Self::resolve), of any number of bytes at any address.
     pub(super) fn resolve_bytes(
         &mut self,
-        room: Room,
+        room: StateSpace,
         site: u32,
         address: u64,
         bytes: u64,
@@ -67,19 +43,21 @@ impl Core<'_> {
         write: bool,
     ) -> Result<*mut u8, Box<Problem>> {
         let found = match room {
-            Room::Global => return self.resolve_global(site, address, bytes, lane, write),
-            Room::Shared => self.shared_region(0).host(address, bytes),
-            Room::Local => self.local_region(0, lane).host(address, bytes),
-            Room::Param if address < LOCAL_WINDOW && write => None,
-            Room::Param if address < LOCAL_WINDOW => self.parameter_region(0).host(address, bytes),
-            Room::Param => self.local_region(LOCAL_WINDOW, lane).host(address, bytes),
-            Room::Generic if in_window(address, SHARED_WINDOW) => {
+            StateSpace::Global => return self.resolve_global(site, address, bytes, lane, write),
+            StateSpace::Shared => self.shared_region(0).host(address, bytes),
+            StateSpace::Local => self.local_region(0, lane).host(address, bytes),
+            StateSpace::Param if address < LOCAL_WINDOW && write => None,
+            StateSpace::Param if address < LOCAL_WINDOW => {
+                self.parameter_region(0).host(address, bytes)
+            }
+            StateSpace::Param => self.local_region(LOCAL_WINDOW, lane).host(address, bytes),
+            StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
                 self.shared_region(SHARED_WINDOW).host(address, bytes)
             }
-            Room::Generic if in_window(address, LOCAL_WINDOW) => {
+            StateSpace::Generic if in_window(address, LOCAL_WINDOW) => {
                 self.local_region(LOCAL_WINDOW, lane).host(address, bytes)
             }
-            Room::Generic => {
+            StateSpace::Generic => {
                 let base = self.parameters.as_slice().as_ptr() as u64;
                 match self.parameter_region(base).host(address, bytes) {
                     Some(host) if !write => Some(host),
@@ -138,7 +116,7 @@ impl Core<'_> {
         if let Some(host) = self.sites[site as usize].region.host(address, bytes) {
             return Ok(host);
         }
-        let what = access_name(Room::Global, bytes, write);
+        let what = access_name(StateSpace::Global, bytes, write);
         let problem = match self.memory.open(address, bytes, write) {
             // No region is remembered, so that every access is asked here.
             Found::Live { constant: true, .. } if write => Problem::new(
@@ -182,17 +160,19 @@ impl Core<'_> {
     }
 
     /// What an address is part of, for a report.
-    pub(super) fn near(&self, room: Room, address: u64) -> Option<String> {
+    pub(super) fn near(&self, room: StateSpace, address: u64) -> Option<String> {
         let shared = match room {
-            Room::Shared => Some(address),
-            Room::Generic if in_window(address, SHARED_WINDOW) => Some(address - SHARED_WINDOW),
+            StateSpace::Shared => Some(address),
+            StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
+                Some(address - SHARED_WINDOW)
+            }
             _ => None,
         };
         let Some(offset) = shared else {
-            let global = matches!(room, Room::Global | Room::Generic);
+            let global = matches!(room, StateSpace::Global | StateSpace::Generic);
             return global.then(|| self.memory.neighbourhood(address));
         };
-        let variables = &self.executable.shared_variables;
+        let variables = &self.image.shared_variables;
         let found = variables.iter().find(|(_, at, size)| offset.wrapping_sub(*at) < *size);
         Some(match found {
             Some((name, at, size)) => {
@@ -202,7 +182,7 @@ impl Core<'_> {
                 )
             }
             None => {
-                let dynamic = offset.saturating_sub(self.executable.dynamic_start());
+                let dynamic = offset.saturating_sub(self.image.dynamic_start());
                 format!("it is {dynamic} bytes into dynamic shared memory")
             }
         })
@@ -210,7 +190,7 @@ impl Core<'_> {
 
     fn outside(
         &self,
-        room: Room,
+        room: StateSpace,
         address: u64,
         bytes: u64,
         lane: usize,
@@ -218,14 +198,14 @@ impl Core<'_> {
     ) -> Box<Problem> {
         let what = access_name(room, bytes, write);
         let (name, size) = match room {
-            Room::Shared => ("shared memory of the block", self.shared.len()),
-            Room::Generic if in_window(address, SHARED_WINDOW) => {
+            StateSpace::Shared => ("shared memory of the block", self.shared.len()),
+            StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
                 ("shared memory of the block", self.shared.len())
             }
-            Room::Param if address < LOCAL_WINDOW && !write => {
+            StateSpace::Param if address < LOCAL_WINDOW && !write => {
                 ("kernel's parameters", self.parameters.len())
             }
-            Room::Param | Room::Generic if address < SHARED_WINDOW => {
+            StateSpace::Param | StateSpace::Generic if address < SHARED_WINDOW => {
                 let message = format!("{what} at {address:#x}, in the kernel's parameters");
                 return Problem::new(FaultKind::IllegalAddress, message)
                     .lane(lane)
@@ -248,18 +228,13 @@ impl Core<'_> {
     }
 }
 
-/// Whether a generic address is in a window.
-pub(super) fn in_window(address: u64, window: u64) -> bool {
-    address.wrapping_sub(window) < WINDOW
-}
-
-pub(super) fn access_name(room: Room, bytes: u64, write: bool) -> String {
+pub(super) fn access_name(room: StateSpace, bytes: u64, write: bool) -> String {
     let space = match room {
-        Room::Global => "global ",
-        Room::Shared => "shared ",
-        Room::Local => "local ",
-        Room::Param => "parameter ",
-        Room::Generic => "generic ",
+        StateSpace::Global => "global ",
+        StateSpace::Shared => "shared ",
+        StateSpace::Local => "local ",
+        StateSpace::Param => "parameter ",
+        StateSpace::Generic => "generic ",
     };
     let verb = if write { "write" } else { "read" };
     format!("{space}{verb} of {bytes} {}", if bytes == 1 { "byte" } else { "bytes" })

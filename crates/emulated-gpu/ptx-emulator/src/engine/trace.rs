@@ -6,7 +6,7 @@ mod values;
 
 use super::code::{Action, Executable};
 use super::core::Core;
-use super::lower::Plan;
+use super::image::Plan;
 use super::registers::{LANES, Slot, Width};
 use crate::program::{
     BarrierAction, Function, FunctionId, Instruction, Op, Operand, Read, Register, Type,
@@ -42,6 +42,8 @@ pub(crate) struct Tracer {
     trace: Trace,
     /// For each step the instruction it is of, if any, and whether it is its first.
     origins: Vec<Option<(Origin, bool)>>,
+    /// For each step whether it returns from a function.
+    returns: Vec<bool>,
     /// Buffers that the launch hands over: base, size, the parameter's name.
     buffers: Vec<(u64, u64, String)>,
     /// The instruction of the thread's latest step.
@@ -67,6 +69,8 @@ impl Tracer {
                 }
             }
         }
+        let steps = executable.code.iter();
+        let returns = steps.map(|step| matches!(step.action, Action::Return)).collect();
         let lane = followed.thread as usize % LANES;
         let trace =
             Trace { warp: followed.thread / LANES as u32, lane: lane as u32, ..Trace::default() };
@@ -75,6 +79,7 @@ impl Tracer {
             lane,
             trace,
             origins,
+            returns,
             buffers: Vec::new(),
             current: None,
             pending: None,
@@ -105,7 +110,7 @@ impl Tracer {
         let Some((origin, first)) = self.origins.get(pc as usize).copied().flatten() else {
             // What the lowering added: the end of a function that has no `ret` there.
             self.finish(core);
-            let returns = matches!(core.executable.code[pc as usize].action, Action::Return);
+            let returns = self.returns.get(pc as usize).copied().unwrap_or(false);
             self.depth = self.depth.saturating_sub(usize::from(returns));
             self.current = None;
             return;
@@ -132,7 +137,7 @@ impl Tracer {
     }
 
     fn instruction<'c>(core: &Core<'c>, origin: Origin) -> Option<(&'c Function, &'c Instruction)> {
-        let function = core.executable.module.functions.get(origin.function.0 as usize)?;
+        let function = core.image.module.functions.get(origin.function.0 as usize)?;
         let body = function.body.as_deref()?;
         Some((function, body.get(origin.instruction as usize)?))
     }
@@ -160,7 +165,7 @@ impl Tracer {
     fn begin(&mut self, core: &Core<'_>, origin: Origin, first: bool) {
         let Some((function, instruction)) = Self::instruction(core, origin) else { return };
         let span = instruction.span;
-        let source = &core.executable.source;
+        let source = &core.image.source;
         let text = source.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         let mut event = Event {
             line: source.line_of(span.start).0,
@@ -271,7 +276,7 @@ impl Tracer {
                 Some(Value::Register(info.name.clone(), self.show(core, slot, ty)))
             }
             Operand::Special(special) => {
-                let found = core.executable.specials.iter().find(|(_, own)| *own == special);
+                let found = core.image.specials.iter().find(|(_, own)| *own == special);
                 let &(slot, _) = found?;
                 let wide = slot.width == Width::Wide;
                 let ty = if wide { Type::U64 } else { Type::U32 };
@@ -304,12 +309,12 @@ impl Tracer {
                 let name = function.labels.iter().find(|(_, label)| label == target);
                 let name = name.map_or("the end", |(name, _)| name);
                 let line = body.get(target.0 as usize).map_or(String::new(), |instruction| {
-                    format!(", line {}", core.executable.source.line_of(instruction.span.start).0)
+                    format!(", line {}", core.image.source.line_of(instruction.span.start).0)
                 });
                 note(format!("goes to {name}{line}"))
             }
             Op::Call { callee: Operand::Function(id), .. } => {
-                let name = &core.executable.module.functions.get(id.0 as usize)?.name;
+                let name = &core.image.module.functions.get(id.0 as usize)?.name;
                 note(format!("calls {name}"))
             }
             Op::Return if self.depth > 0 => note("returns".into()),
@@ -341,7 +346,7 @@ fn is_call(core: &Core<'_>, origin: Origin) -> bool {
 fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Call { callee: Operand::Function(id), .. } => {
-            let function = core.executable.module.functions.get(id.0 as usize);
+            let function = core.image.module.functions.get(id.0 as usize);
             function.is_some_and(|function| function.body.is_some())
         }
         Op::Call { .. } => true,
@@ -350,6 +355,6 @@ fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
 }
 
 fn slot_of(core: &Core<'_>, function: FunctionId, register: Register) -> Option<Slot> {
-    let plan: &Plan = core.executable.plans.get(&function)?;
+    let plan: &Plan = core.image.plans.get(&function)?;
     plan.registers.get(register.0 as usize).copied()
 }

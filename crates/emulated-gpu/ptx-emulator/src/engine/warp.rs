@@ -1,6 +1,7 @@
 //! A warp and its fragments. Lanes that diverge form fragments, each with a place in the program, a
 //! mask and a call stack. The fragment that is deepest in calls, and of those the one that stands
-//! first in the program, runs; fragments that come to the same place join.
+//! first in the program, runs; fragments that come to the same place join. That is reconvergence without
+//! a stack of masks (Collange, "Stack-less SIMT reconvergence at low cost", 2011).
 
 use std::rc::Rc;
 

@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::OutOfMemory;
-use crate::room::Zeroed;
+use crate::room::{OutOfMemory, Zeroed};
 
 /// Blocks begin at multiples of this (CUDA C++ Programming Guide, "Dynamic Global Memory
 /// Allocation").

@@ -1,13 +1,20 @@
 //! The table of allocations: what is alive, what was freed not long ago, what lies near.
 
+mod describe;
+mod initialised;
+
+pub(crate) use describe::{read_only, unmapped};
+
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
+use super::allocation::{Allocation, AllocationKind};
+use super::error::AccessError;
 use super::heap::Heap;
 use super::known::Known;
-use super::{AccessError, OutOfMemory, mapped};
-use crate::room::Zeroed;
+use super::mapped;
+use crate::room::{OutOfMemory, Zeroed};
 
 /// Space on either side of an allocation that belongs to nobody.
 const GUARD: u64 = 256;
@@ -17,53 +24,6 @@ const ALIGN: u64 = 256;
 const QUARANTINE_BYTES: u64 = 64 << 20;
 /// How many freed allocations are remembered at most.
 const QUARANTINE_COUNT: usize = 4096;
-
-/// What an allocation is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AllocationKind {
-    /// Asked for by the host.
-    Device,
-    /// A variable of a module.
-    Variable,
-    /// Memory that the host and kernels use: pinned or managed.
-    Host,
-    /// A `.const` variable of a module, which only the host writes.
-    Constant,
-    /// Memory of the host's, registered.
-    Registered,
-    /// Asked for by a kernel, through `malloc`.
-    Heap,
-}
-
-/// An allocation, as the leak report lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Allocation {
-    /// Its first byte.
-    pub address: u64,
-    /// Its size in bytes.
-    pub size: u64,
-    /// What it is for.
-    pub kind: AllocationKind,
-    /// The variable's name.
-    pub name: Option<String>,
-}
-
-impl std::fmt::Display for Allocation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { address, size, kind, name } = self;
-        write!(f, "{size} bytes at {address:#x}, ")?;
-        match (kind, name) {
-            (AllocationKind::Device, _) => f.write_str("allocated by the host"),
-            (AllocationKind::Heap, _) => f.write_str("allocated by a kernel"),
-            (AllocationKind::Host, _) => f.write_str("pinned or managed memory"),
-            (AllocationKind::Registered, _) => f.write_str("memory of the host's, registered"),
-            (AllocationKind::Variable, Some(name)) => write!(f, "the variable `{name}`"),
-            (AllocationKind::Variable, None) => f.write_str("a variable"),
-            (AllocationKind::Constant, Some(name)) => write!(f, "the constant `{name}`"),
-            (AllocationKind::Constant, None) => f.write_str("a constant"),
-        }
-    }
-}
 
 /// One byte for each byte of an allocation: 1 where something has been written.
 pub(crate) type Shadow = Option<Arc<Known>>;
@@ -420,65 +380,8 @@ impl Table {
         Err(AccessError { address, len, nearest })
     }
 
-    pub(super) fn set_initialised(&self, address: u64, len: u64) {
-        if let Found::Live { base, shadow: Some(shadow), .. } = self.find(address, len) {
-            shadow.set((address - base) as usize, len as usize, true);
-        }
-    }
-
-    pub(super) fn first_uninitialised(&self, address: u64, len: u64) -> Option<u64> {
-        let Found::Live { base, shadow: Some(shadow), .. } = self.find(address, len) else {
-            return None;
-        };
-        let found = shadow.first_unknown((address - base) as usize, len as usize)?;
-        Some(base + found as u64)
-    }
-
-    /// A copy of uninitialised bytes is no fault; the copies are uninitialised too.
-    pub(super) fn copy_initialised(&self, to: u64, from: u64, len: u64) {
-        let Found::Live { base, shadow: Some(target), .. } = self.find(to, len) else { return };
-        let at = (to - base) as usize;
-        match self.find(from, len) {
-            Found::Live { base, shadow: Some(source), .. } => {
-                target.copy(at, &source, (from - base) as usize, len as usize);
-            }
-            _ => target.set(at, len as usize, true),
-        }
-    }
-
     pub(super) fn allocations(&self) -> Vec<Allocation> {
         self.live.iter().map(|(&address, live)| live.listed(address)).collect()
-    }
-
-    pub(super) fn neighbourhood(&self, address: u64) -> Neighbourhood {
-        let holds = |&(freed, size): &(u64, u64)| address >= freed && address < freed + size;
-        if let Some((freed, size)) = self.every_freed().find(holds) {
-            return format!(
-                "it is {} bytes into an allocation of {size} bytes at {freed:#x} that has been freed",
-                address - freed
-            );
-        }
-        let below = self.live.range(..=address).next_back();
-        let above = self.live.range(address..).next();
-        let distance_below = below.map(|(base, live)| (address - base).saturating_sub(live.size));
-        let distance_above = above.map(|(base, _)| base - address);
-        match (below, above) {
-            (Some((&base, live)), _)
-                if distance_above.is_none_or(|above| distance_below.unwrap_or(0) <= above) =>
-            {
-                let what = describe(base, live);
-                let into = address - base;
-                if into < live.size {
-                    format!("it is {into} bytes into {what}")
-                } else {
-                    format!("it is {} bytes after the end of {what}", into - live.size)
-                }
-            }
-            (_, Some((&base, live))) => {
-                format!("it is {} bytes before {}", base - address, describe(base, live))
-            }
-            _ => "there is no allocation at all".to_owned(),
-        }
     }
 }
 
@@ -486,32 +389,4 @@ impl Table {
 fn touches(block: &Zeroed, address: u64, end: u64) -> bool {
     let start = block.as_ptr() as u64;
     start < end && address < start + block.len() as u64
-}
-
-/// Why memory can't be written.
-pub(crate) fn read_only(base: u64, size: u64) -> String {
-    format!(
-        "the {size} bytes at {base:#x} were registered to be read (CU_MEMHOSTREGISTER_READ_ONLY)"
-    )
-}
-
-/// Why memory can't be accessed.
-pub(crate) fn unmapped(base: u64, size: u64) -> String {
-    format!(
-        "of the {size} bytes that were registered at {base:#x} the host has unmapped some; it has to \
-         unregister them first"
-    )
-}
-
-fn describe(base: u64, live: &Live) -> String {
-    let name = live.name.as_deref().map(|name| format!(" `{name}`")).unwrap_or_default();
-    let what = match live.kind {
-        AllocationKind::Device => "the allocation",
-        AllocationKind::Variable => "the variable",
-        AllocationKind::Host => "the pinned or managed memory",
-        AllocationKind::Constant => "the constant",
-        AllocationKind::Registered => "the registered host memory",
-        AllocationKind::Heap => "the kernel's own allocation",
-    };
-    format!("{what}{name} of {} bytes at {base:#x}", live.size)
 }

@@ -1,6 +1,6 @@
 //! What instructions of one kind differ in: operations, comparisons, roundings, modes.
 
-use super::{Destination, Operand};
+use super::operand::{Destination, Operand};
 
 /// Rounding of a floating-point result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! What one instruction does.
 
-use super::{
-    Address, Atomic, BarrierAction, Combine, Comparison, Destination, FloatBinary, FloatMode,
-    FloatProperty, FloatUnary, IntBinary, IntUnary, Label, LocalId, Operand, Ordering, Permute,
-    Register, Rounding, Scope, Shuffle, Space, Type, Vote,
+use super::modes::{
+    Atomic, BarrierAction, Combine, Comparison, FloatBinary, FloatMode, FloatProperty, FloatUnary,
+    IntBinary, IntUnary, Ordering, Permute, Rounding, Scope, Shuffle, Vote,
 };
+use super::operand::{Address, Destination, Label, LocalId, Operand, Register};
+use super::types::{Space, Type};
 
 /// What one instruction does. Types have been checked: operands are as wide as the type says (or
 /// wider, where the ISA relaxes that: `ld`, `st` and `cvt` between registers).

@@ -1,9 +1,9 @@
 //! Which registers an instruction reads and writes, and as what.
 
-use super::{
-    Address, Atomic, BarrierAction, CallArgument, Destination, IntBinary, IntUnary, Op, Operand,
-    Register, Type, Vote,
-};
+use super::modes::{Atomic, BarrierAction, IntBinary, IntUnary, Vote};
+use super::op::{CallArgument, Op};
+use super::operand::{Address, Destination, Operand, Register};
+use super::types::Type;
 
 /// Something that an instruction reads, and the type it reads it as; `None` where that is the
 /// declared one.
@@ -225,47 +225,6 @@ impl Op {
             | Self::Nothing
             | Self::Barrier { .. }
             | Self::WarpBarrier { .. } => Vec::new(),
-        }
-    }
-}
-
-impl Type {
-    /// The width of a value in bits; 1 for a predicate.
-    #[must_use]
-    pub const fn bits(self) -> u32 {
-        match self {
-            Self::Pred => 1,
-            Self::B8 | Self::U8 | Self::S8 => 8,
-            Self::B16
-            | Self::U16
-            | Self::S16
-            | Self::F16
-            | Self::Bf16
-            | Self::E4m3x2
-            | Self::E5m2x2 => 16,
-            Self::B32
-            | Self::U32
-            | Self::S32
-            | Self::F16x2
-            | Self::Bf16x2
-            | Self::Tf32
-            | Self::F32
-            | Self::U16x2
-            | Self::S16x2 => 32,
-            Self::B64 | Self::U64 | Self::S64 | Self::F64 => 64,
-            Self::B128 => 128,
-        }
-    }
-
-    /// The type of a wide product of factors of this one.
-    #[must_use]
-    pub fn doubled(self) -> Self {
-        match self {
-            Self::U16 => Self::U32,
-            Self::S16 => Self::S32,
-            Self::U32 => Self::U64,
-            Self::S32 => Self::S64,
-            other => other,
         }
     }
 }

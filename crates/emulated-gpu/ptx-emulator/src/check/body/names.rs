@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{Body, ModuleRegister};
+use super::function::Body;
+use crate::check::context::ModuleRegister;
+use crate::check::context::{Context, Result, duplicate};
 use crate::check::scope::{Binding, Range, Scope, split};
-use crate::check::{Context, Result, duplicate, special, types, variables};
+use crate::check::{special, types, variables};
 use crate::diagnostic::Problem;
 use crate::program::{LocalId, Register, RegisterInfo, Space, Type, Variable, VariableId};
 use crate::source::Span;

@@ -4,8 +4,8 @@
 use crate::diagnostic::Problem;
 use crate::program::{IntBinary, IntUnary, Op, Operand, Type};
 
-use super::{INTEGERS, doubled, float, is_float_form};
-use crate::check::Result;
+use super::{INTEGERS, float, is_float_form};
+use crate::check::context::Result;
 use crate::check::operands::Check;
 
 const CARRIED: [Type; 4] = [Type::U32, Type::S32, Type::U64, Type::S64];
@@ -41,7 +41,7 @@ fn binary(check: &mut Check<'_, '_>, op: IntBinary, ty: Type) -> Result<Op> {
     if matches!(ty, Type::U16x2 | Type::S16x2) {
         check.require(90, (8, 0))?;
     }
-    let to = if op == IntBinary::MulWide { doubled(ty) } else { ty };
+    let to = if op == IntBinary::MulWide { ty.doubled() } else { ty };
     let d = check.destination(0, to)?;
     Ok(Op::IntBinary { op, ty, d, a: check.source(1, ty)?, b: check.source(2, ty)? })
 }
@@ -113,7 +113,7 @@ fn integer_mad(
     ty: Type,
 ) -> Result<Op> {
     check.shape("d, a, b, c")?;
-    let to = if product == IntBinary::MulWide { doubled(ty) } else { ty };
+    let to = if product == IntBinary::MulWide { ty.doubled() } else { ty };
     let d = check.destination(0, to)?;
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
     Ok(Op::IntMad { product, saturate, ty, d, a, b, c: check.source(3, to)? })

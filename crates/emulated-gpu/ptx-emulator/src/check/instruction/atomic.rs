@@ -4,7 +4,7 @@ use crate::diagnostic::Problem;
 use crate::program::{Address, Atomic, Op, Operand, Ordering, Register, Scope, Space, Type};
 
 use super::memory::{SCOPES, check_count};
-use crate::check::Result;
+use crate::check::context::Result;
 use crate::check::modifiers::dotted;
 use crate::check::operands::{Check, Width};
 use crate::check::types;

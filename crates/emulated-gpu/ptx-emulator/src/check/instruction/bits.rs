@@ -4,7 +4,7 @@
 use crate::diagnostic::Problem;
 use crate::program::{Combine, IntBinary, IntUnary, Op, Operand, Permute, Type};
 
-use crate::check::Result;
+use crate::check::context::Result;
 use crate::check::operands::Check;
 
 const WORDS: [Type; 3] = [Type::B16, Type::B32, Type::B64];

@@ -5,7 +5,7 @@ use crate::diagnostic::Problem;
 use crate::program::{Combine, Comparison, Op, Operand, Type};
 
 use super::require_half;
-use crate::check::Result;
+use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::check::types::{self, Class};
 

@@ -6,10 +6,11 @@ use crate::program::{CallArgument, Function, Label, Linkage, Op, Operand, Space,
 use crate::source::Span;
 use crate::syntax::{Expression, Name, Node, OperandKind};
 
-use crate::check::body::{Shape, Signature};
+use crate::check::context::{Global, Result};
 use crate::check::operands::{Check, Width, is_sink};
 use crate::check::scope::Binding;
-use crate::check::{Global, Result, types};
+use crate::check::signature::{Shape, Signature};
+use crate::check::types;
 
 /// An operand that is just a name.
 fn name<'a>(check: &Check<'_, 'a>, index: usize, what: &str) -> Result<Name<'a>> {

@@ -4,7 +4,7 @@ use crate::diagnostic::Problem;
 use crate::program::{Destination, FloatMode, Op, Operand, Rounding, Type};
 
 use super::moves::special_register;
-use crate::check::Result;
+use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 use crate::check::types;
 

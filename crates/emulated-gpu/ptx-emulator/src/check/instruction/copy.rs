@@ -3,7 +3,7 @@
 use crate::diagnostic::Problem;
 use crate::program::{Op, Space, Type};
 
-use crate::check::Result;
+use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::syntax::{Expression, Node, OperandKind};
 

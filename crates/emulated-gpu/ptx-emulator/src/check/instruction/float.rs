@@ -7,7 +7,7 @@ use crate::program::{
 };
 
 use super::{HALVES, require_half};
-use crate::check::Result;
+use crate::check::context::Result;
 use crate::check::modifiers::ROUNDINGS;
 use crate::check::operands::Check;
 

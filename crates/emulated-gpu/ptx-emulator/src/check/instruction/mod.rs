@@ -3,6 +3,7 @@
 mod arithmetic;
 mod atomic;
 mod bits;
+mod cache;
 mod compare;
 mod control;
 mod convert;
@@ -17,10 +18,11 @@ use crate::diagnostic::{Problem, closest};
 use crate::program::{Op, Type};
 use crate::syntax::Instruction;
 
-use super::body::Body;
+use super::body::function::Body;
+use super::context::{Context, Result};
 use super::modifiers::Modifiers;
 use super::operands::Check;
-use super::{Context, Result, types};
+use super::types;
 
 /// Checks one instruction and says what it does; what it takes several steps to do is several.
 pub(super) fn check<'a>(
@@ -46,7 +48,7 @@ const RULES: [(&str, Rule); 91] = [
     ("addc", arithmetic::addc),
     ("alloca", control::alloca),
     ("and", bits::and),
-    ("applypriority", memory::hint),
+    ("applypriority", cache::hint),
     ("atom", atomic::atom),
     ("bar", sync::bar),
     ("barrier", sync::bar),
@@ -64,10 +66,10 @@ const RULES: [(&str, Rule); 91] = [
     ("copysign", float::copysign),
     ("cos", float::cos),
     ("cp", copy::cp),
-    ("createpolicy", memory::createpolicy),
+    ("createpolicy", cache::createpolicy),
     ("cvt", convert::cvt),
     ("cvta", moves::cvta),
-    ("discard", memory::hint),
+    ("discard", cache::hint),
     ("div", arithmetic::div),
     ("dp2a", bits::dp2a),
     ("dp4a", bits::dp4a),
@@ -99,8 +101,8 @@ const RULES: [(&str, Rule); 91] = [
     ("or", bits::or),
     ("pmevent", control::pmevent),
     ("popc", bits::popc),
-    ("prefetch", memory::hint),
-    ("prefetchu", memory::hint),
+    ("prefetch", cache::hint),
+    ("prefetchu", cache::hint),
     ("prmt", bits::prmt),
     ("rcp", float::rcp),
     ("red", atomic::red),
@@ -321,17 +323,6 @@ pub(super) fn require_half(check: &Check<'_, '_>, ty: Type, f16: u32, bf16: u32)
             check.require(bf16, version)
         }
         _ => Ok(()),
-    }
-}
-
-/// Twice as wide a type of the same kind.
-pub(super) fn doubled(ty: Type) -> Type {
-    match ty {
-        Type::U16 => Type::U32,
-        Type::S16 => Type::S32,
-        Type::U32 => Type::U64,
-        Type::S32 => Type::S64,
-        other => other,
     }
 }
 

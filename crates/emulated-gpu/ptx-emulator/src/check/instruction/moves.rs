@@ -6,9 +6,10 @@ use crate::source::Span;
 use crate::syntax::{Expression, Node, OperandKind, Unary};
 
 use super::untyped;
+use crate::check::context::Result;
 use crate::check::operands::{Check, Width, space_name};
 use crate::check::special::{self, Reads};
-use crate::check::{Result, types};
+use crate::check::types;
 
 const MOVED: [Type; 13] = [
     Type::Pred,

@@ -4,7 +4,7 @@ use crate::diagnostic::Problem;
 use crate::program::{Atomic, BarrierAction, Op, Operand, Scope, Type};
 
 use super::memory::SCOPES;
-use crate::check::Result;
+use crate::check::context::Result;
 use crate::check::operands::Check;
 
 pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {

@@ -4,7 +4,7 @@
 use crate::diagnostic::Problem;
 use crate::program::{Atomic, Op, Shuffle, Type, Vote};
 
-use crate::check::Result;
+use crate::check::context::Result;
 use crate::check::operands::Check;
 
 /// The forms without `.sync` are gone from sm_70 on.

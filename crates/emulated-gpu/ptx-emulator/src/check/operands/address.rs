@@ -2,8 +2,9 @@
 //! Operands").
 
 use super::{Check, space_name};
+use crate::check::context::{Global, Result};
 use crate::check::scope::Binding;
-use crate::check::{Global, Result, constants, types};
+use crate::check::{constants, types};
 use crate::diagnostic::Problem;
 use crate::program::{Address, Operand, Register, Space, Symbol, Type};
 use crate::source::Span;

@@ -1,8 +1,9 @@
 //! Vectors: registers in braces, or one vector register (PTX ISA, "Vectors as Operands").
 
 use super::{Check, Width};
+use crate::check::context::Result;
 use crate::check::scope::Binding;
-use crate::check::{Result, types};
+use crate::check::types;
 use crate::diagnostic::Problem;
 use crate::program::{Destination, Operand, Register, Type};
 use crate::source::Span;

@@ -1,11 +1,13 @@
 //! Which function does an access, on this host and with these checks.
 
-use super::{Access, Element, each, rows};
-use crate::emulator::Checks;
+use super::element::Element;
+use super::instruction::Access;
+use super::{each, rows};
+use crate::checks::Checks;
 use crate::engine::code::Transfer;
 use crate::engine::core::{Core, Outcome};
 use crate::engine::registers::Width;
-use crate::engine::space::Room;
+use crate::engine::state_space::StateSpace;
 
 /// What the lowering has to know beside the program.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +21,7 @@ pub(crate) struct Host {
 /// The function that does an access, for this host.
 pub(in crate::engine) fn transfer(access: &Access, store: bool, host: Host) -> Transfer {
     // Nobody else reaches these, or nobody writes them.
-    let own = matches!(access.room, Room::Local | Room::Param) || access.constant;
+    let own = matches!(access.room, StateSpace::Local | StateSpace::Param) || access.constant;
     match (host.checks.initialisation, host.checks.races && !own) {
         (false, false) => watched::<false, false>(access, store, host.fast),
         (false, true) => watched::<false, true>(access, store, host.fast),
@@ -33,7 +35,7 @@ fn watched<const INIT: bool, const RACE: bool>(
     store: bool,
     fast: bool,
 ) -> Transfer {
-    let by_rows = !access.fence && access.room != Room::Local && !(RACE && access.guess);
+    let by_rows = !access.fence && access.room != StateSpace::Local && !(RACE && access.guess);
     let all = |width| access.values.iter().all(|slot| slot.width == width);
     let found = match access.bytes {
         4 if by_rows && all(Width::Narrow(32)) => elements::<u32, INIT, RACE>(access, store, fast),

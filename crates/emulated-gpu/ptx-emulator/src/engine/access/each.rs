@@ -8,10 +8,10 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::Access;
+use super::instruction::Access;
 use crate::engine::core::{Core, Outcome};
 use crate::engine::initialised::Resolved;
-use crate::engine::race::{Does, Manner, Races};
+use crate::engine::race::{Does, Races, Semantics};
 use crate::engine::registers::lanes;
 use crate::memory::words::{Word, read_bits, write_bits};
 
@@ -107,14 +107,14 @@ pub(super) fn load_watched<const INIT: bool, const RACE: bool>(
         return load(core, access, mask);
     }
     let addresses = access.addresses(core);
-    if !access.manner.strong {
-        let guess = Manner { strong: true, wide: true, asynchronous: false };
-        let manner = if access.guess { guess } else { access.manner };
-        core.race(access, &addresses, mask, (access.total(), manner), Does::Read)?;
+    if !access.semantics.strong {
+        let guess = Semantics { strong: true, wide: true, asynchronous: false };
+        let semantics = if access.guess { guess } else { access.semantics };
+        core.race(access, &addresses, mask, (access.total(), semantics), Does::Read)?;
         return load(core, access, mask);
     }
     let _turn = core.races.map(Races::in_turn);
-    core.race(access, &addresses, mask, (access.total(), access.manner), Does::Read)?;
+    core.race(access, &addresses, mask, (access.total(), access.semantics), Does::Read)?;
     load(core, access, mask)?;
     lanes(mask).for_each(|lane| core.look(access, lane, addresses[lane], access.fence));
     Ok(())
@@ -133,9 +133,9 @@ pub(super) fn store_watched<const INIT: bool, const RACE: bool>(
         return store(core, access, mask);
     }
     let addresses = access.addresses(core);
-    let _turn = core.races.filter(|_| access.manner.strong).map(Races::in_turn);
-    core.race(access, &addresses, mask, (access.total(), access.manner), Does::Write)?;
-    if access.manner.strong {
+    let _turn = core.races.filter(|_| access.semantics.strong).map(Races::in_turn);
+    core.race(access, &addresses, mask, (access.total(), access.semantics), Does::Write)?;
+    if access.semantics.strong {
         lanes(mask).for_each(|lane| core.publish(access, lane, access.fence));
     }
     store(core, access, mask)

@@ -4,7 +4,12 @@
 //!
 //! Half a warp is a row of the blocks of 16 × 16 threads that are so common.
 
-use super::Access;
+#![cfg_attr(
+    all(target_arch = "x86_64", not(miri)),
+    allow(unsafe_code, reason = "the compiler is kept from knowing a number too well")
+)]
+
+use super::instruction::Access;
 use crate::engine::core::{Core, Region};
 use crate::engine::registers::{LANES, Width};
 
@@ -23,89 +28,126 @@ pub(in crate::engine) struct Stretch {
 
 /// An address as a register holds it.
 trait Address: Copy + PartialEq {
+    fn wide(self) -> u64;
+    /// The low bits.
+    fn cut(wide: u64) -> Self;
+    fn minus(self, other: Self) -> Self;
     /// So many bytes further.
     fn further(self, bytes: i64) -> Self;
-    /// Zero where both are the same.
-    fn apart(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
-    const ZERO: Self;
-    /// Whether the addresses of a stretch that begins there don't wrap around.
-    fn holds(start: u64, bytes: u64) -> bool;
-    fn wide(self) -> u64;
+    /// Where a lane takes part itself, and 0 where not.
+    fn only(self, mask: u32, lane: usize) -> Self;
 }
 
-impl Address for u64 {
-    const ZERO: Self = 0;
-    #[inline(always)]
-    fn further(self, bytes: i64) -> Self {
-        self.wrapping_add(bytes as Self)
-    }
-    #[inline(always)]
-    fn apart(self, other: Self) -> Self {
-        self.wrapping_sub(other)
-    }
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        self | other
-    }
-    #[inline(always)]
-    fn holds(_: u64, _: u64) -> bool {
-        true
-    }
-    #[inline(always)]
-    fn wide(self) -> u64 {
-        self
-    }
+macro_rules! addresses {
+    ($($word:ty),*) => {
+        $(
+            impl Address for $word {
+                #[inline(always)]
+                fn wide(self) -> u64 {
+                    u64::from(self)
+                }
+                #[inline(always)]
+                fn cut(wide: u64) -> Self {
+                    wide as Self
+                }
+                #[inline(always)]
+                fn minus(self, other: Self) -> Self {
+                    self.wrapping_sub(other)
+                }
+                #[inline(always)]
+                fn further(self, bytes: i64) -> Self {
+                    self.wrapping_add(bytes as Self)
+                }
+                #[inline(always)]
+                fn or(self, other: Self) -> Self {
+                    self | other
+                }
+                #[inline(always)]
+                fn only(self, mask: u32, lane: usize) -> Self {
+                    self & (Self::from(mask) >> lane & 1).wrapping_neg()
+                }
+            }
+        )*
+    };
 }
 
-impl Address for u32 {
-    const ZERO: Self = 0;
-    #[inline(always)]
-    fn further(self, bytes: i64) -> Self {
-        self.wrapping_add(bytes as Self)
-    }
-    #[inline(always)]
-    fn apart(self, other: Self) -> Self {
-        self.wrapping_sub(other)
-    }
-    #[inline(always)]
-    fn or(self, other: Self) -> Self {
-        self | other
-    }
-    #[inline(always)]
-    fn holds(start: u64, bytes: u64) -> bool {
-        start.checked_add(bytes).is_some_and(|end| end <= 1 << 32)
-    }
-    #[inline(always)]
-    fn wide(self) -> u64 {
-        u64::from(self)
-    }
-}
+addresses!(u32, u64);
 
-/// The stretch of half a warp, whose lanes are those of a mask.
+/// The number itself, of which the compiler knows nothing: else it takes the loops below for 16
+/// comparisons and joins them one by one, which takes longer than all the rest.
 #[inline(always)]
-fn half<A: Address, const FULL: bool>(row: &[A; HALF], mask: u32, bytes: u32) -> Option<Stretch> {
-    let from = if FULL { 0 } else { mask.trailing_zeros() % HALF as u32 };
-    let first = row[from as usize];
-    let takes_part = |lane: usize| FULL || mask & 1 << lane != 0;
-    let mut apart = A::ZERO;
-    for (lane, &address) in row.iter().enumerate() {
-        apart = apart.or(if takes_part(lane) { address.apart(first) } else { A::ZERO });
+fn opaque(word: u64) -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let mut word = word;
+        // SAFETY: it does nothing.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
+        }
+        word
     }
-    if apart == A::ZERO {
-        let stretch = Stretch { start: first.wide(), bytes: u64::from(bytes), uniform: true };
-        return A::holds(stretch.start, stretch.bytes).then_some(stretch);
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    word
+}
+
+/// The stretch of half a warp, all of whose lanes take part: each is as far from the next as the first
+/// from the second.
+#[inline(always)]
+fn whole<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
+    let gap = A::cut(opaque(row[1].minus(row[0]).wide()));
+    if gap.wide() != 0 && gap.wide() != u64::from(bytes) {
+        return None;
+    }
+    let uniform = gap.wide() == 0;
+    // Fifteen distances, four at a time; one of them twice.
+    let mut apart = [A::cut(0); 4];
+    for start in [0, 4, 8, 11] {
+        for (lane, apart) in apart.iter_mut().enumerate() {
+            let distance = row[start + lane + 1].minus(row[start + lane]);
+            *apart = apart.or(distance.minus(gap));
+        }
+    }
+    let [a, b, c, d] = apart;
+    if opaque(a.or(b).or(c.or(d)).wide()) != 0 {
+        return None;
+    }
+    let start = row[0].wide();
+    let bytes = if uniform { u64::from(bytes) } else { HALF as u64 * u64::from(bytes) };
+    (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform })
+}
+
+/// The same of lanes of a mask, which are not none. The first two of them say what it would be.
+#[inline(always)]
+fn some<A: Address>(row: &[A; HALF], mask: u32, bytes: u32) -> Option<Stretch> {
+    let from = mask.trailing_zeros() as usize % HALF;
+    let second = (mask & mask.wrapping_sub(1)).trailing_zeros() as usize;
+    let first = row[from];
+    let uniform = row.get(second).is_none_or(|&second| second == first);
+    let mut apart = A::cut(0);
+    for (lane, &address) in row.iter().enumerate() {
+        let beyond = (lane as i64 - from as i64) * i64::from(bytes);
+        let expected = first.further(if uniform { 0 } else { beyond });
+        apart = apart.or(address.minus(expected).only(mask, lane));
+    }
+    if apart.wide() != 0 {
+        return None;
+    }
+    if uniform {
+        let (start, bytes) = (first.wide(), u64::from(bytes));
+        return (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform });
     }
     // Where lane 0 would be.
-    let start = first.wide().wrapping_sub(u64::from(from * bytes));
-    let mut apart = A::ZERO;
-    for (lane, &address) in row.iter().enumerate() {
-        // So many further than the first, whatever is in front of it.
-        let own = address.apart(first.further((lane as i64 - i64::from(from)) * i64::from(bytes)));
-        apart = apart.or(if takes_part(lane) { own } else { A::ZERO });
-    }
-    let stretch = Stretch { start, bytes: HALF as u64 * u64::from(bytes), uniform: false };
-    (apart == A::ZERO && A::holds(start, stretch.bytes)).then_some(stretch)
+    let start = first.wide().wrapping_sub(from as u64 * u64::from(bytes));
+    let bytes = HALF as u64 * u64::from(bytes);
+    (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform })
+}
+
+/// In a register of 32 bits the next address after the last is the first: what lies around the end is
+/// no stretch.
+#[inline(always)]
+fn wraps<A: Address>(start: u64, bytes: u64) -> bool {
+    size_of::<A>() == 4 && start.checked_add(bytes).is_none_or(|end| end > 1 << 32)
 }
 
 #[inline(always)]
@@ -116,12 +158,12 @@ fn both<A: Address, const FULL: bool>(
 ) -> Option<[Stretch; 2]> {
     let (low, high) = (row.first_chunk::<HALF>()?, row.last_chunk::<HALF>()?);
     if FULL {
-        return Some([half::<A, true>(low, mask, bytes)?, half::<A, true>(high, mask, bytes)?]);
+        return Some([whole(low, bytes)?, whole(high, bytes)?]);
     }
     let (low_mask, high_mask) = (mask & 0xffff, mask >> HALF);
     // A half that does not take part is where the other is.
-    let low = if low_mask == 0 { None } else { Some(half::<A, false>(low, low_mask, bytes)?) };
-    let high = if high_mask == 0 { None } else { Some(half::<A, false>(high, high_mask, bytes)?) };
+    let low = if low_mask == 0 { None } else { Some(some(low, low_mask, bytes)?) };
+    let high = if high_mask == 0 { None } else { Some(some(high, high_mask, bytes)?) };
     Some([low.or(high)?, high.or(low)?])
 }
 

@@ -10,8 +10,9 @@
 )]
 
 use super::each::{mark_all_written, require_all_written};
+use super::element::Element;
+use super::instruction::Access;
 use super::pattern::{HALF, Stretch, inside, stretches};
-use super::{Access, Element};
 use crate::engine::core::{Core, Outcome, Problem};
 use crate::engine::race::Does;
 use crate::engine::registers::{LANES, lanes};
@@ -57,9 +58,9 @@ fn load_stretches<
     if INIT && !core.are_written(access, &found) {
         return Ok(false);
     }
-    if RACE && !core.need_no_look::<AVX>(access, &found) {
+    if RACE && !core.need_no_look(access, &found) {
         let addresses = access.addresses(core);
-        core.race(access, &addresses, mask, (bytes, access.manner), Does::Read)?;
+        core.race(access, &addresses, mask, (bytes, access.semantics), Does::Read)?;
     }
     let mut columns = [[[T::default(); N]; HALF]; 2];
     if N > 1 {
@@ -162,7 +163,7 @@ fn store_stretches<
     }
     if RACE {
         let addresses = access.addresses(core);
-        core.race(access, &addresses, mask, (bytes, access.manner), Does::Write)?;
+        core.race(access, &addresses, mask, (bytes, access.semantics), Does::Write)?;
     }
     for which in 0..2 {
         let own = if FULL { 0xffff } else { mask >> (which * HALF) & 0xffff };
@@ -272,7 +273,7 @@ pub(super) fn load_scattered<T: Element, const N: usize, const INIT: bool, const
         require_all_written(core, access, mask)?;
     }
     if RACE && !core.needs_no_look(access, &addresses, mask) {
-        core.race(access, &addresses, mask, (bytes, access.manner), Does::Read)?;
+        core.race(access, &addresses, mask, (bytes, access.semantics), Does::Read)?;
     }
     let hosts = locate(core, access, &addresses, mask, bytes, false)?;
     for (index, to) in access.values.iter().enumerate().take(N) {
@@ -298,7 +299,7 @@ pub(super) fn store_scattered<T: Element, const N: usize, const INIT: bool, cons
         mark_all_written(core, access, mask)?;
     }
     if RACE {
-        core.race(access, &addresses, mask, (bytes, access.manner), Does::Write)?;
+        core.race(access, &addresses, mask, (bytes, access.semantics), Does::Write)?;
     }
     let hosts = locate(core, access, &addresses, mask, bytes, true)?;
     for lane in lanes(mask) {

@@ -1,16 +1,18 @@
 //! Calls: arguments are copied to where the function expects them, results to where the caller
 //! does. A call through a register is a choice between the functions that it may mean.
 
+use super::Lowering;
 use super::recursion::Spot;
-use super::slots::{bits, function_address, sink, width};
-use super::{Home, Lowering};
+use super::slots::{function_address, sink, width};
 use crate::diagnostic::Problem;
-use crate::engine::access::{Access, transfer};
+use crate::engine::access::choose::transfer;
+use crate::engine::access::instruction::Access;
 use crate::engine::code::{Action, Argument, Builtin, BuiltinArguments};
 use crate::engine::defined::Uses;
-use crate::engine::race::Manner;
+use crate::engine::image::Home;
+use crate::engine::race::Semantics;
 use crate::engine::registers::{Slot, Width, lanes};
-use crate::engine::space::Room;
+use crate::engine::state_space::StateSpace;
 use crate::program::{CallArgument, FunctionId, LocalId, Operand, Parameter, Symbol, Type};
 
 impl Lowering<'_> {
@@ -126,16 +128,16 @@ impl Lowering<'_> {
     /// Stores a register to, or loads it from, the thread's own memory.
     fn local_access(&mut self, slot: Slot, ty: Type, at: u64, store: bool) {
         let access = Access {
-            room: Room::Local,
+            room: StateSpace::Local,
             address: self.constant(at, Width::Wide),
             offset: 0,
-            bytes: u64::from(bits(ty)).div_ceil(8),
+            bytes: ty.bytes(),
             values: vec![slot],
             signed: false,
             site: 0,
             fence: false,
             strong: false,
-            manner: Manner::default(),
+            semantics: Semantics::default(),
             guess: false,
             constant: false,
         };

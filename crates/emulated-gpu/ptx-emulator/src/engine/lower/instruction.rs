@@ -3,74 +3,17 @@
 use std::sync::Arc;
 
 use super::Lowering;
-use super::slots::{bits, signed};
+use super::slots::signed;
 use crate::arithmetic;
-use crate::engine::code::{Action, Barrier, BarrierKind, Compute, Operands};
+use crate::engine::code::{Action, Barrier, BarrierKind};
 use crate::engine::collective::{Collective, CollectiveKind};
 use crate::engine::hot;
-use crate::engine::registers::{ALWAYS, NEVER, SINK_PREDICATE, Slot, Width, lanes};
-use crate::engine::space::{LOCAL_WINDOW, SHARED_WINDOW};
-use crate::program::{
-    BarrierAction, Combine, Destination, Instruction, IntBinary, IntUnary, Op, Operand, Scope,
-    Space, Type,
-};
+use crate::engine::registers::{SINK_PREDICATE, Slot, Width, lanes};
+use crate::program::{BarrierAction, Instruction, IntBinary, Op, Scope, Space, Type};
 
 const NOWHERE: Slot = Slot { index: SINK_PREDICATE, width: Width::Predicate };
 
 impl Lowering<'_> {
-    pub(super) fn lanes1(
-        &mut self,
-        d: Slot,
-        a: Slot,
-        f: impl Fn(u64) -> u64 + Send + Sync + 'static,
-    ) {
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let value = f(registers.get(a, lane));
-                registers.set(d, lane, value);
-            }
-        })));
-    }
-
-    fn lanes2(
-        &mut self,
-        d: Slot,
-        (a, b): (Slot, Slot),
-        f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static,
-    ) {
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let value = f(registers.get(a, lane), registers.get(b, lane));
-                registers.set(d, lane, value);
-            }
-        })));
-    }
-
-    fn lanes3(
-        &mut self,
-        d: Slot,
-        (a, b, c): (Slot, Slot, Slot),
-        f: impl Fn(u64, u64, u64) -> u64 + Send + Sync + 'static,
-    ) {
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let (a, b) = (registers.get(a, lane), registers.get(b, lane));
-                let value = f(a, b, registers.get(c, lane));
-                registers.set(d, lane, value);
-            }
-        })));
-    }
-
-    /// Emits the fast operation if there is one and every operand is stored as wide as it expects.
-    fn fast(&mut self, compute: Option<Compute>, expected: &[(Slot, Width)]) -> bool {
-        let fits = expected.iter().all(|(slot, width)| slot.width == *width);
-        let Some(compute) = compute.filter(|_| fits) else { return false };
-        let index = |at: usize| expected.get(at).map_or(0, |(slot, _)| slot.index);
-        let operands = Operands { d: index(0), a: index(1), b: index(2), c: index(3) };
-        self.emit(Action::Compute(compute, operands));
-        true
-    }
-
     /// An operation of one type, lane by lane: a result narrower than its register is sign-extended
     /// where the type is signed, as `cvt` and `ld` do.
     pub(super) fn instruction(&mut self, instruction: &Instruction) {
@@ -82,7 +25,7 @@ impl Lowering<'_> {
             Op::IntBinary { op, ty, d, a, b } => self.int_binary(*op, *ty, *d, (*a, *b)),
             Op::IntMad { product, saturate, ty, d, a, b, c } => {
                 let (product, saturate, ty) = (*product, *saturate, *ty);
-                let wide = if product == IntBinary::MulWide { twice(ty) } else { ty };
+                let wide = if product == IntBinary::MulWide { ty.doubled() } else { ty };
                 let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
                 let c = self.operand(*c, wide);
                 let d = self.destination(*d, wide);
@@ -194,104 +137,11 @@ impl Lowering<'_> {
                     arithmetic::dot_product(high, signs, a, b, c)
                 });
             }
-            Op::SetPredicate { comparison, combine, ty, flush, p, q, a, b } => {
-                let (comparison, ty, flush) = (*comparison, *ty, *flush);
-                let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
-                let d = self.destination(*p, Type::Pred);
-                let w = super::slots::width(ty);
-                let simple = combine.is_none() && q.is_none();
-                let compute =
-                    simple.then(|| hot::compare(comparison, ty, flush, self.fast)).flatten();
-                if self.fast(compute, &[(d, Width::Predicate), (a, w), (b, w)]) {
-                    return;
-                }
-                if let (Some((how, c)), None) = (combine, q)
-                    && let Some(compute) = hot::compare(comparison, ty, flush, self.fast)
-                    && (a.width, b.width) == (w, w)
-                {
-                    // In two steps: the comparison, then one operation on words of 32 lanes.
-                    let c = self.operand(*c, Type::Pred);
-                    let holds = self.new_slot(Width::Predicate);
-                    self.fast(Some(compute), &[(holds, Width::Predicate), (a, w), (b, w)]);
-                    let how = match how {
-                        Combine::And => IntBinary::And,
-                        Combine::Or => IntBinary::Or,
-                        Combine::Xor => IntBinary::Xor,
-                    };
-                    let operands = Operands { d: d.index, a: holds.index, b: c.index, c: NEVER };
-                    if let Some(compute) = hot::predicate(how) {
-                        self.emit(Action::Compute(compute, operands));
-                    }
-                    return;
-                }
-                let q = self.destination(*q, Type::Pred);
-                let combine = self.combining(*combine);
-                let pair = matches!(ty, Type::F16x2 | Type::Bf16x2);
-                self.emit(Action::General(Box::new(move |registers, mask| {
-                    for lane in lanes(mask) {
-                        let (a, b) = (registers.get(a, lane), registers.get(b, lane));
-                        let (first, second) = if pair {
-                            arithmetic::compare_both(comparison, ty, flush, a, b)
-                        } else {
-                            let holds = arithmetic::compare(comparison, ty, flush, a, b);
-                            (holds, !holds)
-                        };
-                        let (p, second) = match combine {
-                            None => (first, second),
-                            Some((combine, c)) => {
-                                let c = registers.get(c, lane) != 0;
-                                let apply = |value| arithmetic::combine(combine, value, c);
-                                (apply(first), apply(second))
-                            }
-                        };
-                        registers.set(q, lane, u64::from(second));
-                        registers.set(d, lane, u64::from(p));
-                    }
-                })));
-            }
-            Op::Set { comparison, combine, result, ty, flush, d, a, b } => {
-                let (comparison, result, ty, flush) = (*comparison, *result, *ty, *flush);
-                let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
-                let d = self.destination(*d, result);
-                let combine = self.combining(*combine);
-                self.emit(Action::General(Box::new(move |registers, mask| {
-                    for lane in lanes(mask) {
-                        let (a, b) = (registers.get(a, lane), registers.get(b, lane));
-                        let (first, second) = arithmetic::compare_both(comparison, ty, flush, a, b);
-                        let outcomes = match combine {
-                            None => (first, second),
-                            Some((combine, c)) => {
-                                let c = registers.get(c, lane) != 0;
-                                let apply = |value| arithmetic::combine(combine, value, c);
-                                (apply(first), apply(second))
-                            }
-                        };
-                        registers.set(d, lane, arithmetic::set_value(result, ty, outcomes));
-                    }
-                })));
-            }
-            Op::Select { ty, d, a, b, c } => {
-                let (a, b) = (self.operand(*a, *ty), self.operand(*b, *ty));
-                let c = self.operand(*c, Type::Pred);
-                let d = self.destination(*d, *ty);
-                let w = super::slots::width(*ty);
-                let compute = match w {
-                    Width::Narrow(_) => Some(hot::select(false, self.fast)),
-                    Width::Wide => Some(hot::select(true, self.fast)),
-                    _ => None,
-                };
-                if !self.fast(compute, &[(d, w), (a, w), (b, w), (c, Width::Predicate)]) {
-                    self.lanes3(d, (a, b, c), |a, b, c| if c != 0 { a } else { b });
-                }
-            }
-            Op::SelectBySign { ty, sign, flush, d, a, b, c } => {
-                let (sign, flush) = (*sign, *flush);
-                let (a, b) = (self.operand(*a, *ty), self.operand(*b, *ty));
-                let c = self.operand(*c, sign);
-                let d = self.destination(*d, *ty);
-                self.lanes3(d, (a, b, c), move |a, b, c| {
-                    arithmetic::select_by_sign(sign, flush, a, b, c)
-                });
+            Op::SetPredicate { .. }
+            | Op::Set { .. }
+            | Op::Select { .. }
+            | Op::SelectBySign { .. } => {
+                self.comparison(&instruction.op);
             }
             Op::FloatUnary { op, mode, ty, d, a } => {
                 let (op, mode, ty) = (*op, *mode, *ty);
@@ -341,7 +191,7 @@ impl Lowering<'_> {
                         .filter(|_| !integer || is_integer(to));
                     let expected = [(d, super::slots::width(to)), (a, super::slots::width(from))];
                     if !self.fast(compute, &expected) {
-                        let unused = 64 - bits(to).min(64);
+                        let unused = 64 - to.bits().min(64);
                         let extend = signed(to) && d.width != super::slots::width(to);
                         self.lanes1(d, a, move |a| {
                             let value =
@@ -504,25 +354,6 @@ impl Lowering<'_> {
         }
     }
 
-    fn three(&mut self, ty: Type, (a, b, c): (Operand, Operand, Operand)) -> (Slot, Slot, Slot) {
-        (self.operand(a, ty), self.operand(b, ty), self.operand(c, ty))
-    }
-
-    fn words(
-        &mut self,
-        d: Destination,
-        operands: (Operand, Operand, Operand),
-        f: impl Fn(u32, u32, u32) -> u32 + Send + Sync + 'static,
-    ) {
-        let operands = self.three(Type::B32, operands);
-        let d = self.destination(d, Type::B32);
-        self.lanes3(d, operands, move |a, b, c| u64::from(f(a as u32, b as u32, c as u32)));
-    }
-
-    fn combining(&mut self, combine: Option<(Combine, Operand)>) -> Option<(Combine, Slot)> {
-        combine.map(|(combine, operand)| (combine, self.operand(operand, Type::Pred)))
-    }
-
     fn collective(
         &mut self,
         kind: CollectiveKind,
@@ -533,137 +364,6 @@ impl Lowering<'_> {
         let collective =
             Collective { kind, members, a, negated: false, lane: NOWHERE, clamp: NOWHERE, d, p };
         self.emit(Action::Collective(Box::new(collective)));
-    }
-
-    fn mov(&mut self, ty: Type, d: Destination, a: Operand) {
-        let a = self.operand(a, ty);
-        let d = self.destination(d, ty);
-        self.copy(d, a);
-    }
-
-    fn pack(&mut self, d: Destination, parts: &[Operand], part: Type) {
-        let slots: Vec<Slot> = parts.iter().map(|&operand| self.operand(operand, part)).collect();
-        let size = bits(part);
-        let whole = match size * slots.len() as u32 {
-            128 => Type::B128,
-            64 => Type::B64,
-            32 => Type::B32,
-            _ => Type::B16,
-        };
-        let d = self.destination(d, whole);
-        let (low, high) = d.halves();
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let mut value = 0u128;
-                for (index, &slot) in slots.iter().enumerate() {
-                    let bits = u128::from(registers.get(slot, lane)) & ((1 << size) - 1);
-                    value |= bits << (size * index as u32);
-                }
-                registers.set(low, lane, value as u64);
-                if d.width == Width::Quad {
-                    registers.set(high, lane, (value >> 64) as u64);
-                }
-            }
-        })));
-    }
-
-    fn unpack(&mut self, ty: Type, parts: &[Destination], part: Type, a: Operand) {
-        let a = self.operand(a, ty);
-        let size = bits(part);
-        let slots: Vec<Slot> = parts.iter().map(|&d| self.destination(d, part)).collect();
-        let (low, high) = a.halves();
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let mut value = u128::from(registers.get(low, lane));
-                if a.width == Width::Quad {
-                    value |= u128::from(registers.get(high, lane)) << 64;
-                }
-                for (index, &slot) in slots.iter().enumerate() {
-                    let bits = value >> (size * index as u32) & ((1 << size) - 1);
-                    registers.set(slot, lane, bits as u64);
-                }
-            }
-        })));
-    }
-
-    fn int_unary(&mut self, op: IntUnary, ty: Type, d: Destination, a: Operand) {
-        let result = match op {
-            IntUnary::PopC | IntUnary::Clz | IntUnary::BFind { .. } => Type::U32,
-            _ => ty,
-        };
-        let a = self.operand(a, ty);
-        let d = self.destination(d, result);
-        if ty == Type::Pred {
-            if let Some(xor) = hot::predicate(IntBinary::Xor) {
-                let operands = Operands { d: d.index, a: a.index, b: ALWAYS, c: 0 };
-                self.emit(Action::Compute(xor, operands));
-            }
-            return;
-        }
-        let w = super::slots::width(ty);
-        if !self.fast(hot::int_unary(op, ty, self.fast), &[(d, w), (a, w)]) {
-            self.lanes1(d, a, move |a| arithmetic::int_unary(op, ty, a));
-        }
-    }
-
-    fn int_binary(&mut self, op: IntBinary, ty: Type, d: Destination, (a, b): (Operand, Operand)) {
-        let shift = matches!(op, IntBinary::ShiftLeft | IntBinary::ShiftRight);
-        let second = if shift { Type::U32 } else { ty };
-        let result = if op == IntBinary::MulWide { twice(ty) } else { ty };
-        let (a, b) = (self.operand(a, ty), self.operand(b, second));
-        let d = self.destination(d, result);
-        if ty == Type::Pred {
-            if let Some(compute) = hot::predicate(op) {
-                let operands = Operands { d: d.index, a: a.index, b: b.index, c: NEVER };
-                self.emit(Action::Compute(compute, operands));
-            }
-            return;
-        }
-        let [w, t, s] = [result, ty, second].map(super::slots::width);
-        if !self.fast(hot::int_binary(op, ty, self.fast), &[(d, w), (a, t), (b, s)]) {
-            self.lanes2(d, (a, b), move |a, b| arithmetic::int_binary(op, ty, a, b));
-        }
-    }
-
-    /// `cvta`: only shared, local and parameter addresses differ from their generic ones.
-    fn convert_address(
-        &mut self,
-        space: Space,
-        to_space: bool,
-        ty: Type,
-        d: Destination,
-        a: Operand,
-    ) {
-        // The address of a local variable is an offset; of a parameter in local memory, generic.
-        let a = self.operand(a, ty);
-        let d = self.destination(d, ty);
-        let window = match space {
-            Space::Shared => SHARED_WINDOW,
-            Space::Local => LOCAL_WINDOW,
-            Space::Param => {
-                self.emit(Action::ConvertParameter { to_space, d, a });
-                return;
-            }
-            _ => {
-                self.copy(d, a);
-                return;
-            }
-        };
-        if to_space {
-            self.lanes1(d, a, move |a| a.wrapping_sub(window));
-        } else {
-            self.lanes1(d, a, move |a| a.wrapping_add(window));
-        }
-    }
-}
-
-fn twice(ty: Type) -> Type {
-    match ty {
-        Type::U16 => Type::U32,
-        Type::S16 => Type::S32,
-        Type::U32 => Type::U64,
-        Type::S32 => Type::S64,
-        other => other,
     }
 }
 

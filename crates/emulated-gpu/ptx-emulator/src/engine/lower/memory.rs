@@ -1,13 +1,16 @@
 //! Instructions that access memory.
 
-use super::slots::{bits, signed};
-use super::{Home, Lowering};
-use crate::engine::access::{Access, transfer};
+use super::Lowering;
+use super::slots::signed;
+use crate::engine::access::choose::transfer;
+use crate::engine::access::instruction::Access;
 use crate::engine::atomics::AtomicAccess;
-use crate::engine::code::{Action, CopyAsync};
-use crate::engine::race::{Manner, manner};
+use crate::engine::code::Action;
+use crate::engine::copy_async::CopyAsync;
+use crate::engine::image::Home;
+use crate::engine::race::{Semantics, semantics};
 use crate::engine::registers::{Slot, Width};
-use crate::engine::space::Room;
+use crate::engine::state_space::StateSpace;
 use crate::program::{Address, Atomic, Destination, Operand, Ordering, Scope, Space, Symbol, Type};
 
 impl Lowering<'_> {
@@ -33,33 +36,33 @@ impl Lowering<'_> {
             room,
             address: slot,
             offset: offset as u64,
-            bytes: u64::from(bits(ty)).div_ceil(8),
+            bytes: ty.bytes(),
             values: Vec::new(),
             signed: signed(ty),
             site,
             fence: false,
             strong: false,
-            manner: Manner::default(),
+            semantics: Semantics::default(),
             guess: false,
             constant: space == Space::Const,
         }
     }
 
     /// A variable named in an access is accessed in its own space.
-    fn symbol_access(&mut self, symbol: Symbol, offset: i64) -> (Room, Slot, i64) {
+    fn symbol_access(&mut self, symbol: Symbol, offset: i64) -> (StateSpace, Slot, i64) {
         let module_global = matches!(symbol, Symbol::Module(_))
             && !matches!(self.variable_space(symbol), Space::Shared | Space::Local);
         if module_global {
-            return (Room::Global, self.address_of(symbol, offset, Width::Wide), 0);
+            return (StateSpace::Global, self.address_of(symbol, offset, Width::Wide), 0);
         }
         match self.home(symbol) {
             Home::Parameter(at) => {
-                (Room::Param, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
+                (StateSpace::Param, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
             }
             Home::Local(at) => {
-                (Room::Local, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
+                (StateSpace::Local, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
             }
-            _ => (Room::Shared, self.address_of(symbol, offset, Width::Wide), 0),
+            _ => (StateSpace::Shared, self.address_of(symbol, offset, Width::Wide), 0),
         }
     }
 
@@ -72,7 +75,7 @@ impl Lowering<'_> {
     ) {
         let mut access = self.access(space, address, ty);
         access.values = d.iter().map(|&d| self.destination(d, ty)).collect();
-        access.manner = manner(ordering, scope);
+        access.semantics = semantics(ordering, scope);
         access.fence = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
         access.strong = !matches!(ordering, Ordering::Weak);
         access.guess = self.guess && !access.strong;
@@ -89,7 +92,7 @@ impl Lowering<'_> {
     ) {
         let mut access = self.access(space, address, ty);
         access.values = a.iter().map(|&a| self.operand(a, ty)).collect();
-        access.manner = manner(ordering, scope);
+        access.semantics = semantics(ordering, scope);
         access.fence = matches!(ordering, Ordering::Release | Ordering::AcquireRelease);
         access.strong = !matches!(ordering, Ordering::Weak);
         let function = transfer(&access, true, self.host());
@@ -107,7 +110,7 @@ impl Lowering<'_> {
         let mut access = self.access(space, address, ty);
         access.values = vec![self.operand(b, ty)];
         access.signed = false;
-        access.manner = Manner { strong: true, ..manner(Ordering::Relaxed, Some(scope)) };
+        access.semantics = Semantics { strong: true, ..semantics(Ordering::Relaxed, Some(scope)) };
         let acquires = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
         let releases = matches!(ordering, Ordering::Release | Ordering::AcquireRelease);
         let compare_with = match (op, c) {
@@ -135,12 +138,12 @@ impl Lowering<'_> {
     }
 }
 
-fn room_of(space: Space) -> Room {
+fn room_of(space: Space) -> StateSpace {
     match space {
-        Space::Global | Space::Const => Room::Global,
-        Space::Shared => Room::Shared,
-        Space::Local => Room::Local,
-        Space::Param => Room::Param,
-        Space::Generic | Space::Register => Room::Generic,
+        Space::Global | Space::Const => StateSpace::Global,
+        Space::Shared => StateSpace::Shared,
+        Space::Local => StateSpace::Local,
+        Space::Param => StateSpace::Param,
+        Space::Generic | Space::Register => StateSpace::Generic,
     }
 }

@@ -4,9 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::Lowering;
 use super::slots::width;
-use super::{Home, Lowering};
 use crate::engine::code::Action;
+use crate::engine::image::Home;
 use crate::engine::recursion::Frame;
 use crate::engine::registers::{ALWAYS, Slot, Width};
 use crate::program::{
@@ -199,7 +200,7 @@ impl Lowering<'_> {
             Parameter::Register(_) => Spot::Register(self.new_slot(width(ty)), ty),
             Parameter::Variable(local) => {
                 let size = self.function(id).variables[local.0 as usize].size;
-                let at = super::aligned(self.local, 16);
+                let at = super::places::aligned(self.local, 16);
                 self.local = at.saturating_add(size);
                 Spot::Memory(at, size)
             }

@@ -1,43 +1,18 @@
 //! Slots: where registers, constants and special registers are.
 
-use super::{Home, Lowering};
+use super::Lowering;
 use crate::engine::code::{Action, Operands};
 use crate::engine::hot;
+use crate::engine::image::Home;
 use crate::engine::registers::{ALWAYS, NEVER, SINK, SINK_PREDICATE, Slot, Width};
-use crate::engine::space::{FUNCTION_WINDOW, LOCAL_WINDOW};
+use crate::engine::state_space::{FUNCTION_WINDOW, LOCAL_WINDOW};
 use crate::program::{
     Destination, FunctionId, IntBinary, Operand, Register, Space, Special, Symbol, Type,
 };
 
-/// The bits of a type.
-pub(super) fn bits(ty: Type) -> u32 {
-    match ty {
-        Type::Pred => 1,
-        Type::B8 | Type::U8 | Type::S8 => 8,
-        Type::B16
-        | Type::U16
-        | Type::S16
-        | Type::F16
-        | Type::Bf16
-        | Type::E4m3x2
-        | Type::E5m2x2 => 16,
-        Type::B32
-        | Type::U32
-        | Type::S32
-        | Type::F32
-        | Type::Tf32
-        | Type::F16x2
-        | Type::Bf16x2
-        | Type::U16x2
-        | Type::S16x2 => 32,
-        Type::B64 | Type::U64 | Type::S64 | Type::F64 => 64,
-        Type::B128 => 128,
-    }
-}
-
 /// How a register of a type is stored.
 pub(super) fn width(ty: Type) -> Width {
-    match bits(ty) {
+    match ty.bits() {
         1 => Width::Predicate,
         64 => Width::Wide,
         128 => Width::Quad,

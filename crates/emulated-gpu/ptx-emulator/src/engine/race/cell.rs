@@ -99,30 +99,6 @@ impl Cell {
         conflict
     }
 
-    /// The same of a weak access to a whole word, where whoever does it comes after all that is
-    /// remembered: `settled` says so of one access. False where it is not so, and nothing is done.
-    #[inline(always)]
-    pub(crate) fn begin(
-        &mut self,
-        new: Event,
-        step: u32,
-        does: Does,
-        settled: impl Fn(Event) -> bool,
-    ) -> bool {
-        let [writes, reads] =
-            [self.writes, self.reads].map(|two| settled(two[0]) & settled(two[1]));
-        if !(writes & reads) {
-            return false;
-        }
-        if does == Does::Read {
-            self.reads = [new, Event::NONE];
-            (self.steps[2], self.steps[3]) = (step, 0);
-        } else {
-            *self = Self { writes: [new, Event::NONE], steps: [step, 0, 0, 0], ..Self::default() };
-        }
-        true
-    }
-
     /// Whether something that is ordered before the access has observed a write.
     fn observed(&self, index: usize, known: impl Fn(Event) -> bool) -> bool {
         let last = index == 0 || self.steps[0] & OBSERVED != 0;
@@ -160,7 +136,7 @@ impl Cell {
                     settled.block(),
                     settled.thread(),
                     settled.clock(),
-                    super::event::Manner::default(),
+                    super::event::Semantics::default(),
                     write.bytes(),
                 );
             }
@@ -198,11 +174,11 @@ fn furthest(
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::Manner;
+    use super::super::event::Semantics;
     use super::*;
 
     fn weak(block: u32, thread: u32) -> Event {
-        Event::new(block, thread, 1, Manner::default(), WHOLE)
+        Event::new(block, thread, 1, Semantics::default(), WHOLE)
     }
 
     fn atomic(block: u32, thread: u32) -> Event {
@@ -210,7 +186,7 @@ mod tests {
             block,
             thread,
             1,
-            Manner { strong: true, wide: true, asynchronous: false },
+            Semantics { strong: true, wide: true, asynchronous: false },
             WHOLE,
         )
     }
@@ -262,43 +238,8 @@ mod tests {
     }
 
     #[test]
-    fn where_all_is_settled_a_cell_begins_as_if_everything_were_asked() {
-        // Everything of block 0 is settled, of others nothing.
-        let settled = |event: Event| !event.is_some() || event.block() == 0;
-        let mut begun = 0;
-        for history in 0..64_u32 {
-            let mut cell = Cell::default();
-            for (at, thread) in [1, 2, 33].into_iter().enumerate() {
-                let (strong, write) = (history >> at & 1 == 1, history >> (at + 3) & 1 == 1);
-                let old = if strong { atomic(0, thread) } else { weak(0, thread) };
-                let does = [Does::Read, if strong { Does::Update } else { Does::Write }];
-                cell.access(old, thread, does[usize::from(write)], settled);
-            }
-            for (does, new) in [Does::Read, Does::Write].map(|does| (does, weak(0, 5))) {
-                let (mut one, mut other) = (cell, cell);
-                assert!(one.begin(new, 7, does, settled));
-                assert_eq!(other.access(new, 7, does, settled), None);
-                assert_eq!((one.writes, one.reads), (other.writes, other.reads), "{history:b}");
-                // What comes next finds the same in both, whether it knows the access or not.
-                for next in [weak(0, 5), weak(1, 0), atomic(1, 0)] {
-                    for then in [Does::Read, Does::Write] {
-                        let (mut one, mut other) = (one, other);
-                        let found = one.access(next, 8, then, own(next));
-                        assert_eq!(found, other.access(next, 8, then, own(next)));
-                        begun += 1;
-                    }
-                }
-            }
-            let foreign = Event::new(1, 0, 1, Manner::default(), WHOLE);
-            cell.access(foreign, 3, Does::Read, settled);
-            assert!(!cell.begin(weak(0, 5), 7, Does::Write, settled));
-        }
-        assert_eq!(begun, 64 * 2 * 6);
-    }
-
-    #[test]
     fn bytes_of_a_word_are_apart() {
-        let byte = |thread, bytes| Event::new(0, thread, 1, Manner::default(), bytes);
+        let byte = |thread, bytes| Event::new(0, thread, 1, Semantics::default(), bytes);
         let mut cell = Cell::default();
         assert_eq!(add(&mut cell, byte(0, 0b0011), 0, true), None);
         assert_eq!(add(&mut cell, byte(1, 0b1100), 1, true), None);
@@ -308,8 +249,8 @@ mod tests {
 
     #[test]
     fn an_asynchronous_write_races_until_it_has_settled() {
-        let manner = Manner { asynchronous: true, ..Manner::default() };
-        let copy = Event::new(0, 0, 1, manner, WHOLE);
+        let semantics = Semantics { asynchronous: true, ..Semantics::default() };
+        let copy = Event::new(0, 0, 1, semantics, WHOLE);
         let known = |event: Event| !event.asynchronous();
         let mut cell = Cell::default();
         assert_eq!(cell.access(copy, 1, Does::Write, known), None);

@@ -15,7 +15,7 @@ pub(crate) const HOST: u32 = (1 << BLOCK_BITS) - 1;
 
 /// How an access takes part in the memory model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Manner {
+pub(crate) struct Semantics {
     /// Volatile, relaxed, acquire, release or atomic, not weak.
     pub(crate) strong: bool,
     /// Strong towards other blocks too: its scope is wider than `.cta`.
@@ -41,13 +41,19 @@ impl Event {
 
     /// An access to the bytes of `mask`, one bit for each of the four of a word.
     #[inline]
-    pub(crate) fn new(block: u32, thread: u32, clock: u32, manner: Manner, mask: u32) -> Self {
+    pub(crate) fn new(
+        block: u32,
+        thread: u32,
+        clock: u32,
+        semantics: Semantics,
+        mask: u32,
+    ) -> Self {
         let flag = |set: bool, bit: u64| if set { bit } else { 0 };
         Self(
             u64::from(mask & 0xf)
-                | flag(manner.strong, STRONG)
-                | flag(manner.wide, WIDE)
-                | flag(manner.asynchronous, ASYNCHRONOUS)
+                | flag(semantics.strong, STRONG)
+                | flag(semantics.wide, WIDE)
+                | flag(semantics.asynchronous, ASYNCHRONOUS)
                 | u64::from(clock.min(LAST_CLOCK)) << CLOCK_AT
                 | u64::from(thread & ((1 << THREAD_BITS) - 1)) << THREAD_AT
                 | u64::from(block & HOST) << BLOCK_AT,
@@ -150,8 +156,8 @@ mod tests {
 
     #[test]
     fn an_event_gives_back_what_it_was_made_of() {
-        let manner = Manner { strong: true, wide: false, asynchronous: true };
-        let event = Event::new(70_000, 1023, 12_345, manner, 0b0110);
+        let semantics = Semantics { strong: true, wide: false, asynchronous: true };
+        let event = Event::new(70_000, 1023, 12_345, semantics, 0b0110);
         assert_eq!((event.block(), event.thread(), event.clock()), (70_000, 1023, 12_345));
         assert_eq!((event.warp(), event.bytes()), (31, 0b0110));
         assert!(event.strong() && event.asynchronous() && event.is_some());
@@ -160,12 +166,12 @@ mod tests {
 
     #[test]
     fn strong_accesses_are_morally_strong_inside_their_scopes() {
-        let narrow = Manner { strong: true, ..Manner::default() };
-        let wide = Manner { strong: true, wide: true, ..Manner::default() };
-        let event = |block, manner| Event::new(block, 0, 1, manner, 0xf);
+        let narrow = Semantics { strong: true, ..Semantics::default() };
+        let wide = Semantics { strong: true, wide: true, ..Semantics::default() };
+        let event = |block, semantics| Event::new(block, 0, 1, semantics, 0xf);
         assert!(event(0, narrow).morally_strong(event(0, wide)));
         assert!(event(0, wide).morally_strong(event(1, wide)));
         assert!(!event(0, wide).morally_strong(event(1, narrow)));
-        assert!(!event(0, wide).morally_strong(event(0, Manner::default())));
+        assert!(!event(0, wide).morally_strong(event(0, Semantics::default())));
     }
 }

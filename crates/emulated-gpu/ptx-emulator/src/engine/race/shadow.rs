@@ -3,18 +3,12 @@
 //! Most memory is only read, by many. A stamp for each word says so, and a read that finds one that
 //! holds for it is done: the cell has two readers already of which any later writer will find one.
 
-#![allow(unsafe_code, reason = "rows of atomic words are read at once")]
-
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::cell::Cell;
-use crate::memory::OutOfMemory;
-use crate::memory::words::load_row;
+use crate::room::OutOfMemory;
 use crate::room::{filled, vector};
-
-/// Stamps that are read at once.
-const ROW: usize = 16;
 
 /// Words of a page.
 pub(crate) const PAGE: usize = 1024;
@@ -154,32 +148,20 @@ impl Shadow {
         self.base.wrapping_add(word as u64 * 4)
     }
 
-    /// Whether every word of some bytes has one of two stamps; `AVX` only where the processor has it.
-    #[inline(always)]
-    pub(crate) fn all_stamped<const AVX: bool>(
-        &self,
-        address: u64,
-        bytes: u64,
-        [one, other]: [u64; 2],
-    ) -> bool {
+    /// Whether every word of some bytes has one of two stamps.
+    #[inline]
+    pub(crate) fn all_stamped(&self, address: u64, bytes: u64, [one, other]: [u64; 2]) -> bool {
         let (first, last) = (self.word(address), self.word(address + bytes - 1));
         let Some(page) = self.pages.get(first / PAGE).and_then(OnceLock::get) else { return false };
-        let (from, to) = (first % PAGE, last % PAGE);
+        let stamps = page.stamps.get(first % PAGE..=last % PAGE);
         // Words of two pages are looked at one by one.
-        let Some(stamps) = page.stamps.get(from..=to).filter(|_| first / PAGE == last / PAGE)
-        else {
-            return false;
-        };
-        let (rows, rest) = stamps.as_chunks::<ROW>();
-        rows.iter().all(|row| {
-            let mut stamps = [0; ROW];
-            // SAFETY: the words of a row, which are atomic ones.
-            unsafe { load_row::<u64, AVX>(row.as_ptr().cast(), &mut stamps) };
-            stamps.iter().fold(true, |all, &stamp| all & ((stamp == one) | (stamp == other)))
-        }) && rest.iter().all(|stamp| {
-            let stamp = stamp.load(Ordering::Relaxed);
-            stamp == one || stamp == other
-        })
+        first / PAGE == last / PAGE
+            && stamps.is_some_and(|stamps| {
+                stamps.iter().fold(true, |all, stamp| {
+                    let stamp = stamp.load(Ordering::Relaxed);
+                    all & (stamp == one || stamp == other)
+                })
+            })
     }
 
     /// The page of a word; `None` beyond the end, and where the host has no room for it.

@@ -6,16 +6,21 @@
 //! beyond that, from barriers of some warps, from masks of some lanes, from what others released,
 //! is kept with them.
 
+mod copies;
+mod strong;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use super::cell::Cell;
 use super::clocks::{Clocks, View, join};
-use super::event::{Event, LAST_CLOCK, Manner, Moment};
+use super::event::{Event, LAST_CLOCK, Moment, Semantics};
 use super::shadow::{Pool, READ_BY_BLOCKS, Shadow, read_by_warps};
 use super::variables::Published;
-use crate::engine::barrier::BARRIERS;
 use crate::engine::registers::{LANES, lanes};
-use crate::memory::OutOfMemory;
+use crate::limits::BARRIERS;
+use crate::room::OutOfMemory;
 
 /// Scopes, as indices: of the block, and wider.
 const NARROW: usize = 0;
@@ -67,13 +72,6 @@ impl Plainly {
             return self.shared;
         }
         !old.asynchronous() && (old.clock() <= self.floor || old.same_thread(new))
-    }
-
-    /// Whether an access comes before what any thread of the block of `new` does.
-    #[inline(always)]
-    pub(crate) fn settled(self, new: Event, old: Event) -> bool {
-        let own = !old.asynchronous() & (old.clock() <= self.floor);
-        !old.is_some() | if old.same_block(new) { own } else { self.shared }
     }
 }
 
@@ -157,9 +155,9 @@ impl Threads {
 
     /// Accesses happen now.
     #[inline]
-    pub(crate) fn moment(&mut self, manner: Manner) -> Moment {
+    pub(crate) fn moment(&mut self, semantics: Semantics) -> Moment {
         self.accessed = true;
-        Moment(Event::new(self.block, 0, self.clock, manner, 0))
+        Moment(Event::new(self.block, 0, self.clock, semantics, 0))
     }
 
     /// Whether an access comes before what a thread does now. Of `shared` memory only the block's
@@ -198,7 +196,7 @@ impl Threads {
     }
 
     /// Stamps of words that the threads of this block need not look at to read them.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn quiet_stamps(&self) -> [u64; 2] {
         if !self.listed.is_empty() {
             return [READ_BY_BLOCKS; 2].map(|stamp| stamp - 1);
@@ -354,210 +352,5 @@ impl Threads {
                 join(&mut extra.known, &pending);
             }
         }
-    }
-
-    /// A fence of lanes of a warp.
-    pub(crate) fn fence(&mut self, warp: u32, mask: u32, wide: bool) {
-        for lane in lanes(mask) {
-            let thread = warp * LANES as u32 + lane as u32;
-            self.acquire_pending(thread, usize::from(wide));
-            let own = Arc::new(self.snapshot(thread));
-            let extra = self.list(thread);
-            for released in &mut extra.released[..=usize::from(wide)] {
-                *released = Some(Arc::clone(&own));
-            }
-        }
-    }
-
-    /// What a strong write of a thread tells those who read it, in a scope.
-    pub(crate) fn publishes(
-        &mut self,
-        thread: u32,
-        wide: bool,
-        release: bool,
-    ) -> Option<Arc<Clocks>> {
-        if release {
-            return Some(Arc::new(self.snapshot(thread)));
-        }
-        let scope = usize::from(wide);
-        let own = self.extras[thread as usize].released[scope].clone();
-        match (own, &self.base_released[scope]) {
-            (Some(mut own), Some(base)) => {
-                Arc::make_mut(&mut own).join(base);
-                Some(own)
-            }
-            (own, base) => own.or_else(|| base.clone()),
-        }
-    }
-
-    /// A strong write publishes to this block.
-    pub(crate) fn publish(&mut self, address: u64, clocks: &Arc<Clocks>) {
-        join(self.published.entry(address).or_default(), clocks);
-    }
-
-    /// What has been published to this block at an address.
-    pub(crate) fn published(&self, address: u64) -> Option<Arc<Clocks>> {
-        self.published.get(&address).cloned().flatten()
-    }
-
-    /// A strong read of a thread has found what others published.
-    pub(crate) fn found(&mut self, thread: u32, clocks: &Arc<Clocks>, wide: bool, acquire: bool) {
-        let extra = self.list(thread);
-        if acquire {
-            join(&mut extra.known, clocks);
-        } else {
-            join(&mut extra.pending[usize::from(wide)], clocks);
-        }
-    }
-
-    /// Remembers a copy that is under way.
-    pub(crate) fn copies(&mut self, thread: u32, address: u64, bytes: u64) {
-        let group = self.groups[thread as usize];
-        self.copies.push(Pending { thread, group, address, bytes });
-    }
-
-    /// `cp.async.commit_group`
-    pub(crate) fn commit(&mut self, warp: u32, mask: u32) {
-        for lane in lanes(mask) {
-            self.groups[warp as usize * LANES + lane] += 1;
-        }
-    }
-
-    /// `cp.async.wait_group`, of all but the last `pending` groups, and `wait_all`: what has been
-    /// copied is there now.
-    pub(crate) fn wait(&mut self, warp: u32, mask: u32, pending: Option<u32>) {
-        let groups = &self.groups;
-        let done = |copy: &Pending| {
-            let of_mask =
-                copy.thread / LANES as u32 == warp && mask & 1 << (copy.thread % LANES as u32) != 0;
-            // Groups are counted as they are committed; an open one waits for `wait_all` only.
-            let committed = groups[copy.thread as usize];
-            of_mask && pending.is_none_or(|pending| copy.group.saturating_add(pending) < committed)
-        };
-        let (complete, left): (Vec<Pending>, Vec<Pending>) =
-            std::mem::take(&mut self.copies).into_iter().partition(done);
-        self.copies = left;
-        let Some(shared) = self.shared.take() else { return };
-        for copy in complete {
-            let settled = self.moment(Manner::default()).of(copy.thread, 0);
-            let last = shared.word(copy.address + copy.bytes.max(1) - 1);
-            for word in shared.word(copy.address)..=last {
-                if let Some(page) = shared.page(word) {
-                    page.cells()[word % super::shadow::PAGE].settle(settled);
-                }
-            }
-        }
-        self.shared = Some(shared);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(threads: &mut Threads, thread: u32) -> Event {
-        threads.moment(Manner::default()).of(thread, 0xf)
-    }
-
-    #[test]
-    fn what_is_told_plainly_is_so() {
-        let mut threads = Threads::new(64, 0).unwrap();
-        threads.start(3);
-        let mut events = vec![write(&mut threads, 3)];
-        let asynchronous = Manner { asynchronous: true, ..Manner::default() };
-        events.push(threads.moment(asynchronous).of(5, 0xf));
-        for warp in 0..2 {
-            threads.arrive(0, warp, u32::MAX, true);
-        }
-        threads.release(0, false);
-        events.extend([write(&mut threads, 3), write(&mut threads, 35)]);
-        events.push(threads.moment(asynchronous).of(40, 0xf));
-        events.extend([Manner::default(), asynchronous].map(|m| Event::new(9, 3, 1, m, 0xf)));
-        for shared in [false, true] {
-            let plainly = threads.plainly(0, shared).expect("only a barrier of all");
-            for thread in 0..32 {
-                let new = write(&mut threads, thread);
-                for &old in &events {
-                    let known = threads.knows(thread, old, shared);
-                    assert_eq!(plainly.knows(new, old), known, "{thread} {old:?} {shared}");
-                    let all = (0..64).all(|thread| threads.knows(thread, old, shared));
-                    assert_eq!(plainly.settled(new, old), all, "{old:?} {shared}");
-                }
-            }
-        }
-        threads.warp_sync(0, u32::MAX, u32::MAX);
-        assert!(threads.plainly(0, true).is_none() && threads.plainly(1, true).is_some());
-    }
-
-    #[test]
-    fn a_barrier_of_all_orders_everything_before_it() {
-        let mut threads = Threads::new(64, 0).unwrap();
-        let before = write(&mut threads, 3);
-        assert!(threads.knows(3, before, true) && !threads.knows(4, before, true));
-        threads.arrive(0, 0, u32::MAX, true);
-        threads.arrive(0, 1, u32::MAX, true);
-        threads.release(0, false);
-        let after = write(&mut threads, 3);
-        assert!(threads.knows(63, before, true) && !threads.knows(63, after, true));
-    }
-
-    #[test]
-    fn a_barrier_of_two_warps_orders_these_two() {
-        let mut threads = Threads::new(96, 0).unwrap();
-        let producer = write(&mut threads, 0);
-        let other = write(&mut threads, 64);
-        // Warp 0 arrives and goes on, warp 1 waits.
-        threads.arrive(1, 0, u32::MAX, false);
-        let late = write(&mut threads, 0);
-        threads.arrive(1, 1, u32::MAX, true);
-        threads.release(1, true);
-        assert!(threads.knows(40, producer, true));
-        assert!(!threads.knows(40, late, true) && !threads.knows(40, other, true));
-        assert!(!threads.knows(70, producer, true));
-        // What a thread knows goes on to whom it meets.
-        threads.arrive(2, 1, u32::MAX, true);
-        threads.arrive(2, 2, u32::MAX, true);
-        threads.release(2, true);
-        assert!(threads.knows(70, producer, true) && !threads.knows(70, late, true));
-    }
-
-    #[test]
-    fn a_warp_barrier_orders_its_members() {
-        let mut threads = Threads::new(64, 0).unwrap();
-        let event = write(&mut threads, 0);
-        threads.warp_sync(0, 0xffff, u32::MAX);
-        assert!(threads.knows(15, event, true) && !threads.knows(16, event, true));
-        threads.warp_sync(0, u32::MAX, u32::MAX);
-        assert!(threads.knows(31, event, true) && !threads.knows(32, event, true));
-    }
-
-    #[test]
-    fn a_fence_and_a_flag_order_threads_of_two_blocks() {
-        let (mut one, mut other) = (Threads::new(32, 0).unwrap(), Threads::new(32, 0).unwrap());
-        one.start(0);
-        other.start(1);
-        let (data, mate) = (write(&mut one, 0), write(&mut one, 1));
-        assert!(one.publishes(0, true, false).is_none());
-        one.fence(0, 1, true);
-        let late = write(&mut one, 0);
-        let flag = one.publishes(0, true, false).unwrap();
-        other.found(5, &flag, true, false);
-        assert!(!other.knows(5, data, false));
-        other.fence(0, 1 << 5, true);
-        assert!(other.knows(5, data, false));
-        assert!(!other.knows(5, mate, false) && !other.knows(5, late, false));
-        // A barrier hands it on to the whole block.
-        assert!(!other.knows(6, data, false));
-        other.arrive(0, 0, u32::MAX, true);
-        other.release(0, false);
-        assert!(other.knows(6, data, false));
-    }
-
-    #[test]
-    fn a_fence_of_the_block_publishes_nothing_to_other_blocks() {
-        let mut threads = Threads::new(32, 0).unwrap();
-        threads.fence(0, 1, false);
-        assert!(threads.publishes(0, false, false).is_some());
-        assert!(threads.publishes(0, true, false).is_none());
     }
 }

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use super::{Tracer, slot_of};
-use crate::engine::code::Executable;
 use crate::engine::core::Core;
-use crate::engine::lower::Home;
-use crate::engine::space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW};
+use crate::engine::image::{Home, Image};
+use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW};
 use crate::program::{Address, Function, FunctionId, Op, Operand, Space, Symbol};
 use crate::trace::Value;
 
@@ -49,9 +48,7 @@ impl Tracer {
             Operand::Address(symbol, offset) => {
                 let variable = match symbol {
                     Symbol::Local(local) => function.variables.get(local.0 as usize),
-                    Symbol::Module(global) => {
-                        core.executable.module.variables.get(global.0 as usize)
-                    }
+                    Symbol::Module(global) => core.image.module.variables.get(global.0 as usize),
                 };
                 let name = variable.map_or("?", |variable| &variable.name);
                 return with_offset(short(name), offset.wrapping_add(address.offset));
@@ -65,7 +62,7 @@ impl Tracer {
         };
         let value = value.wrapping_add_signed(address.offset);
         let own = match space {
-            Space::Shared => shared_place(core.executable, value),
+            Space::Shared => shared_place(core.image, value),
             Space::Local => Some(self.local_place(core, value)),
             _ => self.place(core, value),
         };
@@ -75,7 +72,7 @@ impl Tracer {
     /// What a generic address leads to, as a name and an offset.
     pub(super) fn place(&self, core: &Core<'_>, address: u64) -> Option<String> {
         if address.wrapping_sub(SHARED_WINDOW) < WINDOW {
-            return shared_place(core.executable, address - SHARED_WINDOW);
+            return shared_place(core.image, address - SHARED_WINDOW);
         }
         if address.wrapping_sub(LOCAL_WINDOW) < WINDOW {
             return Some(self.local_place(core, address - LOCAL_WINDOW));
@@ -99,8 +96,8 @@ impl Tracer {
     }
 
     fn local_place(&self, core: &Core<'_>, offset: u64) -> String {
-        for (id, plan) in &core.executable.plans {
-            let function = core.executable.module.functions.get(id.0 as usize);
+        for (id, plan) in &core.image.plans {
+            let function = core.image.module.functions.get(id.0 as usize);
             let variables = function.map_or(&[][..], |function| &function.variables);
             for (variable, home) in variables.iter().zip(&plan.homes) {
                 if let Home::Local(at) = *home
@@ -115,12 +112,12 @@ impl Tracer {
 
     /// Finds the buffers whose addresses are parameters.
     pub(super) fn name_buffers(&mut self, core: &Core<'_>) {
-        let executable = core.executable;
-        let function = executable.module.functions.get(executable.kernel.0 as usize);
+        let image = core.image;
+        let function = image.module.functions.get(image.kernel.0 as usize);
         let Some(function) = function else { return };
         let bytes = core.parameters.as_slice();
         let names = function.variables.iter().filter(|variable| variable.space == Space::Param);
-        for (layout, variable) in executable.parameters.iter().zip(names) {
+        for (layout, variable) in image.parameters.iter().zip(names) {
             let at = layout.offset as usize;
             let word = bytes.get(at..at + 8).filter(|_| layout.size == 8);
             let Some(address) = word.and_then(|word| word.try_into().ok()) else { continue };
@@ -135,15 +132,18 @@ impl Tracer {
 }
 
 /// The shared variable that holds an offset.
-fn shared_place(executable: &Executable, offset: u64) -> Option<String> {
-    let homes: HashMap<&str, (Home, u64)> = executable
+fn shared_place(image: &Image, offset: u64) -> Option<String> {
+    let homes: HashMap<&str, (Home, u64)> = image
         .plans
         .iter()
-        .filter_map(|(id, plan)| Some((executable.module.functions.get(id.0 as usize)?, plan)))
+        .filter_map(|(id, plan)| Some((image.module.functions.get(id.0 as usize)?, plan)))
         .flat_map(|(function, plan)| function.variables.iter().zip(plan.homes.iter().copied()))
-        .chain(executable.module_shared.iter().filter_map(|(id, &home)| {
-            Some((executable.module.variables.get(id.0 as usize)?, home))
-        }))
+        .chain(
+            image
+                .module_shared
+                .iter()
+                .filter_map(|(id, &home)| Some((image.module.variables.get(id.0 as usize)?, home))),
+        )
         .map(|(variable, home)| (variable.name.as_str(), (home, variable.size)))
         .collect();
     let mut dynamic = None;
@@ -156,7 +156,7 @@ fn shared_place(executable: &Executable, offset: u64) -> Option<String> {
             _ => {}
         }
     }
-    let start = executable.dynamic_start();
+    let start = image.dynamic_start();
     Some(match dynamic {
         Some(name) if offset >= start => with_offset(name, (offset - start) as i64),
         _ => with_offset("shared", offset as i64),

@@ -1,0 +1,74 @@
+//! What functions take and return, and what stands for several of them: prototypes and lists.
+
+use super::function::Body;
+use crate::check::context::{Context, Global, Result};
+use crate::check::scope::Binding;
+use crate::check::signature::{Shape, Signature};
+use crate::check::variables;
+use crate::diagnostic::Problem;
+use crate::program::Space;
+use crate::syntax::{self, Declaration, Name};
+
+impl<'a> Body<'a> {
+    pub(in crate::check) fn call_targets(
+        &mut self,
+        context: &Context<'a>,
+        name: Name<'a>,
+        functions: &[Name<'a>],
+    ) -> Result<()> {
+        let mut signature: Option<Signature> = None;
+        for function in functions {
+            let Some(Global::Function(id)) = context.names.get(function.text) else {
+                return Err(self.undeclared(context, function.text, function.span));
+            };
+            let found = Signature::of(&context.module.functions[id.0 as usize]);
+            let known = signature.get_or_insert_with(|| found.clone());
+            if (&known.results, &known.parameters) != (&found.results, &found.parameters) {
+                return Err(Problem::new(
+                    function.span,
+                    "the functions of a list take the same parameters",
+                )
+                .help("call those that differ through another list"));
+            }
+            known.functions.push(*id);
+        }
+        self.signatures.extend(signature);
+        self.bind(name, Binding::Signature(self.signatures.len() - 1))
+    }
+
+    pub(in crate::check) fn prototype(
+        &mut self,
+        context: &Context<'a>,
+        signature: &syntax::Signature<'a>,
+    ) -> Result<Signature> {
+        let shapes = |declarations: &[Declaration<'a>]| -> Result<Vec<Shape>> {
+            let mut shapes = Vec::new();
+            for declaration in declarations {
+                let Declaration { ty, lanes, .. } = *declaration;
+                match declaration.space {
+                    Space::Register => {
+                        shapes.extend((0..lanes).map(|_| Shape::in_register(ty, lanes)));
+                    }
+                    Space::Param => {
+                        let declarator = &declaration.names[0];
+                        let variable = variables::variable(context, declaration, declarator)?;
+                        shapes.push(Shape::in_memory(&variable));
+                    }
+                    _ => {
+                        return Err(Problem::new(
+                            declaration.ty_span,
+                            "a parameter is declared `.param` or `.reg`",
+                        )
+                        .help("change the state space in front of it"));
+                    }
+                }
+            }
+            Ok(shapes)
+        };
+        Ok(Signature {
+            results: shapes(&signature.results)?,
+            parameters: shapes(&signature.parameters)?,
+            functions: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,16 @@
+//! What is checked besides what always is.
+
+/// Checks that cost time or that correct programs may fail on hardware's terms. Every access is
+/// checked for bounds, alignment and use after free whatever is chosen here: nothing else keeps a
+/// kernel from writing over the host's own memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// initcheck: reads of global, shared and local memory, and of registers, that nothing has
+    /// written.
+    pub initialisation: bool,
+    /// racecheck: accesses of two threads to the same global or shared memory that nothing orders.
+    pub races: bool,
+    /// synccheck: lanes of one warp that wait at different barriers or that a barrier leaves behind,
+    /// and shuffles from lanes that don't take part.
+    pub synchronisation: bool,
+}

@@ -1,0 +1,139 @@
+//! What a loaded module holds, and what a launch takes.
+
+use std::sync::Arc;
+
+use super::variables::Variables;
+use crate::engine::code::Executable;
+use crate::engine::image::ParameterLayout;
+use crate::memory::Heap;
+use crate::program::Limits;
+
+/// A module that has been loaded. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub(super) target: u32,
+    pub(super) kernels: Vec<Kernel>,
+    pub(super) variables: Arc<Variables>,
+}
+
+impl Loaded {
+    /// The kernel of that name.
+    #[must_use]
+    pub fn kernel(&self, name: &str) -> Option<Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name() == name).cloned()
+    }
+
+    /// The names of all kernels, in the order of the file.
+    #[must_use]
+    pub fn kernels(&self) -> Vec<String> {
+        self.kernels.iter().map(|kernel| kernel.name().to_owned()).collect()
+    }
+
+    /// `.target`, as 90 for `sm_90`.
+    #[must_use]
+    pub fn target(&self) -> u32 {
+        self.target
+    }
+
+    /// Address and size of the `.global` or `.const` variable of that name.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        let found = self.variables.list.iter().find(|(own, ..)| own == name);
+        found.map(|&(_, address, size)| (address, size))
+    }
+}
+
+/// A kernel of a loaded module. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(super) executable: Arc<Executable>,
+    /// Keeps the module's variables alive.
+    #[expect(dead_code, reason = "held for its `Drop`")]
+    pub(super) variables: Arc<Variables>,
+}
+
+/// How and with what a kernel is launched.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    /// Blocks along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// Parameters, packed at the offsets of [`Kernel::parameters`].
+    pub parameters: Vec<u8>,
+    /// All blocks are resident at once, so that they may wait for each other.
+    pub cooperative: bool,
+    /// The heap that `malloc` allocates from.
+    pub heap: Heap,
+}
+
+impl Kernel {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.executable.name()
+    }
+
+    /// Where each parameter lies in [`Launch::parameters`].
+    #[must_use]
+    pub fn parameters(&self) -> &[ParameterLayout] {
+        self.executable.parameters()
+    }
+
+    /// The bytes of all parameters.
+    #[must_use]
+    pub fn parameter_bytes(&self) -> u32 {
+        self.executable.parameter_bytes()
+    }
+
+    /// Bytes of the host's memory that `blocks` resident blocks of a launch take.
+    #[must_use]
+    pub fn resident_bytes(&self, launch: &Launch, blocks: u64) -> u64 {
+        let threads = launch.block.iter().fold(1, |product: u32, &n| product.saturating_mul(n));
+        self.executable.block_bytes(threads, launch.dynamic_shared).saturating_mul(blocks)
+    }
+
+    /// Bytes of shared memory that a block has without dynamic ones.
+    #[must_use]
+    pub fn static_shared(&self) -> u32 {
+        self.executable.static_shared()
+    }
+
+    /// Bytes of local memory of a thread.
+    #[must_use]
+    pub fn local_bytes(&self) -> u32 {
+        self.executable.local_bytes()
+    }
+
+    /// Registers of 32 bits that its body declares.
+    #[must_use]
+    pub fn registers(&self) -> u32 {
+        self.executable.registers()
+    }
+
+    /// Bytes of the module's `.const` variables.
+    #[must_use]
+    pub fn constant_bytes(&self) -> u32 {
+        self.executable.constant_bytes()
+    }
+
+    /// `.maxntid` and `.reqntid`.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.executable.limits()
+    }
+
+    /// `.version`
+    #[must_use]
+    pub fn ptx_version(&self) -> (u32, u32) {
+        self.executable.version()
+    }
+
+    /// `.target`, as 90 for `sm_90`.
+    #[must_use]
+    pub fn target(&self) -> u32 {
+        self.executable.target()
+    }
+}

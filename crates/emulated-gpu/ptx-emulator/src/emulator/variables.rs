@@ -1,0 +1,101 @@
+//! The variables of a loaded module: allocated and filled when it is loaded, freed with it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::memory::{AllocationKind, Memory};
+use crate::program::{Addressed, Linkage, Module, Space, VariableId};
+
+/// Variables of a module; frees them.
+#[derive(Debug)]
+pub(super) struct Variables {
+    memory: Arc<Memory>,
+    /// Name, address and size of each.
+    pub(super) list: Vec<(String, u64, u64)>,
+}
+
+impl Drop for Variables {
+    fn drop(&mut self) {
+        for (_, address, _) in &self.list {
+            // Already freed only if somebody freed what was not theirs; nothing is left to do then.
+            let _ = self.memory.free(*address);
+        }
+    }
+}
+
+impl Variables {
+    /// None yet.
+    pub(super) fn new(memory: &Arc<Memory>) -> Self {
+        Self { memory: Arc::clone(memory), list: Vec::new() }
+    }
+
+    /// Allocates and fills the variables of module scope.
+    pub(super) fn allocate(
+        &mut self,
+        module: &Module,
+    ) -> Result<HashMap<VariableId, u64>, Problems> {
+        let mut problems = Problems::default();
+        let mut addresses = HashMap::new();
+        for (index, variable) in module.variables.iter().enumerate() {
+            if !matches!(variable.space, Space::Global | Space::Const) {
+                continue;
+            }
+            if variable.linkage == Linkage::Extern {
+                let message = format!("`{}` is not defined in this file", variable.name);
+                problems.push(
+                    Problem::new(variable.span, message)
+                        .help("modules are not linked with each other: define it here"),
+                );
+                continue;
+            }
+            let name = Some(variable.name.clone());
+            let kind = match variable.space {
+                Space::Const => AllocationKind::Constant,
+                _ => AllocationKind::Variable,
+            };
+            match self.memory.allocate_as(variable.size, variable.align.max(1), kind, name) {
+                Ok(address) => {
+                    self.list.push((variable.name.clone(), address, variable.size));
+                    addresses.insert(VariableId(index as u32), address);
+                }
+                Err(error) => {
+                    let problem = Problem::new(variable.span, error.to_string());
+                    problems.push(problem.out_of_memory());
+                }
+            }
+        }
+        for (index, variable) in module.variables.iter().enumerate() {
+            let id = VariableId(index as u32);
+            let (Some(initial), Some(&address)) = (&variable.initial, addresses.get(&id)) else {
+                continue;
+            };
+            // What follows is zero already.
+            let mut bytes = initial.bytes.clone();
+            for part in &initial.addresses {
+                let target = match part.of {
+                    Addressed::Variable(id) => addresses.get(&id).copied(),
+                    Addressed::Function(id) => Some(crate::engine::function_address(id)),
+                };
+                let Some(target) = target else {
+                    let message = "the address of a variable is not known before a launch";
+                    problems.push(Problem::new(variable.span, message));
+                    continue;
+                };
+                let value = target.wrapping_add_signed(part.offset).to_le_bytes();
+                let value = match part.byte {
+                    Some(byte) => &value[usize::from(byte)..][..1],
+                    None => &value[..],
+                };
+                for (byte, value) in bytes.iter_mut().skip(part.at as usize).zip(value) {
+                    *byte = *value;
+                }
+            }
+            if self.memory.write(address, &bytes).is_err() {
+                let message = format!("the initial value of `{}` is longer than it", variable.name);
+                problems.push(Problem::new(variable.span, message));
+            }
+        }
+        if problems.is_empty() { Ok(addresses) } else { Err(problems) }
+    }
+}

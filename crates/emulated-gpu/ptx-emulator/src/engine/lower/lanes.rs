@@ -1,0 +1,87 @@
+//! Steps that do one thing for every lane: the fast operation, or a function lane by lane.
+
+use super::Lowering;
+use crate::engine::code::{Action, Compute, Operands};
+use crate::engine::registers::{Slot, Width, lanes};
+use crate::program::{Combine, Destination, Operand, Type};
+
+impl Lowering<'_> {
+    pub(super) fn lanes1(
+        &mut self,
+        d: Slot,
+        a: Slot,
+        f: impl Fn(u64) -> u64 + Send + Sync + 'static,
+    ) {
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            for lane in lanes(mask) {
+                let value = f(registers.get(a, lane));
+                registers.set(d, lane, value);
+            }
+        })));
+    }
+
+    pub(super) fn lanes2(
+        &mut self,
+        d: Slot,
+        (a, b): (Slot, Slot),
+        f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static,
+    ) {
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            for lane in lanes(mask) {
+                let value = f(registers.get(a, lane), registers.get(b, lane));
+                registers.set(d, lane, value);
+            }
+        })));
+    }
+
+    pub(super) fn lanes3(
+        &mut self,
+        d: Slot,
+        (a, b, c): (Slot, Slot, Slot),
+        f: impl Fn(u64, u64, u64) -> u64 + Send + Sync + 'static,
+    ) {
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            for lane in lanes(mask) {
+                let (a, b) = (registers.get(a, lane), registers.get(b, lane));
+                let value = f(a, b, registers.get(c, lane));
+                registers.set(d, lane, value);
+            }
+        })));
+    }
+
+    /// Emits the fast operation if there is one and every operand is stored as wide as it expects.
+    pub(super) fn fast(&mut self, compute: Option<Compute>, expected: &[(Slot, Width)]) -> bool {
+        let fits = expected.iter().all(|(slot, width)| slot.width == *width);
+        let Some(compute) = compute.filter(|_| fits) else { return false };
+        let index = |at: usize| expected.get(at).map_or(0, |(slot, _)| slot.index);
+        let operands = Operands { d: index(0), a: index(1), b: index(2), c: index(3) };
+        self.emit(Action::Compute(compute, operands));
+        true
+    }
+
+    pub(super) fn three(
+        &mut self,
+        ty: Type,
+        (a, b, c): (Operand, Operand, Operand),
+    ) -> (Slot, Slot, Slot) {
+        (self.operand(a, ty), self.operand(b, ty), self.operand(c, ty))
+    }
+
+    pub(super) fn words(
+        &mut self,
+        d: Destination,
+        operands: (Operand, Operand, Operand),
+        f: impl Fn(u32, u32, u32) -> u32 + Send + Sync + 'static,
+    ) {
+        let operands = self.three(Type::B32, operands);
+        let d = self.destination(d, Type::B32);
+        self.lanes3(d, operands, move |a, b, c| u64::from(f(a as u32, b as u32, c as u32)));
+    }
+
+    pub(super) fn combining(
+        &mut self,
+        combine: Option<(Combine, Operand)>,
+    ) -> Option<(Combine, Slot)> {
+        combine.map(|(combine, operand)| (combine, self.operand(operand, Type::Pred)))
+    }
+}

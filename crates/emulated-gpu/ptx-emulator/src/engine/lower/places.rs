@@ -1,0 +1,156 @@
+//! Where a function's registers and variables go.
+
+use super::{Lowering, slots};
+use crate::engine::image::{Home, ParameterLayout, Plan};
+use crate::engine::registers::Width;
+use crate::program::{Function, FunctionId, LocalId, Op, Parameter, Space, Symbol};
+
+impl Lowering<'_> {
+    /// Shared variables of known size, for reports.
+    pub(super) fn shared_variables(&self) -> Vec<(String, u64, u64)> {
+        let of_functions = self
+            .plans
+            .iter()
+            .flat_map(|(&id, plan)| plan.homes.iter().zip(&self.function(id).variables));
+        let of_module = self
+            .module_shared
+            .iter()
+            .map(|(id, home)| (home, &self.module.variables[id.0 as usize]));
+        let mut list: Vec<(String, u64, u64)> = of_functions
+            .chain(of_module)
+            .filter_map(|(home, variable)| match home {
+                Home::Shared(at) => Some((variable.name.clone(), *at, variable.size)),
+                _ => None,
+            })
+            .collect();
+        list.sort_by_key(|&(_, at, _)| at);
+        list
+    }
+
+    pub(super) fn parameter_layout(&self, function: &Function) -> Vec<ParameterLayout> {
+        let mut end = 0u64;
+        let mut layout = Vec::new();
+        for parameter in &function.parameters {
+            let Parameter::Variable(local) = parameter else { continue };
+            let variable = &function.variables[local.0 as usize];
+            let offset = aligned(end, variable.align);
+            end = offset.saturating_add(variable.size);
+            layout.push(ParameterLayout {
+                // What does not fit is refused with all parameters.
+                offset: u32::try_from(offset).unwrap_or(u32::MAX),
+                size: u32::try_from(variable.size).unwrap_or(u32::MAX),
+                align: variable.align as u32,
+            });
+        }
+        layout
+    }
+
+    /// Gives a function's registers slots and its variables places.
+    pub(super) fn plan(&mut self, id: FunctionId, circle: u32) {
+        let function = self.function(id);
+        let registers = function
+            .registers
+            .iter()
+            .map(|register| {
+                if !register.shared {
+                    return self.new_slot(slots::width(register.ty));
+                }
+                if let Some(&slot) = self.shared_registers.get(&register.name) {
+                    return slot;
+                }
+                let slot = self.new_slot(slots::width(register.ty));
+                self.shared_registers.insert(register.name.clone(), slot);
+                slot
+            })
+            .collect();
+        let mut homes = vec![Home::Nowhere; function.variables.len()];
+        if function.entry {
+            let layout = self.parameter_layout(function);
+            let locals = function.parameters.iter().filter_map(|parameter| match parameter {
+                Parameter::Variable(local) => Some(*local),
+                Parameter::Register(_) => None,
+            });
+            for (LocalId(local), place) in locals.zip(layout) {
+                homes[local as usize] = Home::Parameter(u64::from(place.offset));
+            }
+        }
+        for (index, variable) in function.variables.iter().enumerate() {
+            if !matches!(homes[index], Home::Nowhere) {
+                continue;
+            }
+            let align = variable.align;
+            homes[index] = match variable.space {
+                Space::Local | Space::Param => {
+                    let at = aligned(self.local, align);
+                    self.local = at.saturating_add(variable.size);
+                    Home::Local(at)
+                }
+                Space::Shared if variable.size == 0 => Home::DynamicShared,
+                Space::Shared => {
+                    let at = aligned(self.shared, align);
+                    self.shared = at.saturating_add(variable.size);
+                    Home::Shared(at)
+                }
+                _ => {
+                    let message = format!("`{}` belongs outside of the function", variable.name);
+                    self.problem(variable.span, message);
+                    Home::Nowhere
+                }
+            };
+        }
+        let uses_stack = function.body.iter().flatten().any(|instruction| {
+            matches!(
+                instruction.op,
+                Op::StackAllocate { .. } | Op::StackSave { .. } | Op::StackRestore { .. }
+            )
+        });
+        let saved_stack = uses_stack.then(|| {
+            self.need_stack();
+            self.new_slot(Width::Wide)
+        });
+        let starts = Vec::new();
+        self.plans.insert(id, Plan { registers, homes, starts, saved_stack, entry: None, circle });
+    }
+
+    pub(super) fn need_stack(&mut self) {
+        if self.stack_pointer.is_none() {
+            self.stack_pointer = Some(self.new_slot(Width::Wide));
+        }
+    }
+
+    /// Where a variable is.
+    pub(super) fn home(&mut self, symbol: Symbol) -> Home {
+        match symbol {
+            Symbol::Local(local) => self
+                .plans
+                .get(&self.current)
+                .and_then(|plan| plan.homes.get(local.0 as usize))
+                .copied()
+                .unwrap_or(Home::Nowhere),
+            Symbol::Module(id) => {
+                if let Some(&home) = self.module_shared.get(&id) {
+                    return home;
+                }
+                let variable = &self.module.variables[id.0 as usize];
+                let home = if variable.space == Space::Local {
+                    let at = aligned(self.local, variable.align);
+                    self.local = at.saturating_add(variable.size);
+                    Home::Local(at)
+                } else if variable.size == 0 {
+                    Home::DynamicShared
+                } else {
+                    let at = aligned(self.shared, variable.align);
+                    self.shared = at.saturating_add(variable.size);
+                    Home::Shared(at)
+                };
+                self.module_shared.insert(id, home);
+                home
+            }
+        }
+    }
+}
+
+/// The next multiple of an alignment, or as far as it goes.
+pub(super) fn aligned(at: u64, align: u64) -> u64 {
+    at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,119 @@
+//! The accesses that one instruction makes, word for word, against what is remembered.
+
+use super::cell::{Cell, Conflict, Does};
+use super::event::{Event, Moment, Semantics};
+use super::shadow::{PAGE, Shadow};
+use super::threads::Threads;
+use crate::engine::registers::{LANES, lanes};
+
+/// The accesses of one instruction that go to the same shadow.
+pub(super) struct Batch<'batch> {
+    pub(super) shadow: &'batch Shadow,
+    pub(super) shared: bool,
+    pub(super) addresses: &'batch [u64; LANES],
+    /// Taken from an address, it is the shadow's own.
+    pub(super) minus: u64,
+    pub(super) bytes: u64,
+    pub(super) semantics: Semantics,
+    pub(super) does: Does,
+    pub(super) warp: u32,
+    pub(super) step: u32,
+    /// Whether two lanes store the same value.
+    pub(super) same_value: &'batch dyn Fn(usize, usize) -> bool,
+}
+
+impl Batch<'_> {
+    /// Remembers those of the lanes of a mask; the first that races, and with what.
+    pub(super) fn run(&self, threads: &mut Threads, mask: u32) -> Option<(usize, Conflict)> {
+        let moment = threads.moment(self.semantics);
+        let threads = &*threads;
+        match threads.plainly(self.warp, self.shared) {
+            Some(plainly) => self.each(threads, moment, mask, |new, old| plainly.knows(new, old)),
+            None => self.each(threads, moment, mask, |new, old| {
+                threads.knows(new.thread(), old, self.shared)
+            }),
+        }
+    }
+
+    /// The same; `known` says whether an access is ordered before a new one.
+    #[inline(always)]
+    fn each(
+        &self,
+        threads: &Threads,
+        moment: Moment,
+        mask: u32,
+        known: impl Fn(Event, Event) -> bool,
+    ) -> Option<(usize, Conflict)> {
+        let mut page_at = usize::MAX;
+        let mut page = None;
+        let mut first = None;
+        let whole = self.bytes >= 4 && self.bytes.is_multiple_of(4);
+        for lane in lanes(mask) {
+            let address = self.addresses[lane].wrapping_sub(self.minus);
+            let thread = self.warp * LANES as u32 + lane as u32;
+            let last = self.shadow.word(address + self.bytes - 1);
+            for word in self.shadow.word(address)..=last {
+                if page_at != word / PAGE {
+                    page_at = word / PAGE;
+                    // The last page's lock goes before the next is taken.
+                    drop(page.take());
+                    page = self.shadow.page(word).map(|page| (page, page.cells()));
+                }
+                let Some((page, cells)) = &mut page else { continue };
+                let bytes = if whole {
+                    0xf
+                } else {
+                    bytes_of(self.shadow.address(word), address, self.bytes)
+                };
+                let event = moment.of(thread, bytes);
+                let cell: &mut Cell = &mut cells[word % PAGE];
+                let conflict = cell.access(event, self.step, self.does, |old| known(event, old));
+                let stamp = if self.does == Does::Read { threads.stamp(cell) } else { 0 };
+                page.set_stamp(word, stamp);
+                if let Some(conflict) = conflict
+                    && first.is_none()
+                    && !self.same_store(mask, lane, event, conflict)
+                {
+                    first = Some((lane, conflict));
+                }
+            }
+        }
+        first
+    }
+
+    /// Two lanes store the same value to the same address with this instruction.
+    fn same_store(&self, mask: u32, lane: usize, event: Event, conflict: Conflict) -> bool {
+        let other = (conflict.event.thread() % LANES as u32) as usize;
+        self.does == Does::Write
+            && !self.semantics.asynchronous
+            && conflict.wrote
+            && conflict.step == self.step
+            && conflict.event.same_block(event)
+            && conflict.event.warp() == event.warp()
+            && conflict.event.clock() == event.clock()
+            && mask & 1 << other != 0
+            && self.addresses[other] == self.addresses[lane]
+            && (self.same_value)(lane, other)
+    }
+}
+
+/// Which bytes of the word at `word` an access touches, one bit for each.
+fn bytes_of(word: u64, address: u64, bytes: u64) -> u32 {
+    let from = address.saturating_sub(word).min(4);
+    let to = (address + bytes).saturating_sub(word).min(4);
+    ((1u32 << to) - 1) & !((1 << from) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_touches_bytes_of_its_words() {
+        assert_eq!(bytes_of(8, 8, 4), 0b1111);
+        assert_eq!(bytes_of(8, 10, 2), 0b1100);
+        assert_eq!(bytes_of(8, 9, 1), 0b0010);
+        // Five bytes from 8 reach one byte into the next word.
+        assert_eq!((bytes_of(8, 8, 5), bytes_of(12, 8, 5)), (0b1111, 0b0001));
+    }
+}

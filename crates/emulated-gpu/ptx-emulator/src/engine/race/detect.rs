@@ -1,0 +1,271 @@
+//! Remembers what the lanes of a warp access, and reports what races.
+
+use super::batch::Batch;
+use super::cell::{Conflict, Does};
+use super::event::{HOST, Semantics};
+use super::shadow::Shadow;
+use super::threads::Threads;
+use crate::engine::access::instruction::Access;
+use crate::engine::access::pattern::Stretch;
+use crate::engine::core::{Core, Other, Outcome, Problem};
+use crate::engine::registers::{LANES, lanes};
+use crate::engine::space::access_name;
+use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_window};
+use crate::fault::FaultKind;
+
+impl Core<'_> {
+    /// Where it is remembered who reads words that an access reaches by rows.
+    #[inline]
+    fn shadow_of(&self, access: &Access) -> Option<&Shadow> {
+        match access.room {
+            StateSpace::Shared => self.threads.as_deref()?.shared.as_deref(),
+            StateSpace::Global => self.sites[access.site as usize].races.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether two halves of a warp read words of which enough is remembered.
+    #[inline]
+    pub(in crate::engine) fn need_no_look(&self, access: &Access, found: &[Stretch; 2]) -> bool {
+        let Some(threads) = &self.threads else { return true };
+        let Some(shadow) = self.shadow_of(access) else { return false };
+        let stamps = threads.quiet_stamps();
+        let quiet = |stretch: &Stretch| shadow.all_stamped(stretch.start, stretch.bytes, stamps);
+        // Rows of a tile: both halves of the warp read the same words.
+        quiet(&found[0]) && (found[0] == found[1] || quiet(&found[1]))
+    }
+
+    /// The same of any words, one for each lane.
+    #[inline]
+    pub(in crate::engine) fn needs_no_look(
+        &self,
+        access: &Access,
+        addresses: &[u64; LANES],
+        mask: u32,
+    ) -> bool {
+        let Some(threads) = &self.threads else { return true };
+        let Some(shadow) = self.shadow_of(access) else { return false };
+        let (stamps, bytes) = (threads.quiet_stamps(), access.total());
+        lanes(mask).all(|lane| shadow.all_stamped(addresses[lane], bytes, stamps))
+    }
+
+    /// Remembers the accesses of the lanes of a mask, `bytes` bytes each, and reports a race.
+    pub(in crate::engine) fn race(
+        &mut self,
+        access: &Access,
+        addresses: &[u64; LANES],
+        mask: u32,
+        (bytes, semantics): (u64, Semantics),
+        does: Does,
+    ) -> Outcome {
+        let Some(mut threads) = self.threads.take() else { return Ok(()) };
+        let mut result = Ok(());
+        if threads.counting()
+            && bytes > 0
+            && let Some(shared) = threads.shared.take()
+        {
+            let both = (&mut *threads, &*shared);
+            result = self.race_with(both, access, addresses, mask, (bytes, semantics), does);
+            threads.shared = Some(shared);
+        }
+        self.threads = Some(threads);
+        result
+    }
+
+    fn race_with(
+        &mut self,
+        (threads, shared): (&mut Threads, &Shadow),
+        access: &Access,
+        addresses: &[u64; LANES],
+        mask: u32,
+        (bytes, semantics): (u64, Semantics),
+        does: Does,
+    ) -> Outcome {
+        let write = does != Does::Read;
+        let mut left = mask;
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let address = addresses[first];
+            // Finds the allocation, or the fault.
+            self.resolve_bytes(access.room, access.site, address, bytes, first, write)?;
+            let shared_window =
+                in_window(address, SHARED_WINDOW) && access.room == StateSpace::Generic;
+            let (shadow, base, len, minus) = match access.room {
+                StateSpace::Local | StateSpace::Param => return Ok(()),
+                StateSpace::Shared => (Some(shared), 0, self.shared.len(), 0),
+                StateSpace::Generic if shared_window => {
+                    (Some(shared), SHARED_WINDOW, self.shared.len(), SHARED_WINDOW)
+                }
+                StateSpace::Generic if in_window(address, LOCAL_WINDOW) => (None, 0, 0, 0),
+                StateSpace::Global | StateSpace::Generic => {
+                    let site = &self.sites[access.site as usize];
+                    let inside = site.region.host(address, bytes).is_some();
+                    let shadow = site.races.as_deref().filter(|_| inside);
+                    (shadow, site.region.base, site.region.len, 0)
+                }
+            };
+            let Some(shadow) = shadow else {
+                left &= !(1 << first);
+                continue;
+            };
+            let room = len.wrapping_sub(bytes);
+            let mut group = 0;
+            for (lane, address) in addresses.iter().enumerate() {
+                group |= u32::from(bytes <= len && address.wrapping_sub(base) <= room) << lane;
+            }
+            group &= left;
+            left &= !group;
+            let group = if write { group } else { group & !inner(addresses, group) };
+            let registers = &self.registers;
+            let same_value = |one: usize, other: usize| {
+                access.values.iter().all(|&slot| {
+                    let (low, high) = slot.halves();
+                    registers.get(low, one) == registers.get(low, other)
+                        && registers.get(high, one) == registers.get(high, other)
+                })
+            };
+            let batch = Batch {
+                shadow,
+                shared: std::ptr::eq(shadow, shared),
+                addresses,
+                minus,
+                bytes,
+                semantics,
+                does,
+                warp: self.warp,
+                step: self.step,
+                same_value: &same_value,
+            };
+            if let Some((lane, conflict)) = batch.run(threads, group) {
+                return Err(self.racing(
+                    access.room,
+                    (addresses[lane], bytes),
+                    lane,
+                    (write, semantics),
+                    conflict,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn racing(
+        &self,
+        room: StateSpace,
+        (address, bytes): (u64, u64),
+        lane: usize,
+        (write, semantics): (bool, Semantics),
+        conflict: Conflict,
+    ) -> Box<Problem> {
+        let Conflict { event, step, wrote } = conflict;
+        let what = access_name(room, bytes, write);
+        let verb = if wrote { "writes" } else { "reads" };
+        let mut problem = Problem::new(
+            FaultKind::Race,
+            format!("{what} at {address:#x}, which another thread {verb}; nothing orders the two"),
+        )
+        .lane(lane)
+        .address(address);
+        problem.other = Some(Other { block: event.block(), thread: event.thread(), step, wrote });
+        let same_block = u64::from(event.block()) == self.block & u64::from(HOST);
+        let advice = if event.asynchronous() {
+            "a cp.async has not been waited for: cp.async.wait_group (or wait_all), then a barrier"
+        } else if !same_block {
+            "blocks of a grid run in any order: use atomics with fences around them (of .gpu scope), \
+             a barrier of a cooperative grid, or two kernels"
+        } else if event.warp() == self.warp {
+            "lanes of a warp may run apart: put bar.warp.sync (__syncwarp) between the two"
+        } else {
+            "put a barrier (bar.sync, __syncthreads) between the two"
+        };
+        if let Some(near) = self.near(room, address) {
+            problem = problem.note(near);
+        }
+        if semantics.strong != event.strong() {
+            let (weak, strong) = if semantics.strong { (wrote, write) } else { (write, wrote) };
+            let name = |write: bool| if write { "write" } else { "read" };
+            problem = problem.note(format!(
+                "the {} is weak, the {} strong (atomic, volatile or relaxed): a data race, for both \
+                 have to be strong (PTX ISA, Memory Consistency Model, \"Data-Races\"); {}",
+                name(weak),
+                name(strong),
+                if weak { "what is there afterwards is open" } else { "which value is read is open" }
+            ));
+        }
+        problem.note(advice)
+    }
+
+    /// Where a strong access finds what was published for its block; and for all, where it can be
+    /// accessed by all.
+    fn meeting_place(room: StateSpace, address: u64) -> (u64, bool) {
+        match room {
+            StateSpace::Shared => (address.wrapping_add(SHARED_WINDOW), false),
+            _ => (address, !in_window(address, SHARED_WINDOW)),
+        }
+    }
+
+    /// Before a strong write: tells what the thread has closed off.
+    pub(in crate::engine) fn publish(&mut self, access: &Access, lane: usize, release: bool) {
+        let (Some(threads), Some(races)) = (&mut self.threads, self.races) else { return };
+        let address = self.registers.get(access.address, lane).wrapping_add(access.offset);
+        let (place, everywhere) = Self::meeting_place(access.room, address);
+        let thread = self.warp * LANES as u32 + lane as u32;
+        if let Some(clocks) = threads.publishes(thread, false, release) {
+            threads.publish(place, &clocks);
+        }
+        if everywhere
+            && access.semantics.wide
+            && let Some(clocks) = threads.publishes(thread, true, release)
+        {
+            races.variables.publish(place, &clocks);
+        }
+    }
+
+    /// After a strong read: finds what others have told.
+    pub(in crate::engine) fn look(
+        &mut self,
+        access: &Access,
+        lane: usize,
+        address: u64,
+        acquire: bool,
+    ) {
+        let (Some(threads), Some(races)) = (&mut self.threads, self.races) else { return };
+        let (place, everywhere) = Self::meeting_place(access.room, address);
+        let thread = self.warp * LANES as u32 + lane as u32;
+        if let Some(clocks) = threads.published(place) {
+            threads.found(thread, &clocks, false, acquire);
+        }
+        if everywhere
+            && access.semantics.wide
+            && let Some(clocks) = races.variables.find(place)
+        {
+            threads.found(thread, &clocks, true, acquire);
+        }
+    }
+}
+
+/// Of lanes that follow each other and read the same address, all but the first and the last: they
+/// add nothing.
+fn inner(addresses: &[u64; LANES], mask: u32) -> u32 {
+    let mut same = 0;
+    for lane in 1..LANES {
+        same |= u32::from(addresses[lane] == addresses[lane - 1]) << lane;
+    }
+    // Like the one before, like the one after, and both take part.
+    same & same >> 1 & mask << 1 & mask >> 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_lanes_that_read_the_same_word_two_are_kept() {
+        let mut addresses = [4; LANES];
+        addresses[3] = 8;
+        addresses[4] = 12;
+        addresses[5] = 12;
+        assert_eq!(inner(&addresses, 0b111_1111), 0b10);
+        assert_eq!(inner(&addresses, u32::MAX), 0b10 | (u32::MAX >> 8 << 7 & !(1 << 31)));
+    }
+}

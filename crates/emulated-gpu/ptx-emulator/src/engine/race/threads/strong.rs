@@ -1,0 +1,63 @@
+//! Fences, and what strong accesses tell.
+
+use std::sync::Arc;
+
+use super::Threads;
+use crate::engine::race::clocks::{Clocks, join};
+use crate::engine::registers::{LANES, lanes};
+
+impl Threads {
+    /// A fence of lanes of a warp.
+    pub(crate) fn fence(&mut self, warp: u32, mask: u32, wide: bool) {
+        for lane in lanes(mask) {
+            let thread = warp * LANES as u32 + lane as u32;
+            self.acquire_pending(thread, usize::from(wide));
+            let own = Arc::new(self.snapshot(thread));
+            let extra = self.list(thread);
+            for released in &mut extra.released[..=usize::from(wide)] {
+                *released = Some(Arc::clone(&own));
+            }
+        }
+    }
+
+    /// What a strong write of a thread tells those who read it, in a scope.
+    pub(crate) fn publishes(
+        &mut self,
+        thread: u32,
+        wide: bool,
+        release: bool,
+    ) -> Option<Arc<Clocks>> {
+        if release {
+            return Some(Arc::new(self.snapshot(thread)));
+        }
+        let scope = usize::from(wide);
+        let own = self.extras[thread as usize].released[scope].clone();
+        match (own, &self.base_released[scope]) {
+            (Some(mut own), Some(base)) => {
+                Arc::make_mut(&mut own).join(base);
+                Some(own)
+            }
+            (own, base) => own.or_else(|| base.clone()),
+        }
+    }
+
+    /// A strong write publishes to this block.
+    pub(crate) fn publish(&mut self, address: u64, clocks: &Arc<Clocks>) {
+        join(self.published.entry(address).or_default(), clocks);
+    }
+
+    /// What has been published to this block at an address.
+    pub(crate) fn published(&self, address: u64) -> Option<Arc<Clocks>> {
+        self.published.get(&address).cloned().flatten()
+    }
+
+    /// A strong read of a thread has found what others published.
+    pub(crate) fn found(&mut self, thread: u32, clocks: &Arc<Clocks>, wide: bool, acquire: bool) {
+        let extra = self.list(thread);
+        if acquire {
+            join(&mut extra.known, clocks);
+        } else {
+            join(&mut extra.pending[usize::from(wide)], clocks);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a block's threads know of each other.
+
+use super::*;
+
+fn write(threads: &mut Threads, thread: u32) -> Event {
+    threads.moment(Semantics::default()).of(thread, 0xf)
+}
+
+#[test]
+fn what_is_told_plainly_is_so() {
+    let mut threads = Threads::new(64, 0).unwrap();
+    threads.start(3);
+    let mut events = vec![write(&mut threads, 3)];
+    let asynchronous = Semantics { asynchronous: true, ..Semantics::default() };
+    events.push(threads.moment(asynchronous).of(5, 0xf));
+    for warp in 0..2 {
+        threads.arrive(0, warp, u32::MAX, true);
+    }
+    threads.release(0, false);
+    events.extend([write(&mut threads, 3), write(&mut threads, 35)]);
+    events.push(threads.moment(asynchronous).of(40, 0xf));
+    events.extend([Semantics::default(), asynchronous].map(|m| Event::new(9, 3, 1, m, 0xf)));
+    for shared in [false, true] {
+        let plainly = threads.plainly(0, shared).expect("only a barrier of all");
+        for thread in 0..32 {
+            let new = write(&mut threads, thread);
+            for &old in &events {
+                let known = threads.knows(thread, old, shared);
+                assert_eq!(plainly.knows(new, old), known, "{thread} {old:?} {shared}");
+            }
+        }
+    }
+    threads.warp_sync(0, u32::MAX, u32::MAX);
+    assert!(threads.plainly(0, true).is_none() && threads.plainly(1, true).is_some());
+}
+
+#[test]
+fn a_barrier_of_all_orders_everything_before_it() {
+    let mut threads = Threads::new(64, 0).unwrap();
+    let before = write(&mut threads, 3);
+    assert!(threads.knows(3, before, true) && !threads.knows(4, before, true));
+    threads.arrive(0, 0, u32::MAX, true);
+    threads.arrive(0, 1, u32::MAX, true);
+    threads.release(0, false);
+    let after = write(&mut threads, 3);
+    assert!(threads.knows(63, before, true) && !threads.knows(63, after, true));
+}
+
+#[test]
+fn a_barrier_of_two_warps_orders_these_two() {
+    let mut threads = Threads::new(96, 0).unwrap();
+    let producer = write(&mut threads, 0);
+    let other = write(&mut threads, 64);
+    // Warp 0 arrives and goes on, warp 1 waits.
+    threads.arrive(1, 0, u32::MAX, false);
+    let late = write(&mut threads, 0);
+    threads.arrive(1, 1, u32::MAX, true);
+    threads.release(1, true);
+    assert!(threads.knows(40, producer, true));
+    assert!(!threads.knows(40, late, true) && !threads.knows(40, other, true));
+    assert!(!threads.knows(70, producer, true));
+    // What a thread knows goes on to whom it meets.
+    threads.arrive(2, 1, u32::MAX, true);
+    threads.arrive(2, 2, u32::MAX, true);
+    threads.release(2, true);
+    assert!(threads.knows(70, producer, true) && !threads.knows(70, late, true));
+}
+
+#[test]
+fn a_warp_barrier_orders_its_members() {
+    let mut threads = Threads::new(64, 0).unwrap();
+    let event = write(&mut threads, 0);
+    threads.warp_sync(0, 0xffff, u32::MAX);
+    assert!(threads.knows(15, event, true) && !threads.knows(16, event, true));
+    threads.warp_sync(0, u32::MAX, u32::MAX);
+    assert!(threads.knows(31, event, true) && !threads.knows(32, event, true));
+}
+
+#[test]
+fn a_fence_and_a_flag_order_threads_of_two_blocks() {
+    let (mut one, mut other) = (Threads::new(32, 0).unwrap(), Threads::new(32, 0).unwrap());
+    one.start(0);
+    other.start(1);
+    let (data, mate) = (write(&mut one, 0), write(&mut one, 1));
+    assert!(one.publishes(0, true, false).is_none());
+    one.fence(0, 1, true);
+    let late = write(&mut one, 0);
+    let flag = one.publishes(0, true, false).unwrap();
+    other.found(5, &flag, true, false);
+    assert!(!other.knows(5, data, false));
+    other.fence(0, 1 << 5, true);
+    assert!(other.knows(5, data, false));
+    assert!(!other.knows(5, mate, false) && !other.knows(5, late, false));
+    // A barrier hands it on to the whole block.
+    assert!(!other.knows(6, data, false));
+    other.arrive(0, 0, u32::MAX, true);
+    other.release(0, false);
+    assert!(other.knows(6, data, false));
+}
+
+#[test]
+fn a_fence_of_the_block_publishes_nothing_to_other_blocks() {
+    let mut threads = Threads::new(32, 0).unwrap();
+    threads.fence(0, 1, false);
+    assert!(threads.publishes(0, false, false).is_some());
+    assert!(threads.publishes(0, true, false).is_none());
+}

@@ -1,0 +1,18 @@
+//! What the emulated device has at most, and PTX's own bounds: one list.
+
+/// Threads of a block, in all.
+pub(crate) const BLOCK_THREADS: u64 = 1024;
+/// The same along each axis.
+pub(crate) const BLOCK_SHAPE: [u32; 3] = [1024, 1024, 64];
+/// Blocks of a grid along each axis.
+pub(crate) const GRID_SHAPE: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Warps that are resident at once: 64 on each of 132 multiprocessors.
+pub(crate) const RESIDENT_WARPS: u64 = 132 * 64;
+/// Bytes of shared memory of a block, as on devices of compute capability 9.0.
+pub(crate) const SHARED_BYTES: u64 = 227 << 10;
+/// Bytes of local memory of a thread (CUDA C++ Programming Guide, "Technical Specifications").
+pub(crate) const LOCAL_BYTES: u64 = 512 << 10;
+/// Bytes of a kernel's parameters (PTX ISA, "Parameter State Space").
+pub(crate) const PARAMETER_BYTES: u64 = 32_764;
+/// Barriers of a block (PTX ISA, "bar, barrier").
+pub(crate) const BARRIERS: usize = 16;

@@ -1,0 +1,65 @@
+//! What reports say of addresses.
+
+use super::{Live, Neighbourhood, Table};
+use crate::memory::allocation::AllocationKind;
+
+impl Table {
+    pub(in crate::memory) fn neighbourhood(&self, address: u64) -> Neighbourhood {
+        let holds = |&(freed, size): &(u64, u64)| address >= freed && address < freed + size;
+        if let Some((freed, size)) = self.every_freed().find(holds) {
+            return format!(
+                "it is {} bytes into an allocation of {size} bytes at {freed:#x} that has been freed",
+                address - freed
+            );
+        }
+        let below = self.live.range(..=address).next_back();
+        let above = self.live.range(address..).next();
+        let distance_below = below.map(|(base, live)| (address - base).saturating_sub(live.size));
+        let distance_above = above.map(|(base, _)| base - address);
+        match (below, above) {
+            (Some((&base, live)), _)
+                if distance_above.is_none_or(|above| distance_below.unwrap_or(0) <= above) =>
+            {
+                let what = describe(base, live);
+                let into = address - base;
+                if into < live.size {
+                    format!("it is {into} bytes into {what}")
+                } else {
+                    format!("it is {} bytes after the end of {what}", into - live.size)
+                }
+            }
+            (_, Some((&base, live))) => {
+                format!("it is {} bytes before {}", base - address, describe(base, live))
+            }
+            _ => "there is no allocation at all".to_owned(),
+        }
+    }
+}
+
+/// Why memory can't be written.
+pub(crate) fn read_only(base: u64, size: u64) -> String {
+    format!(
+        "the {size} bytes at {base:#x} were registered to be read (CU_MEMHOSTREGISTER_READ_ONLY)"
+    )
+}
+
+/// Why memory can't be accessed.
+pub(crate) fn unmapped(base: u64, size: u64) -> String {
+    format!(
+        "of the {size} bytes that were registered at {base:#x} the host has unmapped some; it has to \
+         unregister them first"
+    )
+}
+
+fn describe(base: u64, live: &Live) -> String {
+    let name = live.name.as_deref().map(|name| format!(" `{name}`")).unwrap_or_default();
+    let what = match live.kind {
+        AllocationKind::Device => "the allocation",
+        AllocationKind::Variable => "the variable",
+        AllocationKind::Host => "the pinned or managed memory",
+        AllocationKind::Constant => "the constant",
+        AllocationKind::Registered => "the registered host memory",
+        AllocationKind::Heap => "the kernel's own allocation",
+    };
+    format!("{what}{name} of {} bytes at {base:#x}", live.size)
+}

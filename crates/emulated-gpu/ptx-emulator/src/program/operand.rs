@@ -1,0 +1,96 @@
+//! What instructions take and give: registers, constants, addresses.
+
+/// An index into [`Module::variables`](super::Module::variables).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VariableId(pub u32);
+
+/// An index into [`Module::functions`](super::Module::functions).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FunctionId(pub u32);
+
+/// An index into [`Function::registers`](super::Function::registers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Register(pub u32);
+
+/// An index into [`Function::variables`](super::Function::variables).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LocalId(pub u32);
+
+/// An index into [`Function::body`](super::Function::body); one past the end stands for the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(pub u32);
+
+/// Something that is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operand {
+    /// A register.
+    Register(Register),
+    /// A predicate register, negated (`!p`).
+    Not(Register),
+    /// A constant, as the bits of the instruction's type.
+    Immediate(u64),
+    /// A special register.
+    Special(Special),
+    /// The address of a variable in its own space, plus an offset.
+    Address(Symbol, i64),
+    /// The address of a function.
+    Function(FunctionId),
+}
+
+/// A variable, of the module or of the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Symbol {
+    /// Of the module.
+    Module(VariableId),
+    /// Of the function.
+    Local(LocalId),
+}
+
+/// Something that is written; `_`, a sink, is `None`.
+pub type Destination = Option<Register>;
+
+/// Special registers (PTX ISA, "Special Registers"). The components of the three-dimensional ones
+/// carry their axis: 0 for x, 1 for y, 2 for z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is the PTX special register of the same name")]
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    SmId,
+    NSmId,
+    GridId,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    Clock,
+    ClockHi,
+    Clock64,
+    GlobalTimer,
+    GlobalTimerLo,
+    GlobalTimerHi,
+    DynamicSharedSize,
+    TotalSharedSize,
+    ClusterId(u8),
+    NClusterId(u8),
+    ClusterCtaId(u8),
+    ClusterNCtaId(u8),
+    ClusterCtaRank,
+    ClusterNCtaRank,
+    IsExplicitCluster,
+}
+
+/// An address: a base and a constant offset in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Address {
+    /// A register, a symbol, or a constant.
+    pub base: Operand,
+    /// Added to it.
+    pub offset: i64,
+}
