@@ -12,10 +12,11 @@
 //!    |      |
 //!    |     steps           ten steps, one after the other
 //!    |
-//!  table                   for people; `Report` is for programs
+//!  table, pages            for people, and to look at; `Report` is for programs
 //! ```
 
 mod check;
+mod pages;
 mod run;
 mod steps;
 mod table;
@@ -23,7 +24,8 @@ mod variant;
 mod variants;
 
 pub use check::{Case, Check};
-pub use run::{Outcome, Report, run};
+pub use pages::Pages;
+pub use run::{Kept, Outcome, Report, run, run_and_keep};
 pub use steps::STEPS;
 pub use table::table;
 pub use variant::Variant;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, ValueHint};
-use conformance::{Check, Report, Variant, run, table, variants};
+use conformance::{Check, Pages, Report, Variant, run_and_keep, table, variants};
 use gpu::{Choice, DeviceArgs};
 use training::report::write_json;
 use training::{Console, Error, Result};
@@ -29,6 +29,10 @@ struct Arguments {
     /// Write every case to this file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
+    /// Write a page for each of PyTorch's dumps, variants across and tensors down, to this folder.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "target/conformance",
+          value_hint = ValueHint::DirPath)]
+    html: Option<PathBuf>,
 }
 
 fn levels() -> Vec<&'static str> {
@@ -60,6 +64,7 @@ fn check(arguments: &Arguments) -> Result<bool> {
         tensor::file::check_writable(path)
             .map_err(|source| Error::Write { path: path.clone(), source })?;
     }
+    let mut pages = arguments.html.as_deref().map(Pages::new).transpose()?;
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     let dumps = arguments.dumps.as_deref().unwrap_or(&repository);
     let mut chosen = variants(arguments.device.device);
@@ -75,8 +80,12 @@ fn check(arguments: &Arguments) -> Result<bool> {
     let mut outcomes = Vec::new();
     for &check in checks {
         for case in check.cases(dumps)? {
+            let mut kept = Vec::new();
             for variant in &chosen {
-                outcomes.extend(run(variant, check, &case));
+                outcomes.extend(run_and_keep(variant, check, &case, &mut kept));
+            }
+            if let Some(pages) = pages.as_mut().filter(|_| Pages::shows(check)) {
+                pages.write(check, &case, &kept, dumps)?;
             }
         }
     }
@@ -84,6 +93,9 @@ fn check(arguments: &Arguments) -> Result<bool> {
     console.line(table(&report).to_string().trim_end())?;
     if let Some(path) = &arguments.json {
         write_json(path, &report)?;
+    }
+    if let Some(pages) = pages {
+        console.line(&format!("pages written: {}", host::shown(&pages.finish()?)))?;
     }
     console.finish()?;
     Ok(report.agrees())

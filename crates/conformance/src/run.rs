@@ -74,17 +74,36 @@ impl Report {
 /// it is about sizes. Nothing is run where the variant isn't held to the check.
 #[must_use]
 pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
+    run_and_keep(variant, check, case, &mut Vec::new())
+}
+
+/// What a variant made of a case.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The variant, and how it ran.
+    pub title: String,
+    /// Every tensor of each step.
+    pub run: Vec<Dump>,
+}
+
+/// The same, and what the variant computed is kept: of the first run of a case, and of each that
+/// doesn't agree.
+pub fn run_and_keep(
+    variant: &Variant,
+    check: Check,
+    case: &Case,
+    keep: &mut Vec<Kept>,
+) -> Vec<Outcome> {
     if !variant.checks.contains(&check) {
         return Vec::new();
     }
-    let once = |fused: bool| {
+    let mut first = true;
+    let mut once = |fused: bool| {
         let clock = Instant::now();
-        let mut not_materialised = Vec::new();
+        let mut found = Vec::new();
         let mut attempt = || match &case.expected {
-            Expected::Step(expected) => step(variant, case, expected, fused, &mut not_materialised),
-            Expected::Run(expected) => {
-                run_steps(variant, case, expected, fused, &mut not_materialised)
-            }
+            Expected::Step(expected) => step(variant, case, expected, fused, &mut found),
+            Expected::Run(expected) => run_steps(variant, case, expected, fused, &mut found),
             Expected::Trained(expected) => {
                 let mut level = variant.open(&case.preset.network)?;
                 let found = steps::train(level.as_mut(), &case.preset, &case.inputs)?;
@@ -98,6 +117,13 @@ pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
             Ok(Err(error)) => Some(error.to_string()),
             Err(_) => Some("the level panicked; the message is on standard error".into()),
         };
+        let not_materialised =
+            found.first().map_or_else(Vec::new, |dump: &Dump| dump.header.not_materialised.clone());
+        if (first || reason.is_some()) && !found.is_empty() {
+            let how = if fused { ", as trained" } else { "" };
+            keep.push(Kept { title: format!("{variant}{how}"), run: found });
+        }
+        first = false;
         Outcome {
             level: variant.level,
             options: variant.options.clone(),
@@ -116,20 +142,19 @@ pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
     }
 }
 
-/// One step, tensor by tensor; how it differs, where it does.
+/// One step, tensor by tensor, which is kept; how it differs, where it does.
 fn step(
     variant: &Variant,
     case: &Case,
     expected: &Dump,
     fused: bool,
-    not_materialised: &mut Vec<TensorName>,
+    kept: &mut Vec<Dump>,
 ) -> Result<Option<String>> {
     let mut level = variant.open(&case.preset.network)?;
     let mut header = header(variant.level, &variant.device_name()?, &case.preset, 0);
     header.dtype = variant.dtype()?;
-    let found = dump(level.as_mut(), header, &case.preset, &case.inputs, fused)?;
-    not_materialised.clone_from(&found.header.not_materialised);
-    let comparison = tensor_diff::compare(expected, &found, 1.0);
+    kept.push(dump(level.as_mut(), header, &case.preset, &case.inputs, fused)?);
+    let comparison = tensor_diff::compare(expected, &kept[0], 1.0);
     if comparison.agrees() {
         return Ok(None);
     }
@@ -142,17 +167,14 @@ fn run_steps(
     case: &Case,
     expected: &[Dump],
     fused: bool,
-    not_materialised: &mut Vec<TensorName>,
+    kept: &mut Vec<Dump>,
 ) -> Result<Option<String>> {
     let mut level = variant.open(&case.preset.network)?;
     let mut header = header(variant.level, &variant.device_name()?, &case.preset, 0);
     header.dtype = variant.dtype()?;
     let steps = Steps { before: 0, dumped: expected.len(), fused };
-    let found = dump::run(level.as_mut(), &header, &case.preset, &case.inputs, steps)?;
-    if let Some(first) = found.first() {
-        not_materialised.clone_from(&first.header.not_materialised);
-    }
-    let compared = tensor_diff::compare_runs(expected, &found, 1.0).map_err(Error::Usage)?;
+    *kept = dump::run(level.as_mut(), &header, &case.preset, &case.inputs, steps)?;
+    let compared = tensor_diff::compare_runs(expected, kept, 1.0).map_err(Error::Usage)?;
     if compared.agrees() {
         return Ok(None);
     }

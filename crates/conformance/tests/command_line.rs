@@ -41,6 +41,24 @@ fn a_level_that_agrees_is_a_success() {
     assert_eq!(report["outcomes"].as_array().unwrap().len(), 40);
 }
 
+/// A page for each reference, and one that leads to them.
+#[test]
+fn what_was_seen_is_written_as_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages");
+    let output = conformance(&references(), &["--html", pages.to_str().expect("a plain name")]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("pages written: "), "{}", text(&output.stdout));
+    let index = fs::read_to_string(pages.join("index.html")).unwrap();
+    for fixture in ["softmax", "three-layer", "units-1025"] {
+        assert!(index.contains(&format!("<a href=\"{fixture}.html\">✓ {fixture}</a>")), "{index}");
+        let page = fs::read_to_string(pages.join(format!("{fixture}.html"))).unwrap();
+        for variant in ["level1-cpu --form textbook", "level1-cpu --form fast"] {
+            assert!(page.contains(&format!("<th>{variant}</th>")), "{fixture}: {variant}");
+        }
+    }
+}
+
 /// One number of a reference is wrong: both forms of the level differ from it, and from nothing
 /// else.
 #[test]

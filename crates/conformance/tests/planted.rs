@@ -7,6 +7,12 @@ mod faults;
 mod network;
 #[path = "../examples/planted/plant.rs"]
 mod plant;
+#[path = "../examples/planted/tiled.rs"]
+mod tiled;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
 
 #[test]
 fn every_planted_fault_is_found_and_most_are_explained() {
@@ -14,6 +20,8 @@ fn every_planted_fault_is_found_and_most_are_explained() {
     let faults = faults::faults();
     assert!(faults.len() >= 40, "{}", faults.len());
     let mut missed = Vec::new();
+    let mut pages = Vec::new();
+    let folder = tempfile::tempdir().unwrap();
     let mut read = 0;
     for fault in &faults {
         let said =
@@ -24,6 +32,19 @@ fn every_planted_fault_is_found_and_most_are_explained() {
                 fault.what, fault.tensor, fault.step, said.alone, said.compared
             ));
         }
+        let (page, worst) = said.page();
+        let first = format!("First fault: <a href=\"#t0-{0}\"><code>{0}</code>", fault.tensor);
+        let top = page.split("<details").nth(1).unwrap_or_default();
+        let open = format!("id=\"t0-{}\" open", fault.tensor);
+        assert!(page.contains(&first) && top.contains(&open), "the page of {}", fault.what);
+        let path = folder.path().join(format!("{}.html", pages.len()));
+        std::fs::write(&path, page).unwrap();
+        let mut case = json!({"page": path, "first": fault.tensor.to_string()});
+        if let Some(worst) = worst.filter(|worst| worst.worst_error.is_finite()) {
+            case["worst"] = serde_json::to_value(worst).unwrap();
+            case["worst"]["tensor"] = json!(format!("t0-{}", fault.tensor));
+        }
+        pages.push(case);
         read += usize::from(said.reading.is_some());
         println!(
             "{}: {}: {}",
@@ -33,7 +54,18 @@ fn every_planted_fault_is_found_and_most_are_explained() {
         );
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
+    in_browser(folder.path(), &pages);
     assert!(3 * read >= 2 * faults.len(), "{read} of {} are explained", faults.len());
+}
+
+/// The pages of all of them, in a headless browser.
+fn in_browser(folder: &Path, pages: &[Value]) {
+    let Some(mut node) = skipped::browser() else { return };
+    let list = folder.join("cases.json");
+    std::fs::write(&list, serde_json::to_vec(pages).unwrap()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor-diff/tests/browser.mjs");
+    let output = node.arg(script).arg(list).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The same with nothing planted: no fault is found.

@@ -81,10 +81,12 @@ impl Bounds {
             _ => None,
         };
         let recomputed = recomputed.unwrap_or_else(|| vec![0.0; allowed.len()]);
+        // ANCHOR: carry
         let distance = found.data.iter().zip(reference).map(|(c, r)| (c - r).abs());
         // `min` takes the bound where the distance is NaN.
         let carried = distance.zip(allowed).zip(recomputed);
         carried.map(|((distance, &allowed), own)| (distance + own).min(allowed)).collect()
+        // ANCHOR_END: carry
     }
 
     /// The bound of `p` when the last `z` is as far off as `errors` say, or not at all.
@@ -176,12 +178,14 @@ impl Bounds {
                 Some(z.zip(carried(TensorName::Da(layer))?).map(bound).collect())
             }
 
+            // ANCHOR: gradients
             // dw = dzᵀ · a_prev sums over the batch, da = dz_next · w_next over the next layer.
             TensorName::Dw(_) | TensorName::Da(_) => {
                 let product = chain.product(name, Some(&self.carried))?;
                 let relative = rounding.product(product.length + SCALING);
                 Some(product.errors(relative, rounding.tiny()))
             }
+            // ANCHOR_END: gradients
 
             // db = Σ_batch dz: as a sum, or as a product with ones.
             TensorName::Db(layer) => {

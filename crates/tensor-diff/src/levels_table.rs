@@ -113,16 +113,6 @@ pub(crate) fn share(ratio: f64) -> String {
         0.0 => "0".into(),
         ratio if ratio.is_nan() => "NaN".into(),
         ratio if ratio.is_infinite() => "infinite".into(),
-        ratio if (0.01..1000.0).contains(&ratio) => {
-            let digits = if ratio < 0.1 {
-                3
-            } else if ratio < 10.0 {
-                2
-            } else {
-                0
-            };
-            format!("{ratio:.digits$}")
-        }
         ratio => format!("{ratio:.1e}"),
     }
 }

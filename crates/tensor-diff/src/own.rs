@@ -135,6 +135,7 @@ fn judge_with(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> 
     Judgement { rows, first_fault, scale_tolerance }
 }
 
+// ANCHOR: recompute
 /// What a tensor should be, by the dump itself, or by the step before it for its parameters.
 fn recompute(
     name: TensorName,
@@ -150,6 +151,7 @@ fn recompute(
     let shape = context.chain.as_ref()?.shape(name)?;
     (shape.iter().product::<usize>() == data.len()).then_some(DumpedTensor { name, shape, data })
 }
+// ANCHOR_END: recompute
 
 fn row(
     name: TensorName,

@@ -65,6 +65,7 @@ impl Product<'_> {
         self.each(|i, j| self.left.at(i, k).0 * self.right.at(j, k).0)
     }
 
+    // ANCHOR: errors
     /// What each element may err by when the factors err by their errors and each term by
     /// `relative` of itself: with `|p̂ − p| ≤ δp` and `|q̂ − q| ≤ δq`,
     /// `|p̂·q̂ − p·q| ≤ |p|·δq + δp·|q| + δp·δq`, and rounding adds `relative·(|p| + δp)·(|q| + δq)`.
@@ -86,6 +87,7 @@ impl Product<'_> {
                 .sum()
         })
     }
+    // ANCHOR_END: errors
 }
 
 #[cfg(test)]

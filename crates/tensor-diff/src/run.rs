@@ -212,6 +212,7 @@ pub(crate) fn allowed_at(
     }
 }
 
+// ANCHOR: carried
 /// What the parameters of the next step may be apart.
 fn carried(allowed: Errors) -> Errors {
     let next = |(name, bounds)| match name {
@@ -221,6 +222,7 @@ fn carried(allowed: Errors) -> Errors {
     };
     allowed.into_iter().filter_map(next).collect()
 }
+// ANCHOR_END: carried
 
 /// The updated parameter that has used up the most of what it may be apart.
 fn drift(rows: &[Row]) -> Option<Drift> {

@@ -94,6 +94,10 @@ struct TrainArgs<O: Args> {
     /// images with their labels, a sheet of test images with predicted and true digits.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     plot: Option<PathBuf>,
+    /// Write a page to look at to FILE: curves, which digits were taken for which, the worst
+    /// mistakes, the weights of the first layer. `training` lays several reports beside each other.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
     /// Save the trained parameters as safetensors.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     save: Option<PathBuf>,

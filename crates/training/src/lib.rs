@@ -14,6 +14,7 @@ pub mod picture;
 pub mod plot;
 mod preset;
 pub mod report;
+pub mod report_page;
 pub mod train;
 
 pub use cli::{Program, main};

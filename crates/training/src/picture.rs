@@ -142,13 +142,30 @@ fn place(ink: &[f32], width: usize, height: usize) -> Vec<f32> {
 #[must_use]
 pub fn data_uri(pixels: &[u8], width: usize, height: usize) -> String {
     let paper: Vec<u8> = pixels.iter().map(|&ink| 255 - ink).collect();
+    encoded(&paper, (width, height), png::ColorType::Grayscale)
+}
+
+/// Values of either sign as a `data:` URI with a PNG: zero is the middle of the colour map, and the
+/// largest magnitude one of its ends.
+#[must_use]
+pub fn values_uri(values: &[f32], width: usize, height: usize) -> String {
+    let most = values.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
+    let colour = |&value: &f32| {
+        let share = f64::from(value / most);
+        page::VALUES.eval_continuous(0.5 + 0.5 * share.clamp(-1.0, 1.0)).as_array()
+    };
+    let pixels: Vec<u8> = values.iter().flat_map(colour).collect();
+    encoded(&pixels, (width, height), png::ColorType::Rgb)
+}
+
+fn encoded(pixels: &[u8], (width, height): (usize, usize), colour: png::ColorType) -> String {
     let mut bytes = Vec::new();
     let size = |length: usize| u32::try_from(length).expect("an image of 28 pixels a side");
     let mut encoder = png::Encoder::new(&mut bytes, size(width), size(height));
-    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_color(colour);
     encoder
         .write_header()
-        .and_then(|mut writer| writer.write_image_data(&paper))
+        .and_then(|mut writer| writer.write_image_data(pixels))
         .expect("writing to memory does not fail");
     format!("data:image/png;base64,{}", STANDARD.encode(bytes))
 }

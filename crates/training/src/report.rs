@@ -7,7 +7,7 @@ use data::Digits;
 use serde::Serialize;
 use tensor::file;
 
-use crate::train::{Accuracy, AccuracyAt, LossAt, Outcome, StopReason};
+use crate::train::{Accuracy, AccuracyAt, LossAt, Mistake, Outcome, Phases, StopReason, TimeAt};
 use crate::{Error, Initialisation, Preset, Result};
 
 /// A training run in numbers.
@@ -55,6 +55,14 @@ pub struct Report {
     pub tested: Accuracy,
     /// Why training ended.
     pub stop_reason: StopReason,
+    /// When each loss was reported and each test made.
+    pub times: Vec<TimeAt>,
+    /// Where the time went, in seconds.
+    pub phases: Phases,
+    /// `[label][predicted]`: how many test images.
+    pub confusion: Vec<Vec<usize>>,
+    /// The test images that were mistaken by the largest margins.
+    pub mistakes: Vec<Mistake>,
 }
 
 impl Report {
@@ -86,6 +94,10 @@ impl Report {
             test_accuracy: run.accuracy.fraction(),
             tested: run.accuracy,
             stop_reason: run.stop_reason,
+            times: run.times.clone(),
+            phases: run.phases,
+            confusion: run.examination.confusion.clone(),
+            mistakes: run.examination.mistakes.clone(),
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use data::{Batch, Dataset, Epoch};
-use serde::Serialize;
-use tensor::TensorName;
+use serde::{Deserialize, Serialize};
+use tensor::{Tensor, TensorName};
 
 use crate::{Console, Error, Level, Parameters, Preset, Result, divergence};
 
@@ -43,6 +43,58 @@ pub struct AccuracyAt {
     pub accuracy: f64,
 }
 
+/// How long the training of a number of batches had taken.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimeAt {
+    /// The number of batches trained so far.
+    pub batches: usize,
+    /// Seconds spent in training steps, without testing.
+    pub seconds: f64,
+}
+
+/// Where the time of a run went, in seconds, as the loop sees it: work that a device is only given
+/// is waited for later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Batches brought to where they are computed on.
+    pub load: f64,
+    /// Steps, or giving them to the device.
+    pub step: f64,
+    /// Waiting for the device, when a loss is asked for.
+    pub wait: f64,
+    /// Looking for parameters that are not finite; not counted as training.
+    pub check: f64,
+    /// Testing; not counted as training.
+    pub test: f64,
+}
+
+/// A test image that was taken for another digit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mistake {
+    /// Its index in the test set.
+    pub image: usize,
+    /// What it is.
+    pub label: u8,
+    /// What it was taken for.
+    pub predicted: u8,
+    /// By how much the wrong output was larger than the right one.
+    pub margin: f32,
+}
+
+/// A test in detail.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Examination {
+    /// How many were recognised.
+    pub accuracy: Accuracy,
+    /// `[label][predicted]`: how many images.
+    pub confusion: Vec<Vec<usize>>,
+    /// The mistakes with the largest margins, the worst first.
+    pub mistakes: Vec<Mistake>,
+}
+
+/// How many mistakes are kept.
+pub const MISTAKES: usize = 40;
+
 /// Why training ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -66,6 +118,12 @@ pub struct Outcome {
     pub accuracies: Vec<AccuracyAt>,
     /// The final test accuracy.
     pub accuracy: Accuracy,
+    /// The final test in detail.
+    pub examination: Examination,
+    /// When each loss was reported and each test made.
+    pub times: Vec<TimeAt>,
+    /// Where the time went.
+    pub phases: Phases,
     /// Batches trained.
     pub batches: usize,
     /// Samples trained, over all epochs.
@@ -122,7 +180,10 @@ pub fn train(
     let mut run = Outcome {
         losses: Vec::new(),
         accuracies: Vec::new(),
-        accuracy: Accuracy { correct: 0, total: 0 },
+        accuracy: NOTHING,
+        examination: Examination { accuracy: NOTHING, confusion: Vec::new(), mistakes: Vec::new() },
+        times: Vec::new(),
+        phases: Phases::default(),
         batches: 0,
         samples: 0,
         training_time: Duration::ZERO,
@@ -138,8 +199,8 @@ pub fn train(
         for k in 0..per_epoch {
             let batch = order.batch(train, k);
             let next = (k + 1 < per_epoch).then(|| order.batch(train, k + 1));
-            level.load(&batch, next.as_ref())?;
-            level.step(preset.learning_rate)?;
+            timed(&mut run.phases.load, || level.load(&batch, next.as_ref()))?;
+            timed(&mut run.phases.step, || level.step(preset.learning_rate))?;
             let index = run.batches;
             run.batches += 1;
             run.samples += batch.len();
@@ -153,18 +214,22 @@ pub fn train(
                 && preset.evaluate_every.is_some_and(|every| run.batches.is_multiple_of(every));
             if report || test_now {
                 // Waits for the device, so that its work is counted as training.
-                let loss = level.loss()?;
+                let loss = timed(&mut run.phases.wait, || level.loss())?;
                 run.training_time += clock.elapsed();
+                let seconds = run.training_time.as_secs_f64();
+                run.times.push(TimeAt { batches: run.batches, seconds });
                 let since =
                     divergence::Since { parameters: &run.parameters, first: saved_at, last: index };
-                run.parameters = divergence::check(level, preset, train, loss, since)?;
+                run.parameters = timed(&mut run.phases.check, || {
+                    divergence::check(level, preset, train, loss, since)
+                })?;
                 saved_at = run.batches;
                 if report {
                     run.losses.push(LossAt { batch: index, loss });
                     console.loss(index, loss)?;
                 }
                 if test_now {
-                    let accuracy = evaluate(level, preset, test)?;
+                    let accuracy = timed(&mut run.phases.test, || evaluate(level, preset, test))?;
                     let fraction = accuracy.fraction();
                     run.accuracies.push(AccuracyAt { batches: run.batches, accuracy: fraction });
                     console.accuracy(run.batches, accuracy)?;
@@ -189,12 +254,24 @@ pub fn train(
     }
     progress.finish_and_clear();
 
-    run.accuracy = evaluate(level, preset, test)?;
+    run.examination = timed(&mut run.phases.test, || examine(level, preset, test))?;
+    run.accuracy = run.examination.accuracy;
     let accuracy = run.accuracy.fraction();
     if run.accuracies.last().is_none_or(|last| last.batches != run.batches) {
         run.accuracies.push(AccuracyAt { batches: run.batches, accuracy });
     }
     Ok(run)
+}
+
+/// Before anything was tested.
+const NOTHING: Accuracy = Accuracy { correct: 0, total: 0 };
+
+/// Does something, and adds the seconds that it took.
+fn timed<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
+    let clock = Instant::now();
+    let done = work();
+    *seconds += clock.elapsed().as_secs_f64();
+    done
 }
 
 /// The parameters of a level as they now stand.
@@ -215,18 +292,39 @@ pub fn parameters(level: &mut dyn Level, network: &tensor::Network) -> Result<Pa
 /// # Errors
 /// What the level says, or that an output is not finite.
 pub fn evaluate(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<Accuracy> {
+    Ok(examine(level, preset, set)?.accuracy)
+}
+
+/// The same, and which digits were taken for which.
+///
+/// # Errors
+/// What the level says, or that an output is not finite.
+pub fn examine(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<Examination> {
     // A set smaller than one batch is still tested.
     let drop_last = preset.drop_last && set.len() >= preset.batch_size;
     let order = Epoch::in_order(set.len(), preset.batch_size, drop_last);
-    let mut accuracy = Accuracy { correct: 0, total: 0 };
+    let classes = preset.network.outputs();
+    let mut accuracy = NOTHING;
+    let mut confusion = vec![vec![0; classes]; classes];
+    let mut mistakes = Vec::new();
     for k in 0..order.batches() {
         let batch = order.batch(set, k);
-        let predictions = predict(level, &batch)?;
-        accuracy.correct +=
-            predictions.iter().zip(batch.labels()).filter(|(p, label)| **p == *label).count();
-        accuracy.total += batch.len();
+        let p = output(level, &batch)?;
+        for (row, label) in p.data().chunks_exact(classes).zip(batch.labels()) {
+            let (predicted, right) = (largest(row), usize::from(label));
+            if predicted == label {
+                accuracy.correct += 1;
+            } else {
+                let margin = row[usize::from(predicted)] - row[right];
+                mistakes.push(Mistake { image: accuracy.total, label, predicted, margin });
+            }
+            accuracy.total += 1;
+            confusion[right][usize::from(predicted)] += 1;
+        }
     }
-    Ok(accuracy)
+    mistakes.sort_by(|a, b| b.margin.total_cmp(&a.margin).then(a.image.cmp(&b.image)));
+    mistakes.truncate(MISTAKES);
+    Ok(Examination { accuracy, confusion, mistakes })
 }
 
 /// The class with the largest output for each sample of a batch; the lowest one on a tie.
@@ -234,6 +332,13 @@ pub fn evaluate(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result
 /// # Errors
 /// What the level says, or that an output is not finite.
 pub fn predict(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<u8>> {
+    let p = output(level, batch)?;
+    let classes = p.shape()[1];
+    Ok(p.data().chunks_exact(classes).map(largest).collect())
+}
+
+/// What the level puts out for a batch: `[B, classes]`, all of it finite.
+fn output(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Tensor> {
     level.load(batch, None)?;
     level.forward()?;
     let p = level
@@ -244,8 +349,7 @@ pub fn predict(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<u8>> {
             "the output p holds values that are not finite, so nothing can be predicted from it",
         ));
     }
-    let classes = p.shape()[1];
-    Ok(p.data().chunks_exact(classes).map(largest).collect())
+    Ok(p)
 }
 
 /// The index of the largest value, the lowest one on a tie.

@@ -294,6 +294,7 @@ pub(crate) fn faults() -> Vec<Fault> {
         beta: |form| if form == Form::ABt { 1.0 } else { 0.0 },
         ..Rules::default()
     }));
+    all.extend(crate::tiled::faults());
     all.extend(in_rust());
     all
 }

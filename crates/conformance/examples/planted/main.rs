@@ -5,6 +5,7 @@
 mod faults;
 mod network;
 mod plant;
+mod tiled;
 
 use training::Result;
 

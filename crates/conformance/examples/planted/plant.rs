@@ -10,7 +10,10 @@ use gpu::{Choice, Gpu};
 use level3_cublas::{Gemm, Level3, Setup};
 use level4_ptx::{Level4, Rung};
 use tensor::{Dump, TensorName};
-use tensor_diff::{Divergence, PatternKind, compare_runs, judge_run};
+use tensor_diff::{
+    Candidate, Deviation, Divergence, PatternKind, RunComparison, compare_runs, judge_run,
+    write_page,
+};
 use training::dump::{Inputs, Steps, header, run};
 use training::{Error, Level, Preset, Result};
 
@@ -27,6 +30,9 @@ pub(crate) struct Said {
     pub(crate) compared: Option<(u64, TensorName)>,
     /// The reading, where the numbers are explained.
     pub(crate) reading: Option<String>,
+    reference: Vec<Dump>,
+    run: Vec<Dump>,
+    found: RunComparison,
 }
 
 impl Said {
@@ -34,6 +40,27 @@ impl Said {
     pub(crate) fn is_found(&self, fault: &Fault) -> bool {
         let right = Some((fault.step, fault.tensor));
         self.alone == right && self.compared == right
+    }
+
+    /// The page of the comparison, and the worst element of the tensor that it names first.
+    #[allow(dead_code, reason = "the example prints a table alone")]
+    pub(crate) fn page(&self) -> (String, Option<Deviation>) {
+        let mut page = Vec::new();
+        let candidate = [Candidate {
+            path: Path::new("planted.json"),
+            run: &self.run,
+            found: self.found.clone(),
+        }];
+        let reference = Some((Path::new("reference.json"), &self.reference[..]));
+        write_page(&mut page, reference, &candidate, 1.0).expect("memory takes what is written");
+        let step = self.found.first_faulty();
+        let worst = step.and_then(|step| {
+            let tensor = step.first_fault()?.tensor;
+            let row = step.comparison.as_ref()?.row(tensor)?;
+            let own = step.own.row(tensor).filter(|_| !row.verdict.is_mismatch());
+            own.unwrap_or(row).deviation.clone()
+        });
+        (String::from_utf8(page).expect("a page is text"), worst)
     }
 }
 
@@ -76,11 +103,15 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
         Some((step.step, step.first_fault()?.tensor))
     };
     let fault = alone.first_faulty().and_then(|step| step.first_fault());
+    drop(level);
     Ok(Said {
         level: name,
         alone: first(&alone),
         compared: first(&compared),
         reading: fault.and_then(explanation),
+        found: compared,
+        run: found,
+        reference,
     })
 }
 

@@ -60,6 +60,7 @@ fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) 
 /// What explains the wrong elements, the simplest first.
 pub(crate) fn explain(suspect: &Suspect<'_>) -> Option<Pattern> {
     let mut scene = Scene::of(suspect)?;
+    // ANCHOR: families
     let families: [fn(&Scene<'_>) -> Option<Pattern>; 9] = [
         multiples::not_written,
         multiples::known_factors,
@@ -71,6 +72,7 @@ pub(crate) fn explain(suspect: &Suspect<'_>) -> Option<Pattern> {
         terms::subsets,
         multiples::any_factor,
     ];
+    // ANCHOR_END: families
     // What explains the right elements too, before what holds only in some rows or columns.
     let everywhere = families.iter().find_map(|family| family(&scene));
     everywhere.or_else(|| {
@@ -141,6 +143,7 @@ impl<'a> Scene<'a> {
         (self.candidate[i] - predicted).abs() <= self.tolerance(i, predicted)
     }
 
+    // ANCHOR: tells
     /// Whether one of so many hypotheses would hardly ever fit all probes by chance.
     fn tells(&self, hypotheses: usize) -> bool {
         let chance = |&i: &usize| {
@@ -152,6 +155,7 @@ impl<'a> Scene<'a> {
         probes.dedup();
         hypotheses as f64 * probes.iter().map(chance).product::<f64>() < BY_CHANCE
     }
+    // ANCHOR_END: tells
 
     /// The first hypothesis of a family that explains every wrong element that it speaks of, most
     /// of all.

@@ -67,6 +67,9 @@ class Numbers {
 
 /** The heat maps of a tensor, with one cursor over all. */
 class Maps {
+  /** Where the pointer was seen last. */
+  static pointer = {};
+
   constructor(id, place) {
     this.tensor = DATA.tensors[id];
     this.place = place;
@@ -118,6 +121,10 @@ class Maps {
     map.style.width = `${width}px`;
     map.style.height = `${height}px`;
     const point = (event) => {
+      // Where the page moves under a pointer that rests, the keyboard keeps the cursor.
+      const rests = event.type === "pointermove" && event.clientX === Maps.pointer.x && event.clientY === Maps.pointer.y;
+      Maps.pointer = { x: event.clientX, y: event.clientY };
+      if (rests) return;
       const box = canvas.getBoundingClientRect();
       const cell = (part, n) => Math.max(0, Math.min(n - 1, Math.floor(part * n)));
       const row = cell((event.clientY - box.top) / box.height, rows);

@@ -11,7 +11,9 @@ use crate::bench::{self, Bench};
 use crate::dump::{self, Inputs, Steps};
 use crate::report::{Report, write_json};
 use crate::train::{self, Outcome, StopReason};
-use crate::{Console, Error, Kind, Level, Parameters, Preset, Result, checkpoint, picture, plot};
+use crate::{
+    Console, Error, Kind, Level, Parameters, Preset, Result, checkpoint, picture, plot, report_page,
+};
 
 /// How many images a sheet of `--plot` shows.
 const SHEET: usize = 40;
@@ -22,6 +24,7 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     only_presets(&preset, "train")?;
     let mut outputs = P::outputs(&args.options);
     outputs.extend(args.json.as_deref().map(|path| ("--json", path)));
+    outputs.extend(args.html.as_deref().map(|path| ("--html", path)));
     outputs.extend(args.save.as_deref().map(|path| ("--save", path)));
     outputs::check_with_pictures(&outputs, args.plot.as_deref())?;
     needs::of_training(&preset.network)?;
@@ -53,8 +56,12 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
         draw(folder, level.as_mut(), &report, &digits, &test_set)?;
         console.line(&format!("pictures written to {}", host::shown(folder)))
     });
+    let shown = args.html.as_ref().map_or(Ok(()), |path| {
+        report_page::write_one(path, &report, &run.parameters, &digits.test)?;
+        console.line(&format!("page written to {}", host::shown(path)))
+    });
     let said = say(&console, level.as_mut());
-    let mut failures = [saved, reported, drawn, said, console.finish()].into_iter();
+    let mut failures = [saved, reported, drawn, shown, said, console.finish()].into_iter();
     let first = failures.find(Result::is_err).unwrap_or(Ok(()));
     for failure in failures.filter_map(Result::err) {
         host::complain(format_args!("error: {failure}"));

@@ -1,0 +1,99 @@
+//! What the checks saw, as pages: one for each reference, with every variant across and every tensor
+//! down, and one that leads to them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use page::Page;
+use serde::Serialize;
+use tensor::{Dump, file};
+use tensor_diff::{Candidate, compare_levels, write_page};
+use training::{Error, Result};
+
+use crate::check::{Case, Expected};
+use crate::{Check, Kept};
+
+const INDEX: Page<'static> =
+    Page { template: include_str!("pages.html"), style: "td a { font-weight: 700; }", script: "" };
+
+/// The pages of a run of the suite, as they come about.
+#[derive(Debug)]
+pub struct Pages {
+    folder: PathBuf,
+    cases: Vec<Line>,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    case: String,
+    check: &'static str,
+    file: String,
+    right: usize,
+    all: usize,
+}
+
+impl Pages {
+    /// Makes the folder for the pages.
+    ///
+    /// # Errors
+    /// When it can't be made or written to.
+    pub fn new(folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder)
+            .and_then(|()| file::check_writable(&folder.join("index.html")))
+            .map_err(|source| Error::Write { path: folder.into(), source })?;
+        Ok(Self { folder: folder.into(), cases: Vec::new() })
+    }
+
+    /// Whether a check has pages: those that hold a level against PyTorch.
+    #[must_use]
+    pub const fn shows(check: Check) -> bool {
+        matches!(check, Check::References | Check::Steps)
+    }
+
+    /// Writes the page of a case: what every variant made of it.
+    ///
+    /// # Errors
+    /// When it can't be written, or a run is of other steps than the reference.
+    pub fn write(&mut self, check: Check, case: &Case, kept: &[Kept], dumps: &Path) -> Result<()> {
+        let expected = match &case.expected {
+            Expected::Step(dump) => std::slice::from_ref(dump),
+            Expected::Run(run) => &run[..],
+            Expected::Trained(_) => return Ok(()),
+        };
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let runs: Vec<(PathBuf, &[Dump])> =
+            kept.iter().map(|kept| (PathBuf::from(&kept.title), &kept.run[..])).collect();
+        let each = runs.iter().map(|(path, run)| (path.as_path(), *run));
+        let found: Vec<Candidate<'_>> = compare_levels(expected, each, 1.0)
+            .map_err(|(at, why)| Error::Usage(format!("{}: {why}", kept[at].title)))?;
+        let file = format!("{}.html", case.name);
+        let path = self.folder.join(&file);
+        let reference = (dumps.join(&case.name), expected);
+        let reference = (reference.0.as_path(), reference.1);
+        file::write_atomically(&path, |out| write_page(out, Some(reference), &found, 1.0))
+            .map_err(|source: io::Error| Error::Write { path: path.clone(), source })?;
+        self.cases.push(Line {
+            case: case.name.clone(),
+            check: check.name(),
+            file,
+            right: found.iter().filter(|one| one.found.agrees()).count(),
+            all: found.len(),
+        });
+        Ok(())
+    }
+
+    /// Writes the page that leads to the others, and says where it is.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn finish(self) -> Result<PathBuf> {
+        let path = self.folder.join("index.html");
+        let failed = |source: io::Error| Error::Write { path: path.clone(), source };
+        let page = INDEX.render("Every level beside PyTorch", &self.cases, &());
+        let page = page.map_err(|error| failed(io::Error::other(error)))?;
+        file::write_atomically(&path, |out| out.write_all(page.as_bytes())).map_err(failed)?;
+        Ok(path)
+    }
+}

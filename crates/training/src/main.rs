@@ -1,0 +1,49 @@
+//! `training REPORT... --html FILE`: several training runs in one picture.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueHint};
+use training::{Error, Result, report_page};
+
+/// Lays the reports of training runs beside each other, as one page to look at.
+///
+/// A report is what `train --json FILE` of a level writes, or of the gold standard in Python.
+#[derive(Parser)]
+#[command(name = "training", version)]
+struct Arguments {
+    /// The reports.
+    #[arg(value_name = "REPORT", required = true, value_hint = ValueHint::FilePath)]
+    reports: Vec<PathBuf>,
+    /// The page to write: one file that loads nothing.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: PathBuf,
+}
+
+fn main() -> ExitCode {
+    host::main(|| {
+        let arguments = match host::parse(|command| command) {
+            Ok(arguments) => arguments,
+            Err(code) => return code,
+        };
+        match write(&arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                host::complain(format_args!("error: {error}"));
+                ExitCode::from(error.exit_code())
+            }
+        }
+    })
+}
+
+fn write(arguments: &Arguments) -> Result<()> {
+    let Arguments { reports, html } = arguments;
+    if reports.iter().any(|report| tensor::file::is_same(report, html)) {
+        return Err(Error::Usage(format!(
+            "--html would overwrite the report {}: name another file for the page",
+            host::shown(html)
+        )));
+    }
+    let curves = reports.iter().map(|path| report_page::read(path)).collect::<Result<Vec<_>>>()?;
+    report_page::write_all(html, &curves)
+}

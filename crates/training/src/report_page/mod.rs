@@ -1,0 +1,179 @@
+//! Reports as a page: curves against batches and against seconds, several runs in one picture, which
+//! digits were taken for which, and for a run just made its worst mistakes and its weights.
+
+mod curve;
+
+use std::io;
+use std::path::Path;
+
+use data::Images;
+use page::Page;
+use serde::Serialize;
+use tensor::file;
+
+pub use curve::Curve;
+
+use crate::report::Report;
+use crate::{Error, Parameters, Result, picture};
+
+/// The most units of the first layer whose weights are drawn.
+const UNITS: usize = 128;
+
+const PAGE: Page<'static> =
+    Page { template: include_str!("report.html"), style: include_str!("report.css"), script: "" };
+
+#[derive(Serialize)]
+struct Content {
+    headline: String,
+    runs: Vec<Run>,
+    charts: Vec<(String, &'static str)>,
+    mistakes: Vec<Picture>,
+    weights: Vec<Picture>,
+    all_weights: usize,
+}
+
+/// A run in numbers.
+#[derive(Serialize)]
+struct Run {
+    title: String,
+    device: String,
+    preset: String,
+    batches: usize,
+    seconds: String,
+    rate: String,
+    accuracy: String,
+    /// Where the time went: name, seconds, share in tenths for the bar.
+    phases: Vec<(&'static str, String, usize)>,
+    /// Rows of the confusion matrix: label, and for each prediction its count and how dark it is.
+    confusion: Vec<(usize, Vec<(usize, usize)>)>,
+}
+
+#[derive(Serialize)]
+struct Picture {
+    source: String,
+    text: String,
+}
+
+/// Writes the page of a run that was just made: the report, what was learned, and the test images
+/// that it was tested on.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn write_one(
+    path: &Path,
+    report: &Report,
+    parameters: &Parameters,
+    tested: &Images,
+) -> Result<()> {
+    let mistakes = report.mistakes.iter().filter(|mistake| mistake.image < tested.len());
+    let mistakes = mistakes.map(|mistake| Picture {
+        source: picture::data_uri(tested.image(mistake.image), tested.width(), tested.height()),
+        text: format!("{} taken for {}", mistake.label, mistake.predicted),
+    });
+    let curve = Curve::of(report);
+    let (weights, all_weights) = weights(parameters, tested);
+    let mut content = content(std::slice::from_ref(&curve));
+    content.mistakes = mistakes.collect();
+    content.weights = weights;
+    content.all_weights = all_weights;
+    write(path, &content)
+}
+
+/// Writes one page of several reports, in the order given.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn write_all(path: &Path, curves: &[Curve]) -> Result<()> {
+    write(path, &content(curves))
+}
+
+/// Reads a report that `train --json` or the gold standard's `train --json` wrote.
+///
+/// # Errors
+/// When it can't be read, or is no such report.
+pub fn read(path: &Path) -> Result<Curve> {
+    let failed = |reason: String| Error::Read { path: path.into(), reason };
+    let bytes = file::open(path).and_then(|file| file::read(file, MOST_BYTES));
+    let bytes = bytes.map_err(|error| failed(error.to_string()))?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| failed(format!("it is not the report of a training run: {error}")))
+}
+
+/// The most bytes of a report that are read: one of a million losses has fewer.
+const MOST_BYTES: u64 = 1 << 28;
+
+fn write(path: &Path, content: &Content) -> Result<()> {
+    let failed = |source: io::Error| Error::Write { path: path.into(), source };
+    let page = PAGE.render(&content.headline, content, &());
+    let page = page.map_err(|error| failed(io::Error::other(error)))?;
+    file::write_atomically(path, |out| out.write_all(page.as_bytes())).map_err(failed)
+}
+
+fn content(curves: &[Curve]) -> Content {
+    let titles = curve::titles(curves);
+    let headline = match (curves, &titles[..]) {
+        ([one], [title]) => {
+            format!("{title}: {:.2} % of the test images recognised", 100.0 * one.test_accuracy)
+        }
+        _ => format!("{} training runs beside each other", curves.len()),
+    };
+    Content {
+        headline,
+        charts: curve::charts(curves, &titles),
+        runs: curves.iter().zip(titles).map(|(curve, title)| run(curve, title)).collect(),
+        mistakes: Vec::new(),
+        weights: Vec::new(),
+        all_weights: 0,
+    }
+}
+
+fn run(curve: &Curve, title: String) -> Run {
+    let whole = curve.phases.as_ref().map_or(0.0, |p| p.load + p.step + p.wait + p.check + p.test);
+    let phase = |name, seconds: f64| {
+        // Ten steps of a bar are enough to see what dominates.
+        let tenths = (10.0 * seconds / whole.max(f64::MIN_POSITIVE)).round() as usize;
+        (name, format!("{seconds:.3}"), tenths.min(10))
+    };
+    let phases = curve.phases.as_ref().map(|phases| {
+        vec![
+            phase("batches brought there", phases.load),
+            phase("steps, or giving them to the device", phases.step),
+            phase("waiting for the device", phases.wait),
+            phase("looking for what is not finite", phases.check),
+            phase("testing", phases.test),
+        ]
+    });
+    let confusion = curve.confusion.iter().enumerate().map(|(label, row)| {
+        let all: usize = row.iter().sum();
+        let dark = |&n: &usize| (n, if n == 0 { 0 } else { 1 + 8 * n / all.max(1) });
+        (label, row.iter().map(dark).collect())
+    });
+    Run {
+        title,
+        device: curve.device.clone(),
+        preset: curve.preset.clone(),
+        batches: curve.batches,
+        seconds: format!("{:.2}", curve.seconds),
+        rate: format!("{:.0}", curve.samples_per_second),
+        accuracy: format!("{:.2}", 100.0 * curve.test_accuracy),
+        phases: phases.unwrap_or_default(),
+        confusion: confusion.collect(),
+    }
+}
+
+/// The weights of the first layer's units as pictures, and how many units there are; none where rows
+/// are not pictures of the images' size.
+fn weights(parameters: &Parameters, images: &Images) -> (Vec<Picture>, usize) {
+    let (width, height) = (images.width(), images.height());
+    let Some(first) = parameters.layers.first() else { return (Vec::new(), 0) };
+    let inputs = width * height;
+    if first.w.shape().get(1) != Some(&inputs) {
+        return (Vec::new(), 0);
+    }
+    let rows = first.w.data().chunks_exact(inputs);
+    let pictures = rows.enumerate().take(UNITS).map(|(unit, row)| Picture {
+        source: picture::values_uri(row, width, height),
+        text: format!("unit {unit}"),
+    });
+    (pictures.collect(), first.w.shape()[0])
+}

@@ -1,0 +1,46 @@
+//! The program `training`: reports of runs as one page, and what it says of what is no report.
+
+use std::fs;
+use std::process::Command;
+
+/// A report as the gold standard in Python writes it, without times, and one of a level.
+const REPORTS: [(&str, &str, &str); 2] = [
+    ("pytorch.json", "reference-pytorch", ""),
+    ("level.json", "level1-cpu", r#", "times": [{"batches": 4, "seconds": 0.5}]"#),
+];
+
+#[test]
+fn reports_are_laid_beside_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, level, more) in REPORTS {
+        let text = format!(
+            r#"{{"level": "{level}", "device": "cpu", "preset": "nvmath", "batches": 4, "seconds": 1.5,
+            "samples_per_second": 700.0, "test_accuracy": 0.25, "losses": [{{"batch": 0, "loss": 2.0}},
+            {{"batch": 3, "loss": 1.0}}], "accuracies": [{{"batches": 4, "accuracy": 0.25}}]{more}}}"#
+        );
+        fs::write(folder.path().join(file), text).unwrap();
+    }
+    fs::write(folder.path().join("other.json"), "[1, 2]").unwrap();
+    let training = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_training"));
+        let output = command.current_dir(folder.path()).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let done = training(&["pytorch.json", "level.json", "--html", "page.html"]);
+    assert_eq!(done, (Some(0), String::new()));
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    for part in ["2 training runs beside each other", "reference-pytorch", "level1-cpu", "25.00"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(page.matches("<figcaption>").count(), 4);
+
+    for (arguments, reason) in [
+        (&["other.json", "--html", "page.html"][..], "not the report of a training run"),
+        (&["none.json", "--html", "page.html"], "can't read none.json"),
+        (&["level.json", "--html", "./level.json"], "--html would overwrite the report"),
+    ] {
+        let (code, said) = training(arguments);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.starts_with("error: ") && said.contains(reason), "{said}");
+    }
+}
