@@ -153,13 +153,22 @@ pub(super) fn handle(kind: Kind, bytes: &mut Bytes<'_>, objects: &Objects) -> u6
 
 /// An address of the device: in an allocation, at its edges, beside it, far from any.
 pub(super) fn device(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
+    at(bytes, objects, &[0, 0, 0, 0, 0, 0, 4, 8, 256, 1, 4095, 4096, 65_536, u64::MAX])
+}
+
+/// The same where the program's memory is meant as well: none far from an allocation, since what lies
+/// there may be the program's.
+pub(super) fn unified(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
+    at(bytes, objects, &[0, 0, 0, 0, 4, 8, 256, 1, u64::MAX])
+}
+
+fn at(bytes: &mut Bytes<'_>, objects: &Objects, offsets: &[u64]) -> u64 {
     let address = match bytes.next() {
         0 => return 0,
         1 => return bytes.one(&HOSTILE),
         which => objects.choose(Kind::Device, which - 2).unwrap_or(0),
     };
-    let offset = bytes.one(&[0, 0, 0, 0, 0, 0, 4, 8, 256, 1, 4095, 4096, 65_536, u64::MAX]);
-    address.wrapping_add(offset)
+    address.wrapping_add(bytes.one(offsets))
 }
 
 /// A size in bytes; none between 64 KiB and 4 TiB.
@@ -238,7 +247,7 @@ impl Word {
             "device" => |bytes, objects, _| device(bytes, objects),
             "pointer" => |bytes, objects, _| match bytes.next() {
                 0..=99 => buffer(),
-                _ => device(bytes, objects),
+                _ => unified(bytes, objects),
             },
             // Memory of the program.
             "buffer" => |bytes, _, _| bytes.one(&[buffer(), buffer(), buffer() + 64, 0]),

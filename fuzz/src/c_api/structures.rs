@@ -1,7 +1,7 @@
 //! Arguments that are structures of `cuda.h`, and arrays.
 
 use super::argument::{
-    Arena, Bytes, buffer, device, dim, handle, host_function_or_null, int, size,
+    Arena, Bytes, buffer, device, dim, handle, host_function_or_null, int, size, unified,
 };
 use super::objects::{Kind, Objects};
 
@@ -97,6 +97,7 @@ fn end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 3] {
     let kind = bytes.one(&[1, 2, 2, 4, 3, 0, 9]);
     let address = match kind {
         4 if bytes.next() < 128 => buffer(),
+        4 => unified(bytes, objects),
         _ => device(bytes, objects),
     };
     [kind, buffer(), address]
