@@ -271,37 +271,3 @@ fn a_reader_who_goes_away_is_no_reason_to_panic() {
         .unwrap();
     assert_eq!(text(&output.stderr), "");
 }
-
-#[cfg(unix)]
-#[test]
-fn ctrl_c_ends_the_run_cleanly() {
-    let folder = TempDir::new().unwrap();
-    let report = path(&folder, "r.json");
-    let args = ["--data", "digits", "--samples", "2560", "--epochs", "1000000", "--json", &report];
-    let mut child = Command::new(env!("CARGO_BIN_EXE_level1-cpu"))
-        .args(args)
-        .env_remove("MNIST_DIR")
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    // The first loss is there, so training has begun.
-    let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("batch") {
-        line.clear();
-        assert_ne!(
-            std::io::BufRead::read_line(&mut output, &mut line).unwrap(),
-            0,
-            "it ended early"
-        );
-    }
-    assert!(
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
-    );
-    let mut rest = String::new();
-    std::io::Read::read_to_string(&mut output, &mut rest).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "128 and the number of SIGINT");
-    assert!(rest.contains("stopped by Ctrl-C") && rest.contains("test accuracy"), "{rest}");
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
-    assert_eq!(report["stop_reason"], "interrupted");
-}
