@@ -150,15 +150,16 @@ impl<'a> Chain<'a> {
         let operand = |name| {
             Some((self.get(name)?, errors.and_then(|errors| errors.get(&name)).map(Vec::as_slice)))
         };
-        let size = |layer: usize| self.network.sizes[layer];
+        // A dump may have tensors of layers that the network has not.
+        let size = |layer: usize| self.network.sizes.get(layer).copied();
         match name {
             TensorName::Z(layer) => {
                 let ((a, a_errors), (w, w_errors)) =
                     (operand(fed(layer))?, operand(TensorName::W(layer))?);
-                let length = size(layer - 1);
+                let length = size(layer - 1)?;
                 Some(Product {
                     rows: self.batch,
-                    columns: size(layer),
+                    columns: size(layer)?,
                     length,
                     left: Factor::by_rows(a, a_errors, length),
                     right: Factor::by_rows(w, w_errors, length),
@@ -167,7 +168,7 @@ impl<'a> Chain<'a> {
             TensorName::Dw(layer) => {
                 let ((dz, dz_errors), (a, a_errors)) =
                     (operand(TensorName::Dz(layer))?, operand(fed(layer))?);
-                let (rows, columns) = (size(layer), size(layer - 1));
+                let (rows, columns) = (size(layer)?, size(layer - 1)?);
                 Some(Product {
                     rows,
                     columns,
@@ -191,7 +192,8 @@ impl<'a> Chain<'a> {
         let operand = |name| {
             Some((self.get(name)?, errors.and_then(|errors| errors.get(&name)).map(Vec::as_slice)))
         };
-        let (length, columns) = (self.network.sizes[layer + 1], self.network.sizes[layer]);
+        let sizes = &self.network.sizes;
+        let (length, columns) = (*sizes.get(layer + 1)?, *sizes.get(layer)?);
         let ((dz, dz_errors), (w, w_errors)) =
             (operand(TensorName::Dz(layer + 1))?, operand(weights)?);
         Some(Product {
@@ -244,7 +246,7 @@ impl<'a> Chain<'a> {
             TensorName::Dw(_) | TensorName::Da(_) => Some(self.product(name, None)?.values()),
             TensorName::Db(layer) => {
                 let dz = self.get(TensorName::Dz(layer))?;
-                let mut db = vec![0.0; self.network.sizes[layer]];
+                let mut db = vec![0.0; *self.network.sizes.get(layer)?];
                 for row in dz.chunks_exact(db.len().max(1)) {
                     db.iter_mut().zip(row).for_each(|(db, dz)| *db += dz);
                 }

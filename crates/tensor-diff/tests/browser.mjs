@@ -57,6 +57,8 @@ async function hover({ tensor, worst_index: index, worst_error: error, allowed }
 
 /** Everything can be reached and moved with the keyboard. */
 async function keyboard(id) {
+  // The mouse lies somewhere else.
+  await page.mouse.move(0, 0);
   await page.evaluate(() => document.activeElement.blur());
   const chain = page.locator(`.pair:not([hidden]) .chain a[href="#${id}"]`);
   let reached = false;

@@ -36,6 +36,38 @@ fn tensors_without_elements_do_not_agree() {
     }
 }
 
+/// Gradients of a layer that the network has not, alone and with all that they would be made of.
+#[test]
+fn tensors_of_layers_that_are_not_there_are_judged_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("layers.json");
+    let name = path.to_str().unwrap();
+    let json = std::fs::read_to_string(reference("softmax.json")).unwrap();
+    let renamed = |json: &str, stem: &str, from: usize, to: usize| {
+        json.replace(&format!("\"{stem}{from}\""), &format!("\"{stem}{to}\""))
+    };
+    let stems = ["z", "a", "dz", "dw", "db", "da"];
+    let mut cases = Vec::new();
+    let mut all = json.clone();
+    for from in [2, 1] {
+        for stem in stems {
+            cases.push(renamed(&json, stem, from, 3));
+            all = renamed(&all, stem, from, from + 1);
+        }
+    }
+    cases.extend([renamed(&json, "da", 1, 2), all]);
+    let unharmed = reference("softmax.json");
+    for case in cases {
+        std::fs::write(&path, case).unwrap();
+        for arguments in [vec![name], vec![unharmed.to_str().unwrap(), name]] {
+            let output = tensor_diff(&arguments);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(matches!(output.status.code(), Some(1 | 2)), "{said}");
+            assert!(!said.contains("panicked"), "{said}");
+        }
+    }
+}
+
 /// A tensor of an absurd layer, control characters in the header, and standard output and standard
 /// error that can't be written.
 #[test]

@@ -46,12 +46,11 @@ extern "C" fn malloc(size: usize) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    // SAFETY: the C library's own function.
     if is_refused(count.saturating_mul(size)) {
-        NULL
-    } else {
-        unsafe { __libc_calloc(count, size) }
+        return NULL;
     }
+    // SAFETY: the C library's own function.
+    unsafe { __libc_calloc(count, size) }
 }
 
 /// # Safety

@@ -122,7 +122,9 @@ class Maps {
     map.style.height = `${height}px`;
     const point = (event) => {
       // Where the page moves under a pointer that rests, the keyboard keeps the cursor.
-      const rests = event.type === "pointermove" && event.clientX === Maps.pointer.x && event.clientY === Maps.pointer.y;
+      // What the browser says then may lack the fraction of a pixel.
+      const near = (a, b) => Math.abs(a - b) < 1;
+      const rests = event.type === "pointermove" && near(event.clientX, Maps.pointer.x) && near(event.clientY, Maps.pointer.y);
       Maps.pointer = { x: event.clientX, y: event.clientY };
       if (rests) return;
       const box = canvas.getBoundingClientRect();
