@@ -62,7 +62,9 @@ fn tensors_of_layers_that_are_not_there_are_judged_or_refused() {
         for arguments in [vec![name], vec![unharmed.to_str().unwrap(), name]] {
             let output = tensor_diff(&arguments);
             let said = String::from_utf8_lossy(&output.stderr);
-            assert!(matches!(output.status.code(), Some(1 | 2)), "{said}");
+            // By itself it may agree: what is of no layer there can't be judged.
+            let agrees = output.status.code() == Some(0) && arguments.len() == 1;
+            assert!(agrees || matches!(output.status.code(), Some(1 | 2)), "{output:?}");
             assert!(!said.contains("panicked"), "{said}");
         }
     }
