@@ -56,6 +56,7 @@ fn tensors_of_layers_that_are_not_there_are_judged_or_refused() {
         }
     }
     cases.extend([renamed(&json, "da", 1, 2), all]);
+    cases.retain(|case| *case != json);
     let unharmed = reference("softmax.json");
     for case in cases {
         std::fs::write(&path, case).unwrap();

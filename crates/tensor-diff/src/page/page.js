@@ -33,8 +33,8 @@ for (const details of document.querySelectorAll("details.tensor")) {
   if (details.open && !details.closest("[hidden]")) open(details);
 }
 for (const link of document.querySelectorAll('a[href^="#"]')) {
-  // A link to where the address already points opens it again.
-  link.addEventListener("click", () => setTimeout(follow));
+  // A link to where the address already points opens it again; of any other the browser tells, once.
+  link.addEventListener("click", () => link.hash === location.hash && follow());
 }
 addEventListener("hashchange", follow);
 follow();
