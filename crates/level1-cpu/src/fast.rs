@@ -13,7 +13,7 @@
 
 use gemm::Parallelism;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, Zip};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, Zip};
 use rayon::prelude::*;
 use tensor::Loss;
 
@@ -137,7 +137,16 @@ fn update(layer: &mut Layer, a_prev: &[f32], batch: usize, learning_rate: f32) {
     w.axis_chunks_iter_mut(Axis(0), units)
         .into_par_iter()
         .zip(dz.axis_chunks_iter(Axis(1), units))
-        .for_each(|(mut w, dz)| product(&mut w, 1.0, -learning_rate, dz.t(), a_prev));
+        .for_each(|(mut w, dz)| {
+            if w.nrows() > 1 {
+                return product(&mut w, 1.0, -learning_rate, dz.t(), a_prev);
+            }
+            // To a single row `gemm` adds one sample after another, each rounded as the weights are;
+            // their sum, which is smaller, loses less.
+            let mut dw = Array2::zeros(w.dim());
+            product(&mut dw.view_mut(), 0.0, 1.0, dz.t(), a_prev);
+            w.scaled_add(-learning_rate, &dw);
+        });
     let mut b = ArrayViewMut1::from(&mut layer.b);
     layer.db.fill(0.0);
     let mut db = ArrayViewMut1::from(&mut layer.db);

@@ -53,6 +53,15 @@ fn odd_sizes_and_batches_agree() {
     }
 }
 
+/// On a machine with so many cores that each has one unit, or none.
+#[test]
+fn many_threads_agree() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(64).build().unwrap();
+    for name in ["batch-37", "batch-67", "units-1025"] {
+        pool.install(|| assert_agree(&Preset::find(name).unwrap()));
+    }
+}
+
 /// The dumps that PyTorch made in double precision, against both forms.
 #[test]
 fn both_forms_agree_with_the_reference() {
