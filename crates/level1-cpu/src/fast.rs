@@ -138,11 +138,11 @@ fn update(layer: &mut Layer, a_prev: &[f32], batch: usize, learning_rate: f32) {
         .into_par_iter()
         .zip(dz.axis_chunks_iter(Axis(1), units))
         .for_each(|(mut w, dz)| {
-            if w.nrows() > 1 {
+            if w.nrows() > 1 && w.ncols() > 1 {
                 return product(&mut w, 1.0, -learning_rate, dz.t(), a_prev);
             }
-            // To a single row `gemm` adds one sample after another, each rounded as the weights are;
-            // their sum, which is smaller, loses less.
+            // To a single row or column `gemm` adds one sample after another, each rounded as the
+            // weights are; their sum, which is smaller, loses less.
             let mut dw = Array2::zeros(w.dim());
             product(&mut dw.view_mut(), 0.0, 1.0, dz.t(), a_prev);
             w.scaled_add(-learning_rate, &dw);

@@ -42,6 +42,7 @@ fn odd_sizes_and_batches_agree() {
         for (sizes, batch) in [
             (vec![784, 10], 1),
             (vec![784, 1, 10], 3),
+            (vec![784, 1, 10], 129),
             (vec![3, 5, 7, 2], 129),
             (vec![784, 129, 65, 10], 67),
             (vec![1, 1], 1),
