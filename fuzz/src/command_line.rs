@@ -7,7 +7,7 @@ use clap::Parser;
 
 use crate::files;
 
-#[path = "../../crates/emulated-gpu/ptx-emulator/src/main.rs"]
+#[path = "../../crates/emulated-gpu/command/src/main.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the program's own `main` is not called")]
 mod program;
 
@@ -23,7 +23,8 @@ pub(crate) fn run(bytes: &[u8]) {
     let path = files::file("command.ptx", file.as_bytes());
     let mut words: Vec<String> = arguments.lines().map(ToOwned::to_owned).collect();
     // Other files and devices of this machine are not to be read.
-    if words.iter().any(|word| word.contains('/')) || !is_small(&mut words) {
+    // Nor are puzzles to be written to it.
+    if words.iter().any(|word| word.contains('/') || word == "puzzle") || !is_small(&mut words) {
         return;
     }
     let words = words.iter().map(|word| match word.as_str() {

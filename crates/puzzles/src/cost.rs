@@ -1,0 +1,92 @@
+//! What a kernel costs, in counts that no machine changes.
+
+use ptx_emulator::Statistics;
+use serde::{Deserialize, Serialize};
+
+/// Counts over all sizes that a puzzle is tested on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Instructions that warps executed, each counted once for up to 32 lanes.
+    pub warp_instructions: u64,
+    /// The same, times the lanes that executed them.
+    pub thread_instructions: u64,
+    /// Sectors of 32 bytes of global memory that accesses touched.
+    pub sectors: u64,
+    /// Accesses of warps to shared memory.
+    pub shared_accesses: u64,
+    /// Passes that they took beyond one each: two lanes wanted different words of one bank.
+    pub bank_conflicts: u64,
+}
+
+/// Something of a [`Cost`] that a puzzle may limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// [`Cost::warp_instructions`]
+    WarpInstructions,
+    /// [`Cost::thread_instructions`]
+    ThreadInstructions,
+    /// [`Cost::sectors`]
+    Sectors,
+    /// [`Cost::shared_accesses`]
+    SharedAccesses,
+    /// [`Cost::bank_conflicts`]
+    BankConflicts,
+}
+
+impl Measure {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [
+        Self::WarpInstructions,
+        Self::ThreadInstructions,
+        Self::Sectors,
+        Self::SharedAccesses,
+        Self::BankConflicts,
+    ];
+
+    /// What is counted, in words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WarpInstructions => "instructions of warps",
+            Self::ThreadInstructions => "instructions of threads",
+            Self::Sectors => "sectors of global memory",
+            Self::SharedAccesses => "accesses to shared memory",
+            Self::BankConflicts => "bank conflicts",
+        }
+    }
+
+    /// How many there were.
+    #[must_use]
+    pub fn of(self, cost: &Cost) -> u64 {
+        match self {
+            Self::WarpInstructions => cost.warp_instructions,
+            Self::ThreadInstructions => cost.thread_instructions,
+            Self::Sectors => cost.sectors,
+            Self::SharedAccesses => cost.shared_accesses,
+            Self::BankConflicts => cost.bank_conflicts,
+        }
+    }
+}
+
+impl Cost {
+    /// Adds another cost.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.warp_instructions += other.warp_instructions;
+        self.thread_instructions += other.thread_instructions;
+        self.sectors += other.sectors;
+        self.shared_accesses += other.shared_accesses;
+        self.bank_conflicts += other.bank_conflicts;
+    }
+
+    /// Adds what a launch counted.
+    pub(crate) fn add(&mut self, statistics: &Statistics) {
+        self.warp_instructions += statistics.warp_instructions;
+        self.thread_instructions += statistics.thread_instructions;
+        for line in &statistics.lines {
+            self.sectors += line.global_sectors;
+            self.shared_accesses += line.shared_requests;
+            self.bank_conflicts += line.shared_passes.saturating_sub(line.shared_requests);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! How many answers of the network are right.
+
+use crate::case::Case;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "accuracy",
+    idea: "the largest of a row",
+    kernel: "accuracy",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[32, 10], [1, 3], [50, 10], [77, 4]].map(case).into(),
+};
+
+fn case([batch, classes]: [usize; 2]) -> Case {
+    let mut random = Random::new((batch * classes) as u64);
+    let mut z = random.floats(batch * classes);
+    // All negative, as logits may well be: a maximum that begins with 0 is never passed.
+    z.iter_mut().for_each(|z| *z -= 3.0);
+    let largest = |row: &[f32]| {
+        let best = row.iter().enumerate().rev().max_by(|a, b| a.1.total_cmp(b.1));
+        best.map_or(0, |(class, _)| class as u32)
+    };
+    let answers: Vec<u32> = z.chunks(classes).map(largest).collect();
+    // Two of three are right, and the others are off by one.
+    let label = |i: usize| (answers[i] + u32::from(i % 3 == 2)) % classes as u32;
+    let labels: Vec<u32> = (0..batch).map(label).collect();
+    let right = (0..batch).filter(|&i| answers[i] == labels[i]).count() as u32;
+    let zeros = labels.iter().filter(|&&label| label == 0).count();
+    Case::new(format!("batch {batch}, {classes} classes"))
+        .launch(batch.div_ceil(32) as u32, 32)
+        .u32("batch", batch)
+        .u32("classes", classes)
+        .input("z", &[batch, classes], &z)
+        .input_u32("labels", &[batch], &labels)
+        .changed_u32("right", &[1], &[0], &[right])
+        .suspect(
+            [zeros as f64],
+            "This counts the labels that are 0: class 0 seems to win each time. All the logits here \
+             are negative, so a largest one that begins with 0 is never passed. Begin with the first \
+             element of the row.",
+        )
+}

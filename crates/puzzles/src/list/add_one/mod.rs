@@ -1,0 +1,34 @@
+//! A map: each thread has an element, and there are as many threads as elements.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "add-one",
+    idea: "a thread for each element",
+    kernel: "add_one",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [1, 5, 32, 100].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let x = Random::new(n as u64).floats(n);
+    let out = x.iter().map(|&x| Near::from(x) + Near::exact(1.0)).collect();
+    let copy = x.iter().map(|&x| f64::from(x)).collect::<Vec<_>>();
+    Case::new(format!("n = {n}"))
+        .launch(1, n as u32)
+        .input("x", &[n], &x)
+        .output("out", &[n], out)
+        .suspect(copy, "This is x itself: the 1 is missing.")
+        .suspect(
+            (0..n).map(|i| i as f64 + 1.0),
+            "This is the thread's number plus one: it tells the thread which element is its own, and \
+             the element is x[i].",
+        )
+}

@@ -1,0 +1,51 @@
+//! The gradient of the bias: a sum over the batch.
+
+use crate::case::Case;
+use crate::near::{Near, sum};
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "bias-gradient",
+    idea: "a sum over the batch",
+    kernel: "bias_gradient",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[4, 32], [1, 1], [8, 10], [3, 3], [37, 45]].map(case).into(),
+};
+
+fn case([batch, n]: [usize; 2]) -> Case {
+    let dz = Random::new((batch * 100 + n) as u64).floats(batch * n);
+    let db = |j: usize| sum((0..batch).map(|i| Near::from(dz[i * n + j])));
+    let stale: Vec<f32> = (0..n).map(|j| 3.0 + j as f32).collect();
+    let case = Case::new(format!("batch {batch}, {n} units"))
+        .launch(n.div_ceil(32) as u32, 32)
+        .u32("batch", batch)
+        .u32("n", n)
+        .input("dz", &[batch, n], &dz)
+        .changed("db", &[n], &stale, (0..n).map(db).collect())
+        .suspect(
+            (0..n).map(|j| db(j).value + f64::from(stale[j])).collect::<Vec<_>>(),
+            "The gradient of the step before is still in it: `db` held something, and was added to. Add \
+             up in a variable that begins with 0. (PyTorch adds to .grad, which is why there has to be \
+             a zero_grad.)",
+        );
+    if batch == 1 {
+        return case;
+    }
+    let mean = (0..n).map(|j| db(j).value / batch as f64).collect::<Vec<_>>();
+    let case = case.suspect(
+        mean,
+        "This is the mean over the batch. The division by the batch is in dz already: here it is a sum.",
+    );
+    if batch != n {
+        return case;
+    }
+    case.suspect(
+        (0..n).map(|j| (0..n).map(|t| f64::from(dz[j * n + t])).sum()).collect::<Vec<f64>>(),
+        "This is the sum of each row. A unit is a column: its elements are `n` apart.",
+    )
+}

@@ -1,0 +1,40 @@
+//! A vector added to each row of a matrix: the bias of a layer.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+const BLOCK: [usize; 2] = [16, 4];
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "broadcast",
+    idea: "one vector for all rows: the bias",
+    kernel: "add_bias",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[4, 4], [4, 16], [1, 1], [3, 10], [7, 30], [5, 17]].map(case).into(),
+};
+
+fn case([batch, n]: [usize; 2]) -> Case {
+    let mut random = Random::new((batch * 100 + n) as u64);
+    let (x, b) = (random.floats(batch * n), random.floats(n));
+    let sum = |i: usize, at: usize| Near::from(x[i]) + Near::from(b[at % n]);
+    let by_row: Vec<f64> = (0..batch * n).map(|i| sum(i, i / n).value).collect();
+    let blocks = [n.div_ceil(BLOCK[0]), batch.div_ceil(BLOCK[1])];
+    Case::new(format!("batch {batch}, {n} units"))
+        .launch_2d(blocks.map(|n| n as u32), BLOCK.map(|n| n as u32))
+        .u32("batch", batch)
+        .u32("n", n)
+        .input("x", &[batch, n], &x)
+        .input("b", &[n], &b)
+        .output("z", &[batch, n], (0..batch * n).map(|i| sum(i, i)).collect())
+        .suspect(
+            by_row,
+            "The bias was chosen by the row. But each unit has a bias of its own, for all samples: \
+             units are columns here.",
+        )
+}

@@ -1,0 +1,10 @@
+// out[i] = the sum of x over the warp of thread i. n is a multiple of 32.
+__global__ void warp_sum(unsigned n, const float *x, float *out)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)     // whole warps, or none of a warp
+        return;
+    float sum = x[i];
+    // Your turn.
+    out[i] = sum;
+}

@@ -1,0 +1,68 @@
+//! A sum without any memory: registers from lane to lane.
+
+use crate::case::Case;
+use crate::cost::Measure;
+use crate::near::{Near, sum};
+use crate::puzzle::{Demand, Puzzle};
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "butterfly",
+    idea: "shuffles",
+    kernel: "warp_sum",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[
+        Demand {
+            measure: Measure::SharedAccesses,
+            ratio: 1.0,
+            says: "No shared memory is needed: `__shfl_xor_sync(0xffffffff, v, d)` gives each lane the \
+                   v of the lane whose number differs in the bit d.",
+        },
+        Demand {
+            measure: Measure::Sectors,
+            ratio: 1.0,
+            says: "Each lane should read one number from global memory, and hear the others' by \
+                   shuffles.",
+        },
+        Demand {
+            measure: Measure::WarpInstructions,
+            ratio: 1.5,
+            says: "Five shuffles suffice for 32 lanes: after the first each lane has the sum of two, \
+                   then of 4, 8, 16 and 32.",
+        },
+    ],
+    cases: || [32, 64, 96, 256].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let x = Random::new(n as u64).floats(n);
+    let of_warp = |i: usize| sum(x[i / 32 * 32..][..32].iter().map(|&x| Near::from(x)));
+    let down = |i: usize| {
+        // What shfl.down leaves in the lanes, which add what is above them, their own at the end.
+        let mut lanes: Vec<f64> = x[i / 32 * 32..][..32].iter().map(|&x| f64::from(x)).collect();
+        for d in [16, 8, 4, 2, 1] {
+            lanes = (0..32).map(|l| lanes[l] + lanes[if l + d < 32 { l + d } else { l }]).collect();
+        }
+        lanes[i % 32]
+    };
+    let four = |i: usize| -> f64 {
+        (0..16).map(|d| f64::from(x[i / 32 * 32 + ((i % 32) ^ (d * 2)) ])).sum()
+    };
+    Case::new(format!("n = {n}"))
+        .launch(n.div_ceil(64) as u32, n.min(64) as u32)
+        .u32("n", n)
+        .input("x", &[n], &x)
+        .output("out", &[n], (0..n).map(of_warp).collect())
+        .suspect(
+            (0..n).map(down).collect::<Vec<_>>(),
+            "Lane 0 of each warp has the sum, and the others have not: that is what `down` does. With \
+             `xor` each lane hears from a partner that hears from it, and all of them end with the sum.",
+        )
+        .suspect(
+            (0..n).map(four).collect::<Vec<_>>(),
+            "Each lane has the sum of every second one: the round with distance 1 is missing.",
+        )
+}

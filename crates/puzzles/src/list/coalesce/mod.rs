@@ -1,0 +1,35 @@
+//! The same numbers, by accesses that share sectors.
+
+use crate::case::Case;
+use crate::cost::Measure;
+use crate::near::Near;
+use crate::puzzle::{Demand, Puzzle};
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "coalesce",
+    idea: "sectors: which thread reads what",
+    kernel: "copy",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[Demand {
+        measure: Measure::Sectors,
+        ratio: 1.05,
+        says: "In each round the 32 threads of a warp touch 32 elements that lie far from each other, \
+               and of each sector of 32 bytes that is fetched they use 4. In one round, thread i \
+               should copy an element next to that of thread i + 1.",
+    }],
+    cases: || [512, 1024, 1000].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let x = Random::new(n as u64).floats(n);
+    let out = x.iter().map(|&x| Near::from(x)).collect();
+    Case::new(format!("n = {n}"))
+        .launch(1, 64)
+        .u32("n", n)
+        .input("x", &[n], &x)
+        .output("out", &[n], out)
+}

@@ -1,0 +1,62 @@
+//! The loss of each sample, from the logits.
+
+use super::softmax::{exponentials, logits};
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "cross-entropy",
+    idea: "the loss, by hand",
+    kernel: "cross_entropy",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[1, 2], [4, 10], [33, 3], [70, 10]].map(case).into(),
+};
+
+fn case([batch, classes]: [usize; 2]) -> Case {
+    let mut random = Random::new((batch * 100 + classes) as u64);
+    let z = logits(&mut random, batch, classes);
+    let labels = random.below(classes as u32, batch);
+    let loss = |(row, &label): (&[f32], &u32)| {
+        let (_, total, largest) = exponentials(row);
+        total.ln() + largest - Near::from(row[label as usize])
+    };
+    let losses: Vec<Near> = z.chunks(classes).zip(&labels).map(loss).collect();
+    let negative = losses.iter().map(|near| -near.value).collect::<Vec<_>>();
+    let naive = z.chunks(classes).zip(&labels).map(|(row, &label)| {
+        let total: f32 = row.iter().map(|&z| libm::expf(z)).sum();
+        f64::from(libm::logf(total) - row[label as usize])
+    });
+    let naive: Vec<f64> = naive.collect();
+    let quotient = z.chunks(classes).zip(&labels).map(|(row, &label)| {
+        let total: f32 = row.iter().map(|&z| libm::expf(z)).sum();
+        f64::from(-libm::logf(libm::expf(row[label as usize]) / total))
+    });
+    let quotient: Vec<f64> = quotient.collect();
+    let log_sum = z.chunks(classes).map(|row| {
+        let (_, total, largest) = exponentials(row);
+        (total.ln() + largest).value
+    });
+    let log_sum: Vec<f64> = log_sum.collect();
+    const LARGE: &str = "Where the logits are large, e to their power is infinite in `float`. With the \
+                         largest one taken out of the sum, ln Σ exp(z) = m + ln Σ exp(z - m), nothing \
+                         can be.";
+    let case = Case::new(format!("batch {batch}, {classes} classes"))
+        .launch(batch.div_ceil(32) as u32, 32)
+        .u32("batch", batch)
+        .u32("classes", classes)
+        .input("z", &[batch, classes], &z)
+        .input_u32("labels", &[batch], &labels)
+        .output("losses", &[batch], losses)
+        .suspect(negative, "The sign is wrong: a loss is minus the logarithm of a probability.")
+        .suspect(log_sum, "This is ln Σ exp(z). The logit of the label has to be subtracted from it.");
+    if batch == 1 {
+        return case;
+    }
+    case.suspect(naive, LARGE).suspect(quotient, LARGE)
+}

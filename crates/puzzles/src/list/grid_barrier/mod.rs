@@ -1,0 +1,46 @@
+//! A barrier of all blocks.
+
+use crate::case::Case;
+use crate::near::{Near, sum};
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+const BLOCK: usize = 32;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "grid-barrier",
+    idea: "blocks that wait for each other",
+    kernel: "normalise",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [32, 64, 128, 100].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let blocks = n.div_ceil(BLOCK);
+    let x: Vec<f32> = Random::new(n as u64).floats(n).iter().map(|x| x.abs()).collect();
+    let of = |x: &[f32]| sum(x.iter().map(|&x| Near::from(x)));
+    let (parts, total) = (x.chunks(BLOCK).map(of).collect::<Vec<_>>(), of(&x));
+    let out = x.iter().map(|&x| Near::from(x) / total).collect();
+    let by_block: Vec<f64> =
+        (0..n).map(|i| f64::from(x[i]) / parts[i / BLOCK].value).collect();
+    let case = Case::new(format!("n = {n}"))
+        .launch(blocks as u32, BLOCK as u32)
+        .cooperative()
+        .u32("n", n)
+        .input("x", &[n], &x)
+        .output("parts", &[blocks], parts)
+        .changed_u32("arrived", &[1], &[0], &[blocks as u32])
+        .output("out", &[n], out);
+    if blocks == 1 {
+        return case;
+    }
+    case.suspect(
+        by_block,
+        "Each element is divided by the sum of its own block only: the parts of the other blocks have to \
+         be added up too, once all have come.",
+    )
+}

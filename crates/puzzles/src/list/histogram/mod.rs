@@ -1,0 +1,41 @@
+//! Atomics: many threads, one counter.
+
+use crate::case::Case;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+const BINS: usize = 8;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "histogram",
+    idea: "atomics",
+    kernel: "histogram",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [1, 64, 50, 200].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let bins = Random::new(n as u64).below(BINS as u32, n);
+    let before: Vec<u32> = (0..BINS as u32).map(|bin| bin * 10).collect();
+    let mut after = before.clone();
+    bins.iter().for_each(|&bin| after[bin as usize] += 1);
+    let replaced = (0..BINS).map(|bin| if after[bin] > before[bin] { 1 } else { before[bin] });
+    let replaced: Vec<f64> = replaced.map(f64::from).collect();
+    Case::new(format!("n = {n}"))
+        .launch(n.div_ceil(64) as u32, 64)
+        .u32("n", n)
+        .input_u32("bin", &[n], &bins)
+        .changed_u32("counts", &[BINS], &before, &after)
+        .suspect(
+            bins.iter().fold(vec![0.0; BINS], |mut counts, &bin| {
+                counts[bin as usize] += 1.0;
+                counts
+            }),
+            "The counts began with something: they are to be added to, not replaced.",
+        )
+        .suspect(replaced, "A counter that was hit is 1 now: it is to be added to, not replaced.")
+}

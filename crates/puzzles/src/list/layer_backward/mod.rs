@@ -1,0 +1,69 @@
+//! One layer's backward pass, to the layer before.
+
+use crate::case::Case;
+use crate::near::{Near, dot};
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "layer-backward",
+    idea: "one layer back: product and mask, fused",
+    kernel: "layer_backward",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 30], [7, 5, 13]].map(case).into(),
+};
+
+fn case([batch, n, m]: [usize; 3]) -> Case {
+    let mut random = Random::new((batch * 10_000 + n * 100 + m) as u64);
+    let (dz, w) = (random.floats(batch * n), random.floats(n * m));
+    let mut z = random.floats(batch * m);
+    z[0] = z[0].abs();
+    let da = |at: usize| {
+        let (s, i) = (at / m, at % m);
+        dot((0..n).map(|j| (Near::from(dz[s * n + j]), Near::from(w[j * m + i]))))
+    };
+    let masked = |keep: &dyn Fn(f32) -> bool| {
+        let one = |at: usize| if keep(z[at]) { da(at) } else { Near::exact(0.0) };
+        (0..batch * m).map(one).collect::<Vec<_>>()
+    };
+    let values = |near: Vec<Near>| near.into_iter().map(|near| near.value).collect::<Vec<_>>();
+    let case = Case::new(format!("batch {batch}, {n} units, {m} before"))
+        .launch_2d([m.div_ceil(8) as u32, batch.div_ceil(4) as u32], [8, 4])
+        .u32("batch", batch)
+        .u32("m", m)
+        .u32("n", n)
+        .input("dz", &[batch, n], &dz)
+        .input("w", &[n, m], &w)
+        .input("z", &[batch, m], &z)
+        .changed("dz_before", &[batch, m], &vec![-777.0; batch * m], masked(&|z| z > 0.0))
+        .suspect(
+            values(masked(&|z| z < 0.0)),
+            "The mask is upside down: the gradient passes where z was positive.",
+        );
+    if batch * m == 1 {
+        return case;
+    }
+    let case = case.suspect(
+        values(masked(&|_| true)),
+        "This is da = dz w, and it is right. What is missing is the way back through ReLU: where z was not \
+         positive, nothing passes.",
+    );
+    if n != m {
+        return case;
+    }
+    case.suspect(
+        (0..batch * m)
+            .map(|at| {
+                let (s, i) = (at / m, at % m);
+                let sum = (0..n).map(|j| f64::from(dz[s * n + j]) * f64::from(w[i * n + j])).sum();
+                if z[at] > 0.0 { sum } else { 0.0 }
+            })
+            .collect::<Vec<f64>>(),
+        "The weights were used as on the way forward. On the way back it is dz w, without a transposition: \
+         input i is *column* i of w.",
+    )
+}

@@ -1,0 +1,35 @@
+//! Labels as rows with a single 1.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "one-hot",
+    idea: "labels become rows",
+    kernel: "one_hot",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[4, 10], [1, 2], [7, 10], [20, 3]].map(case).into(),
+};
+
+fn case([batch, classes]: [usize; 2]) -> Case {
+    let labels = Random::new((batch + classes) as u64).below(classes as u32, batch);
+    let one = |i: usize| if labels[i / classes] as usize == i % classes { 1.0 } else { 0.0 };
+    let y = (0..batch * classes).map(|i| Near::exact(one(i))).collect();
+    Case::new(format!("{batch} labels of {classes} classes"))
+        .launch(batch.div_ceil(8) as u32, 8)
+        .u32("batch", batch)
+        .u32("classes", classes)
+        .input_u32("labels", &[batch], &labels)
+        .changed("y", &[batch, classes], &vec![-777.0; batch * classes], y)
+        .suspect(
+            (0..batch * classes).map(|i| if one(i) == 1.0 { 1.0 } else { -777.0 }),
+            "The ones are where they belong, and everything else holds what was there before: the \
+             zeros have to be written too.",
+        )
+}

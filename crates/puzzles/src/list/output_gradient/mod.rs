@@ -1,0 +1,56 @@
+//! Where the way back begins.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "output-gradient",
+    idea: "where the way back begins",
+    kernel: "output_gradient",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[4, 8], [1, 2], [8, 10], [13, 3]].map(case).into(),
+};
+
+fn case([batch, classes]: [usize; 2]) -> Case {
+    let mut random = Random::new((batch * 100 + classes) as u64);
+    let p: Vec<f32> = random.floats(batch * classes).iter().map(|p| p.abs()).collect();
+    let labels = random.below(classes as u32, batch);
+    let y = |at: usize| if labels[at / classes] as usize == at % classes { 1.0_f32 } else { 0.0 };
+    let near = |at: usize| {
+        let difference = Near::from(p[at]) - Near::from(y(at));
+        // Divided, or multiplied by what was divided before.
+        let by = Near::exact(1.0) / Near::exact(batch as f64);
+        difference * by
+    };
+    let of = |f: &dyn Fn(usize) -> f64| (0..batch * classes).map(f).collect::<Vec<f64>>();
+    let case = Case::new(format!("batch {batch}, {classes} classes"))
+        .launch_2d([classes.div_ceil(8) as u32, batch.div_ceil(4) as u32], [8, 4])
+        .u32("batch", batch)
+        .u32("classes", classes)
+        .input("p", &[batch, classes], &p)
+        .input_u32("labels", &[batch], &labels)
+        .output("dz", &[batch, classes], (0..batch * classes).map(near).collect())
+        .suspect(
+            of(&|at| (f64::from(y(at)) - f64::from(p[at])) / batch as f64),
+            "The sign is wrong: it is p - y. Where the label's probability is too small, its logit has \
+             to grow, and so the gradient there is negative.",
+        );
+    if batch == 1 {
+        return case;
+    }
+    case.suspect(
+        of(&|at| f64::from(p[at]) - f64::from(y(at))),
+        "The division by the batch is missing. The loss is a mean, so each sample contributes a part of \
+         it only.",
+    )
+    .suspect(
+        of(&|at| f64::from(p[at]) - f64::from(y(at)) / batch as f64),
+        "Only y is divided by the batch: parentheses around the difference are missing.",
+    )
+}

@@ -1,0 +1,54 @@
+//! A sum by halves.
+
+use crate::case::Case;
+use crate::cost::Measure;
+use crate::near::{Near, sum};
+use crate::puzzle::{Demand, Puzzle};
+use crate::random::Random;
+
+const BLOCK: usize = 128;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "reduction",
+    idea: "a sum, by halves",
+    kernel: "block_sums",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[Demand {
+        measure: Measure::Sectors,
+        ratio: 1.5,
+        says: "One thread adds up what a whole block should: it fetches its numbers one by one, each \
+               with a sector of its own, and the others wait. Each thread should fetch one number, \
+               and then half of the threads should add what the other half has.",
+    }],
+    cases: || [128, 1, 100, 256, 333].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let x = Random::new(n as u64).floats(n);
+    let sums: Vec<Near> = x.chunks(BLOCK).map(|c| sum(c.iter().map(|&x| Near::from(x)))).collect();
+    let first = x.chunks(BLOCK).map(|chunk| f64::from(chunk[0])).collect::<Vec<_>>();
+    let half = |from: usize, to: usize| -> Vec<f64> {
+        let part = |chunk: &[f32]| -> f64 {
+            chunk.iter().skip(from).take(to - from).map(|&x| f64::from(x)).sum()
+        };
+        x.chunks(BLOCK).map(part).collect()
+    };
+    Case::new(format!("n = {n}"))
+        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
+        .u32("n", n)
+        .input("x", &[n], &x)
+        .output("sums", &[sums.len()], sums)
+        .suspect(first, "This is only the first number of each block: nothing was added to it.")
+        .suspect(
+            half(0, 64),
+            "This is the sum of the first half of each block: the first round, in which thread t adds \
+             what thread t + 64 has, is missing.",
+        )
+        .suspect(
+            half(0, 2),
+            "Only the first two numbers were added: the last round was done, and the others were not.",
+        )
+}

@@ -1,0 +1,45 @@
+//! ReLU, which keeps what is no number.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+const BLOCK: usize = 64;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "relu",
+    idea: "an activation",
+    kernel: "relu",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [64, 1, 70, 150].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let z = Random::new(n as u64).floats(n);
+    let a = z.iter().map(|&z| Near::from(z.max(0.0))).collect();
+    let stale = vec![-777.0; n];
+    Case::new(format!("n = {n}"))
+        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
+        .u32("n", n)
+        .input("z", &[n], &z)
+        .changed("a", &[n], &stale, a)
+        .suspect(
+            z.iter().map(|&z| f64::from(z).abs()),
+            "These are absolute values. ReLU keeps what is positive, and makes 0 of the rest.",
+        )
+        .suspect(
+            z.iter().map(|&z| f64::from(z).min(0.0)),
+            "It is the wrong way around: what is negative was kept, and what is positive became 0.",
+        )
+        .suspect(z.iter().map(|&z| f64::from(z)), "This is z itself: negative numbers have to become 0.")
+        .suspect(
+            z.iter().map(|&z| if z > 0.0 { f64::from(z) } else { -777.0 }),
+            "Where z is negative, `a` still holds what was in it before the launch. Buffers are used \
+             again in each training step: a kernel writes all of its output, zeros too.",
+        )
+}

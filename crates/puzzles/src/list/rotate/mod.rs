@@ -1,0 +1,32 @@
+//! A barrier between reading and writing.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "rotate",
+    idea: "a barrier",
+    kernel: "rotate",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [3, 32, 64, 65, 200].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let x = Random::new(n as u64).floats(n);
+    let after = |by: usize| (0..n).map(|i| Near::from(x[(i + by) % n])).collect::<Vec<_>>();
+    let back: Vec<f64> = after(n - 1).iter().map(|near| near.value).collect();
+    Case::new(format!("n = {n}"))
+        .launch(1, n as u32)
+        .u32("n", n)
+        .changed("x", &[n], &x, after(1))
+        .suspect(
+            back,
+            "It is rotated the other way around: x[0] should get what x[1] held.",
+        )
+}

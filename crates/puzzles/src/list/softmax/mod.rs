@@ -1,0 +1,66 @@
+//! Softmax of each row, by a warp.
+
+use crate::case::Case;
+use crate::near::{Near, sum};
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "softmax",
+    idea: "a warp for each row",
+    kernel: "softmax",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[1, 32], [4, 10], [3, 1], [5, 33], [2, 100]].map(case).into(),
+};
+
+/// The logits of a row: some are so large that e to their power is infinite in `float`.
+pub(super) fn logits(random: &mut Random, batch: usize, classes: usize) -> Vec<f32> {
+    let mut z = random.floats(batch * classes);
+    for (row, values) in z.chunks_mut(classes).enumerate() {
+        let offset = if row % 2 == 1 { 120.0 } else { 0.0 };
+        values.iter_mut().for_each(|z| *z = *z * 4.0 + offset);
+    }
+    z
+}
+
+/// e to the differences from the largest of a row, their sum, and the largest.
+pub(super) fn exponentials(row: &[f32]) -> (Vec<Near>, Near, Near) {
+    let largest = Near::from(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
+    let each: Vec<Near> = row.iter().map(|&z| (Near::from(z) - largest).exp()).collect();
+    let total = sum(each.iter().copied());
+    (each, total, largest)
+}
+
+fn case([batch, classes]: [usize; 2]) -> Case {
+    let z = logits(&mut Random::new((batch * 100 + classes) as u64), batch, classes);
+    let rows = z.chunks(classes).map(exponentials).collect::<Vec<_>>();
+    let p = rows.iter().flat_map(|(each, total, _)| each.iter().map(|&e| e / *total));
+    let naive = z.chunks(classes).flat_map(|row| {
+        let total: f32 = row.iter().map(|&z| libm::expf(z)).sum();
+        row.iter().map(move |&z| f64::from(libm::expf(z) / total))
+    });
+    let undivided = rows.iter().flat_map(|(each, ..)| each.iter().map(|near| near.value));
+    let case = Case::new(format!("{batch}×{classes} logits"))
+        .launch(batch as u32, 32)
+        .u32("classes", classes)
+        .input("z", &[batch, classes], &z)
+        .output("p", &[batch, classes], p.collect())
+        .suspect(
+            undivided.collect::<Vec<_>>(),
+            "These are e to the power of z minus the largest. What is missing is the division by their \
+             sum.",
+        );
+    if batch == 1 {
+        return case;
+    }
+    case.suspect(
+        naive.collect::<Vec<_>>(),
+        "Where the logits are large, e to their power is infinite in `float` (beyond 88.7), and infinity \
+         divided by infinity is no number. Subtract the largest logit of the row first: it cancels in \
+         the quotient, and no power is above 1.",
+    )
+}

@@ -1,0 +1,35 @@
+//! More elements than threads: a loop that steps by the whole grid.
+
+use crate::case::Case;
+use crate::cost::Measure;
+use crate::near::Near;
+use crate::puzzle::{Demand, Puzzle};
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "stride",
+    idea: "more elements than threads",
+    kernel: "square",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[Demand {
+        measure: Measure::Sectors,
+        ratio: 1.5,
+        says: "Neighbouring threads should read neighbouring elements in each round, so that a warp's \
+               32 reads are four sectors of 32 bytes. Let a thread step by the number of all threads, \
+               and not go through a piece of its own.",
+    }],
+    cases: || [64, 10, 100, 1000].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let x = Random::new(n as u64).floats(n);
+    let out = x.iter().map(|&x| Near::from(x) * Near::from(x)).collect();
+    Case::new(format!("n = {n}"))
+        .launch(2, 32)
+        .u32("n", n)
+        .input("x", &[n], &x)
+        .output("out", &[n], out)
+}

@@ -1,0 +1,33 @@
+//! The product once more, with tiles in shared memory.
+
+use super::loops;
+use crate::case::Case;
+use crate::cost::Measure;
+use crate::puzzle::{Demand, Puzzle};
+
+const TILE: usize = 8;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "tiled",
+    idea: "tiles in shared memory",
+    kernel: "product",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[Demand {
+        measure: Measure::Sectors,
+        ratio: 1.05,
+        says: "Each row of a is fetched from global memory by every thread that needs it, and so is each \
+               row of b. A block of 8 by 8 threads needs eight rows of each: have it fetch an 8 by 8 \
+               tile of both into shared memory, one element a thread, use it eight times, and go on to \
+               the next tile along t.",
+    }],
+    cases: || [[8, 8, 8], [8, 8, 16], [1, 1, 1], [10, 9, 20], [17, 30, 33]].map(case).into(),
+};
+
+fn case([m, n, k]: [usize; 3]) -> Case {
+    let blocks = [n.div_ceil(TILE) as u32, m.div_ceil(TILE) as u32];
+    let case = Case::new(format!("m = {m}, n = {n}, k = {k}"));
+    loops::product(case.launch_2d(blocks, [TILE as u32; 2]), [m, n, k])
+}

@@ -1,0 +1,51 @@
+//! A transposition, coalesced on both sides and without bank conflicts.
+
+use crate::case::Case;
+use crate::cost::Measure;
+use crate::near::Near;
+use crate::puzzle::{Demand, Puzzle};
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "transpose",
+    idea: "a tile without bank conflicts",
+    kernel: "transpose",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[
+        Demand {
+            measure: Measure::Sectors,
+            ratio: 1.05,
+            says: "A warp reads a row, which is four sectors, and writes a column, which is 32. Turn the \
+                   tile around in shared memory, and let each warp write a row of `out`: threads with \
+                   neighbouring threadIdx.x have to write neighbouring elements.",
+        },
+        Demand {
+            measure: Measure::BankConflicts,
+            ratio: 1.0,
+            says: "A column of the tile lies in a single bank, since its rows are 32 words long and there \
+                   are 32 banks: the 32 lanes are served one after the other. Make the rows one word \
+                   longer, tile[32][33], and each element of a column is in another bank.",
+        },
+    ],
+    cases: || [[32, 32], [1, 1], [64, 32], [40, 70]].map(case).into(),
+};
+
+fn case([rows, columns]: [usize; 2]) -> Case {
+    let a = Random::new((rows * columns) as u64).floats(rows * columns);
+    let out = (0..rows * columns).map(|i| Near::from(a[i % rows * columns + i / rows])).collect();
+    let blocks = [columns.div_ceil(32), rows.div_ceil(32)];
+    Case::new(format!("{rows}×{columns} elements"))
+        .launch_2d(blocks.map(|n| n as u32), [32, 32])
+        .u32("rows", rows)
+        .u32("columns", columns)
+        .input("a", &[rows, columns], &a)
+        .output("out", &[columns, rows], out)
+        .suspect(
+            a.iter().map(|&a| f64::from(a)),
+            "This is a itself, not transposed: what is read at row r, column c is written at row c, \
+             column r.",
+        )
+}

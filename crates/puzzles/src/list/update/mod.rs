@@ -1,0 +1,41 @@
+//! A step of gradient descent.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+const BLOCK: usize = 64;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "update",
+    idea: "a step of gradient descent, in place",
+    kernel: "update",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [64, 3, 100, 250].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let mut random = Random::new(n as u64);
+    let (w, dw, rate) = (random.floats(n), random.floats(n), 0.1_f32);
+    let pair = |i: usize| (f64::from(w[i]), f64::from(rate) * f64::from(dw[i]));
+    let of = |value: fn((f64, f64)) -> f64| -> Vec<f64> { (0..n).map(|i| value(pair(i))).collect() };
+    let after = (0..n).map(|i| Near::from(w[i]) - Near::from(rate) * Near::from(dw[i])).collect();
+    Case::new(format!("n = {n}"))
+        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
+        .u32("n", n)
+        .f32("rate", rate)
+        .input("dw", &[n], &dw)
+        .changed("w", &[n], &w, after)
+        .suspect(
+            of(|(w, step)| w + step),
+            "These weights went uphill: the gradient says where the loss grows, so it is subtracted.",
+        )
+        .suspect(of(|(_, step)| -step), "This is the step alone. It has to be added to the weight.")
+        .suspect(of(|(_, step)| step), "This is rate * dw alone, and the weight is gone.")
+        .suspect(of(|(w, step)| w - 10.0 * step), "This is w - dw: the learning rate is missing.")
+}

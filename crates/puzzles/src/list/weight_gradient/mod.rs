@@ -1,0 +1,51 @@
+//! The gradient of the weights: a product over the batch.
+
+use crate::case::Case;
+use crate::near::{Near, dot};
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "weight-gradient",
+    idea: "a product over the batch",
+    kernel: "weight_gradient",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 5], [7, 6, 20]].map(case).into(),
+};
+
+fn case([batch, n, m]: [usize; 3]) -> Case {
+    let mut random = Random::new((batch * 10_000 + n * 100 + m) as u64);
+    let (dz, a) = (random.floats(batch * n), random.floats(batch * m));
+    let dw = |at: usize| {
+        let (j, i) = (at / m, at % m);
+        dot((0..batch).map(|s| (Near::from(dz[s * n + j]), Near::from(a[s * m + i]))))
+    };
+    let case = Case::new(format!("batch {batch}, {m} inputs, {n} units"))
+        .launch_2d([m.div_ceil(8) as u32, n.div_ceil(4) as u32], [8, 4])
+        .u32("batch", batch)
+        .u32("m", m)
+        .u32("n", n)
+        .input("dz", &[batch, n], &dz)
+        .input("a", &[batch, m], &a)
+        .output("dw", &[n, m], (0..n * m).map(dw).collect());
+    if batch == 1 {
+        return case;
+    }
+    let first = |at: usize| f64::from(dz[at / m]) * f64::from(a[at % m]);
+    let last = |at: usize| {
+        f64::from(dz[(batch - 1) * n + at / m]) * f64::from(a[(batch - 1) * m + at % m])
+    };
+    case.suspect(
+        (0..n * m).map(first).collect::<Vec<_>>(),
+        "This is the gradient of the first sample alone: those of the whole batch have to be added.",
+    )
+    .suspect(
+        (0..n * m).map(last).collect::<Vec<_>>(),
+        "This is the gradient of the last sample alone: in each round the sum was replaced, and should \
+         grow.",
+    )
+}

@@ -1,0 +1,53 @@
+//! Shared memory: neighbours are fetched once.
+
+use crate::case::Case;
+use crate::cost::Measure;
+use crate::near::{Near, sum};
+use crate::puzzle::{Demand, Puzzle};
+use crate::random::Random;
+
+const BLOCK: usize = 64;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "window",
+    idea: "shared memory",
+    kernel: "window",
+    task: include_str!("task.md"),
+    picture: Some(include_str!("picture.svg")),
+    sources: &[source!(CudaC)],
+    hints: include_str!("hints.md"),
+    demands: &[Demand {
+        measure: Measure::Sectors,
+        ratio: 1.3,
+        says: "Each element is fetched from global memory five times, once for each neighbour that \
+               wants it. Have the block fetch its elements once, into shared memory, with the two \
+               neighbours on each side; then, behind a barrier, add up from there.",
+    }],
+    cases: || [64, 1, 100, 256, 301].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let x = Random::new(n as u64).floats(n);
+    let near = |i: usize| {
+        let (from, to) = (i.saturating_sub(2), (i + 3).min(n));
+        sum(x[from..to].iter().map(|&x| Near::from(x)))
+    };
+    let without_neighbours = |i: usize| -> f64 {
+        let block = i / BLOCK * BLOCK;
+        let (from, to) = (i.saturating_sub(2).max(block), (i + 3).min(n).min(block + BLOCK));
+        x[from..to].iter().map(|&x| f64::from(x)).sum()
+    };
+    let case = Case::new(format!("n = {n}"))
+        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
+        .u32("n", n)
+        .input("x", &[n], &x)
+        .output("out", &[n], (0..n).map(near).collect());
+    if n <= BLOCK {
+        return case;
+    }
+    case.suspect(
+        (0..n).map(without_neighbours).collect::<Vec<_>>(),
+        "Elements at the edges of blocks lack the neighbours that belong to the next block. The tile \
+         has to hold two more elements on each side.",
+    )
+}

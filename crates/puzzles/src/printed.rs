@@ -1,0 +1,48 @@
+//! What kernels print, up to a length.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptx_emulator::Output;
+
+/// Takes what `printf` of a kernel writes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Printed(Arc<Mutex<Text>>);
+
+#[derive(Debug, Default)]
+struct Text {
+    bytes: Vec<u8>,
+    most: usize,
+    left_out: bool,
+}
+
+impl Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.most - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.left_out |= bytes.len() > room;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Printed {
+    /// Keeps so many bytes.
+    pub(crate) fn new(most: usize) -> Self {
+        Self(Arc::new(Mutex::new(Text { most, ..Text::default() })))
+    }
+
+    pub(crate) fn output(&self) -> Output {
+        Output::to(self.0.clone())
+    }
+
+    /// What there is so far.
+    pub(crate) fn text(&self) -> String {
+        let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = if text.left_out { "…\n" } else { "" };
+        format!("{}{more}", String::from_utf8_lossy(&text.bytes))
+    }
+}

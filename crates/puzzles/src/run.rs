@@ -1,0 +1,128 @@
+//! One launch of an attempt, on a device of its own, with every sanitizer.
+
+use ptx_emulator::source::Source;
+use ptx_emulator::{Checks, Emulator, Fault, Kernel, Launch, Loaded, Options, Statistics};
+
+use crate::attempt::Limits;
+use crate::case::{Argument, Buffer, Case, Data};
+use crate::printed::Printed;
+
+/// A device whose memory holds the buffers of a case.
+pub(crate) struct Device {
+    emulator: Emulator,
+    loaded: Loaded,
+    /// Where each buffer begins, in the order of the arguments; `None` for a number.
+    pub(crate) addresses: Vec<Option<u64>>,
+}
+
+/// Why there is no device.
+#[derive(Debug)]
+pub(crate) enum Unfit {
+    /// The text has errors.
+    Program(Vec<ptx_emulator::Diagnostic>),
+    /// The kernel is not the frame's.
+    Kernel(String),
+    /// There is no memory for it.
+    Memory(String),
+}
+
+impl Device {
+    /// Loads a text, and allocates and fills the buffers of a case.
+    pub(crate) fn new(
+        source: &Source,
+        case: &Case,
+        limits: &Limits,
+        printed: &Printed,
+    ) -> Result<Self, Unfit> {
+        let emulator = Emulator::new(Options {
+            threads: 1,
+            deterministic: true,
+            checks: Checks { initialisation: true, races: true, synchronisation: true },
+            statistics: true,
+            instruction_limit: Some(limits.instructions),
+            memory: Some(limits.memory),
+            output: printed.output(),
+            ..Options::default()
+        });
+        let loaded = emulator.load(source.clone()).map_err(Unfit::Program)?;
+        let addresses: Result<_, _> = case
+            .arguments
+            .iter()
+            .map(|argument| match argument {
+                Argument::Buffer(buffer) => place(&emulator, buffer).map(Some),
+                Argument::U32(..) | Argument::F32(..) => Ok(None),
+            })
+            .collect();
+        Ok(Self { emulator, loaded, addresses: addresses? })
+    }
+
+    /// The kernel that the source calls so, if it takes the arguments of the case.
+    pub(crate) fn kernel(&self, name: &str, case: &Case) -> Result<Kernel, Unfit> {
+        let names = self.loaded.kernels();
+        let found = names.iter().find(|kernel| cuda_c::written(kernel) == name);
+        let Some(kernel) = found.and_then(|name| self.loaded.kernel(name)) else {
+            return Err(Unfit::Kernel(format!("There is no kernel called `{name}`.")));
+        };
+        let wanted: Vec<&str> = case.arguments.iter().map(Argument::name).collect();
+        let (wanted, layouts) = (wanted.join(", "), kernel.parameters());
+        if layouts.len() != case.arguments.len() {
+            let (has, takes) = (layouts.len(), case.arguments.len());
+            return Err(Unfit::Kernel(format!(
+                "`{name}` has {has} parameters, and is launched with {takes}: {wanted}."
+            )));
+        }
+        for (layout, argument) in layouts.iter().zip(&case.arguments) {
+            let size = if matches!(argument, Argument::Buffer(_)) { 8 } else { 4 };
+            if layout.size != size {
+                let (name, has) = (argument.name(), layout.size);
+                return Err(Unfit::Kernel(format!(
+                    "The parameter `{name}` has {has} bytes, and is launched with {size}."
+                )));
+            }
+        }
+        Ok(kernel)
+    }
+
+    /// Launches the kernel.
+    pub(crate) fn launch(&self, kernel: &Kernel, case: &Case) -> Result<Statistics, Fault> {
+        let mut parameters = vec![0; kernel.parameter_bytes() as usize];
+        let values = kernel.parameters().iter().zip(&case.arguments).zip(&self.addresses);
+        for ((layout, argument), address) in values {
+            let bytes = match argument {
+                Argument::U32(_, value) => value.to_le_bytes().to_vec(),
+                Argument::F32(_, value) => value.to_le_bytes().to_vec(),
+                Argument::Buffer(_) => address.unwrap_or_default().to_le_bytes().to_vec(),
+            };
+            let at = layout.offset as usize;
+            parameters[at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+        let launch = Launch {
+            grid: case.grid,
+            block: case.block,
+            parameters,
+            cooperative: case.cooperative,
+            ..Launch::default()
+        };
+        self.emulator.launch(kernel, &launch)
+    }
+
+    /// What a buffer holds now; `None` for a number.
+    pub(crate) fn read(&self, index: usize, buffer: &Buffer) -> Option<Data> {
+        let address = self.addresses[index]?;
+        let mut bytes = vec![0; buffer.before.len() * 4];
+        self.emulator.memory().read(address, &mut bytes).ok()?;
+        Some(buffer.before.read(&bytes))
+    }
+}
+
+fn place(emulator: &Emulator, buffer: &Buffer) -> Result<u64, Unfit> {
+    let memory = emulator.memory();
+    let bytes = buffer.before.bytes();
+    let address = memory
+        .allocate(bytes.len() as u64, 256)
+        .map_err(|error| Unfit::Memory(error.to_string()))?;
+    if buffer.written {
+        memory.write(address, &bytes).map_err(|error| Unfit::Memory(error.to_string()))?;
+    }
+    Ok(address)
+}

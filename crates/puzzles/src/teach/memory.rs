@@ -1,0 +1,59 @@
+//! Which element of which buffer an address is.
+
+use crate::case::{Argument, Buffer, Case};
+use crate::judge::place;
+
+/// Addresses further away than so many times a buffer's length are nobody's neighbours.
+const NEAR: i64 = 4;
+
+/// An element of a buffer, or one that it would have if it were longer.
+pub(crate) struct Element<'case> {
+    pub(crate) buffer: &'case Buffer,
+    /// Negative before its beginning.
+    pub(crate) index: i64,
+}
+
+impl Element<'_> {
+    /// `x[37]`; of a matrix `a[2][5]`, where there is such an element.
+    pub(crate) fn name(&self) -> String {
+        let name = self.buffer.name;
+        if self.buffer.shape.len() < 2 || !self.is_inside() {
+            return format!("{name}[{}]", self.index);
+        }
+        format!("{name}{}", written(&place(&self.buffer.shape, self.index as usize)))
+    }
+
+    /// Whether there is such an element.
+    pub(crate) fn is_inside(&self) -> bool {
+        (0..self.count()).contains(&self.index)
+    }
+
+    /// How many elements there are.
+    pub(crate) fn count(&self) -> i64 {
+        self.buffer.before.len() as i64
+    }
+}
+
+/// `[2][5]`
+pub(crate) fn written(place: &[usize]) -> String {
+    place.iter().map(|at| format!("[{at}]")).collect()
+}
+
+/// The element at an address, or the nearest one.
+pub(crate) fn element<'case>(
+    case: &'case Case,
+    addresses: &[Option<u64>],
+    address: u64,
+) -> Option<Element<'case>> {
+    let elements = case.arguments.iter().zip(addresses).filter_map(|(argument, start)| {
+        let Argument::Buffer(buffer) = argument else { return None };
+        let offset = (address as i64).checked_sub((*start)? as i64)?;
+        Some(Element { buffer, index: offset.div_euclid(4) })
+    });
+    let distance = |element: &Element<'_>| {
+        let beyond = (element.index - element.count() + 1).max(0);
+        beyond.max(-element.index)
+    };
+    let nearest = elements.min_by_key(distance)?;
+    (distance(&nearest) <= NEAR * nearest.count().max(64)).then_some(nearest)
+}

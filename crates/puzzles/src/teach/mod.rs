@@ -1,0 +1,44 @@
+//! What is said of an attempt that failed: what happened, what that usually means, what to do.
+
+mod faults;
+mod memory;
+mod numbers;
+mod patterns;
+
+use ptx_emulator::Fault;
+
+use crate::outcome::Place;
+use crate::puzzle::Language;
+
+pub(crate) use faults::fault;
+pub(crate) use numbers::numbers;
+
+/// What is said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    /// What happened.
+    pub(crate) what: String,
+    /// What it means, a paragraph each.
+    pub(crate) teaches: Vec<String>,
+}
+
+/// The lines of the reader's source that a fault names.
+pub(crate) fn places(fault: &Fault, language: Language, source: &str) -> Vec<Place> {
+    let of = |ptx: Option<usize>, cuda: Option<&(String, u32)>, role: &str| {
+        let line = match language {
+            Language::Ptx => ptx?,
+            Language::CudaC => cuda?.1 as usize,
+        };
+        let text = source.lines().nth(line.checked_sub(1)?)?.to_owned();
+        Some(Place { line, text, role: role.to_owned() })
+    };
+    let own =
+        of(fault.place.as_ref().map(|place| place.line), fault.cuda.as_ref(), "where it happened");
+    let other = fault.other.as_ref().and_then(|other| {
+        let role =
+            if other.wrote { "where the other one wrote" } else { "where the other one read" };
+        of(Some(other.place.line), other.cuda.as_ref(), role)
+    });
+    let other = other.filter(|other| own.as_ref().is_none_or(|own| own.line != other.line));
+    own.into_iter().chain(other).collect()
+}

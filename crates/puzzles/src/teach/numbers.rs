@@ -1,0 +1,52 @@
+//! What is said when a number is wrong.
+
+use super::Said;
+use super::memory::written;
+use super::patterns::{Seen, pattern};
+use crate::case::{Buffer, Data};
+use crate::outcome::Wrong;
+
+/// Which number is wrong first, and what all the wrong ones together look like.
+pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Said {
+    let (name, count) = (&wrong.buffer, wrong.wrong.iter().filter(|&&wrong| wrong).count());
+    let first = wrong.wrong.iter().position(|&wrong| wrong).unwrap_or_default();
+    let expected = wrong.expected[first];
+    // As many digits as a `float` has.
+    let expected = match got {
+        Data::U32(_) => expected.to_string(),
+        Data::F32(_) => (expected as f32).to_string(),
+    };
+    let mut what = format!(
+        "{name}{} should be {expected}, and is {}.",
+        written(&wrong.first),
+        got.show(first)
+    );
+    if wrong.wrong.len() > 1 {
+        what.push_str(&match count {
+            all if all == wrong.wrong.len() => format!(" All {all} elements are wrong."),
+            1 => format!(" The other {} are right.", wrong.wrong.len() - 1),
+            some => format!(" {some} of {} elements are wrong.", wrong.wrong.len()),
+        });
+    }
+    if buffer.after.is_none() {
+        let teach = format!(
+            "{name} is an input: the kernel reads it, and leaves it as it is. Which pointer does \
+             the line write through?"
+        );
+        return Said { what, teaches: vec![teach] };
+    }
+    let seen = Seen::new(buffer, got, wrong);
+    let teach = buffer
+        .suspects
+        .iter()
+        .find(|suspect| seen.is(&suspect.values))
+        .map(|suspect| suspect.says.to_owned())
+        .or_else(|| pattern(&seen))
+        .unwrap_or_else(|| {
+            "These numbers follow no pattern that is known here. Take the first wrong element, find \
+             out by hand which threads contribute to it and what each should add, and compare that \
+             with what the kernel says."
+                .into()
+        });
+    Said { what, teaches: vec![teach] }
+}

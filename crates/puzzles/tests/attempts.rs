@@ -1,0 +1,126 @@
+//! What is no kernel for a puzzle, or goes too far, and the data that a page is given.
+
+use puzzles::{Language, Limits, Outcome, Verdict, attempt, puzzle};
+
+fn guard(source: &str) -> Outcome {
+    attempt(puzzle("guard").unwrap(), Language::CudaC, source, &Limits::default())
+}
+
+#[test]
+fn a_runaway_attempt_is_stopped() {
+    let outcome = guard(
+        "__global__ void twice(unsigned n, const float *x, float *out) {\n    for (;;)\n        out[0] = 1.0f;\n}",
+    );
+    assert_eq!(outcome.verdict, Verdict::Stopped, "{outcome}");
+    // All threads write out[0], which is a race unless one of them is alone with it.
+    let alone = guard(
+        "__global__ void twice(unsigned n, const float *x, float *out) {\n    if (threadIdx.x == 0)\n        for (;;)\n            out[0] = 1.0f;\n}",
+    );
+    assert_eq!(alone.verdict, Verdict::Stopped, "{alone}");
+    assert!(alone.what.contains("still running"), "{alone}");
+    assert!(alone.teaches[0].contains("a loop never ends"), "{alone}");
+}
+
+#[test]
+fn the_limits_are_the_callers() {
+    let loops = puzzle("loops").unwrap();
+    let solution = loops.source(Language::CudaC).unwrap().solution;
+    let limits = Limits { instructions: 300, ..Limits::default() };
+    let outcome = attempt(loops, Language::CudaC, solution, &limits);
+    assert_eq!(outcome.verdict, Verdict::Stopped, "{outcome}");
+    assert!(outcome.what.contains("still running"), "{outcome}");
+    let limits = Limits { source: 10, ..Limits::default() };
+    let outcome = attempt(loops, Language::CudaC, solution, &limits);
+    assert_eq!(outcome.verdict, Verdict::Rejected, "{outcome}");
+    assert!(outcome.teaches[0].contains("At most 10 are read"), "{outcome}");
+}
+
+#[test]
+fn another_kernel_than_the_frames_is_refused() {
+    let other_name = guard("__global__ void double_it(unsigned n, const float *x, float *out) {}");
+    assert!(other_name.what.contains("no kernel called `twice`"), "{other_name}");
+    let fewer = guard("__global__ void twice(const float *x, float *out) {}");
+    assert!(fewer.what.contains("2 parameters, and is launched with 3: n, x, out"), "{fewer}");
+    let wider = guard("__global__ void twice(unsigned long long n, const float *x, float *out) {}");
+    assert!(wider.what.contains("`n` has 8 bytes, and is launched with 4"), "{wider}");
+    for outcome in [other_name, fewer, wider] {
+        assert_eq!(outcome.verdict, Verdict::Rejected);
+        assert!(outcome.tried.is_empty());
+        assert!(outcome.teaches[0].contains("Keep the line"), "{outcome}");
+    }
+}
+
+#[test]
+fn a_mistake_is_marked_at_its_place() {
+    let outcome = guard(
+        "__global__ void twice(unsigned n, const float *x, float *out) {\n    out[0] = y[0];\n}",
+    );
+    assert_eq!(outcome.verdict, Verdict::Rejected);
+    let mark = &outcome.marks[0];
+    assert_eq!((mark.line, mark.column, mark.width), (2, 14, 1), "{outcome}");
+    assert_eq!(mark.text, "    out[0] = y[0];");
+    assert!(outcome.to_string().contains("    out[0] = y[0];\n                   ^"), "{outcome}");
+}
+
+#[test]
+fn too_much_memory_is_refused() {
+    let outcome = guard(
+        "__global__ void twice(unsigned n, const float *x, float *out) {\n    __shared__ float much[1000000];\n    much[threadIdx.x] = 0.0f;\n    out[0] = much[0];\n}",
+    );
+    assert_eq!(outcome.verdict, Verdict::Rejected, "{outcome}");
+    assert!(outcome.marks[0].message.contains("48 KiB"), "{outcome}");
+}
+
+#[test]
+fn what_a_kernel_prints_is_kept_up_to_a_length() {
+    let outcome = guard(
+        "__global__ void twice(unsigned n, const float *x, float *out) {\n    for (int i = 0; i < 100; ++i) printf(\"thread %d in round %d\\n\", threadIdx.x, i);\n}",
+    );
+    assert!(outcome.printed.starts_with("thread 0 in round 0\n"), "{outcome}");
+    assert!(outcome.printed.len() < Limits::default().printed + 10);
+    assert!(outcome.printed.ends_with("…\n"));
+}
+
+#[test]
+fn a_language_that_a_puzzle_is_not_set_in_is_refused() {
+    let outcome = attempt(puzzle("coalesce").unwrap(), Language::Ptx, "", &Limits::default());
+    assert_eq!(outcome.verdict, Verdict::Rejected);
+    assert_eq!(outcome.teaches, ["It is set in CUDA C."]);
+}
+
+#[test]
+fn outcomes_are_data() {
+    let outcome = guard(
+        "__global__ void twice(unsigned n, const float *x, float *out) {\n    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) out[i] = 0.0f / 0.0f;\n}",
+    );
+    let wrong = outcome.wrong.as_ref().unwrap();
+    assert_eq!(
+        (wrong.buffer.as_str(), &wrong.shape[..], &wrong.first[..]),
+        ("out", &[32][..], &[0][..])
+    );
+    assert!(wrong.got[0].is_nan() && wrong.wrong.iter().all(|&wrong| wrong));
+    let json = serde_json::to_string(&outcome).unwrap();
+    assert!(json.contains(r#""verdict":"wrong""#) && json.contains(r#""language":"cuda-c""#));
+    let back: Outcome = serde_json::from_str(&json).unwrap();
+    assert_eq!(serde_json::to_string(&back).unwrap(), json);
+}
+
+/// Whatever is handed in, there is an answer.
+#[test]
+fn nonsense_is_answered() {
+    for (language, text) in [
+        (Language::CudaC, ""),
+        (Language::CudaC, "\u{0}\u{ff}{{{((("),
+        (Language::CudaC, "__global__ void twice("),
+        (Language::Ptx, ""),
+        (Language::Ptx, ".version 7.0"),
+        (
+            Language::Ptx,
+            ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry twice() { ret; }",
+        ),
+    ] {
+        let outcome = attempt(puzzle("guard").unwrap(), language, text, &Limits::default());
+        assert_eq!(outcome.verdict, Verdict::Rejected, "{text}");
+        assert!(outcome.to_string().len() > 40, "{outcome}");
+    }
+}

@@ -1,0 +1,7 @@
+// wrong: the 1 is missing
+// out[i] = x[i] + 1, by thread i.
+__global__ void add_one(const float *x, float *out)
+{
+    unsigned i = threadIdx.x;
+    out[i] = x[i];
+}

