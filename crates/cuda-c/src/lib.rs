@@ -20,15 +20,17 @@
 //! # What is built
 //!
 //! - *Language*: `__global__` and `__device__` functions, overloads, default arguments, references,
-//!   templates of functions and of kernels over types and integers, `extern "C"` and C++'s names, `__launch_bounds__`;
+//!   templates of functions, kernels and structs over types and integers, with special ones for some
+//!   arguments, namespaces, `extern "C"` and C++'s names, `__launch_bounds__`;
 //!   `__shared__` (static and dynamic), `__constant__` and `__device__` variables with initial values;
 //!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), `__half2`, `__nv_bfloat16`, enums, structs
-//!   with member functions, unions, arrays, pointers, vector types with `make_*`, operators that are
-//!   defined for structs; `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
+//!   with constructors, functions, operators, and types and constants that are named in them, unions, arrays, pointers, vector types with `make_*`, `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
 //!   `if constexpr`; all statements, `goto` too; `#define`, `#if`, `#include`, `#pragma unroll`; `asm`.
 //! - *Built in*: indices, barriers and their variants, fences, shuffles, votes, `__match_any_sync`,
 //!   `__reduce_*_sync`, atomics, `__ldg`, clocks, `printf`, `assert`, `__trap`, operations on bits,
 //!   arithmetic with a rounding of its own, conversions, the hardware's approximations.
+//! - *Groups*: `cooperative_groups` of blocks, tiles, active lanes and grids, with `reduce` and scans;
+//!   `nvcuda::wmma` fragments of halves, bfloat16, bytes and tf32.
 //! - *Mathematics* of float: exponentials, logarithms, powers, angles and hyperbolic functions with their
 //!   inverses, error functions, roots, remainders, rounding. What is no instruction is computed in double
 //!   and rounded once, which is exact to half a unit in the last place but for rare ties, and slow where
@@ -44,10 +46,9 @@
 //! # What is refused
 //!
 //! Each by name, with what to write instead: host code and launches, recursion (every call is written
-//! out), classes, constructors, inheritance, virtual functions, templates of structs,
-//! lambdas, exceptions, namespaces, `new`, the C++ library, pointers to functions, bit fields, static
-//! variables in functions, variables in conditions, loops over ranges, textures, `cooperative_groups`,
-//! `nvcuda::wmma`; of mathematics gamma, Bessel and inverse error functions, and in double angles, error
+//! out), classes, destructors, inheritance, virtual functions, templates of aliases and of any number of
+//! parameters, lambdas, exceptions, `new`, the C++ library, pointers to functions, bit fields, static
+//! variables in functions, variables in conditions, loops over ranges, textures; of mathematics gamma, Bessel and inverse error functions, and in double angles, error
 //! functions and the inverses of hyperbolic functions.
 
 mod diagnostic;
@@ -59,6 +60,7 @@ mod optimise;
 mod parse;
 mod preprocess;
 mod ptx;
+mod returns;
 mod source;
 #[allow(missing_docs, reason = "the names of operators say what they are")]
 mod syntax;
@@ -189,6 +191,7 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
         return Err(problems.into_diagnostics(&sources));
     }
     let items = parse::parse(tokens, names, &mut problems);
+    returns::check(&items, library, &mut problems);
     let (mut module, names) = lower::lower(items, library, options, &mut problems);
     if problems.has_errors() {
         return Err(problems.into_diagnostics(&sources));

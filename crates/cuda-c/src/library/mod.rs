@@ -84,6 +84,8 @@ const HALVES: &str = include_str!("halves.cuh");
 const ANGLES: &str = include_str!("angles.cuh");
 const PARTS: &str = include_str!("parts.cuh");
 const DOUBLE: &str = include_str!("double.cuh");
+const WMMA: &str = include_str!("wmma.cuh");
+const GROUPS: &str = include_str!("groups.cuh");
 
 /// The parts of the mathematics; each stands on those before it.
 const MATHEMATICS: [&str; 4] = [FLOAT, ANGLES, PARTS, DOUBLE];
@@ -107,9 +109,16 @@ pub(crate) fn tokens(
     for part in &MATHEMATICS[..count] {
         text.push_str(part);
     }
+    let matrices = mentions(source, "wmma");
     let pairs = ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162"];
-    if pairs.into_iter().any(|name| mentions(source, name)) {
+    if matrices || pairs.into_iter().any(|name| mentions(source, name)) {
         text.push_str(HALVES);
+    }
+    if matrices {
+        text.push_str(WMMA);
+    }
+    if mentions(source, "cooperative_groups") {
+        text.push_str(GROUPS);
     }
     let file = sources.add("the library", &text);
     let (mut tokens, macros) =

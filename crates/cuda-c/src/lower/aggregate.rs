@@ -116,6 +116,9 @@ impl Lowerer<'_> {
             let place = Place { ty: QualifiedType::from(ty.ty.clone()), address };
             match (list, arguments) {
                 (Some(list), _) => self.initialise(&place, list)?,
+                (None, many) if Self::has_constructors(&ty.ty) => {
+                    self.construct_by(&place, many, span)?;
+                }
                 (None, []) => self.clear(&place.ty, address),
                 (None, [one]) => {
                     let typed = self.rvalue(one)?;

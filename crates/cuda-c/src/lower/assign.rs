@@ -57,6 +57,11 @@ impl Lowerer<'_> {
         let place = self.place(left, "an assignment")?;
         self.writable(&place, left.span)?;
         if matches!(place.ty.ty, Type::Struct(_)) {
+            let left_value = Typed { ty: place.ty.ty.clone(), value: place.address };
+            let with = format!("{}=", operator.text());
+            if self.operator_method(&left_value, &with, &[right], span)?.is_some() {
+                return Ok(place);
+            }
             let typed = self.rvalue(right)?;
             let own = Typed { ty: place.ty.ty.clone(), value: place.address };
             for name in
@@ -92,6 +97,16 @@ impl Lowerer<'_> {
             return self.error(span, "nothing is returned here that could be assigned", "");
         }
         if let Type::Struct(_) = &place.ty.ty {
+            if self.converts(&typed.ty, &place.ty.ty) {
+                let given = match &typed.ty {
+                    Type::Struct(_) => Any::Place(Place {
+                        ty: crate::types::QualifiedType::from(typed.ty.clone()).constant(),
+                        address: typed.value,
+                    }),
+                    _ => Any::Value(typed),
+                };
+                return self.construct_with(place, vec![given], &[], span);
+            }
             if typed.ty != place.ty.ty {
                 let message =
                     format!("a `{}` doesn't become a `{}`", typed.ty.name(), place.ty.ty.name());

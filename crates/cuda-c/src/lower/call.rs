@@ -16,12 +16,20 @@ impl Lowerer<'_> {
         if let ExprKind::Member { base, name, arrow } = &callee.kind {
             return self.method(base, name, *arrow, arguments, span);
         }
+        if let ExprKind::Scoped(ty, name) = &callee.kind {
+            return self.static_method(ty, name, arguments, span);
+        }
         let ExprKind::Name(name, template) = &callee.kind else {
-            return self.error(callee.span, "only functions can be called", "");
+            return self.called_value(callee, arguments, span);
         };
-        if let Some(symbol) = self.lookup(name) {
-            let what = if matches!(symbol, Symbol::Alias(_)) { "a type" } else { "a variable" };
-            return self.error(callee.span, format!("`{name}` is {what}, not a function"), "");
+        if let Some(Symbol::Alias(_)) = self.lookup(name) {
+            return self.error(callee.span, format!("`{name}` is a type, not a function"), "");
+        }
+        if self.lookup(name).is_some() {
+            return self.called_value(callee, arguments, span);
+        }
+        if let Some(found) = self.sibling(name, template.as_deref(), arguments, span)? {
+            return Ok(found);
         }
         let own = self.functions.get(name).cloned();
         let from_library =
@@ -34,7 +42,7 @@ impl Lowerer<'_> {
         let Some(candidates) = own else { return self.unknown_function(name, callee.span) };
         let given = self.all(arguments)?;
         let template = template.as_deref().unwrap_or_default();
-        let chosen = self.choose_function(name, &candidates, template, &given, span)?;
+        let chosen = self.choose_function(name, &candidates, template, &given, None, span)?;
         self.write_out(&chosen, given, arguments, None, span)
     }
 
@@ -72,52 +80,14 @@ impl Lowerer<'_> {
                 _ => Any::Value(typed),
             })
             .collect();
-        let chosen = self.choose_function(name, &candidates, &[], &given, span)?;
+        let chosen = self.choose_function(name, &candidates, &[], &given, None, span)?;
         let written: Vec<Expr> = written.iter().map(|one| (*one).clone()).collect();
         let result = self.write_out(&chosen, given, &written, None, span)?;
         Ok(Some(self.read(result)))
     }
 
-    fn method(
-        &mut self,
-        base: &Expr,
-        name: &Rc<str>,
-        arrow: bool,
-        arguments: &[Expr],
-        span: Span,
-    ) -> Lowered<Any> {
-        let (address, ty) = if arrow {
-            let pointer = self.rvalue(base)?;
-            match &pointer.ty {
-                Type::Pointer(to) => (pointer.value, self.completed(to)),
-                other => {
-                    let message = format!("`->` is for pointers, and this is `{}`", other.name());
-                    return self.error(base.span, message, "write `.`");
-                }
-            }
-        } else {
-            match self.any(base)? {
-                Any::Place(place) => (place.address, self.completed(&place.ty)),
-                Any::Value(typed) => (typed.value, typed.ty.into()),
-            }
-        };
-        let methods = match &ty.ty {
-            Type::Struct(own) => own.declaration.as_ref().map(|own| own.methods.clone()),
-            _ => None,
-        };
-        let named: Vec<Rc<Function>> =
-            methods.unwrap_or_default().into_iter().filter(|method| method.name == *name).collect();
-        if named.is_empty() {
-            let message = format!("`{}` has no function `{name}`", ty.ty.name());
-            return self.error(span, message, "");
-        }
-        let given = self.all(arguments)?;
-        let chosen = self.choose_function(name, &named, &[], &given, span)?;
-        self.write_out(&chosen, given, arguments, Some((address, ty)), span)
-    }
-
     /// Writes a function's body out, with its parameters bound to what is given.
-    fn write_out(
+    pub(super) fn write_out(
         &mut self,
         chosen: &Chosen,
         given: Vec<Any>,
@@ -138,9 +108,10 @@ impl Lowerer<'_> {
                 "define it in this file, or include the file that does",
             );
         }
-        if self.frames.iter().filter(|frame| frame.function == Rc::as_ptr(function)).count() >= 1
-            && chosen.template.is_empty()
-        {
+        let own = this.as_ref().map_or(0, |(_, ty)| number_of(ty));
+        let same =
+            |frame: &super::Frame| frame.function == Rc::as_ptr(function) && frame.own == own;
+        if function.template.is_empty() && self.frames.iter().any(same) {
             let message = format!("`{}` calls itself", function.name);
             let help = "recursion isn't built, since every call is written out: write a loop, with an array \
                         as the stack where it needs one";
@@ -162,6 +133,7 @@ impl Lowerer<'_> {
         for (name, symbol) in &chosen.template {
             bound.insert(name.clone(), symbol.clone());
         }
+        let own = this.as_ref().map_or(0, |(_, ty)| number_of(ty));
         if let Some((address, ty)) = this {
             let slot = self.builder.slot(8, 8);
             self.builder.store(crate::ir::Memory::B64, false, slot, address);
@@ -175,7 +147,7 @@ impl Lowerer<'_> {
         if library {
             self.standing = Some(span);
         }
-        let result = self.bind_and_write(&function, given, written, &caller, span);
+        let result = self.bind_and_write(&function, given, written, own, span);
         if library {
             self.standing = None;
         }
@@ -190,7 +162,7 @@ impl Lowerer<'_> {
         function: &Rc<Function>,
         given: Vec<Any>,
         written: &[Expr],
-        _caller: &[HashMap<Rc<str>, Symbol>],
+        own: u32,
         span: Span,
     ) -> Lowered<Any> {
         let mut given = given.into_iter();
@@ -240,7 +212,7 @@ impl Lowerer<'_> {
             self.bind(&name, Symbol::Variable(place));
         }
         let (result, reference) = self.resolve(&function.result, function.span)?;
-        let slot = self.body(function, result.clone(), reference)?;
+        let slot = self.body(function, result.clone(), reference, own)?;
         match slot {
             None => Ok(Any::Value(self.void())),
             Some(slot) if reference => {
@@ -253,5 +225,13 @@ impl Lowerer<'_> {
                 Ok(Any::Value(self.read(Any::Place(place))))
             }
         }
+    }
+}
+
+/// The number of a struct; 0 of what is none.
+fn number_of(ty: &QualifiedType) -> u32 {
+    match &ty.ty {
+        Type::Struct(own) => own.id,
+        _ => 0,
     }
 }

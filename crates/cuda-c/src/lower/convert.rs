@@ -121,6 +121,10 @@ impl Lowerer<'_> {
     /// What a condition asks.
     pub(super) fn truth(&mut self, typed: &Typed, span: Span) -> Lowered<Value> {
         match &typed.ty {
+            Type::Enum(name, _) if self.scoped_enums.contains(name) => {
+                let message = format!("a `{name}` is an `enum class`, which is no condition");
+                self.error(span, message, "compare it with one of its values")
+            }
             Type::Scalar(scalar) | Type::Enum(_, scalar) => Ok(self.truth_of(typed.value, *scalar)),
             Type::Pointer(_) => {
                 let zero = self.builder.integer(Ty::I64, 0);
@@ -153,9 +157,11 @@ impl Lowerer<'_> {
                     3
                 })
             }
+            (Type::Enum(name, _), Type::Scalar(_)) if self.scoped_enums.contains(name) => None,
             (Type::Enum(_, a), Type::Scalar(b)) => Some(if a.promoted() == *b { 1 } else { 2 }),
             (Type::Pointer(_) | Type::Null, Type::Scalar(Scalar::Bool)) => Some(4),
             (Type::Null, Type::Pointer(_)) => Some(1),
+            (_, Type::Struct(_)) if self.converts(from, to) => Some(5),
             (Type::Pointer(a), Type::Pointer(b)) => {
                 let keeps = (!a.is_const || b.is_const) && (!a.is_volatile || b.is_volatile);
                 let same = a.ty == b.ty;
@@ -196,7 +202,9 @@ impl Lowerer<'_> {
                     "read what it points to with `*`, or index it".into()
                 }
                 (_, Type::Pointer(b)) if typed.ty == b.ty => "take its address with `&`".into(),
-                (Type::Scalar(_), Type::Enum(..)) => format!("cast it: `({})…`", to.name()),
+                (Type::Scalar(_), Type::Enum(..)) | (Type::Enum(..), Type::Scalar(_)) => {
+                    format!("cast it: `({})…`", to.name())
+                }
                 _ => format!("it has to be `{}`", to.name()),
             };
             let problem = Problem::new(self.place_of(span), message).label(label).help(help);

@@ -111,20 +111,7 @@ impl Lowerer<'_> {
                 format!("the function `{name}` is not called here"),
                 "write its arguments in brackets behind it",
             ),
-            ExprKind::Scoped(outer, inner) => {
-                let full = format!("{outer}::{inner}");
-                match self.lookup(&full).cloned() {
-                    Some(Symbol::Constant(ty, bits)) => {
-                        let constant = self.builder.function.constant(ty_of(&ty), bits);
-                        value(ty, constant)
-                    }
-                    _ => self.error(
-                        expr.span,
-                        format!("there is no `{full}`"),
-                        "the C++ library isn't there; values of an `enum class` are written `Enum::value`",
-                    ),
-                }
-            }
+            ExprKind::Scoped(ty, name) => self.scoped_value(ty, name, expr.span),
             ExprKind::Unary(operator, operand) => self.unary(*operator, operand, expr.span),
             ExprKind::Binary(operator, left, right) => {
                 self.binary(*operator, left, right, expr.span).map(Any::Value)
@@ -139,7 +126,7 @@ impl Lowerer<'_> {
                 self.any(first)?;
                 self.any(second)
             }
-            ExprKind::Index(base, index) => self.index(base, index, expr.span).map(Any::Place),
+            ExprKind::Index(base, index) => self.index(base, index, expr.span),
             ExprKind::Member { base, name, arrow } => self.member(base, name, *arrow, expr.span),
             ExprKind::Call(callee, arguments) => self.call(callee, arguments, expr.span),
             ExprKind::Cast(style, ty, operand) => self.written_cast(*style, ty, operand, expr.span),
@@ -152,12 +139,20 @@ impl Lowerer<'_> {
                     Type::Struct(inner) => Type::Struct(self.complete(inner)),
                     _ => own,
                 };
+                if own.size() == 0 {
+                    let message = format!("`{}` has no size", own.name());
+                    let help = "take the size of the type that is there";
+                    return self.error(expr.span, message, help);
+                }
                 let sizeof = matches!(expr.kind, ExprKind::SizeofType(_));
                 let bytes = if sizeof { own.size() } else { own.align() };
                 self.size(bytes)
             }
             ExprKind::SizeofValue(inner) => {
                 let own = self.type_of(inner)?;
+                if own.size() == 0 {
+                    return self.error(inner.span, format!("`{}` has no size", own.name()), "");
+                }
                 self.size(own.size())
             }
             ExprKind::List(_) => self.error(

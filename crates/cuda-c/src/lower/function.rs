@@ -17,6 +17,15 @@ impl Lowerer<'_> {
     /// Whether there is a definition of a function that is the same, and this one adds nothing.
     pub(super) fn function_is_known(&mut self, function: &Rc<Function>) -> bool {
         let attributes = function.attributes;
+        if attributes.global && (attributes.device || attributes.host) {
+            let other = if attributes.device { "__device__" } else { "__host__" };
+            let message = format!("`{}` can't be `__global__` and `{other}`", function.name);
+            let help = format!(
+                "a kernel is launched by the host and runs on the device: delete `{other}`"
+            );
+            self.problems.push(Problem::new(function.span, message).help(help));
+            return true;
+        }
         if function.name.as_ref() == "main" || !attributes.global && !attributes.device {
             if function.body.is_none() {
                 return true;
@@ -97,6 +106,7 @@ impl Lowerer<'_> {
             cases: Vec::new(),
             switch_types: Vec::new(),
             function: Rc::as_ptr(function),
+            own: 0,
         });
         let mut bytes: u64 = 0;
         let mut names = HashSet::new();
@@ -175,6 +185,7 @@ impl Lowerer<'_> {
         function: &Rc<Function>,
         result: QualifiedType,
         returns_reference: bool,
+        own: u32,
     ) -> Lowered<Option<crate::ir::Value>> {
         let exit = self.builder.new_block();
         let slot = match () {
@@ -195,10 +206,14 @@ impl Lowerer<'_> {
             cases: Vec::new(),
             switch_types: Vec::new(),
             function: Rc::as_ptr(function),
+            own,
         });
         let span = self.builder.span;
         let body = function.body.as_deref().unwrap_or_default();
-        let done = self.scoped(|lowerer| lowerer.statements(body));
+        let done = self.scoped(|lowerer| {
+            lowerer.initialise_members(function)?;
+            lowerer.statements(body)
+        });
         self.check_labels();
         self.frames.pop();
         self.builder.span = span;

@@ -76,13 +76,14 @@ impl Lowerer<'_> {
             None => None,
         };
         let number = self.add_global(Global {
-            name: variable.name.to_string(),
+            name: super::mangle::variable(&variable.name),
             space,
             size: ty.ty.size(),
             align: ty.ty.align().max(if dynamic { 16 } else { 1 }),
             init,
             dynamic,
-            visible: space != Space::Shared,
+            // What the library needs is there where a kernel uses it.
+            visible: space != Space::Shared && variable.span.file != self.library,
         });
         ty.is_const |= space == Space::Constant;
         self.bind(&variable.name, Symbol::Global(number, ty));
@@ -100,7 +101,7 @@ impl Lowerer<'_> {
             let mut bytes = vec![0; ty.ty.size() as usize];
             self.bytes_of(&ty.ty, init, &mut bytes)?;
             let number = self.add_global(Global {
-                name: variable.name.to_string(),
+                name: super::mangle::variable(&variable.name),
                 space: Space::Global,
                 size: ty.ty.size(),
                 align: ty.ty.align(),
@@ -116,7 +117,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn constant_bits(&mut self, ty: &Type, init: &Expr) -> Lowered<u64> {
+    pub(super) fn constant_bits(&mut self, ty: &Type, init: &Expr) -> Lowered<u64> {
         let value = self.aside(|lowerer| {
             let inner = match &init.kind {
                 ExprKind::List(elements) if elements.len() == 1 => &elements[0].1,

@@ -106,6 +106,9 @@ impl Lowerer<'_> {
         let place = Place { ty, address };
         match &variable.init {
             Some(init) => self.initialise(&place, init)?,
+            None if Self::has_constructors(&place.ty.ty) => {
+                self.construct_by(&place, &[], variable.span)?;
+            }
             None => self.default_members(&place)?,
         }
         self.bind(&variable.name, Symbol::Variable(place));
@@ -218,6 +221,10 @@ impl Lowerer<'_> {
                 }
                 Ok(())
             }
+            (ExprKind::List(elements), Type::Struct(_)) if Self::has_constructors(&place.ty.ty) => {
+                let arguments: Vec<Expr> = elements.iter().map(|(_, one)| one.clone()).collect();
+                self.construct_by(&place, &arguments, init.span)
+            }
             (ExprKind::List(elements), Type::Struct(own)) => {
                 let own = self.complete(own);
                 if elements.len() > own.fields.len() {
@@ -282,7 +289,7 @@ impl Lowerer<'_> {
     }
 
     /// `struct { int x = 3; }`
-    fn default_members(&mut self, place: &Place) -> Lowered<()> {
+    pub(super) fn default_members(&mut self, place: &Place) -> Lowered<()> {
         let Type::Struct(own) = &place.ty.ty else { return Ok(()) };
         let own = self.complete(own);
         let Some(declaration) = own.declaration.clone() else { return Ok(()) };

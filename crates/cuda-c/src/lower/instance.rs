@@ -1,5 +1,6 @@
 //! Kernels that are made of templates, and the names that the host asks for.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::overload::Chosen;
@@ -22,8 +23,11 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         let mut fitting: Vec<Chosen> = Vec::new();
-        for function in all.iter().filter(|one| one.attributes.global && one.body.is_some()) {
-            if let Some(template) = self.deduce(function, arguments, &[], span)? {
+        for function in all
+            .iter()
+            .filter(|one| one.attributes.global && one.body.is_some() && one.specialises.is_none())
+        {
+            if let Some(template) = self.deduce(function, arguments, &[], HashMap::new(), span)? {
                 fitting.push(Chosen { function: function.clone(), template });
             }
         }

@@ -5,16 +5,20 @@ use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Symbol};
 use crate::source::Span;
-use crate::syntax::{Function, TypeExpr};
-use crate::types::{QualifiedType, Type};
+use crate::syntax::{Function, TemplateArgument, TypeExpr};
+use crate::types::{QualifiedType, TemplateValue, Type};
 
 /// A type as far as names have to know it.
 #[derive(Debug)]
 enum Shape {
     /// Letters, of which no abbreviation is made.
     Letters(String),
-    /// The name of a struct or an enum, with its length.
+    /// The name of a struct or an enum, in its namespaces.
     Named(String),
+    /// A struct of a template: its name, and the arguments.
+    Applied(String, Vec<Shape>),
+    /// A number as an argument of a template.
+    Number(String),
     /// A parameter of the template, by its place.
     Parameter(usize),
     /// Qualifiers of another type.
@@ -27,8 +31,22 @@ impl Shape {
     fn of(ty: &Type) -> Self {
         match ty {
             Type::Pointer(to) => Self::Pointer(Box::new(Self::of_qualified(to))),
-            Type::Struct(_) | Type::Enum(..) => Self::Named(ty.mangled()),
+            Type::Struct(own) => match own.template_arguments() {
+                None => Self::Named(own.name.to_string()),
+                Some((name, arguments)) => Self::Applied(
+                    name.to_string(),
+                    arguments.iter().map(Self::of_argument).collect(),
+                ),
+            },
+            Type::Enum(name, _) => Self::Named(name.to_string()),
             other => Self::Letters(other.mangled()),
+        }
+    }
+
+    fn of_argument(value: &TemplateValue) -> Self {
+        match value {
+            TemplateValue::Type(ty) => Self::of_qualified(ty),
+            TemplateValue::Number(ty, bits) => Self::Number(literal(ty, *bits)),
         }
     }
 
@@ -49,7 +67,12 @@ impl Shape {
     /// The whole, without abbreviations.
     fn whole(&self) -> String {
         match self {
-            Self::Letters(text) | Self::Named(text) => text.clone(),
+            Self::Letters(text) | Self::Number(text) => text.clone(),
+            Self::Named(name) => whole_name(name, ""),
+            Self::Applied(name, arguments) => {
+                let arguments: String = arguments.iter().map(Self::whole).collect();
+                whole_name(name, &format!("I{arguments}E"))
+            }
             Self::Parameter(0) => "T_".into(),
             Self::Parameter(place) => format!("T{}_", base36(place - 1)),
             Self::Qualified(letters, inner) => format!("{letters}{}", inner.whole()),
@@ -60,15 +83,11 @@ impl Shape {
     /// Writes it; a compound that has come before is written by its number.
     fn write(&self, known: &mut Vec<String>, name: &mut String) {
         let whole = self.whole();
-        if let Self::Letters(text) = self {
+        if let Self::Letters(text) | Self::Number(text) = self {
             name.push_str(text);
             return;
         }
-        if let Some(place) = known.iter().position(|other| *other == whole) {
-            match place {
-                0 => name.push_str("S_"),
-                more => name.push_str(&format!("S{}_", base36(more - 1))),
-            }
+        if abbreviate(&whole, known, name) {
             return;
         }
         match self {
@@ -80,10 +99,72 @@ impl Shape {
                 name.push_str(letters);
                 inner.write(known, name);
             }
+            Self::Named(own) => return write_name(own, None, known, name),
+            Self::Applied(own, arguments) => {
+                return write_name(own, Some(arguments), known, name);
+            }
             _ => name.push_str(&whole),
         }
         known.push(whole);
     }
+}
+
+/// Writes the number of what has come before; whether it has.
+fn abbreviate(whole: &str, known: &[String], name: &mut String) -> bool {
+    let Some(place) = known.iter().position(|other| *other == whole) else { return false };
+    match place {
+        0 => name.push_str("S_"),
+        more => name.push_str(&format!("S{}_", base36(more - 1))),
+    }
+    true
+}
+
+/// A name without abbreviations, and what stands behind it.
+fn whole_name(name: &str, behind: &str) -> String {
+    let parts: String = name.split("::").map(|part| format!("{}{part}", part.len())).collect();
+    if name.contains("::") { format!("N{parts}{behind}E") } else { format!("{parts}{behind}") }
+}
+
+/// A name in its namespaces, each of which may have come before, and the arguments of a template.
+fn write_name(own: &str, arguments: Option<&[Shape]>, known: &mut Vec<String>, name: &mut String) {
+    let parts: Vec<&str> = own.split("::").collect();
+    let nested = parts.len() > 1;
+    if nested {
+        name.push('N');
+    }
+    let mut from = 0;
+    // The longest beginning that has come before.
+    for until in (1..=parts.len()).rev() {
+        if until == parts.len() && arguments.is_none() {
+            continue;
+        }
+        if abbreviate(&whole_name(&parts[..until].join("::"), ""), known, name) {
+            from = until;
+            break;
+        }
+    }
+    for until in from + 1..=parts.len() {
+        let part = parts[until - 1];
+        name.push_str(&format!("{}{part}", part.len()));
+        known.push(whole_name(&parts[..until].join("::"), ""));
+    }
+    if let Some(arguments) = arguments {
+        name.push('I');
+        for argument in arguments {
+            argument.write(known, name);
+        }
+        name.push('E');
+        let whole: String = arguments.iter().map(Shape::whole).collect();
+        known.push(whole_name(own, &format!("I{whole}E")));
+    }
+    if nested {
+        name.push('E');
+    }
+}
+
+/// A variable's name in PTX.
+pub(super) fn variable(name: &str) -> String {
+    if name.contains("::") { format!("_Z{}", whole_name(name, "")) } else { name.to_owned() }
 }
 
 fn base36(number: usize) -> String {
@@ -103,11 +184,19 @@ impl Lowerer<'_> {
         function: &Function,
         template: &HashMap<Rc<str>, Symbol>,
     ) -> Lowered<String> {
-        let plain = format!("{}{}", function.name.len(), function.name);
-        let mut name = format!("_Z{plain}");
+        let parts: Vec<&str> = function.name.split("::").collect();
+        let mut name = String::from("_Z");
         let mut known: Vec<String> = Vec::new();
+        if parts.len() > 1 {
+            name.push('N');
+        }
+        for (index, part) in parts.iter().enumerate() {
+            name.push_str(&format!("{}{part}", part.len()));
+            if index + 1 < parts.len() || !function.template.is_empty() {
+                known.push(whole_name(&parts[..=index].join("::"), ""));
+            }
+        }
         if !function.template.is_empty() {
-            known.push(plain);
             name.push('I');
             for parameter in &function.template {
                 match template.get(&parameter.name) {
@@ -118,8 +207,14 @@ impl Lowerer<'_> {
                     _ => {}
                 }
             }
+            name.push('E');
+        }
+        if parts.len() > 1 {
+            name.push('E');
+        }
+        if !function.template.is_empty() {
             // The result, which is void, is only in the names of templates.
-            name.push_str("Ev");
+            name.push('v');
         }
         if function.parameters.is_empty() {
             name.push('v');
@@ -149,6 +244,19 @@ impl Lowerer<'_> {
                     Some(place) => Shape::Parameter(place),
                     None => Shape::of_qualified(&self.resolve(ty, span)?.0),
                 }
+            }
+            TypeExpr::Applied(name, arguments, _) => {
+                let mut shapes = Vec::new();
+                for argument in arguments.iter() {
+                    shapes.push(match argument {
+                        TemplateArgument::Type(ty) => self.shape(ty, function, span)?,
+                        TemplateArgument::Value(value) => {
+                            let (ty, bits) = self.constant(value, "an argument of a template")?;
+                            Shape::Number(literal(&ty, bits))
+                        }
+                    });
+                }
+                Shape::Applied(name.to_string(), shapes)
             }
             TypeExpr::Pointer(inner) => {
                 Shape::Pointer(Box::new(self.shape(inner, function, span)?))

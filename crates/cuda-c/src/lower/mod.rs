@@ -9,6 +9,7 @@ mod assign;
 mod atomic;
 mod builtin;
 mod call;
+mod choose;
 mod constant;
 mod convert;
 mod expression;
@@ -18,6 +19,7 @@ mod initialise;
 mod instance;
 mod loops;
 mod mangle;
+mod method;
 mod operators;
 mod overload;
 mod place;
@@ -25,16 +27,17 @@ mod print;
 mod shuffle;
 mod statement;
 mod table;
+mod template;
 mod types;
 mod warn;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::diagnostic::{Problem, Problems};
 use crate::ir::{BlockId, Builder, Function as Kernel, Module, Value};
 use crate::source::Span;
-use crate::syntax::{Function, Item, StatementKind};
+use crate::syntax::{Function, Item, StatementKind, StructTemplate};
 use crate::types::{QualifiedType, Struct, Type};
 
 /// It has been reported.
@@ -89,6 +92,8 @@ struct Frame {
     cases: Vec<Vec<(Option<u64>, BlockId)>>,
     switch_types: Vec<Type>,
     function: *const Function,
+    /// The struct whose function it is; 0 for none.
+    own: u32,
 }
 
 pub(crate) struct Lowerer<'a> {
@@ -97,6 +102,15 @@ pub(crate) struct Lowerer<'a> {
     options: &'a crate::Options<'a>,
     library: u16,
     functions: HashMap<Rc<str>, Vec<Rc<Function>>>,
+    templates: HashMap<Rc<str>, Vec<Rc<StructTemplate>>>,
+    /// All structs that were made of templates.
+    applied: Vec<Rc<Struct>>,
+    /// What structs name besides their members, by their numbers.
+    struct_names: HashMap<u32, template::Bound>,
+    /// Structs by their numbers, as soon as their members are known.
+    whole: HashMap<u32, Rc<Struct>>,
+    /// Names of `enum class`es, which are no integers without a cast.
+    scoped_enums: HashSet<Rc<str>>,
     scopes: Vec<HashMap<Rc<str>, Symbol>>,
     structs: HashMap<Rc<str>, Rc<Struct>>,
     next_struct: u32,
@@ -106,7 +120,7 @@ pub(crate) struct Lowerer<'a> {
     strings: HashMap<Rc<[u8]>, u32>,
     /// Where code of the library counts as standing: the place of the call.
     standing: Option<Span>,
-    used_names: std::collections::HashSet<String>,
+    used_names: HashSet<String>,
 }
 
 /// Lowers all kernels of a source; what the names that the host asks for are in PTX. `library` is the
@@ -125,6 +139,11 @@ pub(crate) fn lower(
         options,
         library,
         functions: HashMap::new(),
+        templates: HashMap::new(),
+        applied: Vec::new(),
+        struct_names: HashMap::new(),
+        whole: HashMap::new(),
+        scoped_enums: HashSet::new(),
         scopes: vec![HashMap::new()],
         structs: HashMap::new(),
         next_struct: 0,
@@ -133,7 +152,7 @@ pub(crate) fn lower(
         depth: 0,
         strings: HashMap::new(),
         standing: None,
-        used_names: std::collections::HashSet::new(),
+        used_names: HashSet::new(),
     };
     lowerer.built_in_types();
     let mut kernels = Vec::new();
@@ -151,6 +170,9 @@ pub(crate) fn lower(
                 lowerer.functions.entry(function.name.clone()).or_default().push(function.clone());
             }
             Item::Instance(instance) => instances.push(instance.clone()),
+            Item::StructTemplate(template) => {
+                let _: Lowered<()> = lowerer.struct_template(template);
+            }
             Item::Statement(statement) => {
                 lowerer.builder.span = statement.span;
                 let result = match &statement.kind {

@@ -21,6 +21,10 @@ impl Lowerer<'_> {
             return Ok(Typed { ty: Type::Scalar(Scalar::Bool), value });
         }
         if matches!(typed.ty, Type::Struct(_)) {
+            let text = if operator == Unary::Minus { "-" } else { "~" };
+            if let Some(found) = self.operator_method(&typed, text, &[], span)? {
+                return Ok(self.read(found));
+            }
             let name = if operator == Unary::Minus { "operator-" } else { "operator~" };
             if let Some(result) = self.overloaded(name, vec![typed.clone()], &[operand], span)? {
                 return Ok(result);
@@ -64,7 +68,13 @@ impl Lowerer<'_> {
         if matches!(operator, Binary::LogicalAnd | Binary::LogicalOr) {
             return self.logical(operator, left, right);
         }
-        let (a, b) = (self.rvalue(left)?, self.rvalue(right)?);
+        let a = self.rvalue(left)?;
+        if matches!(a.ty, Type::Struct(_))
+            && let Some(found) = self.operator_method(&a, operator.text(), &[right], span)?
+        {
+            return Ok(self.read(found));
+        }
+        let b = self.rvalue(right)?;
         if matches!(a.ty, Type::Struct(_)) || matches!(b.ty, Type::Struct(_)) {
             let name = format!("operator{}", operator.text());
             let message =
@@ -92,6 +102,14 @@ impl Lowerer<'_> {
         let pointers = (self.is_pointer(&a.ty), self.is_pointer(&b.ty));
         if pointers.0 || pointers.1 {
             return self.pointers(operator, a, b, span);
+        }
+        let scoped =
+            |ty: &Type| matches!(ty, Type::Enum(name, _) if self.scoped_enums.contains(name));
+        let alike = operator.compares() && a.ty == b.ty;
+        if (scoped(&a.ty) || scoped(&b.ty)) && !alike {
+            let message =
+                format!("`{}` isn't for `{}` and `{}`", operator.text(), a.ty.name(), b.ty.name());
+            return self.error(span, message, "an `enum class` is no number: cast it, `(int)…`");
         }
         let (Some(x), Some(y)) = (a.ty.scalar(), b.ty.scalar()) else {
             let message =
@@ -132,7 +150,7 @@ impl Lowerer<'_> {
         Ok(Typed { ty: Type::Scalar(common), value })
     }
 
-    fn is_pointer(&self, ty: &Type) -> bool {
+    pub(super) fn is_pointer(&self, ty: &Type) -> bool {
         matches!(ty, Type::Pointer(_) | Type::Null)
     }
 
@@ -321,71 +339,5 @@ impl Lowerer<'_> {
         let truth = |value| self.builder.function.constant_of(value) == Some(1);
         let both = if is_and { truth(a) && truth(b) } else { truth(a) || truth(b) };
         self.builder.truth(both)
-    }
-
-    /// `condition ? yes : no`
-    pub(super) fn choose(
-        &mut self,
-        condition: &Expr,
-        yes: &Expr,
-        no: &Expr,
-        span: Span,
-    ) -> Lowered<Typed> {
-        let asked = self.rvalue(condition)?;
-        let asked = self.truth(&asked, condition.span)?;
-        let known = self.builder.function.constant_of(asked);
-        let (first, second) = (self.builder.new_block(), self.builder.new_block());
-        let join = self.builder.new_block();
-        self.builder.branch(asked, first, second);
-        self.builder.at = first;
-        let a = self.rvalue(yes)?;
-        let first = std::mem::replace(&mut self.builder.at, second);
-        let b = self.rvalue(no)?;
-        let ty = self.common_type(&a, &b, span)?;
-        if ty == Type::Void {
-            self.builder.jump(join);
-            self.builder.at = first;
-            self.builder.jump(join);
-            self.builder.at = join;
-            return Ok(Typed { ty, value: a.value });
-        }
-        let b = self.convert(b, &ty, no.span)?;
-        self.builder.end(Terminator::Jump(Target { block: join, args: vec![b] }));
-        self.builder.at = first;
-        let a = self.convert(a, &ty, yes.span)?;
-        self.builder.end(Terminator::Jump(Target { block: join, args: vec![a] }));
-        self.builder.at = join;
-        let register = self.builder.ty(a);
-        let result = self.builder.function.block_param(join, register);
-        let constant = |value| self.builder.function.constant_of(value).is_some();
-        // A constant expression may choose.
-        let value = match known {
-            Some(1) if constant(a) => a,
-            Some(0) if constant(b) => b,
-            _ => result,
-        };
-        Ok(Typed { ty, value })
-    }
-
-    fn common_type(&mut self, a: &Typed, b: &Typed, span: Span) -> Lowered<Type> {
-        if a.ty == b.ty {
-            return Ok(a.ty.clone());
-        }
-        if let (Some(x), Some(y)) = (a.ty.scalar(), b.ty.scalar()) {
-            return Ok(Type::Scalar(x.common(y)));
-        }
-        let zero = |typed: &Typed| {
-            typed.ty == Type::Null
-                || typed.ty.is_integer()
-                    && self.builder.function.constant_of(typed.value) == Some(0)
-        };
-        if self.is_pointer(&a.ty) && (zero(b) || self.cost(&b.ty, &a.ty).is_some()) {
-            return Ok(a.ty.clone());
-        }
-        if self.is_pointer(&b.ty) && (zero(a) || self.cost(&a.ty, &b.ty).is_some()) {
-            return Ok(b.ty.clone());
-        }
-        let message = format!("one side is `{}`, the other `{}`", a.ty.name(), b.ty.name());
-        self.error(span, message, "cast one of them to the other's type")
     }
 }

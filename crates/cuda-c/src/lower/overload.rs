@@ -1,20 +1,20 @@
 //! Which of several functions of a name is meant, and what the parameters of a template are.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::expression::Any;
+use super::template::Bound;
 use super::{Lowered, Lowerer, Symbol};
 use crate::diagnostic::Problem;
 use crate::source::Span;
-use crate::syntax::{Function, TemplateArgument, TypeExpr};
-use crate::types::{QualifiedType, Scalar, Type};
+use crate::syntax::{ExprKind, Function, TemplateArgument, TemplateParameter, TypeExpr};
+use crate::types::{QualifiedType, Scalar, TemplateValue, Type};
 
 /// A function, and what the parameters of its template are.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
     pub(super) function: Rc<Function>,
-    pub(super) template: HashMap<Rc<str>, Symbol>,
+    pub(super) template: Bound,
 }
 
 fn type_of(any: &Any) -> Type {
@@ -36,16 +36,19 @@ fn decayed(any: &Any) -> Type {
 }
 
 impl Lowerer<'_> {
+    /// Chooses among functions; `own` is the struct whose functions they are.
     pub(super) fn choose_function(
         &mut self,
         name: &str,
         candidates: &[Rc<Function>],
         explicit: &[TemplateArgument],
         given: &[Any],
+        own: Option<&QualifiedType>,
         span: Span,
     ) -> Lowered<Chosen> {
         let mut best: Vec<(u32, Chosen)> = Vec::new();
-        for function in candidates {
+        let base = own.map(|own| self.names_of(&own.ty)).unwrap_or_default();
+        for function in candidates.iter().filter(|one| one.specialises.is_none()) {
             let needed = function.parameters.iter().filter(|one| one.default.is_none()).count();
             if given.len() < needed || given.len() > function.parameters.len() {
                 continue;
@@ -53,10 +56,15 @@ impl Lowerer<'_> {
             if function.body.is_none() && candidates.iter().any(|other| other.body.is_some()) {
                 continue;
             }
-            let Some(template) = self.deduce(function, explicit, given, span)? else { continue };
+            let found = self.deduce(function, explicit, given, base.clone(), span)?;
+            let Some(template) = found else { continue };
             let chosen = Chosen { function: function.clone(), template };
             if let Some(cost) = self.total_cost(&chosen, given)? {
-                let cost = 2 * cost + u32::from(!function.template.is_empty());
+                // Of two that fit alike, the plain one, and the one for a struct that may be changed.
+                let constant = own.is_some_and(|own| own.is_const);
+                let cost = 4 * cost
+                    + 2 * u32::from(!function.template.is_empty())
+                    + u32::from(own.is_some() && function.is_const != constant);
                 best.push((cost, chosen));
             }
         }
@@ -72,9 +80,38 @@ impl Lowerer<'_> {
                     "cast the arguments to the types of the one that is meant",
                 )
             }
-            Some((_, chosen)) => Ok(chosen),
+            Some((_, chosen)) => self.specialised(chosen, candidates, span),
             None => self.none_fits(name, candidates, given, span),
         }
+    }
+
+    /// The special definition of a template's function for these arguments, where there is one.
+    fn specialised(
+        &mut self,
+        chosen: Chosen,
+        candidates: &[Rc<Function>],
+        span: Span,
+    ) -> Lowered<Chosen> {
+        for other in candidates {
+            let Some(arguments) = &other.specialises else { continue };
+            if chosen.function.template.is_empty() {
+                break;
+            }
+            let mut same = arguments.len() == chosen.function.template.len();
+            for (parameter, argument) in chosen.function.template.iter().zip(arguments) {
+                let wanted = self.template_argument(parameter, argument, span)?;
+                let given = chosen.template.get(&parameter.name);
+                same &= match (&wanted, given) {
+                    (Symbol::Alias(a), Some(Symbol::Alias(b))) => a == b,
+                    (Symbol::Constant(_, a), Some(Symbol::Constant(_, b))) => a == b,
+                    _ => false,
+                };
+            }
+            if same {
+                return Ok(Chosen { function: other.clone(), template: Bound::new() });
+            }
+        }
+        Ok(chosen)
     }
 
     fn none_fits<T>(
@@ -155,57 +192,67 @@ impl Lowerer<'_> {
         function: &Rc<Function>,
         explicit: &[TemplateArgument],
         given: &[Any],
+        base: Bound,
         span: Span,
-    ) -> Lowered<Option<HashMap<Rc<str>, Symbol>>> {
-        let mut found: HashMap<Rc<str>, Symbol> = HashMap::new();
+    ) -> Lowered<Option<Bound>> {
+        let mut found = base;
         if explicit.len() > function.template.len() {
             return Ok(None);
         }
+        // A name of the struct around means nothing where the template has a parameter of that name.
+        for parameter in &function.template {
+            found.remove(&parameter.name);
+        }
         for (parameter, argument) in function.template.iter().zip(explicit) {
-            let symbol = match (argument, &parameter.value) {
-                (TemplateArgument::Type(ty), None) => Symbol::Alias(self.plain_type(ty, span)?),
-                (TemplateArgument::Value(value), None) => {
-                    let help = "write a type";
-                    return self.error(value.span, format!("`{}` is a type", parameter.name), help);
-                }
-                (TemplateArgument::Value(value), Some(_)) => {
-                    let (ty, bits) = self.constant(value, "an argument of a template")?;
-                    self.template_value(parameter, ty, bits, span)?
-                }
-                (TemplateArgument::Type(_), Some(_)) => {
-                    let message = format!("`{}` is a number, and a type is given", parameter.name);
-                    return self.error(span, message, "write a number");
-                }
-            };
+            let symbol = self.template_argument(parameter, argument, span)?;
             found.insert(parameter.name.clone(), symbol);
         }
         for (parameter, any) in function.parameters.iter().zip(given) {
             let reference = matches!(parameter.ty, TypeExpr::Reference(_));
             let ty = if reference { type_of(any) } else { decayed(any) };
-            self.match_type(&parameter.ty, &ty.into(), function, &mut found);
+            self.match_type(&parameter.ty, &ty.into(), &function.template, &mut found);
         }
         for parameter in &function.template {
             if found.contains_key(&parameter.name) {
                 continue;
             }
-            let symbol = match &parameter.default {
-                Some(TemplateArgument::Type(ty)) => {
-                    Symbol::Alias(self.plain_type(&ty.clone(), span)?)
-                }
-                Some(TemplateArgument::Value(value)) => {
-                    let (ty, bits) = self.constant(&value.clone(), "an argument of a template")?;
-                    self.template_value(parameter, ty, bits, span)?
-                }
-                None => return Ok(None),
-            };
+            let Some(default) = &parameter.default else { return Ok(None) };
+            // It may name the parameters before it.
+            let symbol = self.outside(found.clone(), |lowerer| {
+                lowerer.template_argument(parameter, default, span)
+            })?;
             found.insert(parameter.name.clone(), symbol);
         }
         Ok(Some(found))
     }
 
+    /// What an argument of a template stands for.
+    pub(super) fn template_argument(
+        &mut self,
+        parameter: &TemplateParameter,
+        argument: &TemplateArgument,
+        span: Span,
+    ) -> Lowered<Symbol> {
+        match (argument, &parameter.value) {
+            (TemplateArgument::Type(ty), None) => Ok(Symbol::Alias(self.plain_type(ty, span)?)),
+            (TemplateArgument::Value(value), None) => {
+                let message = format!("`{}` is a type", parameter.name);
+                self.error(value.span, message, "write a type")
+            }
+            (TemplateArgument::Value(value), Some(_)) => {
+                let (ty, bits) = self.constant(value, "an argument of a template")?;
+                self.template_value(parameter, ty, bits, span)
+            }
+            (TemplateArgument::Type(_), Some(_)) => {
+                let message = format!("`{}` is a number, and a type is given", parameter.name);
+                self.error(span, message, "write a number")
+            }
+        }
+    }
+
     fn template_value(
         &mut self,
-        parameter: &crate::syntax::TemplateParameter,
+        parameter: &TemplateParameter,
         from: Type,
         bits: u64,
         span: Span,
@@ -223,44 +270,83 @@ impl Lowerer<'_> {
         Ok(Symbol::Constant(to, bits))
     }
 
+    /// What parameters of a template have to be for a type to be what is written.
     fn match_type(
         &mut self,
         pattern: &TypeExpr,
         ty: &QualifiedType,
-        function: &Function,
-        found: &mut HashMap<Rc<str>, Symbol>,
+        parameters: &[TemplateParameter],
+        found: &mut Bound,
     ) {
         match (pattern, &ty.ty) {
             (TypeExpr::Named(name, _), _) => {
-                let is_type = |one: &crate::syntax::TemplateParameter| {
-                    one.name == *name && one.value.is_none()
-                };
-                if function.template.iter().any(is_type) && !found.contains_key(name) {
+                let is_type = |one: &TemplateParameter| one.name == *name && one.value.is_none();
+                if parameters.iter().any(is_type) && !found.contains_key(name) {
                     let own = QualifiedType { is_const: ty.is_const, ..ty.ty.clone().into() };
                     found.insert(name.clone(), Symbol::Alias(own));
                 }
             }
-            (TypeExpr::Pointer(inner), Type::Pointer(to)) => {
-                self.match_type(inner, to, function, found)
-            }
-            (TypeExpr::Reference(inner), _) => self.match_type(inner, ty, function, found),
-            (TypeExpr::Qualified { inner, is_const, .. }, _) => {
-                let open = QualifiedType { is_const: ty.is_const && !is_const, ..ty.clone() };
-                self.match_type(inner, &open, function, found);
-            }
-            (TypeExpr::Array(inner, length), Type::Array(element, count)) => {
-                self.match_type(inner, element, function, found);
-                if let Some(crate::syntax::ExprKind::Name(name, None)) =
-                    length.as_ref().map(|one| &one.kind)
-                {
-                    let is_value = |one: &crate::syntax::TemplateParameter| {
-                        one.name == *name && one.value.is_some()
-                    };
-                    if function.template.iter().any(is_value) && !found.contains_key(name) {
-                        let ty = Type::Scalar(Scalar::Int);
-                        found.insert(name.clone(), Symbol::Constant(ty, *count));
+            (TypeExpr::Applied(name, patterns, _), Type::Struct(own)) => {
+                let Some((template, arguments)) = own.template_arguments() else { return };
+                if name == template {
+                    for (pattern, value) in patterns.iter().zip(&arguments.clone()) {
+                        self.match_argument(pattern, value, parameters, found);
                     }
                 }
+            }
+            (TypeExpr::Pointer(inner), Type::Pointer(to)) => {
+                self.match_type(inner, to, parameters, found)
+            }
+            (TypeExpr::Reference(inner), _) => self.match_type(inner, ty, parameters, found),
+            (TypeExpr::Qualified { inner, is_const, .. }, _) => {
+                let open = QualifiedType { is_const: ty.is_const && !is_const, ..ty.clone() };
+                self.match_type(inner, &open, parameters, found);
+            }
+            (TypeExpr::Array(inner, length), Type::Array(element, count)) => {
+                self.match_type(inner, element, parameters, found);
+                if let Some(length) = length {
+                    self.match_number(
+                        length,
+                        &Type::Scalar(Scalar::Int),
+                        *count,
+                        parameters,
+                        found,
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn match_number(
+        &mut self,
+        pattern: &crate::syntax::Expr,
+        ty: &Type,
+        bits: u64,
+        parameters: &[TemplateParameter],
+        found: &mut Bound,
+    ) {
+        let ExprKind::Name(name, None) = &pattern.kind else { return };
+        let is_value = |one: &TemplateParameter| one.name == *name && one.value.is_some();
+        if parameters.iter().any(is_value) && !found.contains_key(name) {
+            found.insert(name.clone(), Symbol::Constant(ty.clone(), bits));
+        }
+    }
+
+    /// The same of an argument of a template.
+    pub(super) fn match_argument(
+        &mut self,
+        pattern: &TemplateArgument,
+        value: &TemplateValue,
+        parameters: &[TemplateParameter],
+        found: &mut Bound,
+    ) {
+        match (pattern, value) {
+            (TemplateArgument::Type(pattern), TemplateValue::Type(ty)) => {
+                self.match_type(pattern, ty, parameters, found);
+            }
+            (TemplateArgument::Value(pattern), TemplateValue::Number(ty, bits)) => {
+                self.match_number(pattern, ty, *bits, parameters, found);
             }
             _ => {}
         }

@@ -11,8 +11,17 @@ use crate::syntax::Expr;
 use crate::types::{QualifiedType, Scalar, Struct, Type};
 
 impl Lowerer<'_> {
-    pub(super) fn index(&mut self, base: &Expr, index: &Expr, span: Span) -> Lowered<Place> {
-        let (mut pointer, mut number) = (self.rvalue(base)?, self.rvalue(index)?);
+    pub(super) fn index(&mut self, base: &Expr, index: &Expr, span: Span) -> Lowered<Any> {
+        let any = self.any(base)?;
+        let own = match &any {
+            Any::Place(place) => Some((place.address, self.completed(&place.ty))),
+            Any::Value(typed) => Some((typed.value, typed.ty.clone().into())),
+        };
+        if let Some((address, ty)) = own.filter(|(_, ty)| matches!(ty.ty, Type::Struct(_))) {
+            let arguments = std::slice::from_ref(index);
+            return self.call_method((address, ty), "operator[]", &[], arguments, span);
+        }
+        let (mut pointer, mut number) = (self.read(any), self.rvalue(index)?);
         let mut length = None;
         if pointer.ty.is_integer() {
             std::mem::swap(&mut pointer, &mut number);
@@ -55,7 +64,7 @@ impl Lowerer<'_> {
             }
         }
         let address = self.advance(pointer.value, &number, to.ty.size());
-        Ok(Place { ty: to, address })
+        Ok(Any::Place(Place { ty: to, address }))
     }
 
     /// A pointer `number` elements further.
@@ -114,6 +123,11 @@ impl Lowerer<'_> {
                 if pointer { "write `->` behind a pointer" } else { "" },
             );
         };
+        if let Some(Symbol::Constant(ty, bits)) = self.inner_name(own, name) {
+            let register = super::convert::ty_of(&ty);
+            let value = self.builder.function.constant(register, bits);
+            return Ok(Any::Value(Typed { ty, value }));
+        }
         let place = self.field(own, name, &ty, address, span)?;
         Ok(if is_place { Any::Place(place) } else { Any::Value(self.read(Any::Place(place))) })
     }

@@ -1,12 +1,13 @@
 //! Types as they are written to types.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Symbol};
 use crate::diagnostic::{Problem, closest};
 use crate::source::Span;
-use crate::syntax::{EnumDeclaration, StructDeclaration, TypeExpr};
-use crate::types::{Field, QualifiedType, Scalar, Struct, Type};
+use crate::syntax::{EnumDeclaration, InnerName, StructDeclaration, TypeExpr};
+use crate::types::{Field, QualifiedType, Scalar, Struct, TemplateValue, Type};
 
 /// A type, and whether it is a reference to it.
 pub(super) type Referred = (QualifiedType, bool);
@@ -73,7 +74,9 @@ impl Lowerer<'_> {
         let align = if count == 3 { size } else { (size * count).min(16) };
         self.next_struct += 1;
         let (size, declaration, id) = (size * count, None, self.next_struct);
-        let own = Rc::new(Struct { name: name.clone(), fields, size, align, declaration, id });
+        let own =
+            Struct { name: name.clone(), fields, size, align, declaration, id, applied: None };
+        let own = Rc::new(own);
         self.structs.insert(name.clone(), own.clone());
         self.bind(&name, Symbol::Alias(Type::Struct(own).into()));
     }
@@ -99,7 +102,11 @@ impl Lowerer<'_> {
                 return self.error(span, "`auto` needs an initial value here", "write the type");
             }
             TypeExpr::Named(name, place) => (self.named(name, *place)?, false),
-            TypeExpr::Struct(own) => (Type::Struct(self.define_struct(own)?).into(), false),
+            TypeExpr::Applied(name, arguments, place) => {
+                (self.applied(name, arguments, *place)?.into(), false)
+            }
+            TypeExpr::Inner(outer, name, place) => (self.inner_type(outer, name, *place)?, false),
+            TypeExpr::Struct(own) => (Type::Struct(self.define_struct(own, None)?).into(), false),
             TypeExpr::Enum(own) => (self.define_enum(own)?.into(), false),
             TypeExpr::Pointer(inner) => {
                 let (inner, reference) = self.resolve(inner, span)?;
@@ -156,22 +163,88 @@ impl Lowerer<'_> {
         self.fail(problem.maybe_help(help.map(|name| format!("did you mean `{name}`?"))))
     }
 
-    pub(super) fn define_struct(&mut self, own: &Rc<StructDeclaration>) -> Lowered<Rc<Struct>> {
-        // A struct that refers to itself by a pointer has no members yet while it is read.
+    pub(super) fn define_struct(
+        &mut self,
+        own: &Rc<StructDeclaration>,
+        applied: Option<(Rc<str>, Vec<TemplateValue>)>,
+    ) -> Lowered<Rc<Struct>> {
         self.next_struct += 1;
         let id = self.next_struct;
-        let empty = Struct {
-            name: own.name.clone(),
+        let name: Rc<str> = match &applied {
+            None => own.name.clone(),
+            Some((name, arguments)) => {
+                let arguments: Vec<String> = arguments.iter().map(TemplateValue::name).collect();
+                format!("{name}<{}>", arguments.join(", ")).into()
+            }
+        };
+        // A struct that refers to itself by a pointer has no members yet while it is read.
+        let declaration = Some(own.clone());
+        let empty = Rc::new(Struct {
+            name,
             fields: Vec::new(),
             size: 0,
             align: 1,
-            declaration: Some(own.clone()),
+            declaration,
             id,
+            applied,
+        });
+        if empty.applied.is_some() {
+            self.applied.push(empty.clone());
+        }
+        // Of a template, this is the scope of its parameters, which the functions see, too.
+        self.bind(&own.name, Symbol::Alias(Type::Struct(empty.clone()).into()));
+        let of_template = empty.applied.is_some();
+        let mut names = match self.scopes.last() {
+            Some(scope) if of_template => scope.clone(),
+            _ => HashMap::from([(
+                own.name.clone(),
+                Symbol::Alias(Type::Struct(empty.clone()).into()),
+            )]),
         };
-        self.bind(&own.name, Symbol::Alias(Type::Struct(Rc::new(empty)).into()));
+        self.scopes.push(HashMap::new());
+        let result = self.members(own, &empty);
+        names.extend(self.scopes.pop().unwrap_or_default());
+        let result = Rc::new(result?);
+        let alias = Symbol::Alias(Type::Struct(result.clone()).into());
+        names.insert(own.name.clone(), alias.clone());
+        self.struct_names.insert(id, names);
+        self.whole.insert(id, result.clone());
+        self.structs.insert(result.name.clone(), result.clone());
+        self.bind(&own.name, alias);
+        Ok(result)
+    }
+
+    fn inner_names(&mut self, own: &Rc<StructDeclaration>) -> Lowered<()> {
+        for inner in &own.names {
+            match inner {
+                InnerName::Alias(name, ty, span) => {
+                    let ty = self.plain_type(ty, *span)?;
+                    self.bind(name, Symbol::Alias(ty));
+                }
+                InnerName::Constant(name, ty, value, span) => {
+                    let ty = self.plain_type(ty, *span)?;
+                    if !ty.is_const || ty.ty.is_aggregate() {
+                        let help =
+                            "write `static constexpr` before a number, and a variable outside";
+                        return self.error(*span, "static members aren't built", help);
+                    }
+                    let bits = self.constant_bits(&ty.ty, value)?;
+                    self.bind(name, Symbol::Constant(ty.ty, bits));
+                }
+                InnerName::Type(ty, span) => {
+                    self.resolve(ty, *span)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn members(&mut self, own: &Rc<StructDeclaration>, empty: &Struct) -> Lowered<Struct> {
+        self.inner_names(own)?;
         let (mut fields, mut size, mut align): (Vec<Field>, u64, u64) = (Vec::new(), 0, 1);
         for (ty, name, span) in &own.fields {
             let ty = self.plain_type(ty, *span)?;
+            let ty = self.completed(&ty);
             if ty.ty.size() == 0 {
                 return self.error(
                     *span,
@@ -195,19 +268,14 @@ impl Lowerer<'_> {
             align = align.max(bits);
         }
         let size = size.max(1).next_multiple_of(align);
-        let (name, declaration) = (own.name.clone(), Some(own.clone()));
-        let result = Rc::new(Struct { name, fields, size, align, declaration, id });
-        self.structs.insert(own.name.clone(), result.clone());
-        self.bind(&own.name, Symbol::Alias(Type::Struct(result.clone()).into()));
-        Ok(result)
+        let (name, declaration) = (empty.name.clone(), Some(own.clone()));
+        let (id, applied) = (empty.id, empty.applied.clone());
+        Ok(Struct { name, fields, size, align, declaration, id, applied })
     }
 
     /// The definition of a struct that a pointer in itself may have been made before.
     pub(super) fn complete(&self, own: &Rc<Struct>) -> Rc<Struct> {
-        match self.structs.get(&own.name) {
-            Some(whole) if whole.id == own.id => whole.clone(),
-            _ => own.clone(),
-        }
+        self.whole.get(&own.id).unwrap_or(own).clone()
     }
 
     fn define_enum(&mut self, own: &Rc<EnumDeclaration>) -> Lowered<Type> {
@@ -226,6 +294,9 @@ impl Lowerer<'_> {
         }
         let negative = values.iter().any(|(_, value)| (*value as i64) < 0);
         let ty = if negative || own.scoped { ty } else { plain };
+        if own.scoped {
+            self.scoped_enums.insert(own.name.clone());
+        }
         for (name, value) in values {
             if own.scoped {
                 if let Some(scope) = self.scopes.last_mut() {

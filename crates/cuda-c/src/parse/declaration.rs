@@ -1,4 +1,4 @@
-//! Variables, structs, enums, aliases.
+//! Variables, functions, enums, aliases.
 
 use std::rc::Rc;
 
@@ -8,134 +8,11 @@ use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::lex::Kind;
 use crate::syntax::{
-    EnumDeclaration, Expr, ExprKind, Function, Parameter, StatementKind, StructDeclaration,
+    EnumDeclaration, Expr, ExprKind, Function, Parameter, StatementKind, TemplateArgument,
     TypeExpr, Variable,
 };
 
 impl Parser<'_> {
-    fn unnamed(&mut self, what: &str) -> Rc<str> {
-        self.unnamed += 1;
-        format!("(unnamed {what} {})", self.unnamed).into()
-    }
-
-    /// `struct name { … }`, or `struct name`.
-    pub(super) fn structure(&mut self) -> Parsed<TypeExpr> {
-        let is_union = self.bump().is("union");
-        let mut align = None;
-        while self.is("__align__") || self.is("alignas") {
-            self.bump();
-            self.expect("(", "before the alignment")?;
-            align = Some(Rc::new(self.assignment()?));
-            self.expect(")", "behind the alignment")?;
-        }
-        let (name, span) = if self.peek().kind == Kind::Word {
-            self.word("the struct's name")?
-        } else {
-            (self.unnamed("struct"), self.span())
-        };
-        if self.is(":") {
-            let problem = Problem::new(self.span(), "structs that inherit aren't built");
-            return self.fail(problem.help("make the other struct a member of this one"));
-        }
-        if self.is("<") {
-            return self.fail(
-                Problem::new(self.span(), "templates of structs aren't built")
-                    .help("write one struct for each type, or a template of a function"),
-            );
-        }
-        if !self.is("{") {
-            self.declare(&name, Name::Type);
-            return Ok(TypeExpr::Named(name, span));
-        }
-        self.declare(&name, Name::Type);
-        self.bump();
-        let (mut fields, mut defaults, mut methods) = (Vec::new(), Vec::new(), Vec::new());
-        while !self.is("}") && !self.ended() {
-            if self.accept(";") {
-                continue;
-            }
-            if (self.is("public") || self.is("private") || self.is("protected"))
-                && self.ahead(1).is(":")
-            {
-                self.bump();
-                self.bump();
-                continue;
-            }
-            self.member(&name, &mut fields, &mut defaults, &mut methods)?;
-        }
-        self.expect("}", "behind the members")?;
-        Ok(TypeExpr::Struct(Rc::new(StructDeclaration {
-            name,
-            fields,
-            defaults,
-            methods,
-            align,
-            is_union,
-            span,
-        })))
-    }
-
-    fn member(
-        &mut self,
-        own: &Rc<str>,
-        fields: &mut Vec<(TypeExpr, Rc<str>, crate::source::Span)>,
-        defaults: &mut Vec<(usize, Expr)>,
-        methods: &mut Vec<Rc<Function>>,
-    ) -> Parsed<()> {
-        if self.is("virtual") {
-            let problem = Problem::new(self.span(), "virtual functions aren't built");
-            return self.fail(problem.help("switch over an enum that says which kind it is"));
-        }
-        if self.is("template") || self.is("friend") || self.is("using") || self.is("explicit") {
-            let message = format!("`{}` in a struct isn't built", self.peek().text);
-            return self
-                .fail(Problem::new(self.span(), message).help("write it outside of the struct"));
-        }
-        let before = self.at;
-        while ["__device__", "__host__", "__forceinline__", "inline", "constexpr"]
-            .iter()
-            .any(|word| self.is(word))
-        {
-            self.bump();
-        }
-        if self.peek().text == *own && self.ahead(1).is("(") || self.is("~") {
-            let problem = Problem::new(self.span(), "constructors and destructors aren't built");
-            return self.fail(problem.help("list the members' values in braces: `T x = {1, 2};`"));
-        }
-        self.at = before;
-        let specifiers = self.specifiers()?;
-        if specifiers.attributes.is_static {
-            let problem = Problem::new(self.span(), "static members aren't built");
-            return self.fail(problem.help("write it outside of the struct"));
-        }
-        loop {
-            let declarator = self.declarator(&specifiers.ty)?;
-            if self.is("(") {
-                let function = self.function(specifiers, declarator, Vec::new())?;
-                methods.push(function);
-                return Ok(());
-            }
-            if self.is(":") {
-                let problem = Problem::new(self.span(), "bit fields aren't built");
-                return self.fail(problem.help("use shifts and masks on an unsigned integer"));
-            }
-            if declarator.name.is_empty() {
-                let problem = Problem::new(declarator.span, "a member needs a name");
-                return self.fail(problem);
-            }
-            if self.accept("=") {
-                defaults.push((fields.len(), self.initialiser()?));
-            } else if self.is("{") {
-                defaults.push((fields.len(), self.list()?));
-            }
-            fields.push((declarator.ty, declarator.name, declarator.span));
-            if !self.accept(",") {
-                break;
-            }
-        }
-        self.expect(";", "behind the member")
-    }
-
     /// `enum name { … }`, or `enum name`.
     pub(super) fn enumeration(&mut self) -> Parsed<TypeExpr> {
         self.bump();
@@ -144,22 +21,26 @@ impl Parser<'_> {
             self.bump();
         }
         let (name, span) = if self.peek().kind == Kind::Word {
-            self.word("the enum's name")?
+            let defines = self.ahead(1).is("{") || self.ahead(1).is(":");
+            if defines { self.word("the enum's name")? } else { self.path("the enum's name")? }
         } else {
             (self.unnamed("enum"), self.span())
         };
         if self.accept(":") {
             self.type_name()?;
         }
-        self.declare(&name, Name::Type);
+        if !self.is("{") && (name.contains("::") || self.scopes[0].contains_key(&name)) {
+            return Ok(TypeExpr::Named(name, span));
+        }
+        let name = self.declare_here(&name, Name::Type);
         if !self.accept("{") {
             return Ok(TypeExpr::Named(name, span));
         }
         let mut values = Vec::new();
         while !self.is("}") && !self.ended() {
-            let (value, place) = self.word("the name of a value")?;
+            let (mut value, place) = self.word("the name of a value")?;
             if !scoped {
-                self.declare(&value, Name::Value);
+                value = self.declare_here(&value, Name::Value);
             }
             let number = if self.accept("=") { Some(self.conditional()?) } else { None };
             values.push((value, number, place));
@@ -227,11 +108,11 @@ impl Parser<'_> {
                 return self.fail(problem);
             }
             if specifiers.attributes.is_typedef {
-                self.declare(&declarator.name, Name::Type);
+                let name = self.declare_here(&declarator.name, Name::Type);
                 self.expect(";", "behind the name")?;
-                return Ok(StatementKind::Alias(declarator.name, declarator.ty));
+                return Ok(StatementKind::Alias(name, declarator.ty));
             }
-            self.declare(&declarator.name, Name::Value);
+            let name = self.declare_here(&declarator.name, Name::Value);
             let init = if self.accept("=") {
                 Some(self.initialiser()?)
             } else if self.is("{") {
@@ -246,7 +127,7 @@ impl Parser<'_> {
             };
             variables.push(Variable {
                 ty: declarator.ty,
-                name: declarator.name,
+                name,
                 attributes: specifiers.attributes,
                 init,
                 align: specifiers.align.clone(),
@@ -267,15 +148,30 @@ impl Parser<'_> {
         declarator: Declarator,
         template: Vec<crate::syntax::TemplateParameter>,
     ) -> Parsed<Rc<Function>> {
+        let specialises = if self.is("<") { Some(self.template_arguments()?) } else { None };
         if declarator.name.is_empty() {
             let problem = Problem::new(self.span(), "this function has no name");
             return self.fail(problem.help("write its name before the parameters"));
         }
+        self.inside += 1;
+        let result = self.function_inner(specifiers, declarator, template, specialises);
+        self.inside -= 1;
+        result
+    }
+
+    fn function_inner(
+        &mut self,
+        specifiers: Specifiers,
+        declarator: Declarator,
+        template: Vec<crate::syntax::TemplateParameter>,
+        specialises: Option<Vec<TemplateArgument>>,
+    ) -> Parsed<Rc<Function>> {
         self.scoped(|parser| {
             parser.expect("(", "before the parameters")?;
             let parameters = parser.parameters()?;
+            let mut is_const = false;
             while ["const", "noexcept", "override", "final"].iter().any(|word| parser.is(word)) {
-                parser.bump();
+                is_const |= parser.bump().is("const");
             }
             if parser.is("->") {
                 let problem = Problem::new(
@@ -295,7 +191,10 @@ impl Parser<'_> {
                 attributes: specifiers.attributes,
                 template,
                 result: declarator.ty,
+                specialises,
                 parameters,
+                is_const,
+                initialisers: Vec::new(),
                 body,
                 bounds: specifiers.bounds,
                 span: declarator.span,
@@ -304,7 +203,7 @@ impl Parser<'_> {
         })
     }
 
-    fn parameters(&mut self) -> Parsed<Vec<Parameter>> {
+    pub(super) fn parameters(&mut self) -> Parsed<Vec<Parameter>> {
         let mut parameters = Vec::new();
         if self.is("void") && self.ahead(1).is(")") {
             self.bump();

@@ -1,11 +1,10 @@
 //! Expressions, by precedence.
 
-use std::rc::Rc;
-
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::lex::Kind;
-use crate::syntax::{Binary, CastStyle, Expr, ExprKind, TemplateArgument, Unary};
+use crate::source::Span;
+use crate::syntax::{Binary, CastStyle, Expr, ExprKind, TypeExpr, Unary};
 
 /// The operators of each precedence, from the loosest.
 const LEVELS: [&[Binary]; 10] = [
@@ -141,7 +140,8 @@ impl Parser<'_> {
         if self.is("(") {
             let at = self.at;
             self.bump();
-            if self.begins_type() && !(self.ahead(1).is("(") || self.ahead(1).is("{")) {
+            let behind = self.behind_type();
+            if self.begins_type() && !behind.is("(") && !behind.is("{") {
                 let ty = self.type_name()?;
                 self.expect(")", "behind the type of the cast")?;
                 if self.is("{") {
@@ -238,6 +238,7 @@ impl Parser<'_> {
                 return self.fail(problem.help("write a `__device__` function"));
             }
             Kind::Word => return self.word_expression(),
+            Kind::Punctuation if token.is("::") => return self.word_expression(),
             _ => {}
         }
         let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };
@@ -272,15 +273,9 @@ impl Parser<'_> {
                 let span = token.span.to(self.last());
                 return self.expr(ExprKind::Cast(style, ty, Box::new(inner)), span);
             }
-            "std" if self.ahead(1).is("::") => {
-                self.bump();
-                self.bump();
-                return self.word_expression();
-            }
             _ => {}
         }
-        let is_type = self.begins_type();
-        if is_type && !self.ahead(1).is("::") {
+        if self.begins_type() {
             let ty = self.specifiers()?.ty;
             let arguments = if self.accept("(") {
                 self.arguments(")")?
@@ -300,32 +295,38 @@ impl Parser<'_> {
             let message = format!("expected an expression, found `{}`", token.text);
             return self.fail(Problem::new(token.span, message));
         }
-        let (name, span) = self.word("a name")?;
-        if self.is("::") {
-            self.bump();
-            let (value, _) = self.word("a name")?;
-            let span = span.to(self.last());
-            return self.expr(ExprKind::Scoped(name, value), span);
+        let is = self.written().and_then(|written| written.is);
+        if let Some(Name::Type | Name::TypeTemplate) = is {
+            return self.scoped_value();
         }
-        let template = self.name(&name) == Some(Name::Template) && self.is("<");
+        let (name, span) = self.path("a name")?;
+        if self.is("::") {
+            return self.behind_scope(TypeExpr::Named(name, span), span);
+        }
+        let template = is == Some(Name::Template) && self.is("<");
         let arguments = if template { Some(self.template_arguments()?) } else { None };
         self.expr(ExprKind::Name(name, arguments), span)
     }
 
-    pub(super) fn template_arguments(&mut self) -> Parsed<Vec<TemplateArgument>> {
-        self.expect("<", "before the template's arguments")?;
-        let mut arguments = Vec::new();
-        while !self.is(">") && !self.ended() {
-            if self.begins_type() && !self.ahead(1).is("(") {
-                arguments.push(TemplateArgument::Type(self.type_name()?));
-            } else {
-                arguments.push(TemplateArgument::Value(Rc::new(self.additive()?)));
-            }
-            if !self.accept(",") {
-                break;
-            }
+    /// `Enum::value`, `Struct<T>::constant`
+    fn scoped_value(&mut self) -> Parsed<Expr> {
+        let span = self.span();
+        let ty = self.named_type(false)?;
+        if !self.is("::") {
+            return self.fail(Problem::new(span, "this is a type; a value is expected"));
         }
-        self.expect_greater()?;
-        Ok(arguments)
+        self.behind_scope(ty, span)
+    }
+
+    fn behind_scope(&mut self, mut ty: TypeExpr, span: Span) -> Parsed<Expr> {
+        loop {
+            self.expect("::", "behind the type")?;
+            let (name, _) = self.word("a name")?;
+            if !self.is("::") {
+                let span = span.to(self.last());
+                return self.expr(ExprKind::Scoped(ty, name), span);
+            }
+            ty = TypeExpr::Inner(Box::new(ty), name, span.to(self.last()));
+        }
     }
 }

@@ -6,10 +6,13 @@ mod declarator;
 mod expression;
 mod item;
 mod literal;
+mod names;
 mod specifiers;
 mod statement;
+mod structure;
+mod template;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 pub(crate) use literal::integer;
@@ -28,7 +31,10 @@ const HIGHEST: u16 = 250;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     Type,
+    /// A template of functions.
     Template,
+    /// A template of structs.
+    TypeTemplate,
     Value,
 }
 
@@ -47,6 +53,16 @@ pub(crate) struct Parser<'a> {
     /// Structs and enums without a name get one from this.
     unnamed: u32,
     items: Vec<Item>,
+    /// How many functions and structs are around.
+    inside: u32,
+    /// The namespaces around, as `a::b::`.
+    namespace: String,
+    /// All namespaces, written so.
+    namespaces: HashSet<Rc<str>>,
+    /// Other names of namespaces, and names that `using` took out of theirs.
+    aliases: HashMap<Rc<str>, Rc<str>>,
+    /// Namespaces whose names need none before them.
+    using: Vec<Rc<str>>,
 }
 
 /// Reads all tokens, and then those of each name that the host asks for.
@@ -67,6 +83,11 @@ pub(crate) fn parse(
         problems,
         unnamed: 0,
         items: Vec::new(),
+        inside: 0,
+        namespace: String::new(),
+        namespaces: HashSet::new(),
+        aliases: HashMap::new(),
+        using: Vec::new(),
     };
     parser.all();
     for tokens in names {
@@ -159,10 +180,6 @@ impl Parser<'_> {
             .then(|| format!("`{}` is a word of the language; take another name", token.text));
         let problem = Problem::new(token.span, format!("expected {what}, found {found}"));
         self.fail(problem.maybe_help(help))
-    }
-
-    fn name(&self, name: &str) -> Option<Name> {
-        self.scopes.iter().rev().find_map(|scope| scope.get(name).copied())
     }
 
     fn declare(&mut self, name: &Rc<str>, is: Name) {

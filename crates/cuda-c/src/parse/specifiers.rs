@@ -105,19 +105,12 @@ impl Parser<'_> {
     /// Whether a declaration or a type begins here.
     pub(super) fn begins_type(&self) -> bool {
         let token = self.peek();
-        if token.kind != Kind::Word {
+        if token.kind != Kind::Word && !token.is("::") {
             return false;
         }
         TYPE_WORDS.contains(&&*token.text)
             || SPECIFIERS.contains(&&*token.text)
-            || self.name(&token.text) == Some(Name::Type) && !self.ahead(1).is("::")
-            || &*token.text == "std"
-                && self.ahead(1).is("::")
-                && self.is_type_name(&self.ahead(2).text)
-    }
-
-    fn is_type_name(&self, name: &str) -> bool {
-        self.name(name) == Some(Name::Type)
+            || self.begins_named_type()
     }
 
     /// Attributes and the type, in any order.
@@ -128,8 +121,17 @@ impl Parser<'_> {
         let (mut is_const, mut is_volatile) = (false, false);
         let mut ty: Option<TypeExpr> = None;
         let mut words: Vec<Rc<str>> = Vec::new();
+        let mut is_type = false;
         loop {
             let token = self.peek().clone();
+            if ty.is_none()
+                && words.is_empty()
+                && (self.begins_named_type() || is_type && token.kind == Kind::Word)
+            {
+                ty = Some(self.named_type(is_type)?);
+                is_type = false;
+                continue;
+            }
             if token.kind != Kind::Word {
                 break;
             }
@@ -146,8 +148,9 @@ impl Parser<'_> {
                 "__constant__" => attributes.constant = true,
                 "__managed__" => attributes.managed = true,
                 "inline" | "register" | "__forceinline__" | "__inline__" | "__inline"
-                | "__noinline__" | "typename" | "__grid_constant__" | "__restrict__"
-                | "__restrict" | "mutable" => {}
+                | "__noinline__" | "__grid_constant__" | "__restrict__" | "__restrict"
+                | "mutable" => {}
+                "typename" => is_type = true,
                 "extern" => {
                     attributes.is_extern = true;
                     if self.ahead(1).kind == Kind::String {
@@ -203,12 +206,6 @@ impl Parser<'_> {
                 "void" if ty.is_none() && words.is_empty() => ty = Some(TypeExpr::Void),
                 word if TYPE_WORDS.contains(&word) && ty.is_none() => {
                     words.push(token.text.clone())
-                }
-                "std" if self.ahead(1).is("::") && ty.is_none() && words.is_empty() => {
-                    self.bump();
-                }
-                word if ty.is_none() && words.is_empty() && self.name(word) == Some(Name::Type) => {
-                    ty = Some(TypeExpr::Named(token.text.clone(), token.span));
                 }
                 _ => break,
             }

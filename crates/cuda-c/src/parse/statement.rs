@@ -103,6 +103,10 @@ impl Parser<'_> {
                 return Ok(StatementKind::Goto(label));
             }
             "using" => return self.using(),
+            "namespace" => {
+                self.namespace_alias()?;
+                return Ok(StatementKind::Empty);
+            }
             "static_assert" => return self.static_assert(),
             "asm" | "__asm__" => return self.asm(),
             "try" | "catch" | "throw" => {
@@ -122,8 +126,10 @@ impl Parser<'_> {
             self.bump();
             return Ok(StatementKind::Label(label));
         }
-        if self.begins_type() && !after.is("(") && !after.is("{") && !after.is("::")
-            || after.is("::") && self.begins_type()
+        let attribute = ["alignas", "__align__", "decltype", "__attribute__"];
+        let behind = self.behind_type();
+        if self.begins_type()
+            && (!behind.is("(") && !behind.is("{") || attribute.contains(&&*token.text))
         {
             let specifiers = self.specifiers()?;
             return self.declaration(specifiers, None);
@@ -132,7 +138,7 @@ impl Parser<'_> {
         if token.kind == Kind::Word
             && after.kind == Kind::Word
             && !super::specifiers::is_keyword(&token.text)
-            && self.name(&token.text).is_none()
+            && self.written().is_none_or(|written| written.is.is_none())
         {
             self.specifiers()?;
         }
@@ -180,7 +186,7 @@ impl Parser<'_> {
         self.bump();
         let is_constexpr = self.accept("constexpr");
         self.expect("(", "behind if")?;
-        if self.begins_type() && !self.ahead(1).is("(") {
+        if self.begins_type() && !self.behind_type().is("(") && !self.behind_type().is("{") {
             let problem = Problem::new(self.span(), "a variable in a condition isn't built");
             return self.fail(problem.help("declare it on the line before"));
         }

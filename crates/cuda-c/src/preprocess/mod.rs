@@ -44,7 +44,7 @@ const DEEPEST: usize = 32;
 const MOST_TOKENS: usize = 2_000_000;
 
 /// Headers whose contents are built in.
-const BUILT_IN: [&str; 25] = [
+const BUILT_IN: [&str; 29] = [
     "cuda_runtime.h",
     "cuda_runtime_api.h",
     "cuda.h",
@@ -70,6 +70,10 @@ const BUILT_IN: [&str; 25] = [
     "stdbool.h",
     "cuda_fp16.h",
     "cuda_bf16.h",
+    "mma.h",
+    "cooperative_groups.h",
+    "cooperative_groups/reduce.h",
+    "cooperative_groups/scan.h",
 ];
 
 struct Condition {
@@ -328,14 +332,11 @@ impl Preprocessor<'_> {
         }
         let problem = Problem::new(place, format!("`{name}` isn't found"));
         self.error(match name.split('/').next().unwrap_or_default() {
-            "thrust"
-            | "cub"
-            | "cuda"
-            | "cooperative_groups.h"
-            | "cooperative_groups"
-            | "mma.h"
-            | "cuda_bf16.h" => Problem::new(place, format!("`{name}` isn't built in"))
-                .help("write what is needed of it with __shfl_*_sync, atomics and shared memory"),
+            "thrust" | "cub" | "cuda" | "cuda_bf16.h" => {
+                Problem::new(place, format!("`{name}` isn't built in")).help(
+                    "write what is needed of it with __shfl_*_sync, atomics and shared memory",
+                )
+            }
             "iostream" | "vector" | "string" | "algorithm" | "memory" | "map" | "array"
             | "tuple" | "type_traits" | "utility" | "functional" | "stdlib.h" | "cstdlib"
             | "chrono" => Problem::new(place, format!("the C++ library isn't there: `{name}`"))

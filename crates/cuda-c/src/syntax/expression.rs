@@ -126,8 +126,8 @@ pub(crate) enum ExprKind {
     Null,
     /// A name, and a template's arguments where they are given.
     Name(Rc<str>, Option<Vec<TemplateArgument>>),
-    /// `Enum::value`
-    Scoped(Rc<str>, Rc<str>),
+    /// `Enum::value`, `Struct<T>::constant`
+    Scoped(TypeExpr, Rc<str>),
     /// One operand.
     Unary(Unary, Box<Expr>),
     /// Two operands.

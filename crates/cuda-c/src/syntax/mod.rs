@@ -22,6 +22,10 @@ pub(crate) enum TypeExpr {
     Auto,
     /// A struct, enum, alias or template parameter by its name.
     Named(Rc<str>, Span),
+    /// `name<float, 4>`: a struct of a template.
+    Applied(Rc<str>, Rc<[TemplateArgument]>, Span),
+    /// `T::name`: a type that is named in a struct.
+    Inner(Box<TypeExpr>, Rc<str>, Span),
     /// A struct that is defined here.
     Struct(Rc<StructDeclaration>),
     /// An enum that is defined here.
@@ -49,10 +53,42 @@ pub(crate) struct StructDeclaration {
     pub(crate) defaults: Vec<(usize, Expr)>,
     /// Its member functions.
     pub(crate) methods: Vec<Rc<Function>>,
+    /// Functions that make one; `T() = default` is none of them.
+    pub(crate) constructors: Vec<Rc<Function>>,
+    /// Whether `T() = default` is written.
+    pub(crate) has_default: bool,
+    /// Types and constants that are named in it.
+    pub(crate) names: Vec<InnerName>,
     /// `__align__(n)`
     pub(crate) align: Option<Rc<Expr>>,
     /// A union: all members begin at its beginning.
     pub(crate) is_union: bool,
+    /// Where its name stands.
+    pub(crate) span: Span,
+}
+
+/// What a struct names besides its members.
+#[derive(Debug)]
+pub(crate) enum InnerName {
+    /// `using name = T;`
+    Alias(Rc<str>, TypeExpr, Span),
+    /// `static constexpr T name = value;`
+    Constant(Rc<str>, TypeExpr, Expr, Span),
+    /// A struct or an enum that is defined in it.
+    Type(TypeExpr, Span),
+}
+
+/// `template <typename T> struct name { … };`
+#[derive(Debug)]
+pub(crate) struct StructTemplate {
+    /// Its name.
+    pub(crate) name: Rc<str>,
+    /// Its parameters.
+    pub(crate) parameters: Vec<TemplateParameter>,
+    /// `struct name<T *, 4>`: the arguments for which it stands instead of the general one.
+    pub(crate) arguments: Option<Vec<TemplateArgument>>,
+    /// The struct; nothing where it is only declared.
+    pub(crate) declaration: Option<Rc<StructDeclaration>>,
     /// Where its name stands.
     pub(crate) span: Span,
 }
@@ -104,6 +140,8 @@ pub(crate) struct Attributes {
     pub(crate) is_typedef: bool,
     /// `__managed__`
     pub(crate) managed: bool,
+    /// `explicit`: a constructor that converts nothing by itself.
+    pub(crate) is_explicit: bool,
 }
 
 /// A parameter of a function.
@@ -132,8 +170,14 @@ pub(crate) struct Function {
     pub(crate) template: Vec<TemplateParameter>,
     /// The type of what it returns.
     pub(crate) result: TypeExpr,
+    /// `template <> … name<float>(…)`: the arguments for which it stands instead of the template.
+    pub(crate) specialises: Option<Vec<TemplateArgument>>,
     /// Its parameters.
     pub(crate) parameters: Vec<Parameter>,
+    /// A member function that leaves the struct as it is.
+    pub(crate) is_const: bool,
+    /// What a constructor sets members to before its statements.
+    pub(crate) initialisers: Vec<(Rc<str>, Expr, Span)>,
     /// Its statements; nothing where it is only declared.
     pub(crate) body: Option<Vec<Statement>>,
     /// `__launch_bounds__(threads, blocks)`
@@ -153,6 +197,8 @@ pub(crate) enum Item {
     Statement(Statement),
     /// A kernel of a template.
     Instance(Instance),
+    /// A template of structs.
+    StructTemplate(Rc<StructTemplate>),
 }
 
 /// `template __global__ void name<float, 4>(…);`, or the name of a kernel that the host asks for.

@@ -179,6 +179,40 @@ pub(crate) struct Struct {
     pub(crate) declaration: Option<Rc<crate::syntax::StructDeclaration>>,
     /// A number of its own.
     pub(crate) id: u32,
+    /// The template that it is of, and the arguments.
+    pub(crate) applied: Option<(Rc<str>, Vec<TemplateValue>)>,
+}
+
+impl Struct {
+    /// The template that it is of, and the arguments.
+    #[must_use]
+    pub(crate) fn template_arguments(&self) -> Option<(&Rc<str>, &Vec<TemplateValue>)> {
+        self.applied.as_ref().map(|(name, arguments)| (name, arguments))
+    }
+}
+
+/// An argument of a template.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TemplateValue {
+    /// A type.
+    Type(QualifiedType),
+    /// An integer and its type.
+    Number(Type, u64),
+}
+
+impl TemplateValue {
+    /// As it is written.
+    #[must_use]
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Type(ty) => ty.name(),
+            Self::Number(Type::Scalar(Scalar::Bool), bits) => (*bits != 0).to_string(),
+            Self::Number(ty, bits) if ty.scalar().is_some_and(Scalar::is_signed) => {
+                bits.cast_signed().to_string()
+            }
+            Self::Number(_, bits) => bits.to_string(),
+        }
+    }
 }
 
 /// A type.

@@ -1,8 +1,10 @@
 //! The compiler from outside: what it makes of the project's kernels, of the language, of errors.
 
 mod common;
+mod groups;
 mod kernels;
 mod language;
 mod mathematics;
 mod messages;
 mod mistakes;
+mod templates;

@@ -1,0 +1,333 @@
+//! Functions of structs: called by name, by an operator, or to make one.
+
+use std::rc::Rc;
+
+use super::expression::Any;
+use super::{Lowered, Lowerer, Place, Symbol, Typed};
+use crate::ir::Value;
+use crate::source::Span;
+use crate::syntax::{Expr, ExprKind, Function, StructDeclaration, TemplateArgument, TypeExpr};
+use crate::types::{QualifiedType, Type};
+
+/// The declaration of a struct, if it is one that was written.
+fn declaration(ty: &Type) -> Option<&Rc<StructDeclaration>> {
+    match ty {
+        Type::Struct(own) => own.declaration.as_ref(),
+        _ => None,
+    }
+}
+
+/// Its functions of that name.
+fn named(ty: &Type, name: &str) -> Vec<Rc<Function>> {
+    let all = declaration(ty).map(|own| own.methods.iter());
+    all.into_iter().flatten().filter(|method| &*method.name == name).cloned().collect()
+}
+
+impl Lowerer<'_> {
+    pub(super) fn method(
+        &mut self,
+        base: &Expr,
+        name: &Rc<str>,
+        arrow: bool,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Any> {
+        let (address, ty) = if arrow {
+            let pointer = self.rvalue(base)?;
+            match &pointer.ty {
+                Type::Pointer(to) => (pointer.value, self.completed(to)),
+                other => {
+                    let message = format!("`->` is for pointers, and this is `{}`", other.name());
+                    return self.error(base.span, message, "write `.`");
+                }
+            }
+        } else {
+            match self.any(base)? {
+                Any::Place(place) => (place.address, self.completed(&place.ty)),
+                Any::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
+            }
+        };
+        if named(&ty.ty, name).is_empty()
+            && let Type::Struct(own) = &ty.ty
+            && own.fields.iter().any(|field| field.name == *name)
+        {
+            // A member that can be called itself.
+            let own = own.clone();
+            let place = self.field(&own, name, &ty, address, span)?;
+            return self.called(Any::Place(place), arguments, span);
+        }
+        self.call_method((address, ty), name, &[], arguments, span)
+    }
+
+    /// Calls a function of the struct at an address.
+    pub(super) fn call_method(
+        &mut self,
+        (address, ty): (Value, QualifiedType),
+        name: &str,
+        explicit: &[TemplateArgument],
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Any> {
+        let candidates = named(&ty.ty, name);
+        if candidates.is_empty() {
+            let message = format!("`{}` has no function `{name}`", ty.ty.name());
+            return self.error(span, message, "");
+        }
+        let given = self.all(arguments)?;
+        let chosen = self.choose_function(name, &candidates, explicit, &given, Some(&ty), span)?;
+        let function = &chosen.function;
+        if ty.is_const && !function.is_const && !function.attributes.is_static {
+            let message = format!("this is `const`, and `{name}` may change it");
+            let help = "write `const` behind the parameters of the function";
+            return self.error(span, message, help);
+        }
+        self.write_out(&chosen, given, arguments, Some((address, ty)), span)
+    }
+
+    /// `T::name(a, b)`
+    pub(super) fn static_method(
+        &mut self,
+        ty: &TypeExpr,
+        name: &Rc<str>,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Any> {
+        if let TypeExpr::Named(outer, _) = ty
+            && self.lookup(outer).is_none()
+        {
+            let help = "the C++ library isn't there; write the function itself";
+            return self.error(span, format!("there is no `{outer}::{name}`"), help);
+        }
+        let ty = self.plain_type(ty, span)?;
+        let ty = self.completed(&ty);
+        let candidates = named(&ty.ty, name);
+        if candidates.iter().any(|one| !one.attributes.is_static) {
+            let message = format!("`{name}` is a function of a `{}`", ty.ty.name());
+            return self.error(span, message, "call it with `.`, or make it `static`");
+        }
+        let address = self.builder.integer(crate::ir::Ty::I64, 0);
+        self.call_method((address, ty), name, &[], arguments, span)
+    }
+
+    /// A function of the same struct, called without `this->`.
+    pub(super) fn sibling(
+        &mut self,
+        name: &Rc<str>,
+        explicit: Option<&[TemplateArgument]>,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Option<Any>> {
+        let Some(Symbol::Variable(this)) = self.lookup("this").cloned() else { return Ok(None) };
+        let Type::Pointer(to) = &this.ty.ty else { return Ok(None) };
+        let to = self.completed(to);
+        if named(&to.ty, name).is_empty() {
+            let is_field = match &to.ty {
+                Type::Struct(own) => own.fields.iter().any(|field| field.name == *name),
+                _ => false,
+            };
+            if !is_field {
+                return Ok(None);
+            }
+            let Some(member) = self.member_of_this(name, span)? else { return Ok(None) };
+            return self.called(member, arguments, span).map(Some);
+        }
+        let address = self.load(&this.ty, this.address);
+        let explicit = explicit.unwrap_or_default();
+        self.call_method((address, to), name, explicit, arguments, span).map(Some)
+    }
+
+    /// Calls what an expression is: a struct with `operator()`.
+    pub(super) fn called_value(
+        &mut self,
+        callee: &Expr,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Any> {
+        let any = self.any(callee)?;
+        let is_struct = match &any {
+            Any::Place(place) => matches!(place.ty.ty, Type::Struct(_)),
+            Any::Value(typed) => matches!(typed.ty, Type::Struct(_)),
+        };
+        if !is_struct {
+            return match &callee.kind {
+                ExprKind::Name(name, _) => {
+                    let message = format!("`{name}` is a variable, not a function");
+                    self.error(callee.span, message, "")
+                }
+                _ => self.error(callee.span, "only functions can be called", ""),
+            };
+        }
+        self.called(any, arguments, span)
+    }
+
+    fn called(&mut self, any: Any, arguments: &[Expr], span: Span) -> Lowered<Any> {
+        let (address, ty) = match any {
+            Any::Place(place) => (place.address, self.completed(&place.ty)),
+            Any::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
+        };
+        self.call_method((address, ty), "operator()", &[], arguments, span)
+    }
+
+    /// An operator that is a function of the struct on its left.
+    pub(super) fn operator_method(
+        &mut self,
+        left: &Typed,
+        operator: &str,
+        right: &[&Expr],
+        span: Span,
+    ) -> Lowered<Option<Any>> {
+        let ty: QualifiedType = left.ty.clone().into();
+        let ty = self.completed(&ty);
+        let name = format!("operator{operator}");
+        let fits = |one: &Rc<Function>| one.parameters.len() == right.len();
+        if !named(&ty.ty, &name).iter().any(fits) {
+            return Ok(None);
+        }
+        let arguments: Vec<Expr> = right.iter().map(|one| (*one).clone()).collect();
+        self.call_method((left.value, ty), &name, &[], &arguments, span).map(Some)
+    }
+
+    pub(super) fn has_constructors(ty: &Type) -> bool {
+        declaration(ty).is_some_and(|own| !own.constructors.is_empty())
+    }
+
+    /// Makes a struct at a place by one of its constructors.
+    pub(super) fn construct_by(
+        &mut self,
+        place: &Place,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<()> {
+        let ty = self.completed(&QualifiedType { is_const: false, ..place.ty.clone() });
+        let Some(own) = declaration(&ty.ty).cloned() else { return Ok(()) };
+        self.default_members(place)?;
+        if arguments.is_empty()
+            && own.has_default
+            && own.constructors.iter().all(|one| !one.parameters.is_empty())
+        {
+            return Ok(());
+        }
+        let given = self.all(arguments)?;
+        self.construct_with(place, given, arguments, span)
+    }
+
+    /// Whether a constructor makes one type of the other by itself.
+    pub(super) fn converts(&self, from: &Type, to: &Type) -> bool {
+        let Some(own) = declaration(to) else { return false };
+        from != to
+            && own.constructors.iter().any(|one| {
+                !one.attributes.is_explicit
+                    && one.parameters.len() == 1
+                    && self.may_be(one, from, to)
+            })
+    }
+
+    /// Whether the only parameter of a constructor takes a type: as its struct is written there.
+    fn may_be(&self, constructor: &Function, from: &Type, to: &Type) -> bool {
+        let mut written = &constructor.parameters[0].ty;
+        while let TypeExpr::Reference(inner) | TypeExpr::Qualified { inner, .. } = written {
+            written = inner;
+        }
+        match (written, from) {
+            (TypeExpr::Named(name, _), _) => {
+                let names = self.names_of(to);
+                let named = names.get(name).or_else(|| self.scopes[0].get(name));
+                match named {
+                    Some(Symbol::Alias(ty)) => {
+                        ty.ty == *from
+                            || !matches!(ty.ty, Type::Struct(_))
+                                && self.cost(from, &ty.ty).is_some()
+                    }
+                    _ => constructor.template.iter().any(|one| one.name == *name),
+                }
+            }
+            (TypeExpr::Applied(name, ..), Type::Struct(own)) => {
+                own.template_arguments().is_some_and(|(template, _)| template == name)
+            }
+            (TypeExpr::Scalar(scalar), from) => self.cost(from, &Type::Scalar(*scalar)).is_some(),
+            _ => false,
+        }
+    }
+
+    /// The same of values that are there already.
+    pub(super) fn construct_with(
+        &mut self,
+        place: &Place,
+        given: Vec<Any>,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<()> {
+        let ty = self.completed(&QualifiedType { is_const: false, ..place.ty.clone() });
+        let Some(own) = declaration(&ty.ty).cloned() else { return Ok(()) };
+        // A struct of the same kind is copied.
+        if let [only] = given.as_slice() {
+            let typed = self.read(only.clone());
+            if typed.ty == ty.ty {
+                return self.put(&Place { ty, address: place.address }, typed, span);
+            }
+        }
+        let name = own.name.clone();
+        let chosen =
+            self.choose_function(&name, &own.constructors, &[], &given, Some(&ty), span)?;
+        self.write_out(&chosen, given, arguments, Some((place.address, ty)), span)?;
+        Ok(())
+    }
+
+    /// `: member(value)` of a constructor.
+    pub(super) fn initialise_members(&mut self, function: &Function) -> Lowered<()> {
+        for (name, value, span) in &function.initialisers {
+            let found = self.member_of_this(name, *span)?;
+            let Some(Any::Place(place)) = found else {
+                return self.error(*span, format!("there is no member `{name}`"), "");
+            };
+            match &value.kind {
+                ExprKind::List(elements) if elements.len() == 1 && !place.ty.ty.is_aggregate() => {
+                    self.initialise(&place, &elements[0].1)?;
+                }
+                _ => self.initialise(&place, value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// `Enum::value`, `Struct<T>::constant`
+    pub(super) fn scoped_value(
+        &mut self,
+        ty: &TypeExpr,
+        name: &Rc<str>,
+        span: Span,
+    ) -> Lowered<Any> {
+        let mut full = name.to_string();
+        let mut found = None;
+        if let TypeExpr::Named(outer, _) = ty {
+            full = format!("{outer}::{name}");
+            found = self.lookup(&full).cloned();
+            if found.is_none() && self.lookup(outer).is_none() {
+                return self.error(
+                    span,
+                    format!("there is no `{full}`"),
+                    "the C++ library isn't there; values of an `enum class` are written `Enum::value`",
+                );
+            }
+        }
+        if found.is_none() {
+            let outer = self.plain_type(ty, span)?.ty;
+            full = format!("{}::{name}", outer.name());
+            found = match &outer {
+                Type::Struct(own) => self.inner_name(own, name),
+                Type::Enum(own, _) => {
+                    self.lookup(&format!("{own}::{name}")).or_else(|| self.lookup(name)).cloned()
+                }
+                _ => None,
+            };
+        }
+        match found {
+            Some(Symbol::Constant(ty, bits)) => {
+                let register = super::convert::ty_of(&ty);
+                let value = self.builder.function.constant(register, bits);
+                Ok(Any::Value(Typed { ty, value }))
+            }
+            _ => self.error(span, format!("there is no `{full}`"), "look at what the type names"),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Structs of templates: which definition stands for the arguments, and what it is with them.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::{Lowered, Lowerer, Symbol};
+use crate::source::Span;
+use crate::syntax::{StructTemplate, TemplateArgument, TemplateParameter, TypeExpr};
+use crate::types::{QualifiedType, Struct, TemplateValue, Type};
+
+/// What names stand for.
+pub(super) type Bound = HashMap<Rc<str>, Symbol>;
+
+impl Symbol {
+    pub(super) fn of(value: &TemplateValue) -> Self {
+        match value {
+            TemplateValue::Type(ty) => Self::Alias(ty.clone()),
+            TemplateValue::Number(ty, bits) => Self::Constant(ty.clone(), *bits),
+        }
+    }
+
+    fn value(self) -> Option<TemplateValue> {
+        match self {
+            Self::Alias(ty) => Some(TemplateValue::Type(ty)),
+            Self::Constant(ty, bits) => Some(TemplateValue::Number(ty, bits)),
+            Self::Variable(_) | Self::Global(..) => None,
+        }
+    }
+}
+
+impl Lowerer<'_> {
+    pub(super) fn struct_template(&mut self, template: &Rc<StructTemplate>) -> Lowered<()> {
+        let all = self.templates.entry(template.name.clone()).or_default();
+        if template.arguments.is_none() {
+            let general = all.iter().position(|other| other.arguments.is_none());
+            match general {
+                Some(place) if all[place].declaration.is_none() => all[place] = template.clone(),
+                Some(_) if template.declaration.is_none() => {}
+                Some(_) => {
+                    let message = format!("there are two templates `{}`", template.name);
+                    return self.error(template.span, message, "rename one");
+                }
+                None => all.push(template.clone()),
+            }
+            return Ok(());
+        }
+        all.push(template.clone());
+        Ok(())
+    }
+
+    /// Does something where only what is outside of functions is known, and some names more.
+    pub(super) fn outside<T>(
+        &mut self,
+        bound: Bound,
+        inner: impl FnOnce(&mut Self) -> Lowered<T>,
+    ) -> Lowered<T> {
+        let caller = self.scopes.split_off(1);
+        self.scopes.push(bound);
+        let result = inner(self);
+        self.scopes.truncate(1);
+        self.scopes.extend(caller);
+        result
+    }
+
+    /// `name<float, 4>`
+    pub(super) fn applied(
+        &mut self,
+        name: &Rc<str>,
+        arguments: &[TemplateArgument],
+        span: Span,
+    ) -> Lowered<Type> {
+        let all = self.templates.get(name).cloned().unwrap_or_default();
+        let Some(general) = all.iter().find(|one| one.arguments.is_none()) else {
+            let message = format!("the template `{name}` is declared, and not defined");
+            return self.error(span, message, "define it before it is used");
+        };
+        let given = self.given(&general.parameters, arguments, name, span)?;
+        let known =
+            self.applied.iter().find(|own| own.template_arguments() == Some((name, &given)));
+        if let Some(known) = known.cloned() {
+            return Ok(Type::Struct(self.complete(&known)));
+        }
+        let (template, bound) = self.special(&all, general, &given, span)?;
+        let Some(declaration) = template.declaration.clone() else {
+            let message = format!("the template `{name}` is declared, and not defined for this");
+            return self.error(span, message, "define it before it is used");
+        };
+        let own = self.deeper(span, |lowerer| {
+            lowerer.outside(bound, |lowerer| {
+                lowerer.define_struct(&declaration, Some((name.clone(), given)))
+            })
+        })?;
+        Ok(Type::Struct(own))
+    }
+
+    /// The arguments of a template, with those that aren't written.
+    fn given(
+        &mut self,
+        parameters: &[TemplateParameter],
+        arguments: &[TemplateArgument],
+        name: &str,
+        span: Span,
+    ) -> Lowered<Vec<TemplateValue>> {
+        if arguments.len() > parameters.len() {
+            let message = format!(
+                "the template `{name}` has {} parameters, and {} are given",
+                parameters.len(),
+                arguments.len()
+            );
+            return self.error(span, message, "delete what is too much");
+        }
+        let mut bound = Bound::new();
+        let mut given = Vec::new();
+        for (index, parameter) in parameters.iter().enumerate() {
+            let symbol = match (arguments.get(index), &parameter.default) {
+                (Some(argument), _) => self.template_argument(parameter, argument, span)?,
+                (None, Some(default)) => self.outside(bound.clone(), |lowerer| {
+                    lowerer.template_argument(parameter, default, span)
+                })?,
+                (None, None) => {
+                    let message = format!("what `{}` is of `{name}` isn't said", parameter.name);
+                    return self.error(span, message, "write it between `<` and `>`");
+                }
+            };
+            bound.insert(parameter.name.clone(), symbol.clone());
+            given.extend(symbol.value());
+        }
+        Ok(given)
+    }
+
+    /// The definition that stands for these arguments: a special one before the general one.
+    fn special(
+        &mut self,
+        all: &[Rc<StructTemplate>],
+        general: &Rc<StructTemplate>,
+        given: &[TemplateValue],
+        span: Span,
+    ) -> Lowered<(Rc<StructTemplate>, Bound)> {
+        let mut fitting: Vec<(Rc<StructTemplate>, Bound)> = Vec::new();
+        for template in all {
+            let Some(patterns) = &template.arguments else { continue };
+            if let Some(bound) = self.fits(template, patterns, given, span)? {
+                fitting.push((template.clone(), bound));
+            }
+        }
+        fitting.sort_by_key(|(template, _)| template.parameters.len());
+        match fitting.as_slice() {
+            [] => {
+                let names = general.parameters.iter().map(|one| one.name.clone());
+                Ok((general.clone(), names.zip(given.iter().map(Symbol::of)).collect()))
+            }
+            [(a, _), (b, _), ..] if a.parameters.len() == b.parameters.len() => {
+                let message = format!("several special templates `{}` fit", general.name);
+                self.error(span, message, "write one for exactly these arguments")
+            }
+            [first, ..] => Ok(first.clone()),
+        }
+    }
+
+    /// What the parameters of a special template are; nothing where it is for other arguments.
+    fn fits(
+        &mut self,
+        template: &Rc<StructTemplate>,
+        patterns: &[TemplateArgument],
+        given: &[TemplateValue],
+        span: Span,
+    ) -> Lowered<Option<Bound>> {
+        let mut found = Bound::new();
+        for (pattern, value) in patterns.iter().zip(given) {
+            self.match_argument(pattern, value, &template.parameters, &mut found);
+        }
+        if template.parameters.iter().any(|one| !found.contains_key(&one.name)) {
+            return Ok(None);
+        }
+        // With these, the patterns have to be what is given.
+        let same = self.outside(found.clone(), |lowerer| {
+            for (pattern, value) in patterns.iter().zip(given) {
+                let same = match (pattern, value) {
+                    (TemplateArgument::Type(ty), TemplateValue::Type(own)) => {
+                        lowerer.plain_type(ty, span)? == *own
+                    }
+                    (TemplateArgument::Value(number), TemplateValue::Number(_, bits)) => {
+                        lowerer.constant(number, "an argument of a template")?.1 == *bits
+                    }
+                    _ => false,
+                };
+                if !same {
+                    return Ok(false);
+                }
+            }
+            Ok(patterns.len() == given.len())
+        })?;
+        Ok(same.then_some(found))
+    }
+
+    /// `T::name`, where it is a type.
+    pub(super) fn inner_type(
+        &mut self,
+        outer: &TypeExpr,
+        name: &Rc<str>,
+        span: Span,
+    ) -> Lowered<QualifiedType> {
+        let outer = self.plain_type(outer, span)?;
+        if let Type::Struct(own) = &outer.ty
+            && let Some(Symbol::Alias(ty)) = self.inner_name(own, name)
+        {
+            return Ok(ty);
+        }
+        self.error(span, format!("`{}` names no type `{name}`", outer.ty.name()), "")
+    }
+
+    /// What a struct names besides its members.
+    pub(super) fn inner_name(&self, own: &Rc<Struct>, name: &str) -> Option<Symbol> {
+        self.struct_names.get(&own.id).and_then(|names| names.get(name)).cloned()
+    }
+
+    /// What the names in a struct's functions stand for.
+    pub(super) fn names_of(&self, ty: &Type) -> Bound {
+        match ty {
+            Type::Struct(own) => self.struct_names.get(&own.id).cloned().unwrap_or_default(),
+            _ => Bound::new(),
+        }
+    }
+}

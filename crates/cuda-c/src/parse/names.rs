@@ -1,0 +1,279 @@
+//! Names, perhaps with namespaces before them.
+//!
+//! A name of a namespace is written whole everywhere behind the parser, as `a::b::name`, so that
+//! nothing else has to know of namespaces.
+
+use std::rc::Rc;
+
+use super::{Name, Parsed, Parser};
+use crate::diagnostic::Problem;
+use crate::lex::{Kind, Token};
+use crate::syntax::{StatementKind, TypeExpr};
+
+/// A name as it is written.
+#[derive(Debug)]
+pub(super) struct Written {
+    /// With all namespaces.
+    pub(super) name: Rc<str>,
+    pub(super) is: Option<Name>,
+    /// How many tokens it takes.
+    pub(super) tokens: usize,
+}
+
+impl Parser<'_> {
+    /// The name that the next tokens are; nothing where they are none.
+    pub(super) fn written(&self) -> Option<Written> {
+        let (mut at, mut path): (usize, Option<Rc<str>>) = (0, None);
+        if self.is("::") {
+            (at, path) = (1, Some(Rc::from("")));
+        }
+        loop {
+            let token = self.ahead(at);
+            if token.kind != Kind::Word {
+                return None;
+            }
+            if !self.ahead(at + 1).is("::") {
+                break;
+            }
+            let Some(inner) = self.namespace_of(path.as_deref(), &token.text) else { break };
+            path = Some(inner);
+            at += 2;
+        }
+        let word = &self.ahead(at).text;
+        let (name, is) = match path {
+            None => self.find(word),
+            Some(path) => {
+                let name: Rc<str> = format!("{path}{word}").into();
+                let is = self.scopes[0].get(&name).copied();
+                (name, is)
+            }
+        };
+        Some(Written { name, is, tokens: at + 1 })
+    }
+
+    /// The whole path of a namespace, with `::` behind it.
+    fn namespace_of(&self, path: Option<&str>, word: &str) -> Option<Rc<str>> {
+        if path.is_none() && word == "std" {
+            // What there is of the C++ library is in no namespace here.
+            return Some(Rc::from(""));
+        }
+        if let Some(known) = self.aliases.get(&*format!("{}{word}", path.unwrap_or_default())) {
+            return known.ends_with("::").then(|| known.clone());
+        }
+        let known = |before: &str| {
+            let whole: Rc<str> = format!("{before}{word}::").into();
+            self.namespaces.contains(&whole).then_some(whole)
+        };
+        match path {
+            Some(path) => known(path),
+            None => self.around().find_map(|before| known(&before)),
+        }
+    }
+
+    /// Where an unqualified name is looked for, from the innermost namespace outwards.
+    fn around(&self) -> impl Iterator<Item = Rc<str>> {
+        let mut paths: Vec<Rc<str>> = Vec::new();
+        let mut rest = self.namespace.as_str();
+        loop {
+            paths.push(Rc::from(rest));
+            let Some(shorter) = rest.strip_suffix("::") else { break };
+            rest = &rest[..shorter.rfind("::").map_or(0, |at| at + 2)];
+        }
+        paths.extend(self.using.iter().cloned());
+        paths.into_iter()
+    }
+
+    /// What a name without namespaces stands for.
+    fn find(&self, word: &Rc<str>) -> (Rc<str>, Option<Name>) {
+        if let Some(is) = self.scopes[1..].iter().rev().find_map(|scope| scope.get(word)) {
+            return (word.clone(), Some(*is));
+        }
+        if let Some(whole) = self.aliases.get(word).filter(|whole| !whole.ends_with("::")) {
+            return (whole.clone(), self.scopes[0].get(whole).copied());
+        }
+        if self.namespace.is_empty() && self.using.is_empty() {
+            return (word.clone(), self.scopes[0].get(word).copied());
+        }
+        for path in self.around() {
+            let name: Rc<str> = format!("{path}{word}").into();
+            if let Some(is) = self.scopes[0].get(&name) {
+                return (name, Some(*is));
+            }
+        }
+        (word.clone(), None)
+    }
+
+    /// Takes the name that is written here.
+    pub(super) fn path(&mut self, what: &str) -> Parsed<(Rc<str>, crate::source::Span)> {
+        let start = self.span();
+        let Some(Written { name, tokens, .. }) = self.written() else { return self.word(what) };
+        for _ in 1..tokens {
+            self.bump();
+        }
+        self.word(what)?;
+        Ok((name, start.to(self.last())))
+    }
+
+    /// Declares a name where it stands: in the namespace, or in the function or struct. What it is
+    /// called everywhere.
+    pub(super) fn declare_here(&mut self, name: &Rc<str>, is: Name) -> Rc<str> {
+        if self.inside > 0 {
+            self.declare(name, is);
+            return name.clone();
+        }
+        let whole: Rc<str> = match self.namespace.as_str() {
+            "" => name.clone(),
+            path => format!("{path}{name}").into(),
+        };
+        self.scopes[0].insert(whole.clone(), is);
+        whole
+    }
+
+    /// Behind the arguments of a template that begin so many tokens ahead.
+    fn behind_arguments(&self, start: usize) -> Option<usize> {
+        let (mut at, mut depth, mut brackets) = (start, 0i32, 0i32);
+        loop {
+            let token = self.ahead(at);
+            match &*token.text {
+                _ if token.kind == Kind::End => return None,
+                ";" | "{" | "}" if token.kind == Kind::Punctuation => return None,
+                "(" | "[" => brackets += 1,
+                ")" | "]" => brackets -= 1,
+                "<" if brackets == 0 => depth += 1,
+                ">" | ">>" | ">>>" if brackets == 0 && token.kind == Kind::Punctuation => {
+                    depth -= token.text.len() as i32;
+                    if depth <= 0 {
+                        return Some(if depth == 0 { at + 1 } else { at });
+                    }
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+    }
+
+    /// How many tokens the name of a type takes that begins here; nothing where none does.
+    fn type_tokens(&self) -> Option<usize> {
+        let written = self.written()?;
+        let mut at = match written.is? {
+            Name::Type => written.tokens,
+            Name::TypeTemplate if self.ahead(written.tokens).is("<") => {
+                self.behind_arguments(written.tokens)?
+            }
+            Name::TypeTemplate => written.tokens,
+            Name::Template | Name::Value => return None,
+        };
+        // `T::name x` is a type, any other `T::name` is a value.
+        while self.ahead(at).is("::") {
+            if self.ahead(at + 1).kind != Kind::Word || self.ahead(at + 2).kind != Kind::Word {
+                return None;
+            }
+            at += 2;
+        }
+        Some(at)
+    }
+
+    pub(super) fn begins_named_type(&self) -> bool {
+        self.type_tokens().is_some()
+    }
+
+    /// What stands behind the type that begins here, as far as it is one name or word.
+    pub(super) fn behind_type(&self) -> &Token {
+        self.ahead(self.type_tokens().unwrap_or(1))
+    }
+
+    /// The name of a type, with the arguments of its template. Behind `typename`, what it names is a
+    /// type in any case.
+    pub(super) fn named_type(&mut self, is_type: bool) -> Parsed<TypeExpr> {
+        let is = self.written().and_then(|written| written.is);
+        let (name, span) = self.path("the name of a type")?;
+        let mut ty = if is == Some(Name::TypeTemplate) && self.is("<") {
+            let arguments = self.template_arguments()?;
+            TypeExpr::Applied(name, arguments.into(), span.to(self.last()))
+        } else {
+            TypeExpr::Named(name, span)
+        };
+        while self.is("::") && (is_type || self.ahead(2).kind == Kind::Word) {
+            self.bump();
+            let (inner, _) = self.word("the name of a type")?;
+            ty = TypeExpr::Inner(Box::new(ty), inner, span.to(self.last()));
+        }
+        Ok(ty)
+    }
+
+    /// `namespace a { … }`, `namespace a = b;`
+    pub(super) fn namespace_item(&mut self) -> Parsed<()> {
+        if self.ahead(2).is("=") {
+            return self.namespace_alias();
+        }
+        self.bump();
+        let before = self.namespace.clone();
+        while !self.is("{") {
+            let (word, _) = self.word("the name of a namespace")?;
+            self.namespace.push_str(&format!("{word}::"));
+            self.namespaces.insert(Rc::from(self.namespace.as_str()));
+            if !self.accept("::") {
+                break;
+            }
+        }
+        let result = self.deeper(|parser| {
+            parser.expect("{", "behind the name of the namespace")?;
+            parser.items_until("}");
+            parser.expect("}", "at the end of the namespace")
+        });
+        self.namespace = before;
+        result
+    }
+
+    pub(super) fn namespace_alias(&mut self) -> Parsed<()> {
+        self.bump();
+        let (name, _) = self.word("the name of a namespace")?;
+        self.expect("=", "behind the name")?;
+        let path = self.namespace_path()?;
+        self.expect(";", "behind the namespace")?;
+        self.aliases.insert(name, path);
+        Ok(())
+    }
+
+    fn namespace_path(&mut self) -> Parsed<Rc<str>> {
+        let mut path: Option<Rc<str>> = self.accept("::").then(|| Rc::from(""));
+        loop {
+            let (word, span) = self.word("the name of a namespace")?;
+            let Some(inner) = self.namespace_of(path.as_deref(), &word) else {
+                let problem = Problem::new(span, format!("there is no namespace `{word}`"));
+                return self.fail(problem.help("include the file that it is in"));
+            };
+            path = Some(inner.clone());
+            if !self.accept("::") {
+                return Ok(inner);
+            }
+        }
+    }
+
+    /// `using name = T;`, `using a::name;`, `using namespace a;`
+    pub(super) fn using(&mut self) -> Parsed<StatementKind> {
+        self.bump();
+        if self.accept("namespace") {
+            let path = self.namespace_path()?;
+            self.expect(";", "behind the namespace")?;
+            if !path.is_empty() {
+                self.using.push(path);
+            }
+            return Ok(StatementKind::Empty);
+        }
+        if self.ahead(1).is("::") || self.is("::") {
+            let (whole, _) = self.path("a name")?;
+            self.expect(";", "behind the name")?;
+            if let Some(at) = whole.rfind("::") {
+                self.aliases.insert(Rc::from(&whole[at + 2..]), whole);
+            }
+            return Ok(StatementKind::Empty);
+        }
+        let (name, _) = self.word("a name")?;
+        self.expect("=", "behind the name")?;
+        let ty = self.type_name()?;
+        self.expect(";", "behind the type")?;
+        let name = self.declare_here(&name, Name::Type);
+        Ok(StatementKind::Alias(name, ty))
+    }
+}

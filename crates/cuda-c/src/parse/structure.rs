@@ -1,0 +1,309 @@
+//! Structs and unions.
+
+use std::rc::Rc;
+
+use super::{Name, Parsed, Parser};
+use crate::diagnostic::Problem;
+use crate::lex::Kind;
+use crate::source::Span;
+use crate::syntax::{
+    Attributes, Expr, ExprKind, Function, InnerName, Item, StatementKind, StructDeclaration,
+    StructTemplate, TemplateParameter, TypeExpr,
+};
+
+/// What stands before a struct's name.
+struct Head {
+    is_union: bool,
+    align: Option<Rc<Expr>>,
+}
+
+impl Parser<'_> {
+    pub(super) fn unnamed(&mut self, what: &str) -> Rc<str> {
+        self.unnamed += 1;
+        format!("(unnamed {what} {})", self.unnamed).into()
+    }
+
+    fn head(&mut self) -> Parsed<Head> {
+        let is_union = self.bump().is("union");
+        let mut align = None;
+        while self.is("__align__") || self.is("alignas") {
+            self.bump();
+            self.expect("(", "before the alignment")?;
+            align = Some(Rc::new(self.assignment()?));
+            self.expect(")", "behind the alignment")?;
+        }
+        Ok(Head { is_union, align })
+    }
+
+    /// `struct name { … }`, or `struct name`.
+    pub(super) fn structure(&mut self) -> Parsed<TypeExpr> {
+        let head = self.head()?;
+        let (name, span) = if self.peek().kind == Kind::Word {
+            if !self.ahead(1).is("{") && !self.ahead(1).is(":") {
+                // It may have been declared somewhere else.
+                let known = self.written().is_some_and(|written| written.is == Some(Name::Type));
+                if known {
+                    let (name, span) = self.path("the struct's name")?;
+                    return Ok(TypeExpr::Named(name, span));
+                }
+            }
+            self.word("the struct's name")?
+        } else {
+            (self.unnamed("struct"), self.span())
+        };
+        self.inherits()?;
+        let whole = self.declare_here(&name, Name::Type);
+        if !self.is("{") {
+            return Ok(TypeExpr::Named(whole, span));
+        }
+        Ok(TypeExpr::Struct(Rc::new(self.body(head, &name, whole, span)?)))
+    }
+
+    fn inherits(&mut self) -> Parsed<()> {
+        if self.is(":") {
+            let problem = Problem::new(self.span(), "structs that inherit aren't built");
+            return self.fail(problem.help("make the other struct a member of this one"));
+        }
+        Ok(())
+    }
+
+    /// `struct name { … };` behind the parameters of a template.
+    pub(super) fn struct_template(&mut self, parameters: Vec<TemplateParameter>) -> Parsed<()> {
+        let head = self.head()?;
+        let known = self.written().is_some_and(|written| written.is == Some(Name::TypeTemplate));
+        let (plain, span) = self.word("the struct's name")?;
+        let whole = self.declare_here(&plain, Name::TypeTemplate);
+        let arguments = if self.is("<") { Some(self.template_arguments()?) } else { None };
+        if arguments.is_some() && !known {
+            let problem = Problem::new(span, format!("there is no template `{plain}`"));
+            return self.fail(problem.help("write the general template before the special one"));
+        }
+        let mut declaration = None;
+        if !self.is(";") {
+            self.inherits()?;
+            declaration = Some(Rc::new(self.body(head, &plain, whole.clone(), span)?));
+        }
+        self.expect(";", "behind the struct")?;
+        let template = StructTemplate { name: whole, parameters, arguments, declaration, span };
+        self.items.push(Item::StructTemplate(Rc::new(template)));
+        Ok(())
+    }
+
+    /// The members, in their brackets.
+    fn body(
+        &mut self,
+        head: Head,
+        plain: &Rc<str>,
+        name: Rc<str>,
+        span: Span,
+    ) -> Parsed<StructDeclaration> {
+        let Head { is_union, align } = head;
+        let mut own = StructDeclaration {
+            name,
+            fields: Vec::new(),
+            defaults: Vec::new(),
+            methods: Vec::new(),
+            constructors: Vec::new(),
+            has_default: false,
+            names: Vec::new(),
+            align,
+            is_union,
+            span,
+        };
+        self.expect("{", "before the members")?;
+        self.inside += 1;
+        let result = self.scoped(|parser| {
+            while !parser.is("}") && !parser.ended() {
+                if parser.accept(";") {
+                    continue;
+                }
+                if ["public", "private", "protected"].iter().any(|word| parser.is(word))
+                    && parser.ahead(1).is(":")
+                {
+                    parser.bump();
+                    parser.bump();
+                    continue;
+                }
+                parser.member(plain, &mut own)?;
+            }
+            parser.expect("}", "behind the members")
+        });
+        self.inside -= 1;
+        result.map(|()| own)
+    }
+
+    fn member(&mut self, plain: &Rc<str>, own: &mut StructDeclaration) -> Parsed<()> {
+        if self.is("virtual") {
+            let problem = Problem::new(self.span(), "virtual functions aren't built");
+            return self.fail(problem.help("switch over an enum that says which kind it is"));
+        }
+        if self.is("friend") {
+            let problem = Problem::new(self.span(), "`friend` in a struct isn't built");
+            return self.fail(problem.help("write it outside of the struct"));
+        }
+        if self.is("using") {
+            let span = self.span();
+            if let StatementKind::Alias(name, ty) = self.using()? {
+                own.names.push(InnerName::Alias(name, ty, span));
+            }
+            return Ok(());
+        }
+        if self.is("static_assert") {
+            let problem = Problem::new(self.span(), "`static_assert` in a struct isn't built");
+            return self.fail(problem.help("write it into a function of the struct, or behind it"));
+        }
+        if self.is("template") {
+            return self.scoped(|parser| {
+                let parameters = parser.template_parameters()?;
+                parser.method_or_members(plain, own, parameters)
+            });
+        }
+        self.method_or_members(plain, own, Vec::new())
+    }
+
+    fn method_or_members(
+        &mut self,
+        plain: &Rc<str>,
+        own: &mut StructDeclaration,
+        template: Vec<TemplateParameter>,
+    ) -> Parsed<()> {
+        let before = self.at;
+        let words =
+            ["__device__", "__host__", "__forceinline__", "inline", "constexpr", "explicit"];
+        let mut is_explicit = false;
+        while words.iter().any(|word| self.is(word)) {
+            is_explicit |= self.bump().is("explicit");
+        }
+        if self.is("~") {
+            let problem = Problem::new(self.span(), "destructors aren't built");
+            return self.fail(problem.help("nothing has to be given back in a kernel: delete it"));
+        }
+        if self.peek().text == *plain && self.ahead(1).is("(") {
+            return self.constructor(own, template, is_explicit);
+        }
+        if self.is("operator") && !self.ahead(1).is("(") && self.ahead(1).kind == Kind::Word {
+            let problem = Problem::new(self.span(), "conversions by an operator aren't built");
+            return self.fail(problem.help("write a function that returns the other type"));
+        }
+        self.at = before;
+        while self.accept("explicit") {}
+        let span = self.span();
+        let specifiers = self.specifiers()?;
+        let (attributes, base) = (specifiers.attributes, specifiers.ty.clone());
+        if self.is(";") && matches!(base, TypeExpr::Enum(_) | TypeExpr::Struct(_)) {
+            own.names.push(InnerName::Type(base, span));
+            return self.expect(";", "behind the type");
+        }
+        let mut declarator = self.declarator(&base)?;
+        if attributes.is_typedef {
+            self.declare(&declarator.name, Name::Type);
+            own.names.push(InnerName::Alias(declarator.name, declarator.ty, span));
+            return self.expect(";", "behind the name");
+        }
+        if self.is("(") {
+            let function = self.function(specifiers, declarator, template)?;
+            own.methods.push(function);
+            return Ok(());
+        }
+        loop {
+            if self.is(":") {
+                let problem = Problem::new(self.span(), "bit fields aren't built");
+                return self.fail(problem.help("use shifts and masks on an unsigned integer"));
+            }
+            if declarator.name.is_empty() {
+                let problem = Problem::new(declarator.span, "a member needs a name");
+                return self.fail(problem);
+            }
+            let value = match () {
+                () if self.accept("=") => Some(self.initialiser()?),
+                () if self.is("{") => Some(self.list()?),
+                () => None,
+            };
+            let (name, ty, place) = (declarator.name, declarator.ty, declarator.span);
+            match value {
+                Some(value) if attributes.is_static => {
+                    own.names.push(InnerName::Constant(name, ty, value, place));
+                }
+                None if attributes.is_static => {
+                    let problem = Problem::new(place, "static members aren't built");
+                    return self.fail(problem.help(
+                        "a constant is `static constexpr int name = 4;`, a variable stands outside",
+                    ));
+                }
+                value => {
+                    if let Some(value) = value {
+                        own.defaults.push((own.fields.len(), value));
+                    }
+                    own.fields.push((ty, name, place));
+                }
+            }
+            if !self.accept(",") {
+                break;
+            }
+            declarator = self.declarator(&base)?;
+        }
+        self.expect(";", "behind the member")
+    }
+
+    /// `T(int a) : member(a) { … }`, `T() = default;`
+    fn constructor(
+        &mut self,
+        own: &mut StructDeclaration,
+        template: Vec<TemplateParameter>,
+        is_explicit: bool,
+    ) -> Parsed<()> {
+        let (_, span) = self.word("the struct's name")?;
+        self.inside += 1;
+        let result = self.scoped(|parser| {
+            parser.expect("(", "before the parameters")?;
+            let parameters = parser.parameters()?;
+            parser.accept("noexcept");
+            if parser.accept("=") {
+                let written = parser.bump();
+                parser.expect(";", "behind it")?;
+                if written.is("default") && parameters.is_empty() {
+                    own.has_default = true;
+                }
+                return Ok(());
+            }
+            let mut initialisers = Vec::new();
+            if parser.accept(":") {
+                loop {
+                    let (name, place) = parser.word("the name of a member")?;
+                    let start = parser.span();
+                    let value = if parser.is("{") {
+                        parser.list()?
+                    } else {
+                        parser.expect("(", "behind the member's name")?;
+                        let values = parser.arguments(")")?;
+                        let span = start.to(parser.last());
+                        let list = values.into_iter().map(|value| (None, value)).collect();
+                        parser.expr(ExprKind::List(list), span)?
+                    };
+                    initialisers.push((name, value, place));
+                    if !parser.accept(",") {
+                        break;
+                    }
+                }
+            }
+            let body = parser.block()?;
+            own.constructors.push(Rc::new(Function {
+                name: own.name.clone(),
+                attributes: Attributes { device: true, is_explicit, ..Attributes::default() },
+                template,
+                result: TypeExpr::Void,
+                specialises: None,
+                parameters,
+                is_const: false,
+                initialisers,
+                body: Some(body),
+                bounds: Vec::new(),
+                span,
+                end: parser.last(),
+            }));
+            Ok(())
+        });
+        self.inside -= 1;
+        result
+    }
+}

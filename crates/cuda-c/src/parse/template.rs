@@ -1,0 +1,138 @@
+//! Templates: their parameters, what they are of, and the kernels that are asked for.
+
+use std::rc::Rc;
+
+use super::{Name, Parsed, Parser};
+use crate::diagnostic::Problem;
+use crate::lex::Kind;
+use crate::syntax::{Instance, Item, TemplateArgument, TemplateParameter};
+
+impl Parser<'_> {
+    /// `template <typename T, int N = 4>`
+    pub(super) fn template_parameters(&mut self) -> Parsed<Vec<TemplateParameter>> {
+        self.bump();
+        self.expect("<", "behind `template`")?;
+        let mut parameters = Vec::new();
+        while !self.is(">") && !self.ended() {
+            if self.is("template") || self.ahead(1).is("...") {
+                let problem = Problem::new(self.span(), "this kind of template isn't built");
+                return self.fail(problem.help("parameters of templates are types and integers"));
+            }
+            let is_type = (self.is("typename") || self.is("class"))
+                && !(self.ahead(1).kind == Kind::Word && self.ahead(2).is("::"));
+            if is_type {
+                self.bump();
+                let name = self.parameter_name()?;
+                self.declare(&name, Name::Type);
+                let default = if self.accept("=") {
+                    Some(TemplateArgument::Type(self.type_name()?))
+                } else {
+                    None
+                };
+                parameters.push(TemplateParameter { name, value: None, default });
+            } else {
+                let specifiers = self.specifiers()?;
+                let name = self.parameter_name()?;
+                self.declare(&name, Name::Value);
+                let default = if self.accept("=") {
+                    Some(TemplateArgument::Value(Rc::new(self.additive()?)))
+                } else {
+                    None
+                };
+                let value = Some(specifiers.ty);
+                parameters.push(TemplateParameter { name, value, default });
+            }
+            if !self.accept(",") {
+                break;
+            }
+        }
+        self.expect_greater()?;
+        Ok(parameters)
+    }
+
+    fn parameter_name(&mut self) -> Parsed<Rc<str>> {
+        if self.is(",") || self.is(">") || self.is("=") {
+            return Ok(self.unnamed("parameter"));
+        }
+        Ok(self.word("the parameter's name")?.0)
+    }
+
+    /// `template <typename T, int N = 4> …`
+    pub(super) fn template(&mut self) -> Parsed<()> {
+        self.scoped(|parser| {
+            let parameters = parser.template_parameters()?;
+            if parser.is("struct") || parser.is("union") {
+                return parser.struct_template(parameters);
+            }
+            if parser.is("using") {
+                let problem = Problem::new(parser.span(), "templates of aliases aren't built");
+                return parser.fail(problem.help("write the type out"));
+            }
+            if parameters.is_empty() {
+                return parser.declared(parameters, super::item::Around::Special);
+            }
+            parser.declared(parameters, super::item::Around::Nothing)
+        })
+    }
+
+    /// `template __global__ void name<float>(float *);`
+    pub(super) fn instance(&mut self) -> Parsed<()> {
+        self.bump();
+        if self.is("struct") || self.is("class") {
+            // A struct is made where it is used.
+            while !self.is(";") && !self.ended() {
+                self.bump();
+            }
+            return self.expect(";", "behind the struct");
+        }
+        let specifiers = self.specifiers()?;
+        let mut depth = 0;
+        while self.is("*") || self.is("&") {
+            self.bump();
+        }
+        let (name, span) = self.path("the name of a template")?;
+        let arguments = if self.is("<") { self.template_arguments()? } else { Vec::new() };
+        while !self.ended() && (depth > 0 || !self.is(";")) {
+            depth += i32::from(self.is("(")) - i32::from(self.is(")"));
+            self.bump();
+        }
+        self.expect(";", "behind the parameters")?;
+        if specifiers.attributes.global && arguments.is_empty() {
+            let problem =
+                Problem::new(span, format!("of which types `{name}` is wanted isn't said"));
+            return self.fail(problem.help(format!("write `{name}<float>(…)`, with its types")));
+        }
+        self.items.push(Item::Instance(Instance { name, arguments, span, by_host: false }));
+        Ok(())
+    }
+
+    /// `name`, `&name`, `name<float, 4>`: what the host calls a kernel or a variable.
+    pub(super) fn name_expression(&mut self) -> Parsed<()> {
+        self.accept("&");
+        let (name, span) = self.path("the name of a kernel")?;
+        let arguments = if self.is("<") { self.template_arguments()? } else { Vec::new() };
+        if !self.ended() {
+            let problem = Problem::new(self.span(), "this isn't the name of a kernel");
+            return self.fail(problem.help("write `name`, or `name<float, 16>` of a template"));
+        }
+        self.items.push(Item::Instance(Instance { name, arguments, span, by_host: true }));
+        Ok(())
+    }
+
+    pub(super) fn template_arguments(&mut self) -> Parsed<Vec<TemplateArgument>> {
+        self.expect("<", "before the template's arguments")?;
+        let mut arguments = Vec::new();
+        while !self.is(">") && !self.ended() {
+            if self.begins_type() && !self.behind_type().is("(") && !self.behind_type().is("{") {
+                arguments.push(TemplateArgument::Type(self.type_name()?));
+            } else {
+                arguments.push(TemplateArgument::Value(Rc::new(self.additive()?)));
+            }
+            if !self.accept(",") {
+                break;
+            }
+        }
+        self.expect_greater()?;
+        Ok(arguments)
+    }
+}

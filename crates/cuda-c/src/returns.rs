@@ -1,0 +1,109 @@
+//! Functions that return a value, and whose end can be reached without one.
+
+use std::rc::Rc;
+
+use crate::diagnostic::{Problem, Problems};
+use crate::syntax::{
+    Case, Expr, ExprKind, Function, Item, Loop, Statement, StatementKind, TypeExpr,
+};
+
+/// Warns of the functions of a source; `library` is the file that isn't the reader's.
+pub(crate) fn check(items: &[Item], library: u16, problems: &mut Problems) {
+    for item in items {
+        match item {
+            Item::Function(function) => check_one(function, library, problems),
+            Item::StructTemplate(template) => {
+                for method in template.declaration.iter().flat_map(|own| &own.methods) {
+                    check_one(method, library, problems);
+                }
+            }
+            Item::Statement(Statement {
+                kind: StatementKind::Type(TypeExpr::Struct(own)), ..
+            }) => {
+                for method in &own.methods {
+                    check_one(method, library, problems);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check_one(function: &Rc<Function>, library: u16, problems: &mut Problems) {
+    let returns = !matches!(function.result, TypeExpr::Void) && !function.attributes.global;
+    let Some(body) = &function.body else { return };
+    if !returns || function.span.file == library || !ends(body) {
+        return;
+    }
+    let message = format!("`{}` may end without returning a value", function.name);
+    let problem = Problem::warning(function.end, message)
+        .label("nothing is returned here")
+        .help("write `return value;` at its end, too");
+    problems.push(problem);
+}
+
+/// Whether what follows the statements may be reached through them.
+fn ends(statements: &[Statement]) -> bool {
+    let mut reached = true;
+    for statement in statements {
+        // What is jumped to is reached.
+        reached |= matches!(statement.kind, StatementKind::Label(_) | StatementKind::Case(_));
+        reached = reached && passes(statement);
+    }
+    reached
+}
+
+/// Whether what follows a statement may be reached through it.
+fn passes(statement: &Statement) -> bool {
+    match &statement.kind {
+        StatementKind::Return(_)
+        | StatementKind::Goto(_)
+        | StatementKind::Break
+        | StatementKind::Continue => false,
+        StatementKind::Expression(value) => !traps(value),
+        StatementKind::Block(statements) => ends(statements),
+        // Which side of `if constexpr` there is depends on the template.
+        StatementKind::If { yes, no: None, is_constexpr, .. } => !is_constexpr || passes(yes),
+        StatementKind::If { yes, no: Some(no), .. } => passes(yes) || passes(no),
+        StatementKind::Loop(own) => !endless(own) || leaves(&own.body),
+        StatementKind::Switch(_, body) => !all_cases(body) || passes(body) || leaves(body),
+        _ => true,
+    }
+}
+
+fn traps(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Call(callee, _) => {
+            matches!(&callee.kind, ExprKind::Name(name, _) if matches!(&**name, "__trap" | "__assert_fail"))
+        }
+        _ => false,
+    }
+}
+
+fn endless(own: &Loop) -> bool {
+    match &own.condition {
+        None => true,
+        Some(condition) => {
+            matches!(condition.kind, ExprKind::Bool(true) | ExprKind::Integer(1.., _))
+        }
+    }
+}
+
+/// Whether a `switch` has a case for every value.
+fn all_cases(body: &Statement) -> bool {
+    match &body.kind {
+        StatementKind::Case(Case::Default) => true,
+        StatementKind::Block(statements) => statements.iter().any(all_cases),
+        _ => false,
+    }
+}
+
+/// Whether a `break` leaves the loop or `switch` whose body this is.
+fn leaves(body: &Statement) -> bool {
+    match &body.kind {
+        StatementKind::Break => true,
+        StatementKind::Block(statements) => statements.iter().any(leaves),
+        StatementKind::If { yes, no, .. } => leaves(yes) || no.as_deref().is_some_and(leaves),
+        _ => false,
+    }
+}

@@ -1,0 +1,225 @@
+//! `cooperative_groups` and `nvcuda::wmma`.
+
+use ptx_emulator::{Emulator, Launch};
+
+use crate::common::{as_words, compile, load, run, words};
+
+const INCLUDES: &str = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
+    namespace cg = cooperative_groups;\n";
+
+/// What `expression` is in each of 64 threads, of which the value `v` is given.
+fn in_each(before: &str, expression: &str, values: &[u32]) -> Vec<u32> {
+    let source = format!(
+        "{INCLUDES}{before}\nextern \"C\" __global__ void k(int *out, const int *in) {{
+             cg::thread_block block = cg::this_thread_block();
+             cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+             auto tile = cg::tiled_partition<8>(block);
+             auto part = cg::tiled_partition<4>(warp);
+             int rank = block.thread_rank(), v = in[rank];
+             out[rank] = {expression};
+         }}"
+    );
+    let text = compile(&source);
+    let arguments = [words(&vec![0; values.len()]), words(values)];
+    let (memory, _) = run(&text, "k", ([1, 1, 1], [16, 4, 1]), &arguments);
+    as_words(&memory[0])
+}
+
+fn each(expression: &str, expected: impl Fn(&[u32], usize) -> u32) {
+    let values: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(2_654_435_769) >> 20).collect();
+    let found = in_each("", expression, &values);
+    let expected: Vec<u32> = (0..64).map(|i| expected(&values, i)).collect();
+    assert_eq!(found, expected, "{expression}");
+}
+
+fn group(values: &[u32], i: usize, size: usize) -> &[u32] {
+    &values[i / size * size..][..size]
+}
+
+#[test]
+fn tiles() {
+    each("cg::reduce(warp, v, cg::plus<int>())", |v, i| group(v, i, 32).iter().sum());
+    each("cg::reduce(tile, v, cg::greater<int>{})", |v, i| *group(v, i, 8).iter().max().unwrap());
+    each("cg::reduce(part, v, cg::less<int>{})", |v, i| *group(v, i, 4).iter().min().unwrap());
+    each("tile.shfl(v, 3)", |v, i| group(v, i, 8)[3]);
+    each("tile.shfl_xor(v, 5)", |v, i| group(v, i, 8)[(i % 8) ^ 5]);
+    each("tile.shfl_down(v, 2)", |v, i| group(v, i, 8)[if i % 8 < 6 { i % 8 + 2 } else { i % 8 }]);
+    each("warp.shfl_up(v, 1)", |v, i| v[if i % 32 == 0 { i } else { i - 1 }]);
+    each("tile.ballot(v & 1)", |v, i| {
+        group(v, i, 8).iter().enumerate().map(|(lane, v)| (v & 1) << lane).sum()
+    });
+    each("tile.any(v > 3000) * 2 + tile.all(v > 100)", |v, i| {
+        let own = group(v, i, 8);
+        u32::from(own.iter().any(|v| *v > 3000)) * 2 + u32::from(own.iter().all(|v| *v > 100))
+    });
+    each(
+        "tile.thread_rank() * 1000 + tile.meta_group_rank() * 10 + tile.meta_group_size()",
+        |_, i| (i % 8 * 1000 + i / 8 * 10 + 8) as u32,
+    );
+    each("part.meta_group_rank() * 100 + part.meta_group_size()", |_, i| {
+        (i % 32 / 4 * 100 + 8) as u32
+    });
+    each("cg::inclusive_scan(tile, v)", |v, i| group(v, i, 8)[..=i % 8].iter().sum());
+    each("cg::exclusive_scan(tile, v, cg::plus<int>{})", |v, i| {
+        group(v, i, 8)[..i % 8].iter().sum()
+    });
+    each("block.size() + block.thread_index().y", |_, i| 64 + (i / 16) as u32);
+}
+
+#[test]
+fn lanes_that_are_active() {
+    let before = "__device__ int some(int v) {
+        if (v % 3 != 0) return -1;
+        cg::coalesced_group active = cg::coalesced_threads();
+        return cg::reduce(active, v, cg::plus<int>{}) * 64 + active.thread_rank();
+    }";
+    let values: Vec<u32> = (0..64).map(|i| (i * i) % 31).collect();
+    let found = in_each(before, "some(v)", &values);
+    for (i, found) in found.into_iter().enumerate() {
+        let warp = group(&values, i, 32);
+        let sum: u32 = warp.iter().filter(|v| **v % 3 == 0).sum();
+        let before = warp[..i % 32].iter().filter(|v| **v % 3 == 0).count() as u32;
+        let expected = if values[i].is_multiple_of(3) { sum * 64 + before } else { u32::MAX };
+        assert_eq!(found, expected, "{i}");
+    }
+}
+
+/// NVIDIA's way to sum in any group, as a function of one that is known only when it runs.
+#[test]
+fn any_group() {
+    let before = "__device__ int summed(cg::thread_group g, int *temporary, int v) {
+        int lane = g.thread_rank();
+        for (int i = g.size() / 2; i > 0; i /= 2) {
+            temporary[lane] = v;
+            g.sync();
+            if (lane < i) v += temporary[lane + i];
+            g.sync();
+        }
+        return v;
+    }
+    __shared__ int shared_memory[64];";
+    let values: Vec<u32> = (0..64).collect();
+    let all = in_each(before, "summed(block, shared_memory, v)", &values);
+    assert_eq!(all[0], 63 * 32);
+    let tiles = in_each(before, "summed(tile, shared_memory + rank / 8 * 8, v)", &values);
+    for tile in 0..8u32 {
+        assert_eq!(tiles[tile as usize * 8], tile * 64 + 28);
+    }
+}
+
+#[test]
+fn a_grid_waits_for_all_its_blocks() {
+    let source = format!(
+        "{INCLUDES}extern \"C\" __global__ void k(int *a, int *out) {{
+             cg::grid_group grid = cg::this_grid();
+             int i = grid.thread_rank(), n = grid.size();
+             a[i] = i;
+             for (int round = 0; round < 3; ++round) {{
+                 grid.sync();
+                 int next = a[(i + 33) % n];
+                 grid.sync();
+                 a[i] = next;
+             }}
+             out[i] = a[i];
+         }}"
+    );
+    let text = compile(&source);
+    let emulator = Emulator::new(ptx_emulator::Options::default());
+    let kernel = load(&emulator, "k", &text).kernel("k").unwrap();
+    let address = emulator.memory().allocate(512, 256).unwrap();
+    let mut parameters = address.to_le_bytes().to_vec();
+    parameters.extend((address + 256).to_le_bytes());
+    let launch = Launch {
+        grid: [4, 1, 1],
+        block: [16, 1, 1],
+        parameters,
+        cooperative: true,
+        ..Launch::default()
+    };
+    emulator.launch(&kernel, &launch).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+    let mut bytes = vec![0; 256];
+    emulator.memory().read(address + 256, &mut bytes).unwrap();
+    let expected: Vec<u32> = (0..64).map(|i| (i + 99) % 64).collect();
+    assert_eq!(as_words(&bytes), expected);
+}
+
+/// The instructions are those of the PTX ISA, with as many registers as it says.
+#[test]
+fn fragments_of_matrices() {
+    let kernel = |shape: &str, element: &str, sum: &str, layouts: (&str, &str)| {
+        format!(
+            "#include <mma.h>\nusing namespace nvcuda;
+             __global__ void k(const {element} *a, const {element} *b, {sum} *c) {{
+                 wmma::fragment<wmma::matrix_a, {shape}, {element}, wmma::{}> fa;
+                 wmma::fragment<wmma::matrix_b, {shape}, {element}, wmma::{}> fb;
+                 wmma::fragment<wmma::accumulator, {shape}, {sum}> fc;
+                 wmma::fill_fragment(fc, ({sum})0.0f);
+                 wmma::load_matrix_sync(fa, a, 16);
+                 wmma::load_matrix_sync(fb, b, 16);
+                 wmma::mma_sync(fc, fa, fb, fc);
+                 for (int i = 0; i < fc.num_elements; ++i) fc.x[i] = fc.x[i] + fc.x[i];
+                 wmma::store_matrix_sync(c, fc, 16, wmma::mem_row_major);
+             }}",
+            layouts.0, layouts.1
+        )
+    };
+    let registers = |line: &str| -> Vec<usize> {
+        let groups = line.split('{').skip(1);
+        groups.map(|group| group.split('}').next().unwrap_or("").split(',').count()).collect()
+    };
+    let (row, column) = ("row_major", "col_major");
+    for (shape, element, sum, layouts, wanted, counts) in [
+        ("16, 16, 16", "half", "float", (row, column), "row.col.m16n16k16.f32.f32", [8, 8, 8, 8]),
+        ("8, 32, 16", "half", "half", (column, row), "col.row.m8n32k16.f16.f16", [4, 8, 8, 4]),
+        ("32, 8, 16", "half", "float", (row, row), "row.row.m32n8k16.f32.f32", [8, 8, 8, 8]),
+        (
+            "32, 8, 16",
+            "__nv_bfloat16",
+            "float",
+            (row, column),
+            "row.col.m32n8k16.f32.bf16.bf16.f32",
+            [8, 8, 2, 8],
+        ),
+        (
+            "8, 32, 16",
+            "__nv_bfloat16",
+            "float",
+            (row, column),
+            "row.col.m8n32k16.f32.bf16.bf16.f32",
+            [8, 2, 8, 8],
+        ),
+        (
+            "16, 16, 16",
+            "signed char",
+            "int",
+            (row, column),
+            "row.col.m16n16k16.s32.s8.s8.s32",
+            [8, 2, 2, 8],
+        ),
+        (
+            "8, 32, 16",
+            "unsigned char",
+            "int",
+            (column, column),
+            "col.col.m8n32k16.s32.u8.u8.s32",
+            [8, 1, 4, 8],
+        ),
+        (
+            "32, 8, 16",
+            "signed char",
+            "int",
+            (column, row),
+            "col.row.m32n8k16.s32.s8.s8.s32",
+            [8, 4, 1, 8],
+        ),
+    ] {
+        let text = compile(&kernel(shape, element, sum, layouts));
+        let start = format!("wmma.mma.sync.aligned.{wanted}");
+        let line = text.lines().find(|line| line.contains(&start));
+        let line = line.unwrap_or_else(|| panic!("no {start}\n{text}"));
+        assert_eq!(registers(line), counts, "{line}");
+        for name in ["wmma.load.a.sync", "wmma.load.b.sync", "wmma.store.d.sync"] {
+            assert_eq!(text.matches(name).count(), 1, "{name}\n{text}");
+        }
+    }
+}
