@@ -21,7 +21,8 @@ const SEED: u64 = 28;
 const FIRST_TEST_IMAGE: u64 = 1 << 32;
 
 /// Draws the first images to train on and to test with, at most [`Counts::ALL`].
-pub(crate) fn draw(counts: Counts) -> (Images, Images) {
+#[must_use]
+pub fn built_in(counts: Counts) -> (Images, Images) {
     let all = Counts::ALL;
     (images(0, counts.train.min(all.train)), images(FIRST_TEST_IMAGE, counts.test.min(all.test)))
 }

@@ -7,18 +7,6 @@ use thiserror::Error;
 
 use crate::idx::IdxError;
 
-/// The text is not one of the names that an option knows.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{given:?} is not a {what}: choose one of {known}")]
-pub struct UnknownName {
-    /// What kind of name was asked for.
-    pub what: &'static str,
-    /// The text.
-    pub given: String,
-    /// The names that are known, separated by commas.
-    pub known: &'static str,
-}
-
 /// Why there are no images, or none that can be trusted.
 #[derive(Debug, Error)]
 pub enum DataError {

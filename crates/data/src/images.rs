@@ -1,7 +1,4 @@
-//! Images of digits as bytes, and where they come from.
-
-use std::fmt;
-use std::path::PathBuf;
+//! Images of digits as bytes.
 
 /// The width of an image in pixels.
 pub const WIDTH: usize = 28;
@@ -11,6 +8,20 @@ pub const HEIGHT: usize = 28;
 pub const PIXELS: usize = WIDTH * HEIGHT;
 /// The number of classes: the digits 0 to 9.
 pub const CLASSES: usize = 10;
+
+/// How many images are wanted at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Images to train on.
+    pub train: usize,
+    /// Images to test with.
+    pub test: usize,
+}
+
+impl Counts {
+    /// All that there are, of MNIST and of the built-in digits alike.
+    pub const ALL: Self = Self { train: 60_000, test: 10_000 };
+}
 
 /// Images of digits and what they show.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,35 +91,6 @@ impl Images {
         self.pixels.truncate(n * PIXELS);
         self.labels.truncate(n);
         self
-    }
-}
-
-/// Digits to train on and digits to test with.
-#[derive(Clone, Debug)]
-pub struct Digits {
-    /// What a network is trained on.
-    pub train: Images,
-    /// What it is tested with; none of these is among the others.
-    pub test: Images,
-    /// Where both come from.
-    pub origin: Origin,
-}
-
-/// Where digits come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// MNIST's files in this folder.
-    Mnist(PathBuf),
-    /// Drawn by this program.
-    Synthetic,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Mnist(folder) => write!(f, "MNIST from {}", host::shown(folder)),
-            Self::Synthetic => f.write_str("built-in digits"),
-        }
     }
 }
 

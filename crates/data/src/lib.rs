@@ -6,22 +6,40 @@
 //! cuts it into [`Batch`]es. [`Generator`] is the only source of random numbers in the
 //! workspace; it gives the same ones on every platform.
 
+#[cfg(feature = "files")]
 mod batch;
+#[cfg(feature = "files")]
 mod dataset;
 mod digits;
+#[cfg(feature = "files")]
 mod download;
+#[cfg(feature = "files")]
 mod error;
+#[cfg(feature = "files")]
 mod idx;
 mod images;
+#[cfg(feature = "files")]
 mod mnist;
 mod normalisation;
+#[cfg(feature = "files")]
+mod origin;
 mod random;
+#[cfg(feature = "files")]
 mod source;
+mod unknown;
 
+#[cfg(feature = "files")]
 pub use batch::{Batch, Epoch};
+#[cfg(feature = "files")]
 pub use dataset::Dataset;
-pub use error::{DataError, UnknownName};
-pub use images::{CLASSES, Digits, HEIGHT, Images, Origin, PIXELS, WIDTH};
+pub use digits::built_in;
+#[cfg(feature = "files")]
+pub use error::DataError;
+pub use images::{CLASSES, Counts, HEIGHT, Images, PIXELS, WIDTH};
 pub use normalisation::Normalisation;
+#[cfg(feature = "files")]
+pub use origin::{Digits, Origin};
 pub use random::{Generator, Stream};
-pub use source::{Counts, Source, load};
+#[cfg(feature = "files")]
+pub use source::{Source, load};
+pub use unknown::UnknownName;

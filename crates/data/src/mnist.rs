@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::images::{Digits, Images, Origin};
-use crate::{Counts, DataError, idx};
+use crate::{Counts, DataError, Digits, Images, Origin, idx};
 
 /// One of the four files.
 #[derive(Clone, Copy, Debug)]

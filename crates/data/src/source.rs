@@ -11,7 +11,7 @@ use ureq::Proxy;
 
 use crate::download::{self, Downloader, MIRRORS};
 use crate::mnist::{self, Content, File};
-use crate::{DataError, Digits, Origin, PIXELS, UnknownName, digits};
+use crate::{Counts, DataError, Digits, Origin, PIXELS, UnknownName, digits};
 
 /// A network that does not answer is given up on after this time, over all mirrors and files.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -58,20 +58,6 @@ impl FromStr for Source {
             known: "auto, mnist, digits",
         })
     }
-}
-
-/// How many images are wanted at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counts {
-    /// Images to train on.
-    pub train: usize,
-    /// Images to test with.
-    pub test: usize,
-}
-
-impl Counts {
-    /// All that there are, of MNIST and of the built-in digits alike.
-    pub const ALL: Self = Self { train: 60_000, test: 10_000 };
 }
 
 /// Finds the images: in `folder` when one is given, else in the user's cache, else on the
@@ -153,7 +139,7 @@ fn check_memory(counts: Counts) -> Result<(), DataError> {
 }
 
 fn built_in(counts: Counts) -> Digits {
-    let (train, test) = digits::draw(counts);
+    let (train, test) = digits::built_in(counts);
     Digits { train, test, origin: Origin::Synthetic }
 }
 

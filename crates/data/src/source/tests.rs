@@ -25,7 +25,7 @@ struct Collection {
 
 impl Collection {
     fn new() -> Self {
-        let (train, test) = digits::draw(FEW);
+        let (train, test) = digits::built_in(FEW);
         let file = |words: &[u32], bytes: &[u8]| {
             let header = words.iter().flat_map(|word| word.to_be_bytes());
             header.chain(bytes.iter().copied()).collect::<Vec<u8>>()
@@ -110,7 +110,7 @@ fn a_download_is_kept_in_the_cache() {
 
     let (digits, notices) = load_quietly(Source::Auto, &places);
     let digits = digits.unwrap();
-    assert_eq!((digits.train, digits.test), digits::draw(FEW));
+    assert_eq!((digits.train, digits.test), digits::built_in(FEW));
     assert_eq!(digits.origin, Origin::Mnist(cache.clone()));
     assert_eq!(notices, [format!("downloaded MNIST into {}", cache.display())]);
     let mut expected: Vec<_> = collection.files.map(|file| format!("{}.gz", file.name)).into();
