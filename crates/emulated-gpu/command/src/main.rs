@@ -1,12 +1,15 @@
-//! `ptx-emulator COMMAND FILE…`: what is wrong with a file of PTX or of CUDA C, and what it does.
+//! `ptx-emulator COMMAND FILE…`: what is wrong with a file of PTX or of CUDA C, what it does, and puzzles.
 
-mod commands;
+mod puzzle;
 
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-use commands::{Failure, check, profile, puzzle, run, trace};
+use commands::{Failure, Said, Setting, UNUSABLE};
+use ptx_emulator::Options;
+use ptx_emulator::source::Source;
 
 /// Reads PTX, the assembly language of NVIDIA's GPUs, and CUDA C, on a machine that needs none.
 #[derive(Parser)]
@@ -18,23 +21,8 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Say what is wrong with files of PTX or CUDA C, or what is in them.
-    ///
-    /// Exits with 0 when nothing is wrong, 1 when there are errors and 2 when a file can't be
-    /// read.
-    Check(check::Arguments),
-    /// Run a kernel on given arguments, and show what it wrote.
-    ///
-    /// Exits with 0 when it ran to its end, 1 when it broke a rule and 2 when it can't be launched.
-    Run(run::Arguments),
-    /// Run a kernel, and show what one of its threads did, instruction by instruction.
-    ///
-    /// Exits as `run` does.
-    Trace(trace::Arguments),
-    /// Run a kernel, and show its PTX with what each line cost.
-    ///
-    /// Exits as `run` does.
-    Profile(profile::Arguments),
+    #[command(flatten)]
+    Kernel(commands::Command),
     /// Kernels to write: list them, begin one, check it, get a hint.
     ///
     /// Exits with 0 when a check finds the puzzle solved, 1 when it is not, and 2 when a file can't be
@@ -43,7 +31,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    host::main(|| match host::parse(|command| command) {
+    host::main(|| match host::parse::<Arguments>(|command| command) {
         Ok(arguments) => ExitCode::from(execute(&arguments)),
         Err(code) => code,
     })
@@ -51,20 +39,34 @@ fn main() -> ExitCode {
 
 /// Does what the command line asks for; the exit code.
 pub(crate) fn execute(arguments: &Arguments) -> u8 {
-    let outcome = match &arguments.command {
-        Command::Check(arguments) => check::run(arguments),
-        Command::Run(arguments) => run::run(arguments),
-        Command::Trace(arguments) => trace::run(arguments),
-        Command::Profile(arguments) => profile::run(arguments),
-        Command::Puzzle(arguments) => puzzle::run(arguments),
+    let command = match &arguments.command {
+        Command::Kernel(command) => command,
+        Command::Puzzle(arguments) => return puzzle::execute(arguments),
     };
-    outcome.unwrap_or_else(|failure| match failure {
-        Failure::Output(error) => host::lost_output(&error, commands::UNUSABLE),
-        failure => {
-            host::complain(format_args!("error: {failure}"));
-            failure.exit_code()
+    let told = command.execute(&Setting { read: &read, options: Options::default() });
+    for said in &told.said {
+        match said {
+            Said::Result(text) => {
+                if let Err(error) = host::print(text) {
+                    return host::lost_output(&error, UNUSABLE);
+                }
+            }
+            Said::Complaint(text) => host::complain(text),
         }
-    })
+    }
+    told.code
+}
+
+/// A file as text. What is no UTF-8 is replaced, and found by the parser, since PTX is ASCII.
+fn read(path: &Path) -> Result<Source, Failure> {
+    let name = host::shown(path).to_string();
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return Err(Failure::Read { name, why: error.to_string() }),
+    };
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(Source { name, text })
 }
 
 #[cfg(test)]

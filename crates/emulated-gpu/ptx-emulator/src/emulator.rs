@@ -15,12 +15,15 @@ use crate::engine::grid::{Grid, Setting};
 use crate::engine::lower::Loading;
 use crate::engine::output::Output;
 use crate::engine::race::Pool;
+use crate::engine::record::Recorder;
 use crate::engine::trace::{Followed, Tracer};
+use crate::engine::watch::Watch;
 use crate::engine::{grid, lower};
 use crate::fault::{Fault, FaultKind, Report};
 use crate::limits::{BLOCK_SHAPE, BLOCK_THREADS, GRID_SHAPE, RESIDENT_WARPS, SHARED_BYTES};
 use crate::memory::Memory;
 use crate::program::Module;
+use crate::record::Record;
 use crate::room::OutOfMemory;
 use crate::source::Source;
 use crate::statistics::Statistics;
@@ -153,30 +156,42 @@ impl Emulator {
         most: usize,
     ) -> Result<(Trace, Result<Statistics, Fault>), Fault> {
         check_launch(kernel, launch, self.memory())?;
-        let refuse = |what: &str, index: [u32; 3], shape: [u32; 3]| {
-            invalid(kernel, format!("there is no {what} {index:?}: the shape is {shape:?}"))
-        };
-        let number = |index: [u32; 3], shape: [u32; 3]| {
-            let [i, s] = [index, shape].map(|axes| axes.map(u64::from));
-            let inside = index.iter().zip(shape).all(|(&index, length)| index < length);
-            inside.then(|| i[0] + s[0] * (i[1] + s[1] * i[2]))
-        };
-        let block =
-            number(block, launch.grid).ok_or_else(|| refuse("block", block, launch.grid))?;
-        let thread =
-            number(thread, launch.block).ok_or_else(|| refuse("thread", thread, launch.block))?;
+        let block = number(kernel, "block", block, launch.grid)?;
+        let thread = number(kernel, "thread", thread, launch.block)?;
         let followed = Followed { block, thread: thread as u32, most };
         let tracer = Arc::new(Mutex::new(Tracer::new(&kernel.executable, followed)));
-        let outcome = self.run(kernel, launch, Some(Arc::clone(&tracer)));
+        let watch: Arc<Mutex<dyn Watch>> = tracer.clone();
+        let outcome = self.run(kernel, launch, Some(watch));
         let mut tracer = tracer.lock().unwrap_or_else(PoisonError::into_inner);
         Ok((tracer.take(), outcome))
+    }
+
+    /// Runs a kernel, and records the first `most` instructions that the warps of a block execute.
+    /// What stopped the kernel stands beside what they did until then.
+    ///
+    /// # Errors
+    /// When the launch has no such block, or can't be made.
+    pub fn record(
+        &self,
+        kernel: &Kernel,
+        launch: &Launch,
+        block: [u32; 3],
+        most: usize,
+    ) -> Result<(Record, Result<Statistics, Fault>), Fault> {
+        check_launch(kernel, launch, self.memory())?;
+        let block = number(kernel, "block", block, launch.grid)?;
+        let recorder = Arc::new(Mutex::new(Recorder::new(&kernel.executable, block, most)));
+        let watch: Arc<Mutex<dyn Watch>> = recorder.clone();
+        let outcome = self.run(kernel, launch, Some(watch));
+        let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((recorder.take(), outcome))
     }
 
     fn run(
         &self,
         kernel: &Kernel,
         launch: &Launch,
-        trace: Option<Arc<Mutex<Tracer>>>,
+        trace: Option<Arc<Mutex<dyn Watch>>>,
     ) -> Result<Statistics, Fault> {
         check_launch(kernel, launch, self.memory())?;
         let options = &self.0.options;
@@ -226,6 +241,15 @@ impl Emulator {
         };
         self.0.pool.get_or_init(make).as_ref()
     }
+}
+
+/// The number of a block or of a thread at a place in its shape.
+fn number(kernel: &Kernel, what: &str, index: [u32; 3], shape: [u32; 3]) -> Result<u64, Fault> {
+    let [i, s] = [index, shape].map(|axes| axes.map(u64::from));
+    if index.iter().zip(shape).all(|(&index, length)| index < length) {
+        return Ok(i[0] + s[0] * (i[1] + s[1] * i[2]));
+    }
+    Err(invalid(kernel, format!("there is no {what} {index:?}: the shape is {shape:?}")))
 }
 
 /// A launch that can't be made.

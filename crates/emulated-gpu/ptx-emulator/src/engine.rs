@@ -32,6 +32,7 @@ mod meeting;
 pub(crate) mod output;
 mod profile;
 pub(crate) mod race;
+pub(crate) mod record;
 mod recursion;
 mod registers;
 mod run;
@@ -41,5 +42,6 @@ pub(crate) mod trace;
 mod turn;
 mod vector;
 mod warp;
+pub(crate) mod watch;
 
 pub(crate) use lower::function_address;

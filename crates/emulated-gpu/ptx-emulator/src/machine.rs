@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// checks have seen.
 const SHARE: (u64, u64) = (3, 4);
 /// Where the system does not say.
-const UNKNOWN: u64 = 8 << 30;
+const UNKNOWN: u64 = if cfg!(target_pointer_width = "32") { 1 << 30 } else { 8 << 30 };
 /// The device's memory is a multiple of this, and not less.
 const UNIT: u64 = 1 << 20;
 

@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 1 << 31;
 
 /// A number, or a buffer whose address the kernel is given.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Argument {
+pub enum Argument {
     /// The bytes of a number.
     Number(Vec<u8>),
     /// The bytes of a buffer.
@@ -26,16 +26,26 @@ pub(crate) enum Argument {
 
 /// The type of an argument or of the elements of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Element {
+pub enum Element {
+    /// `.u8`
     U8,
+    /// `.u16`
     U16,
+    /// `.u32`
     U32,
+    /// `.u64`
     U64,
+    /// `.s8`
     S8,
+    /// `.s16`
     S16,
+    /// `.s32`
     S32,
+    /// `.s64`
     S64,
+    /// `.f32`
     F32,
+    /// `.f64`
     F64,
 }
 
@@ -53,7 +63,9 @@ impl Element {
         ("f64", Self::F64),
     ];
 
-    fn bytes(self) -> usize {
+    /// Its size.
+    #[must_use]
+    pub fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::S8 => 1,
             Self::U16 | Self::S16 => 2,
@@ -63,7 +75,8 @@ impl Element {
     }
 
     /// The name, as in PTX without the dot.
-    pub(crate) fn name(self) -> &'static str {
+    #[must_use]
+    pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, element)| *element == self).map_or("", |(name, _)| name)
     }
 
@@ -123,7 +136,8 @@ impl Element {
     }
 
     /// The first elements of a buffer, in decimal.
-    pub(crate) fn list(self, bytes: &[u8], most: usize) -> String {
+    #[must_use]
+    pub fn list(self, bytes: &[u8], most: usize) -> String {
         let mut text = String::new();
         for element in bytes.chunks_exact(self.bytes()).take(most) {
             let _ = write!(text, " {}", self.show(element));

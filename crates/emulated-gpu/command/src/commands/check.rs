@@ -3,55 +3,52 @@
 use std::fmt::{Display, Write};
 use std::path::PathBuf;
 
-use clap::Args;
+use super::{DONE, FAILED, Failure, Setting, Told, UNUSABLE, read};
 use ptx_emulator::program::{Function, Module, Parameter, Space};
 
-use super::{DONE, FAILED, Failure, UNUSABLE, print, read};
-
 /// What `check` is told.
-#[derive(Args)]
-pub(crate) struct Arguments {
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct Arguments {
     /// The files: PTX, or CUDA C where they are called `.cu`.
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[cfg_attr(feature = "cli", arg(required = true, value_name = "FILE"))]
+    pub files: Vec<PathBuf>,
 }
 
-/// Checks every file, and says which is the worst that was found.
-///
-/// # Errors
-/// When standard output can't be written. What can't be read is reported, and the next file
-/// checked.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+/// Checks every file, and gives which is the worst that was found. What can't be read is reported, and
+/// the next file checked.
+pub(super) fn run(arguments: &Arguments, setting: &Setting<'_>, told: &mut Told) -> u8 {
     let mut worst = DONE;
     for path in &arguments.files {
-        let source = match read(path) {
+        let source = match read(path, setting, told) {
             Ok(source) => source,
             Err(Failure::Compile(diagnostics)) => {
-                worst = worst.max(errors(&host::shown(path).to_string(), &diagnostics)?);
+                let name = (setting.read)(path).map_or_else(|_| String::new(), |file| file.name);
+                worst = worst.max(errors(&name, &diagnostics, told));
                 continue;
             }
             Err(failure) => {
-                host::complain(format_args!("error: {failure}"));
+                told.complain(format_args!("error: {failure}"));
                 worst = UNUSABLE;
                 continue;
             }
         };
         match ptx_emulator::parse(&source) {
-            Ok(module) => print(&format!("{}: {}\n", source.name, summary(&module)))?,
-            Err(diagnostics) => worst = worst.max(errors(&source.name, &diagnostics)?),
+            Ok(module) => told.print(format!("{}: {}\n", source.name, summary(&module))),
+            Err(diagnostics) => worst = worst.max(errors(&source.name, &diagnostics, told)),
         }
     }
-    Ok(worst)
+    worst
 }
 
 /// Says what is wrong with a file, and how much.
-fn errors(name: &str, diagnostics: &[impl Display]) -> Result<u8, Failure> {
+fn errors(name: &str, diagnostics: &[impl Display], told: &mut Told) -> u8 {
     for diagnostic in diagnostics {
-        host::complain(diagnostic);
+        told.complain(diagnostic);
     }
     let errors = if diagnostics.len() == 1 { "error" } else { "errors" };
-    print(&format!("{name}: {} {errors}\n", diagnostics.len()))?;
-    Ok(FAILED)
+    told.print(format!("{name}: {} {errors}\n", diagnostics.len()));
+    FAILED
 }
 
 /// Version, target, and each entry with its parameters, registers and shared memory.

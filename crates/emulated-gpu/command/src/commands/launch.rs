@@ -3,66 +3,88 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use super::argument::Argument;
+use super::{Failure, Setting, Told, read};
 use ptx_emulator::memory::{AccessError, Heap};
 use ptx_emulator::room::filled;
 use ptx_emulator::{Checks, Emulator, Kernel, Launch, Loaded, Options};
 
-use super::argument::Argument;
-use super::{Failure, read};
-
 /// A launch, as the command line gives it. Without a group of its own: it would have the name of the
 /// group of `run`, `trace` or `profile`, which have their arguments in a type of the same name.
-#[derive(Args)]
-#[group(skip)]
-pub(crate) struct Arguments {
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "cli", derive(clap::Args), group(skip))]
+pub struct Arguments {
     /// The file: PTX, or CUDA C where it is called `.cu`, which is compiled.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    #[cfg_attr(feature = "cli", arg(value_name = "FILE"))]
+    pub file: PathBuf,
     /// The entry to launch, by its name in PTX or in CUDA C; not needed when the file has only one.
-    #[arg(long, value_name = "NAME")]
-    entry: Option<String>,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub entry: Option<String>,
     /// Blocks of the grid: X, X,Y or X,Y,Z.
-    #[arg(long, value_name = "SHAPE", default_value = "1")]
-    grid: Shape,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHAPE", default_value = "1"))]
+    pub grid: Shape,
     /// Threads of a block: X, X,Y or X,Y,Z.
-    #[arg(long, value_name = "SHAPE", default_value = "32")]
-    block: Shape,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SHAPE", default_value = "32"))]
+    pub block: Shape,
     /// Bytes of dynamic shared memory.
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
-    shared: u32,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES", default_value_t = 0))]
+    pub shared: u32,
     /// An argument of the kernel, once for each of its parameters, in order. TYPE:VALUE is a
     /// number, as u32:64 or f32:0.5. TYPE[N]:WHAT is a buffer of N elements, of which the kernel is
     /// given the address; WHAT is a number (each element is that), a list (1,2,3), iota (0, 1,
     /// 2, …), random (from −1 to 1, the same at each run), or @FILE with its bytes.
-    #[arg(long = "arg", value_name = "TYPE:VALUE")]
-    pub(crate) arguments: Vec<Argument>,
+    #[cfg_attr(feature = "cli", arg(long = "arg", value_name = "TYPE:VALUE"))]
+    pub arguments: Vec<Argument>,
     /// Keep all blocks resident at once, so that they may wait for each other.
-    #[arg(long)]
-    cooperative: bool,
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub cooperative: bool,
     /// Run blocks in order on one thread.
-    #[arg(long)]
-    deterministic: bool,
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub deterministic: bool,
     /// Shuffle the order in which the warps of a block take turns.
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    pub seed: Option<u64>,
     /// Also find reads of memory and of registers that nothing has written.
-    #[arg(long)]
-    initcheck: bool,
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub initcheck: bool,
     /// Also find accesses of two threads to the same memory that nothing orders.
-    #[arg(long)]
-    racecheck: bool,
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub racecheck: bool,
     /// Also find barriers that a part of a warp misses, and shuffles from lanes that don't take part.
-    #[arg(long)]
-    synccheck: bool,
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub synccheck: bool,
     /// Give up on a warp after so many instructions.
-    #[arg(long, value_name = "N", default_value_t = 1 << 32)]
-    limit: u64,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = MOST_INSTRUCTIONS))]
+    pub limit: u64,
+}
+
+/// Instructions that a warp executes at most, unless something else is said.
+const MOST_INSTRUCTIONS: u64 = 1 << 32;
+
+/// What holds where nothing is said.
+impl Default for Arguments {
+    fn default() -> Self {
+        Self {
+            file: PathBuf::new(),
+            entry: None,
+            grid: Shape([1, 1, 1]),
+            block: Shape([32, 1, 1]),
+            shared: 0,
+            arguments: Vec::new(),
+            cooperative: false,
+            deterministic: false,
+            seed: None,
+            initcheck: false,
+            racecheck: false,
+            synccheck: false,
+            limit: MOST_INSTRUCTIONS,
+        }
+    }
 }
 
 /// A shape along x, y, z.
-#[derive(Clone, Copy, Debug)]
-struct Shape([u32; 3]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape(pub [u32; 3]);
 
 impl FromStr for Shape {
     type Err = String;
@@ -73,8 +95,8 @@ impl FromStr for Shape {
 }
 
 /// A place in a shape.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Index(pub(crate) [u32; 3]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index(pub [u32; 3]);
 
 impl FromStr for Index {
     type Err = String;
@@ -98,17 +120,17 @@ fn axes(text: &str, rest: u32) -> Result<[u32; 3], String> {
 }
 
 /// A launch that is ready to be made.
-pub(crate) struct Prepared {
+pub struct Prepared {
     /// The device, with the buffers in its memory.
-    pub(crate) emulator: Emulator,
+    pub emulator: Emulator,
     /// The text that is run.
-    pub(crate) source: String,
+    pub source: String,
     /// The kernel.
-    pub(crate) kernel: Kernel,
+    pub kernel: Kernel,
     /// Its shape and its parameters.
-    pub(crate) launch: Launch,
+    pub launch: Launch,
     /// Where each argument's buffer is, and its size; `None` for a number.
-    addresses: Vec<Option<(u64, usize)>>,
+    pub addresses: Vec<Option<(u64, usize)>>,
 }
 
 impl Prepared {
@@ -116,7 +138,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When there is no room for them.
-    pub(crate) fn buffers(&self) -> Result<Vec<Option<Vec<u8>>>, Failure> {
+    pub fn buffers(&self) -> Result<Vec<Option<Vec<u8>>>, Failure> {
         let read_back = |&(address, size): &(u64, usize)| {
             let mut bytes = filled(0, size).map_err(Failure::Memory)?;
             Ok(self.emulator.memory().read(address, &mut bytes).map(|()| bytes).ok())
@@ -141,8 +163,13 @@ impl Arguments {
     /// # Errors
     /// When the file can't be read or has errors (which are printed), when it has no such entry,
     /// and when the arguments are not those that the kernel takes.
-    pub(crate) fn prepare(&self, options: Options) -> Result<Prepared, Failure> {
-        let source = read(&self.file)?;
+    pub fn prepare(
+        &self,
+        setting: &Setting<'_>,
+        options: Options,
+        told: &mut Told,
+    ) -> Result<Prepared, Failure> {
+        let source = read(&self.file, setting, told)?;
         let text = source.text.clone();
         let emulator = Emulator::new(Options {
             deterministic: self.deterministic || options.deterministic,

@@ -1,48 +1,131 @@
-//! The commands, one file for each, and what they share.
+//! The commands of the program `ptx-emulator` about kernels, one file for each, as functions: what they print is given
+//! back as text, so that a page shows the same that a terminal does. The command line itself needs the
+//! feature `cli`.
 
-mod argument;
-pub(crate) mod check;
-mod launch;
-pub(crate) mod profile;
-pub(crate) mod puzzle;
-pub(crate) mod run;
+pub mod argument;
+pub mod check;
+pub mod launch;
+pub mod profile;
+pub mod run;
 mod source;
-pub(crate) mod trace;
+pub mod trace;
 
-use std::io;
-use std::path::PathBuf;
+use std::fmt::Display;
+use std::path::Path;
 
-use ptx_emulator::Diagnostic;
-use ptx_emulator::memory::OutOfMemory;
+use ptx_emulator::room::OutOfMemory;
+use ptx_emulator::source::Source;
+use ptx_emulator::{Diagnostic, Options};
 use thiserror::Error;
 
-pub(crate) use source::read;
+pub use source::read;
 
 /// It did what was asked for.
-pub(crate) const DONE: u8 = 0;
+pub const DONE: u8 = 0;
 /// It ran and found something wrong.
-pub(crate) const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// Nothing can be said: bad usage, an unreadable file.
-pub(crate) const UNUSABLE: u8 = 2;
+pub const UNUSABLE: u8 = 2;
+
+/// One of them, with what it is told.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "cli", derive(clap::Subcommand))]
+pub enum Command {
+    /// Say what is wrong with files of PTX or CUDA C, or what is in them.
+    ///
+    /// Exits with 0 when nothing is wrong, 1 when there are errors and 2 when a file can't be
+    /// read.
+    Check(check::Arguments),
+    /// Run a kernel on given arguments, and show what it wrote.
+    ///
+    /// Exits with 0 when it ran to its end, 1 when it broke a rule and 2 when it can't be launched.
+    Run(run::Arguments),
+    /// Run a kernel, and show what one of its threads did, instruction by instruction.
+    ///
+    /// Exits as `run` does.
+    Trace(trace::Arguments),
+    /// Run a kernel, and show its PTX with what each line cost.
+    ///
+    /// Exits as `run` does.
+    Profile(profile::Arguments),
+}
+
+/// What a command runs on.
+pub struct Setting<'a> {
+    /// Reads a file: its name as messages have it, and its text.
+    pub read: &'a dyn Fn(&Path) -> Result<Source, Failure>,
+    /// The device, but for what the command says of it.
+    pub options: Options,
+}
+
+/// What a command said, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// In order; each begins a line.
+    pub said: Vec<Said>,
+    /// What the program exits with.
+    pub code: u8,
+}
+
+/// A text, and where it belongs.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// A result, which ends with a line break: to standard output.
+    Result(String),
+    /// A complaint, without one: to standard error.
+    Complaint(String),
+}
+
+impl Told {
+    fn print(&mut self, text: String) {
+        self.said.push(Said::Result(text));
+    }
+
+    /// Adds a complaint.
+    pub fn complain(&mut self, what: impl Display) {
+        self.said.push(Said::Complaint(what.to_string()));
+    }
+}
+
+/// All that was said, as a terminal shows it.
+impl Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.said.iter().try_for_each(|said| match said {
+            Said::Result(text) => f.write_str(text),
+            Said::Complaint(text) => writeln!(f, "{text}"),
+        })
+    }
+}
+
+impl Command {
+    /// Does what it says.
+    #[must_use]
+    pub fn execute(&self, setting: &Setting<'_>) -> Told {
+        let mut told = Told::default();
+        let outcome = match self {
+            Self::Check(arguments) => Ok(check::run(arguments, setting, &mut told)),
+            Self::Run(arguments) => run::run(arguments, setting, &mut told),
+            Self::Trace(arguments) => trace::run(arguments, setting, &mut told),
+            Self::Profile(arguments) => profile::run(arguments, setting, &mut told),
+        };
+        told.code = outcome.unwrap_or_else(|failure| {
+            told.complain(format_args!("error: {failure}"));
+            failure.exit_code()
+        });
+        told
+    }
+}
 
 /// Why a command could not do its work.
 #[derive(Debug, Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// A file can't be read.
-    #[error("can't read {}: {source}", host::shown(path))]
+    #[error("can't read {name}: {why}")]
     Read {
         /// The file.
-        path: PathBuf,
+        name: String,
         /// What the operating system says.
-        source: io::Error,
-    },
-    /// A file can't be written.
-    #[error("can't write {}: {source}", host::shown(path))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system says.
-        source: io::Error,
+        why: String,
     },
     /// The file has errors.
     #[error("the file can't be run:{}", .0.iter().map(|d| format!("\n{d}")).collect::<String>())]
@@ -56,22 +139,15 @@ pub(crate) enum Failure {
     /// The command line asks for what can't be done.
     #[error("{0}")]
     Usage(String),
-    /// Nothing can be printed.
-    #[error("can't write to standard output: {0}")]
-    Output(#[source] io::Error),
 }
 
 impl Failure {
     /// What the program exits with.
-    pub(crate) fn exit_code(&self) -> u8 {
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Memory(_) | Self::Write { .. } => FAILED,
+            Self::Memory(_) => FAILED,
             _ => UNUSABLE,
         }
     }
-}
-
-/// Prints a result.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    host::print(text).map_err(Failure::Output)
 }

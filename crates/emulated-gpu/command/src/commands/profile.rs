@@ -3,35 +3,51 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use clap::Args;
+use super::launch::{self, Prepared};
+use super::{DONE, FAILED, Failure, Setting, Told};
 use ptx_emulator::Options;
-use ptx_emulator::statistics::LineStatistics;
-
-use super::{DONE, FAILED, Failure, launch, print};
+use ptx_emulator::fault::Fault;
+use ptx_emulator::statistics::{LineStatistics, Statistics};
 
 /// What `profile` is told.
-#[derive(Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    launch: launch::Arguments,
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct Arguments {
+    /// The launch.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub launch: launch::Arguments,
     /// Leave out the lines that were not executed.
-    #[arg(long)]
-    executed: bool,
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub executed: bool,
 }
 
-/// Runs the kernel and prints the PTX with its counts.
+/// Runs the kernel, and shows its PTX with what each line cost.
 ///
 /// # Errors
-/// When the launch can't be made, or standard output can't be written. What stops the kernel is
-/// reported, and decides the exit code.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let options = Options { statistics: true, ..Options::default() };
-    let prepared = arguments.launch.prepare(options)?;
-    let statistics = match prepared.emulator.launch(&prepared.kernel, &prepared.launch) {
+/// When the launch can't be made.
+pub(super) fn run(
+    arguments: &Arguments,
+    setting: &Setting<'_>,
+    told: &mut Told,
+) -> Result<u8, Failure> {
+    let options = Options { statistics: true, ..setting.options.clone() };
+    let prepared = arguments.launch.prepare(setting, options, told)?;
+    let outcome = prepared.emulator.launch(&prepared.kernel, &prepared.launch);
+    Ok(show(arguments, &prepared, &outcome, told))
+}
+
+/// Shows the PTX of a launch that was counted, with its counts; or what stopped it. The exit code.
+pub fn show(
+    arguments: &Arguments,
+    prepared: &Prepared,
+    outcome: &Result<Statistics, Fault>,
+    told: &mut Told,
+) -> u8 {
+    let statistics = match outcome {
         Ok(statistics) => statistics,
         Err(fault) => {
-            host::complain(format_args!("error: {fault}"));
-            return Ok(FAILED);
+            told.complain(format_args!("error: {fault}"));
+            return FAILED;
         }
     };
     let mut lines: HashMap<usize, LineStatistics> = HashMap::new();
@@ -70,8 +86,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
          for 32 words in a row).\npasses: for each access to shared memory (1 without a bank \
          conflict).\n",
     );
-    print(&text)?;
-    Ok(DONE)
+    told.print(text);
+    DONE
 }
 
 /// The columns of one line; blank where they say nothing.

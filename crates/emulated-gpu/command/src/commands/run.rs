@@ -2,33 +2,53 @@
 
 use std::fmt::Write;
 
-use clap::Args;
-use ptx_emulator::Options;
-
 use super::argument::Argument;
-use super::{DONE, FAILED, Failure, launch, print};
+use super::launch::{self, Prepared};
+use super::{DONE, FAILED, Failure, Setting, Told};
+use ptx_emulator::fault::Fault;
+use ptx_emulator::statistics::Statistics;
 
 /// What `run` is told.
-#[derive(Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    launch: launch::Arguments,
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct Arguments {
+    /// The launch.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub launch: launch::Arguments,
     /// How many elements of a buffer to show.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    show: usize,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = 8))]
+    pub show: usize,
 }
 
-/// Runs the kernel, shows the buffers that it changed, and what it counted.
+/// Runs the kernel, and shows what came of it.
 ///
 /// # Errors
-/// When the launch can't be made, or standard output can't be written. What stops the kernel is
-/// reported, and decides the exit code.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let prepared = arguments.launch.prepare(Options::default())?;
-    let statistics = match prepared.emulator.launch(&prepared.kernel, &prepared.launch) {
+/// When the launch can't be made.
+pub(super) fn run(
+    arguments: &Arguments,
+    setting: &Setting<'_>,
+    told: &mut Told,
+) -> Result<u8, Failure> {
+    let prepared = arguments.launch.prepare(setting, setting.options.clone(), told)?;
+    let outcome = prepared.emulator.launch(&prepared.kernel, &prepared.launch);
+    show(arguments, &prepared, &outcome, told)
+}
+
+/// Shows the buffers that a launch changed, and what it counted; or what stopped it, which decides the
+/// exit code.
+///
+/// # Errors
+/// When there is no room for the buffers.
+pub fn show(
+    arguments: &Arguments,
+    prepared: &Prepared,
+    outcome: &Result<Statistics, Fault>,
+    told: &mut Told,
+) -> Result<u8, Failure> {
+    let statistics = match outcome {
         Ok(statistics) => statistics,
         Err(fault) => {
-            host::complain(format_args!("error: {fault}"));
+            told.complain(format_args!("error: {fault}"));
             return Ok(FAILED);
         }
     };
@@ -52,6 +72,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         statistics.warp_instructions,
         statistics.thread_instructions
     );
-    print(&text)?;
+    told.print(text);
     Ok(DONE)
 }

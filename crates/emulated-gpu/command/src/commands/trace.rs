@@ -2,37 +2,41 @@
 
 use std::fmt::Write;
 
-use clap::Args;
+use super::launch::Index;
+use super::{DONE, FAILED, Failure, Setting, Told, launch};
 use ptx_emulator::Options;
 
-use super::launch::Index;
-use super::{DONE, FAILED, Failure, launch, print};
-
 /// What `trace` is told.
-#[derive(Args)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    launch: launch::Arguments,
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct Arguments {
+    /// The launch.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub launch: launch::Arguments,
     /// The thread to follow, by its place in the block: X, X,Y or X,Y,Z.
-    #[arg(long, value_name = "INDEX", default_value = "0")]
-    thread: Index,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "INDEX", default_value = "0"))]
+    pub thread: Index,
     /// The block that it is in, by its place in the grid.
-    #[arg(long, value_name = "INDEX", default_value = "0")]
-    in_block: Index,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "INDEX", default_value = "0"))]
+    pub in_block: Index,
     /// Show as many instructions at most.
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    lines: usize,
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = 200))]
+    pub lines: usize,
 }
 
 /// Runs the kernel, in the order of its blocks, and prints what the thread did: the line in the
 /// PTX, the instruction, what it read, and behind the arrow what it wrote and where it went.
 ///
 /// # Errors
-/// When the launch can't be made, or standard output can't be written. What stops the kernel is
+/// When the launch can't be made; what stops the kernel is
 /// reported after what the thread did until then, and decides the exit code.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
-    let options = Options { deterministic: true, ..Options::default() };
-    let prepared = arguments.launch.prepare(options)?;
+pub(super) fn run(
+    arguments: &Arguments,
+    setting: &Setting<'_>,
+    told: &mut Told,
+) -> Result<u8, Failure> {
+    let options = Options { deterministic: true, ..setting.options.clone() };
+    let prepared = arguments.launch.prepare(setting, options, told)?;
     let (block, thread) = (arguments.in_block.0, arguments.thread.0);
     let (trace, outcome) = prepared
         .emulator
@@ -56,11 +60,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
             trace.events.len() as u64 + trace.left_out
         );
     }
-    print(&text)?;
+    told.print(text);
     match outcome {
         Ok(_) => Ok(DONE),
         Err(fault) => {
-            host::complain(format_args!("error: {fault}"));
+            told.complain(format_args!("error: {fault}"));
             Ok(FAILED)
         }
     }

@@ -11,7 +11,7 @@
 //!
 //! The multiply-adds are fused on every host: where the processor has no such instruction (or the
 //! calling function isn't compiled for it), `mul_add` calls the C library's `fma`, which is exact
-//! and slow.
+//! and slow. WebAssembly never has one: there single precision goes by [`fma_by_f64`].
 
 const QUIET: u64 = 1 << 51;
 const SIGN: u64 = 1 << 63;
@@ -57,7 +57,32 @@ pub fn mul_f32(a: f32, b: f32) -> f32 {
 /// `fma.rn.f32`, with one rounding.
 #[inline(always)]
 pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
-    canonical_f32(a.mul_add(b, c))
+    canonical_f32(mul_add(a, b, c))
+}
+
+#[inline(always)]
+fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(target_family = "wasm") { fma_by_f64(a, b, c) } else { a.mul_add(b, c) }
+}
+
+/// The multiply-add of single precision, rounded once, by double precision alone.
+///
+/// The product of two `f32` is exact in `f64`, whose 53 digits are more than twice 24. The sum is
+/// rounded to odd: where it is not exact, the neighbour whose last digit is 1. Such a number rounds to
+/// the same `f32` as the exact sum, since it has more than two digits to spare (Boldo and Melquiond,
+/// "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+#[inline(always)]
+pub fn fma_by_f64(a: f32, b: f32, c: f32) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    // What rounding took from it, exactly (Knuth's two-sum); NaN where the sum is no number.
+    let rest = sum - product;
+    let error = (product - (sum - rest)) + (c - rest);
+    let bits = sum.to_bits();
+    let away = (error < 0.0) == (sum < 0.0);
+    let next = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    let odd = if error.abs() > 0.0 && bits & 1 == 0 { next } else { bits };
+    f64::from_bits(odd) as f32
 }
 
 /// `div.rn.f32`
@@ -115,7 +140,7 @@ pub fn mul_ftz_f32(a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub fn fma_ftz_f32(a: f32, b: f32, c: f32) -> f32 {
     let (a, b, c) = (flush_f32(a), flush_f32(b), flush_f32(c));
-    flush_result(fma_f32(a, b, c), (a + a).mul_add(b, c + c))
+    flush_result(fma_f32(a, b, c), mul_add(a + a, b, c + c))
 }
 
 /// `.ftz` of a result, by the same operation with a result twice as great: just below the least
@@ -202,4 +227,55 @@ pub fn max_f64(a: f64, b: f64) -> f64 {
     let equal = f64::from_bits(a.to_bits() & b.to_bits());
     let greatest = if a > b || b.is_nan() { a } else { b };
     propagate_f64(if a == b { equal } else { greatest }, a, b, 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fma_by_f64;
+
+    /// The host's own, or the C library's, rounds once.
+    #[test]
+    fn a_multiply_add_by_double_precision_is_rounded_once() {
+        let edges = [
+            0x0000_0000,
+            0x0000_0001,
+            0x007f_ffff,
+            0x0080_0000,
+            0x3380_0000,
+            0x3f80_0000,
+            0x3f80_0001,
+            0x3fff_ffff,
+            0x4b80_0000,
+            0x7f00_0000,
+            0x7f7f_ffff,
+            0x7f80_0000,
+        ];
+        let signed: Vec<u32> = edges.iter().flat_map(|&bits| [bits, bits | 1 << 31]).collect();
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 32) as u32
+        };
+        let mut triples = Vec::new();
+        for &a in &signed {
+            for &b in &signed {
+                triples.extend(signed.iter().map(|&c| [a, b, c]));
+            }
+        }
+        for _ in 0..200_000 {
+            let (a, b) = (next(), next());
+            triples.push([a, b, next()]);
+            // Close to what makes a tie, or takes nearly all away: exponents that fit each other.
+            let product = f32::from_bits(a) * f32::from_bits(b);
+            triples.push([a, b, product.to_bits() ^ next() >> 20 ^ 1 << 31]);
+            triples.push([a & 0xffff_f000, b & 0xffff_f000, (product / 16_777_216.0).to_bits()]);
+        }
+        for [a, b, c] in triples.into_iter().map(|bits| bits.map(f32::from_bits)) {
+            let (exact, found) = (a.mul_add(b, c), fma_by_f64(a, b, c));
+            assert!(
+                exact.to_bits() == found.to_bits() || exact.is_nan() && found.is_nan(),
+                "{a:e} * {b:e} + {c:e}: {exact:e}, not {found:e}"
+            );
+        }
+    }
 }

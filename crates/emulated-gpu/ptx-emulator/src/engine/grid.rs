@@ -11,8 +11,8 @@ use super::output::Output;
 use super::profile::Profile;
 use super::race::{Pool, Races};
 use super::registers::{LANES, Registers};
-use super::trace::Tracer;
 use super::turn::{Rules, Stopped};
+use super::watch::Watch;
 use crate::fault::{Fault, FaultKind, OtherAccess, Report};
 use crate::memory::{Heap, Memory, OutOfMemory};
 use crate::statistics::Statistics;
@@ -26,8 +26,8 @@ pub(crate) struct Setting<'launch> {
     pub(crate) deterministic: bool,
     pub(crate) seed: Option<u64>,
     pub(crate) statistics: bool,
-    /// Records what one thread does.
-    pub(crate) trace: Option<Arc<Mutex<Tracer>>>,
+    /// Looks on.
+    pub(crate) trace: Option<Arc<Mutex<dyn Watch>>>,
     pub(crate) instruction_limit: u64,
     pub(crate) check_synchronisation: bool,
     pub(crate) check_initialisation: bool,

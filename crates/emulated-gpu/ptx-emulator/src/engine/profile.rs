@@ -8,7 +8,8 @@ use super::code::{Action, Executable, Step};
 use super::core::Core;
 use super::registers::lanes;
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
-use super::trace::Tracer;
+use super::warp::Warp;
+use super::watch::Watch;
 use crate::statistics::LineStatistics;
 
 /// Bytes of a sector, the unit in which global memory is fetched.
@@ -20,11 +21,11 @@ const BANKS: usize = 32;
 #[derive(Clone, Default)]
 pub(super) struct Profile {
     steps: Vec<LineStatistics>,
-    trace: Option<Arc<Mutex<Tracer>>>,
+    trace: Option<Arc<Mutex<dyn Watch>>>,
 }
 
 impl Profile {
-    pub(super) fn new(executable: &Executable, trace: Option<Arc<Mutex<Tracer>>>) -> Self {
+    pub(super) fn new(executable: &Executable, trace: Option<Arc<Mutex<dyn Watch>>>) -> Self {
         Self { steps: vec![LineStatistics::default(); executable.code.len()], trace }
     }
 
@@ -36,16 +37,16 @@ impl Profile {
         pc: u32,
         mask: u32,
         active: u32,
-        alive: u32,
+        warp: &Warp,
     ) {
         if let Some(trace) = &self.trace {
             let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
-            trace.step(core, pc, mask);
+            trace.step(core, pc, mask, warp);
         }
         let count = &mut self.steps[pc as usize];
         count.executions += 1;
         count.active_lanes += u64::from(active.count_ones());
-        count.divergent += u64::from(mask != alive);
+        count.divergent += u64::from(mask != warp.alive);
         let access = match &step.action {
             Action::Transfer(_, access) => access,
             Action::Atomic(atomic) => &atomic.access,

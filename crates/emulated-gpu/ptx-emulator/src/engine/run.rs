@@ -88,7 +88,7 @@ fn run<const PROFILE: bool>(
             executed += u64::from(step.weight);
             threads += width * u64::from(step.weight);
             if PROFILE {
-                profile.step(core, step, pc, fragment.mask, active, warp.alive);
+                profile.step(core, step, pc, fragment.mask, active, warp);
             }
             if active == 0 {
                 fragment.pc += 1;

@@ -1,18 +1,20 @@
 //! What one thread does, recorded for [`Trace`]. A step of the thread is seen before it happens; what
 //! it wrote is looked up at the thread's next step, since nobody else writes a thread's registers.
 
+pub(super) mod origin;
 mod places;
 mod values;
+pub(super) mod view;
 
 use super::code::{Action, Executable};
 use super::core::Core;
-use super::image::Plan;
-use super::registers::{LANES, Slot, Width};
-use crate::program::{
-    BarrierAction, Function, FunctionId, Instruction, Op, Operand, Read, Register, Type,
-};
+use super::registers::LANES;
+use super::warp::Warp;
+use super::watch::Watch;
+use crate::program::{BarrierAction, Function, Instruction, Op, Operand, Type};
 use crate::trace::{Event, Trace, Value};
-use values::{decode, shown_type, special_name};
+use origin::{Origin, origins, slot_of};
+use view::View;
 
 /// Stands before the results of a call.
 const RETURNED: &str = "returned";
@@ -28,24 +30,16 @@ pub(crate) struct Followed {
     pub(crate) most: usize,
 }
 
-/// Where a step comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Origin {
-    function: FunctionId,
-    instruction: u32,
-}
-
 /// Records.
 pub(crate) struct Tracer {
     followed: Followed,
-    lane: usize,
+    /// From the thread's lane.
+    view: View,
     trace: Trace,
     /// For each step the instruction it is of, if any, and whether it is its first.
     origins: Vec<Option<(Origin, bool)>>,
     /// For each step whether it returns from a function.
     returns: Vec<bool>,
-    /// Buffers that the launch hands over: base, size, the parameter's name.
-    buffers: Vec<(u64, u64, String)>,
     /// The instruction of the thread's latest step.
     current: Option<Origin>,
     /// The same, where its results are still to be looked up.
@@ -57,18 +51,6 @@ pub(crate) struct Tracer {
 
 impl Tracer {
     pub(crate) fn new(executable: &Executable, followed: Followed) -> Self {
-        let mut origins = vec![None; executable.code.len()];
-        for (&function, plan) in &executable.plans {
-            let starts = plan.starts.windows(2).enumerate();
-            for (instruction, range) in starts {
-                let origin = Origin { function, instruction: instruction as u32 };
-                for (offset, step) in (range[0]..range[1]).enumerate() {
-                    if let Some(entry) = origins.get_mut(step as usize) {
-                        *entry = Some((origin, offset == 0));
-                    }
-                }
-            }
-        }
         let steps = executable.code.iter();
         let returns = steps.map(|step| matches!(step.action, Action::Return)).collect();
         let lane = followed.thread as usize % LANES;
@@ -76,11 +58,10 @@ impl Tracer {
             Trace { warp: followed.thread / LANES as u32, lane: lane as u32, ..Trace::default() };
         Self {
             followed,
-            lane,
+            view: View { lane, buffers: Vec::new() },
             trace,
-            origins,
+            origins: origins(executable),
             returns,
-            buffers: Vec::new(),
             current: None,
             pending: None,
             depth: 0,
@@ -94,57 +75,9 @@ impl Tracer {
         std::mem::take(&mut self.trace)
     }
 
-    /// A warp comes to a step with the lanes of a mask.
-    pub(super) fn step(&mut self, core: &Core<'_>, pc: u32, mask: u32) {
-        if core.block != self.followed.block {
-            return;
-        }
-        if core.warp != self.trace.warp {
-            self.other_warps += 1;
-            return;
-        }
-        if mask >> self.lane & 1 == 0 {
-            self.other_lanes += 1;
-            return;
-        }
-        let Some((origin, first)) = self.origins.get(pc as usize).copied().flatten() else {
-            // What the lowering added: the end of a function that has no `ret` there.
-            self.finish(core);
-            let returns = self.returns.get(pc as usize).copied().unwrap_or(false);
-            self.depth = self.depth.saturating_sub(usize::from(returns));
-            self.current = None;
-            return;
-        };
-        let before = self.current.replace(origin);
-        if !first && (before == Some(origin) || !is_call(core, origin)) {
-            return;
-        }
-        self.finish(core);
-        if first && before.is_some_and(|before| is_next_part(core, before, origin)) {
-            self.go_on(core, origin);
-            return;
-        }
-        if self.trace.events.len() >= self.followed.most {
-            self.trace.left_out += u64::from(first);
-            self.follow_calls(core, origin, first);
-            return;
-        }
-        if self.trace.events.is_empty() {
-            self.name_buffers(core);
-        }
-        self.begin(core, origin, first);
-        self.follow_calls(core, origin, first);
-    }
-
-    fn instruction<'c>(core: &Core<'c>, origin: Origin) -> Option<(&'c Function, &'c Instruction)> {
-        let function = core.image.module.functions.get(origin.function.0 as usize)?;
-        let body = function.body.as_deref()?;
-        Some((function, body.get(origin.instruction as usize)?))
-    }
-
     /// Counts how deep in calls the thread is.
     fn follow_calls(&mut self, core: &Core<'_>, origin: Origin, first: bool) {
-        let Some((_, instruction)) = Self::instruction(core, origin) else { return };
+        let Some((_, instruction)) = origin.instruction(core) else { return };
         if !first || !self.runs(core, origin, instruction) {
             return;
         }
@@ -158,12 +91,14 @@ impl Tracer {
     fn runs(&self, core: &Core<'_>, origin: Origin, instruction: &Instruction) -> bool {
         instruction.guard.is_none_or(|guard| {
             let slot = slot_of(core, origin.function, guard.register);
-            slot.is_some_and(|slot| (core.registers.get(slot, self.lane) != 0) != guard.negated)
+            slot.is_some_and(|slot| {
+                (core.registers.get(slot, self.view.lane) != 0) != guard.negated
+            })
         })
     }
 
     fn begin(&mut self, core: &Core<'_>, origin: Origin, first: bool) {
-        let Some((function, instruction)) = Self::instruction(core, origin) else { return };
+        let Some((function, instruction)) = origin.instruction(core) else { return };
         let span = instruction.span;
         let source = &core.image.source;
         let text = source.text.get(span.start as usize..span.end as usize).unwrap_or_default();
@@ -184,7 +119,7 @@ impl Tracer {
         }
         if let Some(guard) = instruction.guard {
             let read = (Operand::Register(guard.register), Some(Type::Pred));
-            event.before.extend(self.read(core, origin.function, function, read));
+            event.before.extend(self.view.value(core, origin.function, function, read, false));
             event.skipped = !self.runs(core, origin, instruction);
         }
         if event.skipped {
@@ -193,11 +128,11 @@ impl Tracer {
             return;
         }
         for read in instruction.op.reads() {
-            let value = self.read(core, origin.function, function, read);
+            let value = self.view.value(core, origin.function, function, read, false);
             // A register that is read twice is shown once.
             event.before.extend(value.filter(|value| !event.before.contains(value)));
         }
-        let (from, to) = self.memory(core, origin.function, function, &instruction.op);
+        let (from, to) = self.view.memory(core, origin.function, function, &instruction.op);
         event.before.extend(from);
         event.after.extend(to);
         event.after.extend(self.control(core, function, &instruction.op));
@@ -206,14 +141,14 @@ impl Tracer {
 
     /// A further part of the same instruction: what it reads besides.
     fn go_on(&mut self, core: &Core<'_>, origin: Origin) {
-        let Some((function, instruction)) = Self::instruction(core, origin) else { return };
+        let Some((function, instruction)) = origin.instruction(core) else { return };
         if self.trace.left_out > 0 || !self.runs(core, origin, instruction) {
             return;
         }
         let reads = instruction.op.reads();
         let values: Vec<Value> = reads
             .into_iter()
-            .filter_map(|read| self.read(core, origin.function, function, read))
+            .filter_map(|read| self.view.value(core, origin.function, function, read, false))
             .collect();
         if let Some(event) = self.trace.events.last_mut() {
             let new = values.into_iter().filter(|value| !event.before.contains(value));
@@ -226,7 +161,7 @@ impl Tracer {
     /// Looks up what the instruction before has written.
     fn finish(&mut self, core: &Core<'_>) {
         let Some(origin) = self.pending.take() else { return };
-        let Some((function, instruction)) = Self::instruction(core, origin) else { return };
+        let Some((function, instruction)) = origin.instruction(core) else { return };
         let returned = |event: &Event| event.before.first() == Some(&Value::Note(RETURNED.into()));
         if calls_away(core, instruction) && !self.trace.events.last().is_some_and(returned) {
             // The results come when the function returns.
@@ -235,7 +170,7 @@ impl Tracer {
         let mut values: Vec<Value> = Vec::new();
         for (register, ty) in instruction.op.writes() {
             let read = (Operand::Register(register), ty);
-            values.extend(self.value(core, origin.function, function, read, true));
+            values.extend(self.view.value(core, origin.function, function, read, true));
         }
         if let Some(event) = self.trace.events.last_mut() {
             // Registers come before where it goes.
@@ -243,61 +178,6 @@ impl Tracer {
             let at = known.take_while(|value| matches!(value, Value::Register(..))).count();
             event.after.splice(at..at, values);
         }
-    }
-
-    fn read(
-        &self,
-        core: &Core<'_>,
-        id: FunctionId,
-        function: &Function,
-        read: Read,
-    ) -> Option<Value> {
-        self.value(core, id, function, read, false)
-    }
-
-    /// A register with its name and value.
-    fn value(
-        &self,
-        core: &Core<'_>,
-        id: FunctionId,
-        function: &Function,
-        (operand, ty): Read,
-        written: bool,
-    ) -> Option<Value> {
-        match operand {
-            Operand::Register(register) | Operand::Not(register) => {
-                let info = function.registers.get(register.0 as usize)?;
-                // What takes several steps uses registers that nobody has named.
-                if info.name.is_empty() {
-                    return None;
-                }
-                let slot = slot_of(core, id, register)?;
-                let ty = shown_type(ty, info.ty, written);
-                Some(Value::Register(info.name.clone(), self.show(core, slot, ty)))
-            }
-            Operand::Special(special) => {
-                let found = core.image.specials.iter().find(|(_, own)| *own == special);
-                let &(slot, _) = found?;
-                let wide = slot.width == Width::Wide;
-                let ty = if wide { Type::U64 } else { Type::U32 };
-                Some(Value::Register(special_name(special), self.show(core, slot, ty)))
-            }
-            Operand::Immediate(_) | Operand::Address(..) | Operand::Function(_) => None,
-        }
-    }
-
-    fn show(&self, core: &Core<'_>, slot: Slot, ty: Type) -> String {
-        let low = core.registers.get(slot, self.lane);
-        if slot.width == Width::Quad {
-            let high = core.registers.get(slot.halves().1, self.lane);
-            return format!("{:#x}", u128::from(high) << 64 | u128::from(low));
-        }
-        if matches!(ty, Type::B64 | Type::U64 | Type::S64)
-            && let Some(place) = self.place(core, low)
-        {
-            return format!("&{place}");
-        }
-        decode(ty, low)
     }
 
     /// Where an instruction sends the thread.
@@ -328,9 +208,52 @@ impl Tracer {
     }
 }
 
+impl Watch for Tracer {
+    fn step(&mut self, core: &Core<'_>, pc: u32, mask: u32, _: &Warp) {
+        if core.block != self.followed.block {
+            return;
+        }
+        if core.warp != self.trace.warp {
+            self.other_warps += 1;
+            return;
+        }
+        if mask >> self.view.lane & 1 == 0 {
+            self.other_lanes += 1;
+            return;
+        }
+        let Some((origin, first)) = self.origins.get(pc as usize).copied().flatten() else {
+            // What the lowering added: the end of a function that has no `ret` there.
+            self.finish(core);
+            let returns = self.returns.get(pc as usize).copied().unwrap_or(false);
+            self.depth = self.depth.saturating_sub(usize::from(returns));
+            self.current = None;
+            return;
+        };
+        let before = self.current.replace(origin);
+        if !first && (before == Some(origin) || !is_call(core, origin)) {
+            return;
+        }
+        self.finish(core);
+        if first && before.is_some_and(|before| is_next_part(core, before, origin)) {
+            self.go_on(core, origin);
+            return;
+        }
+        if self.trace.events.len() >= self.followed.most {
+            self.trace.left_out += u64::from(first);
+            self.follow_calls(core, origin, first);
+            return;
+        }
+        if self.trace.events.is_empty() {
+            self.view.name_buffers(core);
+        }
+        self.begin(core, origin, first);
+        self.follow_calls(core, origin, first);
+    }
+}
+
 /// Whether an operation is part of the same instruction of the text as the one before it.
 fn is_next_part(core: &Core<'_>, before: Origin, origin: Origin) -> bool {
-    let span = |origin| Tracer::instruction(core, origin).map(|(_, found)| found.span);
+    let span = |origin: Origin| origin.instruction(core).map(|(_, found)| found.span);
     before.function == origin.function
         && before.instruction + 1 == origin.instruction
         && span(before).is_some()
@@ -338,7 +261,7 @@ fn is_next_part(core: &Core<'_>, before: Origin, origin: Origin) -> bool {
 }
 
 fn is_call(core: &Core<'_>, origin: Origin) -> bool {
-    let instruction = Tracer::instruction(core, origin);
+    let instruction = origin.instruction(core);
     instruction.is_some_and(|(_, instruction)| matches!(instruction.op, Op::Call { .. }))
 }
 
@@ -352,9 +275,4 @@ fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
         Op::Call { .. } => true,
         _ => false,
     }
-}
-
-fn slot_of(core: &Core<'_>, function: FunctionId, register: Register) -> Option<Slot> {
-    let plan: &Plan = core.image.plans.get(&function)?;
-    plan.registers.get(register.0 as usize).copied()
 }

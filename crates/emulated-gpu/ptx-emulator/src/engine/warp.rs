@@ -61,7 +61,7 @@ pub(super) struct Fragment {
 
 /// A warp between two turns.
 #[derive(Default)]
-pub(super) struct Warp {
+pub(crate) struct Warp {
     pub(super) registers: Registers,
     pub(super) local: Bytes,
     pub(super) fragments: Vec<Fragment>,

@@ -9,7 +9,8 @@
 //! No compiler joins atomic accesses, and a row of 16 words by single ones takes as long as all the rest
 //! of a load. So on x86-64 rows and blocks are moved by vector instructions written out: there each
 //! naturally aligned word of a vector is accessed at once, on which the Java virtual machine's copies
-//! of arrays rely too. Elsewhere, and under Miri, the same is done word by word.
+//! of arrays rely too. WebAssembly without threads has nobody who could see half of a row, and moves it
+//! as a whole. Elsewhere, and under Miri, the same is done word by word.
 
 #![allow(unsafe_code, reason = "device memory is raw memory: every access to it is made here")]
 
@@ -87,7 +88,11 @@ pub(crate) unsafe fn write_bits(at: *mut u8, bytes: u64, value: u64) {
     }
 }
 
+/// There is one thread, and nothing else that reaches its memory while it runs.
+const ALONE: bool = cfg!(all(target_family = "wasm", not(target_feature = "atomics")));
+
 /// Bytes that [`move_block`] moves.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 const BLOCK: usize = 32;
 
 /// Moves a block of words between device memory and memory of this thread's own, or inside device
@@ -139,6 +144,12 @@ pub(crate) unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mu
         }
         return;
     }
+    if ALONE {
+        // SAFETY: as the caller promises; the row is our own.
+        return unsafe {
+            from.copy_to_nonoverlapping(to.as_mut_ptr().cast(), size_of_val(to));
+        };
+    }
     for (index, to) in to.iter_mut().enumerate() {
         // SAFETY: as the caller promises.
         *to = unsafe { T::load(from.add(index * size_of::<T>())) };
@@ -158,6 +169,12 @@ pub(crate) unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]
             unsafe { move_block::<AVX>(to.add(at), from.as_ptr().cast::<u8>().add(at)) };
         }
         return;
+    }
+    if ALONE {
+        // SAFETY: as the caller promises; the row is our own.
+        return unsafe {
+            to.copy_from_nonoverlapping(from.as_ptr().cast(), size_of_val(from));
+        };
     }
     for (index, word) in from.iter().enumerate() {
         // SAFETY: as the caller promises.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Tracer, slot_of};
+use super::origin::slot_of;
+use super::view::View;
 use crate::engine::core::Core;
 use crate::engine::image::{Home, Image};
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW};
@@ -12,7 +13,7 @@ use crate::trace::Value;
 /// So far behind the end of an allocation an address is still shown as an offset into it.
 const BEYOND: u64 = 256;
 
-impl Tracer {
+impl View {
     /// The memory that an instruction reads, and that it writes.
     pub(super) fn memory(
         &self,
@@ -70,7 +71,7 @@ impl Tracer {
     }
 
     /// What a generic address leads to, as a name and an offset.
-    pub(super) fn place(&self, core: &Core<'_>, address: u64) -> Option<String> {
+    pub(in crate::engine) fn place(&self, core: &Core<'_>, address: u64) -> Option<String> {
         if address.wrapping_sub(SHARED_WINDOW) < WINDOW {
             return shared_place(core.image, address - SHARED_WINDOW);
         }
@@ -111,7 +112,7 @@ impl Tracer {
     }
 
     /// Finds the buffers whose addresses are parameters.
-    pub(super) fn name_buffers(&mut self, core: &Core<'_>) {
+    pub(in crate::engine) fn name_buffers(&mut self, core: &Core<'_>) {
         let image = core.image;
         let function = image.module.functions.get(image.kernel.0 as usize);
         let Some(function) = function else { return };

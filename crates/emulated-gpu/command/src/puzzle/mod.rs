@@ -1,6 +1,7 @@
 //! `puzzle`: kernels to write. Lists them, shows one, writes its frame to a file, checks what the reader
 //! made of it.
 
+mod failure;
 mod list;
 mod progress;
 mod show;
@@ -12,7 +13,8 @@ use clap::Args;
 use puzzles::{Language, Limits, Puzzle, Verdict, attempt, puzzle, puzzles};
 use tensor::file;
 
-use super::{DONE, FAILED, Failure, print};
+use commands::{DONE, FAILED, UNUSABLE};
+use failure::Failure;
 use progress::Progress;
 
 /// The most bytes that are read of a file that the reader wrote.
@@ -43,11 +45,22 @@ pub(crate) struct Arguments {
     dir: PathBuf,
 }
 
+/// Does what was asked for; the exit code.
+pub(crate) fn execute(arguments: &Arguments) -> u8 {
+    run(arguments).unwrap_or_else(|failure| match failure {
+        Failure::Output(error) => host::lost_output(&error, UNUSABLE),
+        failure => {
+            host::complain(format_args!("error: {failure}"));
+            failure.exit_code()
+        }
+    })
+}
+
 /// Does what was asked for.
 ///
 /// # Errors
 /// When there is no such puzzle or hint, a file can't be read or written, or standard output can't.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let folder = Folder(&arguments.dir);
     let Some(name) = &arguments.name else {
         print(&list::list(&Progress::read(&folder)?, &folder))?;
@@ -80,6 +93,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         print(&show::task(puzzle, language, &file, is_new))?;
     }
     Ok(DONE)
+}
+
+/// Prints a result.
+fn print(text: &str) -> Result<(), Failure> {
+    host::print(text).map_err(Failure::Output)
 }
 
 /// The folder of the reader's own files.

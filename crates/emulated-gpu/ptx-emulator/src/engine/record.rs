@@ -1,0 +1,311 @@
+//! What the warps of one block do, recorded for [`Record`]. A step is seen before it happens; what it
+//! wrote is looked up at the warp's next step.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::access::instruction::Access;
+use super::code::{Action, BarrierKind, Executable};
+use super::core::Core;
+use super::registers::lanes;
+use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
+use super::trace::origin::{Origin, origins};
+use super::trace::view::View;
+use super::warp::{State, Warp};
+use super::watch::Watch;
+use crate::program::{FunctionId, Instruction, Op, Operand, Register};
+use crate::record::{
+    AccessKind, Accessed, Elsewhere, Record, RecordedRegister, RecordedStep, Waits, Written,
+};
+use crate::trace::Value;
+
+/// Bytes that global memory is fetched in at most: four sectors.
+const LINE: u64 = 128;
+
+/// Lanes of a warp that have executed an instruction, whose results are still to be looked up.
+struct Pending {
+    origin: Origin,
+    mask: u32,
+}
+
+/// What is known of a warp.
+#[derive(Default)]
+struct Following {
+    /// The place of its latest step in the record; none where that was left out.
+    latest: Option<usize>,
+    /// And the instruction that it was of, with the lanes that came to it.
+    origin: Option<(Origin, u32)>,
+    pending: Vec<Pending>,
+}
+
+/// Records.
+pub(crate) struct Recorder {
+    executable: Arc<Executable>,
+    /// The block's number in the grid.
+    block: u64,
+    /// As many steps are kept.
+    most: usize,
+    origins: Vec<Option<(Origin, bool)>>,
+    /// The place of each register in the record.
+    numbers: HashMap<(FunctionId, Register), usize>,
+    warps: HashMap<u32, Following>,
+    view: View,
+    record: Record,
+}
+
+impl Recorder {
+    pub(crate) fn new(executable: &Arc<Executable>, block: u64, most: usize) -> Self {
+        let mut record = Record::default();
+        let mut numbers = HashMap::new();
+        let mut functions: Vec<FunctionId> = executable.plans.keys().copied().collect();
+        functions.sort_by_key(|id| (*id != executable.kernel, id.0));
+        for id in functions {
+            let Some(function) = executable.module.functions.get(id.0 as usize) else { continue };
+            for (number, register) in function.registers.iter().enumerate() {
+                if register.name.is_empty() {
+                    continue;
+                }
+                numbers.insert((id, Register(number as u32)), record.registers.len());
+                record.registers.push(RecordedRegister {
+                    function: function.name.clone(),
+                    name: register.name.clone(),
+                    ty: register.ty.name().to_owned(),
+                });
+            }
+        }
+        Self {
+            executable: Arc::clone(executable),
+            block,
+            most,
+            origins: origins(executable),
+            numbers,
+            warps: HashMap::new(),
+            view: View { lane: 0, buffers: Vec::new() },
+            record,
+        }
+    }
+
+    /// The record, when the launch is over.
+    pub(crate) fn take(&mut self) -> Record {
+        std::mem::take(&mut self.record)
+    }
+
+    /// Looks up what the warp's latest instructions have written, but for lanes that still wait there.
+    fn settle(&mut self, core: &Core<'_>, warp: &Warp) {
+        let Some(following) = self.warps.get_mut(&core.warp) else { return };
+        let Some(latest) = following.latest else { return };
+        for pending in std::mem::take(&mut following.pending) {
+            let there = |pc: u32| {
+                let origin = self.origins.get(pc as usize).copied().flatten();
+                origin.is_some_and(|(origin, _)| origin == pending.origin)
+            };
+            let waiting = warp
+                .fragments
+                .iter()
+                .filter(|fragment| fragment.state != State::Ready && there(fragment.pc))
+                .fold(0, |mask, fragment| mask | fragment.mask);
+            let done = pending.mask & !waiting;
+            let Some(step) = self.record.steps.get_mut(latest) else { continue };
+            written(core, &pending, done, &mut self.view, &self.numbers, &mut step.written);
+            if pending.mask & waiting != 0 {
+                following.pending.push(Pending { mask: pending.mask & waiting, ..pending });
+            }
+        }
+    }
+
+    fn line(&self, core: &Core<'_>, pc: u32) -> usize {
+        let place = core.image.places.get(pc as usize);
+        place.map_or(0, |place| core.image.source.line_of(place.span.start).0)
+    }
+
+    /// A new step of the record.
+    fn begin(
+        &self,
+        core: &Core<'_>,
+        origin: Origin,
+        (pc, mask, active): (u32, u32, u32),
+        warp: &Warp,
+    ) -> Option<RecordedStep> {
+        let (function, instruction) = origin.instruction(core)?;
+        let span = instruction.span;
+        let text = core.image.source.text.get(span.start as usize..span.end as usize)?;
+        let others = warp.fragments.iter().map(|fragment| Elsewhere {
+            line: self.line(core, fragment.pc),
+            mask: fragment.mask,
+            waits: match fragment.state {
+                State::Ready => Waits::Turn,
+                State::AtBarrier(number) => Waits::Barrier(number),
+                State::Meeting => Waits::Lanes,
+            },
+        });
+        Some(RecordedStep {
+            warp: core.warp,
+            function: function.name.clone(),
+            line: core.image.source.line_of(span.start).0,
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+            mask,
+            active,
+            alive: warp.alive,
+            others: others.collect(),
+            barrier: self.waits(pc) && active != 0,
+            accesses: Vec::new(),
+            written: Vec::new(),
+        })
+    }
+
+    fn waits(&self, pc: u32) -> bool {
+        match self.executable.code.get(pc as usize).map(|step| &step.action) {
+            Some(Action::Barrier(barrier)) => !matches!(barrier.action, BarrierKind::Arrive),
+            _ => false,
+        }
+    }
+
+    /// The accesses of a step to global and shared memory.
+    fn accesses(&self, core: &Core<'_>, pc: u32, active: u32, op: &Op) -> Vec<Accessed> {
+        let kind = match op {
+            Op::Store { .. } => AccessKind::Store,
+            Op::Atomic { .. } => AccessKind::Atomic,
+            _ => AccessKind::Load,
+        };
+        let one =
+            |access: &Access, bytes: u64, kind| self.access(core, access, bytes, kind, active);
+        let found = match self.executable.code.get(pc as usize).map(|step| &step.action) {
+            Some(Action::Transfer(_, access)) => vec![one(access, access.total(), kind)],
+            Some(Action::Atomic(atomic)) => vec![one(&atomic.access, atomic.access.bytes, kind)],
+            Some(Action::CopyAsync(copy)) => {
+                let bytes = u64::from(copy.copy);
+                vec![
+                    one(&copy.from, bytes, AccessKind::Load),
+                    one(&copy.to, bytes, AccessKind::Store),
+                ]
+            }
+            _ => Vec::new(),
+        };
+        found.into_iter().flatten().collect()
+    }
+
+    fn access(
+        &self,
+        core: &Core<'_>,
+        access: &Access,
+        bytes: u64,
+        kind: AccessKind,
+        active: u32,
+    ) -> Option<Accessed> {
+        let first = access.of_lane(core, lanes(active).next()?);
+        let shared = match access.room {
+            StateSpace::Shared => true,
+            StateSpace::Global => false,
+            StateSpace::Generic => in_window(first, SHARED_WINDOW),
+            StateSpace::Local | StateSpace::Param => return None,
+        };
+        let base = match (shared, access.room) {
+            (true, StateSpace::Generic) => SHARED_WINDOW,
+            (true, _) => 0,
+            // An address that leads nowhere is a fault of the next moment.
+            _ => core.memory.range_of(first).map_or(first / LINE * LINE, |(base, _)| base),
+        };
+        let generic = if shared { first - base + SHARED_WINDOW } else { base };
+        let place = self.view.place(core, generic).unwrap_or_else(|| format!("{base:#x}"));
+        let offset = |lane| access.of_lane(core, lane).wrapping_sub(base) as i64;
+        Some(Accessed {
+            shared,
+            kind,
+            bytes,
+            place,
+            skew: if shared { 0 } else { base % LINE },
+            offsets: lanes(active).map(|lane| (lane as u32, offset(lane))).collect(),
+        })
+    }
+}
+
+impl Watch for Recorder {
+    fn step(&mut self, core: &Core<'_>, pc: u32, mask: u32, warp: &Warp) {
+        if core.block != self.block {
+            return;
+        }
+        self.settle(core, warp);
+        let Some((origin, first)) = self.origins.get(pc as usize).copied().flatten() else {
+            return;
+        };
+        let Some((_, instruction)) = origin.instruction(core) else { return };
+        let executable = Arc::clone(&self.executable);
+        let Some(step) = executable.code.get(pc as usize) else { return };
+        let active = mask & (core.registers.predicates[step.guard as usize] ^ step.flip);
+        let before = self.warps.entry(core.warp).or_default().origin;
+        if first && !before.is_some_and(|before| continues(core, before, (origin, mask))) {
+            if self.record.steps.is_empty() {
+                self.view.name_buffers(core);
+            }
+            let full = self.record.steps.len() >= self.most;
+            self.record.left_out += u64::from(full);
+            let begun =
+                if full { None } else { self.begin(core, origin, (pc, mask, active), warp) };
+            let latest = begun.is_some().then_some(self.record.steps.len());
+            self.record.steps.extend(begun);
+            self.warps.entry(core.warp).or_default().latest = latest;
+        }
+        let found = self.accesses(core, pc, active, &instruction.op);
+        let following = self.warps.entry(core.warp).or_default();
+        following.origin = Some((origin, mask));
+        let Some(latest) = following.latest else { return };
+        // The results of a call come when the function returns, at a further step of it.
+        if !(first && calls_away(core, instruction)) {
+            following.pending.push(Pending { origin, mask: active });
+        }
+        if let Some(step) = self.record.steps.get_mut(latest) {
+            step.accesses.extend(found);
+        }
+    }
+}
+
+/// Whether an instruction is a further part of what the text has as one with that before it.
+fn continues(core: &Core<'_>, before: (Origin, u32), now: (Origin, u32)) -> bool {
+    let span = |origin: Origin| origin.instruction(core).map(|(_, found)| found.span);
+    before.1 == now.1
+        && before.0.function == now.0.function
+        && before.0.instruction + 1 == now.0.instruction
+        && span(before.0) == span(now.0)
+}
+
+fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
+    match instruction.op {
+        Op::Call { callee: Operand::Function(id), .. } => {
+            let function = core.image.module.functions.get(id.0 as usize);
+            function.is_some_and(|function| function.body.is_some())
+        }
+        Op::Call { .. } => true,
+        _ => false,
+    }
+}
+
+/// What lanes have written by an instruction.
+fn written(
+    core: &Core<'_>,
+    pending: &Pending,
+    done: u32,
+    view: &mut View,
+    numbers: &HashMap<(FunctionId, Register), usize>,
+    into: &mut Vec<Written>,
+) {
+    let Some((function, instruction)) = pending.origin.instruction(core) else { return };
+    if done == 0 {
+        return;
+    }
+    for (register, ty) in instruction.op.writes() {
+        let id = pending.origin.function;
+        let Some(&number) = numbers.get(&(id, register)) else { continue };
+        let read = (Operand::Register(register), ty);
+        let values = lanes(done).map(|lane| {
+            view.lane = lane;
+            match view.value(core, id, function, read, true) {
+                Some(Value::Register(_, value)) => value,
+                _ => String::new(),
+            }
+        });
+        let values = values.collect();
+        // Several steps of one instruction see the same.
+        into.retain(|one| (one.register, one.lanes) != (number, done));
+        into.push(Written { register: number, lanes: done, values });
+    }
+}

@@ -1,0 +1,63 @@
+//! What a lane sees: its registers and the places in memory, in words.
+
+use super::origin::slot_of;
+use super::values::{decode, shown_type, special_name};
+use crate::engine::core::Core;
+use crate::engine::registers::{Slot, Width};
+use crate::program::{Function, FunctionId, Operand, Read, Type};
+use crate::trace::Value;
+
+/// From one lane of the warp whose turn it is.
+pub(in crate::engine) struct View {
+    pub(in crate::engine) lane: usize,
+    /// Buffers that the launch hands over: base, size, the parameter's name.
+    pub(in crate::engine) buffers: Vec<(u64, u64, String)>,
+}
+
+impl View {
+    /// A register with its name and value.
+    pub(in crate::engine) fn value(
+        &self,
+        core: &Core<'_>,
+        id: FunctionId,
+        function: &Function,
+        (operand, ty): Read,
+        written: bool,
+    ) -> Option<Value> {
+        match operand {
+            Operand::Register(register) | Operand::Not(register) => {
+                let info = function.registers.get(register.0 as usize)?;
+                // What takes several steps uses registers that nobody has named.
+                if info.name.is_empty() {
+                    return None;
+                }
+                let slot = slot_of(core, id, register)?;
+                let ty = shown_type(ty, info.ty, written);
+                Some(Value::Register(info.name.clone(), self.show(core, slot, ty)))
+            }
+            Operand::Special(special) => {
+                let found = core.image.specials.iter().find(|(_, own)| *own == special);
+                let &(slot, _) = found?;
+                let wide = slot.width == Width::Wide;
+                let ty = if wide { Type::U64 } else { Type::U32 };
+                Some(Value::Register(special_name(special), self.show(core, slot, ty)))
+            }
+            Operand::Immediate(_) | Operand::Address(..) | Operand::Function(_) => None,
+        }
+    }
+
+    /// What is in a register of this lane, as a type; an address as the place it leads to.
+    pub(in crate::engine) fn show(&self, core: &Core<'_>, slot: Slot, ty: Type) -> String {
+        let low = core.registers.get(slot, self.lane);
+        if slot.width == Width::Quad {
+            let high = core.registers.get(slot.halves().1, self.lane);
+            return format!("{:#x}", u128::from(high) << 64 | u128::from(low));
+        }
+        if matches!(ty, Type::B64 | Type::U64 | Type::S64)
+            && let Some(place) = self.place(core, low)
+        {
+            return format!("&{place}");
+        }
+        decode(ty, low)
+    }
+}
