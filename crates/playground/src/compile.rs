@@ -1,0 +1,50 @@
+//! What is wrong with a text, and what becomes of it.
+
+use ptx_emulator::source::Source;
+use serde_json::{Value, json};
+
+use crate::told::{cuda_diagnostic, ptx_diagnostic};
+
+/// Whether a name is that of CUDA C.
+fn is_cuda_c(name: &str) -> bool {
+    std::path::Path::new(name).extension().is_some_and(|end| end == "cu")
+}
+
+/// `{"diagnostics": […], "kernels": […]}`; the kernels are the names of the entries, where nothing is
+/// wrong.
+pub(crate) fn check(name: &str, text: &str) -> Value {
+    if is_cuda_c(name) {
+        let mut answer = compile(name, text);
+        if let Some(answer) = answer.as_object_mut() {
+            answer.remove("ptx");
+        }
+        return answer;
+    }
+    let source = Source { name: name.to_owned(), text: text.to_owned() };
+    match ptx_emulator::parse(&source) {
+        Ok(module) => {
+            let entries = module.functions.iter().filter(|function| function.entry);
+            let names: Vec<&str> = entries.map(|function| function.name.as_str()).collect();
+            json!({ "diagnostics": [], "kernels": names })
+        }
+        Err(found) => {
+            let list: Vec<Value> = found.iter().map(ptx_diagnostic).collect();
+            json!({ "diagnostics": list, "kernels": [] })
+        }
+    }
+}
+
+/// The same, with `"ptx"` where the text compiles.
+pub(crate) fn compile(name: &str, text: &str) -> Value {
+    let options = cuda_c::Options { name, ..cuda_c::Options::default() };
+    match cuda_c::compile(text, &options) {
+        Ok(ptx) => {
+            let list: Vec<Value> = ptx.warnings.iter().map(cuda_diagnostic).collect();
+            json!({ "diagnostics": list, "kernels": ptx.kernels, "ptx": ptx.text })
+        }
+        Err(found) => {
+            let list: Vec<Value> = found.iter().map(cuda_diagnostic).collect();
+            json!({ "diagnostics": list, "kernels": [] })
+        }
+    }
+}

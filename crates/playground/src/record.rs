@@ -1,0 +1,100 @@
+//! A launch step by step, for a page that looks into its warps.
+
+use commands::{Command, Told, launch};
+use ptx_emulator::record::{AccessKind, RecordedStep, Waits};
+use serde_json::{Value, json};
+
+use crate::told::{self, Files, Printed, with_files};
+use crate::words::parse;
+
+/// Steps that a page is given at most.
+const MOST: usize = 20_000;
+
+/// Records the launch of a command line.
+pub(crate) fn record(
+    line: &str,
+    files: Files,
+    block: [u32; 3],
+    most: usize,
+) -> Result<Value, String> {
+    let arguments = match parse(line)? {
+        Command::Run(run) => run.launch,
+        Command::Trace(trace) => trace.launch,
+        Command::Profile(profile) => profile.launch,
+        Command::Check(_) => return Err("check launches nothing".to_owned()),
+    };
+    let printed = Printed::default();
+    with_files(files, printed.options(), |setting| {
+        let mut told = Told::default();
+        let prepared = arguments
+            .prepare(setting, setting.options.clone(), &mut told)
+            .map_err(|failure| failure.to_string())?;
+        let (record, outcome) = prepared
+            .emulator
+            .record(&prepared.kernel, &prepared.launch, block, most.min(MOST))
+            .map_err(|fault| fault.to_string())?;
+        let registers = record.registers.iter().map(|register| {
+            json!({ "function": register.function, "name": register.name, "type": register.ty })
+        });
+        Ok(json!({
+            "kernel": prepared.kernel.name(),
+            "source": prepared.source,
+            "grid": prepared.launch.grid,
+            "block": prepared.launch.block,
+            "at": block,
+            "registers": registers.collect::<Vec<_>>(),
+            "steps": record.steps.iter().map(step).collect::<Vec<_>>(),
+            "leftOut": record.left_out,
+            "fault": outcome.err().map(|fault| told::fault(&fault)),
+            "launch": shape(&arguments),
+        }))
+    })
+}
+
+fn shape(arguments: &launch::Arguments) -> Value {
+    json!({ "grid": arguments.grid.0, "block": arguments.block.0 })
+}
+
+/// One step; short names, as there are thousands.
+fn step(step: &RecordedStep) -> Value {
+    let others = step.others.iter().map(|other| {
+        let waits = match other.waits {
+            Waits::Turn => json!("turn"),
+            Waits::Barrier(number) => json!({ "barrier": number }),
+            Waits::Lanes => json!("lanes"),
+        };
+        json!({ "line": other.line, "mask": other.mask, "waits": waits })
+    });
+    let accesses = step.accesses.iter().map(|access| {
+        json!({
+            "space": if access.shared { "shared" } else { "global" },
+            "kind": match access.kind {
+                AccessKind::Load => "load",
+                AccessKind::Store => "store",
+                AccessKind::Atomic => "atomic",
+            },
+            "bytes": access.bytes,
+            "place": access.place,
+            "skew": access.skew,
+            "offsets": access.offsets,
+        })
+    });
+    let written = step.written.iter().map(|written| {
+        let all_the_same = written.values.windows(2).all(|pair| pair[0] == pair[1]);
+        let values = if all_the_same { &written.values[..1] } else { &written.values[..] };
+        json!([written.register, written.lanes, values])
+    });
+    json!({
+        "warp": step.warp,
+        "function": step.function,
+        "line": step.line,
+        "text": step.text,
+        "mask": step.mask,
+        "active": step.active,
+        "alive": step.alive,
+        "others": others.collect::<Vec<_>>(),
+        "barrier": step.barrier,
+        "accesses": accesses.collect::<Vec<_>>(),
+        "written": written.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,369 @@
+//! The preset `nvmath`, 784-30-10, learning the built-in digits with the kernels of level 4's second rung,
+//! whose text the page hands over, so that a reader may break it while it trains.
+
+use data::{Counts, Generator, Images, Normalisation, PIXELS, Stream};
+use ptx_emulator::fault::Fault;
+use ptx_emulator::source::Source;
+use ptx_emulator::{Emulator, Launch, Loaded, Options};
+use serde_json::{Value, json};
+
+use crate::told::{self, Printed};
+
+/// Inputs, hidden units, classes.
+const SIZES: [usize; 3] = [PIXELS, 30, 10];
+const BATCH: usize = 256;
+const LEARNING_RATE: f32 = 0.1;
+/// The code of binary cross-entropy in `output`.
+const BCE: u32 = 1;
+/// Threads of a block, and the side of a tile, as `ptx/tiled.ptx` has them.
+const THREADS: u32 = 256;
+const TILE: usize = 32;
+/// The kernels of a step.
+const KERNELS: [&str; 6] =
+    ["forward_layer", "output", "gradient", "sum_batch", "backward_layer", "update"];
+/// Images that the network is tested with.
+const TESTED: usize = BATCH;
+/// Images that it learns from, at most.
+const MOST_SAMPLES: usize = 1 << 14;
+/// A warp of these kernels needs some ten thousand; more than this is a loop that never ends.
+const MOST_INSTRUCTIONS: u64 = 1 << 24;
+
+/// An address of the device's memory, and how many `f32` are there.
+#[derive(Clone, Copy)]
+struct Buffer {
+    address: u64,
+    len: usize,
+}
+
+/// What a layer reads and writes, as level 4 has it.
+struct Layer {
+    inputs: usize,
+    outputs: usize,
+    w: Buffer,
+    b: Buffer,
+    /// `a`, or `z` of the last one.
+    out: Buffer,
+    dz: Buffer,
+    dw: Buffer,
+    db: Buffer,
+}
+
+/// A network that learns.
+pub(crate) struct Training {
+    emulator: Emulator,
+    kernels: Loaded,
+    layers: [Layer; 2],
+    x: Buffer,
+    y: Buffer,
+    p: Buffer,
+    losses: Buffer,
+    train: Images,
+    test: Images,
+    table: [f32; 256],
+    /// Batches so far, and the loss of each.
+    batches: usize,
+    history: Vec<f32>,
+    thread_instructions: u64,
+}
+
+impl Training {
+    /// Draws the images and the initial parameters, and loads the kernels.
+    pub(crate) fn new(text: &str, seed: u64, samples: usize) -> Result<Self, String> {
+        if !(BATCH..=MOST_SAMPLES).contains(&samples) {
+            return Err(format!("from {BATCH} to {MOST_SAMPLES} images, not {samples}"));
+        }
+        let options =
+            Options { instruction_limit: Some(MOST_INSTRUCTIONS), ..Printed::default().options() };
+        let emulator = Emulator::new(options);
+        let kernels = load(&emulator, text).map_err(|problems| problems.to_string())?;
+        let buffer = |len: usize| -> Result<Buffer, String> {
+            let found = emulator.memory().allocate(len as u64 * 4, 256);
+            found.map(|address| Buffer { address, len }).map_err(|error| error.to_string())
+        };
+        let layer = |l: usize| -> Result<Layer, String> {
+            let (inputs, outputs) = (SIZES[l], SIZES[l + 1]);
+            Ok(Layer {
+                inputs,
+                outputs,
+                w: buffer(outputs * inputs)?,
+                b: buffer(outputs)?,
+                out: buffer(BATCH * outputs)?,
+                dz: buffer(BATCH * outputs)?,
+                dw: buffer(outputs * inputs)?,
+                db: buffer(outputs)?,
+            })
+        };
+        let (train, test) = data::built_in(Counts { train: samples, test: TESTED });
+        let training = Self {
+            layers: [layer(0)?, layer(1)?],
+            x: buffer(BATCH * SIZES[0])?,
+            y: buffer(BATCH * SIZES[2])?,
+            p: buffer(BATCH * SIZES[2])?,
+            losses: buffer(BATCH)?,
+            kernels,
+            emulator,
+            train,
+            test,
+            table: Normalisation::MeanStd.table(),
+            batches: 0,
+            history: Vec::new(),
+            thread_instructions: 0,
+        };
+        // As PyTorch's `Linear`: uniform in ±1/√fan_in, weights first.
+        let mut generator = Generator::new(seed, Stream::Parameters, 0);
+        for layer in &training.layers {
+            let bound = 1.0 / (layer.inputs as f32).sqrt();
+            for buffer in [layer.w, layer.b] {
+                let drawn: Vec<f32> =
+                    (0..buffer.len).map(|_| generator.uniform(-bound, bound)).collect();
+                training.write(buffer, &drawn)?;
+            }
+        }
+        Ok(training)
+    }
+
+    /// Other kernels from now on: `{"diagnostics": […]}`, empty where they are taken.
+    pub(crate) fn kernels(&mut self, text: &str) -> Result<Value, String> {
+        match load(&self.emulator, text) {
+            Ok(kernels) => {
+                self.kernels = kernels;
+                Ok(json!({ "diagnostics": [] }))
+            }
+            Err(Problems::Text(list)) => Ok(json!({ "diagnostics": list })),
+            Err(problems) => Err(problems.to_string()),
+        }
+    }
+
+    /// Trains on as many batches, tests, and gives [`state`](Self::state). A fault ends it early, and is
+    /// there as `"fault"`.
+    pub(crate) fn step(&mut self, batches: usize) -> Result<Value, String> {
+        let mut stopped = None;
+        for _ in 0..batches {
+            if let Err(failure) = self.one_batch() {
+                stopped = Some(failure);
+                break;
+            }
+        }
+        let mut state = self.state();
+        match stopped
+            .or_else(|| self.accuracy().map(|share| state["accuracy"] = share.into()).err())
+        {
+            Some(Stopped::Fault(fault)) => {
+                state["fault"] = told::fault(&fault);
+                state["text"] = format!("error: {fault}").into();
+            }
+            Some(Stopped::Other(why)) => return Err(why),
+            None => {}
+        }
+        Ok(state)
+    }
+
+    /// What the network makes of an image: `{"p": [10 numbers], "digit": …}`.
+    pub(crate) fn read(&mut self, pixels: &[u8]) -> Result<Value, String> {
+        if pixels.len() != PIXELS {
+            return Err(format!("an image has {PIXELS} pixels, not {}", pixels.len()));
+        }
+        let x: Vec<f32> = pixels.iter().map(|&pixel| self.table[usize::from(pixel)]).collect();
+        let answer = self.predict(&x, 1);
+        let p = match answer {
+            Ok(p) => p,
+            Err(Stopped::Fault(fault)) => return Err(fault.to_string()),
+            Err(Stopped::Other(why)) => return Err(why),
+        };
+        Ok(json!({ "p": p, "digit": largest(&p) }))
+    }
+
+    /// `{"batches", "losses", "units": [30 pictures], "threadInstructions"}`: the losses of all batches,
+    /// and the first layer's weights as bytes, 128 for 0.
+    pub(crate) fn state(&self) -> Value {
+        let w = self.floats(self.layers[0].w).unwrap_or_default();
+        let units = w.chunks(PIXELS).map(|unit| {
+            let most = unit.iter().fold(0.0_f32, |most, w| most.max(w.abs()));
+            let byte = |w: &f32| (128.0 + 127.0 * w / most.max(f32::MIN_POSITIVE)) as u8;
+            unit.iter().map(byte).collect::<Vec<u8>>()
+        });
+        // NaN is no number of JSON's: the page shows the word.
+        let loss = |loss: &f32| match loss.is_finite() {
+            true => json!(loss),
+            false => json!(loss.to_string()),
+        };
+        json!({
+            "batches": self.batches,
+            "losses": self.history.iter().map(loss).collect::<Vec<_>>(),
+            "units": units.collect::<Vec<_>>(),
+            "threadInstructions": self.thread_instructions,
+        })
+    }
+
+    fn one_batch(&mut self) -> Result<(), Stopped> {
+        let whole = self.train.len() / BATCH;
+        let first = self.batches % whole * BATCH;
+        self.load(first)?;
+        self.forward(BATCH)?;
+        self.backward()?;
+        for layer in 0..2 {
+            let Layer { w, b, dw, db, .. } = self.layers[layer];
+            for (to, gradient) in [(w, dw), (b, db)] {
+                let blocks = to.len.div_ceil(4 * THREADS as usize) as u32;
+                let numbers = [(to.len as u32).to_le_bytes(), LEARNING_RATE.to_le_bytes()];
+                self.launch("update", [blocks, 1], &[to, gradient], &numbers)?;
+            }
+        }
+        let losses = self.floats(self.losses)?;
+        // Added in double precision, as the levels do.
+        let mean = losses.iter().map(|&loss| f64::from(loss)).sum::<f64>() / BATCH as f64;
+        self.history.push(mean as f32);
+        self.batches += 1;
+        Ok(())
+    }
+
+    /// Writes a batch of training images, from the first on.
+    fn load(&self, first: usize) -> Result<(), Stopped> {
+        let mut x = Vec::with_capacity(BATCH * PIXELS);
+        let mut y = vec![0.0; BATCH * SIZES[2]];
+        for sample in 0..BATCH {
+            let image = self.train.image(first + sample);
+            x.extend(image.iter().map(|&pixel| self.table[usize::from(pixel)]));
+            y[sample * SIZES[2] + usize::from(self.train.labels()[first + sample])] = 1.0;
+        }
+        self.write(self.x, &x)?;
+        Ok(self.write(self.y, &y)?)
+    }
+
+    fn forward(&mut self, batch: usize) -> Result<(), Stopped> {
+        for l in 0..2 {
+            let Layer { inputs, outputs, w, b, out, .. } = self.layers[l];
+            let a_prev = if l == 0 { self.x } else { self.layers[0].out };
+            let grid = [outputs.div_ceil(TILE) as u32, batch.div_ceil(TILE) as u32];
+            let numbers = [batch, inputs, outputs, usize::from(l == 0)].map(word);
+            self.launch("forward_layer", grid, &[a_prev, w, b, out], &numbers)?;
+        }
+        let Layer { outputs, out, dz, .. } = self.layers[1];
+        let numbers = [word(batch), word(outputs), BCE.to_le_bytes()];
+        // A warp for each sample, eight of them in a block.
+        let grid = [batch.div_ceil(THREADS as usize / 32) as u32, 1];
+        self.launch("output", grid, &[out, self.y, self.p, dz, self.losses], &numbers)
+    }
+
+    fn backward(&mut self) -> Result<(), Stopped> {
+        for l in [1, 0] {
+            let Layer { inputs, outputs, w, dz, dw, db, .. } = self.layers[l];
+            let a_prev = if l == 0 { self.x } else { self.layers[0].out };
+            let grid = [inputs.div_ceil(2 * TILE) as u32, outputs.div_ceil(TILE) as u32];
+            let numbers = [BATCH, inputs, outputs].map(word);
+            self.launch("gradient", grid, &[dz, a_prev, dw], &numbers)?;
+            let columns = [outputs.div_ceil(TILE) as u32, 1];
+            self.launch("sum_batch", columns, &[dz, db], &[word(BATCH), word(outputs)])?;
+            if l == 1 {
+                let grid = [inputs.div_ceil(TILE) as u32, BATCH.div_ceil(TILE) as u32];
+                let dz_prev = self.layers[0].dz;
+                self.launch("backward_layer", grid, &[dz, w, a_prev, dz_prev], &numbers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The share of the test images that it reads right.
+    fn accuracy(&mut self) -> Result<f64, Stopped> {
+        let pixels = self.test.pixels().iter();
+        let x: Vec<f32> = pixels.map(|&pixel| self.table[usize::from(pixel)]).collect();
+        let p = self.predict(&x, TESTED)?;
+        let guesses = p.chunks(SIZES[2]).map(largest);
+        let right = guesses.zip(self.test.labels()).filter(|(guess, label)| *guess == **label);
+        Ok(right.count() as f64 / TESTED as f64)
+    }
+
+    /// `p` of samples.
+    fn predict(&mut self, x: &[f32], batch: usize) -> Result<Vec<f32>, Stopped> {
+        self.write(Buffer { len: x.len(), ..self.x }, x)?;
+        self.forward(batch)?;
+        Ok(self.floats(Buffer { len: batch * SIZES[2], ..self.p })?)
+    }
+
+    fn launch(
+        &mut self,
+        name: &str,
+        [x, y]: [u32; 2],
+        buffers: &[Buffer],
+        numbers: &[[u8; 4]],
+    ) -> Result<(), Stopped> {
+        let missing = || format!("the kernels have lost their {name}");
+        let kernel = self.kernels.kernel(name).ok_or_else(missing)?;
+        let addresses = buffers.iter().flat_map(|buffer| buffer.address.to_le_bytes());
+        let parameters = addresses.chain(numbers.iter().flatten().copied()).collect();
+        let launch =
+            Launch { grid: [x, y, 1], block: [THREADS, 1, 1], parameters, ..Launch::default() };
+        let statistics = self.emulator.launch(&kernel, &launch).map_err(Stopped::Fault)?;
+        self.thread_instructions += statistics.thread_instructions;
+        Ok(())
+    }
+
+    fn write(&self, to: Buffer, values: &[f32]) -> Result<(), String> {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.emulator.memory().write(to.address, &bytes).map_err(|error| error.to_string())
+    }
+
+    fn floats(&self, from: Buffer) -> Result<Vec<f32>, String> {
+        let mut bytes = vec![0; from.len * 4];
+        let read = self.emulator.memory().read(from.address, &mut bytes);
+        read.map_err(|error| error.to_string())?;
+        let word = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        Ok(bytes.chunks_exact(4).map(word).collect())
+    }
+}
+
+/// Why a step was not done.
+enum Stopped {
+    Fault(Fault),
+    Other(String),
+}
+
+impl From<String> for Stopped {
+    fn from(why: String) -> Self {
+        Self::Other(why)
+    }
+}
+
+/// Why kernels can't be taken.
+enum Problems {
+    Text(Vec<Value>),
+    Missing(&'static str),
+}
+
+impl std::fmt::Display for Problems {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(list) => {
+                let first = list.first().and_then(|first| first["message"].as_str());
+                write!(f, "the kernels have {} errors: {}", list.len(), first.unwrap_or_default())
+            }
+            Self::Missing(name) => write!(f, "there is no kernel {name} in this text"),
+        }
+    }
+}
+
+fn load(emulator: &Emulator, text: &str) -> Result<Loaded, Problems> {
+    let source = Source { name: "tiled.ptx".into(), text: text.to_owned() };
+    let diagnostics =
+        |found: Vec<_>| Problems::Text(found.iter().map(told::ptx_diagnostic).collect());
+    let loaded = emulator.load(source).map_err(diagnostics)?;
+    match KERNELS.into_iter().find(|name| loaded.kernel(name).is_none()) {
+        Some(missing) => Err(Problems::Missing(missing)),
+        None => Ok(loaded),
+    }
+}
+
+fn word(number: usize) -> [u8; 4] {
+    (number as u32).to_le_bytes()
+}
+
+/// Where the largest of ten is; NaN is never it.
+fn largest(p: &[f32]) -> u8 {
+    let mut found = 0;
+    for (digit, value) in p.iter().enumerate() {
+        if *value > p[found] {
+            found = digit;
+        }
+    }
+    found as u8
+}

@@ -1,0 +1,160 @@
+//! A command line of `ptx-emulator`, read without the library that reads it at a terminal, which is as
+//! large as all the rest. A test holds the two to each other on every command of the book.
+
+use std::str::FromStr;
+
+use commands::launch::{self, Index};
+use commands::{Command, check, profile, run, trace};
+
+/// How many elements of a buffer `run` shows unless it is told.
+const SHOWN: usize = 8;
+/// How many instructions `trace` does.
+const LINES: usize = 200;
+
+/// Reads `run FILE --grid 2 …`, and refuses what `ptx-emulator` would.
+///
+/// # Errors
+/// What is not understood.
+pub fn parse(line: &str) -> Result<Command, String> {
+    let mut words = line.split_whitespace().map(str::to_owned);
+    let verb = words.next().ok_or("the command is empty: try run, trace, profile or check")?;
+    let mut options = Options { words: words.collect(), at: 0, files: Vec::new() };
+    let command = match verb.as_str() {
+        "check" => {
+            options.each(|name, _| Err(unknown(name)))?;
+            if options.files.is_empty() {
+                return Err("check wants a file".to_owned());
+            }
+            let files = options.files.iter().map(Into::into).collect();
+            Command::Check(check::Arguments { files })
+        }
+        "run" => {
+            let mut show = SHOWN;
+            let launch = options.launch(|name, value| match name {
+                "show" => set(&mut show, name, value),
+                _ => Err(unknown(name)),
+            })?;
+            Command::Run(run::Arguments { launch, show })
+        }
+        "trace" => {
+            let (mut thread, mut in_block, mut lines) = (Index([0; 3]), Index([0; 3]), LINES);
+            let launch = options.launch(|name, value| match name {
+                "thread" => set(&mut thread, name, value),
+                "in-block" => set(&mut in_block, name, value),
+                "lines" => set(&mut lines, name, value),
+                _ => Err(unknown(name)),
+            })?;
+            Command::Trace(trace::Arguments { launch, thread, in_block, lines })
+        }
+        "profile" => {
+            let mut executed = false;
+            let launch = options.launch(|name, value| match name {
+                "executed" => flag(&mut executed, name, value),
+                _ => Err(unknown(name)),
+            })?;
+            Command::Profile(profile::Arguments { launch, executed })
+        }
+        other => return Err(format!("there is no command {other}: run, trace, profile or check")),
+    };
+    Ok(command)
+}
+
+/// The value of an option: what stands behind `=`, or else the next word.
+type Value<'a> = &'a mut dyn FnMut() -> Result<String, String>;
+
+struct Options {
+    words: Vec<String>,
+    at: usize,
+    files: Vec<String>,
+}
+
+impl Options {
+    /// Goes through the words: files are kept, options given away.
+    fn each(
+        &mut self,
+        mut option: impl FnMut(&str, Value<'_>) -> Result<(), String>,
+    ) -> Result<(), String> {
+        while let Some(word) = self.words.get(self.at).cloned() {
+            self.at += 1;
+            let Some(rest) = word.strip_prefix("--") else {
+                self.files.push(word);
+                continue;
+            };
+            let (name, mut given) = match rest.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (rest, None),
+            };
+            let (words, at) = (&self.words, &mut self.at);
+            option(name, &mut || {
+                if let Some(value) = given.take() {
+                    return Ok(value);
+                }
+                let next = words.get(*at).cloned();
+                *at += 1;
+                next.ok_or_else(|| format!("--{name} wants a value"))
+            })?;
+            if given.is_some() {
+                return Err(format!("--{name} takes no value"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A launch, and the options that are not its own.
+    fn launch(
+        &mut self,
+        mut other: impl FnMut(&str, Value<'_>) -> Result<(), String>,
+    ) -> Result<launch::Arguments, String> {
+        let mut launch = launch::Arguments::default();
+        self.each(|name, value| match name {
+            "entry" => value().map(|name| launch.entry = Some(name)),
+            "grid" => set(&mut launch.grid, name, value),
+            "block" => set(&mut launch.block, name, value),
+            "shared" => set(&mut launch.shared, name, value),
+            "arg" => {
+                let one = value()?.parse().map_err(|why| format!("--arg: {why}"))?;
+                launch.arguments.push(one);
+                Ok(())
+            }
+            "cooperative" => flag(&mut launch.cooperative, name, value),
+            "deterministic" => flag(&mut launch.deterministic, name, value),
+            "seed" => {
+                let mut seed = 0;
+                set(&mut seed, name, value)?;
+                launch.seed = Some(seed);
+                Ok(())
+            }
+            "initcheck" => flag(&mut launch.initcheck, name, value),
+            "racecheck" => flag(&mut launch.racecheck, name, value),
+            "synccheck" => flag(&mut launch.synccheck, name, value),
+            "limit" => set(&mut launch.limit, name, value),
+            _ => other(name, value),
+        })?;
+        match &self.files[..] {
+            [file] => launch.file = file.into(),
+            [] => return Err("which file? such as kernel.ptx".to_owned()),
+            [_, more, ..] => return Err(format!("one file at a time; what is {more}?")),
+        }
+        Ok(launch)
+    }
+}
+
+fn unknown(name: &str) -> String {
+    format!("there is no option --{name}")
+}
+
+fn set<T: FromStr>(to: &mut T, name: &str, value: Value<'_>) -> Result<(), String>
+where
+    T::Err: std::fmt::Display,
+{
+    let text = value()?;
+    *to = text.parse().map_err(|why| format!("--{name} {text}: {why}"))?;
+    Ok(())
+}
+
+/// An option without a value.
+#[expect(clippy::unnecessary_wraps, reason = "as `set`")]
+fn flag(to: &mut bool, _: &str, _: Value<'_>) -> Result<(), String> {
+    *to = true;
+    Ok(())
+}
