@@ -1,14 +1,18 @@
-//! Checks of the book that need more than the sources: `html` looks at the built pages, and
-//! `outputs` runs the commands whose output the pages show and writes what they print now.
+//! Checks of the book that need more than the sources: `html` looks at the built pages, `runs` makes
+//! them run, and `outputs` runs the commands whose output the pages show and writes what they print now.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use book_check::output::{Session, difference};
-use book_check::{Problem, html, output, repository};
+use book_check::{Problem, html, output, repository, runs};
 use tensor::file;
 
 const USAGE: &str = "\
 Usage: book-check html            check the built book in book/html
+       book-check runs MODULE [EDITOR]
+                                  lay what makes it run beside its pages: the emulator as
+                                  WebAssembly, and the built editor, where there is one
        book-check outputs [NAME]  run the sessions of book/outputs again (those whose names begin
                                   with one of NAME) and write what they print";
 
@@ -20,6 +24,11 @@ fn run() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.split_first() {
         Some((command, [])) if command == "html" => html::check(&repository().join("book/html")),
+        Some((command, [module, editor @ ..])) if command == "runs" && editor.len() < 2 => {
+            let editor = editor.first().map(Path::new);
+            let (root, module) = (repository(), Path::new(module));
+            runs::lay(&root, &root.join("book/html"), module, editor).map(|()| Vec::new())
+        }
         Some((command, names)) if command == "outputs" => outputs(names),
         _ => {
             host::complain(USAGE);

@@ -1,0 +1,113 @@
+// What a launch left: buffers as heat maps and tables, and what stopped it.
+"use strict";
+
+(() => {
+  const { element } = fourLevels;
+
+  /** Cells of a table at most. */
+  const MOST_CELLS = 256;
+
+  const finite = (value) => typeof value === "number" && Number.isFinite(value);
+
+  /** From blue over white to red, or from white to red where nothing is negative. */
+  function colour(value, low, high) {
+    if (!finite(value)) return [120, 0, 160];
+    const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
+    const part = value / most;
+    const [r, g, b] = part < 0 ? [37, 99, 170] : [190, 50, 35];
+    const mix = (to) => Math.round(245 + (to - 245) * Math.abs(part));
+    return [mix(r), mix(g), mix(b)];
+  }
+
+  /** A picture of numbers: `columns` to a row, each a square. */
+  fourLevels.heatMap = (values, columns, label) => {
+    const rows = Math.ceil(values.length / columns);
+    const canvas = element("canvas", { class: "fl-map", width: columns, height: rows, role: "img", "aria-label": label });
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(columns, rows);
+    const numbers = values.filter(finite);
+    const low = numbers.reduce((a, b) => Math.min(a, b), 0);
+    const high = numbers.reduce((a, b) => Math.max(a, b), 0);
+    values.forEach((value, at) => image.data.set([...colour(value, low, high), 255], at * 4));
+    context.putImageData(image, 0, 0);
+    canvas.style.aspectRatio = `${columns} / ${rows}`;
+    canvas.style.width = `min(100%, ${Math.max(2, Math.min(14, Math.floor(448 / columns))) * columns}px)`;
+    return canvas;
+  };
+
+  /** How wide a picture of so many numbers is, unless the reader says otherwise. */
+  function usual(length) {
+    const side = Math.round(Math.sqrt(length));
+    if (side > 4 && side * side === length) return side;
+    return Math.min(length, 32);
+  }
+
+  function table(values, columns) {
+    const shown = values.slice(0, MOST_CELLS);
+    const wide = Math.min(columns, 16);
+    const rows = [];
+    for (let at = 0; at < shown.length; at += wide) {
+      rows.push(element("tr", {}, element("th", { scope: "row" }, String(at)), ...shown.slice(at, at + wide).map((value) => element("td", {}, String(value)))));
+    }
+    const left = values.length - shown.length;
+    return element("div", { class: "fl-scroll", tabindex: "0", role: "region", "aria-label": "The elements" }, element("table", { class: "fl-table" }, ...rows),
+      left > 0 ? element("p", {}, `… and ${left} more`) : null);
+  }
+
+  /** One buffer: closed where the kernel left it as it was. */
+  function buffer({ argument, type, length, changed, values }) {
+    const body = element("div");
+    const draw = (columns) => {
+      const label = `argument ${argument}, ${length} elements, ${columns} to a row`;
+      body.replaceChildren(fourLevels.heatMap(values, columns, label), table(values, columns));
+    };
+    const width = element("input", { type: "number", min: "1", max: "1024", value: String(usual(length)), onchange: () => draw(Math.min(1024, Math.max(1, Math.floor(Number(width.value)) || 1))) });
+    draw(usual(length));
+    return element("details", { class: "fl-buffer", open: changed, "data-argument": String(argument) },
+      element("summary", {}, `argument ${argument}: ${type}[${length}]${changed ? "" : ", as before"}`),
+      element("label", {}, "elements to a row ", width), body);
+  }
+
+  const place = ([x, y, z]) => `(${x}, ${y}, ${z})`;
+
+  /** What stopped a kernel, with ways to the lines. */
+  function fault(found, isCuda, select) {
+    const line = (ptx, cuda) => (isCuda ? cuda : ptx);
+    const where = (ptx, cuda) => {
+      const number = line(ptx, cuda);
+      return number ? element("button", { type: "button", onclick: () => select(number) }, `line ${number}`) : "";
+    };
+    const who = (block, thread) => (block && thread ? `block ${place(block)}, thread ${place(thread)}` : "");
+    return element("div", { class: "fl-fault", role: "alert" },
+      element("strong", {}, found.kind), `: ${found.message} `,
+      element("div", {}, where(found.line, found.cudaLine), ` ${who(found.block, found.thread)}`, found.address ? `, address ${found.address}` : ""),
+      found.other ? element("div", {}, `${found.other.wrote ? "written" : "read"} before: `, where(found.other.line, found.other.cudaLine), ` ${who(found.other.block, found.other.thread)}`) : null,
+      ...found.notes.map((note) => element("div", {}, note)));
+  }
+
+  /** What stands beside a line that was counted. */
+  fourLevels.costs = (counts) => {
+    const lines = new Map();
+    for (const count of counts) {
+      const sum = lines.get(count.line) ?? { executions: 0, lanes: 0, requests: 0, sectors: 0, sharedRequests: 0, passes: 0 };
+      for (const key of Object.keys(sum)) sum[key] += count[key];
+      lines.set(count.line, sum);
+    }
+    for (const [line, sum] of lines) {
+      const parts = [`${sum.executions}×`];
+      if (sum.executions) parts.push(`${(sum.lanes / sum.executions).toFixed(sum.lanes % sum.executions ? 1 : 0)} lanes`);
+      if (sum.requests) parts.push(`${(sum.sectors / sum.requests).toFixed(1)} sectors`);
+      if (sum.sharedRequests) parts.push(`${(sum.passes / sum.sharedRequests).toFixed(1)} passes`);
+      lines.set(line, { ...sum, short: String(sum.executions), text: parts.join(", ") });
+    }
+    return lines;
+  };
+
+  /** Shows an answer to a command. */
+  fourLevels.showOutcome = (parent, answer, { isCuda, select }) => {
+    parent.replaceChildren();
+    if (answer.fault) parent.append(fault(answer.fault, isCuda, select));
+    parent.append(element("pre", { class: "fl-text", tabindex: "0", "aria-label": "What the command prints" }, element("code", {}, answer.text)));
+    if (answer.buffers) parent.append(...answer.buffers.map(buffer));
+  };
+})();

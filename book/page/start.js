@@ -1,0 +1,126 @@
+// Makes the book run. Every page loads this one small file; what it takes to run a kernel is loaded when
+// it is first asked for. Without it, or without any script, the page is the book as it is printed.
+//
+// The files here are plain scripts that share one object, so that a page runs from a folder too, where
+// browsers load no modules.
+"use strict";
+
+globalThis.fourLevels = (() => {
+  const here = document.currentScript.src;
+  /** The address of a file beside this one. */
+  const beside = (name) => new URL(name, here).href;
+
+  const loading = new Map();
+  /** Loads scripts beside this one, in order, each once. One that is not there is no error if it may be absent. */
+  async function load(...names) {
+    for (const name of names) {
+      const optional = name.endsWith("?");
+      const file = optional ? name.slice(0, -1) : name;
+      if (!loading.has(file)) {
+        loading.set(file, new Promise((resolve, reject) => {
+          const script = document.createElement("script");
+          script.src = beside(file);
+          script.onload = resolve;
+          script.onerror = () => (optional ? resolve() : reject(new Error(`${file} can't be loaded`)));
+          document.head.append(script);
+        }));
+      }
+      await loading.get(file);
+    }
+  }
+
+  /** An element with attributes, listeners (`onclick`) and children. */
+  function element(name, attributes = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+      else if (value === true) made.setAttribute(key, "");
+      else if (value !== false && value !== undefined && value !== null) made.setAttribute(key, value);
+    }
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+
+  const COMMAND = /^\$ cargo run -p ptx-emulator -- ((?:run|trace|profile|check) [^|]*)/;
+
+  /** The commands of an output, without what cuts lines out of what they print. */
+  function commands(code) {
+    return code.textContent.split("\n").map((line) => COMMAND.exec(line)?.[1].trim()).filter(Boolean);
+  }
+
+  /** The file that a command is about. */
+  const fileOf = (line) => line.split(/\s+/).slice(1).find((word) => /\.(ptx|cu)$/.test(word));
+
+  const PANEL = ["kernels.js", "module.js", "codemirror.js?", "device.js", "editor.js", "outputs.js", "warp.js", "panel.js"];
+
+  /** Opens the panel of a block, below it; `look` goes straight into a warp. */
+  async function open(block, choice, look = false) {
+    block.button.disabled = true;
+    try {
+      await load(...PANEL);
+      block.panel ??= await fourLevels.panel(block, choice);
+      block.panel.element.hidden = false;
+      if (look) block.panel.look();
+      else block.panel.focus();
+    } catch (error) {
+      block.place.after(element("p", { class: "fl-problem", role: "alert" }, `This can't be run: ${error.message}`));
+    }
+    block.button.disabled = false;
+  }
+
+  const blocks = [];
+
+  /** The button that makes a block run. */
+  function offer(pre, file, lines) {
+    const block = { place: pre, file, lines, panel: null };
+    const name = file.split("/").pop();
+    block.button = element("button", {
+      type: "button", class: "fl-open", onclick: () => open(block), "aria-label": `▶ run it here: ${name}`,
+    }, "▶ run it here");
+    const look = element("button", {
+      type: "button", class: "fl-look", onclick: () => open(block, undefined, true), "aria-label": `look into a warp: ${name}`,
+    }, "look into a warp");
+    block.place = element("div", { class: "fl-block" }, block.button, " ", look);
+    pre.after(block.place);
+    blocks.push(block);
+  }
+
+  function begin() {
+    const kernels = globalThis.fourLevelsKernels ?? [];
+    const outputs = [...document.querySelectorAll("main code.language-console")].map((code) => ({ code, lines: commands(code) }));
+    const onPage = outputs.flatMap((output) => output.lines);
+    for (const code of document.querySelectorAll("main code[data-file]")) {
+      const file = code.dataset.file;
+      if (kernels.includes(file)) offer(code.parentElement, file, onPage.filter((line) => fileOf(line) === file));
+    }
+    for (const { code, lines } of outputs) {
+      const known = lines.filter((line) => kernels.includes(fileOf(line)));
+      if (known.length) offer(code.parentElement, fileOf(known[0]), known);
+    }
+    for (const place of document.querySelectorAll("[data-four-levels]")) {
+      load(...PANEL.slice(0, 6), `${place.dataset.fourLevels}.js`)
+        .then(() => fourLevels[place.dataset.fourLevels](place))
+        .catch((error) => place.append(element("p", { class: "fl-problem", role: "alert" }, `This can't be run: ${error.message}`)));
+    }
+    follow();
+  }
+
+  /** A link that somebody shared: `#kernel=…`. */
+  async function follow() {
+    const packed = /^#kernel=(.+)$/.exec(location.hash)?.[1];
+    if (!packed) return;
+    try {
+      await load("share.js");
+      const shared = await fourLevels.unpack(packed);
+      const block = blocks.find((block) => block.file === shared.file);
+      if (!block) return;
+      await open(block, shared);
+      block.place.scrollIntoView({ block: "start" });
+    } catch (error) {
+      console.warn(`the link can't be followed: ${error.message}`);
+    }
+  }
+
+  document.addEventListener("DOMContentLoaded", begin);
+  return { beside, load, element, fileOf };
+})();

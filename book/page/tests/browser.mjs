@@ -1,0 +1,112 @@
+// Uses the built book as a reader does, in a headless browser, from its files and without a network:
+//
+//     node book/page/tests/browser.mjs [PART …]
+//
+// The variable PLAYWRIGHT names the folder of playwright-core, AXE that of axe-core, CHROMIUM the browser
+// (`chromium` on the path where it isn't set), BOOK the built book (book/html). Where SCREENSHOTS names a
+// folder, what is looked at is drawn there. What is not as it should be is said, and ends it with 1.
+
+import { readFileSync, readdirSync, existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const require = createRequire(import.meta.url);
+const { chromium } = require(resolve(process.env.PLAYWRIGHT));
+const repository = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+const book = resolve(process.env.BOOK ?? join(repository, "book/html"));
+const executablePath = process.env.CHROMIUM ?? process.env.PATH.split(":").map((folder) => join(folder, "chromium")).find(existsSync);
+
+const failures = [];
+let subject = "";
+/** What has to hold; what doesn't is said at the end. */
+function expect(holds, what) {
+  if (!holds) failures.push(`${subject}: ${what}`);
+}
+
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+
+/** A page of the book, watched: no script fails, nothing is asked of another host. */
+async function open(path, { width = 1280, dark = false, script = true, without = null, hash = "" } = {}) {
+  const context = await browser.newContext({ offline: true, viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", javaScriptEnabled: script });
+  if (without) await context.route(without, (route) => route.abort());
+  const page = await context.newPage();
+  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 120) * 1000);
+  page.on("pageerror", (error) => expect(false, `script error: ${error.message}`));
+  page.on("request", (request) => expect(/^(file|blob|data):/.test(request.url()), `asks for ${request.url()}`));
+  await page.goto(pathToFileURL(join(book, path)).href + hash);
+  return page;
+}
+
+/** Opens the panel of the `at`-th block of a page. */
+async function panel(page, at = 0) {
+  const block = page.locator(".fl-block").nth(at);
+  await block.locator(".fl-open").click();
+  await block.locator(".fl-panel").waitFor();
+  return block.locator(".fl-panel");
+}
+
+/** Does something to a panel that begins a request, and waits for its end. */
+async function done(panel, act) {
+  const outcome = panel.locator(".fl-outcome");
+  const before = (await outcome.getAttribute("data-done")) ?? "0";
+  await act();
+  await panel.page().waitForFunction(([outcome, before]) => (outcome.dataset.done ?? "0") !== before, [await outcome.elementHandle(), before]);
+}
+
+const click = (panel, name) => panel.locator(".fl-bar").first().getByRole("button", { name, exact: true }).click();
+
+/** Replaces the text of the editor. */
+async function type(page, panel, change) {
+  const field = panel.locator("textarea.fl-field, .cm-content").first();
+  await field.click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(change);
+}
+
+/** All pages of the book, by their paths in it. */
+function pages(folder = book) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return pages(path);
+    return entry.name.endsWith(".html") && !/^(404|toc|print)\.html$/.test(entry.name) ? [relative(book, path)] : [];
+  });
+}
+
+/** A wide page, a narrow one and a dark one: nothing is cut off, nothing keeps somebody out. */
+async function accessible(page, name) {
+  if (process.env.AXE) {
+    await page.addScriptTag({ path: join(resolve(process.env.AXE), "axe.min.js") });
+    const found = await page.evaluate(() => axe.run("main", { resultTypes: ["violations"] }));
+    for (const { id, impact, nodes } of found.violations) {
+      const own = nodes.filter(({ html, target }) => /fl-|cm-/.test(html) || /fl-|cm-/.test(String(target)));
+      if (["serious", "critical"].includes(impact) && own.length) expect(false, `axe: ${id} at ${own.slice(0, 3).map(({ target }) => target).join(" ")}`);
+    }
+  }
+  const [width, wide] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
+  expect(wide <= width, `is ${wide} pixels wide on a screen of ${width}`);
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+
+const parts = { blocks: "./blocks.mjs", editing: "./editing.mjs", warp: "./warp.mjs", training: "./training.mjs", readers: "./readers.mjs" };
+const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
+for (const part of chosen) {
+  const { default: tests } = await import(parts[part]);
+  for (const [name, test] of Object.entries(tests)) {
+    subject = `${part}, ${name}`;
+    const begun = performance.now();
+    try {
+      await test({ expect, open, panel, done, click, type, pages, accessible, repository });
+    } catch (error) {
+      expect(false, error.stack.split("\nBrowser logs")[0]);
+    }
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    console.log(`${subject}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+  }
+}
+await browser.close();
+if (failures.length) {
+  console.error(failures.join("\n"));
+  process.exit(1);
+}

@@ -1,0 +1,111 @@
+// A kernel is edited: what is wrong is said as one types, what runs for ever is stopped, what was changed
+// can be shared and taken back.
+
+const KERNEL = "gpu/divergence.html";
+
+/** The text of the editor, of either kind. */
+const text = (box) => box.locator("textarea.fl-field, .cm-content").first().evaluate((field) => field.value ?? field.cmTile?.view?.state.doc.toString() ?? field.innerText);
+
+export default {
+  async "a mistake is underlined, and told in words"({ expect, open, panel, type }) {
+    const page = await open(KERNEL);
+    const box = await panel(page);
+    await type(page, box, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n    .reg .u32 %a;\n    mov.u32 %a, %b;\n    ret;\n}\n");
+    await box.locator(".fl-diagnostics .fl-error").waitFor();
+    const said = await box.locator(".fl-diagnostics").innerText();
+    expect(said.includes("line 7") && said.includes("%b"), `the mistake is told so: ${said}`);
+    expect((await box.locator(".cm-lintRange-error").innerText()) === "%b", "the mistake is not underlined");
+    await box.locator(".fl-diagnostics button").first().click();
+    expect(await page.evaluate(() => getSelection().toString().includes("mov.u32")), "the line is not selected");
+  },
+
+  async "a mended kernel runs, and the counts stand in the margin"({ expect, open, panel, done, click, type }) {
+    const page = await open(KERNEL);
+    const box = await panel(page);
+    await type(page, box, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry branch(.param .u32 bit, .param .u64 out)\n{\n    .reg .u64 %o, %k;\n    .reg .u32 %i;\n    mov.u32 %i, %tid.x;\n    ld.param.u64 %o, [out];\n    mul.wide.u32 %k, %i, 4;\n    add.u64 %o, %o, %k;\n    st.global.u32 [%o], %i;\n    ret;\n}\n");
+    await done(box, () => click(box, "profile"));
+    const cost = await box.locator(".fl-cost span").allInnerTexts();
+    expect(cost.length === 6 && cost.every((count) => count === "1"), `the margin has ${cost}`);
+    expect((await box.locator(".fl-cost span").nth(4).getAttribute("title")).includes("4.0 sectors"), "the store's sectors are not in the margin");
+    await done(box, () => click(box, "▶ run"));
+    const buffer = box.locator('.fl-buffer[data-argument="1"]');
+    expect((await buffer.locator("td").allInnerTexts()).join(" ") === [...Array(32).keys()].join(" "), "the table has other numbers");
+    expect((await buffer.locator("canvas").count()) === 1, "there is no heat map");
+    await box.getByRole("button", { name: "reset" }).click();
+    expect((await text(box)).includes("ODD:"), "reset does not bring the book's kernel back");
+  },
+
+  async "a fault names the line, the thread and the address"({ expect, open, panel, done }) {
+    const page = await open("gpu/kernel.html");
+    const box = await panel(page, 1);
+    await box.locator(".fl-command").fill("run book/kernels/saxpy.ptx --grid 2 --block 4 --arg u32:6 --arg f32:2 --arg f32[8]:iota --arg f32[5]:1");
+    await done(box, () => box.locator(".fl-command").press("Enter"));
+    const fault = await box.locator(".fl-fault").innerText();
+    expect(/illegal address/.test(fault) && /line \d+/.test(fault) && /thread \(1, 0, 0\)/.test(fault) && /address 0x/.test(fault), `the fault is told so: ${fault}`);
+    await box.locator(".fl-fault button").first().click();
+    expect(await page.evaluate(() => /ld|st/.test(getSelection().toString())), "the line of the fault is not selected");
+  },
+
+  async "a runaway kernel is stopped, and the page lives on"({ expect, open, panel, done, click }) {
+    const page = await open("gpu/sanitizer/threads.html");
+    const index = await page.evaluate(() => {
+      const code = document.querySelector('main code[data-file="book/kernels/faults/runaway.ptx"]');
+      return [...document.querySelectorAll(".fl-block")].indexOf(code.parentElement.nextElementSibling);
+    });
+    const box = await panel(page, index);
+    await box.locator(".fl-command").fill("run book/kernels/faults/runaway.ptx --arg u32[1]:0 --limit 1000000000000");
+    const ended = done(box, () => click(box, "do as written"));
+    await page.waitForTimeout(1500);
+    expect((await box.locator(".fl-status").innerText()) === "running …", "it is not said that it runs");
+    await click(box, "■ stop");
+    await ended;
+    expect((await box.locator(".fl-status").innerText()) === "stopped", "it is not said that it was stopped");
+    await box.locator(".fl-command").fill("run book/kernels/faults/runaway.ptx --arg u32[1]:1 --limit 1000000");
+    await done(box, () => click(box, "do as written"));
+    expect((await box.locator(".fl-text").innerText()).includes("wait: 1 blocks"), "the device doesn't begin anew");
+  },
+
+  async "too much memory is refused, and the page lives on"({ expect, open, panel, done, click }) {
+    const page = await open(KERNEL);
+    const box = await panel(page);
+    for (const buffer of ["u32[100000000]:0", "u32[500000000]:0"]) {
+      await box.locator(".fl-command").fill(`run book/kernels/branch.ptx --arg u32:1 --arg ${buffer}`);
+      await done(box, () => click(box, "do as written"));
+      const said = await box.locator(".fl-outcome").innerText();
+      expect(/out of memory|no more memory/.test(said), `${buffer}: ${said.slice(0, 200)}`);
+    }
+    await box.locator(".fl-command").fill("run book/kernels/branch.ptx --arg u32:1 --arg u32[32]:0");
+    await done(box, () => click(box, "do as written"));
+    expect((await box.locator(".fl-text").innerText()).includes("branch: 1 blocks"), "the device doesn't begin anew");
+  },
+
+  async "an address brings the kernel and its launch"({ expect, open, panel, type, click, done }) {
+    const page = await open(KERNEL);
+    const box = await panel(page);
+    const edited = (await text(box)).replace("%i, 100;", "%i, 1000;");
+    await type(page, box, edited);
+    await box.locator(".fl-command").fill("run book/kernels/branch.ptx --arg u32:2 --arg u32[32]:0");
+    await click(box, "share");
+    await page.waitForFunction(() => location.hash.startsWith("#kernel="));
+    const hash = await page.evaluate(() => location.hash);
+    const other = await open(KERNEL, { hash });
+    const opened = other.locator(".fl-panel").first();
+    await opened.waitFor();
+    expect((await opened.locator(".fl-command").inputValue()).includes("u32:2"), "the launch is another");
+    await done(opened, () => click(opened, "do as written"));
+    expect((await opened.locator(".fl-text").innerText()).includes("1002"), "the kernel is another");
+    const wrong = await open(KERNEL, { hash: "#kernel=nonsense" });
+    expect((await wrong.locator(".fl-panel").count()) === 0, "a wrong address opens something");
+  },
+
+  async "without the editor there is a plain field, with the same checks"({ expect, open, panel, type, done, click }) {
+    const page = await open(KERNEL, { without: /codemirror\.js$/ });
+    const box = await panel(page);
+    expect((await box.locator("textarea.fl-field").count()) === 1, "there is no plain field");
+    await done(box, () => click(box, "▶ run"));
+    expect((await box.locator(".fl-text").innerText()).includes("branch: 1 blocks"), "it doesn't run");
+    await type(page, box, "nonsense");
+    await box.locator(".fl-diagnostics .fl-error").waitFor();
+    expect((await box.locator(".fl-diagnostics").innerText()).includes("line 1"), "the mistake is not told");
+  },
+};

@@ -1,0 +1,41 @@
+// The network in the page.
+
+export default {
+  async "it reaches a loss below 0.1, and reads a digit that is drawn"({ expect, open, accessible }) {
+    const page = await open("page/training.html");
+    const place = page.locator('[data-four-levels="training"]');
+    await place.locator(".fl-go").click();
+    await page.waitForFunction(() => Number(document.querySelector("[data-four-levels]").dataset.loss) < 0.1 && document.querySelector("[data-four-levels]").dataset.loss !== "", null, { timeout: 600_000 });
+    await place.locator(".fl-go").click();
+    const said = await place.locator(".fl-state").innerText();
+    expect(/loss 0\.0\d+, \d+\.\d % of 256/.test(said), `it says ${said}`);
+    expect(Number(/([\d.]+) %/.exec(said)?.[1]) > 80, `it says ${said}`);
+    // A one, with the pointer.
+    const field = await place.locator(".fl-draw").boundingBox();
+    await page.mouse.move(field.x + field.width * 0.55, field.y + field.height * 0.2);
+    await page.mouse.down();
+    await page.mouse.move(field.x + field.width * 0.48, field.y + field.height * 0.8, { steps: 12 });
+    await page.mouse.up();
+    await place.locator(".fl-digit[data-digit]").waitFor();
+    await page.waitForFunction(() => document.querySelector(".fl-digit").dataset.digit === "1", null, { timeout: 20_000 }).catch(() => {});
+    expect((await place.locator(".fl-digit").getAttribute("data-digit")) === "1", "a stroke is not read as a one");
+    await accessible(page, "training");
+  },
+
+  async "a kernel that is broken while it trains is told, and mended"({ expect, open, type }) {
+    const page = await open("page/training.html");
+    const place = page.locator('[data-four-levels="training"]');
+    await place.locator(".fl-go").click();
+    await page.waitForFunction(() => Number(document.querySelector("[data-four-levels]").dataset.batches) >= 2);
+    await place.locator("summary").click();
+    const tiled = await page.evaluate(() => fourLevels.kernels["ptx/tiled.ptx"]);
+    await type(page, place, tiled.replace("st.global.f32 [at], mine", "st.global.f32 [at+1073741824], mine"));
+    await place.getByRole("button", { name: "train on with these kernels" }).click();
+    await place.locator(".fl-fault").waitFor();
+    const said = await place.locator(".fl-fault").innerText();
+    expect(said.includes("illegal address") && said.includes("output"), `it says ${said}`);
+    const before = Number(await place.getAttribute("data-batches"));
+    await place.getByRole("button", { name: "mend them" }).click();
+    await page.waitForFunction((before) => Number(document.querySelector("[data-four-levels]").dataset.batches) > before, before);
+  },
+};

@@ -1,0 +1,95 @@
+// A look into a warp: forwards and back through a kernel that diverges.
+
+/** The registers that are shown, by name: 32 values each. */
+const registers = (box) => box.locator(".fl-registers tbody tr").evaluateAll((rows) =>
+  Object.fromEntries(rows.map((row) => [row.dataset.register, [...row.querySelectorAll("td")].map((cell) => cell.textContent)])));
+
+async function look(page, { expect }, file) {
+  const index = await page.evaluate((file) => {
+    const code = document.querySelector(`main code[data-file="${file}"]`);
+    return [...document.querySelectorAll(".fl-block")].indexOf(code.parentElement.nextElementSibling);
+  }, file);
+  const block = page.locator(".fl-block").nth(index);
+  await block.locator(".fl-look").click();
+  await block.locator(".fl-view").waitFor();
+  expect(await block.locator(".fl-view").isVisible(), "the view is not shown");
+  return block.locator(".fl-panel");
+}
+
+export default {
+  async "through a divergent kernel, forwards and back, with the registers of the trace"(tools) {
+    const { expect, open, done } = tools;
+    const page = await open("gpu/divergence.html");
+    const box = await look(page, tools, "book/kernels/branch.ptx");
+    const moments = [];
+    const state = async () => JSON.stringify([await box.locator(".fl-moment").innerText(), await registers(box), await box.locator(".fl-registers thead th").evaluateAll((cells) => cells.map((cell) => cell.className))]);
+    const further = box.getByLabel("one instruction of this warp further");
+    const back = box.getByLabel("one instruction of this warp back");
+    for (let at = 0; at < 13; at++) {
+      moments.push(await state());
+      await further.click();
+    }
+    const last = await registers(box);
+    expect(moments.some((moment) => moment.includes("fl-else")), "no lane was ever elsewhere");
+    for (let at = 12; at >= 0; at--) {
+      await back.click();
+      expect((await state()) === moments[at], `back at ${at}: ${await state()}, and it was ${moments[at]}`);
+    }
+    // What each lane has at the end is what the trace of its thread says last.
+    for (const thread of [0, 5, 31]) {
+      await box.locator(".fl-command").fill(`trace book/kernels/branch.ptx --arg u32:1 --arg u32[32]:0 --thread ${thread}`);
+      await done(box, () => box.locator(".fl-command").press("Enter"));
+      const trace = await box.locator(".fl-text").innerText();
+      for (const [name, values] of Object.entries(last)) {
+        const said = [...trace.matchAll(new RegExp(`→.*?${name.replace("%", "%")} = ([^,\\n]+)`, "g"))].pop()?.[1];
+        expect(said === values[thread], `thread ${thread}: ${name} is ${values[thread]} in the view and ${said} in the trace`);
+      }
+    }
+  },
+
+  async "to a line, to a warp, to a block, by the slider and by keys"(tools) {
+    const { expect, open } = tools;
+    const page = await open("gpu/together.html");
+    const box = await look(page, tools, "book/kernels/sum-shared.ptx");
+    expect((await box.locator(".fl-warps li").count()) === 8, "a block of 256 threads has eight warps");
+    const line = await box.locator(".fl-listing button:not(:disabled)").evaluateAll((lines) => lines.findIndex((line) => line.textContent.includes("bar.sync")));
+    await box.locator(".fl-listing button:not(:disabled)").nth(line).click();
+    expect((await box.locator(".fl-moment").innerText()).includes("bar.sync"), "it does not run to the line");
+    await box.locator(".fl-warps button").nth(3).click();
+    expect((await box.locator(".fl-registers caption").innerText()).includes("warp 3"), "another warp is shown");
+    await box.locator(".fl-slider").fill("200");
+    expect((await box.locator(".fl-moment").innerText()).startsWith("200 of"), "the slider doesn't move it");
+    expect((await box.locator('.fl-warps li[data-waits="true"]').count()) > 0, "nobody waits at the barrier");
+    await box.locator(".fl-view").focus();
+    await page.keyboard.press("Home");
+    expect((await box.locator(".fl-moment").innerText()).startsWith("0 of"), "Home doesn't lead to the beginning");
+    await page.keyboard.press("ArrowRight");
+    expect((await box.locator(".fl-moment").innerText()).startsWith("1 of"), "an arrow doesn't step");
+    await page.keyboard.press("ArrowLeft");
+    expect((await box.locator(".fl-moment").innerText()).startsWith("0 of"), "an arrow doesn't step back");
+
+    const blocks = await open("gpu/threads.html");
+    const other = await look(blocks, tools, "book/kernels/who.ptx");
+    await other.getByLabel("The block, by its number in the grid").fill("1");
+    await other.getByLabel("The block, by its number in the grid").press("Enter");
+    await blocks.waitForFunction(() => document.querySelector(".fl-view input[type=number]").value === "1");
+    await other.getByLabel("to the end").click();
+    expect(Object.values(await registers(other)).some((values) => values.every((value) => value === "1")), "no register has the number of the block");
+  },
+
+  async "the sectors of an access and the banks of another are lit"(tools) {
+    const { expect, open } = tools;
+    const page = await open("gpu/coalescing.html");
+    const box = await look(page, tools, "book/kernels/transpose.ptx");
+    const reach = async (text) => {
+      const at = await box.locator(".fl-listing button:not(:disabled)").evaluateAll((lines, text) => lines.findIndex((line) => line.textContent.includes(text)), text);
+      await box.locator(".fl-listing button:not(:disabled)").nth(at).click();
+      return box.locator(".fl-access").first();
+    };
+    expect((await (await reach("ld.global")).getAttribute("data-sectors")) === "4", "32 words in a row are not four sectors");
+    expect((await box.locator(".fl-lit").count()) === 4, "not four sectors are lit");
+    const stride = await (await reach("ld.shared")).getAttribute("data-passes");
+    expect(stride === "32", `a column of 32 rows is read in ${stride} passes`);
+    expect((await box.locator(".fl-bad").count()) === 1, "the bank of the conflict is not lit");
+  },
+};

@@ -1,0 +1,215 @@
+// A network that trains in the page, on the emulated GPU, with kernels that the reader may break.
+"use strict";
+
+(() => {
+  const { element } = fourLevels;
+  const FILE = "ptx/tiled.ptx";
+  const SIDE = 28;
+  /** Images that it learns from, and batches that the worker does in a row. */
+  const SAMPLES = 4096;
+  const AT_ONCE = 2;
+
+  /** The losses as a curve, on a scale of logarithms. */
+  function curve(canvas, losses) {
+    const context = canvas.getContext("2d");
+    const { width, height } = canvas;
+    const style = getComputedStyle(canvas);
+    context.clearRect(0, 0, width, height);
+    context.font = "22px sans-serif";
+    context.fillStyle = style.color;
+    context.strokeStyle = style.color;
+    const left = 70;
+    const x = (batch) => left + (width - left - 10) * (batch / Math.max(60, losses.length));
+    const y = (loss) => 10 + (height - 50) * (Math.log10(1 / Math.min(1, Math.max(0.01, loss))) / 2);
+    context.globalAlpha = 0.35;
+    for (const mark of [1, 0.5, 0.2, 0.1, 0.05, 0.02]) {
+      context.beginPath();
+      context.moveTo(left, y(mark));
+      context.lineTo(width, y(mark));
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+    for (const mark of [1, 0.5, 0.2, 0.1, 0.05, 0.02]) context.fillText(String(mark), 4, y(mark) + 8);
+    context.fillText(`${losses.length} batches`, width - 150, height - 8);
+    context.lineWidth = 3;
+    context.beginPath();
+    losses.forEach((loss, batch) => { if (typeof loss === "number") context.lineTo(x(batch), y(loss)); });
+    context.stroke();
+  }
+
+  /** The weights of a hidden unit: grey is 0. */
+  function unit(canvas, bytes) {
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(SIDE, SIDE);
+    bytes.forEach((byte, at) => image.data.set([byte, byte, byte, 255], at * 4));
+    context.putImageData(image, 0, 0);
+  }
+
+  /** A field to draw a digit in; `heard` is told its pixels. */
+  function drawing(heard) {
+    const canvas = element("canvas", { class: "fl-draw", width: SIDE, height: SIDE, tabindex: "0", role: "application", "aria-label": "Draw a digit: with the pointer, or with the arrow keys, and the space bar for the pen" });
+    const context = canvas.getContext("2d", { willReadFrequently: true });
+    let ink = new Float32Array(SIDE * SIDE);
+    let [column, row, down] = [SIDE / 2, SIDE / 2, false];
+    let shown = false;
+
+    function show() {
+      const image = context.createImageData(SIDE, SIDE);
+      ink.forEach((value, at) => image.data.set([value, value, value, 255].map((v, i) => (i < 3 ? Math.round(v) : v)), at * 4));
+      if (shown) image.data.set(down ? [255, 120, 0, 255] : [0, 160, 255, 255], (Math.round(row) * SIDE + Math.round(column)) * 4);
+      context.putImageData(image, 0, 0);
+    }
+
+    /** A pen as wide as two pixels, soft at its edge. */
+    function dot(x, y) {
+      for (let r = 0; r < SIDE; r++) {
+        for (let c = 0; c < SIDE; c++) {
+          const far = Math.hypot(c + 0.5 - x, r + 0.5 - y);
+          ink[r * SIDE + c] = Math.max(ink[r * SIDE + c], 255 * Math.min(1, Math.max(0, 1.9 - far)));
+        }
+      }
+    }
+
+    const say = () => { show(); heard([...ink].map(Math.round)); };
+    const at = (event) => {
+      const box = canvas.getBoundingClientRect();
+      return [((event.clientX - box.left) / box.width) * SIDE, ((event.clientY - box.top) / box.height) * SIDE];
+    };
+    let before = null;
+    canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); shown = false; before = at(event); dot(...before); say(); });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!before) return;
+      const now = at(event);
+      const steps = Math.ceil(Math.hypot(now[0] - before[0], now[1] - before[1]) * 2);
+      for (let step = 1; step <= steps; step++) dot(before[0] + ((now[0] - before[0]) * step) / steps, before[1] + ((now[1] - before[1]) * step) / steps);
+      before = now;
+      say();
+    });
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => { before = null; });
+    canvas.addEventListener("keydown", (event) => {
+      const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], " ": [0, 0] };
+      if (!moves[event.key]) return;
+      event.preventDefault();
+      shown = true;
+      if (event.key === " ") down = !down;
+      column = Math.min(SIDE - 1, Math.max(0, column + moves[event.key][0]));
+      row = Math.min(SIDE - 1, Math.max(0, row + moves[event.key][1]));
+      if (down) dot(column + 0.5, row + 0.5);
+      if (down) say(); else show();
+    });
+    show();
+    return { canvas, clear() { ink = new Float32Array(SIDE * SIDE); down = false; shown = false; show(); } };
+  }
+
+  fourLevels.training = async (place) => {
+    const device = fourLevels.device();
+    let running = false;
+    let made = false;
+    let edited = false;
+
+    const status = element("p", { role: "status", class: "fl-state" }, "Nothing has been trained yet.");
+    const loss = element("canvas", { class: "fl-loss", width: "1280", height: "440", role: "img", "aria-label": "The loss of each batch" });
+    const pictures = Array.from({ length: 30 }, (_, at) => element("canvas", { width: SIDE, height: SIDE, role: "img", "aria-label": `The weights of hidden unit ${at}` }));
+    const problem = element("div", { "aria-live": "polite" });
+    const go = element("button", { type: "button", class: "fl-go", onclick: () => (running ? halt() : train()) }, "▶ train");
+    const again = element("button", { type: "button", onclick: begin }, "begin anew");
+    const answer = element("div", { class: "fl-digit", "aria-live": "polite" }, "Draw a digit.");
+    const box = drawing((pixels) => read(pixels));
+    const clear = element("button", { type: "button", onclick: () => { box.clear(); answer.textContent = "Draw a digit."; } }, "clear");
+    const text = element("div", { class: "fl-editor" });
+    const take = element("button", { type: "button", onclick: exchange }, "train on with these kernels");
+    const reset = element("button", { type: "button", onclick: () => { editor.set(fourLevels.kernels[FILE]); exchange(); } }, "mend them");
+    const broken = element("details", {}, element("summary", {}, "The kernels: break them while it trains"), text, element("div", { class: "fl-bar" }, take, reset));
+    place.replaceChildren(element("section", { class: "fl-train", "aria-label": "A network that trains in this page" },
+      element("div", { class: "fl-bar" }, go, again), status, problem, loss,
+      element("h4", {}, "What the first layer has learned"), element("div", { class: "fl-units" }, ...pictures),
+      element("h4", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer), broken));
+    // The book turns its pages by the arrow keys.
+    place.addEventListener("keydown", (event) => event.stopPropagation());
+    let editor = null;
+    broken.addEventListener("toggle", () => {
+      editor ??= fourLevels.editor(text, { text: fourLevels.kernels[FILE], label: "The kernels of level 4, tiled.ptx", isCuda: false, onchange() {} });
+    });
+
+    function show(state) {
+      place.dataset.batches = String(state.batches);
+      const last = state.losses[state.losses.length - 1];
+      place.dataset.loss = String(last ?? "");
+      curve(loss, state.losses);
+      state.units.forEach((bytes, at) => unit(pictures[at], bytes));
+      const right = state.accuracy === undefined ? "" : `, ${(100 * state.accuracy).toFixed(1)} % of 256 other digits read right`;
+      const value = typeof last === "number" ? last.toFixed(4) : last;
+      status.textContent = state.batches ? `${state.batches} batches of 256, loss ${value}${right}; ${(state.threadInstructions / 1e9).toFixed(2)} billion thread instructions` : "The weights are random.";
+      if (state.fault) {
+        problem.replaceChildren(element("pre", { class: "fl-fault", role: "alert" }, state.text));
+        halt();
+      }
+    }
+
+    const fail = (error) => { if (error.message !== "stopped") problem.replaceChildren(element("div", { class: "fl-fault", role: "alert" }, error.message)); halt(); };
+
+    async function start() {
+      if (made) return;
+      show(await device.ask({ do: "train-start", text: fourLevels.kernels[FILE], seed: 1, samples: SAMPLES }));
+      made = true;
+      if (edited) await device.ask({ do: "train-kernels", text: editor.get() });
+    }
+
+    async function train() {
+      running = true;
+      go.textContent = "■ pause";
+      problem.replaceChildren();
+      try {
+        status.textContent = "drawing digits …";
+        await start();
+        while (running) show(await device.ask({ do: "train-step", batches: AT_ONCE }));
+      } catch (error) {
+        fail(error);
+      }
+    }
+
+    function halt() {
+      running = false;
+      go.textContent = "▶ train";
+    }
+
+    function begin() {
+      halt();
+      device.stop();
+      made = false;
+      problem.replaceChildren();
+      status.textContent = "Nothing has been trained yet.";
+      curve(loss, []);
+    }
+
+    async function exchange() {
+      problem.replaceChildren();
+      try {
+        await start();
+        const { diagnostics } = await device.ask({ do: "train-kernels", text: editor.get() });
+        editor.diagnose(diagnostics);
+        edited = diagnostics.length === 0;
+        if (edited && !running) train();
+      } catch (error) {
+        fail(error);
+      }
+    }
+
+    let asked = 0;
+    async function read(pixels) {
+      const number = ++asked;
+      try {
+        await start();
+        const { p, digit } = await device.ask({ do: "train-read", pixels });
+        if (number !== asked) return;
+        answer.dataset.digit = String(digit);
+        answer.replaceChildren(element("p", {}, "It reads ", element("strong", {}, String(digit))),
+          element("table", {}, ...p.map((value, at) => element("tr", {}, element("th", { scope: "row" }, String(at)), element("td", {}, typeof value === "number" ? value.toFixed(3) : String(value))))));
+      } catch (error) {
+        fail(error);
+      }
+    }
+
+    curve(loss, []);
+  };
+})();

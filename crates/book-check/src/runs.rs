@@ -1,0 +1,290 @@
+//! What makes the built book run: the scripts of `book/page`, the kernels with their commands, and the
+//! emulator as a module, laid beside the pages and named in them. The pages read as before without.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use tensor::file;
+
+use crate::output::Session;
+use crate::page::{Page, PieceKind};
+use crate::{Problem, files, read};
+
+/// Commands for kernels that no output runs.
+const LAUNCHES: &str = "book/page/launches.txt";
+/// The folder of the built book that all of it lies in.
+const FOLDER: &str = "page";
+/// The languages of blocks that are kernels.
+const LANGUAGES: [&str; 2] = ["ptx", "cpp"];
+/// How a command of the emulator begins.
+const EMULATOR: &str = "cargo run -p ptx-emulator -- ";
+
+/// The kernels that pages run, by their paths in the repository: their texts and their commands, as
+/// `run book/kernels/saxpy.ptx --block 4`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kernels {
+    /// The texts.
+    pub texts: BTreeMap<String, String>,
+    /// The commands, in the order of the outputs.
+    pub commands: BTreeMap<String, Vec<String>>,
+}
+
+/// The file that a command of the emulator is about.
+fn file_of(command: &str) -> Option<&str> {
+    command
+        .split_whitespace()
+        .skip(1)
+        .find(|word| Path::new(word).extension().is_some_and(|end| end == "ptx" || end == "cu"))
+}
+
+/// Finds the kernels that the outputs of the book run, and those of the list of launches.
+///
+/// # Errors
+/// When a file of the repository can't be read, or a line of the list names none.
+pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
+    let mut found = Kernels::default();
+    let mut add = |command: &str, listed: Option<usize>| -> Result<(), Problem> {
+        // What cuts lines out of an output is no part of the launch.
+        let command = command.split(" | ").next().unwrap_or_default().trim();
+        let file = file_of(command).filter(|file| repository.join(file).is_file());
+        let Some(file) = file else {
+            let Some(line) = listed else { return Ok(()) };
+            let what = "a line is a command of ptx-emulator about a file of this repository";
+            return Err(Problem::new(format!("{LAUNCHES}:{line}"), what));
+        };
+        // What a session wrote itself belongs to no commit.
+        if file.starts_with("target/") {
+            return Ok(());
+        }
+        if !found.texts.contains_key(file) {
+            found.texts.insert(file.to_owned(), read(&repository.join(file))?);
+        }
+        let list = found.commands.entry(file.to_owned()).or_default();
+        if !list.iter().any(|known| known == command) {
+            list.push(command.to_owned());
+        }
+        Ok(())
+    };
+    for session in Session::all(repository)? {
+        for command in session.commands().filter_map(|line| line.strip_prefix(EMULATOR)) {
+            add(command, None)?;
+        }
+    }
+    let list = read(&repository.join(LAUNCHES))?;
+    for (index, line) in list.lines().enumerate() {
+        if !line.trim().is_empty() && !line.starts_with('#') {
+            add(line, Some(index + 1))?;
+        }
+    }
+    Ok(found)
+}
+
+/// Lays what runs beside the pages of the built book in `html`, and names it in them. `module` is the
+/// emulator as WebAssembly; `editor` the built editor, where there is one.
+///
+/// # Errors
+/// When the book is not built, or a file can't be read or written.
+pub fn lay(
+    repository: &Path,
+    html: &Path,
+    module: &Path,
+    editor: Option<&Path>,
+) -> Result<(), Problem> {
+    let kernels = kernels(repository)?;
+    let folder = html.join(FOLDER);
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Problem::new(folder.display(), error.to_string()))?;
+    let source = repository.join("book/page");
+    for path in files(&source, &["js", "css"]) {
+        let own = path.parent() == Some(&source);
+        // Those of the editor reach the page in its built form.
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if own && !["codemirror-entry.js", "languages.js"].contains(&name) {
+            write(&folder.join(name), &read(&path)?)?;
+        }
+    }
+    let bytes = std::fs::read(module)
+        .map_err(|error| Problem::new(module.display(), format!("can't be read: {error}")))?;
+    let text = format!("\"use strict\";\nfourLevels.module = \"{}\";\n", base64(&bytes));
+    write(&folder.join("module.js"), &text)?;
+    if let Some(editor) = editor {
+        write(&folder.join("codemirror.js"), &read(editor)?)?;
+    }
+    write(&folder.join("kernels.js"), &kernels_script(&kernels))?;
+    write(&folder.join("list.js"), &list_script(&kernels))?;
+    annotate(repository, html, &kernels)
+}
+
+/// `kernels.js`: the texts and the commands.
+fn kernels_script(kernels: &Kernels) -> String {
+    let mut text = String::from("\"use strict\";\nfourLevels.kernels = {\n");
+    for (name, kernel) in &kernels.texts {
+        let _ = writeln!(text, "{}: {},", quoted(name), quoted(kernel));
+    }
+    text.push_str("};\nfourLevels.commands = {\n");
+    for (name, commands) in &kernels.commands {
+        let list: Vec<String> = commands.iter().map(|command| quoted(command)).collect();
+        let _ = writeln!(text, "{}: [{}],", quoted(name), list.join(", "));
+    }
+    text.push_str("};\n");
+    text
+}
+
+/// `list.js`: their names alone, which every page loads.
+fn list_script(kernels: &Kernels) -> String {
+    let names: Vec<String> = kernels.texts.keys().map(|name| quoted(name)).collect();
+    format!("\"use strict\";\nglobalThis.fourLevelsKernels = [{}];\n", names.join(", "))
+}
+
+/// Names the scripts in every page, and beside each block of a kernel the file that it is of.
+fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Problem> {
+    let source = repository.join("book/src");
+    let mut blocks: BTreeMap<PathBuf, Vec<Option<String>>> = BTreeMap::new();
+    for page in Page::all(repository)? {
+        let name = page.path.strip_prefix(&source).unwrap_or(&page.path);
+        blocks.insert(html.join(name).with_extension("html"), included(repository, &page));
+    }
+    for path in files(html, &["html"]) {
+        let depth = path.strip_prefix(html).map_or(0, |inner| inner.components().count() - 1);
+        let up = "../".repeat(depth);
+        let page = read(&path)?;
+        // The page for a wrong address is served from anywhere; others that hold no text are frames.
+        if path.ends_with("404.html") || !page.contains("<main>") || page.contains("page/start.js")
+        {
+            continue;
+        }
+        let own = blocks.get(&path).map_or(&[][..], |list| &list[..]);
+        let marked = mark(&page, own, kernels);
+        let head = format!("<link rel=\"stylesheet\" href=\"{up}{FOLDER}/page.css\">\n</head>");
+        let scripts = format!(
+            "<script defer src=\"{up}{FOLDER}/list.js\"></script>\n\
+             <script defer src=\"{up}{FOLDER}/start.js\"></script>\n</body>"
+        );
+        let whole = marked.replacen("</head>", &head, 1).replacen("</body>", &scripts, 1);
+        write(&path, &whole)?;
+    }
+    Ok(())
+}
+
+/// The file of each block of a kernel of a page, in order; `None` for one that is not of a single file.
+fn included(repository: &Path, page: &Page) -> Vec<Option<String>> {
+    let blocks = page.pieces().into_iter().filter(
+        |piece| matches!(&piece.kind, PieceKind::Block(language) if LANGUAGES.contains(&&language[..])),
+    );
+    let file = |text: &str| {
+        let names: BTreeSet<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("{{#include ")?.strip_suffix("}}"))
+            .map(|target| target.split(':').next().unwrap_or_default().trim())
+            .collect();
+        let mut names = names.into_iter();
+        let (name, more) = (names.next()?, names.next());
+        let path = page.path.parent()?.join(name).canonicalize().ok()?;
+        let root = repository.canonicalize().ok()?;
+        let inside = path.strip_prefix(root).ok()?.to_str()?.to_owned();
+        more.is_none().then_some(inside)
+    };
+    blocks.map(|piece| file(&piece.text)).collect()
+}
+
+/// The page with `data-file` at its blocks of kernels that can be run.
+fn mark(page: &str, blocks: &[Option<String>], kernels: &Kernels) -> String {
+    let starts = LANGUAGES.map(|language| format!("<code class=\"language-{language}"));
+    let mut marked = String::with_capacity(page.len());
+    let (mut rest, mut blocks) = (page, blocks.iter());
+    loop {
+        let next = starts.iter().filter_map(|start| rest.find(start.as_str())).min();
+        let Some(at) = next else { break };
+        let (before, after) = rest.split_at(at + "<code".len());
+        marked.push_str(before);
+        if let Some(Some(file)) = blocks.next()
+            && kernels.texts.contains_key(file)
+        {
+            let _ = write!(marked, " data-file=\"{file}\"");
+        }
+        rest = after;
+    }
+    marked + rest
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Problem> {
+    file::write_atomically(path, |writer| writer.write_all(text.as_bytes()))
+        .map_err(|error| Problem::new(path.display(), error.to_string()))
+}
+
+/// A text as JavaScript writes it, safe in a script of a page too.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '<' => out.push_str("\\u003c"),
+            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let word = group.iter().fold(0_u32, |word, &byte| word << 8 | u32::from(byte));
+        let word = word << (8 * (3 - group.len()));
+        for at in 0..4 {
+            let digit = DIGITS[(word >> (18 - 6 * at) & 63) as usize];
+            text.push(if at <= group.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(names: &[&str]) -> Kernels {
+        let texts = names.iter().map(|name| ((*name).to_owned(), String::new())).collect();
+        Kernels { texts, commands: BTreeMap::new() }
+    }
+
+    #[test]
+    fn blocks_get_the_file_that_they_are_of() {
+        let page = "<code class=\"language-ptx\">a</code><code class=\"language-rust\">b</code>\
+                    <code class=\"language-cpp\">c</code><code class=\"language-ptx\">d</code>";
+        let blocks = [Some("a.ptx".to_owned()), None, Some("gone.ptx".to_owned())];
+        assert_eq!(
+            mark(page, &blocks, &of(&["a.ptx", "d.ptx"])),
+            page.replacen("<code ", "<code data-file=\"a.ptx\" ", 1)
+        );
+    }
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        let vectors =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        for (text, expected) in vectors {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn no_text_ends_a_script() {
+        assert_eq!(quoted("a\"</script>\\\n\u{1}"), r#""a\"\u003c/script>\\\n\u0001""#);
+    }
+
+    #[test]
+    fn the_file_of_a_command_is_found() {
+        assert_eq!(file_of("run --grid 2 a/b.ptx --arg u32:1"), Some("a/b.ptx"));
+        assert_eq!(file_of("check x.cu"), Some("x.cu"));
+        assert_eq!(file_of("run"), None);
+    }
+}
