@@ -8,6 +8,8 @@
 mod border;
 mod compile;
 mod execute;
+mod puzzle;
+mod raw;
 mod record;
 mod told;
 mod train;
@@ -33,6 +35,12 @@ enum Request {
     Command { line: String, files: told::Files },
     /// The launch of such a line, block `block` of it step by step.
     Record { line: String, files: told::Files, block: [u32; 3], most: usize },
+    /// A launch by its bytes.
+    Launch { text: String, kernel: String, threads: u32, buffers: Vec<String>, tail: String },
+    /// All puzzles.
+    Puzzles,
+    /// What a reader wrote for a puzzle.
+    Attempt { puzzle: String, language: puzzles::Language, text: String },
     /// A network that is to learn the built-in digits with the kernels of this text.
     TrainStart { text: String, seed: u64, samples: usize },
     /// As many batches.
@@ -67,6 +75,13 @@ impl Playground {
             Request::Command { line, files } => execute::command(&line, files),
             Request::Record { line, files, block, most } => {
                 record::record(&line, files, block, most)
+            }
+            Request::Launch { text, kernel, threads, buffers, tail } => {
+                raw::launch(&text, &kernel, threads, &buffers, &tail)
+            }
+            Request::Puzzles => Ok(puzzle::list()),
+            Request::Attempt { puzzle, language, text } => {
+                puzzle::try_one(&puzzle, language, &text)
             }
             Request::TrainStart { text, seed, samples } => {
                 let training = train::Training::new(&text, seed, samples)?;

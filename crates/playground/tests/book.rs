@@ -220,6 +220,26 @@ fn what_a_warp_does_is_there_to_be_seen() {
 }
 
 #[test]
+fn every_puzzle_fails_with_its_frame_and_passes_with_its_solution() {
+    let list = ask(&json!({ "do": "puzzles" }));
+    let list = list.as_array().unwrap();
+    assert!(list.len() >= 16, "{} puzzles", list.len());
+    for puzzle in list {
+        for source in puzzle["sources"].as_array().unwrap() {
+            let attempt = |text: &Value| {
+                let (name, language) = (&puzzle["name"], &source["language"]);
+                ask(&json!({ "do": "attempt", "puzzle": name, "language": language, "text": text }))
+            };
+            let (frame, solution) = (attempt(&source["frame"]), attempt(&source["solution"]));
+            assert_eq!(frame["solved"], false, "{frame}");
+            assert!(frame["outcome"]["teaches"].as_array().is_some(), "{frame}");
+            assert_eq!(solution["solved"], true, "{solution}");
+            assert_eq!(solution["costs"].as_array().unwrap().len(), 5, "{solution}");
+        }
+    }
+}
+
+#[test]
 fn what_is_asked_wrongly_is_refused() {
     let refused = |request: Value| ask(&request)["refused"].as_str().unwrap_or_default().to_owned();
     assert!(Playground::default().answer("{").contains("is not understood"));

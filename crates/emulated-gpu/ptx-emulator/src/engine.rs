@@ -22,6 +22,8 @@ mod copy_async;
 mod core;
 mod defined;
 mod format;
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+mod fused;
 pub(crate) mod grid;
 mod hot;
 pub(crate) mod image;

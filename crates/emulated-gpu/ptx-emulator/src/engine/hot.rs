@@ -278,6 +278,10 @@ pub(super) fn fma(mode: FloatMode, ty: Type, fast: bool) -> Option<Compute> {
     if !plain(mode) {
         return None;
     }
+    #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+    if (ty, mode.flush) == (Type::F32, false) {
+        return Some(super::fused::rows);
+    }
     Some(match (ty, mode.flush) {
         (Type::F32, false) => compile::<FmaF32>(fast),
         (Type::F32, true) => compile::<FmaFtz>(fast),

@@ -1,0 +1,150 @@
+// Puzzles: a task, a frame to fill, tests that teach, hints, a solution. What is solved is remembered in
+// the browser, and nowhere else.
+"use strict";
+
+(() => {
+  const { element } = fourLevels;
+  const KEPT = "four-levels-puzzles";
+
+  /** What the browser remembers: texts and what is solved, by `name.extension`. */
+  function memory() {
+    let known = {};
+    try {
+      known = JSON.parse(localStorage.getItem(KEPT)) ?? {};
+    } catch {
+      // No storage, or nothing of ours in it: this visit is remembered until the page is left.
+    }
+    return {
+      get: (key) => known[key] ?? {},
+      set(key, change) {
+        known[key] = { ...known[key], ...change };
+        try {
+          localStorage.setItem(KEPT, JSON.stringify(known));
+        } catch {
+          // As above.
+        }
+      },
+    };
+  }
+
+  /** The little Markdown that tasks and hints are written in: paragraphs, lists, blocks, code, emphasis, links. */
+  function prose(text) {
+    const inline = (text) => text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*|\[[^\]]+\]\([^)]+\))/).map((part) => {
+      if (/^`.+`$/.test(part)) return element("code", {}, part.slice(1, -1));
+      if (/^\*\*.+\*\*$/.test(part)) return element("strong", {}, part.slice(2, -2));
+      if (/^\*.+\*$/.test(part)) return element("em", {}, part.slice(1, -1));
+      const link = /^\[([^\]]+)\]\(([\w-]+)\.md\)$/.exec(part);
+      if (link) return element("a", { href: `#${link[2]}` }, link[1]);
+      return part;
+    });
+    return text.split(/\n{2,}/).map((block) => {
+      if (block.startsWith("```")) return element("pre", { tabindex: "0" }, element("code", {}, block.replace(/^```.*\n/, "").replace(/\n```$/, "")));
+      const lines = block.split("\n");
+      if (lines[0].startsWith("- ")) {
+        const items = block.split(/\n(?=- )/).map((item) => element("li", {}, ...inline(item.slice(2))));
+        return element("ul", {}, ...items);
+      }
+      return element("p", {}, ...inline(block));
+    });
+  }
+
+  /** What came of an attempt. */
+  function verdict(parent, { verdict, solved, costs, outcome }, select) {
+    const { what, teaches, marks, places, tried, wrong, printed } = outcome;
+    parent.replaceChildren(element("div", { class: solved ? "fl-solved" : "fl-fault", role: "status" }, element("strong", {}, verdict), what ? `: ${what}` : "",
+      ...teaches.flatMap(prose),
+      ...places.map(({ line, text, role }) => element("div", {}, element("button", { type: "button", onclick: () => select(line) }, `line ${line}`), " ", element("code", {}, text.trim()), ` ${role}`))));
+    if (tried.length) parent.append(element("ul", { class: "fl-tried", "aria-label": "The sizes that were tried" }, ...tried.map(({ size, passed }) => element("li", {}, `${passed ? "✓" : "✗"} ${size}`))));
+    if (costs) {
+      parent.append(element("table", { class: "fl-table" }, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "what it cost"), element("th", { scope: "col" }, "yours"), element("th", { scope: "col" }, "the solution"))),
+        element("tbody", {}, ...costs.map(([name, own, other]) => element("tr", {}, element("th", { scope: "row" }, name), element("td", {}, String(own)), element("td", {}, String(other)))))));
+    }
+    if (wrong) {
+      const columns = wrong.shape[wrong.shape.length - 1] || 1;
+      const first = wrong.wrong.indexOf(true);
+      const shown = [...Array(wrong.got.length).keys()].filter((at) => Math.abs(at - first) <= 8 && at < wrong.got.length);
+      parent.append(element("p", {}, `${wrong.buffer}: expected, got, and which are wrong`),
+        element("div", { class: "fl-units fl-wrong" }, fourLevels.heatMap(wrong.expected, columns, `${wrong.buffer}, as expected`), fourLevels.heatMap(wrong.got.map((value) => value ?? NaN), columns, `${wrong.buffer}, as it is`), fourLevels.heatMap(wrong.wrong.map(Number), columns, `${wrong.buffer}, where it is wrong`)),
+        element("div", { class: "fl-scroll", tabindex: "0", role: "region", "aria-label": "Elements near the first wrong one" }, element("table", { class: "fl-table" }, ...[["element", (at) => at], ["expected", (at) => wrong.expected[at]], ["got", (at) => wrong.got[at] ?? "NaN"]].map(([name, of]) =>
+          element("tr", {}, element("th", { scope: "row" }, name), ...shown.map((at) => element("td", { class: wrong.wrong[at] ? "fl-off-by" : "" }, String(of(at)))))))));
+    }
+    if (printed) parent.append(element("pre", { class: "fl-text", tabindex: "0" }, printed));
+    return marks.map(({ warning, ...mark }) => ({ severity: warning ? "warning" : "error", ...mark }));
+  }
+
+  fourLevels.puzzles = async (place) => {
+    const device = fourLevels.device();
+    const kept = memory();
+    const all = await device.ask({ do: "puzzles" });
+    const list = element("ol", { class: "fl-puzzles", "aria-label": "All puzzles" });
+    const box = element("section", { class: "fl-panel fl-puzzle" });
+    place.replaceChildren(list, box);
+    place.addEventListener("keydown", (event) => event.stopPropagation());
+    const key = (puzzle, source) => `${puzzle.name}.${source.extension}`;
+    const solved = (puzzle) => puzzle.sources.some((source) => kept.get(key(puzzle, source)).solved);
+
+    function drawList(chosen) {
+      list.replaceChildren(...all.map((puzzle) => element("li", { class: puzzle === chosen ? "fl-chosen" : "" },
+        element("a", { href: `#${puzzle.name}` }, puzzle.title), ` ${solved(puzzle) ? "✓ solved: " : ""}${puzzle.idea}`)));
+      list.dataset.solved = String(all.filter(solved).length);
+    }
+
+    function show(puzzle, source = puzzle.sources[0]) {
+      drawList(puzzle);
+      const outcome = element("div", { class: "fl-outcome" });
+      const status = element("span", { class: "fl-status", role: "status" });
+      const hints = element("div", { class: "fl-hints", "aria-live": "polite" });
+      const text = element("div", { class: "fl-editor" });
+      let editor = null;
+      let busy = false;
+      const stop = element("button", { type: "button", onclick: () => device.stop() }, "■ stop");
+      stop.disabled = true;
+      async function attempt() {
+        if (busy) return;
+        busy = true;
+        stop.disabled = false;
+        status.textContent = "trying …";
+        try {
+          const answer = await device.ask({ do: "attempt", puzzle: puzzle.name, language: source.language, text: editor.get() });
+          status.textContent = "";
+          editor.diagnose(verdict(outcome, answer, editor.select));
+          if (answer.solved) { kept.set(key(puzzle, source), { solved: true }); drawList(puzzle); }
+        } catch (error) {
+          status.textContent = error.message === "stopped" ? "stopped" : "";
+          if (error.message !== "stopped") outcome.replaceChildren(element("div", { class: "fl-fault", role: "alert" }, error.message));
+        }
+        busy = false;
+        stop.disabled = true;
+        outcome.dataset.done = String(Number(outcome.dataset.done ?? 0) + 1);
+      }
+      const hint = element("button", { type: "button", onclick() {
+        const next = hints.children.length;
+        if (next < puzzle.hints.length) hints.append(element("div", {}, element("strong", {}, `Hint ${next + 1}. `), ...prose(puzzle.hints[next])));
+        hint.disabled = hints.children.length === puzzle.hints.length;
+      } }, "a hint");
+      const picture = element("div", { class: "fl-picture" });
+      // Drawn by this project, and part of the module that this page runs.
+      if (puzzle.picture) picture.innerHTML = puzzle.picture;
+      box.setAttribute("aria-label", puzzle.title);
+      const next = all[all.indexOf(puzzle) + 1];
+      box.replaceChildren(element("h3", {}, puzzle.title), ...prose(puzzle.text), picture,
+        puzzle.demands.length ? element("p", {}, `It is to be done ${puzzle.demands.join(", and ")}.`) : "",
+        element("details", {}, element("summary", {}, `Tested on ${puzzle.sizes.length} sizes, with every sanitizer`), element("ul", {}, ...puzzle.sizes.map((size) => element("li", {}, size)))),
+        element("div", { class: "fl-bar", role: "group", "aria-label": "The language" }, ...puzzle.sources.map((other) => element("button", { type: "button", "aria-pressed": String(other === source), onclick: () => show(puzzle, other) }, other.name))),
+        text,
+        element("div", { class: "fl-bar" }, element("button", { type: "button", class: "fl-try", onclick: attempt }, "▶ try it"), stop, hint,
+          element("button", { type: "button", onclick: () => editor.set(source.frame) }, "the frame again"),
+          element("button", { type: "button", onclick: () => editor.set(source.solution) }, "the solution"),
+          next ? element("a", { href: `#${next.name}` }, "next puzzle") : "", status),
+        hints, outcome);
+      editor = fourLevels.editor(text, {
+        text: kept.get(key(puzzle, source)).text ?? source.frame, label: `Your kernel for ${puzzle.title}`, isCuda: source.language === "cuda-c",
+        onchange(text) { kept.set(key(puzzle, source), { text }); editor?.diagnose([]); },
+      });
+    }
+
+    const follow = () => show(all.find(({ name }) => `#${name}` === location.hash) ?? all.find((puzzle) => !solved(puzzle)) ?? all[0]);
+    addEventListener("hashchange", () => { follow(); box.scrollIntoView(); });
+    follow();
+  };
+})();

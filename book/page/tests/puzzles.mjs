@@ -1,0 +1,55 @@
+// Every puzzle fails with its frame and passes with its solution, and what is solved is remembered.
+
+export default {
+  async "each fails with its frame, and passes with its solution"({ expect, open, accessible }) {
+    const page = await open("page/puzzles.html");
+    await page.locator(".fl-begin").click();
+    const list = page.locator(".fl-puzzles");
+    await list.waitFor();
+    const names = await list.locator("a").evaluateAll((links) => links.map((link) => link.getAttribute("href").slice(1)));
+    expect(names.length >= 16, `${names.length} puzzles`);
+    const box = page.locator(".fl-puzzle");
+    const attempt = async () => {
+      const outcome = box.locator(".fl-outcome");
+      const before = (await outcome.getAttribute("data-done")) ?? "0";
+      await box.locator(".fl-try").click();
+      await page.waitForFunction(([outcome, before]) => (outcome.dataset.done ?? "0") !== before, [await outcome.elementHandle(), before]);
+    };
+    for (const name of names) {
+      await list.locator(`a[href="#${name}"]`).click();
+      const languages = await box.locator("[aria-pressed]").count();
+      for (let at = 0; at < languages; at++) {
+        await box.locator("[aria-pressed]").nth(at).click();
+        await attempt();
+        expect((await box.locator(".fl-fault, .fl-diagnostics li").count()) > 0, `${name}: the frame passes`);
+        const said = await box.locator(".fl-fault").allInnerTexts();
+        expect(said.join("").length > 40, `${name}: ${said} teaches nothing`);
+        await box.getByRole("button", { name: "the solution" }).click();
+        await attempt();
+        expect((await box.locator(".fl-solved").count()) === 1, `${name}: the solution fails: ${await box.locator(".fl-outcome").innerText()}`);
+        expect((await box.locator(".fl-table tbody tr").count()) === 5, `${name}: no cost is shown`);
+      }
+    }
+    expect((await list.getAttribute("data-solved")) === String(names.length), "not all are remembered");
+    await page.reload();
+    await page.locator(".fl-begin").click();
+    await list.waitFor();
+    expect((await list.getAttribute("data-solved")) === String(names.length), "what is solved is forgotten");
+    await accessible(page, "puzzles");
+  },
+
+  async "hints come one by one, and what never ends is stopped"({ expect, open, type }) {
+    const page = await open("page/puzzles.html", { width: 390, hash: "#add-one" });
+    await page.locator(".fl-begin").click();
+    const box = page.locator(".fl-puzzle");
+    await box.waitFor();
+    await box.getByRole("button", { name: "a hint" }).click();
+    expect((await box.locator(".fl-hints > div").count()) === 1, "one hint is not shown");
+    const frame = await page.evaluate(() => JSON.parse(localStorage.getItem("four-levels-puzzles") ?? "{}"));
+    expect(Object.keys(frame).length === 0, "what was not edited is kept");
+    await type(page, box, "extern \"C\" __global__ void add_one(const float *x, float *y) { for (;;) y[0] = x[0]; }");
+    await box.locator(".fl-try").click();
+    await box.locator(".fl-fault").waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "is wider than a small screen");
+  },
+};

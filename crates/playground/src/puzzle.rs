@@ -1,0 +1,56 @@
+//! The puzzles, for a page: the list with all its texts, and attempts.
+
+use puzzles::{Language, Limits, Measure, Puzzle, attempt, puzzle, puzzles};
+use serde_json::{Value, json};
+
+/// All puzzles, in order.
+pub(crate) fn list() -> Value {
+    puzzles().iter().map(|puzzle| one(puzzle)).collect::<Vec<_>>().into()
+}
+
+fn one(puzzle: &Puzzle) -> Value {
+    let sources = puzzle.sources.iter().map(|source| {
+        json!({
+            "language": source.language,
+            "name": source.language.name(),
+            "extension": source.language.extension(),
+            "frame": source.frame,
+            "solution": source.solution,
+        })
+    });
+    let demands = puzzle.demands.iter().map(|demand| {
+        let (name, ratio) = (demand.measure.name(), demand.ratio);
+        match ratio {
+            1.0 => format!("with no more {name} than the solution"),
+            ratio => format!("with at most {ratio} times the solution's {name}"),
+        }
+    });
+    json!({
+        "name": puzzle.name,
+        "title": puzzle.title(),
+        "idea": puzzle.idea,
+        "text": puzzle.text(),
+        "picture": puzzle.picture,
+        "sources": sources.collect::<Vec<_>>(),
+        "hints": puzzle.hints(),
+        "sizes": puzzle.sizes(),
+        "demands": demands.collect::<Vec<_>>(),
+    })
+}
+
+/// What comes of an attempt: the outcome's own data, its text as a terminal shows it, and the costs in
+/// words: `[what is counted, here, in the solution]`.
+pub(crate) fn try_one(name: &str, language: Language, text: &str) -> Result<Value, String> {
+    let puzzle = puzzle(name).ok_or_else(|| format!("there is no puzzle {name}"))?;
+    let outcome = attempt(puzzle, language, text, &Limits::default());
+    let costs = outcome.cost.zip(outcome.solution).map(|(own, other)| {
+        Measure::ALL.map(|measure| json!([measure.name(), measure.of(&own), measure.of(&other)]))
+    });
+    Ok(json!({
+        "verdict": outcome.verdict.name(),
+        "solved": outcome.verdict == puzzles::Verdict::Solved,
+        "costs": costs,
+        "shown": outcome.to_string(),
+        "outcome": outcome,
+    }))
+}
