@@ -98,9 +98,15 @@ globalThis.fourLevels = (() => {
       if (known.length) offer(code.parentElement, fileOf(known[0]), known);
     }
     for (const place of document.querySelectorAll("[data-four-levels]")) {
-      load(...PANEL.slice(0, 6), `${place.dataset.fourLevels}.js`)
-        .then(() => fourLevels[place.dataset.fourLevels](place))
-        .catch((error) => place.append(element("p", { class: "fl-problem", role: "alert" }, `This can't be run: ${error.message}`)));
+      const name = place.dataset.fourLevels;
+      const button = element("button", { type: "button", class: "fl-begin", onclick: () => {
+        button.disabled = true;
+        load(...PANEL.slice(0, 6), `${name}.js`)
+          .then(() => fourLevels[name](place))
+          .catch((error) => place.append(element("p", { class: "fl-problem", role: "alert" }, `This can't be run: ${error.message}`)));
+      } }, "▶ begin here");
+      place.classList.add("fl-block");
+      place.append(button);
     }
     follow();
   }

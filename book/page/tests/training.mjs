@@ -4,6 +4,7 @@ export default {
   async "it reaches a loss below 0.1, and reads a digit that is drawn"({ expect, open, accessible }) {
     const page = await open("page/training.html");
     const place = page.locator('[data-four-levels="training"]');
+    await place.locator(".fl-begin").click();
     await place.locator(".fl-go").click();
     await page.waitForFunction(() => Number(document.querySelector("[data-four-levels]").dataset.loss) < 0.1 && document.querySelector("[data-four-levels]").dataset.loss !== "", null, { timeout: 600_000 });
     await place.locator(".fl-go").click();
@@ -25,6 +26,7 @@ export default {
   async "a kernel that is broken while it trains is told, and mended"({ expect, open, type }) {
     const page = await open("page/training.html");
     const place = page.locator('[data-four-levels="training"]');
+    await place.locator(".fl-begin").click();
     await place.locator(".fl-go").click();
     await page.waitForFunction(() => Number(document.querySelector("[data-four-levels]").dataset.batches) >= 2);
     await place.locator("summary").click();
