@@ -32,10 +32,10 @@
 //! - *Groups*: `cooperative_groups` of blocks, tiles, active lanes and grids, with `reduce` and scans;
 //!   `nvcuda::wmma` fragments of halves, bfloat16, bytes and tf32.
 //! - *Mathematics* of float: exponentials, logarithms, powers, angles and hyperbolic functions with their
-//!   inverses, error functions, roots, remainders, rounding. What is no instruction is computed in double
-//!   and rounded once, which is exact to half a unit in the last place but for rare ties, and slow where
-//!   a GPU has few units for double. Of double: exponentials, logarithms, powers, hyperbolic functions,
-//!   roots, within the errors that the CUDA guide states. `scripts/measure-mathematics` measures all.
+//!   inverses, error functions with theirs, gamma, roots, remainders, rounding. What is no instruction is
+//!   computed in double and rounded once, which is exact to half a unit in the last place but for rare
+//!   ties, and slow where a GPU has few units for double. Of double the same, within the errors that the
+//!   CUDA guide states. `scripts/measure-mathematics` measures all.
 //! - *Optimised*: variables in registers, constants, common subexpressions, loop invariants, loops
 //!   unrolled (written out, or four iterations at once), addresses that move by additions, short
 //!   branches as selections, `fma` as nvcc makes it, vectors read and written at once.
@@ -48,8 +48,8 @@
 //! Each by name, with what to write instead: host code and launches, recursion (every call is written
 //! out), classes, destructors, inheritance, virtual functions, templates of aliases and of any number of
 //! parameters, lambdas, exceptions, `new`, the C++ library, pointers to functions, bit fields, static
-//! variables in functions, variables in conditions, loops over ranges, textures; of mathematics gamma, Bessel and inverse error functions, and in double angles, error
-//! functions and the inverses of hyperbolic functions.
+//! variables in functions, variables in conditions, loops over ranges, textures; of mathematics Bessel functions,
+//! `remainder` and `nextafter`.
 
 mod diagnostic;
 mod ir;

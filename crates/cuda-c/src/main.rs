@@ -1,5 +1,7 @@
 //! `cuda-c kernel.cu --out kernel.ptx`: compiles a file of CUDA C to PTX.
 
+mod beside;
+
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,6 +39,9 @@ struct Arguments {
     /// Leaves out the .loc lines, which say what line of the source each instruction comes of.
     #[arg(long)]
     no_lines: bool,
+    /// Shows each line of the source, and behind it the instructions that come of it.
+    #[arg(long, conflicts_with_all = ["no_lines", "out"])]
+    beside: bool,
 }
 
 fn main() -> ExitCode {
@@ -80,6 +85,7 @@ fn execute(arguments: &Arguments) -> u8 {
     }
     let Some(ptx) = ptx else { return 1 };
     let Some(out) = &arguments.out else {
+        let ptx = if arguments.beside { beside::beside(&source, &ptx) } else { ptx };
         return match host::print(&ptx) {
             Ok(()) => 0,
             Err(error) => host::lost_output(&error, 1),

@@ -78,3 +78,18 @@ fn output_that_is_lost_is_said() {
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output.stderr).starts_with("error: can't write to standard output: "));
 }
+
+#[test]
+fn a_source_is_shown_beside_its_instructions() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = "__global__ void k(int *x)\n{\n    x[threadIdx.x] += 3;\n}\n";
+    fs::write(folder.path().join("k.cu"), source).unwrap();
+    let shown = said(&cuda_c(folder.path(), &["k.cu", "--beside"]).stdout);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].starts_with("1 | __global__ void k(int *x)"), "{shown}");
+    let third = lines.iter().position(|line| *line == "3 |     x[threadIdx.x] += 3;").unwrap();
+    let added = lines.iter().position(|line| line.contains("add.s32")).unwrap();
+    let last = lines.iter().position(|line| *line == "4 | }").unwrap();
+    assert!(third < added && added < last, "{shown}");
+    assert!(!shown.contains(".loc") && !shown.contains(".reg"), "{shown}");
+}

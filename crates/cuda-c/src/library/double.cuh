@@ -1,5 +1,5 @@
 // The names that C++ has for float and double alike: of a float, they are the functions of float. Those
-// of double err by less than a unit in the last place; what isn't built of double says so.
+// of double err by less than a unit in the last place. Angles of double are in angles_of_double.cuh.
 __device__ double exp(double x) { return __exp_of(__limited(x, 1000.0), 0.0); }
 __device__ double exp2(double x) {
     double y = __limited(x, 1200.0), low = 0.0, p = __product(y, 0.0, 0.6931471805599453, 2.3190468138462996e-17, low);
@@ -108,35 +108,20 @@ __device__ float cbrt(float x) { return cbrtf(x); }
 __device__ float pow(float x, float y) { return powf(x, y); }
 __device__ float hypot(float x, float y) { return hypotf(x, y); }
 __device__ float sin(float x) { return sinf(x); }
-__device__ double sin(double x) { return sin_of_double(x); }
 __device__ float cos(float x) { return cosf(x); }
-__device__ double cos(double x) { return cos_of_double(x); }
 __device__ float tan(float x) { return tanf(x); }
-__device__ double tan(double x) { return tan_of_double(x); }
 __device__ float asin(float x) { return asinf(x); }
-__device__ double asin(double x) { return asin_of_double(x); }
 __device__ float acos(float x) { return acosf(x); }
-__device__ double acos(double x) { return acos_of_double(x); }
 __device__ float atan(float x) { return atanf(x); }
-__device__ double atan(double x) { return atan_of_double(x); }
 __device__ float asinh(float x) { return asinhf(x); }
-__device__ double asinh(double x) { return asinh_of_double(x); }
 __device__ float acosh(float x) { return acoshf(x); }
-__device__ double acosh(double x) { return acosh_of_double(x); }
 __device__ float atanh(float x) { return atanhf(x); }
-__device__ double atanh(double x) { return atanh_of_double(x); }
 __device__ float erf(float x) { return erff(x); }
-__device__ double erf(double x) { return erf_of_double(x); }
 __device__ float erfc(float x) { return erfcf(x); }
-__device__ double erfc(double x) { return erfc_of_double(x); }
 __device__ float sinpi(float x) { return sinpif(x); }
-__device__ double sinpi(double x) { return sinpi_of_double(x); }
 __device__ float cospi(float x) { return cospif(x); }
-__device__ double cospi(double x) { return cospi_of_double(x); }
 __device__ float normcdf(float x) { return normcdff(x); }
-__device__ double normcdf(double x) { return normcdf_of_double(x); }
 __device__ float atan2(float y, float x) { return atan2f(y, x); }
-__device__ double atan2(double y, double x) { return atan2_of_double(y, x); }
 __device__ float round(float x) { return roundf(x); }
 __device__ double round(double x) {
     double t = trunc(x);
@@ -144,7 +129,6 @@ __device__ double round(double x) {
     return x < 0.0 ? __dadd_rn(t, -up) : x > 0.0 ? __dadd_rn(t, up) : x;
 }
 __device__ float fmod(float x, float y) { return fmodf(x, y); }
-__device__ double fmod(double x, double y) { return fmod_of_double(x, y); }
 __device__ float rsqrt(float x) { return rsqrtf(x); }
 __device__ double rsqrt(double x) {
     double y = __ddiv_rn(1.0, __dsqrt_rn(x)), t = __dmul_rn(x, y);

@@ -25,7 +25,12 @@ __device__ __half2 operator+(__half2 a, __half2 b) { return __hadd2(a, b); }
 __device__ __half2 operator-(__half2 a, __half2 b) { return __hsub2(a, b); }
 __device__ __half2 operator*(__half2 a, __half2 b) { return __hmul2(a, b); }
 
-struct __align__(2) __nv_bfloat16 { unsigned short __x; };
+struct __align__(2) __nv_bfloat16 {
+    unsigned short __x;
+    __nv_bfloat16() = default;
+    __device__ __nv_bfloat16(float value) : __x(__float2bfloat16(value).__x) {}
+    __device__ operator float() const { return __uint_as_float((unsigned)__x << 16); }
+};
 struct __align__(4) __nv_bfloat162 { __nv_bfloat16 x, y; };
 __device__ unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.__x; }
 __device__ __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { __nv_bfloat16 r; r.__x = a; return r; }

@@ -84,11 +84,13 @@ const HALVES: &str = include_str!("halves.cuh");
 const ANGLES: &str = include_str!("angles.cuh");
 const PARTS: &str = include_str!("parts.cuh");
 const DOUBLE: &str = include_str!("double.cuh");
+const ANGLES_OF_DOUBLE: &str = include_str!("angles_of_double.cuh");
+const SPECIAL: &str = include_str!("special.cuh");
 const WMMA: &str = include_str!("wmma.cuh");
 const GROUPS: &str = include_str!("groups.cuh");
 
 /// The parts of the mathematics; each stands on those before it.
-const MATHEMATICS: [&str; 4] = [FLOAT, ANGLES, PARTS, DOUBLE];
+const MATHEMATICS: [&str; 6] = [FLOAT, ANGLES, PARTS, DOUBLE, ANGLES_OF_DOUBLE, SPECIAL];
 
 /// The library's tokens, and the macros that it defines.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
     })
 }
 
-const OTHERS: [&str; 34] = [
+const OTHERS: [&str; 42] = [
     "min",
     "max",
     "abs",
@@ -47,6 +47,14 @@ const OTHERS: [&str; 34] = [
     "printf",
     "__assert_fail",
     "__ldg",
+    "__ldca",
+    "__ldcg",
+    "__ldcs",
+    "__stwb",
+    "__stcg",
+    "__stcs",
+    "__stwt",
+    "memcpy",
     "__shfl_sync",
     "__shfl_up_sync",
     "__shfl_down_sync",
@@ -92,16 +100,12 @@ pub(super) fn refused(name: &str) -> Option<&'static str> {
         _ if host.contains(&name) || name.starts_with("cuda") => {
             "this is host code: only `__global__` and `__device__` functions are compiled"
         }
-        _ if name.ends_with("_of_double") => {
-            "use the function of float, as `expf`: it is computed in double, and rounded to float once"
-        }
-        "lgammaf" | "tgammaf" | "lgamma" | "tgamma" | "erfinvf" | "erfcinvf" | "erfcxf"
-        | "normcdfinvf" | "j0f" | "j1f" | "y0f" | "y1f" | "remainderf" | "remquof"
-        | "nextafterf" | "sincos" | "sincospi" => {
+        "j0f" | "j1f" | "jnf" | "y0f" | "y1f" | "ynf" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn"
+        | "cyl_bessel_i0f" | "cyl_bessel_i1f" | "cyl_bessel_i0" | "cyl_bessel_i1"
+        | "remainderf" | "remainder" | "remquof" | "remquo" | "nextafterf" | "nextafter" => {
             "this function of math.h isn't there; write it with those that are: expf, logf, sinf, erff, …"
         }
         "malloc" | "free" | "calloc" => "allocate before the launch, and pass a pointer",
-        "memcpy" | "memset" | "memmove" => "write a loop over the elements",
         "fprintf" | "sprintf" | "puts" | "putchar" => "use printf",
         "rand" | "srand" | "curand" => "keep a counter in a variable, and hash it",
         "__shfl" | "__shfl_up" | "__shfl_down" | "__shfl_xor" | "__ballot" | "__any" | "__all" => {
@@ -217,6 +221,9 @@ impl Lowerer<'_> {
         if is_make(name) {
             return self.make(&name[5..], arguments, span).map(Some);
         }
+        if let Some(found) = self.memory_call(name, arguments, span)? {
+            return Ok(Some(found));
+        }
         if let Some(found) = self.plain_mathematics(name, arguments, span)? {
             return Ok(Some(found));
         }
@@ -312,7 +319,7 @@ impl Lowerer<'_> {
         use BinaryOp::{FMax, FMin, MaxS, MaxU, MinS, MinU};
         let (count, wanted) = match name {
             "min" | "max" => (2, None),
-            "abs" | "labs" | "llabs" | "__ldg" | "__ldca" | "__ldcg" | "__ldcs" => (1, None),
+            "abs" | "labs" | "llabs" => (1, None),
             "fabsf" | "sqrtf" => (1, Some(Scalar::Float)),
             "fabs" | "sqrt" => (1, None),
             "fminf" | "fmaxf" => (2, Some(Scalar::Float)),
@@ -322,23 +329,6 @@ impl Lowerer<'_> {
             _ => return Ok(None),
         };
         self.count(name, arguments, count, span)?;
-        if name.starts_with("__ld") {
-            let pointer = self.rvalue(&arguments[0])?;
-            let Type::Pointer(to) = &pointer.ty else {
-                return self.error(
-                    arguments[0].span,
-                    format!("`{name}` reads what a pointer points to"),
-                    "pass an address",
-                );
-            };
-            let place = super::Place { ty: self.completed(to), address: pointer.value };
-            if let Type::Struct(_) = place.ty.ty {
-                let address = self.temporary(&place.ty.ty);
-                self.copy(&place.ty, address, place.address);
-                return Ok(Some(Typed { ty: place.ty.ty, value: address }));
-            }
-            return Ok(Some(self.read(super::expression::Any::Place(place))));
-        }
         let typed = arguments.iter().map(|one| self.rvalue(one)).collect::<Lowered<Vec<_>>>()?;
         let mut common = wanted;
         for (one, argument) in typed.iter().zip(arguments) {

@@ -162,6 +162,9 @@ impl Lowerer<'_> {
             (Type::Pointer(_) | Type::Null, Type::Scalar(Scalar::Bool)) => Some(4),
             (Type::Null, Type::Pointer(_)) => Some(1),
             (_, Type::Struct(_)) if self.converts(from, to) => Some(5),
+            (Type::Struct(_), Type::Scalar(_)) => {
+                self.conversion(from, to).filter(|one| !one.attributes.is_explicit).map(|_| 6)
+            }
             (Type::Pointer(a), Type::Pointer(b)) => {
                 let keeps = (!a.is_const || b.is_const) && (!a.is_volatile || b.is_volatile);
                 let same = a.ty == b.ty;
@@ -220,6 +223,9 @@ impl Lowerer<'_> {
         }
         match (&typed.ty, to) {
             (_, Type::Void) => Ok(typed.value),
+            (Type::Struct(_), Type::Scalar(_)) if self.conversion(&typed.ty, to).is_some() => {
+                self.converted(typed, to, span)
+            }
             (
                 Type::Scalar(from) | Type::Enum(_, from),
                 Type::Scalar(into) | Type::Enum(_, into),

@@ -250,6 +250,12 @@ impl Lowerer<'_> {
             let place = self.place(operand, "a cast to a reference")?;
             return Ok(Any::Place(Place { ty: target, address: place.address }));
         }
+        if style == CastStyle::Value && Self::has_constructors(&target.ty) {
+            let address = self.temporary(&target.ty);
+            let place = Place { ty: target.ty.clone().into(), address };
+            self.construct_by(&place, std::slice::from_ref(operand), span)?;
+            return Ok(Any::Value(Typed { ty: target.ty, value: address }));
+        }
         let typed = self.rvalue(operand)?;
         if typed.ty == Type::Void && target.ty != Type::Void {
             return self.error(span, "nothing is returned here that could be cast", "");

@@ -211,6 +211,42 @@ impl Lowerer<'_> {
         self.construct_with(place, given, arguments, span)
     }
 
+    /// The function by which a struct becomes a number: of that type, or the only one.
+    pub(super) fn conversion(&self, from: &Type, to: &Type) -> Option<Rc<Function>> {
+        let all = &declaration(from)?.conversions;
+        let exact = all.iter().find(|one| match (&one.result, to) {
+            (TypeExpr::Scalar(result), Type::Scalar(wanted)) => result == wanted,
+            _ => false,
+        });
+        match (exact, all.as_slice()) {
+            (Some(one), _) => Some(one.clone()),
+            (None, [only]) => Some(only.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn converted(&mut self, typed: Typed, to: &Type, span: Span) -> Lowered<Value> {
+        let Some(function) = self.conversion(&typed.ty, to) else { return Ok(typed.value) };
+        let ty: QualifiedType = typed.ty.clone().into();
+        let template = self.names_of(&typed.ty);
+        let chosen = super::overload::Chosen { function, template };
+        let this = Some((typed.value, self.completed(&ty)));
+        let any = self.write_out(&chosen, Vec::new(), &[], this, span)?;
+        let result = self.read(any);
+        self.cast(result, to, span)
+    }
+
+    /// Of a struct that becomes a number by itself, that number.
+    pub(super) fn as_number(&mut self, typed: Typed, span: Span) -> Lowered<Typed> {
+        let only = match declaration(&typed.ty).map(|own| own.conversions.as_slice()) {
+            Some([only]) if !only.attributes.is_explicit => only.result.clone(),
+            _ => return Ok(typed),
+        };
+        let ty = self.plain_type(&only, span)?.ty;
+        let value = self.converted(typed, &ty, span)?;
+        Ok(Typed { ty, value })
+    }
+
     /// Whether a constructor makes one type of the other by itself.
     pub(super) fn converts(&self, from: &Type, to: &Type) -> bool {
         let Some(own) = declaration(to) else { return false };

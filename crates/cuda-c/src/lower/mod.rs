@@ -19,6 +19,7 @@ mod initialise;
 mod instance;
 mod loops;
 mod mangle;
+mod memory;
 mod method;
 mod operators;
 mod overload;

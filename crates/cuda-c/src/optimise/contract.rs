@@ -1,16 +1,23 @@
 //! Products that are added become `fma`, which rounds once: what nvcc does unless it is told
 //! `--fmad=false`. As there, it happens within a block, where a product is only added and no more than
-//! four times; a product that is subtracted stays one, as nvcc leaves it to the assembler.
+//! four times. A product that is subtracted is added where its sign can be changed in a constant, and
+//! stays what it is otherwise, as nvcc leaves it to the assembler. Of two products that are added, the
+//! one on the left becomes part of the `fma`: the one of the lower rank, or the one without a negative
+//! constant.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{BinaryOp, Function, Op, Ty, Value};
+use crate::ir::{BinaryOp, Effect, Function, Graph, Op, Ty, UnaryOp, Value};
 
 /// As often is a product added at most.
 const MOST: usize = 4;
+/// As deep is a constant looked for in a product of products.
+const DEEPEST: u32 = 6;
 
 pub(super) fn run(function: &mut Function) {
+    add_negatives(function);
     let usable = only_added(function);
+    let ranks = ranks(function);
     for id in function.ids() {
         let mut products: HashMap<Value, (Value, Value)> = HashMap::new();
         for value in function.block(id).insts.clone() {
@@ -20,23 +27,11 @@ pub(super) fn run(function: &mut Function) {
                     products.insert(value, (inst.args[0], inst.args[1]));
                 }
                 Op::Binary(BinaryOp::FAdd, _) => {
-                    let (a, b) = (inst.args[0], inst.args[1]);
+                    let (a, b) = in_order(function, &ranks, inst.args[0], inst.args[1]);
                     let (product, other) = if products.contains_key(&a) { (a, b) } else { (b, a) };
                     if let Some(&(x, y)) = products.get(&product) {
                         let own = function.inst_mut(value);
                         (own.op, own.args) = (Op::Fma, vec![x, y, other]);
-                    }
-                }
-                // Less a product with a negative constant is plus one with a positive one.
-                Op::Binary(BinaryOp::FSub, _) => {
-                    let factors = products.get(&inst.args[1]).copied();
-                    if let Some((x, positive)) =
-                        factors.and_then(|(x, y)| Some((x, negated(function, y)?)))
-                    {
-                        let ty = inst.ty;
-                        let positive = function.constant(ty, positive);
-                        let own = function.inst_mut(value);
-                        (own.op, own.args) = (Op::Fma, vec![x, positive, inst.args[0]]);
                     }
                 }
                 _ => {}
@@ -45,15 +40,83 @@ pub(super) fn run(function: &mut Function) {
     }
 }
 
-/// The bits of a negative constant without its sign.
-fn negated(function: &Function, value: Value) -> Option<u64> {
-    let sign = if function.inst(value).ty == Ty::F32 { 1 << 31 } else { 1 << 63 };
-    function.constant_of(value).filter(|bits| bits & sign != 0).map(|bits| bits ^ sign)
+/// The operands of a sum as they are looked at.
+fn in_order(function: &Function, ranks: &[u64], a: Value, b: Value) -> (Value, Value) {
+    let negative = |value: Value| {
+        let inst = function.inst(value);
+        matches!(inst.op, Op::Binary(BinaryOp::FMul, _))
+            && function.constant_of(inst.args[1]).is_some_and(|bits| bits & sign(inst.ty) != 0)
+    };
+    let rank = |value: Value| ranks[value.0 as usize];
+    match (negative(a), negative(b)) {
+        (true, false) => (b, a),
+        (false, true) => (a, b),
+        _ if rank(b) < rank(a) => (b, a),
+        _ => (a, b),
+    }
+}
+
+fn sign(ty: Ty) -> u64 {
+    if ty == Ty::F32 { 1 << 31 } else { 1 << 63 }
+}
+
+/// How often each value is read.
+fn uses(function: &Function) -> HashMap<Value, usize> {
+    let mut uses: HashMap<Value, usize> = HashMap::new();
+    for id in function.ids() {
+        let block = function.block(id);
+        let read = block.insts.iter().flat_map(|value| function.inst(*value).args.clone());
+        for value in read.chain(block.end.values()) {
+            *uses.entry(value).or_default() += 1;
+        }
+    }
+    uses
+}
+
+/// Less a product with a constant is plus one with its negative.
+fn add_negatives(function: &mut Function) {
+    let uses = uses(function);
+    for id in function.ids() {
+        let insts = function.block(id).insts.clone();
+        let here: HashSet<Value> = insts.iter().copied().collect();
+        for value in insts {
+            let inst = function.inst(value).clone();
+            if !matches!(inst.op, Op::Binary(BinaryOp::FSub, _)) {
+                continue;
+            }
+            let place = with_constant(function, &uses, &here, inst.args[1], 0);
+            if let Some((product, bits)) = place {
+                let ty = function.inst(product).ty;
+                let negative = function.constant(ty, bits ^ sign(ty));
+                function.inst_mut(product).args[1] = negative;
+                function.inst_mut(value).op = Op::Binary(BinaryOp::FAdd, false);
+            }
+        }
+    }
+}
+
+/// The product in a product that has a constant: of those that nothing else reads.
+fn with_constant(
+    function: &Function,
+    uses: &HashMap<Value, usize>,
+    here: &HashSet<Value>,
+    value: Value,
+    depth: u32,
+) -> Option<(Value, u64)> {
+    let inst = function.inst(value);
+    let single = uses.get(&value) == Some(&1) && here.contains(&value);
+    if depth >= DEEPEST || !single || !matches!(inst.op, Op::Binary(BinaryOp::FMul, _)) {
+        return None;
+    }
+    let inner = |arg| with_constant(function, uses, here, arg, depth + 1);
+    inner(inst.args[0])
+        .or_else(|| function.constant_of(inst.args[1]).map(|bits| (value, bits)))
+        .or_else(|| inner(inst.args[1]))
 }
 
 /// Products of which every use is a sum in their own block.
 fn only_added(function: &Function) -> HashSet<Value> {
-    let mut uses: HashMap<Value, usize> = HashMap::new();
+    let mut uses = uses(function);
     let mut otherwise: HashSet<Value> = HashSet::new();
     for id in function.ids() {
         let block = function.block(id);
@@ -61,19 +124,52 @@ fn only_added(function: &Function) -> HashSet<Value> {
         for value in &block.insts {
             let inst = function.inst(*value);
             let adds = matches!(inst.op, Op::Binary(BinaryOp::FAdd, _));
-            for (index, arg) in inst.args.iter().enumerate() {
-                *uses.entry(*arg).or_default() += 1;
-                let factor = function.inst(*arg).args.get(1);
-                let subtracted = matches!(inst.op, Op::Binary(BinaryOp::FSub, _))
-                    && index == 1
-                    && factor.is_some_and(|factor| negated(function, *factor).is_some());
-                if !(adds || subtracted) || !here.contains(arg) {
-                    otherwise.insert(*arg);
-                }
-            }
+            otherwise.extend(inst.args.iter().filter(|arg| !adds || !here.contains(arg)));
         }
         otherwise.extend(block.end.values());
     }
     uses.retain(|value, count| *count <= MOST && !otherwise.contains(value));
     uses.into_keys().collect()
+}
+
+/// In which order the operands of a sum are put, as LLVM's pass Reassociate does it, by which nvcc is
+/// built: parameters of the kernel come first, then what is read or decided, in the order of the
+/// program, and what is computed one behind the highest of its operands.
+fn ranks(function: &Function) -> Vec<u64> {
+    let mut ranks = vec![0; function.values.len()];
+    let first = 3 + function.params.len() as u64;
+    let graph = Graph::of(function);
+    for (number, id) in graph.order.iter().enumerate() {
+        let mut next = (first + number as u64) << 16;
+        let block = function.block(*id);
+        for value in &block.params {
+            next += 1;
+            ranks[value.0 as usize] = next;
+        }
+        for value in &block.insts {
+            let inst = function.inst(*value);
+            ranks[value.0 as usize] = match inst.op {
+                Op::Const(_) | Op::Slot(_) | Op::Global(_) => 0,
+                Op::Param(index) | Op::ParamAddress(index) => 3 + u64::from(index),
+                _ if stays(&inst.op) => {
+                    next += 1;
+                    next
+                }
+                _ => {
+                    let highest = inst.args.iter().map(|arg| ranks[arg.0 as usize]).max();
+                    let free =
+                        matches!(inst.op, Op::Unary(UnaryOp::Neg | UnaryOp::Not | UnaryOp::FNeg));
+                    highest.unwrap_or(0) + u64::from(!free)
+                }
+            };
+        }
+    }
+    ranks
+}
+
+/// Whether an instruction can't be computed anywhere else.
+fn stays(op: &Op) -> bool {
+    use BinaryOp::{DivS, DivU, RemS, RemU};
+    op.effect() != Effect::None
+        || matches!(op, Op::Special(_) | Op::Binary(DivS | DivU | RemS | RemU, _))
 }

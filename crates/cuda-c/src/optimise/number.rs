@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::rewrite::Replaced;
-use super::simplify::{Simplified, simplify};
+use super::simplify::{Simplified, commutes, simplify};
 use crate::ir::{
     Access, BlockId, Dominators, Effect, Function, Graph, Inst, Op, Terminator, Ty, Value,
 };
@@ -45,7 +45,10 @@ pub(super) fn run(function: &mut Function) {
                 continue;
             }
             if inst.op.effect() == Effect::None {
-                let key = (inst.op.clone(), inst.ty, inst.args.clone());
+                let mut key = (inst.op.clone(), inst.ty, inst.args.clone());
+                if matches!(inst.op, Op::Binary(op, _) if commutes(op)) {
+                    key.2.sort();
+                }
                 let entry = table.entry(key).or_default();
                 let found = entry.iter().find(|(_, block)| dominators.dominates(*block, id));
                 if let Some((same, _)) = found {

@@ -55,7 +55,7 @@ pub(crate) fn simplify(function: &mut Function, op: &Op, ty: Ty, args: &[Value])
     }
 }
 
-fn commutes(op: BinaryOp) -> bool {
+pub(super) fn commutes(op: BinaryOp) -> bool {
     use BinaryOp::{Add, And, FAdd, FMul, MaxS, MaxU, MinS, MinU, Mul, Or, Xor};
     matches!(op, Add | Mul | And | Or | Xor | MinS | MinU | MaxS | MaxU | FAdd | FMul)
 }

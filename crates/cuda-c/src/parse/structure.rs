@@ -104,6 +104,7 @@ impl Parser<'_> {
             defaults: Vec::new(),
             methods: Vec::new(),
             constructors: Vec::new(),
+            conversions: Vec::new(),
             has_default: false,
             names: Vec::new(),
             align,
@@ -182,8 +183,7 @@ impl Parser<'_> {
             return self.constructor(own, template, is_explicit);
         }
         if self.is("operator") && !self.ahead(1).is("(") && self.ahead(1).kind == Kind::Word {
-            let problem = Problem::new(self.span(), "conversions by an operator aren't built");
-            return self.fail(problem.help("write a function that returns the other type"));
+            return self.conversion(own, is_explicit);
         }
         self.at = before;
         while self.accept("explicit") {}
@@ -243,6 +243,20 @@ impl Parser<'_> {
             declarator = self.declarator(&base)?;
         }
         self.expect(";", "behind the member")
+    }
+
+    /// `operator float() const { … }`
+    fn conversion(&mut self, own: &mut StructDeclaration, is_explicit: bool) -> Parsed<()> {
+        let span = self.bump().span;
+        let mut specifiers = self.specifiers()?;
+        specifiers.attributes.device = true;
+        specifiers.attributes.is_explicit = is_explicit;
+        let mut declarator = self.declarator(&specifiers.ty)?;
+        declarator.name = Rc::from("operator");
+        declarator.span = span.to(self.last());
+        let function = self.function(specifiers, declarator, Vec::new())?;
+        own.conversions.push(function);
+        Ok(())
     }
 
     /// `T(int a) : member(a) { … }`, `T() = default;`

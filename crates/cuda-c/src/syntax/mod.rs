@@ -55,6 +55,8 @@ pub(crate) struct StructDeclaration {
     pub(crate) methods: Vec<Rc<Function>>,
     /// Functions that make one; `T() = default` is none of them.
     pub(crate) constructors: Vec<Rc<Function>>,
+    /// `operator float()`: what it becomes by itself.
+    pub(crate) conversions: Vec<Rc<Function>>,
     /// Whether `T() = default` is written.
     pub(crate) has_default: bool,
     /// Types and constants that are named in it.

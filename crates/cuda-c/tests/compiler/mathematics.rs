@@ -195,3 +195,36 @@ fn whole_numbers_and_signs() {
     check("fabsf(x)", |x, _| x.abs());
     check("sqrtf(x)", |x, _| x.sqrt());
 }
+
+#[test]
+fn angles_of_double() {
+    for scale in [4.0, 1e5, 1e15, 1e300] {
+        check_double("sin(x)", -scale, scale, 4, libm::sin);
+        check_double("cos(x)", -scale, scale, 4, libm::cos);
+        check_double("tan(x)", -scale, scale, 4, libm::tan);
+        check_double("atan(x)", -scale, scale, 4, libm::atan);
+        check_double("atan2(x, -2.0)", -scale, scale, 4, |x| libm::atan2(x, -2.0));
+        check_double("asinh(x)", -scale, scale, 4, libm::asinh);
+        check_double("acosh(fabs(x) + 1.0)", -scale, scale, 4, |x| libm::acosh(x.abs() + 1.0));
+        check_double("fmod(x, 0.7)", -scale, scale, 4, |x| libm::fmod(x, 0.7));
+    }
+    check_double("asin(x)", -1.0, 1.0, 8, libm::asin);
+    check_double("acos(x)", -1.0, 1.0, 8, libm::acos);
+    check_double("atanh(x)", -1.0, 1.0, 8, libm::atanh);
+}
+
+#[test]
+fn special_functions_of_double() {
+    check_double("erf(x)", -6.0, 6.0, 8, libm::erf);
+    check_double("erfc(x)", -6.0, 6.0, 8, libm::erfc);
+    check_double("erfcx(fmin(fmax(x, -5.0), 5.0))", -5.0, 5.0, 40, |x| {
+        let x = if x.is_nan() { -5.0 } else { x.clamp(-5.0, 5.0) };
+        (x * x).exp() * libm::erfc(x)
+    });
+    check_double("lgamma(fabs(x) + 3.0)", -200.0, 200.0, 8, |x| libm::lgamma(x.abs() + 3.0));
+    check_double("tgamma(fabs(x))", -100.0, 100.0, 8, |x| libm::tgamma(x.abs()));
+    // What an inverse makes of a value is that value again.
+    check_double("fabs(x) < 0.999 ? erf(erfinv(x)) : x", -0.999, 0.999, 8, |x| x);
+    check_double("x > 1e-9 && x < 0.4 ? normcdf(normcdfinv(x)) : x", -0.4, 0.4, 256, |x| x);
+    check_double("x > 1e-9 && x < 1.0 ? erfc(erfcinv(x)) : x", -1.0, 1.0, 256, |x| x);
+}

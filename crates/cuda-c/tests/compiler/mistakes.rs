@@ -146,7 +146,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("__global__ void k(int n) { x: ; goto *n; }", "expected a label, found `*`"),
     ("__global__ void k(int *x) { x[0] = tex1Dfetch(x, 1); }", "`tex1Dfetch` isn't built"),
     ("__global__ void k(int *x) { x = malloc(4); }", "`malloc` isn't built"),
-    ("__global__ void k(int *x) { memcpy(x, x, 4); }", "`memcpy` isn't built"),
+    ("__global__ void k(int *x) { x = (int *)malloc(4); }", "`malloc` isn't built"),
     ("__global__ void k(int *x) { x[0] = rand(); }", "`rand` isn't built"),
     ("__global__ void k(int *x) { fprintf(stderr, \"a\"); }", "`fprintf` isn't built"),
     ("__global__ void k(int *x) { x[0] = __ldg(3); }", "`__ldg` reads what a pointer points to"),

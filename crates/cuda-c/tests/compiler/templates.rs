@@ -104,6 +104,7 @@ fn functions_of_structs() {
              __device__ int sum() const { return a + b; }
              __device__ Pair &operator+=(const Pair &o) { a += o.a; b += o.b; return *this; }
              __device__ int twice() const { return 2 * sum(); }
+             __device__ operator int() const { return a; }
          };
          struct Add { __device__ int operator()(int a, int b) const { return a + b; } };
          struct Less { static __device__ bool holds(int a, int b) { return a < b; } };
@@ -112,6 +113,12 @@ fn functions_of_structs() {
          template <typename F> struct Holder { F inner; __device__ int call(int a) { return inner(a, a); } };
          __device__ int of(Pair p) { return p.sum(); }
          __device__ int made(int x) { Pair p, q(x), r = x, s{x, 5}; p += q; p += r; p += s; return p.sum(); }
+         __device__ int copied(int x) {
+             int from[4] = {x, x + 1, x + 2, 9}, to[4];
+             memcpy(to, from, 3 * sizeof(int));
+             memset(&to[3], 0, sizeof(int));
+             return to[0] + to[1] + to[2] + to[3];
+         }
          __device__ int held(int x) { Holder<Add> h; return h.call(x); }",
         &[
             ("Pair().sum() + zero", 3),
@@ -122,6 +129,8 @@ fn functions_of_structs() {
             ("fold(Add{}, zero + 4)", 10),
             ("best<Less>(zero + 4, 3)", 3),
             ("held(zero + 8)", 16),
+            ("Pair(zero + 4) * 2 + (int)Pair{3, 9}", 11),
+            ("copied(zero + 1)", 6),
         ],
     );
 }

@@ -1,0 +1,55 @@
+//! The lines of a source, each with the PTX that comes of it behind it.
+
+use std::fmt::Write as _;
+
+/// Takes PTX apart by its `.loc` lines. What comes of no line, declarations and directives, is left
+/// out.
+pub(crate) fn beside(source: &str, ptx: &str) -> String {
+    let lines: Vec<&str> = source.lines().collect();
+    let width = lines.len().to_string().len();
+    let (mut text, mut now, mut shown) = (String::new(), 0, 0);
+    let mut inside = false;
+    for line in ptx.lines() {
+        let line = line.trim();
+        match line {
+            "{" => inside = true,
+            "}" if inside => {
+                (inside, shown) = (false, 0);
+                text.push('\n');
+            }
+            _ => {}
+        }
+        if let Some(place) = line.strip_prefix(".loc\t") {
+            let mut numbers =
+                place.split_whitespace().filter_map(|word| word.parse::<usize>().ok());
+            now = match (numbers.next(), numbers.next()) {
+                (Some(1), Some(line)) => line,
+                // Of a file that was included.
+                _ => 0,
+            };
+            continue;
+        }
+        if !inside || line.is_empty() || line == "{" || line.starts_with([')', '.', '/']) {
+            continue;
+        }
+        if now != shown {
+            shown = now;
+            let own = now.checked_sub(1).and_then(|index| lines.get(index)).unwrap_or(&"");
+            let _ = writeln!(text, "{now:>width$} | {}", own.trim_end());
+        }
+        let mut words = line.split_whitespace();
+        let mut name = words.next().unwrap_or_default().to_owned();
+        if name.starts_with('@') {
+            // The predicate and its instruction.
+            name = format!("{name} {}", words.next().unwrap_or_default());
+        }
+        let rest: Vec<&str> = words.collect();
+        let _ = match line.ends_with(':') {
+            true => writeln!(text, "{:width$} |     {line}", ""),
+            false => writeln!(text, "{:width$} |         {name:<20} {}", "", rest.join(" ")),
+        };
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}

@@ -1,0 +1,113 @@
+//! Reads and writes of memory that are written as calls: with a hint for the caches, or of many bytes.
+
+use super::expression::Any;
+use super::{Lowered, Lowerer, Place, Typed};
+use crate::ir::{Memory, Value};
+use crate::source::Span;
+use crate::syntax::Expr;
+use crate::types::{QualifiedType, Type};
+
+/// As many accesses does a call of `memcpy` become at most.
+const MOST: u64 = 1024;
+
+impl Lowerer<'_> {
+    pub(super) fn memory_call(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Option<Typed>> {
+        match name {
+            "__ldg" | "__ldca" | "__ldcg" | "__ldcs" | "__ldlu" | "__ldcv" => {
+                self.count(name, arguments, 1, span)?;
+                let place = self.pointed_to(name, &arguments[0])?;
+                if let Type::Struct(_) = place.ty.ty {
+                    let address = self.temporary(&place.ty.ty);
+                    self.copy(&place.ty, address, place.address);
+                    return Ok(Some(Typed { ty: place.ty.ty, value: address }));
+                }
+                Ok(Some(self.read(Any::Place(place))))
+            }
+            "__stwb" | "__stcg" | "__stcs" | "__stwt" => {
+                self.count(name, arguments, 2, span)?;
+                let place = self.pointed_to(name, &arguments[0])?;
+                if place.ty.is_const {
+                    return self.error(arguments[0].span, "what is `const` can't be changed", "");
+                }
+                let typed = self.rvalue(&arguments[1])?;
+                self.put(&place, typed, arguments[1].span)?;
+                Ok(Some(self.void()))
+            }
+            "memcpy" | "memmove" | "memset" => self.bytes(name, arguments, span).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn pointed_to(&mut self, name: &str, pointer: &Expr) -> Lowered<Place> {
+        let typed = self.rvalue(pointer)?;
+        let Type::Pointer(to) = &typed.ty else {
+            let does = if name.starts_with("__ld") { "reads" } else { "writes" };
+            let message = format!("`{name}` {does} what a pointer points to");
+            return self.error(pointer.span, message, "pass an address");
+        };
+        Ok(Place { ty: self.completed(to), address: typed.value })
+    }
+
+    /// `memcpy(to, from, 16)`, `memset(to, 0, 16)`
+    fn bytes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+        self.count(name, arguments, 3, span)?;
+        let sets = name == "memset";
+        let to = self.pointed_to(name, &arguments[0])?;
+        if to.ty.is_const {
+            return self.error(arguments[0].span, "what is `const` can't be changed", "");
+        }
+        let mut unit = unit_of(&to.ty);
+        let from: Value = if sets {
+            let value = self.number(&arguments[1], crate::types::Scalar::Int)?;
+            if self.builder.function.constant_of(value) != Some(0) {
+                let help = "write a loop over the elements";
+                return self.error(arguments[1].span, "`memset` is built for zeros alone", help);
+            }
+            value
+        } else {
+            let from = self.pointed_to(name, &arguments[1])?;
+            unit = unit.min(unit_of(&from.ty));
+            from.address
+        };
+        let (_, count) = self.constant(&arguments[2], "how many bytes")?;
+        while !count.is_multiple_of(unit) {
+            unit /= 2;
+        }
+        if count / unit > MOST {
+            let message = format!("`{name}` of {count} bytes would be {} accesses", count / unit);
+            return self.error(span, message, "write a loop over the elements");
+        }
+        let memory = match unit {
+            8 => Memory::B64,
+            4 => Memory::B32,
+            2 => Memory::U16,
+            _ => Memory::U8,
+        };
+        // All are read before the first is written: they may overlap.
+        let mut values = Vec::new();
+        for at in (0..count).step_by(unit as usize) {
+            values.push(if sets {
+                self.builder.function.constant(memory.ty(), 0)
+            } else {
+                let address = self.builder.offset(from, at);
+                self.builder.load(memory, false, address)
+            });
+        }
+        for (at, value) in (0..count).step_by(unit as usize).zip(values) {
+            let address = self.builder.offset(to.address, at);
+            self.builder.store(memory, false, address, value);
+        }
+        let ty = Type::pointer(Type::Void.into());
+        Ok(Typed { ty, value: to.address })
+    }
+}
+
+/// As many bytes may be moved at once, by what is pointed to.
+fn unit_of(ty: &QualifiedType) -> u64 {
+    ty.ty.align().clamp(1, 8)
+}
