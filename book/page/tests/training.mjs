@@ -12,6 +12,7 @@ export default {
     expect(/loss 0\.0\d+, \d+\.\d % of 256/.test(said), `it says ${said}`);
     expect(Number(/([\d.]+) %/.exec(said)?.[1]) > 80, `it says ${said}`);
     // A one, with the pointer.
+    await place.locator(".fl-draw").scrollIntoViewIfNeeded();
     const field = await place.locator(".fl-draw").boundingBox();
     await page.mouse.move(field.x + field.width * 0.55, field.y + field.height * 0.2);
     await page.mouse.down();
