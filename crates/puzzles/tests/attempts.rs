@@ -83,7 +83,7 @@ fn what_a_kernel_prints_is_kept_up_to_a_length() {
 
 #[test]
 fn a_language_that_a_puzzle_is_not_set_in_is_refused() {
-    let outcome = attempt(puzzle("coalesce").unwrap(), Language::Ptx, "", &Limits::default());
+    let outcome = attempt(puzzle("loops").unwrap(), Language::Ptx, "", &Limits::default());
     assert_eq!(outcome.verdict, Verdict::Rejected);
     assert_eq!(outcome.teaches, ["It is set in CUDA C."]);
 }

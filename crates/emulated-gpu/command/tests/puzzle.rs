@@ -98,7 +98,7 @@ fn what_is_wrong_is_said() {
         (&["gard"][..], "there is no puzzle gard, only add-one, guard"),
         (&["guard", "--hint", "9"], "guard has the hints 1 to 3"),
         (&["guard", "--hint", "0"], "guard has the hints 1 to 3"),
-        (&["coalesce", "--ptx"], "coalesce is not set in PTX"),
+        (&["loops", "--ptx"], "loops is not set in PTX"),
         (&["guard", "--check"], "can't read puzzles/guard.cu"),
         (&["guard", "--check", "kernel.txt"], "its name says no language"),
         (&["--check"], "required"),

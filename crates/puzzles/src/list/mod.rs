@@ -38,7 +38,11 @@ list! {
     coalesce
     relu
     relu_backward
+    sigmoid
+    pixels
     update
+    clip
+    momentum
     one_hot
     rotate
     window

@@ -10,7 +10,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
     kernel: "accuracy",
     task: include_str!("task.md"),
     picture: None,
-    sources: &[source!(CudaC)],
+    sources: &[source!(CudaC), source!(Ptx)],
     hints: include_str!("hints.md"),
     demands: &[],
     cases: || [[32, 10], [1, 3], [50, 10], [77, 4]].map(case).into(),

@@ -11,7 +11,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
     kernel: "bias_gradient",
     task: include_str!("task.md"),
     picture: None,
-    sources: &[source!(CudaC)],
+    sources: &[source!(CudaC), source!(Ptx)],
     hints: include_str!("hints.md"),
     demands: &[],
     cases: || [[4, 32], [1, 1], [8, 10], [3, 3], [37, 45]].map(case).into(),

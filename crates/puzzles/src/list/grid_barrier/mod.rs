@@ -13,7 +13,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
     kernel: "normalise",
     task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC)],
+    sources: &[source!(CudaC), source!(Ptx)],
     hints: include_str!("hints.md"),
     demands: &[],
     cases: || [32, 64, 128, 100].map(case).into(),

@@ -11,7 +11,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
     kernel: "layer",
     task: include_str!("task.md"),
     picture: None,
-    sources: &[source!(CudaC)],
+    sources: &[source!(CudaC), source!(Ptx)],
     hints: include_str!("hints.md"),
     demands: &[],
     cases: || [[4, 8, 8], [1, 1, 1], [8, 10, 30], [5, 13, 9]].map(case).into(),

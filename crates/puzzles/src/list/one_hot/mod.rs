@@ -11,7 +11,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
     kernel: "one_hot",
     task: include_str!("task.md"),
     picture: None,
-    sources: &[source!(CudaC)],
+    sources: &[source!(CudaC), source!(Ptx)],
     hints: include_str!("hints.md"),
     demands: &[],
     cases: || [[4, 10], [1, 2], [7, 10], [20, 3]].map(case).into(),

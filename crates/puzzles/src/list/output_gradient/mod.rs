@@ -11,7 +11,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
     kernel: "output_gradient",
     task: include_str!("task.md"),
     picture: None,
-    sources: &[source!(CudaC)],
+    sources: &[source!(CudaC), source!(Ptx)],
     hints: include_str!("hints.md"),
     demands: &[],
     cases: || [[4, 8], [1, 2], [8, 10], [13, 3]].map(case).into(),

@@ -12,7 +12,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
     kernel: "scan",
     task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC)],
+    sources: &[source!(CudaC), source!(Ptx)],
     hints: include_str!("hints.md"),
     demands: &[Demand {
         measure: Measure::Sectors,

@@ -5,7 +5,7 @@ __global__ void softmax(unsigned classes, const float *z, float *p)
     const float *row = z + blockIdx.x * classes;
     float *result = p + blockIdx.x * classes;
 
-    float largest = -INFINITY;
+    float largest = row[0];
     for (unsigned c = threadIdx.x; c < classes; c += 32)
         largest = fmaxf(largest, row[c]);
     for (int distance = 16; distance > 0; distance /= 2)

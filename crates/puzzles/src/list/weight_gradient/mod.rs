@@ -11,7 +11,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
     kernel: "weight_gradient",
     task: include_str!("task.md"),
     picture: None,
-    sources: &[source!(CudaC)],
+    sources: &[source!(CudaC), source!(Ptx)],
     hints: include_str!("hints.md"),
     demands: &[],
     cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 5], [7, 6, 20]].map(case).into(),

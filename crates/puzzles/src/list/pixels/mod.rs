@@ -1,0 +1,40 @@
+//! Whole numbers become floats.
+
+use crate::case::Case;
+use crate::near::Near;
+use crate::puzzle::Puzzle;
+use crate::random::Random;
+
+const BLOCK: usize = 64;
+
+pub(super) static PUZZLE: Puzzle = Puzzle {
+    name: "pixels",
+    idea: "whole numbers become floats",
+    kernel: "normalise",
+    task: include_str!("task.md"),
+    picture: None,
+    sources: &[source!(CudaC), source!(Ptx)],
+    hints: include_str!("hints.md"),
+    demands: &[],
+    cases: || [64, 3, 100, 250].map(case).into(),
+};
+
+fn case(n: usize) -> Case {
+    let pixel = Random::new(n as u64).below(256, n);
+    let [scale, mean, deviation] = [255.0_f32, 0.1307, 0.3081].map(Near::from);
+    let of = |pixel: u32| (Near::exact(f64::from(pixel)) / scale - mean) / deviation;
+    let divided: Vec<f64> = pixel.iter().map(|&pixel| of(pixel / 255 * 255).value).collect();
+    let unscaled = |&pixel: &u32| ((Near::exact(f64::from(pixel)) - mean) / deviation).value;
+    let unscaled: Vec<f64> = pixel.iter().map(unscaled).collect();
+    Case::new(format!("n = {n}"))
+        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
+        .u32("n", n)
+        .input_u32("pixel", &[n], &pixel)
+        .output("x", &[n], pixel.iter().map(|&pixel| of(pixel)).collect())
+        .suspect(
+            divided,
+            "Nearly all pixels have become 0: a whole number was divided by a whole number, which leaves \
+             a whole number. Divide by 255.0f.",
+        )
+        .suspect(unscaled, "The division by 255 is missing.")
+}
