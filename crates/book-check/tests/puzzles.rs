@@ -1,0 +1,83 @@
+//! Every puzzle has its page, and every page all that belongs to it.
+
+use std::collections::BTreeSet;
+
+use book_check::{files, read, repository};
+use puzzles::{Language, puzzles};
+
+#[test]
+fn every_puzzle_has_a_page_with_all_of_it() {
+    let repository = repository();
+    let folder = repository.join("book/src/puzzles");
+    let summary = read(&repository.join("book/src/SUMMARY.md")).unwrap();
+    let overview = read(&repository.join("book/src/puzzles.md")).unwrap();
+    let mut problems = Vec::new();
+    let mut named = BTreeSet::new();
+    let mut before = 0;
+    for puzzle in puzzles() {
+        let name = puzzle.name;
+        named.insert(format!("{name}.md"));
+        let page = read(&folder.join(format!("{name}.md"))).unwrap_or_default();
+        let mut parts = vec!["task.md".to_owned(), "hints.md".to_owned()];
+        parts.extend(puzzle.picture.map(|_| "picture.svg".to_owned()));
+        for source in puzzle.sources {
+            let end = source.language.extension();
+            parts.extend([format!("frame.{end}"), format!("solution.{end}")]);
+        }
+        let own = name.replace('-', "_");
+        for part in parts {
+            if !page.contains(&format!("crates/puzzles/src/list/{own}/{part}}}}}")) {
+                problems.push(format!("the page of {name} does not show {part}"));
+            }
+        }
+        // In the order of the list, under its title.
+        let entry = format!("- [{}](puzzles/{name}.md)", puzzle.title());
+        match summary.find(&entry) {
+            Some(at) if at > before => before = at,
+            _ => problems.push(format!("SUMMARY.md has no `{entry}` at its place")),
+        }
+        if !overview.contains(&format!("(puzzles/{name}.md)")) {
+            problems.push(format!("the table of puzzles.md lacks {name}"));
+        }
+    }
+    for page in files(&folder, &["md"]) {
+        let name = page.file_name().unwrap().to_string_lossy().into_owned();
+        if !named.contains(&name) {
+            problems.push(format!("there is no puzzle for the page {name}"));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+}
+
+/// What the page says of how many there are.
+#[test]
+fn the_page_counts_the_puzzles() {
+    const WORDS: [(&str, usize); 3] =
+        [("thirty-four", 34), ("Twenty-seven", 27), ("sixty-one", 61)];
+    let overview = read(&repository().join("book/src/puzzles.md")).unwrap();
+    let in_ptx = puzzles().iter().filter(|puzzle| puzzle.source(Language::Ptx).is_some()).count();
+    let counts = [puzzles().len(), in_ptx, puzzles().len() + in_ptx];
+    for ((word, says), is) in WORDS.into_iter().zip(counts) {
+        assert!(overview.contains(word) && says == is, "{word}: there are {is}");
+    }
+}
+
+/// Each puzzle is the work of some chapter.
+#[test]
+fn every_puzzle_is_an_exercise_of_a_chapter() {
+    let folder = repository().join("book/src");
+    let chapters = files(&folder, &["md"]);
+    let outside = |path: &std::path::Path| !path.starts_with(folder.join("puzzles"));
+    let work: String = chapters
+        .iter()
+        .filter(|path| outside(path))
+        .map(|path| read(path).unwrap())
+        .filter_map(|text| text.split_once("**Work.**").map(|(_, work)| work.to_owned()))
+        .collect();
+    let unused: Vec<&str> = puzzles()
+        .iter()
+        .map(|puzzle| puzzle.name)
+        .filter(|name| !work.contains(&format!("puzzles/{name}.md)")))
+        .collect();
+    assert!(unused.is_empty(), "no chapter ends with {unused:?}");
+}
