@@ -67,7 +67,9 @@ pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
         Ok(())
     };
     for session in Session::all(repository)? {
-        for command in session.commands().filter_map(|line| line.strip_prefix(EMULATOR)) {
+        let commands = session.commands().filter_map(|line| line.strip_prefix(EMULATOR));
+        // What is wrong with an attempt at a puzzle is told by the page of puzzles.
+        for command in commands.filter(|command| !command.starts_with("puzzle ")) {
             add(command, None)?;
         }
     }
