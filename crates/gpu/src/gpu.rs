@@ -1,6 +1,6 @@
 //! The GPU that a process computes on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
@@ -17,6 +17,7 @@ pub struct Gpu {
     context: Arc<CudaContext>,
     driver: Driver,
     compiler: Option<Compiler>,
+    kernels: Option<PathBuf>,
 }
 
 /// Which driver the process computes through. It is chosen once: cudarc opens the library at its
@@ -57,7 +58,7 @@ impl Gpu {
                 return Err(GpuError::AlreadyChosen { device: driver.device.clone() });
             }
             let context = CudaContext::new(0)?;
-            return Ok(Self { context, driver: driver.clone(), compiler: None });
+            return Ok(Self { context, driver: driver.clone(), compiler: None, kernels: None });
         }
         let decision = choice::decide(choice, probe::probe)?;
         if let Decision::Emulated(_) = decision {
@@ -94,7 +95,7 @@ impl Gpu {
             (_, false) => return Err(GpuError::AlreadyChosen { device: name }),
         };
         *chosen = Some(driver.clone());
-        Ok(Self { context, driver, compiler: None })
+        Ok(Self { context, driver, compiler: None, kernels: None })
     }
 
     /// The same GPU, with the kernels that this compiler makes; without one, NVIDIA's compiler, and
@@ -102,6 +103,13 @@ impl Gpu {
     #[must_use]
     pub const fn compiling_by(mut self, compiler: Option<Compiler>) -> Self {
         self.compiler = compiler;
+        self
+    }
+
+    /// The same GPU, with the kernels of this folder, which holds a source for each.
+    #[must_use]
+    pub fn with_kernels(mut self, folder: PathBuf) -> Self {
+        self.kernels = Some(folder);
         self
     }
 
@@ -144,7 +152,7 @@ impl Gpu {
     /// says.
     pub fn kernel(&self, name: &str) -> Result<CudaFunction> {
         let kernel = Kernel::find(name).ok_or_else(|| GpuError::NoKernel(name.into()))?;
-        self.function(name, &source::ptx(&kernel, self.compiler)?)
+        self.function(name, &source::ptx(&kernel, self.compiler, self.kernels.as_deref())?)
     }
 
     /// Loads a function of that name from PTX text.

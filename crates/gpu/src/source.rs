@@ -75,16 +75,21 @@ pub fn shown(path: &Path) -> String {
     names[start..].join("/")
 }
 
-/// The PTX of a kernel: from its folder, or as it was built into the program where there is none.
+/// The PTX of a kernel: from the folder that was given, else from [`folder`], or as it was built into
+/// the program where there is none.
 /// What NVIDIA's compiler made is taken where it is of the source as it is now; the rest is compiled,
 /// and by the built-in compiler, where that was chosen, everything.
 ///
 /// # Errors
 /// When a file can't be read, or the source can't be compiled.
-pub(crate) fn ptx(kernel: &Kernel, choice: Option<Compiler>) -> Result<String> {
+pub(crate) fn ptx(
+    kernel: &Kernel,
+    choice: Option<Compiler>,
+    given: Option<&Path>,
+) -> Result<String> {
     let compile = |file: &str, source: &str| compiler::edited(choice, file, source);
     let anew = choice == Some(Compiler::BuiltIn);
-    match folder() {
+    match given.map(Path::to_owned).or_else(folder) {
         Some(folder) => ptx_in(&folder, kernel, anew, compile),
         None if anew => compile(&file(kernel), kernel.source),
         None => Ok(kernel.ptx.to_owned()),

@@ -4,11 +4,15 @@
     reason = "a planted fault is a promise that isn't kept; the emulated GPU looks first"
 )]
 
+use std::fmt::Display;
 use std::path::Path;
 
-use gpu::{Choice, Gpu};
+use gpu::{Choice, Compiler, Gpu, KERNELS, Profile};
+use level2_cuda_naive::transfer::How;
+use level2_cuda_naive::{Level2, PerSample};
 use level3_cublas::{Gemm, Level3, Setup};
-use level4_ptx::{Level4, Rung};
+use level4_ptx::Level4;
+use tempfile::TempDir;
 use tensor::{Dump, TensorName};
 use tensor_diff::{
     Candidate, Deviation, Divergence, PatternKind, RunComparison, compare_runs, judge_run,
@@ -40,6 +44,21 @@ impl Said {
     pub(crate) fn is_found(&self, fault: &Fault) -> bool {
         let right = Some((fault.step, fault.tensor));
         self.alone == right && self.compared == right
+    }
+
+    /// Whether the reading says what was planted.
+    pub(crate) fn is_read(&self, fault: &Fault) -> bool {
+        self.reading.as_ref().is_some_and(|reading| reading.contains(fault.says))
+    }
+
+    /// What a table has in its last column.
+    #[allow(dead_code, reason = "the test prints no table")]
+    pub(crate) fn told(&self, fault: &Fault) -> String {
+        match &self.reading {
+            Some(reading) if self.is_read(fault) => reading.clone(),
+            Some(reading) => format!("not the cause: {reading}"),
+            None => "unexplained".into(),
+        }
     }
 
     /// The page of the comparison, and the worst element of the tensor that it names first.
@@ -78,10 +97,27 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
     let network = &preset.network;
     let (name, mut level): (String, Box<dyn Level + '_>) = match &fault.planted {
         Planted::Ptx(rung, texts) => {
-            let ptx = changed(*rung, texts)?;
+            let ptx = changed(rung, rung.ptx(), texts)?;
             // SAFETY: on the emulated device, which checks each access.
             let level = unsafe { Level4::with_ptx(gpu, network, *rung, &ptx) }?;
             (format!("level 4, {rung}"), Box::new(level))
+        }
+        Planted::CudaC(kernel, texts) => {
+            let folder = kernels(kernel, texts)?;
+            let gpu = gpu
+                .clone()
+                .compiling_by(Some(Compiler::BuiltIn))
+                .with_kernels(folder.path().to_owned());
+            let per_sample = matches!(*kernel, "train_step" | "update_weights");
+            let (transfer, profile) = (How::default(), Profile::default());
+            let level: Box<dyn Level> = if per_sample {
+                let level = PerSample::new(&gpu, network, transfer, profile);
+                Box::new(level.map_err(Error::level)?)
+            } else {
+                let level = Level2::new(&gpu, network, transfer, profile);
+                Box::new(level.map_err(Error::level)?)
+            };
+            (format!("level 2, {kernel}.cu"), level)
         }
         Planted::Cublas(rules) => {
             let setup = Setup { gemm: Gemm::Cublas, ..Setup::default() };
@@ -120,16 +156,28 @@ fn explanation(fault: &Divergence) -> Option<String> {
     Some(pattern.text.clone())
 }
 
-/// A rung's text with some of it replaced; each piece has to be there.
-fn changed(rung: Rung, texts: &[(&str, &str)]) -> Result<String> {
-    let mut ptx = rung.ptx().to_owned();
+/// A text with some of it replaced; each piece has to be there.
+fn changed(what: impl Display, text: &str, texts: &[(&str, &str)]) -> Result<String> {
+    let mut text = text.to_owned();
     for (old, new) in texts {
-        if !ptx.contains(old) {
-            return Err(Error::Usage(format!("{rung} has no {old:?} any more")));
+        if !text.contains(old) {
+            return Err(Error::Usage(format!("{what} has no {old:?} any more")));
         }
-        ptx = ptx.replace(old, new);
+        text = text.replace(old, new);
     }
-    Ok(ptx)
+    Ok(text)
+}
+
+/// A folder with all kernels of level 2, one of them changed.
+fn kernels(kernel: &str, texts: &[(&str, &str)]) -> Result<TempDir> {
+    let folder = tempfile::tempdir().map_err(Error::level)?;
+    for one in KERNELS {
+        let texts = if one.name == kernel { texts } else { &[] };
+        let source = changed(one.name, one.source, texts)?;
+        let path = folder.path().join(format!("{}.cu", one.name));
+        std::fs::write(path, source).map_err(Error::level)?;
+    }
+    Ok(folder)
 }
 
 /// The emulated GPU.

@@ -1,8 +1,8 @@
 //! Functions in place of which another one is computed.
 
-use tensor::{Loss, TensorName};
+use tensor::TensorName;
 
-use super::{Hypothesis, Scene, hypothesis};
+use super::{Hypothesis, Scene, hypothesis, outputs};
 use crate::chain::fed;
 use crate::pattern::Pattern;
 
@@ -10,8 +10,8 @@ pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     let last = scene.chain.layers();
     match scene.name {
         TensorName::A(layer) => activation(scene, layer),
-        TensorName::P => output(scene),
-        TensorName::Loss => loss(scene),
+        TensorName::P => outputs::output(scene),
+        TensorName::Loss => outputs::loss(scene),
         TensorName::Dz(layer) if layer == last => output_gradient(scene),
         TensorName::Dz(layer) => masked(scene, layer),
         TensorName::Z(layer) if layer > 1 => pre_activation(scene, layer),
@@ -61,6 +61,13 @@ fn activation(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
             let text = format!("it is leaky: {slope:.6} times z where that is below 0");
             family.push(hypothesis(text, move |i| if z[i] > 0.0 { z[i] } else { slope * z[i] }));
         }
+        // What is let through only from a number on.
+        let zeroed = scene.wrong.iter().filter(|&&i| scene.candidate[i] == 0.0).map(|&i| z[i]);
+        let edge = zeroed.fold(f64::NEG_INFINITY, f64::max);
+        if edge > 0.0 {
+            let text = format!("it is 0 where z is up to {edge:.6}, not up to 0");
+            family.push(hypothesis(text, move |i| if z[i] > edge { z[i] } else { 0.0 }));
+        }
         scene.first(family)
     })
 }
@@ -72,85 +79,6 @@ fn pre_activation(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
     let other = super::sum::View { values: z, ..sum.left.clone() };
     let text = format!("it is made of z{} in place of {}", layer - 1, fed(layer));
     scene.first(vec![hypothesis(text, |i| sum.with(i, &other, &sum.right))])
-}
-
-/// Functions of a row of the last `z` that stand where `p` should.
-fn output(scene: &Scene<'_>) -> Option<Pattern> {
-    let z = scene.chain.get(TensorName::Z(scene.chain.layers()))?;
-    let (rows, columns) = scene.rows_and_columns();
-    let row = move |i: usize| &z[i / columns * columns..][..columns];
-    let largest = |row: &[f64]| row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let over = |i: usize, power: fn(f64) -> f64| {
-        power(z[i]) / row(i).iter().map(|&z| power(z)).sum::<f64>()
-    };
-    let mut family = vec![
-        hypothesis("it is z itself: no function is applied", move |i| z[i]),
-        hypothesis("it is softmax(z)", move |i| over(i, f64::exp)),
-        hypothesis("it is sigmoid(z)", move |i| 1.0 / (1.0 + (-z[i]).exp())),
-        hypothesis("it is 2^z / sum 2^z: exp2 in place of exp", move |i| over(i, f64::exp2)),
-        hypothesis("it is 1 / (1 + 2^-z): exp2 in place of exp", move |i| {
-            1.0 / (1.0 + (-z[i]).exp2())
-        }),
-        hypothesis("it is softmax(-z)", move |i| over(i, |z| (-z).exp())),
-        hypothesis("it is exp(z - max z): not divided by its sum", move |i| {
-            (z[i] - largest(row(i))).exp()
-        }),
-        hypothesis("it is exp(z): not divided by its sum", move |i| z[i].exp()),
-        hypothesis("1 is added to the sum below exp(z)", move |i| {
-            z[i].exp() / (1.0 + row(i).iter().map(|z| z.exp()).sum::<f64>())
-        }),
-        hypothesis("1 is added to the sum below exp(z - max z)", move |i| {
-            let largest = largest(row(i));
-            let sum = row(i).iter().map(|z| (z - largest).exp()).sum::<f64>();
-            (z[i] - largest).exp() / (1.0 + sum)
-        }),
-        hypothesis("it is log softmax(z)", move |i| over(i, f64::exp).ln()),
-        hypothesis("it is sigmoid(-z)", move |i| 1.0 / (1.0 + z[i].exp())),
-        hypothesis("it is tanh(z)", move |i| z[i].tanh()),
-        hypothesis("it is softmax over the batch, not over the classes", move |i| {
-            let column = (0..rows).map(|r| z[r * columns + i % columns].exp());
-            z[i].exp() / column.sum::<f64>()
-        }),
-        hypothesis("it is exp(z) over the sum of the whole batch", move |i| {
-            z[i].exp() / z.iter().map(|z| z.exp()).sum::<f64>()
-        }),
-    ];
-    for (what, from) in [("the first row", 0), ("the last row", rows.saturating_sub(1))] {
-        let text = format!("every row is divided by the sum of {what}");
-        family.push(hypothesis(text, move |i| {
-            z[i].exp() / z[from * columns..][..columns].iter().map(|z| z.exp()).sum::<f64>()
-        }));
-    }
-    let above = move |i: usize| i.checked_sub(columns).map_or(f64::NAN, |i| over(i, f64::exp));
-    family.push(hypothesis("it is softmax of the row above", above));
-    scene.first(family)
-}
-
-fn loss(scene: &Scene<'_>) -> Option<Pattern> {
-    let z = scene.chain.get(TensorName::Z(scene.chain.layers()))?;
-    let y = scene.chain.get(TensorName::Y)?;
-    let classes = scene.chain.outputs();
-    let mut family: Vec<Hypothesis<'_>> = Vec::new();
-    for loss in Loss::ALL {
-        let value = crate::output::loss(loss, z, y, classes);
-        family.push(hypothesis(format!("it is another loss: {loss}"), move |_| value));
-    }
-    if scene.chain.losses() == [Loss::CrossEntropy] {
-        let bases: [(&str, Function); 2] = [("log2", f64::log2), ("log10", f64::log10)];
-        for (text, log) in bases {
-            // The logarithm of the sum alone, as a kernel computes it.
-            let sample = |(z, y): (&[f64], &[f64])| {
-                let largest = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let sum: f64 = z.iter().map(|z| (z - largest).exp()).sum();
-                z.iter().zip(y).map(|(z, y)| y * (log(sum) + largest - z)).sum::<f64>()
-            };
-            let samples = z.chunks_exact(classes).zip(y.chunks_exact(classes));
-            let value = samples.map(sample).sum::<f64>() / scene.chain.batch() as f64;
-            let text = format!("{text} in place of ln, of the sum of exponentials");
-            family.push(hypothesis(text, move |_| value));
-        }
-    }
-    scene.first(family)
 }
 
 /// `(p − y) / B` with something else.
@@ -185,6 +113,15 @@ fn output_gradient(scene: &Scene<'_>) -> Option<Pattern> {
                 with(i, at.copied().unwrap_or(f64::NAN))
             }));
         }
+        family.push(hypothesis(format!("{name} is read with neighbours exchanged"), move |i| {
+            with(i, own.get(i ^ 1).copied().unwrap_or(f64::NAN))
+        }));
+        family.push(hypothesis(format!("rows of {name} are read from their ends"), move |i| {
+            with(i, own[i / columns * columns + columns - 1 - i % columns])
+        }));
+        family.push(hypothesis(format!("{name} is read from its end"), move |i| {
+            with(i, own[own.len() - 1 - i])
+        }));
         family.push(hypothesis(format!("row 0 of {name} is read for every row"), move |i| {
             with(i, own[i % columns])
         }));
@@ -248,6 +185,8 @@ fn masked(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
         if values.len() >= da.len() {
             let masked = format!("the mask is taken from {text}");
             family.push(hypothesis(masked, move |i| pass(values[i], i)));
+            let other = format!("{text} passes where z is not above 0");
+            family.push(hypothesis(other, move |i| if z[i] > 0.0 { da[i] } else { values[i] }));
             let other = format!("{text} is masked in place of {name}");
             family.push(hypothesis(other, move |i| if z[i] > 0.0 { values[i] } else { 0.0 }));
         }

@@ -8,13 +8,18 @@
 //! family of many hypotheses needs more wrong elements to be believed than a family of few. What no
 //! hypothesis explains stays unexplained, and is told by where it is.
 
+mod fitted;
 mod functions;
+mod hidden;
 mod multiples;
 mod operands;
+mod outputs;
 mod place;
+mod precision;
 mod sum;
 mod terms;
 
+use place::Part;
 use tensor::{Dtype, Dump, TensorName};
 
 use crate::chain::Chain;
@@ -43,9 +48,14 @@ pub(crate) struct Scene<'a> {
     probes: Vec<usize>,
     /// The largest bound as a part of the largest element.
     relative: f64,
-    /// Whether a hypothesis may hold in some rows and columns alone.
+    /// Whether a hypothesis may hold in a part of the tensor alone.
     in_part: bool,
+    /// What is wrong, where that is another tensor, made of this one, which nobody wrote.
+    seen: Option<hidden::Seen<'a>>,
 }
+
+/// The widths of tiles, chunks and vectors.
+const TILES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /// What the tensor would be, element by element; NaN where that can't be said.
 struct Hypothesis<'s> {
@@ -57,27 +67,19 @@ fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) 
     Hypothesis { text: text.into(), predict: Box::new(predict) }
 }
 
-/// What explains the wrong elements, the simplest first.
+/// What explains the wrong elements, the simplest first: in the operation that makes the tensor, or in
+/// the one before it, which a fused kernel does on the way.
 pub(crate) fn explain(suspect: &Suspect<'_>) -> Option<Pattern> {
     let mut scene = Scene::of(suspect)?;
-    // ANCHOR: families
-    let families: [fn(&Scene<'_>) -> Option<Pattern>; 9] = [
-        multiples::not_written,
-        multiples::known_factors,
-        functions::exchanged,
-        operands::bias,
-        operands::replaced,
-        multiples::update_by_other,
-        multiples::plus_other,
-        terms::subsets,
-        multiples::any_factor,
-    ];
-    // ANCHOR_END: families
-    // What explains the right elements too, before what holds only in some rows or columns.
-    let everywhere = families.iter().find_map(|family| family(&scene));
-    everywhere.or_else(|| {
-        scene.in_part = true;
-        families.iter().find_map(|family| family(&scene))
+    scene.explained().or_else(|| {
+        let hidden = hidden::Hidden::of(&scene)?;
+        let found = hidden.scene(&scene)?.explained()?;
+        let text = if hidden.is_written {
+            format!("as if it were made of another {}: {}", hidden.name, found.text)
+        } else {
+            format!("in {}, which is not materialised: {}", hidden.name, found.text)
+        };
+        Some(Pattern { text, ..found })
     })
 }
 
@@ -114,6 +116,7 @@ impl<'a> Scene<'a> {
             probes: Vec::new(),
             relative,
             in_part: false,
+            seen: None,
         };
         let all = 0..suspect.candidate.len();
         let stands_out = |&i: &usize| {
@@ -134,21 +137,57 @@ impl<'a> Scene<'a> {
         Some(scene)
     }
 
+    fn explained(&mut self) -> Option<Pattern> {
+        // ANCHOR: families
+        let families: [fn(&Scene<'_>) -> Option<Pattern>; 10] = [
+            multiples::not_written,
+            multiples::known_factors,
+            functions::exchanged,
+            operands::bias,
+            operands::replaced,
+            multiples::update_by_other,
+            multiples::plus_other,
+            terms::subsets,
+            precision::rounded,
+            fitted::one_number,
+        ];
+        // ANCHOR_END: families
+        // What explains the right elements too, before what holds only in a part of the tensor.
+        let everywhere = families.iter().find_map(|family| family(self));
+        everywhere.or_else(|| {
+            self.in_part = true;
+            let in_part = families.iter().find_map(|family| family(self));
+            // A number for each row or column can be made to fit where a mistake has a simpler name.
+            self.in_part = false;
+            in_part.or_else(|| fitted::of_rows_and_columns(self))
+        })
+    }
+
     /// How far a prediction may be off: the operation's own bound, scaled to what is predicted.
     fn tolerance(&self, i: usize, predicted: f64) -> f64 {
-        SLACK * self.bounds[i] + self.relative * predicted.abs()
+        (SLACK * self.bounds[i]).max(self.relative * predicted.abs())
     }
 
     fn fits(&self, i: usize, predicted: f64) -> bool {
-        (self.candidate[i] - predicted).abs() <= self.tolerance(i, predicted)
+        let (made, predicted) = match &self.seen {
+            Some(seen) => (seen.candidate[i], seen.made_of(i, predicted)),
+            None => (self.candidate[i], predicted),
+        };
+        (made - predicted).abs() <= self.tolerance(i, predicted)
+    }
+
+    /// What the file holds and what it should, of the tensor that is wrong.
+    fn held(&self, i: usize) -> (f64, f64) {
+        let seen = self.seen.as_ref().map(|seen| (seen.candidate[i], seen.expected[i]));
+        seen.unwrap_or((self.candidate[i], self.expected[i]))
     }
 
     // ANCHOR: tells
     /// Whether one of so many hypotheses would hardly ever fit all probes by chance.
     fn tells(&self, hypotheses: usize) -> bool {
         let chance = |&i: &usize| {
-            let error = (self.candidate[i] - self.expected[i]).abs();
-            (2.0 * self.tolerance(i, self.candidate[i]) / error).min(1.0)
+            let (held, expected) = self.held(i);
+            (2.0 * self.tolerance(i, held) / (held - expected).abs()).min(1.0)
         };
         let mut probes = self.probes.clone();
         probes.sort_unstable();
@@ -199,28 +238,27 @@ impl<'a> Scene<'a> {
                 return None;
             }
         }
-        // A hypothesis that moves what is right too may hold in some rows or columns alone, and then
-        // in all of them.
-        let region = place::Region::of(&self.wrong, self.shape);
-        let mut wrong = self.wrong.iter().peekable();
+        // A hypothesis that moves what is right too may hold in a part of the tensor alone, and then in
+        // all of that part.
+        let mut parts = if self.in_part { Part::all(&self.wrong, self.shape) } else { Vec::new() };
         let mut elsewhere = false;
+        let mut wrong = self.wrong.iter().peekable();
         for i in 0..self.candidate.len() {
             if wrong.next_if(|&&at| at == i).is_some() {
                 continue;
             }
             let predicted = predict(i);
             if !predicted.is_nan() && !self.fits(i, predicted) {
-                if !self.in_part || region.holds(i) {
+                elsewhere = true;
+                parts.retain(|part| !part.holds(i));
+                if parts.is_empty() {
                     return None;
                 }
-                elsewhere = true;
             }
         }
-        let at = if elsewhere { place::describe(&self.wrong, self.shape) } else { String::new() };
-        let text = if at.is_empty() {
-            hypothesis.text.clone()
-        } else {
-            format!("{}, {at}", hypothesis.text)
+        let text = match parts.first().filter(|_| elsewhere) {
+            Some(part) => format!("{}, {part}", hypothesis.text),
+            None => hypothesis.text.clone(),
         };
         (2 * explains > self.wrong.len()).then_some(Pattern {
             kind: PatternKind::Explained,

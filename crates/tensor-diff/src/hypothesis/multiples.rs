@@ -87,19 +87,7 @@ pub(super) fn known_factors(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// One factor that nobody expects.
-pub(super) fn any_factor(scene: &Scene<'_>) -> Option<Pattern> {
-    let &first = scene.probes.first()?;
-    let factor = scene.candidate[first] / scene.expected[first];
-    let others = scene.probes.iter().filter(|&&i| i != first).count();
-    if others < 3 || !factor.is_finite() {
-        return None;
-    }
-    let text = format!("every element is {factor:.6} times what it should be");
-    scene.first(vec![hypothesis(text, move |i| factor * scene.expected[i])])
-}
-
-const fn updated_from(name: TensorName) -> Option<(TensorName, TensorName)> {
+pub(super) const fn updated_from(name: TensorName) -> Option<(TensorName, TensorName)> {
     match name {
         TensorName::WNext(layer) => Some((TensorName::W(layer), TensorName::Dw(layer))),
         TensorName::BNext(layer) => Some((TensorName::B(layer), TensorName::Db(layer))),
@@ -118,6 +106,13 @@ pub(super) fn update_by_other(scene: &Scene<'_>) -> Option<Pattern> {
             w[i] - rate * dw[i % columns * rows + i / columns]
         }),
         hypothesis(format!("{parameter} is updated twice"), move |i| w[i] - 2.0 * rate * dw[i]),
+        hypothesis(format!("the sign of {gradient} is taken for {gradient}"), move |i| {
+            w[i] - rate * if dw[i] == 0.0 { 0.0 } else { dw[i].signum() }
+        }),
+        hypothesis(format!("the magnitude of {gradient} is taken for {gradient}"), move |i| {
+            w[i] - rate * dw[i].abs()
+        }),
+        hypothesis(format!("{gradient} is squared"), move |i| w[i] - rate * dw[i] * dw[i]),
     ];
     for offset in [1, -1, columns as isize, -(columns as isize)] {
         let text = format!("{gradient} is read {offset} elements off");
@@ -149,15 +144,24 @@ pub(super) fn update_by_other(scene: &Scene<'_>) -> Option<Pattern> {
 /// What it should be, and a multiple of another tensor: regularisation, momentum, accumulation.
 pub(super) fn plus_other(scene: &Scene<'_>) -> Option<Pattern> {
     let (_, columns) = scene.rows_and_columns();
-    let others: Vec<_> = scene
-        .tensors()
-        .into_iter()
-        .filter(|(_, name, earlier, values)| {
-            let size = values.len() == scene.candidate.len()
-                || scene.shape.len() == 2 && values.len() == columns;
-            size && (*name != scene.name || *earlier)
-        })
-        .collect();
+    let elements = scene.candidate.len();
+    let mut others: Vec<(String, TensorName, bool, &[f64])> = Vec::new();
+    for (text, name, earlier, values) in scene.tensors() {
+        if name == scene.name && !earlier {
+            continue;
+        }
+        let mut push = |length: usize| {
+            let part = if values.len() == length { "" } else { "the beginning of " };
+            others.push((format!("{part}{text}"), name, earlier, &values[..length]));
+        };
+        if values.len() >= elements {
+            push(elements);
+        }
+        // Of one row, to every row.
+        if scene.shape.len() == 2 && (columns..elements).contains(&values.len()) {
+            push(columns);
+        }
+    }
     let mut whole = Vec::new();
     let mut fitted = Vec::new();
     if let Some(&first) = scene.probes.first() {

@@ -3,8 +3,8 @@
 
 use tensor::TensorName;
 
-use super::sum::{Sum, View};
-use super::{Hypothesis, Scene, hypothesis};
+use super::sum::{Fold, Sum, View};
+use super::{Hypothesis, Scene, TILES, hypothesis};
 use crate::pattern::Pattern;
 
 /// A bias that is left out, added twice, or another's.
@@ -13,6 +13,7 @@ pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
     let (base, name) = (sum.base?, sum.names[2]?);
     let columns = sum.columns;
     let mut family = vec![
+        hypothesis(format!("it is {name} alone: the product is not added"), |i| base[i % columns]),
         hypothesis(format!("{name} is not added"), |i| scene.expected[i] - base[i % columns]),
         hypothesis(format!("{name} is added twice"), |i| scene.expected[i] + base[i % columns]),
         hypothesis(format!("{name} is subtracted"), |i| {
@@ -26,6 +27,21 @@ pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
             scene.expected[i] - base[i % columns] + base.get(row).copied().unwrap_or(f64::NAN)
         }),
     ];
+    let mut index = |text: String, at: Box<dyn Fn(usize) -> usize>| {
+        family.push(hypothesis(format!("{name} is read {text}"), move |i| {
+            scene.expected[i] - base[i % columns]
+                + base.get(at(i % columns)).copied().unwrap_or(f64::NAN)
+        }));
+    };
+    index("from its end".into(), Box::new(move |j| columns - 1 - j));
+    index("with neighbours exchanged".into(), Box::new(|j| j ^ 1));
+    for k in 2..columns.min(5) {
+        index(format!("with a stride of {k}, round and round"), Box::new(move |j| k * j % columns));
+    }
+    for tile in TILES.into_iter().filter(|&tile| tile < columns) {
+        index(format!("from its first {tile} again and again"), Box::new(move |j| j % tile));
+        index(format!("at the first of each {tile} alone"), Box::new(move |j| j / tile * tile));
+    }
     for shift in [1_isize, -1] {
         let text =
             format!("{name} is read one element too {}", if shift > 0 { "far" } else { "early" });
@@ -58,7 +74,7 @@ pub(super) fn replaced(scene: &Scene<'_>) -> Option<Pattern> {
         let Some(name) = name else { continue };
         family.push(hypothesis(format!("{name} is left out of the product"), move |i| {
             const ONE: [f64; 1] = [1.0];
-            let one = View { values: &ONE, offset: 0, outer: 0, inner: 0 };
+            let one = View { values: &ONE, offset: 0, outer: 0, inner: 0, fold: Fold::Right };
             if which == 0 { sum.with(i, &one, &sum.right) } else { sum.with(i, &sum.left, &one) }
         }));
         for (text, other) in views(scene, view, name, sum.outer[which], sum.length) {
@@ -90,6 +106,15 @@ fn views<'a>(
             let text = format!("{part}{text} is read in place of {name}");
             all.push((text, View { values, ..view.clone() }));
         }
+        // Its rows, which are longer.
+        let (rows, row) = if view.inner == 1 { (outer, length) } else { (length, outer) };
+        let longer = match scene.chain.shape(other).as_deref() {
+            Some(&[own_rows, own_row]) if own_rows >= rows && own_row > row => own_row as isize,
+            _ => continue,
+        };
+        let text = format!("{text} is read in place of {name}, of each row the first {row}");
+        let (outer, inner) = if view.inner == 1 { (longer, 1) } else { (1, longer) };
+        all.push((text, View { values, outer, inner, ..view.clone() }));
     }
     let (o, k) = (outer as isize, length as isize);
     let row_major = view.inner == 1;
@@ -99,7 +124,7 @@ fn views<'a>(
         all.push((text, View { outer: turned.0, inner: turned.1, ..view.clone() }));
     }
     let mut reread = |text: String, offset: isize, outer: isize, inner: isize| {
-        all.push((text, View { values: view.values, offset, outer, inner }));
+        all.push((text, View { values: view.values, offset, outer, inner, fold: Fold::Right }));
     };
     let along = if row_major { k } else { o };
     for (offset, how) in [
@@ -127,6 +152,56 @@ fn views<'a>(
         } else {
             reread(text, 0, view.outer, other);
         }
+    }
+    for along in [true, false] {
+        all.extend(folded(view, name, along, if along { length } else { outer }));
+    }
+    all
+}
+
+/// An operand whose index along the sum, or across it, is mistaken.
+fn folded<'a>(
+    view: &View<'a>,
+    name: TensorName,
+    along: bool,
+    length: usize,
+) -> Vec<(String, View<'a>)> {
+    let what = if along { "along the sum" } else { "across the sum" };
+    // Tiles, and as many chunks as a few blocks make of the length.
+    let mut tiles: Vec<usize> = TILES.to_vec();
+    tiles.extend((2..=8).map(|chunks| length.div_ceil(chunks)));
+    tiles.retain(|&tile| 1 < tile && tile < length);
+    tiles.sort_unstable();
+    tiles.dedup();
+    let mut all = Vec::new();
+    let mut push = |text: String, fold| all.push((text, View { fold, ..view.clone() }));
+    for tile in tiles {
+        push(
+            format!(
+                "{name} is read from its first {tile} again and again, {what}: the cursor isn't moved on"
+            ),
+            Fold::FirstTile { along, tile },
+        );
+        push(
+            format!("{name} is read at the first of each {tile} alone, {what}"),
+            Fold::StartOfTile { along, tile },
+        );
+    }
+    if length > 2 {
+        push(format!("{name} is read from its end, {what}"), Fold::Reversed { along, of: length });
+        push(format!("{name} is read with neighbours exchanged, {what}"), Fold::Paired { along });
+    }
+    if length > 1 {
+        // One row of a matrix that is summed along its columns, one element of a row else.
+        let one = if along == (view.inner == 1) { "element" } else { "row" };
+        push(
+            format!("{name} is read one {one} too far, and the first behind the last"),
+            Fold::Rotated { along, by: 1, of: length },
+        );
+        push(
+            format!("{name} is read one {one} too early, and the last before the first"),
+            Fold::Rotated { along, by: length - 1, of: length },
+        );
     }
     all
 }

@@ -1,14 +1,26 @@
 //! Where the wrong elements of a tensor lie, in words.
 
-/// The rows and columns that the wrong elements lie in.
-pub(super) struct Region {
+use std::fmt;
+
+use super::TILES;
+
+/// A part of a tensor that holds all its wrong elements.
+pub(super) struct Part {
     columns: usize,
-    in_rows: Vec<bool>,
-    in_columns: Vec<bool>,
+    kind: Kind,
+    text: String,
 }
 
-impl Region {
-    pub(super) fn of(wrong: &[usize], shape: &[usize]) -> Self {
+enum Kind {
+    /// Some rows, and some columns.
+    Block { in_rows: Vec<bool>, in_columns: Vec<bool> },
+    /// Of each so many elements, counted through the rows, some.
+    OfEach(Vec<bool>),
+}
+
+impl Part {
+    /// The smallest parts of each kind, the simplest first.
+    pub(super) fn all(wrong: &[usize], shape: &[usize]) -> Vec<Self> {
         let (rows, columns) = match *shape {
             [rows, columns] => (rows, columns),
             _ => (1, shape.iter().product()),
@@ -18,12 +30,40 @@ impl Region {
             in_rows[i / columns] = true;
             in_columns[i % columns] = true;
         }
-        Self { columns, in_rows, in_columns }
+        let kind = Kind::Block { in_rows, in_columns };
+        let mut all = vec![Self { columns, kind, text: describe(wrong, shape) }];
+        for tile in TILES.into_iter().filter(|tile| 2 * tile <= rows * columns) {
+            let mut of_each = vec![false; tile];
+            wrong.iter().for_each(|i| of_each[i % tile] = true);
+            let found = of_each.iter().filter(|&&found| found).count();
+            // As many places as wrong elements are no pattern.
+            if 2 * found <= tile && 2 * found <= wrong.len() {
+                let first = of_each.iter().position(|&found| found).unwrap_or(0);
+                let text = if found == 1 {
+                    format!("in one element in {tile}, from {first} on")
+                } else {
+                    format!("in {found} of each {tile} elements, from {first} on")
+                };
+                all.push(Self { columns, kind: Kind::OfEach(of_each), text });
+            }
+        }
+        all
     }
 
-    /// Whether the element lies in one of the rows and in one of the columns.
+    /// Whether the element lies in it.
     pub(super) fn holds(&self, i: usize) -> bool {
-        self.in_rows[i / self.columns] && self.in_columns[i % self.columns]
+        match &self.kind {
+            Kind::Block { in_rows, in_columns } => {
+                in_rows[i / self.columns] && in_columns[i % self.columns]
+            }
+            Kind::OfEach(of_each) => of_each[i % of_each.len()],
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -70,6 +110,17 @@ fn which(what: &str, found: &[usize], all: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lanes_of_every_warp_are_a_part() {
+        let wrong: Vec<usize> = (0..320).filter(|i| i % 32 == 31).collect();
+        let parts = Part::all(&wrong, &[10, 32]);
+        assert_eq!(parts[0].to_string(), "in column 31 alone, of 32");
+        let parts = Part::all(&wrong, &[16, 20]);
+        let lanes =
+            parts.iter().find(|part| part.to_string() == "in one element in 32, from 31 on");
+        assert!(lanes.is_some_and(|part| part.holds(63) && !part.holds(62)));
+    }
 
     #[test]
     fn rows_columns_and_steps_are_named() {

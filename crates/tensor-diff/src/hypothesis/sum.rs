@@ -13,11 +13,45 @@ pub(super) struct View<'a> {
     pub(super) outer: isize,
     /// The distance along the sum.
     pub(super) inner: isize,
+    /// How the two indices are mistaken first.
+    pub(super) fold: Fold,
+}
+
+/// A mistaken index, along the sum or across it.
+#[derive(Clone, Copy)]
+pub(super) enum Fold {
+    /// It is right.
+    Right,
+    /// A tile's cursor stays at the first tile.
+    FirstTile { along: bool, tile: usize },
+    /// Within each tile it stays at the first.
+    StartOfTile { along: bool, tile: usize },
+    /// From the end of so many.
+    Reversed { along: bool, of: usize },
+    /// Each and its neighbour are exchanged.
+    Paired { along: bool },
+    /// One further, and the first again behind the last of so many.
+    Rotated { along: bool, by: usize, of: usize },
+}
+
+impl Fold {
+    fn apply(self, outer: usize, k: usize) -> (usize, usize) {
+        let (along, index): (bool, &dyn Fn(usize) -> usize) = match self {
+            Self::Right => return (outer, k),
+            Self::FirstTile { along, tile } => (along, &move |i| i % tile),
+            Self::StartOfTile { along, tile } => (along, &move |i| i / tile * tile),
+            Self::Reversed { along, of } => (along, &move |i| of - 1 - i),
+            Self::Paired { along } => (along, &|i| i ^ 1),
+            Self::Rotated { along, by, of } => (along, &move |i| (i + by) % of),
+        };
+        if along { (outer, index(k)) } else { (index(outer), k) }
+    }
 }
 
 impl View<'_> {
     /// NaN where the buffer ends.
     pub(super) fn at(&self, outer: usize, k: usize) -> f64 {
+        let (outer, k) = self.fold.apply(outer, k);
         let at = self.offset + outer as isize * self.outer + k as isize * self.inner;
         usize::try_from(at).ok().and_then(|at| self.values.get(at)).copied().unwrap_or(f64::NAN)
     }
@@ -42,13 +76,9 @@ pub(super) struct Sum<'a> {
 const ONE: [f64; 1] = [1.0];
 
 impl<'a> Sum<'a> {
-    /// The sum that the wrong tensor is.
+    /// The sum that the tensor is.
     pub(super) fn of(scene: &'a Scene<'a>) -> Option<Self> {
-        Self::of_tensor(scene, scene.name)
-    }
-
-    /// The sum that a tensor of the same shape is.
-    pub(super) fn of_tensor(scene: &'a Scene<'a>, name: TensorName) -> Option<Self> {
+        let name = scene.name;
         let inputs = crate::operation::operation(name, scene.chain.layers(), None)?.inputs;
         if let TensorName::Db(layer) = name {
             let dz = scene.chain.get(TensorName::Dz(layer))?;
@@ -56,8 +86,14 @@ impl<'a> Sum<'a> {
             return Some(Self {
                 columns: 1,
                 length: scene.chain.batch(),
-                left: View { values: dz, offset: 0, outer: 1, inner: units as isize },
-                right: View { values: &ONE, offset: 0, outer: 0, inner: 0 },
+                left: View {
+                    values: dz,
+                    offset: 0,
+                    outer: 1,
+                    inner: units as isize,
+                    fold: Fold::Right,
+                },
+                right: View { values: &ONE, offset: 0, outer: 0, inner: 0, fold: Fold::Right },
                 base: None,
                 outer: [units, 1],
                 names: [Some(TensorName::Dz(layer)), None, None],
@@ -70,6 +106,7 @@ impl<'a> Sum<'a> {
             offset: 0,
             outer: factor.outer as isize,
             inner: factor.inner as isize,
+            fold: Fold::Right,
         };
         let bias = inputs.get(2).copied();
         Some(Self {

@@ -4,11 +4,9 @@
 use tensor::{Loss, TensorName};
 
 use super::sum::Sum;
-use super::{Hypothesis, Scene, hypothesis};
+use super::{Hypothesis, Scene, TILES, hypothesis};
 use crate::pattern::Pattern;
 
-/// The widths of tiles, chunks and vectors.
-const TILES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 /// The longest stride that is looked for.
 const STRIDES: usize = 65;
 /// Beyond so many terms, not every range of them is tried.
@@ -18,31 +16,32 @@ const RANGES: usize = 3000;
 #[derive(Clone, Copy)]
 enum Subset {
     Range(usize, usize),
-    Every { step: usize, from: usize },
-    AllBut { step: usize, from: usize },
+    Every {
+        step: usize,
+        from: usize,
+    },
+    AllBut {
+        step: usize,
+        from: usize,
+    },
+    /// Of each `tile` of them, those from one on and up to another.
+    OfEach {
+        tile: usize,
+        from: usize,
+        to: usize,
+    },
 }
 
 pub(super) fn subsets(scene: &Scene<'_>) -> Option<Pattern> {
     match scene.name {
         TensorName::P => denominators(scene),
         TensorName::Loss => samples_of_loss(scene),
-        // A gradient that nobody can see is seen by what the update makes of it.
-        TensorName::WNext(layer) => {
-            of_sum(scene, TensorName::Dw(layer), -scene.chain.learning_rate())
-        }
-        TensorName::BNext(layer) => {
-            of_sum(scene, TensorName::Db(layer), -scene.chain.learning_rate())
-        }
-        name => of_sum(scene, name, 1.0),
+        _ => of_sum(scene),
     }
 }
 
-/// `scale` is what becomes of the sum in the tensor that is wrong.
-fn of_sum(scene: &Scene<'_>, summed: TensorName, scale: f64) -> Option<Pattern> {
-    if summed != scene.name && scene.chain.is_given_by_reference(summed) {
-        return None;
-    }
-    let sum = Sum::of_tensor(scene, summed)?;
+fn of_sum(scene: &Scene<'_>) -> Option<Pattern> {
+    let sum = Sum::of(scene)?;
     if sum.length < 2 {
         return None;
     }
@@ -63,7 +62,7 @@ fn of_sum(scene: &Scene<'_>, summed: TensorName, scale: f64) -> Option<Pattern> 
         sum.length,
         sum.over,
         &prefixes,
-        &|i, part| scene.expected[i] - scale * part,
+        &|i, part| scene.expected[i] - part,
         &|i, subset| part(subset, sum.length, |k| sum.term(i, k)),
     )
 }
@@ -76,6 +75,18 @@ fn denominators(scene: &Scene<'_>) -> Option<Pattern> {
     }
     let columns = scene.chain.outputs();
     let row = |i: usize| &scene.expected[i / columns * columns..][..columns];
+    let groups = TILES.into_iter().filter(|&tile| tile < columns).map(|tile| {
+        let text =
+            format!("each class is divided by the sum of its own group alone, in groups of {tile}");
+        hypothesis(text, move |i| {
+            let group = row(i).chunks(tile).nth(i % columns / tile);
+            scene.expected[i] / group.map_or(f64::NAN, |group| group.iter().sum())
+        })
+    });
+    let found = scene.first(groups.collect());
+    if found.is_some() {
+        return found;
+    }
     let prefixes: Vec<(usize, Vec<f64>)> = scene
         .probes
         .iter()
@@ -98,28 +109,48 @@ fn denominators(scene: &Scene<'_>) -> Option<Pattern> {
     )
 }
 
-/// A loss that is the mean of some samples alone.
+/// A loss without some of its samples, or of its classes.
 fn samples_of_loss(scene: &Scene<'_>) -> Option<Pattern> {
     let loss = scene.chain.losses().first().copied()?;
     let z = scene.chain.get(TensorName::Z(scene.chain.layers()))?;
     let y = scene.chain.get(TensorName::Y)?;
     let (classes, batch) = (scene.chain.outputs(), scene.chain.batch());
-    if batch < 2 {
+    let samples = z.chunks_exact(classes).zip(y.chunks_exact(classes));
+    let each: Vec<f64> =
+        samples.map(|(z, y)| crate::output::loss(loss, z, y, classes) / batch as f64).collect();
+    terms_of_loss(scene, "samples", &each).or_else(|| classes_of_loss(scene, loss, z, y))
+}
+
+/// A loss whose sum over the classes leaves some out, of every sample.
+fn classes_of_loss(scene: &Scene<'_>, loss: Loss, z: &[f64], y: &[f64]) -> Option<Pattern> {
+    let (classes, batch) = (scene.chain.outputs(), scene.chain.batch() as f64);
+    let mut each = vec![0.0; classes];
+    for (z, y) in z.chunks_exact(classes).zip(y.chunks_exact(classes)) {
+        let largest = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let log_sum = largest + z.iter().map(|z| (z - largest).exp()).sum::<f64>().ln();
+        for (c, each) in each.iter_mut().enumerate() {
+            *each += match loss {
+                Loss::CrossEntropy => y[c] * (log_sum - z[c]) / batch,
+                _ => crate::output::loss(loss, &z[c..=c], &y[c..=c], 1) / batch,
+            } / if loss == Loss::Bce { classes as f64 } else { 1.0 };
+        }
+    }
+    terms_of_loss(scene, "classes", &each)
+}
+
+/// A loss without some of the terms that it is the sum of, or with some of them twice.
+fn terms_of_loss(scene: &Scene<'_>, over: &str, each: &[f64]) -> Option<Pattern> {
+    if each.len() < 2 {
         return None;
     }
-    let each: Vec<f64> = z
-        .chunks_exact(classes)
-        .zip(y.chunks_exact(classes))
-        .map(|(z, y)| crate::output::loss(loss, z, y, classes) / batch as f64)
-        .collect();
     let mut total = 0.0;
-    let sums = each.iter().map(|sample| {
-        total += sample;
+    let sums = each.iter().map(|term| {
+        total += term;
         total
     });
     let prefixes = vec![(0, std::iter::once(0.0).chain(sums).collect())];
-    search(scene, batch, "samples", &prefixes, &|_, part| scene.expected[0] - part, &|_, subset| {
-        part(subset, batch, |k| each[k])
+    search(scene, each.len(), over, &prefixes, &|_, part| scene.expected[0] - part, &|_, subset| {
+        part(subset, each.len(), |k| each[k])
     })
 }
 
@@ -128,6 +159,9 @@ fn part(subset: Subset, length: usize, term: impl Fn(usize) -> f64) -> f64 {
         Subset::Range(from, to) => (from..to).map(term).sum(),
         Subset::Every { step, from } => (from..length).step_by(step).map(term).sum(),
         Subset::AllBut { step, from } => (0..length).filter(|k| k % step != from).map(term).sum(),
+        Subset::OfEach { tile, from, to } => {
+            (0..length).filter(|k| (from..to).contains(&(k % tile))).map(term).sum()
+        }
     }
 }
 
@@ -148,6 +182,10 @@ fn search(
 
     let mut simple = vec![Subset::Range(0, 1), Subset::Range(length - 1, length)];
     simple.extend([Subset::Range(1, length), Subset::Range(0, length - 1)]);
+    let found = scene.first(simple.drain(..).flat_map(both).collect());
+    if found.is_some() {
+        return found;
+    }
     for tile in TILES.into_iter().filter(|&tile| tile < length) {
         let whole = length / tile * tile;
         let last = if whole == length { length - tile } else { whole };
@@ -165,11 +203,22 @@ fn search(
         // One or two are no stride.
         .filter(|(step, from)| from + 2 * step < length)
         .flat_map(|(step, from)| [Subset::Every { step, from }, Subset::AllBut { step, from }])
+        // All but one in two are one in two.
+        .filter(|subset| !matches!(subset, Subset::AllBut { step: 2, .. }))
+        .collect();
+    let parts: Vec<Subset> = TILES
+        .into_iter()
+        .filter(|&tile| 2 < tile && tile <= 64 && tile < length)
+        .flat_map(|tile| (1..tile).map(move |cut| (tile, cut)))
+        .flat_map(|(tile, cut)| [(tile, cut, tile), (tile, 0, cut)])
+        .map(|(tile, from, to)| Subset::OfEach { tile, from, to })
         .collect();
     // Most strides are refused by their first probe; the ranges are told apart by prefix sums.
-    let found = scene.first_of(2 * strides.len(), strides.into_iter().flat_map(both));
-    if found.is_some() {
-        return found;
+    for subsets in [strides, parts] {
+        let found = scene.first_of(2 * subsets.len(), subsets.into_iter().flat_map(both));
+        if found.is_some() {
+            return found;
+        }
     }
     ranges(scene, length, prefixes, predict)
         .and_then(|(from, to, sign)| scene.try_one(&member(Subset::Range(from, to), sign)))
@@ -225,6 +274,12 @@ fn words(subset: Subset, sign: f64, length: usize, over: &str) -> String {
         Subset::Range(0, to) => format!("the first {to} {of} {are}"),
         Subset::Range(from, to) => format!("{} {of} {are}, from {from} to {}", to - from, to - 1),
         Subset::Every { step, from } => format!("one in {step} {of} {is}, from {from} on"),
+        Subset::OfEach { tile, from: 0, to } => {
+            format!("of each {tile} {of} the first {to} {are}")
+        }
+        Subset::OfEach { tile, from, .. } => {
+            format!("of each {tile} {of} the last {} {are}", tile - from)
+        }
         Subset::AllBut { step, from } => {
             format!("all {of} but one in {step} {are}; what stays begins with {from}")
         }
