@@ -62,11 +62,17 @@ pub(crate) fn faults() -> Vec<Fault> {
                 product([1, 16, s.batch - 1], |_, j, i| dz[i * 16 + j])
             },
         ),
-        rust("every second sample is left out of the gradient", "one in 2 of the 8 samples is left out", Dw(1), 0, |s| {
-            let (dz, x) = (s.get(Dz(1)), s.get(X));
-            let keep = |i: usize| if i.is_multiple_of(2) { 1.0 } else { 0.0 };
-            product([16, 196, s.batch], |j, k, i| keep(i) * dz[i * 16 + j] * x[i * 196 + k])
-        }),
+        rust(
+            "every second sample is left out of the gradient",
+            "one in 2 of the 8 samples is left out",
+            Dw(1),
+            0,
+            |s| {
+                let (dz, x) = (s.get(Dz(1)), s.get(X));
+                let keep = |i: usize| if i.is_multiple_of(2) { 1.0 } else { 0.0 };
+                product([16, 196, s.batch], |j, k, i| keep(i) * dz[i * 16 + j] * x[i * 196 + k])
+            },
+        ),
         rust(
             "the biases' gradient is summed of da",
             "da1 is read in place of dz1",
