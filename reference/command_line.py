@@ -97,6 +97,9 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     )
     train.add_argument("--learning-rate", type=float, metavar="RATE")
     train.add_argument("--initialisation", choices=presets.INITIALISATIONS)
+    train.add_argument(
+        "--evaluate-every", type=positive, metavar="N", help="test after every so many batches"
+    )
     train.add_argument("--dtype", choices=("f64", "f32"), default="f32")
     train.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file")
 
@@ -154,6 +157,8 @@ def _train(program: Program, arguments: argparse.Namespace) -> None:
         if (value := getattr(arguments, name)) is not None
     }
     preset = dataclasses.replace(preset, **changes)
+    if arguments.evaluate_every:
+        preset = dataclasses.replace(preset, evaluate_every=arguments.evaluate_every)
     parameters = None
     if arguments.inputs:
         start = dumps.read(arguments.inputs)

@@ -79,6 +79,57 @@ fn the_readme_repeats_what_the_book_shows() {
     none(problems);
 }
 
+/// What a number of speed is followed by.
+const SPEEDS: [&str; 5] = ["samples/s", "samples per second", "GFLOP/s", "item/s", "steps/s"];
+
+/// Whether the text has a number before a unit of speed.
+fn has_a_speed(text: &str) -> bool {
+    SPEEDS.iter().any(|unit| {
+        text.match_indices(unit).any(|(at, _)| {
+            let before = text[..at].trim_end_matches(['G', 'M', '`', ' ']);
+            before.ends_with(|last: char| last.is_ascii_digit())
+        })
+    })
+}
+
+/// The third promise of the introduction: an output begins with its command, and the introduction
+/// names the machine of all outputs; a table of speeds names its own; a page itself has no speed.
+#[test]
+fn every_speed_comes_with_its_command_and_its_machine() {
+    assert!(has_a_speed("in 0.06 s: 1032154 samples/s") && has_a_speed("2.98 Gitem/s"));
+    assert!(!has_a_speed("`Gitem/s` are") && !has_a_speed("GB/s, GFLOP/s"));
+    let mut problems = Vec::new();
+    let mut speeds = 0;
+    for entry in std::fs::read_dir(repository().join("book/outputs")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = read(&path).unwrap();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let table = name == "speed.md";
+        if table || has_a_speed(&text) {
+            speeds += 1;
+            let told = if table {
+                text.contains(" cores; ") && text.contains("Made by `scripts/")
+            } else {
+                text.starts_with("$ ")
+            };
+            if !told {
+                problems.push(Problem::new(name, "a speed without its command or its machine"));
+            }
+        }
+    }
+    assert!(speeds > 5, "{speeds}");
+    let named = "{{#include ../outputs/machine.slow.txt}}";
+    for page in pages() {
+        if page.path.ends_with("introduction.md") && !page.text.contains(named) {
+            problems.push(Problem::new(page.path.display(), "the machine is not named"));
+        }
+        if has_a_speed(&page.text) {
+            problems.push(Problem::new(page.path.display(), "a speed that no command printed"));
+        }
+    }
+    none(problems);
+}
+
 #[test]
 fn every_output_is_shown() {
     let shown: String = pages().into_iter().map(|page| page.text).collect();

@@ -35,6 +35,8 @@ pub struct Chart {
     pub lines: Vec<Line>,
     /// The ends of the vertical axis, where the data doesn't say.
     pub range: Option<(f64, f64)>,
+    /// Whether each step along the horizontal axis is a factor; what isn't above 0 is left out then.
+    pub logarithmic: bool,
 }
 
 impl Chart {
@@ -50,13 +52,15 @@ impl Chart {
         Ok(svg.replacen(&size, "<svg role=\"img\" ", 1))
     }
 
-    fn finite(line: &Line) -> Vec<(f64, f64)> {
-        let finite = |point: &&(f64, f64)| point.0.is_finite() && point.1.is_finite();
-        line.points.iter().filter(finite).copied().collect()
+    /// The points that can be drawn, where the horizontal axis has them.
+    fn drawn(&self, line: &Line) -> Vec<(f64, f64)> {
+        let x = |x: f64| if self.logarithmic { x.log10() } else { x };
+        let points = line.points.iter().map(|point| (x(point.0), point.1));
+        points.filter(|point| point.0.is_finite() && point.1.is_finite()).collect()
     }
 
     fn draw(&self, svg: &mut String, size: (u32, u32)) -> Result<(), Box<dyn std::error::Error>> {
-        let lines: Vec<Vec<(f64, f64)>> = self.lines.iter().map(Self::finite).collect();
+        let lines: Vec<Vec<(f64, f64)>> = self.lines.iter().map(|line| self.drawn(line)).collect();
         let ends = |of: fn(&(f64, f64)) -> f64| {
             let all = lines.iter().flatten().map(of);
             all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
@@ -78,13 +82,21 @@ impl Chart {
             .x_label_area_size(40)
             .y_label_area_size(60)
             .build_cartesian_2d(left..right, low..high)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
+        let power = |x: &f64| {
+            let value = 10_f64.powf(*x);
+            // Two digits that say something.
+            let digits = (1.0 - x.floor()).clamp(0.0, 9.0) as usize;
+            format!("{value:.digits$}")
+        };
+        let mut mesh = chart.configure_mesh();
+        mesh.light_line_style(TRANSPARENT)
             .x_desc(&self.x)
             .y_desc(&self.y)
-            .label_style(("sans-serif", 13))
-            .draw()?;
+            .label_style(("sans-serif", 13));
+        if self.logarithmic {
+            mesh.x_label_formatter(&power);
+        }
+        mesh.draw()?;
         for (n, (line, points)) in self.lines.iter().zip(&lines).enumerate() {
             let style = COLOURS[n % COLOURS.len()].stroke_width(2);
             let (drawn, gap) = DASHES[n % DASHES.len()];
@@ -131,7 +143,7 @@ mod tests {
 
     fn chart(name: &str, points: Vec<(f64, f64)>) -> Chart {
         let lines = vec![Line { name: name.into(), points }];
-        Chart { x: "batch".into(), y: "loss".into(), lines, range: None }
+        Chart { x: "batch".into(), y: "loss".into(), lines, range: None, logarithmic: false }
     }
 
     #[test]
@@ -139,6 +151,17 @@ mod tests {
         let svg = chart("<script>&", vec![(0.0, 1.0), (1.0, 2.0)]).svg(400, 200).unwrap();
         assert!(!svg.contains("<script>") && svg.contains("&lt;script&gt;&amp;"), "{svg}");
         assert!(svg.starts_with("<svg role=\"img\" viewBox=\"0 0 400 200\""), "{}", &svg[..90]);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_is_labelled_by_what_it_shows() {
+        let points = vec![(0.0, 1.0), (0.01, 1.0), (0.1, 2.0), (10.0, 3.0)];
+        let svg = Chart { logarithmic: true, ..chart("a", points) }.svg(620, 320).unwrap();
+        for label in [">\n0.010\n<", ">\n0.10\n<", ">\n1.0\n<", ">\n10\n<"] {
+            assert!(svg.contains(label), "{label:?} {svg}");
+        }
+        // 0 has no place on it.
+        assert_eq!(svg.matches("<circle").count(), 3);
     }
 
     #[test]

@@ -16,8 +16,11 @@ struct Arguments {
     #[arg(value_name = "REPORT", required = true, value_hint = ValueHint::FilePath)]
     reports: Vec<PathBuf>,
     /// The page to write: one file that loads nothing.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "svg")]
+    html: Option<PathBuf>,
+    /// The accuracy against seconds alone, as a picture.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    html: PathBuf,
+    svg: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -37,13 +40,24 @@ fn main() -> ExitCode {
 }
 
 fn write(arguments: &Arguments) -> Result<()> {
-    let Arguments { reports, html } = arguments;
-    if reports.iter().any(|report| tensor::file::is_same(report, html)) {
-        return Err(Error::Usage(format!(
-            "--html would overwrite the report {}: name another file for the page",
-            host::shown(html)
-        )));
+    let Arguments { reports, html, svg } = arguments;
+    for (option, out) in [("--html", html), ("--svg", svg)] {
+        let Some(out) = out else { continue };
+        if reports.iter().any(|report| tensor::file::is_same(report, out)) {
+            return Err(Error::Usage(format!(
+                "{option} would overwrite the report {}: name another file",
+                host::shown(out)
+            )));
+        }
+    }
+    if let (Some(html), Some(svg)) = (html, svg)
+        && (html == svg || tensor::file::is_same(html, svg))
+    {
+        return Err(Error::Usage("--html and --svg name the same file".into()));
     }
     let curves = reports.iter().map(|path| report_page::read(path)).collect::<Result<Vec<_>>>()?;
-    report_page::write_all(html, &curves)
+    if let Some(html) = html {
+        report_page::write_all(html, &curves)?;
+    }
+    svg.iter().try_for_each(|svg| report_page::write_picture(svg, &curves))
 }

@@ -36,6 +36,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
+    // ANCHOR: made_of
     /// What this makes of an element of the hidden tensor.
     pub(super) fn made_of(&self, i: usize, hidden: f64) -> f64 {
         match self.made {
@@ -45,6 +46,7 @@ impl Seen<'_> {
             Made::Updated { parameter, rate } => parameter[i] - rate * hidden,
         }
     }
+    // ANCHOR_END: made_of
 }
 
 impl<'a> Hidden<'a> {

@@ -228,7 +228,7 @@ fn run(subject: &Subject<'_>, at: usize) -> RunPart {
         lines.insert(0, line("reference", &|step| step.reference_loss));
     }
     let chart = |y: &str, lines| {
-        let chart = Chart { x: "step".into(), y: y.into(), lines, range: None };
+        let chart = Chart { x: "step".into(), y: y.into(), lines, range: None, logarithmic: false };
         chart.svg(620, 260).unwrap_or_default()
     };
     let drift = |of: fn(&crate::run::Drift) -> f64| {

@@ -143,10 +143,26 @@ pub(super) fn charts(curves: &[Curve], titles: &[String]) -> Vec<(String, &'stat
             y: y.into(),
             lines: lines.collect(),
             range: top.map(|top| (0.0, top)),
+            logarithmic: false,
         };
         (chart.svg(620, 320).unwrap_or_default(), caption)
     })
     .collect()
+}
+
+/// The accuracy against seconds alone, which may differ by factors from program to program.
+pub(super) fn race(curves: &[Curve]) -> Chart {
+    let lines = curves.iter().zip(titles(curves)).map(|(one, name)| {
+        let point = |at: &AccuracyAt| (one.seconds_at(at.batches), 100.0 * at.accuracy);
+        Line { name, points: one.accuracies.iter().map(point).collect() }
+    });
+    Chart {
+        x: "seconds of training".into(),
+        y: "test accuracy in %".into(),
+        lines: lines.collect(),
+        range: Some((0.0, 100.0)),
+        logarithmic: true,
+    }
 }
 
 #[cfg(test)]

@@ -87,6 +87,19 @@ pub fn write_all(path: &Path, curves: &[Curve]) -> Result<()> {
     write(path, &content(curves))
 }
 
+/// Writes the accuracy of several reports against the seconds of training, as a picture alone.
+///
+/// # Errors
+/// When no report has an accuracy to draw, and when the file can't be written.
+pub fn write_picture(path: &Path, curves: &[Curve]) -> Result<()> {
+    let svg = curve::race(curves).svg(680, 360).map_err(Error::level)?;
+    if svg.is_empty() {
+        return Err(Error::Usage("these reports have no accuracies to draw".into()));
+    }
+    let failed = |source: io::Error| Error::Write { path: path.into(), source };
+    file::write_atomically(path, |out| out.write_all(svg.as_bytes())).map_err(failed)
+}
+
 /// Reads a report that `train --json` or the gold standard's `train --json` wrote.
 ///
 /// # Errors
