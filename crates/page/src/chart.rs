@@ -123,9 +123,15 @@ impl Chart {
                 };
             }
         }
+        // A share of all rises to the upper end, a loss falls to the lower one.
+        let corner = if self.range.is_some() {
+            SeriesLabelPosition::LowerRight
+        } else {
+            SeriesLabelPosition::UpperRight
+        };
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
+            .position(corner)
             .label_font(("sans-serif", 13))
             .background_style(WHITE.mix(0.85))
             .border_style(BLACK.mix(0.3))
