@@ -85,8 +85,6 @@ pub(crate) fn attribute(attribute: i32) -> Result<i32> {
         // Host and device share addresses.
         41 => 1,
         50 => 0,
-        75 => 9,
-        76 => 0,
         // Priorities, L1 caches.
         78..=80 => 1,
         81 => occupancy::SHARED,

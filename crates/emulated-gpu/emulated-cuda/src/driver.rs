@@ -96,6 +96,7 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         checks: settings.checks,
         instruction_limit: settings.instruction_limit,
         memory: Some(memory),
+        capability: Some(settings.capability),
         ..Options::default()
     });
     let driver = DRIVER.get_or_init(|| Driver {

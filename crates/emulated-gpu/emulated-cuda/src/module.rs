@@ -26,9 +26,6 @@ pub(crate) struct Module {
     functions: Mutex<HashMap<String, Arc<Function>>>,
 }
 
-/// The architecture of the emulated card: its compute capability is 9.0.
-const CARD: u32 = 90;
-
 /// What was wrong with an image, for the log that the caller may have passed.
 #[derive(Debug)]
 pub(crate) struct Refusal {
@@ -117,11 +114,12 @@ impl Module {
         })?;
         // The driver hands PTX to ptxas for its own card, which refuses it so.
         let target = loaded.target();
-        if target > CARD {
+        let card = driver.settings.capability;
+        if target > card {
             let log = format!(
                 "fatal   : SM version specified by .target is higher than default SM version assumed: \
-                 the file says sm_{target}, the emulated card is a sm_{CARD}; compile for \
-                 compute_{CARD} or an older one"
+                 the file says sm_{target}, the emulated card is a sm_{card}; compile for \
+                 compute_{card} or an older one"
             );
             return Err(Refusal { code: Code::INVALID_PTX, log });
         }

@@ -6,6 +6,10 @@ use ptx_emulator::Checks;
 
 use crate::error::{Code, Result};
 
+/// The compute capability of the emulated card where nothing is said, and those that it can have.
+const CAPABILITY: u32 = 90;
+const CAPABILITIES: [u32; 12] = [50, 52, 60, 61, 70, 72, 75, 80, 86, 87, 89, 90];
+
 /// What `EMULATED_GPU_…` variables say.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -24,6 +28,9 @@ pub(crate) struct Settings {
     /// `EMULATED_GPU_MEMORY`: bytes of the card, with K, M, G or T; by default three
     /// quarters of what this process can have (`ptx_emulator::machine`).
     pub(crate) memory: Option<u64>,
+    /// `EMULATED_GPU_CAPABILITY`: the card's compute capability, such as 8.0: up to which `.target` it
+    /// takes PTX, and by whose rules its matrix units add. Without it 9.0.
+    pub(crate) capability: u32,
     /// `EMULATED_GPU_LEAKS`: 1 lists at the end what was never freed.
     pub(crate) leaks: bool,
     /// `EMULATED_GPU_STATISTICS`: a JSON file with the counts of every kernel, written at the end.
@@ -48,6 +55,8 @@ impl Settings {
             seed: number(&text, "EMULATED_GPU_SEED")?,
             instruction_limit: number(&text, "EMULATED_GPU_INSTRUCTION_LIMIT")?,
             memory: text("EMULATED_GPU_MEMORY").map(|value| bytes(&value)).transpose()?,
+            capability: text("EMULATED_GPU_CAPABILITY")
+                .map_or(Ok(CAPABILITY), |value| capability(&value))?,
             leaks: flag(&text, "EMULATED_GPU_LEAKS")?,
             statistics: text("EMULATED_GPU_STATISTICS").map(PathBuf::from),
             log: text("CUDA_LOG_FILE").map(PathBuf::from),
@@ -107,6 +116,19 @@ fn threads(wanted: u64) -> Result<usize> {
     })
 }
 
+fn capability(value: &str) -> Result<u32> {
+    let known = CAPABILITIES.iter().find(|number| {
+        value.trim().split_once('.')
+            == Some((&(*number / 10).to_string(), &(*number % 10).to_string()))
+    });
+    known.copied().ok_or_else(|| {
+        let names: Vec<String> =
+            CAPABILITIES.iter().map(|number| format!("{}.{}", number / 10, number % 10)).collect();
+        Code::INVALID_VALUE
+            .because(format!("EMULATED_GPU_CAPABILITY: `{value}` is none of {}", names.join(", ")))
+    })
+}
+
 fn bytes(value: &str) -> Result<u64> {
     let value = value.trim();
     let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
@@ -146,6 +168,13 @@ mod tests {
         assert_eq!(settings.checks, Checks::default());
         assert_eq!((settings.threads, settings.seed, settings.memory), (0, None, None));
         assert!(!settings.deterministic && !settings.leaks);
+        assert_eq!(settings.capability, 90);
+    }
+
+    #[test]
+    fn a_capability_is_two_numbers() {
+        let settings = read(&[("EMULATED_GPU_CAPABILITY", " 8.6")]).unwrap();
+        assert_eq!(settings.capability, 86);
     }
 
     #[test]
@@ -170,6 +199,8 @@ mod tests {
             ("EMULATED_GPU_THREADS", "18446744073709551615"),
             ("EMULATED_GPU_DETERMINISTIC", "yes"),
             ("EMULATED_GPU_SEED", "-1"),
+            ("EMULATED_GPU_CAPABILITY", "8"),
+            ("EMULATED_GPU_CAPABILITY", "12.0"),
             ("EMULATED_GPU_MEMORY", "0"),
             ("EMULATED_GPU_MEMORY", "99999999999T"),
         ] {

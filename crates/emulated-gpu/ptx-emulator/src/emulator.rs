@@ -54,6 +54,9 @@ pub struct Options {
     /// Does without AVX2 and FMA where the host has them. The results are the same, which is what
     /// this is for: to show it.
     pub portable: bool,
+    /// The compute capability of the card, such as 80 for 8.0: by whose rules the matrix units add. 90 by
+    /// default.
+    pub capability: Option<u32>,
     /// Where `printf` of kernels goes; standard output by default.
     pub output: Output,
 }
@@ -124,6 +127,7 @@ impl Emulator {
             addresses,
             checks: self.0.options.checks,
             portable: self.0.options.portable,
+            capability: self.0.options.capability.unwrap_or(crate::limits::CAPABILITY),
         };
         let executables =
             lower::lower(&loading).map_err(|problems| problems.into_diagnostics(&source))?;

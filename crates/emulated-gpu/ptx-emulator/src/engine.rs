@@ -7,7 +7,7 @@
 //!
 //! In layers, each of which imports from those above it alone: [`registers`], [`lane`], [`state_space`]
 //! and [`image`] are data; [`race`] and [`core`] what a step may touch; [`access`], [`atomics`],
-//! [`collective`] and others do one kind of step; [`code`] is the steps; [`vector`] and [`hot`]
+//! [`collective`], [`matrix`] and others do one kind of step; [`code`] is the steps; [`vector`] and [`hot`]
 //! compute; [`lower`] makes steps, and [`run`], [`block`] and [`grid`] run them.
 
 mod access;
@@ -30,6 +30,7 @@ pub(crate) mod image;
 mod initialised;
 mod lane;
 pub(crate) mod lower;
+mod matrix;
 mod meeting;
 pub(crate) mod output;
 mod profile;

@@ -1,5 +1,7 @@
 //! What the emulated device has at most, and PTX's own bounds: one list.
 
+/// The compute capability, 9.0, unless another one is chosen.
+pub(crate) const CAPABILITY: u32 = 90;
 /// Threads of a block, in all.
 pub(crate) const BLOCK_THREADS: u64 = 1024;
 /// The same along each axis.

@@ -3,12 +3,15 @@
 //!
 //! Nothing here is text any more, except names that a person will want to read in a report.
 
+mod fragment;
+mod matrix;
 mod modes;
 mod op;
 mod operand;
 mod operands;
 mod types;
 
+pub use matrix::{Element, Fragment, Holding, Matrix, Meeting, Multiply, Role, Shape};
 pub use modes::{
     Approximate, Atomic, BarrierAction, Combine, Comparison, FloatBinary, FloatMode, FloatProperty,
     FloatUnary, IntBinary, IntUnary, Ordering, Permute, Rounding, Scope, Shuffle, Vote,

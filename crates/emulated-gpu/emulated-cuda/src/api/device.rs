@@ -23,6 +23,16 @@ pub(crate) struct Properties {
     texture: i32,
 }
 
+/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`, which are chosen.
+const MAJOR: i32 = 75;
+const MINOR: i32 = 76;
+
+/// The card's compute capability.
+fn capability() -> Result<(i32, i32)> {
+    let number = driver()?.settings.capability as i32;
+    Ok((number / 10, number % 10))
+}
+
 /// Writes a text that ends in NUL, cut where there is no more space.
 fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
     into.required()?;
@@ -66,13 +76,18 @@ export! {
     fn cuDeviceGetAttribute(value: Out<i32>, which: i32, device: Device) {
         value.required()?;
         check(device)?;
-        value.set(attribute(which)?)
+        value.set(match which {
+            MAJOR => capability()?.0,
+            MINOR => capability()?.1,
+            _ => attribute(which)?,
+        })
     }
 
     fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: Device) {
         check(device)?;
-        major.set(attribute(75)?)?;
-        minor.set(attribute(76)?)
+        let (first, second) = capability()?;
+        major.set(first)?;
+        minor.set(second)
     }
 
     fn cuDeviceGetProperties(properties: Out<Properties>, device: Device) {

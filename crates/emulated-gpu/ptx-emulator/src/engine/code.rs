@@ -10,6 +10,7 @@ use super::copy_async::CopyAsync;
 use super::core::{Core, Outcome};
 use super::defined::Uses;
 use super::image::Image;
+use super::matrix::MatrixStep;
 use super::recursion::Frame;
 use super::registers::{Registers, Slot};
 use crate::program::{Atomic, Space, Special};
@@ -98,6 +99,7 @@ pub(super) enum Action {
     Nothing,
     Barrier(Box<Barrier>),
     Collective(Box<Collective>),
+    Matrix(Box<MatrixStep>),
     ReadClock {
         d: Slot,
         which: Special,

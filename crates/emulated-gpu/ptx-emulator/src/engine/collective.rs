@@ -29,6 +29,8 @@ pub(super) struct Collective {
 pub(super) enum CollectiveKind {
     /// `bar.warp.sync`
     Barrier,
+    /// All lanes come to an instruction of the matrix units, which is the next step. It orders nothing.
+    Together,
     Shuffle(Shuffle),
     Vote(Vote),
     MatchAny,
@@ -109,7 +111,7 @@ impl Collective {
         // What every member gets alike, and what it depends on the lane for.
         let values = || lanes(members).map(|lane| all.of[lane].a);
         match self.kind {
-            CollectiveKind::Barrier => {}
+            CollectiveKind::Barrier | CollectiveKind::Together => {}
             CollectiveKind::Shuffle(mode) => {
                 let mut known = 0;
                 for lane in lanes(mask) {

@@ -7,6 +7,7 @@ mod compare;
 mod guesses;
 mod instruction;
 mod lanes;
+mod matrix;
 mod memory;
 mod moves;
 mod places;
@@ -48,6 +49,8 @@ pub(crate) struct Loading<'module> {
     pub(crate) checks: Checks,
     /// Not to use what the host's processor has beyond the least of its kind.
     pub(crate) portable: bool,
+    /// The compute capability of the card, such as 90 for 9.0.
+    pub(crate) capability: u32,
 }
 
 /// Lowers every kernel of a module.

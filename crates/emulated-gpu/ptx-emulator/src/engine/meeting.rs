@@ -1,7 +1,7 @@
 //! How the lanes of a warp meet in a collective instruction, wherever in the program each waits.
 
 use super::code::{Action, Step};
-use super::collective::{Collective, Everything};
+use super::collective::{Collective, CollectiveKind, Everything};
 use super::core::{Core, Problem};
 use super::turn::{Rules, Stopped};
 use super::warp::{Fragment, State, Warp};
@@ -37,6 +37,7 @@ pub(super) fn meet(
             continue;
         }
         let Some(own) = collective(code, leader.pc) else { continue };
+        let kind = own.kind;
         let (members, _) = own.members_of(&core.registers, leader.mask);
         let group: Vec<usize> = (first..warp.fragments.len())
             .filter(|&index| {
@@ -75,7 +76,9 @@ pub(super) fn meet(
             fragment.state = State::Ready;
             fragment.pc += 1;
         }
-        if let Some(threads) = &mut core.threads {
+        if let Some(threads) = &mut core.threads
+            && kind != CollectiveKind::Together
+        {
             threads.warp_sync(core.warp, present, warp.alive);
         }
         met = true;
@@ -111,7 +114,9 @@ pub(super) fn come(
             collective.require_sources(group, group, &all)?;
         }
         collective.give(&mut core.registers, group, group, &all);
-        if let Some(threads) = &mut core.threads {
+        if let Some(threads) = &mut core.threads
+            && collective.kind != CollectiveKind::Together
+        {
             threads.warp_sync(core.warp, group, warp.alive);
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::access::instruction::Access;
 use super::code::{Action, Executable, Step};
 use super::core::Core;
+use super::matrix::MatrixStep;
 use super::registers::lanes;
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use super::warp::Warp;
@@ -47,13 +48,35 @@ impl Profile {
         count.executions += 1;
         count.active_lanes += u64::from(active.count_ones());
         count.divergent += u64::from(mask != warp.alive);
-        let access = match &step.action {
-            Action::Transfer(_, access) => access,
-            Action::Atomic(atomic) => &atomic.access,
-            _ => return,
+        if active == 0 {
+            return;
+        }
+        let of_lanes = |access: &Access, mask: u32| -> Vec<u64> {
+            lanes(mask).map(|lane| access.of_lane(core, lane)).collect()
         };
-        if active != 0 {
-            count_access(count, core, access, active);
+        let mut counted = |access: &Access, addresses: &[u64], bytes: u64| {
+            count_access(count, access.room, addresses, bytes);
+        };
+        match &step.action {
+            Action::Transfer(_, access) => {
+                counted(access, &of_lanes(access, active), access.total());
+            }
+            Action::Atomic(atomic) => {
+                let access = &atomic.access;
+                counted(access, &of_lanes(access, active), access.total());
+            }
+            Action::Matrix(matrix) => match &**matrix {
+                MatrixStep::Moved(moved) => {
+                    let (mask, bytes) = moved.extent();
+                    counted(&moved.access, &of_lanes(&moved.access, mask), bytes);
+                }
+                MatrixStep::Tile(tile) => {
+                    let (each, bytes) = tile.accesses(core);
+                    each.iter().for_each(|addresses| counted(&tile.access, addresses, bytes));
+                }
+                MatrixStep::Product(_) | MatrixStep::Transposed(_) => {}
+            },
+            _ => {}
         }
     }
 
@@ -101,10 +124,9 @@ impl Profile {
     }
 }
 
-fn count_access(count: &mut LineStatistics, core: &Core<'_>, access: &Access, active: u32) {
-    let bytes = access.total();
-    let addresses: Vec<u64> = lanes(active).map(|lane| access.of_lane(core, lane)).collect();
-    let shared = match access.room {
+/// An access of lanes to `bytes` bytes each.
+fn count_access(count: &mut LineStatistics, room: StateSpace, addresses: &[u64], bytes: u64) {
+    let shared = match room {
         StateSpace::Shared => true,
         StateSpace::Global => false,
         StateSpace::Generic => addresses.iter().any(|&address| in_window(address, SHARED_WINDOW)),

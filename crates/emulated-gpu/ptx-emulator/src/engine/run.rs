@@ -8,6 +8,7 @@
 use super::arrival::{arrive, missed, passed_by, same_barrier};
 use super::barrier::Barriers;
 use super::code::{Action, BarrierKind, Step};
+use super::collective::CollectiveKind;
 use super::core::{Core, Problem};
 use super::meeting::{come, meet, stranded};
 use super::profile::Profile;
@@ -15,7 +16,7 @@ use super::registers::lanes;
 use super::state_space::{LOCAL_WINDOW, in_window};
 use super::turn::{Rules, Stopped, Turn};
 use super::warp::{Fragment, State, Warp, push};
-use super::{atomics, builtin, copy_async, recursion};
+use super::{atomics, builtin, copy_async, matrix, recursion};
 use crate::fault::FaultKind;
 use crate::program::Special;
 
@@ -219,6 +220,12 @@ fn run<const PROFILE: bool>(
                     core.step = pc;
                     copy_async::run(core, copy, active).map_err(stopped)?;
                 }
+                Action::Matrix(matrix) => {
+                    core.step = pc;
+                    matrix::run(core, matrix, active).map_err(stopped)?;
+                }
+                Action::Collective(collective)
+                    if collective.kind == CollectiveKind::Together && active == u32::MAX => {}
                 Action::Collective(collective) => {
                     let waiting = come(core, warp, collective, (&fragment, active), rules)
                         .map_err(stopped)?;

@@ -1,5 +1,6 @@
 //! What one instruction does.
 
+use super::matrix::Matrix;
 use super::modes::{
     Atomic, BarrierAction, Combine, Comparison, FloatBinary, FloatMode, FloatProperty, FloatUnary,
     IntBinary, IntUnary, Ordering, Permute, Rounding, Scope, Shuffle, Vote,
@@ -371,6 +372,8 @@ pub enum Op {
         p: Destination,
         mask: Operand,
     },
+    /// What the matrix units do.
+    Matrix(Matrix),
     /// `stacksave`
     StackSave {
         d: Destination,

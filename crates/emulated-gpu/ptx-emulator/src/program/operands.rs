@@ -126,6 +126,7 @@ impl Op {
                 and(all(*ty, &[a]), all(Type::B32, &[mask]))
             }
             Self::StackAllocate { size: a, .. } | Self::StackRestore { a } => all(Type::U64, &[a]),
+            Self::Matrix(matrix) => matrix.reads(),
             Self::StackSave { .. } => Vec::new(),
             Self::Fence { .. }
             | Self::CopyAsyncCommit
@@ -210,6 +211,7 @@ impl Op {
                 one(d, if *mode == Vote::Ballot { Type::B32 } else { Type::Pred })
             }
             Self::StackAllocate { d, .. } | Self::StackSave { d } => one(d, Type::U64),
+            Self::Matrix(matrix) => matrix.writes(),
             Self::StackRestore { .. } => Vec::new(),
             Self::Store { .. }
             | Self::Fence { .. }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_emulator::source::Source;
 
+use crate::matrix;
 use crate::table::{self, HEADER};
 
 /// Every type that PTX has a name for here.
@@ -92,6 +93,8 @@ pub(crate) fn forms() -> BTreeSet<Form> {
     for case in table::all() {
         forms.extend(statements(&case.text).iter().filter_map(|statement| Form::of(statement)));
     }
+    // Those of the matrix units are run by `tests/tensor_cores`.
+    forms.extend(matrix::all().iter().filter_map(|form| Form::of(&form.statement())));
     forms
 }
 

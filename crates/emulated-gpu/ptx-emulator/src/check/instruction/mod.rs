@@ -9,10 +9,12 @@ mod control;
 mod convert;
 mod copy;
 mod float;
+mod matrix;
 mod memory;
 mod moves;
 mod sync;
 mod warp;
+mod wmma;
 
 use crate::diagnostic::{Problem, closest};
 use crate::program::{Op, Type};
@@ -41,7 +43,7 @@ pub(super) fn check<'a>(
 type Rule = fn(&mut Check<'_, '_>) -> Result<Op>;
 
 /// The instructions that are emulated.
-const RULES: [(&str, Rule); 91] = [
+const RULES: [(&str, Rule); 96] = [
     ("abs", arithmetic::abs),
     ("activemask", warp::activemask),
     ("add", arithmetic::add),
@@ -82,6 +84,7 @@ const RULES: [(&str, Rule); 91] = [
     ("griddepcontrol", control::griddepcontrol),
     ("isspacep", moves::isspacep),
     ("ld", memory::ld),
+    ("ldmatrix", matrix::ldmatrix),
     ("ldu", memory::ldu),
     ("lg2", float::lg2),
     ("lop3", bits::lop3),
@@ -92,7 +95,9 @@ const RULES: [(&str, Rule); 91] = [
     ("max", arithmetic::max),
     ("membar", sync::membar),
     ("min", arithmetic::min),
+    ("mma", matrix::mma),
     ("mov", moves::mov),
+    ("movmatrix", matrix::movmatrix),
     ("mul", arithmetic::mul),
     ("mul24", arithmetic::mul24),
     ("nanosleep", control::nanosleep),
@@ -125,6 +130,7 @@ const RULES: [(&str, Rule); 91] = [
     ("st", memory::st),
     ("stackrestore", control::stackrestore),
     ("stacksave", control::stacksave),
+    ("stmatrix", matrix::stmatrix),
     ("sub", arithmetic::sub),
     ("subc", arithmetic::subc),
     ("szext", bits::szext),
@@ -132,6 +138,7 @@ const RULES: [(&str, Rule); 91] = [
     ("testp", float::testp),
     ("trap", control::trap),
     ("vote", warp::vote),
+    ("wmma", wmma::wmma),
     ("xor", bits::xor),
 ];
 
@@ -141,17 +148,13 @@ pub fn instructions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Instructions that PTX has and the emulator has not.
-const UNSUPPORTED: [&str; 44] = [
+const UNSUPPORTED: [&str; 39] = [
     "clusterlaunchcontrol",
     "getctarank",
     "istypep",
-    "ldmatrix",
     "mapa",
     "mbarrier",
-    "mma",
-    "movmatrix",
     "multimem",
-    "stmatrix",
     "suld",
     "suq",
     "sured",
@@ -185,7 +188,6 @@ const UNSUPPORTED: [&str; 44] = [
     "vsub2",
     "vsub4",
     "wgmma",
-    "wmma",
 ];
 
 /// Types of instructions that came with sm_100, which the emulated card is not.
@@ -216,9 +218,26 @@ fn unsupported(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 pub(super) fn not_emulated(check: &Check<'_, '_>) -> Problem {
+    let words = || check.written.modifiers.iter().map(|word| word.text);
+    let instead = match check.opcode() {
+        "wgmma" | "tcgen05" => {
+            "multiply with mma.sync, whose matrices are in the registers of one warp"
+        }
+        "mapa" | "getctarank" | "multimem" | "clusterlaunchcontrol" => {
+            "blocks form no clusters here: let them meet in global memory"
+        }
+        "barrier" if words().any(|word| word == "cluster") => {
+            "blocks form no clusters here: let them meet in global memory"
+        }
+        "tensormap" => "copy with cp.async, or with loads and stores",
+        "cp" if words().any(|word| word == "tensor") => {
+            "copy with cp.async, or with loads and stores"
+        }
+        _ => "run this kernel on a GPU, or write it with loads, arithmetic, shuffles and stores",
+    };
     Problem::new(check.name_span(), format!("`{}` is not emulated", check.title()))
         .label("an instruction of PTX, but not one of the emulator's")
-        .help("run this kernel on a GPU, or write it with loads, arithmetic, shuffles and stores")
+        .help(instead)
 }
 
 fn unknown(check: &Check<'_, '_>) -> Problem {

@@ -330,6 +330,7 @@ impl Lowering<'_> {
                 let p = self.destination(*p, Type::Pred);
                 self.collective(CollectiveKind::Elect, Some(mask), NOWHERE, (d, p));
             }
+            Op::Matrix(matrix) => self.matrix(matrix),
             Op::StackSave { d } => {
                 let d = self.destination(*d, Type::U64);
                 if let Some(pointer) = self.stack_pointer {
@@ -352,6 +353,11 @@ impl Lowering<'_> {
                 }
             }
         }
+    }
+
+    /// Waits for all lanes of the warp.
+    pub(super) fn everybody(&mut self, kind: CollectiveKind, mask: Slot) {
+        self.collective(kind, Some(mask), NOWHERE, (NOWHERE, NOWHERE));
     }
 
     fn collective(

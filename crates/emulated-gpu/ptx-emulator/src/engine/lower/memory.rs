@@ -15,7 +15,7 @@ use crate::program::{Address, Atomic, Destination, Operand, Ordering, Scope, Spa
 
 impl Lowering<'_> {
     /// An access without values.
-    fn access(&mut self, space: Space, address: Address, ty: Type) -> Access {
+    pub(super) fn access(&mut self, space: Space, address: Address, ty: Type) -> Access {
         let (room, slot, offset) = match address.base {
             Operand::Address(symbol, extra) => {
                 let offset = address.offset.wrapping_add(extra);

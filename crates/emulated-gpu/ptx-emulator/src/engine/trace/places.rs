@@ -7,7 +7,7 @@ use super::view::View;
 use crate::engine::core::Core;
 use crate::engine::image::{Home, Image};
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW};
-use crate::program::{Address, Function, FunctionId, Op, Operand, Space, Symbol};
+use crate::program::{Address, Function, FunctionId, Matrix, Op, Operand, Space, Symbol};
 use crate::trace::Value;
 
 /// So far behind the end of an allocation an address is still shown as an offset into it.
@@ -33,6 +33,13 @@ impl View {
             Op::CopyAsync { to, from, .. } => {
                 (place(Space::Global, from), place(Space::Shared, to))
             }
+            Op::Matrix(matrix) => match matrix {
+                Matrix::Load { space, address, .. }
+                | Matrix::LoadFragment { space, address, .. } => (place(*space, address), None),
+                Matrix::Store { space, address, .. }
+                | Matrix::StoreFragment { space, address, .. } => (None, place(*space, address)),
+                Matrix::Multiply(_) | Matrix::Transpose { .. } => (None, None),
+            },
             _ => (None, None),
         }
     }

@@ -1,0 +1,68 @@
+//! One sum of products, whatever is in it.
+
+use super::parts::{Part, aligned_c, finished, scaled, up};
+use super::rules::{Rules, Sum};
+use crate::arithmetic::format::Format;
+
+/// `c + Σ aᵢ·bᵢ` as a matrix unit adds it. The factors are numbers of their formats, `c` one of what
+/// the sum becomes.
+#[must_use]
+pub fn dot(
+    rules: &Rules,
+    (a_format, b_format): (Format, Format),
+    sum: Sum,
+    factors: &[(f32, f32)],
+    c: f32,
+) -> f32 {
+    let products = factors.chunks(rules.group.max(1));
+    products.fold(c, |c, group| group_sum(rules, (a_format, b_format), sum, group, c))
+}
+
+fn group_sum(
+    rules: &Rules,
+    (a_format, b_format): (Format, Format),
+    sum: Sum,
+    factors: &[(f32, f32)],
+    c: f32,
+) -> f32 {
+    let finite = |&(a, b): &(f32, f32)| a.is_finite() && b.is_finite();
+    if !c.is_finite() || !factors.iter().all(finite) {
+        return special(factors, c);
+    }
+    let up = up(rules, a_format, b_format);
+    let products = factors.iter().map(|&(a, b)| {
+        let (a, b) = (Part::new(a, a_format), Part::new(b, b_format));
+        Part {
+            exponent: a.exponent + b.exponent,
+            magnitude: (a.magnitude * b.magnitude) << up,
+            sign: a.sign ^ b.sign,
+        }
+    });
+    let early = Part::new(if rules.late { 0.0 } else { c }, Format::F32);
+    let top = products.clone().map(|product| product.exponent).fold(early.exponent, i32::max);
+    let top = top.max(rules.least);
+    let mut total = i64::from(aligned_c(rules, top, early));
+    for Part { exponent, magnitude, sign } in products {
+        total += i64::from(Part::aligned(top, exponent, magnitude, sign));
+    }
+    let value = scaled(rules, top, total as f64);
+    if !rules.late {
+        return finished(rules, sum, value);
+    }
+    match sum {
+        Sum::Single => finished(rules, sum, value) + c,
+        Sum::Half => finished(rules, sum, value + f64::from(c)),
+    }
+}
+
+/// Of infinities and NaNs, by their rules.
+#[cold]
+fn special(factors: &[(f32, f32)], c: f32) -> f32 {
+    // Of finite factors only what they are not matters: an infinity.
+    let product = |(a, b): (f32, f32)| {
+        if a.is_finite() && b.is_finite() { 0.0 } else { a * b }
+    };
+    let infinite = |value: f32| if value.is_finite() { 0.0 } else { value };
+    let sum: f32 = factors.iter().map(|&pair| product(pair)).sum::<f32>() + infinite(c);
+    if sum.is_nan() { f32::from_bits(0x7fff_ffff) } else { sum }
+}

@@ -1,0 +1,82 @@
+//! Numbers taken apart, and sums put together.
+
+use super::rules::{Rules, Sum};
+use crate::arithmetic::format::Format;
+use crate::arithmetic::half::nearest_f16;
+
+/// The exponent of a zero: that of a product with one is still below every other.
+const ZERO: i32 = -(1 << 20);
+
+/// A number as the units see it: a sign (0 or −1), and `magnitude · 2^exponent`, of which the magnitude
+/// has so many bits of fraction as the format. Subnormal numbers have the least exponent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Part {
+    pub(super) exponent: i32,
+    pub(super) magnitude: u32,
+    pub(super) sign: i32,
+}
+
+impl Part {
+    /// Of a finite number that the format has.
+    #[inline(always)]
+    pub(super) fn new(value: f32, format: Format) -> Self {
+        let bits = value.to_bits();
+        let field = (bits >> 23 & 0xff) as i32;
+        let exponent = field.max(1) - 127;
+        let magnitude = bits & 0x007f_ffff | u32::from(field != 0) << 23;
+        let kept = exponent.max(format.least_normal_exponent());
+        let shift = (23 - format.fraction_bits as i32).wrapping_add(kept.wrapping_sub(exponent));
+        let magnitude = magnitude.wrapping_shr(shift.min(31) as u32);
+        let exponent = if magnitude == 0 { ZERO } else { kept };
+        Self { exponent, magnitude, sign: bits as i32 >> 31 }
+    }
+
+    /// It, in units of the last bit that is kept at the exponent `top`; what is below is cut off.
+    /// `shifted` is the magnitude with as many bits of fraction as are kept.
+    #[inline(always)]
+    pub(super) fn aligned(top: i32, exponent: i32, shifted: u32, sign: i32) -> i32 {
+        let below = top.wrapping_sub(exponent).min(31) as u32;
+        let kept = shifted.wrapping_shr(below) as i32;
+        (kept ^ sign).wrapping_sub(sign)
+    }
+}
+
+/// How far up the product of two magnitudes goes to have as many bits of fraction as are kept.
+#[inline(always)]
+pub(super) fn up(rules: &Rules, a: Format, b: Format) -> u32 {
+    rules.fraction.saturating_sub(a.fraction_bits + b.fraction_bits)
+}
+
+/// `c` with as many bits of fraction as are kept.
+#[inline(always)]
+pub(super) fn aligned_c(rules: &Rules, top: i32, c: Part) -> i32 {
+    let (left, right) = (rules.fraction.saturating_sub(23), 23_u32.saturating_sub(rules.fraction));
+    let top = top.wrapping_add(right as i32);
+    Part::aligned(top, c.exponent, c.magnitude << left, c.sign)
+}
+
+/// The value of a sum of integers at an exponent, exactly.
+#[inline(always)]
+pub(super) fn scaled(rules: &Rules, top: i32, sum: f64) -> f64 {
+    let power = top.max(-600) - rules.fraction as i32 + 1023;
+    sum * f64::from_bits((power as u64) << 52)
+}
+
+/// What becomes of a sum.
+#[inline(always)]
+pub(super) fn finished(rules: &Rules, sum: Sum, value: f64) -> f32 {
+    if sum == Sum::Half {
+        return nearest_f16(value);
+    }
+    let below = 52 - rules.result;
+    let cut = f64::from_bits(value.to_bits() >> below << below);
+    let least_normal = f64::from_bits((1023 - 126) << 52);
+    if cut.abs() < least_normal { subnormal(rules, cut) } else { cut as f32 }
+}
+
+/// The same of what is below the normal numbers of single precision.
+#[cold]
+fn subnormal(rules: &Rules, value: f64) -> f32 {
+    let unit = f64::from_bits((1023 - 126 - u64::from(rules.result)) << 52);
+    ((value / unit).trunc() * unit) as f32
+}

@@ -1,0 +1,104 @@
+//! Tiles of sums, eight columns side by side.
+
+use super::dot::dot;
+use super::parts::{Part, aligned_c, finished, scaled, up};
+use super::rules::{Rules, Sum};
+use crate::arithmetic::format::Format;
+
+/// The columns of a tile: the lanes of an AVX2 register.
+pub const COLUMNS: usize = 8;
+
+/// Products whose sum fits into 32 bits: each is below 2² at no more than 25 bits of fraction.
+const AT_ONCE: usize = 8;
+
+/// `c[m][n] + Σ a[m][k]·b[k][n]` into `c`, as [`dot`] adds it. Meant to be inlined into a function that is
+/// compiled for what the host has.
+#[inline(always)]
+pub fn multiply<const K: usize>(
+    rules: &Rules,
+    formats: (Format, Format),
+    sum: Sum,
+    a: &[[f32; K]],
+    b: &[[f32; COLUMNS]; K],
+    c: &mut [[f32; COLUMNS]],
+) {
+    let up = up(rules, formats.0, formats.1);
+    let mut exponents = [[0_i32; COLUMNS]; K];
+    let mut magnitudes = [[0_u32; COLUMNS]; K];
+    let mut signs = [[0; COLUMNS]; K];
+    // Infinities and NaNs of a column.
+    let mut outside = [false; COLUMNS];
+    for k in 0..K {
+        for n in 0..COLUMNS {
+            let part = Part::new(b[k][n], formats.1);
+            (exponents[k][n], magnitudes[k][n], signs[k][n]) =
+                (part.exponent, part.magnitude, part.sign);
+            outside[n] |= !b[k][n].is_finite();
+        }
+    }
+    for (a, c) in a.iter().zip(c) {
+        let (before, mut special) = (*c, outside);
+        let mut row = [Part::default(); K];
+        let mut finite = true;
+        for k in 0..K {
+            let part = Part::new(a[k], formats.0);
+            row[k] = Part { magnitude: part.magnitude << up, ..part };
+            finite &= a[k].is_finite();
+        }
+        let mut from = 0;
+        while from < K {
+            let to = (from + rules.group).min(K);
+            let mut early = [Part::default(); COLUMNS];
+            let mut top = [0; COLUMNS];
+            for n in 0..COLUMNS {
+                special[n] |= !c[n].is_finite();
+                early[n] = Part::new(if rules.late { 0.0 } else { c[n] }, Format::F32);
+                top[n] = early[n].exponent.max(rules.least);
+            }
+            for k in from..to {
+                for n in 0..COLUMNS {
+                    top[n] = top[n].max(row[k].exponent.wrapping_add(exponents[k][n]));
+                }
+            }
+            let mut total = [0.0; COLUMNS];
+            for n in 0..COLUMNS {
+                total[n] = f64::from(aligned_c(rules, top[n], early[n]));
+            }
+            let mut first = from;
+            while first < to {
+                let last = (first + AT_ONCE).min(to);
+                let mut part = [0_i32; COLUMNS];
+                for k in first..last {
+                    for n in 0..COLUMNS {
+                        let product = Part::aligned(
+                            top[n],
+                            row[k].exponent.wrapping_add(exponents[k][n]),
+                            row[k].magnitude.wrapping_mul(magnitudes[k][n]),
+                            row[k].sign ^ signs[k][n],
+                        );
+                        part[n] = product.wrapping_add(part[n]);
+                    }
+                }
+                for n in 0..COLUMNS {
+                    total[n] += f64::from(part[n]);
+                }
+                first = last;
+            }
+            for n in 0..COLUMNS {
+                let value = scaled(rules, top[n], total[n]);
+                c[n] = match (rules.late, sum) {
+                    (false, _) => finished(rules, sum, value),
+                    (true, Sum::Single) => finished(rules, sum, value) + c[n],
+                    (true, Sum::Half) => finished(rules, sum, value + f64::from(c[n])),
+                };
+            }
+            from = to;
+        }
+        if !finite || special.contains(&true) {
+            for n in (0..COLUMNS).filter(|&n| !finite || special[n]) {
+                let column: [(f32, f32); K] = std::array::from_fn(|k| (a[k], b[k][n]));
+                c[n] = dot(rules, formats, sum, &column, before[n]);
+            }
+        }
+    }
+}

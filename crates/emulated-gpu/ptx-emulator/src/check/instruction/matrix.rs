@@ -1,0 +1,290 @@
+//! Products of matrices by a warp (PTX ISA, "Warp-level Matrix Multiply-Accumulate Instructions: mma").
+
+use crate::diagnostic::Problem;
+use crate::program::{
+    Destination, Element, Fragment, Holding, Matrix, Meeting, Multiply, Op, Operand, Role,
+    Rounding, Shape, Space, Type,
+};
+
+use crate::check::context::Result;
+use crate::check::operands::{Check, Width};
+
+/// The names of elements' types.
+pub(super) const ELEMENTS: [(&str, Element); 13] = [
+    ("f16", Element::F16),
+    ("bf16", Element::Bf16),
+    ("tf32", Element::Tf32),
+    ("f32", Element::F32),
+    ("f64", Element::F64),
+    ("e4m3", Element::E4m3),
+    ("e5m2", Element::E5m2),
+    ("s8", Element::S8),
+    ("u8", Element::U8),
+    ("s4", Element::S4),
+    ("u4", Element::U4),
+    ("b1", Element::B1),
+    ("s32", Element::S32),
+];
+
+/// The shapes of `mma`.
+const SHAPES: [(&str, (usize, usize, usize)); 11] = [
+    ("m8n8k4", (8, 8, 4)),
+    ("m8n8k16", (8, 8, 16)),
+    ("m8n8k32", (8, 8, 32)),
+    ("m8n8k128", (8, 8, 128)),
+    ("m16n8k4", (16, 8, 4)),
+    ("m16n8k8", (16, 8, 8)),
+    ("m16n8k16", (16, 8, 16)),
+    ("m16n8k32", (16, 8, 32)),
+    ("m16n8k64", (16, 8, 64)),
+    ("m16n8k128", (16, 8, 128)),
+    ("m16n8k256", (16, 8, 256)),
+];
+
+/// For factors of a type and a shape the architecture and the version that have it.
+fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> {
+    Some(match (a, shape) {
+        (Element::F16, (8, 8, 4)) => (70, (6, 4)),
+        (Element::F16, (16, 8, 8)) => (75, (6, 5)),
+        (Element::F16 | Element::Bf16, (16, 8, 16)) | (Element::Bf16, (16, 8, 8)) => (80, (7, 0)),
+        (Element::Tf32, (16, 8, 4 | 8)) | (Element::F64, (8, 8, 4)) => (80, (7, 0)),
+        (Element::F64, (16, 8, 4 | 8 | 16)) => (90, (7, 8)),
+        (Element::E4m3 | Element::E5m2, (16, 8, 32)) => (89, (8, 4)),
+        (Element::E4m3 | Element::E5m2, (16, 8, 16)) => (89, (8, 7)),
+        (Element::S8 | Element::U8, (8, 8, 16)) => (75, (6, 5)),
+        (Element::S8 | Element::U8, (16, 8, 16 | 32)) => (80, (7, 0)),
+        (Element::S4 | Element::U4, (8, 8, 32)) => (75, (6, 5)),
+        (Element::S4 | Element::U4, (16, 8, 32 | 64)) => (80, (7, 0)),
+        (Element::B1, (8, 8, 128)) => (75, (7, 0)),
+        (Element::B1, (16, 8, 128 | 256)) => (80, (7, 0)),
+        _ => return None,
+    })
+}
+
+/// What sums of products of a type may be.
+pub(super) fn sums(a: Element) -> &'static [Element] {
+    match a {
+        Element::F16 | Element::E4m3 | Element::E5m2 => &[Element::F16, Element::F32],
+        Element::Bf16 | Element::Tf32 => &[Element::F32],
+        Element::F64 => &[Element::F64],
+        _ => &[Element::S32],
+    }
+}
+
+/// Whether factors of these types go together.
+pub(super) fn together(a: Element, b: Element) -> bool {
+    let kind = |element| match element {
+        Element::S8 | Element::U8 => Element::S8,
+        Element::S4 | Element::U4 => Element::S4,
+        Element::E4m3 | Element::E5m2 => Element::E4m3,
+        other => other,
+    };
+    kind(a) == kind(b)
+}
+
+/// `.row` or `.col`
+pub(super) fn by_rows(check: &mut Check<'_, '_>, what: &str) -> Result<bool> {
+    check.modifiers.need(what, &[("row", true), ("col", false)])
+}
+
+pub(super) fn mma(check: &mut Check<'_, '_>) -> Result<Op> {
+    let words = &check.written.modifiers;
+    let newer = words.iter().any(|word| word.text.starts_with("kind::"));
+    if newer || words.iter().any(|word| word.text.starts_with("sp")) {
+        return Err(super::not_emulated(check));
+    }
+    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
+    let shape = check.modifiers.need("a shape", &SHAPES)?;
+    let a_rows = by_rows(check, "the layout of a")?;
+    let b_rows = by_rows(check, "the layout of b")?;
+    let saturate = check.modifiers.flag("satfinite");
+    let [result, a, b, c] = [
+        check.modifiers.need("the type of d", &ELEMENTS)?,
+        check.modifiers.need("the type of a", &ELEMENTS)?,
+        check.modifiers.need("the type of b", &ELEMENTS)?,
+        check.modifiers.need("the type of c", &ELEMENTS)?,
+    ];
+    let Some((target, version)) = since(a, shape) else {
+        return Err(no_such(check, "factors of this type come in other shapes"));
+    };
+    check.require(target, version)?;
+    let halves = a == Element::F16 && shape == (8, 8, 4);
+    if !together(a, b) {
+        return Err(no_such(check, "a and b have to be of the same kind"));
+    }
+    let fits = if halves {
+        sums(a).contains(&c)
+            && sums(a).contains(&result)
+            && (c, result) != (Element::F32, Element::F16)
+    } else {
+        sums(a).contains(&c) && result == c
+    };
+    if !fits {
+        return Err(no_such(check, "c and d can't be of these types"));
+    }
+    if !halves && (!a_rows || b_rows) {
+        return Err(no_such(check, "a is .row and b .col here"));
+    }
+    let meeting = meeting(check, a)?;
+    if saturate && (c != Element::S32 || a == Element::B1) {
+        return Err(no_such(check, ".satfinite is of sums of integers"));
+    }
+    let (m, n, k) = shape;
+    let fragment = |role, element, by_rows| Fragment {
+        role,
+        shape: Shape { m, n, k },
+        element,
+        by_rows,
+        holding: Holding::Drawn,
+    };
+    let fragments =
+        [fragment(Role::A, a, a_rows), fragment(Role::B, b, b_rows), fragment(Role::C, c, true)];
+    multiply(check, fragments, result, (meeting, saturate, Rounding::NearestEven))
+}
+
+/// What single bits do.
+pub(super) fn meeting(check: &mut Check<'_, '_>, a: Element) -> Result<Meeting> {
+    if a != Element::B1 {
+        return Ok(Meeting::Multiply);
+    }
+    let operations = [("xor", Meeting::Xor), ("and", Meeting::And)];
+    let meeting = check.modifiers.need("an operation", &operations)?;
+    check.modifiers.need("`.popc`", &[("popc", ())])?;
+    if meeting == Meeting::And {
+        check.require(80, (7, 1))?;
+    }
+    Ok(meeting)
+}
+
+/// The operands of a product.
+pub(super) fn multiply(
+    check: &mut Check<'_, '_>,
+    fragments: [Fragment; 3],
+    result: Element,
+    (meeting, saturate, rounding): (Meeting, bool, Rounding),
+) -> Result<Op> {
+    check.shape("d, a, b, c")?;
+    let [a, b, c] = fragments;
+    let multiply = Multiply {
+        meeting,
+        saturate,
+        rounding,
+        fragments,
+        result,
+        sparse: None,
+        d: destinations(check, 0, Fragment { element: result, ..c })?,
+        a: sources(check, 1, a)?,
+        b: sources(check, 2, b)?,
+        c: sources(check, 3, c)?,
+    };
+    Ok(Op::Matrix(Matrix::Multiply(Box::new(multiply))))
+}
+
+pub(super) fn no_such(check: &Check<'_, '_>, why: &str) -> Problem {
+    Problem::new(check.name_span(), format!("there is no `{}`", check.title())).help(format!(
+        "{why}: see the table of shapes and types in the PTX ISA, \"Warp-level Matrix Instructions\""
+    ))
+}
+
+/// That a vector has so many registers.
+fn counted(check: &Check<'_, '_>, index: usize, found: usize, wanted: usize) -> Result<()> {
+    if found == wanted {
+        return Ok(());
+    }
+    let problem = Problem::new(
+        check.operand(index)?.span,
+        format!("{found} registers, `{}` takes {wanted} here", check.title()),
+    );
+    Err(problem.help(format!("write a vector of {wanted}, in braces")))
+}
+
+/// A matrix that is written.
+pub(super) fn destinations(
+    check: &mut Check<'_, '_>,
+    index: usize,
+    fragment: Fragment,
+) -> Result<Vec<Destination>> {
+    let ty = fragment.element.register();
+    registers_written(check, index, fragment.registers(), ty)
+}
+
+fn registers_written(
+    check: &mut Check<'_, '_>,
+    index: usize,
+    wanted: usize,
+    ty: Type,
+) -> Result<Vec<Destination>> {
+    let parts = check.parts(index)?;
+    counted(check, index, parts.len(), wanted)?;
+    parts.iter().map(|part| check.part_destination(part, ty, Width::Exact)).collect()
+}
+
+/// A matrix that is read.
+pub(super) fn sources(
+    check: &mut Check<'_, '_>,
+    index: usize,
+    fragment: Fragment,
+) -> Result<Vec<Operand>> {
+    let ty = fragment.element.register();
+    registers_read(check, index, fragment.registers(), ty)
+}
+
+fn registers_read(
+    check: &mut Check<'_, '_>,
+    index: usize,
+    wanted: usize,
+    ty: Type,
+) -> Result<Vec<Operand>> {
+    let parts = check.parts(index)?;
+    counted(check, index, parts.len(), wanted)?;
+    parts.iter().map(|part| check.part_source(part, ty, Width::Exact)).collect()
+}
+
+/// What `ldmatrix` and `stmatrix` have in common: how many matrices, whether transposed, where.
+fn matrices(check: &mut Check<'_, '_>) -> Result<(usize, bool, Space)> {
+    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
+    let newer = ["m8n16", "m16n16", "m16n8", "b8", "b8x16.b6x16_p32", "b8x16"];
+    if newer.iter().any(|word| check.modifiers.has(word)) {
+        // Came with sm_100a.
+        return Err(super::not_emulated(check));
+    }
+    check.modifiers.need("a shape", &[("m8n8", ())])?;
+    let count = check.modifiers.need("a number", &[("x1", 1), ("x2", 2), ("x4", 4)])?;
+    let transposed = check.modifiers.flag("trans");
+    let spaces = [("shared", Space::Shared), ("shared::cta", Space::Shared)];
+    let space = check.modifiers.pick(&spaces).unwrap_or(Space::Generic);
+    check.modifiers.ty(&[Type::B16])?;
+    Ok((count, transposed, space))
+}
+
+pub(super) fn ldmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
+    let (count, transposed, space) = matrices(check)?;
+    check.require(75, (6, 5))?;
+    check.shape("d, [a]")?;
+    let d = registers_written(check, 0, count, Type::B32)?;
+    let address = check.address(1, space)?;
+    Ok(Op::Matrix(Matrix::Load { transposed, space, d, address }))
+}
+
+pub(super) fn stmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
+    let (count, transposed, space) = matrices(check)?;
+    check.require(90, (7, 8))?;
+    check.shape("[a], b")?;
+    let address = check.address(0, space)?;
+    let a = registers_read(check, 1, count, Type::B32)?;
+    Ok(Op::Matrix(Matrix::Store { transposed, space, address, a }))
+}
+
+pub(super) fn movmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
+    check.modifiers.need("a shape", &[("m8n8", ())])?;
+    check.modifiers.need("`.trans`", &[("trans", ())])?;
+    check.modifiers.ty(&[Type::B16])?;
+    check.require(75, (7, 8))?;
+    check.shape("d, a")?;
+    let d = check.destination(0, Type::B32)?;
+    Ok(Op::Matrix(Matrix::Transpose { d, a: check.source(1, Type::B32)? }))
+}

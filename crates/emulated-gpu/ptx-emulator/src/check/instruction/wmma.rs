@@ -1,0 +1,186 @@
+//! `wmma` (PTX ISA, "Warp-level Matrix Multiply-Accumulate Instructions: wmma").
+
+use crate::check::context::Result;
+use crate::check::operands::Check;
+use crate::program::{
+    Element, Fragment, Holding, Matrix, Meeting, Op, Operand, Role, Rounding, Shape, Space, Type,
+};
+
+use super::matrix::{
+    ELEMENTS, by_rows, destinations, meeting, multiply, no_such, sources, sums, together,
+};
+
+const SHAPES: [(&str, (usize, usize, usize)); 7] = [
+    ("m16n16k16", (16, 16, 16)),
+    ("m8n32k16", (8, 32, 16)),
+    ("m32n8k16", (32, 8, 16)),
+    ("m16n16k8", (16, 16, 8)),
+    ("m8n8k4", (8, 8, 4)),
+    ("m8n8k32", (8, 8, 32)),
+    ("m8n8k128", (8, 8, 128)),
+];
+
+/// For factors of a type and a shape the architecture and the version that have it.
+fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> {
+    let large = matches!(shape, (16, 16, 16) | (8, 32, 16) | (32, 8, 16));
+    Some(match a {
+        Element::F16 if shape == (16, 16, 16) => (70, (6, 0)),
+        Element::F16 if large => (70, (6, 1)),
+        Element::Bf16 if large => (80, (7, 0)),
+        Element::Tf32 if shape == (16, 16, 8) => (80, (7, 0)),
+        Element::F64 if shape == (8, 8, 4) => (80, (7, 0)),
+        Element::S8 | Element::U8 if large => (72, (6, 3)),
+        Element::S4 | Element::U4 if shape == (8, 8, 32) => (75, (6, 3)),
+        Element::B1 if shape == (8, 8, 128) => (75, (6, 3)),
+        _ => return None,
+    })
+}
+
+/// A type of factors that a sum of this type in this shape may be of.
+fn factor_of(sum: Element, shape: (usize, usize, usize)) -> Option<Element> {
+    let all = ELEMENTS.iter().map(|(_, element)| *element);
+    let mut fitting = all.filter(|a| sums(*a).contains(&sum) && since(*a, shape).is_some());
+    fitting.next()
+}
+
+pub(super) fn wmma(check: &mut Check<'_, '_>) -> Result<Op> {
+    let kinds = [("load", Kind::Load), ("store", Kind::Store), ("mma", Kind::Multiply)];
+    match check.modifiers.need("to know what it does", &kinds)? {
+        Kind::Load => load(check),
+        Kind::Store => store(check),
+        Kind::Multiply => product(check),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Load,
+    Store,
+    Multiply,
+}
+
+/// `.sync.aligned`
+fn aligned(check: &mut Check<'_, '_>) -> Result<()> {
+    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    // Came with PTX 6.3, which can't do without from sm_70 on.
+    if !check.modifiers.flag("aligned") && check.context.module.version >= (6, 3) {
+        check.modifiers.need("`.aligned`", &[("aligned", ())])?;
+    }
+    Ok(())
+}
+
+fn spaces(check: &mut Check<'_, '_>) -> Space {
+    let spaces =
+        [("global", Space::Global), ("shared", Space::Shared), ("shared::cta", Space::Shared)];
+    check.modifiers.pick(&spaces).unwrap_or(Space::Generic)
+}
+
+fn fragment(
+    role: Role,
+    (m, n, k): (usize, usize, usize),
+    element: Element,
+    by_rows: bool,
+) -> Fragment {
+    Fragment { role, shape: Shape { m, n, k }, element, by_rows, holding: Holding::Open }
+}
+
+/// What of a matrix moves: its role, shape, layout, space, type.
+fn moved(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment, Space)> {
+    aligned(check)?;
+    let rows = by_rows(check, "a layout")?;
+    let shape = check.modifiers.need("a shape", &SHAPES)?;
+    let space = spaces(check);
+    let element = check.modifiers.need("a type", &ELEMENTS)?;
+    let of = if role == Role::C { factor_of(element, shape) } else { Some(element) };
+    let Some((target, version)) = of.and_then(|of| since(of, shape)) else {
+        return Err(no_such(check, "this type comes in other shapes"));
+    };
+    check.require(target, version)?;
+    let narrow = matches!(element, Element::S4 | Element::U4 | Element::B1);
+    if narrow && rows != (role == Role::A) {
+        return Err(no_such(check, "of elements below a byte a is .row and b .col"));
+    }
+    Ok((fragment(role, shape, element, rows), space))
+}
+
+fn stride(check: &mut Check<'_, '_>, index: usize) -> Result<Option<Operand>> {
+    if check.count() <= index {
+        return Ok(None);
+    }
+    check.source(index, Type::U32).map(Some)
+}
+
+fn load(check: &mut Check<'_, '_>) -> Result<Op> {
+    let roles = [("a", Role::A), ("b", Role::B), ("c", Role::C)];
+    let role = check.modifiers.need("a matrix", &roles)?;
+    let (fragment, space) = moved(check, role)?;
+    check.shape("d, [a], {stride}")?;
+    let d = destinations(check, 0, fragment)?;
+    let address = check.address(1, space)?;
+    let stride = stride(check, 2)?;
+    Ok(Op::Matrix(Matrix::LoadFragment { fragment, space, d, address, stride }))
+}
+
+fn store(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.need("a matrix", &[("d", ())])?;
+    let (fragment, space) = moved(check, Role::C)?;
+    check.shape("[a], b, {stride}")?;
+    let address = check.address(0, space)?;
+    let a = sources(check, 1, fragment)?;
+    let stride = stride(check, 2)?;
+    Ok(Op::Matrix(Matrix::StoreFragment { fragment, space, address, a, stride }))
+}
+
+fn product(check: &mut Check<'_, '_>) -> Result<Op> {
+    // `.xor.popc` stands before the layouts.
+    let bitwise = check.modifiers.has("popc");
+    let meeting = if bitwise { meeting(check, Element::B1)? } else { Meeting::Multiply };
+    aligned(check)?;
+    let a_rows = by_rows(check, "the layout of a")?;
+    let b_rows = by_rows(check, "the layout of b")?;
+    let shape = check.modifiers.need("a shape", &SHAPES)?;
+    let rounding = check.modifiers.rounding();
+    let saturate = check.modifiers.flag("satfinite");
+    // Of halves only the sums have their types in the name.
+    let first = check.modifiers.need("the type of d", &ELEMENTS)?;
+    let second = check.modifiers.need("the type of c", &ELEMENTS)?;
+    let (result, a, b, c) = match check.modifiers.pick(&ELEMENTS) {
+        None => (first, Element::F16, Element::F16, second),
+        Some(b) => (first, second, b, check.modifiers.need("the type of c", &ELEMENTS)?),
+    };
+    let Some((target, version)) = since(a, shape) else {
+        return Err(no_such(check, "factors of this type come in other shapes"));
+    };
+    check.require(target, version)?;
+    let narrow = matches!(a, Element::S4 | Element::U4 | Element::B1);
+    let integer = c == Element::S32;
+    let mixed = a == Element::F16;
+    if a != b || !together(a, b) || !sums(a).contains(&c) || !sums(a).contains(&result) {
+        return Err(no_such(check, "these types don't go together"));
+    }
+    if !mixed && result != c {
+        return Err(no_such(check, "c and d are of one type"));
+    }
+    if narrow && (!a_rows || b_rows) {
+        return Err(no_such(check, "of elements below a byte a is .row and b .col"));
+    }
+    if bitwise != (a == Element::B1)
+        || rounding.is_some() && a != Element::F64
+        || saturate && (a == Element::B1 || !integer && !mixed)
+    {
+        return Err(no_such(check, "a modifier does not go with these types"));
+    }
+    if saturate && !integer && check.context.module.version >= (6, 5) {
+        return Err(no_such(
+            check,
+            "PTX 6.5 took .satfinite away from sums of floating-point numbers",
+        ));
+    }
+    let fragments = [
+        fragment(Role::A, shape, a, a_rows),
+        fragment(Role::B, shape, b, b_rows),
+        fragment(Role::C, shape, c, true),
+    ];
+    let rounding = rounding.unwrap_or(Rounding::NearestEven);
+    multiply(check, fragments, result, (meeting, saturate, rounding))
+}

@@ -1,0 +1,88 @@
+//! Instructions of the matrix units.
+
+use super::Lowering;
+use crate::engine::code::Action;
+use crate::engine::collective::CollectiveKind;
+use crate::engine::matrix::{MatrixStep, Moved, Product, Tile, Transposed};
+use crate::engine::registers::{Slot, Width};
+use crate::program::{Address, Destination, Matrix, Operand, Space, Type};
+
+impl Lowering<'_> {
+    pub(super) fn matrix(&mut self, matrix: &Matrix) {
+        // First all lanes have to come, from wherever in the program they are.
+        let everybody = self.constant(u64::from(u32::MAX), Width::Narrow(32));
+        let step = match matrix {
+            Matrix::Multiply(multiply) => {
+                let [a, b, c] = multiply.fragments;
+                let registers = [
+                    self.read(&multiply.a, a.element.register()),
+                    self.read(&multiply.b, b.element.register()),
+                    self.read(&multiply.c, c.element.register()),
+                    self.written(&multiply.d, multiply.result.register()),
+                ];
+                let capability = self.loading.capability;
+                let product = Product::new(multiply, registers, capability, self.fast);
+                MatrixStep::Product(Box::new(product))
+            }
+            Matrix::Transpose { d, a } => {
+                let a = self.operand(*a, Type::B32);
+                MatrixStep::Transposed(Transposed { d: self.destination(*d, Type::B32), a })
+            }
+            Matrix::Load { transposed, space, d, address } => {
+                let registers = self.written(d, Type::B32);
+                self.moved((*space, *address), registers, *transposed, false)
+            }
+            Matrix::Store { transposed, space, address, a } => {
+                let registers = self.read(a, Type::B32);
+                self.moved((*space, *address), registers, *transposed, true)
+            }
+            Matrix::LoadFragment { fragment, space, d, address, stride } => {
+                let access = self.access(*space, *address, Type::B8);
+                let registers = self.written(d, fragment.element.register());
+                let stride = stride.map(|stride| self.operand(stride, Type::U32));
+                let fragment = *fragment;
+                MatrixStep::Tile(Box::new(Tile {
+                    access,
+                    store: false,
+                    stride,
+                    fragment,
+                    registers,
+                }))
+            }
+            Matrix::StoreFragment { fragment, space, address, a, stride } => {
+                let access = self.access(*space, *address, Type::B8);
+                let registers = self.read(a, fragment.element.register());
+                let stride = stride.map(|stride| self.operand(stride, Type::U32));
+                let fragment = *fragment;
+                MatrixStep::Tile(Box::new(Tile {
+                    access,
+                    store: true,
+                    stride,
+                    fragment,
+                    registers,
+                }))
+            }
+        };
+        self.everybody(CollectiveKind::Together, everybody);
+        self.emit(Action::Matrix(Box::new(step)));
+    }
+
+    fn moved(
+        &mut self,
+        (space, address): (Space, Address),
+        registers: Vec<Slot>,
+        transposed: bool,
+        store: bool,
+    ) -> MatrixStep {
+        let access = self.access(space, address, Type::B8);
+        MatrixStep::Moved(Box::new(Moved { access, store, transposed, registers }))
+    }
+
+    fn read(&mut self, list: &[Operand], ty: Type) -> Vec<Slot> {
+        list.iter().map(|&operand| self.operand(operand, ty)).collect()
+    }
+
+    fn written(&self, list: &[Destination], ty: Type) -> Vec<Slot> {
+        list.iter().map(|&d| self.destination(d, ty)).collect()
+    }
+}

@@ -1,0 +1,215 @@
+//! Matrices on their way between memory and the registers of a warp.
+
+#![allow(unsafe_code, reason = "device memory is read and written, through checked pointers")]
+
+use crate::engine::access::instruction::Access;
+use crate::engine::core::{Core, Outcome};
+use crate::engine::initialised::Resolved;
+use crate::engine::race::{Does, Semantics};
+use crate::engine::registers::{LANES, Registers, Slot, lanes};
+use crate::memory::words::{self, read_bits, write_bits};
+use crate::program::Fragment;
+
+/// Rows of the matrices of `ldmatrix`, and elements of a row, of two bytes each.
+const ROWS: usize = 8;
+/// Bytes of a row.
+const ROW: u64 = 16;
+
+/// `movmatrix`
+pub(in crate::engine) struct Transposed {
+    pub(in crate::engine) d: Slot,
+    pub(in crate::engine) a: Slot,
+}
+
+/// A matrix of 8 × 8 halves as the lanes hold it: each two of a row.
+fn held(row: &[u32; LANES]) -> [[u16; ROWS]; ROWS] {
+    let mut matrix = [[0; ROWS]; ROWS];
+    for (lane, word) in row.iter().enumerate() {
+        let (row, column) = (lane / 4, lane % 4 * 2);
+        matrix[row][column] = *word as u16;
+        matrix[row][column + 1] = (*word >> 16) as u16;
+    }
+    matrix
+}
+
+/// The other way round.
+fn hold(matrix: &[[u16; ROWS]; ROWS], transposed: bool) -> [u32; LANES] {
+    std::array::from_fn(|lane| {
+        let (row, column) = (lane / 4, lane % 4 * 2);
+        let at = |row: usize, column: usize| {
+            u32::from(if transposed { matrix[column][row] } else { matrix[row][column] })
+        };
+        at(row, column) | at(row, column + 1) << 16
+    })
+}
+
+impl Transposed {
+    pub(super) fn run(&self, registers: &mut Registers) {
+        let matrix = held(registers.narrow(self.a.index));
+        *registers.narrow_mut(self.d.index) = hold(&matrix, true);
+    }
+}
+
+/// `ldmatrix`, `stmatrix`: the first eight lanes have the addresses of the rows of the first matrix, the
+/// next eight those of the second.
+pub(in crate::engine) struct Moved {
+    pub(in crate::engine) access: Access,
+    pub(in crate::engine) store: bool,
+    pub(in crate::engine) transposed: bool,
+    /// One for each matrix.
+    pub(in crate::engine) registers: Vec<Slot>,
+}
+
+impl Moved {
+    /// The lanes whose addresses count, and how many bytes each leads to.
+    pub(in crate::engine) fn extent(&self) -> (u32, u64) {
+        let count = self.registers.len() * ROWS;
+        (u32::MAX >> (LANES - count.clamp(1, LANES)), ROW)
+    }
+
+    pub(super) fn run(&self, core: &mut Core<'_>) -> Outcome {
+        let (mask, bytes) = self.extent();
+        let access = &self.access;
+        let addresses = access.addresses(core);
+        let hosts = locate(core, access, &addresses, mask, (bytes, self.store))?;
+        for (which, slot) in self.registers.iter().enumerate() {
+            let hosts = &hosts[which * ROWS..(which + 1) * ROWS];
+            if self.store {
+                let mut matrix = held(core.registers.narrow(slot.index));
+                if self.transposed {
+                    let before = matrix;
+                    matrix = std::array::from_fn(|row| std::array::from_fn(|c| before[c][row]));
+                }
+                for (row, host) in matrix.iter().zip(hosts) {
+                    let mut buffer = [0; ROW as usize];
+                    for (bytes, element) in buffer.chunks_exact_mut(2).zip(row) {
+                        bytes.copy_from_slice(&element.to_le_bytes());
+                    }
+                    // SAFETY: `locate` has checked 16 bytes.
+                    unsafe { words::write(*host as *mut u8, &buffer) };
+                }
+                continue;
+            }
+            let mut matrix = [[0; ROWS]; ROWS];
+            for (row, host) in matrix.iter_mut().zip(hosts) {
+                let mut buffer = [0; ROW as usize];
+                // SAFETY: `locate` has checked 16 bytes.
+                unsafe { words::read(*host as *const u8, &mut buffer) };
+                for (element, bytes) in row.iter_mut().zip(buffer.chunks_exact(2)) {
+                    *element = u16::from_le_bytes([bytes[0], bytes[1]]);
+                }
+            }
+            *core.registers.narrow_mut(slot.index) = hold(&matrix, self.transposed);
+        }
+        Ok(())
+    }
+}
+
+/// Where the host has `bytes` bytes at the addresses of the lanes of a mask; all that is checked of an
+/// access besides is.
+fn locate(
+    core: &mut Core<'_>,
+    access: &Access,
+    addresses: &[u64; LANES],
+    mask: u32,
+    (bytes, write): (u64, bool),
+) -> Result<[u64; LANES], Box<crate::engine::core::Problem>> {
+    let (room, site) = (access.room, access.site);
+    let mut hosts = [0; LANES];
+    for lane in lanes(mask) {
+        let address = addresses[lane];
+        hosts[lane] = core.resolve(room, site, address, bytes, lane, write)? as u64;
+        if core.initialisation {
+            let resolved = Resolved { room, site, address, bytes, lane };
+            if write {
+                core.mark_written(resolved);
+            } else {
+                core.require_written(resolved)?;
+            }
+        }
+    }
+    let does = if write { Does::Write } else { Does::Read };
+    core.race(access, addresses, mask, (bytes, Semantics::default()), does)?;
+    Ok(hosts)
+}
+
+/// `wmma.load`, `wmma.store`
+pub(in crate::engine) struct Tile {
+    /// The address is the same in all lanes: that of the matrix.
+    pub(in crate::engine) access: Access,
+    pub(in crate::engine) store: bool,
+    /// Elements from one row (or column) to the next; none where they follow each other.
+    pub(in crate::engine) stride: Option<Slot>,
+    pub(in crate::engine) fragment: Fragment,
+    pub(in crate::engine) registers: Vec<Slot>,
+}
+
+impl Tile {
+    /// Elements that lie together in memory and in a register, and their bytes.
+    fn run_of(&self) -> (usize, u64) {
+        let element = self.fragment.element;
+        let parts = element.in_register();
+        let (_, first) = self.position(0, 0, 0);
+        let (_, second) = self.position(0, 0, parts - 1);
+        let together = if second == first + parts - 1 { parts } else { 1 };
+        (together, u64::from(element.bits()) * together as u64 / 8)
+    }
+
+    /// Which row of those that lie together an element is in, and where in it.
+    fn position(&self, lane: usize, index: usize, part: usize) -> (usize, usize) {
+        let (_, row, column) = self.fragment.place(lane, index, part);
+        if self.fragment.by_rows { (row, column) } else { (column, row) }
+    }
+
+    /// The addresses of a part of a register of all lanes.
+    fn addresses(&self, core: &Core<'_>, index: usize, part: usize) -> [u64; LANES] {
+        let bits = u64::from(self.fragment.element.bits());
+        let long =
+            if self.fragment.by_rows { self.fragment.columns() } else { self.fragment.rows() };
+        let base = self.access.addresses(core);
+        std::array::from_fn(|lane| {
+            let stride = self
+                .stride
+                .map_or(long as u64, |slot| core.registers.get(slot, lane) & 0xffff_ffff);
+            let (row, at) = self.position(lane, index, part);
+            let element = (row as u64).wrapping_mul(stride).wrapping_add(at as u64);
+            base[lane].wrapping_add(element.wrapping_mul(bits) / 8)
+        })
+    }
+
+    /// What the lanes access one after another, each so many bytes.
+    pub(in crate::engine) fn accesses(&self, core: &Core<'_>) -> (Vec<[u64; LANES]>, u64) {
+        let (together, bytes) = self.run_of();
+        let parts = self.fragment.element.in_register();
+        let each = (0..self.registers.len())
+            .flat_map(|index| (0..parts).step_by(together).map(move |part| (index, part)));
+        (each.map(|(index, part)| self.addresses(core, index, part)).collect(), bytes)
+    }
+
+    pub(super) fn run(&self, core: &mut Core<'_>) -> Outcome {
+        let (together, bytes) = self.run_of();
+        let parts = self.fragment.element.in_register();
+        for (index, &slot) in self.registers.iter().enumerate() {
+            let mut values = [0_u64; LANES];
+            for part in (0..parts).step_by(together) {
+                let shift = part as u32 * self.fragment.element.bits();
+                let addresses = self.addresses(core, index, part);
+                let hosts = locate(core, &self.access, &addresses, u32::MAX, (bytes, self.store))?;
+                for (lane, host) in hosts.into_iter().enumerate() {
+                    if self.store {
+                        let value = core.registers.get(slot, lane) >> shift;
+                        // SAFETY: `locate` has checked so many bytes, and their alignment.
+                        unsafe { write_bits(host as *mut u8, bytes, value) };
+                    } else {
+                        // SAFETY: as above.
+                        values[lane] |= unsafe { read_bits(host as *const u8, bytes) } << shift;
+                    }
+                }
+            }
+            if !self.store {
+                lanes(u32::MAX).for_each(|lane| core.registers.set(slot, lane, values[lane]));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! Elements as registers hold them, and as numbers.
+
+use std::sync::LazyLock;
+
+use crate::arithmetic::convert::{bf16_to_f32, f16_to_f32, f32_to_f16};
+use crate::arithmetic::format::Format;
+use crate::arithmetic::soft::Unpacked;
+use crate::engine::registers::LANES;
+use crate::program::{Element, Rounding};
+
+/// All numbers of a format of eight bits.
+type Eight = LazyLock<[f32; 256]>;
+
+static E4M3: Eight = LazyLock::new(|| eight(Format::E4M3));
+static E5M2: Eight = LazyLock::new(|| eight(Format::E5M2));
+
+fn eight(format: Format) -> [f32; 256] {
+    std::array::from_fn(|bits| {
+        let number = Unpacked::new(format, bits as u64);
+        f32::from_bits(number.round(Format::F32, Rounding::NearestEven) as u32)
+    })
+}
+
+/// A type whose products are rounded, as its format.
+pub(super) fn format(element: Element) -> Format {
+    match element {
+        Element::F16 => Format::F16,
+        Element::Bf16 => Format::BF16,
+        Element::Tf32 => Format::TF32,
+        Element::E4m3 => Format::E4M3,
+        Element::E5m2 => Format::E5M2,
+        _ => Format::F32,
+    }
+}
+
+/// Puts the numbers of a register of all lanes where `places` has them.
+#[inline(always)]
+pub(super) fn spread(element: Element, row: &[u32; LANES], places: &[u16], out: &mut [f32]) {
+    match element {
+        Element::F16 => each::<2, _>(row, places, out, |word| f16_to_f32(word as u16)),
+        Element::Bf16 => each::<2, _>(row, places, out, |word| bf16_to_f32(word as u16)),
+        Element::E4m3 => each::<4, _>(row, places, out, |word| E4M3[(word & 0xff) as usize]),
+        Element::E5m2 => each::<4, _>(row, places, out, |word| E5M2[(word & 0xff) as usize]),
+        // The unit does not look at the lower bits.
+        Element::Tf32 => each::<1, _>(row, places, out, |word| f32::from_bits(word & 0xffff_e000)),
+        _ => each::<1, _>(row, places, out, f32::from_bits),
+    }
+}
+
+/// The same of any parts; `of` takes the word with the part at its lower end.
+#[inline(always)]
+pub(super) fn each<const PARTS: usize, T>(
+    row: &[u32; LANES],
+    places: &[u16],
+    out: &mut [T],
+    of: impl Fn(u32) -> T,
+) {
+    for (word, places) in row.iter().zip(places.chunks_exact(PARTS)) {
+        for (part, place) in places.iter().enumerate() {
+            out[usize::from(*place)] = of(word >> (part * (32 / PARTS)));
+        }
+    }
+}
+
+/// What a lane's register holds of a result.
+#[inline(always)]
+pub(super) fn packed(element: Element, places: &[u16], numbers: &[f32]) -> u32 {
+    match element {
+        Element::F16 => {
+            let half = |place: u16| u32::from(f32_to_f16(numbers[usize::from(place)]));
+            half(places[0]) | half(places[1]) << 16
+        }
+        _ => numbers[usize::from(places[0])].to_bits(),
+    }
+}

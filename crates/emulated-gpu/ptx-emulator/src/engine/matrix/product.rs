@@ -1,0 +1,277 @@
+//! Products of matrices: the registers of a warp become tiles, which are multiplied, and registers again.
+
+#![allow(
+    unsafe_code,
+    reason = "functions compiled for AVX2 and FMA are called, where the host has been asked"
+)]
+
+use super::number::{each, format, packed, spread};
+use crate::arithmetic::tensor_core::{self, COLUMNS, Rules, Sum};
+use crate::engine::registers::{LANES, Registers, Slot, lanes};
+use crate::program::{Element, FloatMode, Fragment, Meeting, Multiply, Role, Shape};
+
+/// Computes; `unsafe` because it may need AVX2 and FMA.
+type Compute = unsafe fn(&Product, &mut Registers);
+
+/// Rows of `a`, and of `c` (eight columns wide), at most: of all matrices of a warp.
+const ROWS: usize = 32;
+/// Groups of eight columns of `b`, at most.
+const STRIPES: usize = 4;
+
+/// A product, with its operands found.
+pub(in crate::engine) struct Product {
+    compute: Compute,
+    meeting: Meeting,
+    saturate: bool,
+    mode: FloatMode,
+    rules: Rules,
+    elements: [Element; 3],
+    result: Element,
+    shape: Shape,
+    /// How many matrices there are, each with its own `b`.
+    matrices: usize,
+    /// For each register of `a`, of `b`, of `c` and of `d`, for each lane, for each part of it: which
+    /// element of the tile.
+    places: [Vec<u16>; 4],
+    registers: [Vec<Slot>; 4],
+}
+
+/// Where an element lies in its tile: rows of `a` behind each other, `b` and `c` in stripes of eight
+/// columns, matrix after matrix. Bits come by words.
+fn places(fragment: Fragment) -> Vec<u16> {
+    let word = fragment.element == Element::B1;
+    let parts = if word { 1 } else { fragment.element.in_register() };
+    let bits = |number: usize, along: bool| if word && along { number / 32 } else { number };
+    let columns = bits(fragment.columns(), fragment.role == Role::A);
+    let rows = bits(fragment.rows(), fragment.role == Role::B);
+    let mut found = Vec::new();
+    for index in 0..fragment.registers() {
+        for lane in 0..LANES {
+            for part in 0..parts {
+                let (matrix, row, column) = fragment.place(lane, index, part);
+                let row = bits(row, fragment.role == Role::B);
+                let column = bits(column, fragment.role == Role::A);
+                let at = if fragment.role == Role::A {
+                    row * columns + column
+                } else {
+                    (column / COLUMNS * rows + row) * COLUMNS + column % COLUMNS
+                };
+                found.push((matrix * rows * columns + at) as u16);
+            }
+        }
+    }
+    found
+}
+
+impl Product {
+    /// `registers` are those of a, b, c and d; `fast` says that the host has AVX2 and FMA.
+    pub(in crate::engine) fn new(
+        multiply: &Multiply,
+        registers: [Vec<Slot>; 4],
+        capability: u32,
+        fast: bool,
+    ) -> Self {
+        let [a, b, c] = multiply.fragments;
+        let d = Fragment { element: multiply.result, ..c };
+        // A sum of halves is one of the unit's only where d is one too.
+        let rules = Rules::of(capability, format(a.element));
+        Self {
+            compute: compute(a, fast),
+            meeting: multiply.meeting,
+            saturate: multiply.saturate,
+            mode: FloatMode {
+                rounding: multiply.rounding,
+                flush: false,
+                saturate: false,
+                relu: false,
+            },
+            rules,
+            elements: [a.element, b.element, c.element],
+            result: multiply.result,
+            shape: a.shape,
+            matrices: a.matrices(),
+            places: [places(a), places(b), places(c), places(d)],
+            registers,
+        }
+    }
+
+    pub(super) fn run(&self, registers: &mut Registers) {
+        // SAFETY: `new` chose a version for this host's features.
+        unsafe { (self.compute)(self, registers) };
+    }
+
+    /// The rows of each register of a matrix, with the places of its elements.
+    fn rows(&self, which: usize) -> impl Iterator<Item = (Slot, &[u16])> {
+        let slots = &self.registers[which];
+        let each = self.places[which].len() / slots.len().max(1);
+        slots.iter().copied().zip(self.places[which].chunks_exact(each.max(1)))
+    }
+
+    /// Stripes of eight columns that `b` and `c` have, of all matrices.
+    fn stripes(&self) -> usize {
+        self.matrices * self.shape.n / COLUMNS
+    }
+}
+
+fn compute(a: Fragment, fast: bool) -> Compute {
+    match (a.element, a.shape.k) {
+        (Element::F64, _) => doubles,
+        (Element::B1, _) => words,
+        (Element::S8 | Element::U8 | Element::S4 | Element::U4, _) => integers,
+        (_, 4) => host::<4>(fast),
+        (_, 8) => host::<8>(fast),
+        (_, 16) => host::<16>(fast),
+        (_, 32) => host::<32>(fast),
+        (_, _) => host::<64>(fast),
+    }
+}
+
+fn host<const K: usize>(fast: bool) -> Compute {
+    #[cfg(target_arch = "x86_64")]
+    if fast {
+        return floats_avx2::<K>;
+    }
+    let _ = fast;
+    floats_portable::<K>
+}
+
+fn floats_portable<const K: usize>(product: &Product, registers: &mut Registers) {
+    floats::<K>(product, registers);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn floats_avx2<const K: usize>(product: &Product, registers: &mut Registers) {
+    floats::<K>(product, registers);
+}
+
+#[inline(always)]
+fn floats<const K: usize>(product: &Product, registers: &mut Registers) {
+    let mut a = [[0.0; K]; ROWS];
+    let mut b = [[[0.0; COLUMNS]; K]; STRIPES];
+    let mut c = [[0.0; COLUMNS]; ROWS];
+    let [a_element, b_element, c_element] = product.elements;
+    for (slot, places) in product.rows(0) {
+        spread(a_element, registers.narrow(slot.index), places, a.as_flattened_mut());
+    }
+    for (slot, places) in product.rows(1) {
+        let b = b.as_flattened_mut().as_flattened_mut();
+        spread(b_element, registers.narrow(slot.index), places, b);
+    }
+    for (slot, places) in product.rows(2) {
+        spread(c_element, registers.narrow(slot.index), places, c.as_flattened_mut());
+    }
+    let formats = (format(a_element), format(b_element));
+    let sum = if product.result == Element::F16 { Sum::Half } else { Sum::Single };
+    let m = product.shape.m;
+    for stripe in 0..product.stripes() {
+        let first = if product.matrices > 1 { stripe * m } else { 0 };
+        let rows = &a[first..first + m];
+        let sums = &mut c[stripe * m..(stripe + 1) * m];
+        tensor_core::multiply(&product.rules, formats, sum, rows, &b[stripe], sums);
+    }
+    if product.saturate {
+        let most = if sum == Sum::Half { 65_504.0 } else { f32::MAX };
+        let limited = |x: f32| if x.is_nan() { 0.0 } else { x.clamp(-most, most) };
+        c.as_flattened_mut().iter_mut().for_each(|x| *x = limited(*x));
+    }
+    let parts = product.result.in_register();
+    for (slot, places) in product.rows(3) {
+        let row = registers.narrow_mut(slot.index);
+        for (word, places) in row.iter_mut().zip(places.chunks_exact(parts)) {
+            *word = packed(product.result, places, c.as_flattened());
+        }
+    }
+}
+
+/// The factors of integers, sign-extended.
+fn integer(element: Element) -> impl Fn(u32) -> i32 {
+    move |word| match element {
+        Element::S8 => i32::from(word as u8 as i8),
+        Element::U8 => i32::from(word as u8),
+        Element::S4 => (word << 28) as i32 >> 28,
+        _ => (word & 0xf) as i32,
+    }
+}
+
+fn integers(product: &Product, registers: &mut Registers) {
+    let (m, k) = (product.shape.m, product.shape.k);
+    let mut a = vec![0; m * k];
+    let mut b = vec![[0; COLUMNS]; k * product.stripes()];
+    let mut c = vec![[0; COLUMNS]; m * product.stripes()];
+    let factors = |which: usize, out: &mut [i32]| {
+        let element = product.elements[which];
+        for (slot, places) in product.rows(which) {
+            let row = registers.narrow(slot.index);
+            match element {
+                Element::S8 | Element::U8 => each::<4, _>(row, places, out, integer(element)),
+                Element::S4 | Element::U4 => each::<8, _>(row, places, out, integer(element)),
+                _ => each::<1, _>(row, places, out, |word| word as i32),
+            }
+        }
+    };
+    factors(0, &mut a);
+    factors(1, b.as_flattened_mut());
+    factors(2, c.as_flattened_mut());
+    for stripe in 0..product.stripes() {
+        let (b, c) = (&b[stripe * k..(stripe + 1) * k], &mut c[stripe * m..(stripe + 1) * m]);
+        for (a, c) in a.chunks_exact(k).zip(c) {
+            tensor_core::integers(a, b, c, product.saturate);
+        }
+    }
+    scatter(product, registers, c.as_flattened());
+}
+
+fn words(product: &Product, registers: &mut Registers) {
+    let (m, k) = (product.shape.m, product.shape.k / 32);
+    let mut a = vec![0; m * k];
+    let mut b = vec![[0; COLUMNS]; k];
+    let mut c = vec![[0; COLUMNS]; m];
+    for (slot, places) in product.rows(0) {
+        each::<1, _>(registers.narrow(slot.index), places, &mut a, |word| word);
+    }
+    for (slot, places) in product.rows(1) {
+        each::<1, _>(registers.narrow(slot.index), places, b.as_flattened_mut(), |word| word);
+    }
+    for (slot, places) in product.rows(2) {
+        each::<1, _>(registers.narrow(slot.index), places, c.as_flattened_mut(), |w| w as i32);
+    }
+    for (a, c) in a.chunks_exact(k).zip(&mut c) {
+        tensor_core::bits(a, &b, c, product.meeting == Meeting::Xor);
+    }
+    scatter(product, registers, c.as_flattened());
+}
+
+fn scatter(product: &Product, registers: &mut Registers, sums: &[i32]) {
+    for (slot, places) in product.rows(3) {
+        let row = registers.narrow_mut(slot.index);
+        for (word, place) in row.iter_mut().zip(places) {
+            *word = sums[usize::from(*place)] as u32;
+        }
+    }
+}
+
+fn doubles(product: &Product, registers: &mut Registers) {
+    let (m, k) = (product.shape.m, product.shape.k);
+    let mut a = vec![0; m * k];
+    let mut b = vec![[0; COLUMNS]; k];
+    let mut c = vec![[0; COLUMNS]; m];
+    let gather = |which: usize, out: &mut [u64]| {
+        for (slot, places) in product.rows(which) {
+            for (lane, place) in lanes(u32::MAX).zip(places) {
+                out[usize::from(*place)] = registers.get(slot, lane);
+            }
+        }
+    };
+    gather(0, &mut a);
+    gather(1, b.as_flattened_mut());
+    gather(2, c.as_flattened_mut());
+    for (a, c) in a.chunks_exact(k).zip(&mut c) {
+        tensor_core::doubles(a, &b, c, product.mode);
+    }
+    for (slot, places) in product.rows(3) {
+        for (lane, place) in lanes(u32::MAX).zip(places) {
+            registers.set(slot, lane, c.as_flattened()[usize::from(*place)]);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What the instructions of the matrix units do.
+
+use super::modes::Rounding;
+use super::operand::{Address, Destination, Operand};
+use super::operands::{Read, Written};
+use super::types::{Space, Type};
+
+/// The type of an element of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each is the PTX type of the same name")]
+pub enum Element {
+    F16,
+    Bf16,
+    Tf32,
+    F32,
+    F64,
+    E4m3,
+    E5m2,
+    S8,
+    U8,
+    S4,
+    U4,
+    B1,
+    S32,
+}
+
+impl Element {
+    /// Its width.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::B1 => 1,
+            Self::S4 | Self::U4 => 4,
+            Self::S8 | Self::U8 | Self::E4m3 | Self::E5m2 => 8,
+            Self::F16 | Self::Bf16 => 16,
+            Self::Tf32 | Self::F32 | Self::S32 => 32,
+            Self::F64 => 64,
+        }
+    }
+
+    /// That of the register that holds it, or several of it.
+    #[must_use]
+    pub const fn register(self) -> Type {
+        match self {
+            Self::F64 => Type::F64,
+            Self::F32 => Type::F32,
+            Self::S32 => Type::S32,
+            Self::F16 => Type::F16x2,
+            _ => Type::B32,
+        }
+    }
+
+    /// How many a register holds.
+    #[must_use]
+    pub const fn in_register(self) -> usize {
+        let bits = self.bits() as usize;
+        if bits == 64 { 1 } else { 32 / bits }
+    }
+}
+
+/// Rows of `a`, columns of `b`, and what both have of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "named as the ISA names them")]
+pub struct Shape {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+}
+
+/// How elements meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// They are multiplied.
+    Multiply,
+    /// `.xor.popc`: the bits that are left are counted.
+    Xor,
+    /// `.and.popc`
+    And,
+}
+
+/// Which of the matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "named as the ISA names them")]
+pub enum Role {
+    A,
+    B,
+    /// And `d`.
+    C,
+}
+
+/// Which lanes hold what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holding {
+    /// As the ISA draws it for `mma`.
+    Drawn,
+    /// `wmma`, of which the ISA leaves it open.
+    Open,
+}
+
+/// A matrix, or the part of it that a warp holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fragment {
+    /// Which matrix.
+    pub role: Role,
+    /// Of a product of this shape.
+    pub shape: Shape,
+    /// What it is of.
+    pub element: Element,
+    /// Rows lie together: `.row`, in memory, and in the registers of `mma.m8n8k4` of halves.
+    pub by_rows: bool,
+    /// Who holds it.
+    pub holding: Holding,
+}
+
+/// `mma.sync`, `mma.sp.sync` and `wmma.mma.sync`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the matrices are named as the ISA names them")]
+pub struct Multiply {
+    /// How elements meet.
+    pub meeting: Meeting,
+    /// `.satfinite`
+    pub saturate: bool,
+    /// Of double precision.
+    pub rounding: Rounding,
+    pub fragments: [Fragment; 3],
+    /// The type of the result, which may differ from that of `c`.
+    pub result: Element,
+    /// Of `mma.sp`: the metadata, and which lanes of four bring it.
+    pub sparse: Option<(Operand, u32)>,
+    pub d: Vec<Destination>,
+    pub a: Vec<Operand>,
+    pub b: Vec<Operand>,
+    pub c: Vec<Operand>,
+}
+
+/// An instruction of the matrix units.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "fields are named as the ISA names them")]
+pub enum Matrix {
+    Multiply(Box<Multiply>),
+    /// `ldmatrix`: one destination for each matrix.
+    Load {
+        transposed: bool,
+        space: Space,
+        d: Vec<Destination>,
+        address: Address,
+    },
+    /// `stmatrix`
+    Store {
+        transposed: bool,
+        space: Space,
+        address: Address,
+        a: Vec<Operand>,
+    },
+    /// `movmatrix`
+    Transpose {
+        d: Destination,
+        a: Operand,
+    },
+    /// `wmma.load`; without a stride rows (or columns) follow each other.
+    LoadFragment {
+        fragment: Fragment,
+        space: Space,
+        d: Vec<Destination>,
+        address: Address,
+        stride: Option<Operand>,
+    },
+    /// `wmma.store`
+    StoreFragment {
+        fragment: Fragment,
+        space: Space,
+        address: Address,
+        a: Vec<Operand>,
+        stride: Option<Operand>,
+    },
+}
+
+impl Matrix {
+    /// See [`Op::reads`](super::Op::reads).
+    pub(super) fn reads(&self) -> Vec<Read> {
+        let all = |ty: Type, list: &[Operand]| -> Vec<Read> {
+            list.iter().map(|&operand| (operand, Some(ty))).collect()
+        };
+        let base = |address: &Address| -> Vec<Read> {
+            let register = matches!(address.base, Operand::Register(_));
+            if register { vec![(address.base, None)] } else { Vec::new() }
+        };
+        let strided = |stride: &Option<Operand>| -> Vec<Read> {
+            stride.iter().map(|&stride| (stride, Some(Type::U32))).collect()
+        };
+        match self {
+            Self::Multiply(multiply) => {
+                let lists = [&multiply.a, &multiply.b, &multiply.c];
+                let factors = multiply.fragments.iter().zip(lists);
+                let factors = factors.flat_map(|(of, list)| all(of.element.register(), list));
+                let metadata = multiply.sparse.iter().map(|&(data, _)| (data, Some(Type::B32)));
+                factors.chain(metadata).collect()
+            }
+            Self::Load { address, .. } => base(address),
+            Self::Store { address, a, .. } => [base(address), all(Type::B32, a)].concat(),
+            Self::Transpose { a, .. } => all(Type::B32, &[*a]),
+            Self::LoadFragment { address, stride, .. } => [base(address), strided(stride)].concat(),
+            Self::StoreFragment { fragment, address, a, stride, .. } => {
+                [base(address), all(fragment.element.register(), a), strided(stride)].concat()
+            }
+        }
+    }
+
+    /// See [`Op::writes`](super::Op::writes).
+    pub(super) fn writes(&self) -> Vec<Written> {
+        let all = |ty: Type, list: &[Destination]| -> Vec<Written> {
+            list.iter().flatten().map(|&register| (register, Some(ty))).collect()
+        };
+        match self {
+            Self::Multiply(multiply) => all(multiply.result.register(), &multiply.d),
+            Self::Load { d, .. } => all(Type::B32, d),
+            Self::Transpose { d, .. } => all(Type::B32, &[*d]),
+            Self::LoadFragment { fragment, d, .. } => all(fragment.element.register(), d),
+            Self::Store { .. } | Self::StoreFragment { .. } => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What cards have answered, by `mma`: the measurements published with Faizan A. Khattak and Mantas
+//! Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv 2512.07004; BSD 2-Clause). A folder of
+//! them is named by `TENSOR_CORE_VECTORS`.
+
+use std::path::{Path, PathBuf};
+
+use ptx_emulator::Options;
+
+use crate::forms::{Product, bits, products};
+use crate::isa;
+use crate::warp::{Row, Warps};
+
+/// A line: the factors, `c`, and what the card answered.
+struct Vector {
+    a: Vec<u32>,
+    b: Vec<u32>,
+    c: u32,
+    d: u32,
+}
+
+fn parse(text: &str) -> Vec<Vector> {
+    let numbers = |part: &str| -> Vec<u32> {
+        part.split_whitespace().map(|word| u32::from_str_radix(word, 16).unwrap()).collect()
+    };
+    text.lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            let parts: Vec<Vec<u32>> = line.split('|').map(numbers).collect();
+            let [a, b, c, d] = <[Vec<u32>; 4]>::try_from(parts).unwrap();
+            Vector { a, b, c: c[0], d: d[0] }
+        })
+        .collect()
+}
+
+/// The compute capability of a card.
+fn capability(card: &str) -> u32 {
+    match card {
+        "V100" => 70,
+        "A100" => 80,
+        "A2" => 86,
+        "L40S" => 89,
+        "H100" | "H200" => 90,
+        "B200" => 100,
+        other => panic!("which card is {other}?"),
+    }
+}
+
+/// The bits of an element whose value, which its type has, is given in single precision.
+fn element(ty: &str, single: u32) -> u64 {
+    let (exponent, fraction): (u32, u32) = match ty {
+        "tf32" => return u64::from(single),
+        "bf16" => return u64::from(single >> 16),
+        "f16" => (5, 10),
+        "e4m3" => (4, 3),
+        _ => (5, 2),
+    };
+    let sign = u64::from(single >> 31) << (exponent + fraction);
+    let value = f64::from(f32::from_bits(single)).abs();
+    let bias = (1 << (exponent - 1)) - 1;
+    let least = f64::powi(2.0, 1 - bias);
+    let magnitude = if value < least {
+        (value / least * f64::from(1_u32 << fraction)) as u64
+    } else {
+        let field = i64::from(single >> 23 & 255) - 127 + i64::from(bias);
+        (field as u64) << fraction | u64::from(single >> (23 - fraction) & ((1 << fraction) - 1))
+    };
+    sign | magnitude
+}
+
+/// Puts eight vectors on the diagonal of a product, which it computes all at once.
+fn warp(product: &Product, vectors: &[Vector], c_is_zero: bool) -> Vec<Row> {
+    let [_, a, b, c] = product.registers();
+    let parts = 32 / bits(product.a);
+    let factor = |ty: &str, at: (usize, usize), of: &dyn Fn(&Vector, usize) -> u32| {
+        let (which, k) = at;
+        vectors.get(which).map_or(0, |vector| element(ty, of(vector, k)))
+    };
+    let rows = |count: usize, word: &dyn Fn(usize, usize, usize) -> u64| -> Vec<Row> {
+        let of = |register: usize, lane: usize| {
+            (0..parts)
+                .fold(0, |all, part| all | word(lane, register, part) << (part * bits(product.a)))
+        };
+        (0..count).map(|register| std::array::from_fn(|lane| of(register, lane))).collect()
+    };
+    let a = rows(a, &|lane, register, part| {
+        factor(product.a, isa::a(product, lane, register * parts + part), &|v, k| v.a[k])
+    });
+    let b = rows(b, &|lane, register, part| {
+        let (k, which) = isa::b(product, lane, register * parts + part);
+        factor(product.b, (which, k), &|v, k| v.b[k])
+    });
+    let c = (0..c).map(|register| {
+        std::array::from_fn(|lane| {
+            let (row, column) = isa::c(product, "f32", lane, register);
+            let own = vectors.get(row).filter(|_| row == column && !c_is_zero);
+            own.map_or(0, |vector| u64::from(vector.c))
+        })
+    });
+    a.into_iter().chain(b).chain(c).collect()
+}
+
+fn folder() -> Option<PathBuf> {
+    let found = std::env::var_os("TENSOR_CORE_VECTORS").map(PathBuf::from);
+    if found.is_none() {
+        skipped::note(
+            "no measurements of matrix units: set TENSOR_CORE_VECTORS to a folder of them",
+        );
+    }
+    found
+}
+
+/// How many vectors of a file there are, and those that come out differently.
+fn compare(path: &Path) -> (usize, Vec<String>) {
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    let (card, ty) = name.trim_end_matches(".txt.gz").split_once('-').unwrap();
+    let packed = std::fs::File::open(path).unwrap();
+    let text = std::io::read_to_string(flate2::read::GzDecoder::new(packed)).unwrap();
+    let vectors = parse(&text);
+    let ty = match ty {
+        "fp16" => "f16".to_owned(),
+        other => other.to_lowercase(),
+    };
+    let k = vectors[0].a.len();
+    let of = |product: &&Product| {
+        product.a == ty
+            && product.b == ty
+            && product.shape.2 == k
+            && product.d == "f32"
+            && product.c == "f32"
+    };
+    let product = products().into_iter().find(|p| of(&p)).unwrap_or_else(|| panic!("{name}"));
+    // These cards were asked without `c`, though the files have one: what they answer is the sum
+    // of the products alone.
+    let c_is_zero = matches!(card, "H100" | "H200") && matches!(product.a, "e4m3" | "e5m2");
+    let [d, a, b, c] = product.registers();
+    let mut wrong = Vec::new();
+    for portable in [false, true] {
+        let warps = Warps {
+            text: format!("{} {{%d}}, {{%a}}, {{%b}}, {{%c}}", product.name()),
+            written: (32, d),
+            read: vec![(32, a), (32, b), (32, c)],
+            options: Options { portable, capability: Some(capability(card)), ..Options::default() },
+        };
+        let inputs: Vec<Vec<Row>> =
+            vectors.chunks(8).map(|eight| warp(&product, eight, c_is_zero)).collect();
+        for (eight, rows) in vectors.chunks(8).zip(warps.run(&inputs)) {
+            for (which, vector) in eight.iter().enumerate() {
+                let place = |lane: usize, register: usize| isa::c(&product, "f32", lane, register);
+                let found = (0..32).find_map(|lane| {
+                    let own = isa::matrix(&product, lane) == 0;
+                    let register = (0..d).find(|&r| own && place(lane, r) == (which, which))?;
+                    Some(rows[register][lane] as u32)
+                });
+                if found != Some(vector.d) {
+                    wrong.push(format!("{name}: {found:x?}, the card says {:x}", vector.d));
+                }
+            }
+        }
+    }
+    (vectors.len(), wrong)
+}
+
+#[test]
+fn the_units_answer_what_cards_have_answered() {
+    let Some(folder) = folder() else { return };
+    let (mut count, mut files, mut wrong) = (0, 0, Vec::new());
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            let (vectors, differing) = compare(&path);
+            count += vectors;
+            files += 1;
+            wrong.extend(differing);
+        }
+    }
+    assert!(files > 0, "no measurements in {}", folder.display());
+    let shown = &wrong[..wrong.len().min(20)];
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), shown.join("\n"));
+    println!("{count} measurements in {files} files");
+}
