@@ -32,6 +32,12 @@ pub(crate) struct Product {
     pub(crate) modifier: &'static str,
 }
 
+/// Whether a word of a name is the type of an element.
+pub(crate) fn is_type(word: &str) -> bool {
+    let types = "f16 bf16 tf32 f32 f64 e4m3 e5m2 s8 u8 s4 u4 b1 s32";
+    types.split(' ').any(|ty| ty == word)
+}
+
 /// Bits of an element.
 pub(crate) fn bits(ty: &str) -> usize {
     match ty {

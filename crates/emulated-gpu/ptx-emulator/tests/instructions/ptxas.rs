@@ -161,8 +161,10 @@ fn stricter(text: &str) -> bool {
         || words[0] == "fma" && name.contains("bf16") && !words.contains(&"rn")
         || name == "testp.f32" || name == "testp.f64"
         || words[0] == "setmaxnreg" && name.ends_with(".s32")
+        // It stores sums of floats in shapes that only integers and bits are multiplied in.
+        || name.starts_with("wmma.store.d") && name.contains("m8n8k") && name.ends_with(".f32")
         // It takes halves for what `wmma` does not say the type of.
-        || words[0] == "wmma" && ["f16", "f32", "f64"].iter().all(|ty| !words.contains(ty))
+        || words[0] == "wmma" && !words[1..].iter().any(|word| crate::matrix::is_type(word))
         // ptxas overlooks what is said twice, and a fourth operand that nothing asks for.
         || twice
         || name.starts_with("atom") && !name.contains(".cas") && text.matches(',').count() == 3
