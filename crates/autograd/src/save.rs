@@ -1,19 +1,21 @@
 //! Parameters in files: JSON for people, safetensors for programs (`safetensors.torch.load_file`
 //! reads it). The end of the file's name decides.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
-use tensor::file::write_atomically;
+use tensor::file::{open, read, write_atomically};
 
 use crate::{Array, Element, Error, ErrorKind, Module, Result};
 
 /// What a JSON file says of itself.
 const FORMAT: &str = "four-levels-parameters";
+
+/// The most that is read of a file: more than any network here has parameters for.
+const MOST_BYTES: u64 = 1 << 30;
 
 #[derive(Serialize, Deserialize)]
 struct JsonFile<T> {
@@ -64,7 +66,8 @@ pub fn save<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
 /// has not, or when one has another shape or type or a value that is not finite.
 pub fn load<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
     let format = format(path)?;
-    let bytes = fs::read(path).map_err(|e| error(path, format!("it can't be read: {e}")))?;
+    let bytes = open(path).and_then(|file| read(file, MOST_BYTES));
+    let bytes = bytes.map_err(|e| error(path, format!("it can't be read: {e}")))?;
     let mut found: Vec<JsonParameter<T>> = match format {
         Format::Json => from_json(&bytes),
         Format::SafeTensors => from_safetensors(&bytes),

@@ -55,8 +55,8 @@ fn main() -> ExitCode {
 /// written, 2 when the source can't be read.
 fn execute(arguments: &Arguments) -> u8 {
     let name = host::shown(&arguments.source).to_string();
-    let source = match std::fs::read(&arguments.source) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+    let source = match host::input::text(&arguments.source) {
+        Ok(text) => text,
         Err(error) => {
             host::complain(format_args!("error: can't read {name}: {error}"));
             return 2;

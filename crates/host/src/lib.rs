@@ -6,6 +6,7 @@
 //! [`complain`].
 
 mod escape;
+pub mod input;
 pub mod memory;
 mod output;
 mod program;

@@ -8,10 +8,9 @@ use std::path::Path;
 use host::signals::Unfinished;
 use tempfile::NamedTempFile;
 
-mod read;
 mod target;
 
-pub use read::{open, read};
+pub use host::input::{MOST_TEXT_BYTES, open, read};
 use target::Target;
 
 /// Writes a file under a temporary name beside `path` and renames it when all of it is on the

@@ -1,9 +1,13 @@
 //! `#include` from folders.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Resolver;
+
+/// The longest text that is included.
+const MOST_BYTES: u64 = 1 << 26;
 
 /// Finds files beside the one that includes them, then in the folders that are listed.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +21,11 @@ impl Resolver for Folders {
         let beside = Path::new(from).parent().map(Path::to_path_buf);
         beside.iter().chain(&self.0).find_map(|folder| {
             let path = folder.join(include);
-            let text = fs::read_to_string(&path).ok()?;
+            let mut text = String::new();
+            // Past this end no text goes on; what has none, such as a device, would be read for ever.
+            let file = File::open(&path).ok()?;
+            file.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;
+            (text.len() as u64 <= MOST_BYTES).then_some(())?;
             Some((path.display().to_string(), text))
         })
     }

@@ -2,7 +2,6 @@
 
 mod puzzle;
 
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -60,13 +59,10 @@ pub(crate) fn execute(arguments: &Arguments) -> u8 {
 /// A file as text. What is no UTF-8 is replaced, and found by the parser, since PTX is ASCII.
 fn read(path: &Path) -> Result<Source, Failure> {
     let name = host::shown(path).to_string();
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) => return Err(Failure::Read { name, why: error.to_string() }),
-    };
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(Source { name, text })
+    match host::input::text(path) {
+        Ok(text) => Ok(Source { name, text }),
+        Err(error) => Err(Failure::Read { name, why: error.to_string() }),
+    }
 }
 
 #[cfg(test)]

@@ -121,8 +121,7 @@ export! {
     ) {
         let options = JitOptions::of(count, options, values)?;
         let path = path.get()?;
-        let missing = |error| Code::FILE_NOT_FOUND.because(format!("{path}: {error}"));
-        add(linker, input, path.clone(), options, || std::fs::read(&path).map_err(missing))
+        add(linker, input, path.clone(), options, || super::module::read_file(&path))
     }
 
     fn cuLinkComplete(linker: Handle, image: Out<*const u8>, size: Out<usize>) {

@@ -1,6 +1,9 @@
 //! Modules, and libraries, which are modules that belong to no context.
 
+use std::io;
 use std::sync::Arc;
+
+use tensor::file::{MOST_TEXT_BYTES, open, read};
 
 use crate::abi::{Handle, In, Out, Text};
 use crate::border::{export, say};
@@ -127,12 +130,20 @@ fn load_image(image: In<u8>, mut options: JitOptions, context: Handle) -> Result
 
 fn load_file(path: Text, logs: JitOptions, context: Handle) -> Result<Arc<Module>> {
     let path = path.get()?;
-    let bytes = std::fs::read(&path)
-        .map_err(|error| Code::FILE_NOT_FOUND.because(format!("{path}: {error}")))?;
-    // The image ends in NUL, as it would in memory; at least four bytes are looked at.
-    let mut image = bytes;
+    let mut image = read_file(&path)?;
+    // It ends in NUL, as it would in memory; at least four bytes are looked at.
     image.extend([0; 4]);
     load(text_of(image.as_ptr() as usize), Some(path), logs, context)
+}
+
+/// The bytes of a file of PTX: not those of a device that has no end, or of a disk's image.
+pub(super) fn read_file(path: &str) -> Result<Vec<u8>> {
+    let bytes = open(path.as_ref()).and_then(|file| read(file, MOST_TEXT_BYTES));
+    bytes.map_err(|error| match error.kind() {
+        io::ErrorKind::OutOfMemory => Code::OUT_OF_MEMORY,
+        io::ErrorKind::FileTooLarge => Code::INVALID_IMAGE,
+        _ => Code::FILE_NOT_FOUND,
+    }.because(format!("{path}: {error}")))
 }
 
 /// The handle of the context that a module will belong to.

@@ -131,6 +131,9 @@ impl Table {
         kind: AllocationKind,
         name: Option<String>,
     ) -> Result<u64, OutOfMemory> {
+        if !align.is_power_of_two() {
+            return Err(OutOfMemory { size });
+        }
         let align = align.max(ALIGN);
         // It is aligned and begins with as much guard, so what follows it is aligned too.
         let front = GUARD.max(align);
@@ -139,7 +142,7 @@ impl Table {
         // What is the host's is not the device's.
         let used = if kind == AllocationKind::Host { 0 } else { self.used };
         let fits = used.checked_add(size).is_some_and(|used| used <= self.most);
-        if !fits || !align.is_power_of_two() {
+        if !fits {
             return Err(OutOfMemory { size });
         }
         let host = Zeroed::new(bytes(total.ok_or(OutOfMemory { size })?)?, bytes(align)?)

@@ -106,7 +106,9 @@ fn allocations_are_aligned_apart_and_listed() {
     let (at, _) = all.remove(2);
     memory.free(at).unwrap();
     assert_eq!(listed(memory.allocations()), all);
-    assert!(memory.allocate(16, 768).is_err(), "768 is no power of two");
+    for align in [0, 3, 96, 768] {
+        assert!(memory.allocate(16, align).is_err(), "{align} is no power of two");
+    }
     for size in [u64::MAX, u64::MAX - 256, u64::MAX - 512, i64::MAX as u64] {
         let error = memory.allocate(size, 1).unwrap_err();
         assert!(error.to_string().contains(&size.to_string()), "{error}");

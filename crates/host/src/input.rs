@@ -1,4 +1,4 @@
-//! Reading a file that somebody else made.
+//! Reading a file that somebody else made, no further than makes sense.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,6 +14,21 @@ pub fn open(path: &Path) -> io::Result<File> {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder, not a file"));
     }
     Ok(file)
+}
+
+/// The most that is read of a text that somebody wrote, such as a kernel: thousands of times the
+/// longest here.
+pub const MOST_TEXT_BYTES: u64 = 1 << 26;
+
+/// Reads a text of at most [`MOST_TEXT_BYTES`]. What is no UTF-8 is replaced, for the text's own
+/// reader to find.
+///
+/// # Errors
+/// As of [`open`] and [`read`].
+pub fn text(path: &Path) -> io::Result<String> {
+    let bytes = read(open(path)?, MOST_TEXT_BYTES)?;
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Reads all that a reader has, such as an unpacked archive, up to a limit: what is packed may be a
