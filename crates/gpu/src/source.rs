@@ -111,8 +111,7 @@ fn ptx_in(
 ) -> Result<String> {
     let read = |extension: &str| {
         let path = folder.join(format!("{}.{extension}", kernel.name));
-        host::input::text(&path)
-            .map_err(|error| GpuError::Read { path, reason: error.to_string() })
+        host::input::text(&path).map_err(|error| GpuError::Read { path, reason: error.to_string() })
     };
     let source = read("cu")?;
     if anew {

@@ -2,6 +2,7 @@
 //! accesses are.
 
 use ptx_emulator::Memory;
+use ptx_emulator::memory::Reach;
 
 use crate::abi::Pointer;
 use crate::error::{Code, Result};
@@ -41,23 +42,29 @@ impl Range {
 }
 
 impl Declaration {
-    /// Checks it when its turn has come.
+    /// Checks it when its turn has come, on the device of the stream.
     ///
     /// # Errors
     /// `ILLEGAL_ADDRESS`, `LAUNCH_FAILED` for what was never written; with the report.
-    pub(crate) fn check(&self, memory: &Memory) -> Result {
+    pub(crate) fn check(&self, memory: &Memory, from: Reach) -> Result {
         // What is read is checked before what is written counts as written.
         for access in [READ, WRITE] {
             for (index, range) in self.ranges.iter().enumerate() {
                 if range.access & access != 0 && range.width > 0 && range.height > 0 {
-                    self.check_range(memory, index, range, access)?;
+                    self.check_range((memory, from), index, range, access)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn check_range(&self, memory: &Memory, index: usize, range: &Range, access: u32) -> Result {
+    fn check_range(
+        &self,
+        (memory, from): (&Memory, Reach),
+        index: usize,
+        range: &Range,
+        access: u32,
+    ) -> Result {
         let reads = access == READ;
         let report = |code: Code, what: &str, note: &str| {
             let Self { operation, .. } = self;
@@ -80,7 +87,7 @@ impl Declaration {
             );
         };
         // The range as a whole lies in one allocation, as one pointer was passed for it.
-        if let Err(error) = memory.check_read(range.address, reach) {
+        if let Err(error) = memory.check_read(range.address, reach, from) {
             return report(Code::ILLEGAL_ADDRESS, "illegal address", &error.to_string());
         }
         // Rows without gaps between them are one range, however many there are, and gaps matter only
@@ -95,12 +102,12 @@ impl Declaration {
                 report(Code::ILLEGAL_ADDRESS, "illegal address", &error.to_string())
             };
             if !reads {
-                if let Err(error) = memory.check_write(at, len) {
+                if let Err(error) = memory.check_write(at, len, from) {
                     return lost(&error);
                 }
                 continue;
             }
-            match memory.check_read(at, len) {
+            match memory.check_read(at, len, from) {
                 Err(error) => return lost(&error),
                 Ok(Some(byte)) => {
                     let note = format!("nothing has written the byte at {byte:#x}, in row {row}");

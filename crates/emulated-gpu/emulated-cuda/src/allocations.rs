@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ptx_emulator::memory::RegisterError;
+use ptx_emulator::memory::{Devices, Home, RegisterError};
 
 use crate::abi::{Handle, Location, Pointer};
+use crate::context::Context;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::host;
@@ -39,6 +40,8 @@ pub(crate) struct Allocation {
     pub(crate) kind: Kind,
     /// The context that it was allocated in.
     pub(crate) context: Handle,
+    /// The device that it is on.
+    pub(crate) device: u32,
     /// The flags that it was allocated with.
     pub(crate) flags: u32,
     /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: never the same twice.
@@ -50,6 +53,20 @@ pub(crate) struct Allocation {
     /// It stands in a stream to be freed.
     pub(crate) leaving: bool,
     pub(crate) advice: Advice,
+}
+
+/// Who allocates, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner {
+    pub(crate) context: Handle,
+    pub(crate) home: Home,
+}
+
+impl Owner {
+    /// Memory of the context's device.
+    pub(crate) fn of(context: &Context) -> Self {
+        Self { context: context.handle, home: Home::on(context.device) }
+    }
 }
 
 /// What the program said of managed memory. It changes nothing, as host and device have the same
@@ -96,17 +113,30 @@ pub(crate) struct Allocations {
 #[derive(Debug, Default)]
 struct Table {
     list: BTreeMap<Pointer, Allocation>,
-    used: u64,
+    /// By device.
+    used: BTreeMap<u32, u64>,
     next_id: u64,
 }
 
+impl Table {
+    fn used(&self, device: u32) -> u64 {
+        self.used.get(&device).copied().unwrap_or(0)
+    }
+
+    fn give_back(&mut self, device: u32, size: u64) {
+        if let Some(used) = self.used.get_mut(&device) {
+            *used -= units(size);
+        }
+    }
+}
+
 impl Allocations {
-    /// Of a device with so many bytes of memory.
+    /// Of devices with so many bytes of memory each.
     pub(crate) fn new(total: u64) -> Self {
         Self { table: Mutex::default(), total }
     }
 
-    /// The device's memory.
+    /// A device's memory.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -115,9 +145,9 @@ impl Allocations {
     ///
     /// # Errors
     /// Before `cuInit`.
-    pub(crate) fn free_bytes(&self) -> Result<u64> {
-        let variables = driver()?.emulator.memory().variable_bytes();
-        Ok(self.total.saturating_sub(self.table().used.saturating_add(variables)))
+    pub(crate) fn free_bytes(&self, device: u32) -> Result<u64> {
+        let variables = driver()?.emulator.memory().variable_bytes(device);
+        Ok(self.total.saturating_sub(self.table().used(device).saturating_add(variables)))
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -128,9 +158,9 @@ impl Allocations {
     ///
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
-    pub(crate) fn device(&self, size: u64, kind: Kind, context: Handle) -> Result<Pointer> {
-        self.allocate(size, context, 0, true, || {
-            let address = driver()?.emulator.memory().allocate(size, UNIT);
+    pub(crate) fn device(&self, size: u64, kind: Kind, owner: Owner) -> Result<Pointer> {
+        self.allocate(size, owner, 0, true, || {
+            let address = driver()?.emulator.memory().allocate_at(owner.home, size, UNIT);
             let address =
                 address.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))?;
             Ok((address, kind))
@@ -141,16 +171,16 @@ impl Allocations {
     ///
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
-    pub(crate) fn managed(&self, size: u64, flags: u32, context: Handle) -> Result<Pointer> {
-        self.allocate(size, context, flags, true, || Ok((pages(size)?, Kind::Managed)))
+    pub(crate) fn managed(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
+        self.allocate(size, owner, flags, true, || Ok((pages(size)?, Kind::Managed)))
     }
 
     /// Pinned memory of the host's.
     ///
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
-    pub(crate) fn pinned(&self, size: u64, flags: u32, context: Handle) -> Result<Pointer> {
-        self.allocate(size, context, flags, false, || Ok((pages(size)?, Kind::Pinned)))
+    pub(crate) fn pinned(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
+        self.allocate(size, owner, flags, false, || Ok((pages(size)?, Kind::Pinned)))
     }
 
     /// The program's own memory, made accessible to the device, to be written where it is
@@ -164,10 +194,10 @@ impl Allocations {
         size: u64,
         writable: bool,
         flags: u32,
-        context: Handle,
+        owner: Owner,
     ) -> Result {
         host::check(address, size as usize)?;
-        let made = self.allocate(size, context, flags, false, || {
+        let made = self.allocate(size, owner, flags, false, || {
             let memory = driver()?.emulator.memory();
             // SAFETY: the program vouches that its memory stays until it unregisters it.
             let registered = unsafe { memory.register(address as u64, size, writable) };
@@ -186,7 +216,7 @@ impl Allocations {
     fn allocate(
         &self,
         size: u64,
-        context: Handle,
+        owner: Owner,
         flags: u32,
         takes_memory: bool,
         make: impl FnOnce() -> Result<(Pointer, Kind)>,
@@ -194,12 +224,15 @@ impl Allocations {
         if size == 0 {
             return Err(Code::INVALID_VALUE.because("0 bytes can't be allocated"));
         }
+        let Owner { context, home } = owner;
         let mut table = self.table();
-        let used = if takes_memory { table.used.saturating_add(units(size)) } else { table.used };
+        let before = table.used(home.device);
+        let used = if takes_memory { before.saturating_add(units(size)) } else { before };
         // What variables of modules take is not to be had either.
-        let total = self.total.saturating_sub(driver()?.emulator.memory().variable_bytes());
+        let variables = driver()?.emulator.memory().variable_bytes(home.device);
+        let total = self.total.saturating_sub(variables);
         if used > total && takes_memory {
-            let free = total.saturating_sub(table.used);
+            let free = total.saturating_sub(before);
             return Err(Code::OUT_OF_MEMORY.because(format!(
                 "{size} bytes are wanted, and {free} of {} are free: free some, or let the device have \
                  more (EMULATED_GPU_MEMORY)",
@@ -207,7 +240,7 @@ impl Allocations {
             )));
         }
         let (address, kind) = make()?;
-        table.used = used;
+        table.used.insert(home.device, used);
         table.next_id += 1;
         let id = table.next_id;
         let made = Allocation {
@@ -215,6 +248,7 @@ impl Allocations {
             size,
             kind,
             context,
+            device: home.device,
             flags,
             id,
             sync_operations: false,
@@ -239,7 +273,7 @@ impl Allocations {
         }
         let Some(allocation) = table.list.remove(&address) else { return Ok(false) };
         if allocation.takes_memory() && !allocation.leaving {
-            table.used -= units(allocation.size);
+            table.give_back(allocation.device, allocation.size);
         }
         drop(table);
         release(&allocation)?;
@@ -256,8 +290,8 @@ impl Allocations {
         let mut table = self.table();
         let Some(allocation) = table.list.get_mut(&address) else { return Ok(()) };
         if !std::mem::replace(&mut allocation.leaving, true) {
-            let size = units(allocation.size);
-            table.used -= size;
+            let (device, size) = (allocation.device, allocation.size);
+            table.give_back(device, size);
             driver()?.emulator.memory().leave(address);
         }
         Ok(())
@@ -295,6 +329,21 @@ impl Allocations {
         let wanted = |one: &&Allocation| context.is_none_or(|context| one.context == context);
         let list = table.list.values().filter(wanted);
         list.map(|one| (one.address, one.size, word(&one.kind))).collect()
+    }
+
+    /// Lets other devices into what was allocated from a pool.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn share_pool(&self, pool: Handle, with: Devices) -> Result {
+        let memory = driver()?.emulator.memory();
+        let table = self.table();
+        for one in table.list.values() {
+            if matches!(one.kind, Kind::Pooled(from) if from == pool) {
+                memory.share(one.address, with);
+            }
+        }
+        Ok(())
     }
 
     /// Bytes that were allocated from a pool and not freed in any stream's order.

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, ThreadId};
 
+use ptx_emulator::memory::{Devices, Reach};
+
 use crate::abi::Handle;
 use crate::driver::driver;
 use crate::error::{Code, Result};
@@ -23,6 +25,10 @@ const LIMITS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) handle: Handle,
+    /// The device that it is on.
+    pub(crate) device: u32,
+    /// Devices to whose memory it has enabled access.
+    peers: Mutex<Devices>,
     /// `cuCtxGetId`
     pub(crate) id: u64,
     pub(crate) flags: AtomicU32,
@@ -46,9 +52,10 @@ struct Streams {
     all: Vec<Weak<Stream>>,
 }
 
-/// The primary context of the device.
-#[derive(Debug, Default)]
+/// The primary context of a device.
+#[derive(Debug)]
 pub(crate) struct Primary {
+    device: u32,
     pub(crate) context: Option<Arc<Context>>,
     pub(crate) retained: u64,
     pub(crate) flags: u32,
@@ -65,10 +72,12 @@ impl Context {
     ///
     /// # Errors
     /// Before `cuInit`.
-    pub(crate) fn create(handle: Handle, flags: u32) -> Result<Arc<Self>> {
+    pub(crate) fn create(handle: Handle, flags: u32, device: u32) -> Result<Arc<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let context = Arc::new(Self {
             handle,
+            device,
+            peers: Mutex::default(),
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             flags: AtomicU32::new(flags),
             cache: AtomicU32::new(0),
@@ -122,6 +131,37 @@ impl Context {
     /// Ends what the context can do; the first error stays.
     pub(crate) fn raise(&self, code: Code) {
         let _ = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// What memory its work may access.
+    pub(crate) fn reach(&self) -> Reach {
+        let peers = *self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        Reach { device: self.device, peers }
+    }
+
+    /// Lets its work into the memory of another device, or no longer.
+    ///
+    /// # Errors
+    /// `PEER_ACCESS_UNSUPPORTED` where both are on one device, `PEER_ACCESS_ALREADY_ENABLED`,
+    /// `PEER_ACCESS_NOT_ENABLED`.
+    pub(crate) fn set_peer(&self, peer: u32, on: bool) -> Result {
+        if on && peer == self.device {
+            return Err(Code::PEER_ACCESS_UNSUPPORTED
+                .because("both contexts are on the same device, which needs no access"));
+        }
+        let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        match (on, peers.contains(peer)) {
+            (true, true) => Err(Code::PEER_ACCESS_ALREADY_ENABLED.into()),
+            (false, false) => Err(Code::PEER_ACCESS_NOT_ENABLED.into()),
+            (true, false) => {
+                *peers = peers.with(peer);
+                Ok(())
+            }
+            (false, true) => {
+                *peers = peers.without(peer);
+                Ok(())
+            }
+        }
     }
 
     fn streams(&self) -> MutexGuard<'_, Streams> {
@@ -197,7 +237,7 @@ impl Context {
                 "a kernel has called malloc already: set the size of the heap before the first does",
             ));
         }
-        let free = driver.allocations.free_bytes()?;
+        let free = driver.allocations.free_bytes(self.device)?;
         if limit == HEAP_LIMIT && value > free {
             return Err(Code::OUT_OF_MEMORY.because(format!(
                 "a heap of {value} bytes, and {free} are free: free some first"
@@ -243,6 +283,11 @@ impl Context {
 }
 
 impl Primary {
+    /// Of a device, of which there is none yet.
+    pub(crate) fn of(device: u32) -> Self {
+        Self { device, context: None, retained: 0, flags: 0, handle: None }
+    }
+
     /// The primary context, made when there is none.
     pub(crate) fn retain(&mut self) -> Result<Arc<Context>> {
         self.retained += 1;
@@ -250,7 +295,7 @@ impl Primary {
             return Ok(Arc::clone(context));
         }
         let handle = *self.handle.get_or_insert_with(fresh);
-        let context = Context::create(handle, self.flags)?;
+        let context = Context::create(handle, self.flags, self.device)?;
         self.context = Some(Arc::clone(&context));
         Ok(context)
     }

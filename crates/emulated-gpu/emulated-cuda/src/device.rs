@@ -1,17 +1,34 @@
-//! The card: what it says it is. Its numbers are those of an H100 SXM (compute capability 9.0)
+//! The cards: what they say they are, all the same. Its numbers are those of an H100 SXM (compute capability 9.0)
 //! where the emulator has no limits of its own, so that a program's choices come out as there.
 
 use std::sync::OnceLock;
 
+use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::function::{SHARED, SHARED_MOST};
 use crate::launch::{BLOCK, BLOCK_THREADS, GRID, PROCESSORS};
 use crate::occupancy;
 
-/// `CUuuid`: the same on every machine, and no hardware's.
-pub(crate) const UUID: [u8; 16] = *b"emulated-gpu-001";
+/// How many there are.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn count() -> Result<u32> {
+    Ok(driver()?.settings.devices)
+}
+
+/// `CUuuid`: the same on every machine, and no hardware's: "emulated-gpu-001" and so on.
+pub(crate) fn uuid(device: i32) -> [u8; 16] {
+    let mut uuid = *b"emulated-gpu-000";
+    let number = format!("{:03}", device.saturating_add(1));
+    uuid.iter_mut().rev().zip(number.bytes().rev()).for_each(|(byte, digit)| *byte = digit);
+    uuid
+}
+
 /// Where it would be on the bus.
-pub(crate) const BUS: &str = "0000:00:00.0";
+pub(crate) fn bus(device: i32) -> String {
+    format!("0000:{device:02x}:00.0")
+}
 
 /// "Emulated GPU (the processor's name)".
 pub(crate) fn name() -> &'static str {
@@ -41,11 +58,11 @@ fn balanced(text: &str) -> &str {
     text[..open.first().copied().unwrap_or(text.len())].trim_end()
 }
 
-/// `CUdevice_attribute`
+/// `CUdevice_attribute` of a device.
 ///
 /// # Errors
 /// `INVALID_VALUE` for what is none.
-pub(crate) fn attribute(attribute: i32) -> Result<i32> {
+pub(crate) fn attribute(attribute: i32, device: i32) -> Result<i32> {
     Ok(match attribute {
         1 => BLOCK_THREADS as i32,
         2..=4 => BLOCK[attribute as usize - 2] as i32,
@@ -75,7 +92,8 @@ pub(crate) fn attribute(attribute: i32) -> Result<i32> {
         // Kernels of different streams run at the same time.
         31 => 1,
         // ECC, bus, device, TCC.
-        32..=35 => 0,
+        33 => device,
+        32 | 34 | 35 => 0,
         // Memory clock in kHz, bus in bits, L2 cache in bytes.
         36 => 2_619_000,
         37 => 5120,
@@ -132,14 +150,19 @@ pub(crate) fn attribute(attribute: i32) -> Result<i32> {
     })
 }
 
-/// The only device is number 0.
+/// The number of a device, counted from 0.
 ///
 /// # Errors
 /// `INVALID_DEVICE`
-pub(crate) fn check(device: i32) -> Result {
-    if device == 0 {
-        return Ok(());
-    }
-    Err(Code::INVALID_DEVICE
-        .because(format!("there is one device, number 0, and no number {device}")))
+pub(crate) fn check(device: i32) -> Result<u32> {
+    let count = count()?;
+    u32::try_from(device).ok().filter(|device| *device < count).ok_or_else(|| {
+        let devices = if count == 1 {
+            "one device, number 0,".to_owned()
+        } else {
+            format!("{count} devices, numbers 0 to {},", count - 1)
+        };
+        let more = "(EMULATED_GPU_DEVICES says how many)";
+        Code::INVALID_DEVICE.because(format!("there is {devices} and no number {device} {more}"))
+    })
 }

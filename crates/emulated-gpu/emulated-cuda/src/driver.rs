@@ -30,7 +30,8 @@ pub(crate) struct Driver {
     pub(crate) settings: Settings,
     pub(crate) emulator: Emulator,
     pub(crate) allocations: Allocations,
-    pub(crate) primary: Mutex<Primary>,
+    /// The primary context of each device.
+    pub(crate) primary: Vec<Mutex<Primary>>,
     pub(crate) contexts: Registry<Context>,
     pub(crate) streams: Registry<Stream>,
     pub(crate) events: Registry<Event>,
@@ -101,9 +102,10 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
     });
     let driver = DRIVER.get_or_init(|| Driver {
         allocations: Allocations::new(memory),
+        primary: (0..settings.devices).map(|device| Mutex::new(Primary::of(device))).collect(),
+        pools: Pools::new(settings.devices),
         settings,
         emulator,
-        primary: Mutex::default(),
         contexts: Registry::default(),
         streams: Registry::default(),
         events: Registry::default(),
@@ -114,7 +116,6 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         executables: Registry::default(),
         captures: Registry::default(),
         linkers: Registry::default(),
-        pools: Pools::default(),
         counts: Register::default(),
     });
     PROCESS.store(own, Ordering::Relaxed);

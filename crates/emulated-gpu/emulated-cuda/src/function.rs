@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use ptx_emulator::Kernel;
 
 use crate::abi::Handle;
+use crate::driver::driver;
 use crate::error::{Code, Result};
 
 /// Shared memory of a block, unless a kernel asks for more, in bytes.
@@ -64,6 +65,18 @@ impl Function {
             cluster_policy: AtomicI32::new(0),
             kernel,
         })
+    }
+
+    /// The kernel on a device: that of a library is there once for each.
+    ///
+    /// # Errors
+    /// When the library was unloaded, or has no room there.
+    pub(crate) fn kernel_on(&self, device: u32) -> Result<Kernel> {
+        if self.context != 0 || device == 0 {
+            return Ok(self.kernel.clone());
+        }
+        let loaded = driver()?.module(self.module)?.loaded_on(device)?;
+        loaded.kernel(self.kernel.name()).ok_or_else(|| Code::NOT_FOUND.into())
     }
 
     /// Bytes of dynamic shared memory that a launch may ask for.

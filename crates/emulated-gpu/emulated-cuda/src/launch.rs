@@ -6,7 +6,7 @@ use ptx_emulator::Launch;
 use ptx_emulator::memory::Heap;
 
 use crate::abi::In;
-use crate::context::HEAP_LIMIT;
+use crate::context::{self, HEAP_LIMIT};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::function::Function;
@@ -55,9 +55,11 @@ pub(crate) fn prepare(
         (true, false) => from_extra(function, extra)?,
     };
     let Shape { grid, block, shared, cooperative } = shape;
-    let context = driver()?.contexts.get(function.context);
-    let bytes = context.map_or(Ok(Heap::default().bytes), |context| context.limit(HEAP_LIMIT))?;
-    let heap = Heap { owner: function.context as u64, bytes };
+    // A library's kernel runs in whichever context launches it.
+    let own = driver()?.contexts.get(function.context);
+    let context = own.map_or_else(context::current_of_any_state, Ok)?;
+    let bytes = context.limit(HEAP_LIMIT)?;
+    let heap = Heap { owner: context.handle as u64, bytes, device: context.device };
     let launch = Launch { grid, block, dynamic_shared: shared, parameters, cooperative, heap };
     check_room(function, &launch)?;
     Ok(Operation::Launch { function: Arc::clone(function), launch: Arc::new(launch) })
@@ -118,7 +120,7 @@ fn check_room(function: &Function, launch: &Launch) -> Result {
     let blocks = if launch.cooperative { count(launch.grid) } else { 1 };
     let each = u64::from(function.kernel.local_bytes());
     let wanted = each.saturating_mul(count(launch.block)).saturating_mul(blocks);
-    let free = driver()?.allocations.free_bytes()?;
+    let free = driver()?.allocations.free_bytes(launch.heap.device)?;
     if wanted <= free || wanted == 0 {
         return Ok(());
     }

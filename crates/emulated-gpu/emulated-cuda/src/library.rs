@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ptx_emulator::Memory;
+use ptx_emulator::memory::Reach;
 
 use crate::access::{Declaration, Range};
 use crate::border;
@@ -36,6 +37,8 @@ pub(crate) struct Work {
 pub(crate) struct Door<'work> {
     work: &'work Work,
     memory: &'work Memory,
+    /// The device that it works on.
+    from: Reach,
     /// The first refusal, which ends the context whatever the library makes of it.
     refused: Mutex<Option<Error>>,
 }
@@ -60,9 +63,9 @@ impl Work {
     /// # Errors
     /// `ILLEGAL_ADDRESS`, `MISALIGNED_ADDRESS` and `LAUNCH_FAILED` for memory that it asked for in
     /// vain, with the report, and what the library's function says.
-    pub(crate) fn run(&self, memory: &Memory) -> Result {
+    pub(crate) fn run(&self, memory: &Memory, from: Reach) -> Result {
         let Some(run) = self.run else { return Ok(()) };
-        let door = Door { work: self, memory, refused: Mutex::new(None) };
+        let door = Door { work: self, memory, from, refused: Mutex::new(None) };
         // SAFETY: the library gave both for this; the door lives for the call.
         let call = || unsafe { run(self.data as *mut c_void, &raw const door) };
         // The door's ranges are accessed at their addresses until the function returns.
@@ -94,7 +97,7 @@ impl Door<'_> {
     /// As [`Declaration::check`], and remembers it.
     pub(crate) fn admit(&self, ranges: Vec<Range>) -> Result {
         let declaration = Declaration { operation: self.work.operation.clone(), ranges };
-        declaration.check(self.memory).map_err(|error| {
+        declaration.check(self.memory, self.from).map_err(|error| {
             let code = error.code;
             let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
             refused.get_or_insert(error);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_emulator::Loaded;
+use ptx_emulator::memory::Home;
 use ptx_emulator::source::Source;
 
 use crate::abi::{Handle, Pointer};
@@ -19,8 +20,12 @@ use crate::registry::fresh;
 #[derive(Debug)]
 pub(crate) struct Module {
     pub(crate) handle: Handle,
+    /// 0 of a library, which is loaded on each device that uses it.
     pub(crate) context: Handle,
+    source: Source,
     loaded: Loaded,
+    /// A library on the other devices.
+    elsewhere: Mutex<HashMap<u32, Loaded>>,
     /// `CU_JIT_MAX_REGISTERS`
     max_registers: Option<u32>,
     functions: Mutex<HashMap<String, Arc<Function>>>,
@@ -101,7 +106,11 @@ impl Module {
         };
         let driver = driver().map_err(unknown)?;
         let newer = is_newer(&text);
-        let loaded = driver.emulator.load(Source { name, text }).map_err(|diagnostics| {
+        let source = Source { name, text };
+        // Of a library, the first device's.
+        let device = driver.contexts.get(context).map_or(0, |context| context.device);
+        let at = Home::on(device);
+        let loaded = driver.emulator.load_at(at, source.clone()).map_err(|diagnostics| {
             let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
             let code = if newer {
                 Code::UNSUPPORTED_PTX_VERSION
@@ -124,10 +133,39 @@ impl Module {
             return Err(Refusal { code: Code::INVALID_PTX, log });
         }
         let handle = fresh();
-        let functions = Mutex::default();
-        let module = Arc::new(Self { handle, context, loaded, max_registers, functions });
+        let module = Arc::new(Self {
+            handle,
+            context,
+            source,
+            loaded,
+            elsewhere: Mutex::default(),
+            max_registers,
+            functions: Mutex::default(),
+        });
         driver.modules.insert(handle, Arc::clone(&module));
         Ok(module)
+    }
+
+    /// The module on a device: a library has variables of its own on each.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY` where there is no room for them.
+    pub(crate) fn loaded_on(&self, device: u32) -> Result<Loaded> {
+        if self.context != 0 || device == 0 {
+            return Ok(self.loaded.clone());
+        }
+        let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = elsewhere.get(&device) {
+            return Ok(loaded.clone());
+        }
+        // It could be loaded before: what is missing now is memory.
+        let loaded = driver()?.emulator.load_at(Home::on(device), self.source.clone());
+        let loaded = loaded.map_err(|diagnostics| {
+            let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+            Code::OUT_OF_MEMORY.because(log.join("\n"))
+        })?;
+        elsewhere.insert(device, loaded.clone());
+        Ok(loaded)
     }
 
     /// The function of a name; always the same.
@@ -161,12 +199,12 @@ impl Module {
         self.loaded.kernels().iter().map(|name| self.function(name)).collect()
     }
 
-    /// Address and size of a variable.
+    /// Address and size of a variable on a device.
     ///
     /// # Errors
     /// `NOT_FOUND`
-    pub(crate) fn variable(&self, name: &str) -> Result<(Pointer, u64)> {
-        let found = self.loaded.variable(name);
+    pub(crate) fn variable(&self, name: &str, device: u32) -> Result<(Pointer, u64)> {
+        let found = self.loaded_on(device)?.variable(name);
         found.ok_or_else(|| Code::NOT_FOUND.because(format!("there is no variable `{name}`")))
     }
 

@@ -106,7 +106,7 @@ impl Operation {
         let memory = driver()?.emulator.memory();
         match self {
             Self::Nothing | Self::Child(_) | Self::Memory(_) => Ok(()),
-            Self::Launch { function, launch } => launch_kernel(function, launch),
+            Self::Launch { function, launch } => launch_kernel(function, launch, context),
             Self::Copy(transfer) => transfer.run(memory).map_err(|error| lost("a copy", &error)),
             Self::Fill(fill) => fill.run(memory).map_err(|error| lost("a fill", &error)),
             Self::Host { function, data } => {
@@ -143,8 +143,8 @@ impl Operation {
                 }
                 Ok(())
             }
-            Self::Declare(declaration) => declaration.check(memory),
-            Self::Library(work) => work.run(memory),
+            Self::Declare(declaration) => declaration.check(memory, context.reach()),
+            Self::Library(work) => work.run(memory, context.reach()),
             Self::Write(write) => write.run(memory),
             Self::Wait(wait) => wait.run(memory, context),
             Self::All(all) => {
@@ -180,10 +180,14 @@ fn lost(what: &str, error: &dyn std::fmt::Display) -> Error {
     Code::ILLEGAL_ADDRESS.because(format!("{what} in a stream: {error}"))
 }
 
-fn launch_kernel(function: &Function, launch: &Launch) -> Result {
+fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -> Result {
     let driver = driver()?;
+    // A graph may hold kernels of several devices.
+    let own = driver.contexts.get(function.context);
+    let reach = own.as_ref().unwrap_or(context).reach();
+    let kernel = function.kernel_on(reach.device)?;
     let began = std::time::Instant::now();
-    match driver.emulator.launch(&function.kernel, launch) {
+    match driver.emulator.launch_from(reach, &kernel, launch) {
         Ok(statistics) => {
             driver.counts.add(function, &statistics, began.elapsed());
             Ok(())

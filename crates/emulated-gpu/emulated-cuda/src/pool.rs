@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ptx_emulator::memory::{Devices, Home};
+
 use crate::abi::Handle;
 use crate::driver::driver;
 use crate::error::{Code, Result};
@@ -13,6 +15,10 @@ use crate::registry::{Registry, fresh};
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) handle: Handle,
+    /// The device that its memory is on.
+    pub(crate) device: u32,
+    /// Other devices that may access what is allocated from it.
+    shared_with: Mutex<Devices>,
     /// The most bytes that it may give out; 0 for all there are.
     max_size: u64,
     /// How it may use memory again: by events, by chance, by adding dependencies.
@@ -22,41 +28,70 @@ pub(crate) struct Pool {
     high: AtomicU64,
 }
 
-/// The pools of the device.
+/// The pools of all devices.
 #[derive(Debug)]
 pub(crate) struct Pools {
     registry: Registry<Pool>,
-    /// The one that the device came with.
-    pub(crate) default: Handle,
+    devices: Vec<Own>,
+}
+
+/// A device's own pools.
+#[derive(Debug)]
+struct Own {
+    /// The one that it came with.
+    default: Handle,
+    /// The one that `cuMemAllocAsync` takes from.
     current: AtomicUsize,
 }
 
-impl Default for Pools {
-    fn default() -> Self {
-        let (registry, default) = (Registry::default(), fresh());
-        registry.insert(default, Arc::new(Pool::new(default, 0)));
-        Self { registry, default, current: AtomicUsize::new(default) }
-    }
-}
-
 impl Pools {
+    /// Of so many devices.
+    pub(crate) fn new(devices: u32) -> Self {
+        let registry = Registry::default();
+        let own = |device| {
+            let default = fresh();
+            registry.insert(default, Arc::new(Pool::new(default, device, 0)));
+            Own { default, current: AtomicUsize::new(default) }
+        };
+        let devices = (0..devices).map(own).collect();
+        Self { registry, devices }
+    }
+
     pub(crate) fn get(&self, handle: Handle) -> Option<Arc<Pool>> {
         self.registry.get(handle)
     }
 
-    /// The one that `cuMemAllocAsync` takes from.
-    pub(crate) fn current(&self) -> Handle {
-        self.current.load(Ordering::Relaxed)
+    fn own(&self, device: u32) -> Result<&Own> {
+        self.devices.get(device as usize).ok_or_else(|| Code::INVALID_DEVICE.into())
     }
 
-    pub(crate) fn set_current(&self, handle: Handle) {
-        self.current.store(handle, Ordering::Relaxed);
+    /// The one that a device came with.
+    pub(crate) fn default_of(&self, device: u32) -> Result<Handle> {
+        Ok(self.own(device)?.default)
+    }
+
+    /// The one that `cuMemAllocAsync` takes from.
+    pub(crate) fn current(&self, device: u32) -> Result<Handle> {
+        Ok(self.own(device)?.current.load(Ordering::Relaxed))
+    }
+
+    /// Takes from another one from now on.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for one whose memory is elsewhere.
+    pub(crate) fn set_current(&self, device: u32, pool: &Pool) -> Result {
+        if pool.device != device {
+            return Err(Code::INVALID_VALUE
+                .because(format!("the pool is of device {}, not of {device}", pool.device)));
+        }
+        self.own(device)?.current.store(pool.handle, Ordering::Relaxed);
+        Ok(())
     }
 
     /// A new pool.
-    pub(crate) fn create(&self, max_size: u64) -> Handle {
+    pub(crate) fn create(&self, device: u32, max_size: u64) -> Handle {
         let handle = fresh();
-        self.registry.insert(handle, Arc::new(Pool::new(handle, max_size)));
+        self.registry.insert(handle, Arc::new(Pool::new(handle, device, max_size)));
         handle
     }
 
@@ -65,28 +100,58 @@ impl Pools {
     /// # Errors
     /// `INVALID_VALUE` for the default pool and for what is none.
     pub(crate) fn destroy(&self, handle: Handle) -> Result {
-        if handle == self.default || self.registry.remove(handle).is_none() {
+        let is_default = self.devices.iter().any(|own| own.default == handle);
+        if is_default || self.registry.remove(handle).is_none() {
             return Err(Code::INVALID_VALUE.because("this is the default pool, or no pool"));
         }
-        let _ = self.current.compare_exchange(
-            handle,
-            self.default,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+        for own in &self.devices {
+            let (current, default) = (&own.current, own.default);
+            let relaxed = Ordering::Relaxed;
+            let _ = current.compare_exchange(handle, default, relaxed, relaxed);
+        }
         Ok(())
     }
 }
 
 impl Pool {
-    fn new(handle: Handle, max_size: u64) -> Self {
+    fn new(handle: Handle, device: u32, max_size: u64) -> Self {
         Self {
             handle,
+            device,
+            shared_with: Mutex::default(),
             max_size,
             reuse: Mutex::new([1; 3]),
             threshold: AtomicU64::new(0),
             high: AtomicU64::new(0),
         }
+    }
+
+    /// Where its memory is, and who may access it: nobody by `cuCtxEnablePeerAccess`.
+    pub(crate) fn home(&self) -> Home {
+        Home { device: self.device, shared_with: self.shared_with(), to_peers: false }
+    }
+
+    fn shared_with(&self) -> Devices {
+        *self.shared_with.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a device may access what is allocated from it.
+    pub(crate) fn admits(&self, device: u32) -> bool {
+        device == self.device || self.shared_with().contains(device)
+    }
+
+    /// Lets a device in, or no longer: into what has been allocated, too.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` where its own device is to be kept out.
+    pub(crate) fn admit(&self, device: u32, on: bool) -> Result {
+        if device == self.device {
+            let why = "a device always reads and writes its own pool";
+            return if on { Ok(()) } else { Err(Code::INVALID_VALUE.because(why)) };
+        }
+        let mut shared = self.shared_with.lock().unwrap_or_else(PoisonError::into_inner);
+        *shared = if on { shared.with(device) } else { shared.without(device) };
+        driver()?.allocations.share_pool(self.handle, *shared)
     }
 
     fn used(&self) -> Result<u64> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ptx_emulator::Checks;
+use ptx_emulator::memory::Devices;
 
 use crate::error::{Code, Result};
 
@@ -11,7 +12,7 @@ const CAPABILITY: u32 = 90;
 const CAPABILITIES: [u32; 12] = [50, 52, 60, 61, 70, 72, 75, 80, 86, 87, 89, 90];
 
 /// What `EMULATED_GPU_…` variables say.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// `EMULATED_GPU_CHECKS`: what is checked beyond bounds, alignment and use after free, which
     /// always are: `initialisation`, `races`, `synchronisation`, separated by commas, or `all`.
@@ -31,6 +32,8 @@ pub(crate) struct Settings {
     /// `EMULATED_GPU_CAPABILITY`: the card's compute capability, such as 8.0: up to which `.target` it
     /// takes PTX, and by whose rules its matrix units add. Without it 9.0.
     pub(crate) capability: u32,
+    /// `EMULATED_GPU_DEVICES`: how many cards there are, 64 at most; by default one.
+    pub(crate) devices: u32,
     /// `EMULATED_GPU_LEAKS`: 1 lists at the end what was never freed.
     pub(crate) leaks: bool,
     /// `EMULATED_GPU_STATISTICS`: a JSON file with the counts of every kernel, written at the end.
@@ -57,6 +60,7 @@ impl Settings {
             memory: text("EMULATED_GPU_MEMORY").map(|value| bytes(&value)).transpose()?,
             capability: text("EMULATED_GPU_CAPABILITY")
                 .map_or(Ok(CAPABILITY), |value| capability(&value))?,
+            devices: devices(number(&text, "EMULATED_GPU_DEVICES")?.unwrap_or(1))?,
             leaks: flag(&text, "EMULATED_GPU_LEAKS")?,
             statistics: text("EMULATED_GPU_STATISTICS").map(PathBuf::from),
             log: text("CUDA_LOG_FILE").map(PathBuf::from),
@@ -129,6 +133,15 @@ fn capability(value: &str) -> Result<u32> {
     })
 }
 
+fn devices(wanted: u64) -> Result<u32> {
+    let most = Devices::MOST;
+    u32::try_from(wanted).ok().filter(|devices| (1..=most).contains(devices)).ok_or_else(|| {
+        Code::INVALID_VALUE.because(format!(
+            "EMULATED_GPU_DEVICES: {wanted} cards: from 1 to {most} can be emulated"
+        ))
+    })
+}
+
 fn bytes(value: &str) -> Result<u64> {
     let value = value.trim();
     let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
@@ -195,6 +208,8 @@ mod tests {
         for (name, value) in [
             ("EMULATED_GPU_CHECKS", "memory,speed"),
             ("EMULATED_GPU_THREADS", "two"),
+            ("EMULATED_GPU_DEVICES", "0"),
+            ("EMULATED_GPU_DEVICES", "65"),
             ("EMULATED_GPU_THREADS", "100000"),
             ("EMULATED_GPU_THREADS", "18446744073709551615"),
             ("EMULATED_GPU_DETERMINISTIC", "yes"),

@@ -35,8 +35,7 @@ fn images_that_are_no_ptx_are_refused() {
         cu!(cuModuleLoad(&raw mut module => *mut usize, path.as_ptr() => *const c_char)),
         code::FILE_NOT_FOUND
     );
-    for (path, expected) in
-        [(c"/dev/zero", code::INVALID_IMAGE), (c"/proc", code::FILE_NOT_FOUND)]
+    for (path, expected) in [(c"/dev/zero", code::INVALID_IMAGE), (c"/proc", code::FILE_NOT_FOUND)]
     {
         let loaded =
             cu!(cuModuleLoad(&raw mut module => *mut usize, path.as_ptr() => *const c_char));

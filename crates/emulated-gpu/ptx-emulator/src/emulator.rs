@@ -21,7 +21,7 @@ use crate::engine::watch::Watch;
 use crate::engine::{grid, lower};
 use crate::fault::{Fault, FaultKind, Report};
 use crate::limits::{BLOCK_SHAPE, BLOCK_THREADS, GRID_SHAPE, RESIDENT_WARPS, SHARED_BYTES};
-use crate::memory::Memory;
+use crate::memory::{Home, Memory, Reach};
 use crate::program::Module;
 use crate::record::Record;
 use crate::room::OutOfMemory;
@@ -108,8 +108,16 @@ impl Emulator {
     /// # Errors
     /// What is wrong with the text, or what the emulator can't run.
     pub fn load(&self, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
+        self.load_at(Home::default(), source)
+    }
+
+    /// As [`load`](Self::load), for any device: its variables are there.
+    ///
+    /// # Errors
+    /// As of [`load`](Self::load).
+    pub fn load_at(&self, home: Home, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
         let module = crate::parse(&source)?;
-        self.load_module(module, source)
+        self.load_parsed(home, module, source)
     }
 
     /// Loads a module that has been parsed from `source` already.
@@ -117,8 +125,17 @@ impl Emulator {
     /// # Errors
     /// What the emulator can't run.
     pub fn load_module(&self, module: Module, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
+        self.load_parsed(Home::default(), module, source)
+    }
+
+    fn load_parsed(
+        &self,
+        home: Home,
+        module: Module,
+        source: Source,
+    ) -> Result<Loaded, Vec<Diagnostic>> {
         let (module, source) = (&Arc::new(module), Arc::new(source));
-        let mut variables = Variables::new(&self.0.memory);
+        let mut variables = Variables::new(&self.0.memory, home);
         let addresses =
             variables.allocate(module).map_err(|problems| problems.into_diagnostics(&source))?;
         let loading = Loading {
@@ -139,12 +156,25 @@ impl Emulator {
         Ok(Loaded { target: module.target, kernels, variables })
     }
 
-    /// Runs a kernel to its end.
+    /// Runs a kernel to its end, on the first device.
     ///
     /// # Errors
     /// The first rule that a thread broke, or what is wrong with the launch.
     pub fn launch(&self, kernel: &Kernel, launch: &Launch) -> Result<Statistics, Fault> {
-        self.run(kernel, launch, None)
+        self.launch_from(Reach::default(), kernel, launch)
+    }
+
+    /// As [`launch`](Self::launch), on any device.
+    ///
+    /// # Errors
+    /// As of [`launch`](Self::launch).
+    pub fn launch_from(
+        &self,
+        reach: Reach,
+        kernel: &Kernel,
+        launch: &Launch,
+    ) -> Result<Statistics, Fault> {
+        self.run(reach, kernel, launch, None)
     }
 
     /// Runs a kernel, and records the first `most` instructions that one thread, `thread` of
@@ -165,7 +195,7 @@ impl Emulator {
         let followed = Followed { block, thread: thread as u32, most };
         let tracer = Arc::new(Mutex::new(Tracer::new(&kernel.executable, followed)));
         let watch: Arc<Mutex<dyn Watch>> = tracer.clone();
-        let outcome = self.run(kernel, launch, Some(watch));
+        let outcome = self.run(Reach::default(), kernel, launch, Some(watch));
         let mut tracer = tracer.lock().unwrap_or_else(PoisonError::into_inner);
         Ok((tracer.take(), outcome))
     }
@@ -186,13 +216,14 @@ impl Emulator {
         let block = number(kernel, "block", block, launch.grid)?;
         let recorder = Arc::new(Mutex::new(Recorder::new(&kernel.executable, block, most)));
         let watch: Arc<Mutex<dyn Watch>> = recorder.clone();
-        let outcome = self.run(kernel, launch, Some(watch));
+        let outcome = self.run(Reach::default(), kernel, launch, Some(watch));
         let mut recorder = recorder.lock().unwrap_or_else(PoisonError::into_inner);
         Ok((recorder.take(), outcome))
     }
 
     fn run(
         &self,
+        reach: Reach,
         kernel: &Kernel,
         launch: &Launch,
         trace: Option<Arc<Mutex<dyn Watch>>>,
@@ -214,6 +245,7 @@ impl Emulator {
             race_pages: &self.0.race_pages,
             grid_id: self.0.launches.fetch_add(1, Ordering::Relaxed),
             heap: launch.heap,
+            reach,
         };
         let grid = Grid {
             grid: launch.grid,

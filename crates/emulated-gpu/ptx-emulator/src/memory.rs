@@ -13,8 +13,10 @@ mod allocation;
 mod error;
 mod heap;
 mod known;
+mod launch_heap;
 mod leases;
 mod mapped;
+mod reach;
 mod table;
 pub(crate) mod words;
 
@@ -25,30 +27,17 @@ pub use crate::room::OutOfMemory;
 pub use allocation::{Allocation, AllocationKind};
 pub use error::{AccessError, NotAllocated, RegisterError};
 pub(crate) use known::Known;
+pub use launch_heap::Heap;
 use leases::Leases;
+pub(crate) use reach::elsewhere;
+pub use reach::{Devices, Home, Reach};
 use table::Table;
 pub(crate) use table::{Found, Neighbourhood, Shadow, read_only, unmapped};
 
 /// The pages of the host's memory, in bytes: pinned and managed memory begins at one.
 const PAGE: u64 = 4096;
 
-/// The heap that a kernel's `malloc` allocates from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heap {
-    /// Whose it is: kernels of one owner share it.
-    pub owner: u64,
-    /// Its size, where it is not made already.
-    pub bytes: u64,
-}
-
-impl Default for Heap {
-    /// As large as CUDA's (`CU_LIMIT_MALLOC_HEAP_SIZE`): 8 MiB.
-    fn default() -> Self {
-        Self { owner: 0, bytes: 8 << 20 }
-    }
-}
-
-/// The memory of one emulated device.
+/// The memory of the emulated devices, in one range of addresses.
 #[derive(Debug)]
 pub struct Memory {
     table: RwLock<Table>,
@@ -75,7 +64,7 @@ impl Drop for Lease<'_> {
 }
 
 impl Memory {
-    /// Memory of so many bytes, that knows, where `track` says so, of each byte whether something has
+    /// Memory of so many bytes a device, that knows, where `track` says so, of each byte whether something has
     /// written it.
     pub(crate) fn new(track: bool, most: u64) -> Self {
         Self {
@@ -85,25 +74,44 @@ impl Memory {
         }
     }
 
-    /// How many bytes there are in all.
+    /// How many bytes a device has in all.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.read_table().total()
     }
 
-    /// Bytes that the variables of loaded modules take.
+    /// Bytes that the variables of loaded modules take on a device.
     #[must_use]
-    pub fn variable_bytes(&self) -> u64 {
-        self.read_table().variable_bytes()
+    pub fn variable_bytes(&self, device: u32) -> u64 {
+        self.read_table().variable_bytes(device)
     }
 
-    /// Allocates `size` bytes, zeroed, at an address that is a multiple of `align` (a power of two)
-    /// and of 256, as CUDA's are. A size of 0 is given an address of its own.
+    /// Allocates `size` bytes of the first device, zeroed, at an address that is a multiple of `align`
+    /// (a power of two) and of 256, as CUDA's are. A size of 0 is given an address of its own.
     ///
     /// # Errors
     /// When the host has no more memory, or `align` is no power of two.
     pub fn allocate(&self, size: u64, align: u64) -> Result<u64, OutOfMemory> {
-        self.allocate_as(size, align, AllocationKind::Device, None)
+        self.allocate_at(Home::default(), size, align)
+    }
+
+    /// As [`allocate`](Self::allocate), on any device.
+    ///
+    /// # Errors
+    /// As of [`allocate`](Self::allocate).
+    pub fn allocate_at(&self, home: Home, size: u64, align: u64) -> Result<u64, OutOfMemory> {
+        self.allocate_as(size, align, AllocationKind::Device, None, home)
+    }
+
+    /// Where an allocation is that holds an address.
+    #[must_use]
+    pub fn home(&self, address: u64) -> Option<Home> {
+        self.read_table().home(address)
+    }
+
+    /// Lets other devices into the allocation that begins at an address, and no more than those.
+    pub fn share(&self, base: u64, with: Devices) {
+        self.write_table().share(base, with);
     }
 
     /// As [`allocate`](Self::allocate), for another purpose and with a name for reports.
@@ -113,9 +121,10 @@ impl Memory {
         align: u64,
         kind: AllocationKind,
         name: Option<String>,
+        home: Home,
     ) -> Result<u64, OutOfMemory> {
         let mut table = self.write_table();
-        table.allocate(size, align, kind, name)
+        table.allocate(size, align, kind, name, home)
     }
 
     /// Allocates `size` bytes, zeroed, that the host uses too: pinned or managed memory, at the
@@ -124,7 +133,7 @@ impl Memory {
     /// # Errors
     /// When the host has no more memory.
     pub fn allocate_host(&self, size: u64) -> Result<u64, OutOfMemory> {
-        self.allocate_as(size, PAGE, AllocationKind::Host, None)
+        self.allocate_as(size, PAGE, AllocationKind::Host, None, Home::everywhere())
     }
 
     /// Frees what [`allocate`](Self::allocate) gave. It can't be found any longer; where running
@@ -155,7 +164,7 @@ impl Memory {
     /// Allocates `size` bytes for a kernel, from its owner's heap, which gets its size when the first
     /// kernel allocates from it; `None` when the heap is full.
     pub(crate) fn allocate_in_heap(&self, heap: Heap, size: u64) -> Option<u64> {
-        self.write_table().allocate_in_heap(heap.owner, heap.bytes, size)
+        self.write_table().allocate_in_heap(heap, size)
     }
 
     /// Frees what a kernel has allocated.
@@ -193,7 +202,7 @@ impl Memory {
     /// When the range is not inside one allocation.
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), AccessError> {
         let table = self.read_table();
-        table.require(address, into.len() as u64, false)?;
+        table.require(address, into.len() as u64, false, None)?;
         // SAFETY: the range is inside an allocation, which lives as long as the lock is held.
         unsafe { words::read(address as *const u8, into) };
         Ok(())
@@ -205,7 +214,7 @@ impl Memory {
     /// When the range is not inside one allocation.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
         let table = self.read_table();
-        table.require(address, bytes.len() as u64, true)?;
+        table.require(address, bytes.len() as u64, true, None)?;
         table.set_initialised(address, bytes.len() as u64);
         // SAFETY: as in `read`.
         unsafe { words::write(address as *mut u8, bytes) };
@@ -219,7 +228,7 @@ impl Memory {
     pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), AccessError> {
         let table = self.read_table();
         let len = (pattern.len() as u64).saturating_mul(count);
-        table.require(address, len, true)?;
+        table.require(address, len, true, None)?;
         table.set_initialised(address, len);
         // SAFETY: as in `read`.
         unsafe { words::fill(address as *mut u8, pattern, count as usize) };
@@ -232,8 +241,8 @@ impl Memory {
     /// When a range is not inside one allocation.
     pub fn copy(&self, to: u64, from: u64, len: u64) -> Result<(), AccessError> {
         let table = self.read_table();
-        table.require(to, len, true)?;
-        table.require(from, len, false)?;
+        table.require(to, len, true, None)?;
+        table.require(from, len, false, None)?;
         table.copy_initialised(to, from, len);
         // SAFETY: both ranges are inside allocations, which live as long as the lock is held.
         unsafe { words::copy(to as *mut u8, from as *const u8, len as usize) };
@@ -313,20 +322,25 @@ impl Memory {
     /// host's, as a kernel's access is checked: gives the first byte that nothing has written.
     ///
     /// # Errors
-    /// When the range is not inside one allocation.
-    pub fn check_read(&self, address: u64, len: u64) -> Result<Option<u64>, AccessError> {
+    /// When the range is not inside one allocation, or that can't be accessed from there.
+    pub fn check_read(
+        &self,
+        address: u64,
+        len: u64,
+        from: Reach,
+    ) -> Result<Option<u64>, AccessError> {
         let table = self.read_table();
-        table.require(address, len, false)?;
+        table.require(address, len, false, from)?;
         Ok(table.first_uninitialised(address, len))
     }
 
     /// Checks a range that something other than a kernel is about to write; it counts as written.
     ///
     /// # Errors
-    /// When the range is not inside one allocation.
-    pub fn check_write(&self, address: u64, len: u64) -> Result<(), AccessError> {
+    /// When the range is not inside one allocation, or that can't be accessed from there.
+    pub fn check_write(&self, address: u64, len: u64, from: Reach) -> Result<(), AccessError> {
         let table = self.read_table();
-        table.require(address, len, true)?;
+        table.require(address, len, true, from)?;
         table.set_initialised(address, len);
         Ok(())
     }
@@ -348,9 +362,9 @@ impl Memory {
         list
     }
 
-    /// What an access of `len` bytes meets. The caller holds a lease.
-    pub(crate) fn open(&self, address: u64, len: u64, write: bool) -> Found {
-        self.read_table().open(address, len, write)
+    /// What a kernel's access of `len` bytes meets. The caller holds a lease.
+    pub(crate) fn open(&self, address: u64, len: u64, write: bool, from: Reach) -> Found {
+        self.read_table().open(address, len, write, from)
     }
 
     /// What lies near an address, for a report.

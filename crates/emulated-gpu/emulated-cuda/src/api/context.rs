@@ -28,8 +28,8 @@ fn check_flags(flags: u32) -> Result {
 fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
     out.required()?;
     check_flags(flags)?;
-    check(device)?;
-    let context = Context::create(fresh(), flags)?;
+    let device = check(device)?;
+    let context = Context::create(fresh(), flags, device)?;
     context::push(context.handle);
     out.set(context.handle)
 }
@@ -43,32 +43,30 @@ fn find(handle: Handle) -> Result<std::sync::Arc<Context>> {
     })
 }
 
-/// The primary context, locked.
-fn primary<T>(f: impl FnOnce(&mut context::Primary) -> Result<T>) -> Result<T> {
-    f(&mut driver()?.primary.lock().unwrap_or_else(PoisonError::into_inner))
+/// The primary context of a device, locked.
+fn primary<T>(device: Device, f: impl FnOnce(&mut context::Primary) -> Result<T>) -> Result<T> {
+    let device = check(device)? as usize;
+    let primary = driver()?.primary.get(device).ok_or(Code::INVALID_DEVICE)?;
+    f(&mut primary.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 export! {
     fn cuDevicePrimaryCtxRetain(out: Out<Handle>, device: Device) {
         out.required()?;
-        check(device)?;
-        out.set(primary(context::Primary::retain)?.handle)
+        out.set(primary(device, context::Primary::retain)?.handle)
     }
 
     fn cuDevicePrimaryCtxRelease_v2(device: Device) {
-        check(device)?;
-        primary(context::Primary::release)
+        primary(device, context::Primary::release)
     }
 
     fn cuDevicePrimaryCtxReset_v2(device: Device) {
-        check(device)?;
-        primary(context::Primary::reset)
+        primary(device, context::Primary::reset)
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2(device: Device, flags: u32) {
-        check(device)?;
         check_flags(flags)?;
-        primary(|primary| {
+        primary(device, |primary| {
             primary.flags = flags;
             if let Some(context) = &primary.context {
                 context.flags.store(flags, Ordering::Relaxed);
@@ -78,8 +76,7 @@ export! {
     }
 
     fn cuDevicePrimaryCtxGetState(device: Device, flags: Out<u32>, active: Out<i32>) {
-        check(device)?;
-        primary(|primary| {
+        primary(device, |primary| {
             flags.set(primary.flags)?;
             active.set(i32::from(primary.context.is_some()))
         })
@@ -110,7 +107,7 @@ export! {
         } else {
             find(context)?
         };
-        if primary(|primary| Ok(primary.context.as_ref().is_some_and(|own| own.handle == context.handle)))? {
+        if primary(context.device as Device, |primary| Ok(primary.context.as_ref().is_some_and(|own| own.handle == context.handle)))? {
             return Err(Code::INVALID_CONTEXT
                 .because("this is the primary context; give it back with cuDevicePrimaryCtxRelease"));
         }
@@ -148,8 +145,7 @@ export! {
 
     fn cuCtxGetDevice(device: Out<Device>) {
         device.required()?;
-        context::current_of_any_state()?;
-        device.set(0)
+        device.set(context::current_of_any_state()?.device as Device)
     }
 
     fn cuCtxGetFlags(flags: Out<u32>) {
@@ -238,13 +234,11 @@ export! {
         if flags != 0 || own.handle == peer.handle {
             return Err(Code::INVALID_VALUE.because("a context is no peer of its own"));
         }
-        Err(Code::PEER_ACCESS_UNSUPPORTED.because("both contexts are on the same device, which needs no access"))
+        own.set_peer(peer.device, true)
     }
 
     fn cuCtxDisablePeerAccess(peer: Handle) {
-        context::current()?;
-        find(peer)?;
-        Err(Code::PEER_ACCESS_NOT_ENABLED.into())
+        context::current()?.set_peer(find(peer)?.device, false)
     }
 
     fn cuCtxAttach(out: Out<Handle>, _flags: u32) {

@@ -2,7 +2,7 @@
 
 use crate::abi::{Device, Out, Text};
 use crate::border::export;
-use crate::device::{BUS, UUID, attribute, check, name};
+use crate::device::{attribute, bus, check, count, name, uuid};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::launch::{BLOCK, BLOCK_THREADS, GRID};
@@ -43,8 +43,8 @@ fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
 }
 
 export! {
-    fn cuDeviceGetCount(count: Out<i32>) {
-        count.set(1)
+    fn cuDeviceGetCount(number: Out<i32>) {
+        number.set(count()? as i32)
     }
 
     fn cuDeviceGet(device: Out<Device>, ordinal: i32) {
@@ -58,14 +58,14 @@ export! {
         write_text(name(), text, len)
     }
 
-    fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: Device) {
+    fn cuDeviceGetUuid(out: Out<[u8; 16]>, device: Device) {
         check(device)?;
-        uuid.set(UUID)
+        out.set(uuid(device))
     }
 
-    fn cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: Device) {
+    fn cuDeviceGetUuid_v2(out: Out<[u8; 16]>, device: Device) {
         check(device)?;
-        uuid.set(UUID)
+        out.set(uuid(device))
     }
 
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: Device) {
@@ -79,7 +79,7 @@ export! {
         value.set(match which {
             MAJOR => capability()?.0,
             MINOR => capability()?.1,
-            _ => attribute(which)?,
+            _ => attribute(which, device)?,
         })
     }
 
@@ -96,29 +96,31 @@ export! {
             threads: BLOCK_THREADS as i32,
             block: BLOCK.map(|axis| axis as i32),
             grid: GRID.map(|axis| axis as i32),
-            shared: attribute(8)?,
-            constant: attribute(9)?,
-            lanes: attribute(10)?,
-            pitch: attribute(11)?,
-            registers: attribute(12)?,
-            clock: attribute(13)?,
-            texture: attribute(14)?,
+            shared: attribute(8, device)?,
+            constant: attribute(9, device)?,
+            lanes: attribute(10, device)?,
+            pitch: attribute(11, device)?,
+            registers: attribute(12, device)?,
+            clock: attribute(13, device)?,
+            texture: attribute(14, device)?,
         })
     }
 
     fn cuDeviceGetPCIBusId(text: Out<u8>, len: i32, device: Device) {
         check(device)?;
-        write_text(BUS, text, len)
+        write_text(&bus(device), text, len)
     }
 
-    fn cuDeviceGetByPCIBusId(device: Out<Device>, bus: Text) {
+    fn cuDeviceGetByPCIBusId(device: Out<Device>, text: Text) {
         device.required()?;
-        let text = bus.get()?;
+        let text = text.get()?;
         // The domain and the function may be left out.
-        if !text.is_empty() && BUS.contains(text.trim()) {
-            return device.set(0);
+        let is_at = |device: &i32| !text.is_empty() && bus(*device).contains(text.trim());
+        match (0..count()? as i32).find(is_at) {
+            Some(found) => device.set(found),
+            None => Err(Code::INVALID_DEVICE
+                .because(format!("there is no device at {text}; the first is at {}", bus(0)))),
         }
-        Err(Code::INVALID_DEVICE.because(format!("there is no device at {text}; the only one is at {BUS}")))
     }
 
     fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: i32, device: Device) {
@@ -129,14 +131,25 @@ export! {
     fn cuDeviceCanAccessPeer(can: Out<i32>, device: Device, peer: Device) {
         check(device)?;
         check(peer)?;
-        // Of one device there is no peer.
-        can.set(0)
+        // Any two, and none is a peer of its own.
+        can.set(i32::from(device != peer))
     }
 
-    fn cuDeviceGetP2PAttribute(value: Out<i32>, _which: i32, from: Device, to: Device) {
+    fn cuDeviceGetP2PAttribute(value: Out<i32>, which: i32, from: Device, to: Device) {
         value.required()?;
         check(from)?;
         check(to)?;
-        Err(Code::INVALID_DEVICE.because("a device is no peer of its own"))
+        if from == to {
+            return Err(Code::INVALID_DEVICE.because("a device is no peer of its own"));
+        }
+        match which {
+            // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: the best there is.
+            1 => value.set(0),
+            // Access, and atomics.
+            2 | 3 => value.set(1),
+            // CUDA arrays are not emulated; of some atomics there are none.
+            4 => value.set(0),
+            _ => Err(Code::INVALID_VALUE.because(format!("pairs of devices have no attribute {which}"))),
+        }
     }
 }

@@ -201,6 +201,6 @@ export! {
     }
 
     fn cuDeviceGraphMemTrim(device: i32) {
-        crate::device::check(device)
+        crate::device::check(device).map(|_| ())
     }
 }

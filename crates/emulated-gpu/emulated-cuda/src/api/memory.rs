@@ -1,7 +1,7 @@
 //! Memory: the device's, the host's, and what both use.
 
 use crate::abi::{Handle, In, Location, Out, Pointer};
-use crate::allocations::Kind;
+use crate::allocations::{Kind, Owner};
 use crate::border::export;
 use crate::capture;
 use crate::context;
@@ -24,7 +24,7 @@ const MAPPED: u32 = 2;
 fn allocate(size: usize) -> Result<Pointer> {
     capture::forbid_unsafe_call()?;
     let context = context::current()?;
-    driver()?.allocations.device(size as u64, Kind::Device, context.handle)
+    driver()?.allocations.device(size as u64, Kind::Device, Owner::of(&context))
 }
 
 fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
@@ -35,7 +35,7 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
     capture::forbid_unsafe_call()?;
     let context = context::current()?;
     // All of it is mapped, as with unified addressing.
-    let address = driver()?.allocations.pinned(size as u64, flags | MAPPED, context.handle)?;
+    let address = driver()?.allocations.pinned(size as u64, flags | MAPPED, Owner::of(&context))?;
     out.set(address as usize)
 }
 
@@ -76,7 +76,7 @@ fn managed(address: Pointer, size: usize) -> Result {
 /// `CU_MEM_LOCATION_TYPE_DEVICE` to `…_HOST_NUMA_CURRENT`.
 fn check_location(location: Location) -> Result {
     match (location.kind, location.id) {
-        (1, device) => crate::device::check(device),
+        (1, device) => crate::device::check(device).map(|_| ()),
         (2..=4, _) => Ok(()),
         (kind, _) => {
             Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of locations")))
@@ -126,9 +126,9 @@ fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -
 
 export! {
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
-        context::current()?;
+        let device = context::current()?.device;
         let allocations = &driver()?.allocations;
-        free.set_if_wanted(allocations.free_bytes()? as usize);
+        free.set_if_wanted(allocations.free_bytes(device)? as usize);
         total.set_if_wanted(allocations.total() as usize);
         Ok(())
     }
@@ -181,7 +181,7 @@ export! {
         capture::forbid_unsafe_call()?;
         let context = context::current()?;
         let (allocations, writable) = (&driver()?.allocations, flags & READ_ONLY == 0);
-        allocations.register(address.address(), size as u64, writable, flags | MAPPED, context.handle)
+        allocations.register(address.address(), size as u64, writable, flags | MAPPED, Owner::of(&context))
     }
 
     fn cuMemHostUnregister(address: In<u8>) {
@@ -221,7 +221,7 @@ export! {
         }
         capture::forbid_unsafe_call()?;
         let context = context::current()?;
-        out.set(driver()?.allocations.managed(size as u64, flags, context.handle)?)
+        out.set(driver()?.allocations.managed(size as u64, flags, Owner::of(&context))?)
     }
 
     fn cuStreamAttachMemAsync(stream: Handle, address: Pointer, size: usize, flags: u32)

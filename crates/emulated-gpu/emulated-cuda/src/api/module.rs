@@ -139,11 +139,14 @@ fn load_file(path: Text, logs: JitOptions, context: Handle) -> Result<Arc<Module
 /// The bytes of a file of PTX: not those of a device that has no end, or of a disk's image.
 pub(super) fn read_file(path: &str) -> Result<Vec<u8>> {
     let bytes = open(path.as_ref()).and_then(|file| read(file, MOST_TEXT_BYTES));
-    bytes.map_err(|error| match error.kind() {
-        io::ErrorKind::OutOfMemory => Code::OUT_OF_MEMORY,
-        io::ErrorKind::FileTooLarge => Code::INVALID_IMAGE,
-        _ => Code::FILE_NOT_FOUND,
-    }.because(format!("{path}: {error}")))
+    bytes.map_err(|error| {
+        match error.kind() {
+            io::ErrorKind::OutOfMemory => Code::OUT_OF_MEMORY,
+            io::ErrorKind::FileTooLarge => Code::INVALID_IMAGE,
+            _ => Code::FILE_NOT_FOUND,
+        }
+        .because(format!("{path}: {error}"))
+    })
 }
 
 /// The handle of the context that a module will belong to.
@@ -215,9 +218,9 @@ export! {
     }
 
     fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle, name: Text) {
-        context::current()?;
+        let device = context::current()?.device;
         let name = name.get()?;
-        let (at, size) = driver()?.module(module)?.variable(&name)?;
+        let (at, size) = driver()?.module(module)?.variable(&name, device)?;
         address.set_if_wanted(at);
         bytes.set_if_wanted(size as usize);
         Ok(())
@@ -270,7 +273,9 @@ export! {
 
     fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
         let name = name.get()?;
-        let (at, size) = library(handle)?.variable(&name)?;
+        // Without a context, as on the first device.
+        let device = context::current().map_or(0, |context| context.device);
+        let (at, size) = library(handle)?.variable(&name, device)?;
         address.set_if_wanted(at);
         bytes.set_if_wanted(size as usize);
         Ok(())

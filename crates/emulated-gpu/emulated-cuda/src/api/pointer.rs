@@ -13,6 +13,7 @@ struct Known {
     base: Pointer,
     size: u64,
     context: Handle,
+    device: u32,
     id: u64,
     pool: Handle,
     managed: bool,
@@ -27,6 +28,7 @@ fn known(address: Pointer) -> Result<Option<Known>> {
         base: one.address,
         size: one.size,
         context: one.context,
+        device: one.device,
         id: one.id,
         pool: if let Kind::Pooled(pool) = one.kind { pool } else { 0 },
         managed: matches!(one.kind, Kind::Managed),
@@ -37,10 +39,12 @@ fn known(address: Pointer) -> Result<Option<Known>> {
         let (base, size) = driver.emulator.memory().range_of(address)?;
         let inside = address < base.saturating_add(size);
         let (context, id, pool) = (crate::context::current_handle(), base, 0);
+        let device = driver.emulator.memory().home(address)?.device;
         inside.then_some(Known {
             base,
             size,
             context,
+            device,
             id,
             pool,
             managed: false,
@@ -64,7 +68,7 @@ fn write(attribute: u32, address: Pointer, known: &Known, data: usize) -> Result
         6 => narrow.set(u32::from(known.sync)),
         7 | 20 => wide.set(known.id),
         8 => narrow.set(u32::from(known.managed)),
-        9 => narrow.set(0),
+        9 => narrow.set(known.device),
         10 | 15 | 21 => narrow.set(0),
         11 | 19 => wide.set(known.base),
         12 | 18 => wide.set(known.size),

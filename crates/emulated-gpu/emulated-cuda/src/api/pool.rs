@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::abi::{AccessDescription, Device, Handle, In, Location, Out, Pointer, PoolProperties};
-use crate::allocations::Kind;
+use crate::allocations::{Kind, Owner};
 use crate::border::export;
 use crate::device::check;
 use crate::driver::driver;
@@ -20,8 +20,8 @@ fn is_narrow(attribute: u32) -> bool {
 fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -> Result {
     let driver = driver()?;
     pool.check(size as u64)?;
-    let context = stream.context.handle;
-    let address = driver.allocations.device(size as u64, Kind::Pooled(pool.handle), context)?;
+    let owner = Owner { context: stream.context.handle, home: pool.home() };
+    let address = driver.allocations.device(size as u64, Kind::Pooled(pool.handle), owner)?;
     pool.note()?;
     if let Some(capture) = stream.capture() {
         // Memory of the graph's own: it stays until the graph goes.
@@ -35,35 +35,31 @@ fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -
 export! {
     fn cuDeviceGetDefaultMemPool(out: Out<Handle>, device: Device) {
         out.required()?;
-        check(device)?;
-        out.set(driver()?.pools.default)
+        out.set(driver()?.pools.default_of(check(device)?)?)
     }
 
     fn cuDeviceGetMemPool(out: Out<Handle>, device: Device) {
         out.required()?;
-        check(device)?;
-        out.set(driver()?.pools.current())
+        out.set(driver()?.pools.current(check(device)?)?)
     }
 
     fn cuDeviceSetMemPool(device: Device, pool: Handle) {
-        check(device)?;
         let driver = driver()?;
-        driver.pools.set_current(driver.pool(pool)?.handle);
-        Ok(())
+        driver.pools.set_current(check(device)?, &*driver.pool(pool)?)
     }
 
     fn cuMemPoolCreate(out: Out<Handle>, properties: In<PoolProperties>) {
         out.required()?;
         let properties = properties.get()?;
-        // Pinned memory, of device 0, for this process alone.
+        // Pinned memory, of a device, for this process alone.
         if properties.allocation_type != 1 || properties.location.kind != 1 {
             return Err(Code::INVALID_VALUE.because("a pool is of pinned memory on a device"));
         }
-        check(properties.location.id)?;
+        let device = check(properties.location.id)?;
         if properties.handle_types != 0 {
             return Err(Code::NOT_SUPPORTED.because("memory can't be shared with other processes"));
         }
-        out.set(driver()?.pools.create(properties.max_size as u64))
+        out.set(driver()?.pools.create(device, properties.max_size as u64))
     }
 
     fn cuMemPoolDestroy(pool: Handle) {
@@ -91,12 +87,14 @@ export! {
     }
 
     fn cuMemPoolSetAccess(pool: Handle, list: In<AccessDescription>, count: usize) {
-        driver()?.pool(pool)?;
+        let pool = driver()?.pool(pool)?;
         for description in list.list(count)? {
-            check(description.location.id)?;
-            // CU_MEM_ACCESS_FLAGS_PROT_READWRITE: the device can't be kept from its own memory.
-            if description.flags != 3 {
-                return Err(Code::INVALID_VALUE.because("a device always reads and writes its own pool"));
+            let device = check(description.location.id)?;
+            // CU_MEM_ACCESS_FLAGS_PROT_READWRITE, …_NONE; read-only access is not offered.
+            match description.flags {
+                3 => pool.admit(device, true)?,
+                0 => pool.admit(device, false)?,
+                flags => return Err(Code::INVALID_VALUE.because(format!("unknown access {flags}"))),
             }
         }
         Ok(())
@@ -104,16 +102,15 @@ export! {
 
     fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, location: In<Location>) {
         flags.required()?;
-        driver()?.pool(pool)?;
-        check(location.get()?.id)?;
-        flags.set(3)
+        let device = check(location.get()?.id)?;
+        flags.set(if driver()?.pool(pool)?.admits(device) { 3 } else { 0 })
     }
 
     fn cuMemAllocAsync(out: Out<Pointer>, size: usize, stream: Handle) also cuMemAllocAsync_ptsz {
         out.required()?;
         let stream = stream::find(stream)?;
         let driver = driver()?;
-        allocate(out, size, &*driver.pool(driver.pools.current())?, &stream)
+        allocate(out, size, &*driver.pool(driver.pools.current(stream.context.device)?)?, &stream)
     }
 
     fn cuMemAllocFromPoolAsync(out: Out<Pointer>, size: usize, pool: Handle, stream: Handle)

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::memory::{AllocationKind, Memory};
+use crate::memory::{AllocationKind, Home, Memory};
 use crate::program::{Addressed, Linkage, Module, Space, VariableId};
 
 /// Variables of a module; frees them.
 #[derive(Debug)]
 pub(super) struct Variables {
     memory: Arc<Memory>,
+    home: Home,
     /// Name, address and size of each.
     pub(super) list: Vec<(String, u64, u64)>,
 }
@@ -26,8 +27,8 @@ impl Drop for Variables {
 
 impl Variables {
     /// None yet.
-    pub(super) fn new(memory: &Arc<Memory>) -> Self {
-        Self { memory: Arc::clone(memory), list: Vec::new() }
+    pub(super) fn new(memory: &Arc<Memory>, home: Home) -> Self {
+        Self { memory: Arc::clone(memory), home, list: Vec::new() }
     }
 
     /// Allocates and fills the variables of module scope.
@@ -54,7 +55,8 @@ impl Variables {
                 Space::Const => AllocationKind::Constant,
                 _ => AllocationKind::Variable,
             };
-            match self.memory.allocate_as(variable.size, variable.align.max(1), kind, name) {
+            let align = variable.align.max(1);
+            match self.memory.allocate_as(variable.size, align, kind, name, self.home) {
                 Ok(address) => {
                     self.list.push((variable.name.clone(), address, variable.size));
                     addresses.insert(VariableId(index as u32), address);

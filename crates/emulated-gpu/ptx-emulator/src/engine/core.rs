@@ -10,7 +10,7 @@ use super::output::Output;
 use super::race::{Races, Shadow as RaceShadow, Threads};
 use super::registers::Registers;
 use crate::fault::FaultKind;
-use crate::memory::{Heap, Known, Memory, OutOfMemory, Shadow};
+use crate::memory::{Heap, Known, Memory, OutOfMemory, Reach, Shadow};
 use crate::room::Zeroed;
 
 /// What went wrong in a step; the place is added by who runs it.
@@ -178,6 +178,8 @@ pub(crate) struct Core<'launch> {
     pub(super) output: &'launch Output,
     /// What `malloc` takes from.
     pub(super) heap: Heap,
+    /// What memory it may access.
+    pub(super) reach: Reach,
     /// Packed parameters.
     pub(super) parameters: &'launch Bytes,
     /// The warp's.

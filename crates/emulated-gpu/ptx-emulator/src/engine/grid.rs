@@ -14,7 +14,7 @@ use super::registers::{LANES, Registers};
 use super::turn::{Rules, Stopped};
 use super::watch::Watch;
 use crate::fault::{Fault, FaultKind, OtherAccess, Report};
-use crate::memory::{Heap, Memory, OutOfMemory};
+use crate::memory::{Heap, Memory, OutOfMemory, Reach};
 use crate::statistics::Statistics;
 
 /// What a launch needs besides its kernel.
@@ -36,6 +36,8 @@ pub(crate) struct Setting<'launch> {
     pub(crate) grid_id: u64,
     /// What `malloc` takes from.
     pub(crate) heap: Heap,
+    /// What memory it may access.
+    pub(crate) reach: Reach,
 }
 
 /// What is launched: already found valid.
@@ -154,6 +156,7 @@ impl Shared<'_> {
             parameters: &self.parameters,
             registers: Registers::default(),
             heap: self.setting.heap,
+            reach: self.setting.reach,
             local: Bytes::default(),
             shared: Bytes::default(),
             sites: vec![Site::NONE; self.executable.sites as usize],

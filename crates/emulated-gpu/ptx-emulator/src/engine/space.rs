@@ -5,7 +5,7 @@
 use super::core::{Core, Problem, Region, Site};
 use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, WINDOW, in_window};
 use crate::fault::FaultKind;
-use crate::memory::{Found, read_only, unmapped};
+use crate::memory::{Found, elsewhere, read_only, unmapped};
 use crate::program::Space;
 
 impl Core<'_> {
@@ -117,7 +117,7 @@ impl Core<'_> {
             return Ok(host);
         }
         let what = access_name(StateSpace::Global, bytes, write);
-        let problem = match self.memory.open(address, bytes, write) {
+        let problem = match self.memory.open(address, bytes, write, self.reach) {
             // No region is remembered, so that every access is asked here.
             Found::Live { constant: true, .. } if write => Problem::new(
                 FaultKind::IllegalAddress,
@@ -144,6 +144,10 @@ impl Core<'_> {
             Found::Unmapped { base, size } => {
                 let message = format!("{what} at {address:#x}, which the host has unmapped");
                 Problem::new(FaultKind::IllegalAddress, message).note(unmapped(base, size))
+            }
+            Found::Elsewhere { home, reach } => {
+                let message = format!("{what} at {address:#x}, which is on another device");
+                Problem::new(FaultKind::IllegalAddress, message).note(elsewhere(home, reach))
             }
             Found::Nothing => Problem::new(
                 FaultKind::IllegalAddress,

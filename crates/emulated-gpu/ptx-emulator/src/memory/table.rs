@@ -1,12 +1,12 @@
 //! The table of allocations: what is alive, what was freed not long ago, what lies near.
 
 mod describe;
+mod heaps;
 mod initialised;
 
 pub(crate) use describe::{read_only, unmapped};
 
-use std::collections::VecDeque;
-use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::allocation::{Allocation, AllocationKind};
@@ -14,6 +14,7 @@ use super::error::AccessError;
 use super::heap::Heap;
 use super::known::Known;
 use super::mapped;
+use super::reach::{Devices, Home, Reach, elsewhere};
 use crate::room::{OutOfMemory, Zeroed};
 
 /// Space on either side of an allocation that belongs to nobody.
@@ -45,6 +46,8 @@ pub(crate) enum Found {
     ReadOnly { base: u64, size: u64 },
     /// It is inside memory that was registered, of which the host has unmapped some.
     Unmapped { base: u64, size: u64 },
+    /// It is on another device, which has not let this one in.
+    Elsewhere { home: Home, reach: Reach },
     /// It leaves every allocation.
     Nothing,
 }
@@ -67,6 +70,7 @@ struct Live {
     writable: bool,
     /// It stands in a stream to be freed, and takes up none of the device's memory any longer.
     is_leaving: bool,
+    home: Home,
 }
 
 impl Live {
@@ -92,7 +96,14 @@ struct Freed {
     before: u64,
 }
 
-/// Every allocation of a device.
+/// What is in use of a device's memory, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    all: u64,
+    variables: u64,
+}
+
+/// Every allocation of every device.
 #[derive(Debug)]
 pub(super) struct Table {
     live: BTreeMap<u64, Live>,
@@ -103,18 +114,16 @@ pub(super) struct Table {
     /// Heaps whose owners are gone, and which leases may have found them: those with lower numbers.
     retired: Vec<(Heap, u64)>,
     track: bool,
-    /// How many bytes may be in use at once, and how many are; those of variables alone.
+    /// How many bytes of each device may be in use at once, and how many are.
     most: u64,
-    used: u64,
-    variable_bytes: u64,
+    used: BTreeMap<u32, Usage>,
 }
 
 impl Table {
     pub(super) fn new(track: bool, most: u64) -> Self {
         Self {
             most,
-            used: 0,
-            variable_bytes: 0,
+            used: BTreeMap::new(),
             live: BTreeMap::new(),
             freed: VecDeque::new(),
             freed_bytes: 0,
@@ -130,6 +139,7 @@ impl Table {
         align: u64,
         kind: AllocationKind,
         name: Option<String>,
+        home: Home,
     ) -> Result<u64, OutOfMemory> {
         if !align.is_power_of_two() {
             return Err(OutOfMemory { size });
@@ -140,7 +150,7 @@ impl Table {
         let total = size.max(1).checked_add(front).and_then(|size| size.checked_add(GUARD));
         let bytes = |bytes: u64| usize::try_from(bytes).map_err(|_| OutOfMemory { size });
         // What is the host's is not the device's.
-        let used = if kind == AllocationKind::Host { 0 } else { self.used };
+        let used = if kind == AllocationKind::Host { 0 } else { self.usage(home.device).all };
         let fits = used.checked_add(size).is_some_and(|used| used <= self.most);
         if !fits {
             return Err(OutOfMemory { size });
@@ -150,9 +160,9 @@ impl Table {
         // The host zeroes what it gives a module or registers; `malloc`ed memory is as it was.
         let shadow = if kind == AllocationKind::Device { self.shadow(size)? } else { None };
         let address = host.as_ptr() as u64 + front;
-        self.count(kind, |bytes| *bytes += size);
+        self.count(kind, home, |bytes| *bytes += size);
         let (host, heap, writable, is_leaving) = (Some(host), None, true, false);
-        let live = Live { size, host, heap, kind, name, shadow, writable, is_leaving };
+        let live = Live { size, host, heap, kind, name, shadow, writable, is_leaving, home };
         self.live.insert(address, live);
         Ok(address)
     }
@@ -172,11 +182,11 @@ impl Table {
         if self.live.get(&address).is_none_or(|live| live.host.is_none()) {
             return false;
         }
-        if let Some(Live { size, host: Some(host), kind, is_leaving, .. }) =
+        if let Some(Live { size, host: Some(host), kind, is_leaving, home, .. }) =
             self.live.remove(&address)
         {
             if !is_leaving {
-                self.count(kind, |bytes| *bytes -= size);
+                self.count(kind, home, |bytes| *bytes -= size);
             }
             self.freed_bytes += size;
             self.freed.push_back(Freed { address, size, host, before: next() });
@@ -189,18 +199,36 @@ impl Table {
         if let Some(live) = self.live.get_mut(&address)
             && !std::mem::replace(&mut live.is_leaving, true)
         {
-            let (kind, size) = (live.kind, live.size);
-            self.count(kind, |bytes| *bytes -= size);
+            let (kind, home, size) = (live.kind, live.home, live.size);
+            self.count(kind, home, |bytes| *bytes -= size);
         }
     }
 
     /// Counts more or less of a kind.
-    fn count(&mut self, kind: AllocationKind, change: impl Fn(&mut u64)) {
+    fn count(&mut self, kind: AllocationKind, home: Home, change: impl Fn(&mut u64)) {
+        let usage = self.used.entry(home.device).or_default();
         if kind != AllocationKind::Host {
-            change(&mut self.used);
+            change(&mut usage.all);
         }
         if kind == AllocationKind::Variable {
-            change(&mut self.variable_bytes);
+            change(&mut usage.variables);
+        }
+    }
+
+    fn usage(&self, device: u32) -> Usage {
+        self.used.get(&device).copied().unwrap_or_default()
+    }
+
+    /// Where an allocation is.
+    pub(super) fn home(&self, address: u64) -> Option<Home> {
+        let (base, live) = self.live.range(..=address).next_back()?;
+        (address - base < live.size).then_some(live.home)
+    }
+
+    /// Lets other devices into an allocation.
+    pub(super) fn share(&mut self, base: u64, with: Devices) {
+        if let Some(live) = self.live.get_mut(&base) {
+            live.home.shared_with = with;
         }
     }
 
@@ -212,62 +240,8 @@ impl Table {
         self.track
     }
 
-    pub(super) fn variable_bytes(&self) -> u64 {
-        self.variable_bytes
-    }
-
-    /// A block of an owner's heap, which has so many bytes when it is made; `None` when it is full.
-    pub(super) fn allocate_in_heap(&mut self, owner: u64, bytes: u64, size: u64) -> Option<u64> {
-        // Its shadow first, as a heap takes nothing back that it has just given.
-        let shadow = if size <= bytes { self.shadow(size).ok()? } else { None };
-        let own = match self.heaps.entry(owner) {
-            Entry::Occupied(own) => own.into_mut(),
-            Entry::Vacant(none) => none.insert(Heap::new(bytes).ok()?),
-        };
-        let address = own.allocate(size)?;
-        let live = Live {
-            size,
-            host: None,
-            heap: Some(owner),
-            kind: AllocationKind::Heap,
-            name: None,
-            shadow,
-            writable: true,
-            is_leaving: false,
-        };
-        self.live.insert(address, live);
-        Some(address)
-    }
-
-    /// Takes back what [`allocate_in_heap`](Self::allocate_in_heap) gave.
-    pub(super) fn free_in_heap(&mut self, address: u64) -> bool {
-        let Some(&Live { size, heap: Some(owner), .. }) = self.live.get(&address) else {
-            return false;
-        };
-        self.live.remove(&address);
-        if let Some(heap) = self.heaps.get_mut(&owner) {
-            heap.free(address, size);
-        }
-        true
-    }
-
-    /// Whether an owner has a heap.
-    pub(super) fn has_heap(&self, owner: u64) -> bool {
-        self.heaps.contains_key(&owner)
-    }
-
-    /// What kernels of an owner have allocated and not freed.
-    pub(super) fn in_heap(&self, owner: u64) -> Vec<Allocation> {
-        let own = self.live.iter().filter(|(_, live)| live.heap == Some(owner));
-        own.map(|(&address, live)| live.listed(address)).collect()
-    }
-
-    /// Ends an owner's heap, with all that is in it. `next` as for [`free`](Self::free).
-    pub(super) fn end_heap(&mut self, owner: u64, next: impl FnOnce() -> u64) {
-        self.live.retain(|_, live| live.heap != Some(owner));
-        if let Some(heap) = self.heaps.remove(&owner) {
-            self.retired.push((heap, next()));
-        }
+    pub(super) fn variable_bytes(&self, device: u32) -> u64 {
+        self.usage(device).variables
     }
 
     /// Gives the oldest of what was freed back to the host, where there is too much of it and all
@@ -303,6 +277,7 @@ impl Table {
             shadow: None,
             writable,
             is_leaving: false,
+            home: Home::everywhere(),
         };
         self.live.insert(address, live);
         true
@@ -354,11 +329,23 @@ impl Table {
     }
 
     /// As [`find`](Self::find), for something that is about to read or write there: the one door
-    /// through which an address becomes a pointer.
-    pub(super) fn open(&self, address: u64, len: u64, write: bool) -> Found {
+    /// through which an address becomes a pointer. The host reaches every device.
+    pub(super) fn open(
+        &self,
+        address: u64,
+        len: u64,
+        write: bool,
+        from: impl Into<Option<Reach>>,
+    ) -> Found {
         let found = self.find(address, len);
         let Found::Live { base, size, .. } = found else { return found };
-        match self.live.get(&base) {
+        let live = self.live.get(&base);
+        if let (Some(live), Some(reach)) = (live, from.into())
+            && !reach.includes(live.home)
+        {
+            return Found::Elsewhere { home: live.home, reach };
+        }
+        match live {
             Some(live) if write && !live.writable => Found::ReadOnly { base, size },
             Some(Live { kind: AllocationKind::Registered, .. })
                 if !mapped::is_mapped(base, size) =>
@@ -370,14 +357,21 @@ impl Table {
     }
 
     /// An error unless the range is inside one allocation. Nothing is inside anything.
-    pub(super) fn require(&self, address: u64, len: u64, write: bool) -> Result<(), AccessError> {
+    pub(super) fn require(
+        &self,
+        address: u64,
+        len: u64,
+        write: bool,
+        from: impl Into<Option<Reach>>,
+    ) -> Result<(), AccessError> {
         if len == 0 {
             return Ok(());
         }
-        let nearest = match self.open(address, len, write) {
+        let nearest = match self.open(address, len, write, from) {
             Found::Live { .. } => return Ok(()),
             Found::ReadOnly { base, size } => read_only(base, size),
             Found::Unmapped { base, size } => unmapped(base, size),
+            Found::Elsewhere { home, reach } => elsewhere(home, reach),
             Found::Freed | Found::Nothing => self.neighbourhood(address),
         };
         Err(AccessError { address, len, nearest })

@@ -1,7 +1,7 @@
 //! The table of allocations, from the host's side: what is inside, what is beside, what is said of
 //! an address that is wrong. Every bound is tried on both of its sides.
 
-use ptx_emulator::memory::AllocationKind;
+use ptx_emulator::memory::{AllocationKind, Devices, Home, Reach};
 use ptx_emulator::{Checks, Emulator, Memory, Options};
 
 /// A device that knows which bytes have been written.
@@ -46,8 +46,16 @@ fn a_range_is_inside_or_it_is_not() {
         assert_eq!(memory.fill(from, &[1], len).is_ok(), inside, "fill {from:#x} {len}");
         assert_eq!(memory.copy(from, at, len).is_ok(), inside && len <= 16, "copy to {from:#x}");
         assert_eq!(memory.copy(at, from, len).is_ok(), inside && len <= 16, "copy from {from:#x}");
-        assert_eq!(memory.check_read(from, len).is_ok(), inside, "check_read {from:#x} {len}");
-        assert_eq!(memory.check_write(from, len).is_ok(), inside, "check_write {from:#x} {len}");
+        assert_eq!(
+            memory.check_read(from, len, Reach::default()).is_ok(),
+            inside,
+            "check_read {from:#x} {len}"
+        );
+        assert_eq!(
+            memory.check_write(from, len, Reach::default()).is_ok(),
+            inside,
+            "check_write {from:#x} {len}"
+        );
     }
     assert_eq!(memory.range_of(at), Some((at, 16)));
     assert_eq!(memory.range_of(at + 15), Some((at, 16)));
@@ -181,7 +189,7 @@ fn what_has_been_written_is_known_to_the_byte() {
     let emulator = tracking();
     let memory = emulator.memory();
     let (at, other) = (memory.allocate(16, 1).unwrap(), memory.allocate(16, 1).unwrap());
-    let first = |address, len| memory.check_read(address, len).unwrap();
+    let first = |address, len| memory.check_read(address, len, Reach::default()).unwrap();
     assert_eq!((first(at, 16), first(at + 3, 1)), (Some(at), Some(at + 3)));
     memory.write(at, &[1, 2, 3]).unwrap();
     assert_eq!((first(at, 3), first(at, 4), first(at + 1, 2)), (None, Some(at + 3), None));
@@ -205,7 +213,7 @@ fn what_has_been_written_is_known_to_the_byte() {
     // Where nobody asked for it, nothing is known.
     let emulator = Emulator::new(Options::default());
     let at = emulator.memory().allocate(4, 1).unwrap();
-    assert_eq!(emulator.memory().check_read(at, 4).unwrap(), None);
+    assert_eq!(emulator.memory().check_read(at, 4, Reach::default()).unwrap(), None);
 }
 
 #[test]

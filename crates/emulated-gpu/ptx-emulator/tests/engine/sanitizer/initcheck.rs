@@ -1,5 +1,6 @@
 //! initcheck: reads of what nothing has written, in memory and in registers.
 
+use ptx_emulator::memory::Reach;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
 
@@ -69,15 +70,18 @@ fn what_the_host_writes_is_known() {
     assert_eq!(reads(b).unwrap_err().kind, FaultKind::Uninitialised);
     // A library of the host's that would read it is told, too.
     let memory = emulator.memory();
-    assert_eq!(memory.check_read(b, 4), Ok(Some(b)));
+    assert_eq!(memory.check_read(b, 4, Reach::default()), Ok(Some(b)));
     memory.copy(b, a, 4).unwrap();
-    assert_eq!(memory.check_read(b, 4), Ok(None));
+    assert_eq!(memory.check_read(b, 4, Reach::default()), Ok(None));
     reads(b).unwrap();
     let c = memory.allocate(8, 4).unwrap();
-    memory.check_write(c, 4).unwrap();
+    memory.check_write(c, 4, Reach::default()).unwrap();
     reads(c).unwrap();
-    assert_eq!(memory.check_read(c, 8), Ok(Some(c + 4)));
-    assert!(memory.check_read(c, 12).is_err() && memory.check_write(c, 12).is_err());
+    assert_eq!(memory.check_read(c, 8, Reach::default()), Ok(Some(c + 4)));
+    assert!(
+        memory.check_read(c, 12, Reach::default()).is_err()
+            && memory.check_write(c, 12, Reach::default()).is_err()
+    );
 }
 
 #[test]
