@@ -14,6 +14,14 @@ use crate::{Access, Rejection, Status, room};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub(crate) i32);
 
+impl Refused {
+    /// With a code of the driver's, by work that has failed for another reason and has said why.
+    #[must_use]
+    pub fn with(code: i32) -> Self {
+        Self(code)
+    }
+}
+
 impl From<Rejection> for Refused {
     /// There is no room for what lies between operands and result, which was found out only when the
     /// work ran: it is said, and the driver ends the context.

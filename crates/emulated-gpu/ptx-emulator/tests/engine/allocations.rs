@@ -198,7 +198,7 @@ fn what_has_been_written_is_known_to_the_byte() {
         (first(at + 4, 4), first(at, 16), first(at + 4, 5)),
         (None, Some(at + 3), Some(at + 8))
     );
-    memory.check_write(at + 3, 1).unwrap();
+    memory.check_write(at + 3, 1, Reach::default()).unwrap();
     assert_eq!((first(at, 8), first(at, 16)), (None, Some(at + 8)));
     // A copy copies that, too: of bytes 6 to 9, the first two have been written.
     memory.copy(other + 1, at + 6, 4).unwrap();
@@ -249,4 +249,37 @@ fn freed_memory_is_kept_for_a_while_and_not_for_ever() {
     });
     free_one(1);
     assert!(!freed(kept));
+}
+
+#[test]
+fn memory_on_another_device_is_reached_by_those_that_it_admits() {
+    let options = Options { memory: Some(1000), ..Options::default() };
+    let emulator = Emulator::new(options);
+    let memory = emulator.memory();
+    let own = memory.allocate(800, 1).unwrap();
+    let there = memory.allocate_at(Home::on(1), 800, 1).unwrap();
+    assert!(memory.allocate_at(Home::on(1), 800, 1).is_err(), "each device has 1000 bytes");
+    assert_eq!(memory.home(there + 799).map(|home| home.device), Some(1));
+    assert_eq!(memory.home(there + 800), None);
+    let from = |device, peers| Reach { device, peers };
+    let none = Devices::default();
+    let reads = |at: u64, reach: Reach| memory.check_read(at, 800, reach).is_ok();
+    assert!(reads(own, from(0, none)) && reads(there, from(1, none)));
+    assert!(!reads(own, from(1, none)) && !reads(there, from(0, none)));
+    assert!(reads(there, from(0, none.with(1))) && !reads(there, from(2, none.with(0))));
+    let error = memory.check_write(there, 4, from(0, none)).unwrap_err().to_string();
+    assert!(error.contains("it is on device 1, and is accessed from device 0"), "{error}");
+    // Of a pool: peers have no way in, and who is admitted has.
+    let pooled = memory.allocate_at(Home { to_peers: false, ..Home::on(2) }, 800, 1).unwrap();
+    assert!(!reads(pooled, from(0, none.with(2))));
+    memory.share(pooled, none.with(0));
+    assert!(reads(pooled, from(0, none)) && !reads(pooled, from(1, none)));
+    // The host reaches all of them, and its own memory is reached from everywhere.
+    memory.copy(there, pooled, 800).unwrap();
+    let host = memory.allocate_host(800).unwrap();
+    assert!((0..3).all(|device| reads(host, from(device, none))));
+    // What is freed is free where it was.
+    memory.free(there).unwrap();
+    assert!(memory.allocate_at(Home::on(1), 800, 1).is_ok());
+    assert!(memory.allocate(800, 1).is_err());
 }

@@ -77,7 +77,7 @@ fn every_owner_has_a_heap_of_its_own_size() {
         ..Launch::default()
     };
     for (owner, bytes, given) in [(1, 10_240, 10), (2, 102_400, 100), (1, 1 << 30, 0), (3, 0, 0)] {
-        launch.heap = Heap { owner, bytes };
+        launch.heap = Heap { owner, bytes, device: 0 };
         emulator.launch(&kernel, &launch).unwrap();
         assert_eq!(read(&emulator, out, 1), [given], "{owner}");
     }
@@ -187,10 +187,10 @@ fn variables_take_of_what_the_device_has() {
             .replace(".visible .entry", &format!(".global .b8 v[{bytes}];\n.visible .entry"))
     };
     let loaded = load(&emulator, &text(1_000_000));
-    assert_eq!(emulator.memory().variable_bytes(), 1_000_000);
+    assert_eq!(emulator.memory().variable_bytes(0), 1_000_000);
     assert!(emulator.memory().allocate(100_000, 4).is_err());
     drop(loaded);
-    assert_eq!(emulator.memory().variable_bytes(), 0);
+    assert_eq!(emulator.memory().variable_bytes(0), 0);
     for bytes in [2_000_000, 1 << 35] {
         let source = ptx_emulator::source::Source { name: "k.ptx".into(), text: text(bytes) };
         let refused = emulator.load(source).unwrap_err();

@@ -1,0 +1,460 @@
+//! The functions that programs call.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use emulated_blas::driver;
+
+use crate::border::{Code, Error, Result, export, last_error};
+use crate::collective::Collective;
+use crate::communicator::{Handle, check_ranks, find};
+use crate::driver::contexts;
+use crate::element::DataType;
+use crate::group::{self, Asked, How, Start};
+use crate::id::UniqueId;
+use crate::operation::{Agreed, Kind};
+use crate::point::Transfer;
+use crate::reduction::{FIRST_OWN, Factor};
+
+/// The version whose functions there are: 2.24.3, as `NCCL_VERSION` codes it.
+const VERSION: c_int = 22_403;
+/// `NCCL_API_MAGIC`
+const MAGIC: u32 = 0xcafe_beef;
+
+/// What `ncclConfig_t` begins with in every version.
+#[repr(C)]
+pub(crate) struct Config {
+    size: usize,
+    magic: u32,
+    version: u32,
+    blocking: c_int,
+}
+
+fn required<T>(pointer: *const T, what: &str) -> Result {
+    if pointer.is_null() {
+        return Err(Error::argument(format!("{what} is null")));
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The pointer is null or points to a value.
+unsafe fn set<T>(pointer: *mut T, value: T, what: &str) -> Result {
+    required(pointer, what)?;
+    // SAFETY: the caller's promise.
+    unsafe { pointer.write(value) };
+    Ok(())
+}
+
+/// # Safety
+/// The pointer is null or points to a configuration.
+unsafe fn check_config(config: *const Config) -> Result {
+    if config.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    let (magic, blocking) = unsafe { ((*config).magic, (*config).blocking) };
+    if magic != MAGIC {
+        return Err(Error::argument("config was not initialised with NCCL_CONFIG_INITIALIZER"));
+    }
+    // NCCL_CONFIG_UNDEF_INT. Calls may wait in either case, and don't have to.
+    if !matches!(blocking, 0 | 1 | c_int::MIN) {
+        return Err(Error::argument(format!("config's blocking is {blocking}: 0 or 1")));
+    }
+    Ok(())
+}
+
+fn data_type(number: c_int) -> Result<DataType> {
+    DataType::of(number)
+        .ok_or_else(|| Error::argument(format!("datatype is {number}, which is no ncclDataType_t")))
+}
+
+/// Bytes have to be inside one allocation, where there are any.
+fn check_buffer(address: u64, count: u64, data_type: DataType, what: &str) -> Result {
+    let bytes = count.checked_mul(data_type.size() as u64);
+    let end = bytes.and_then(|bytes| address.checked_add(bytes));
+    let Some(end) = end else {
+        return Err(Error::argument(format!(
+            "{what}: {count} elements are more than any memory has"
+        )));
+    };
+    if count == 0 {
+        return Ok(());
+    }
+    let range = driver()?.range_of(address)?;
+    if range.is_some_and(|range| end <= range.end()) {
+        return Ok(());
+    }
+    Err(Error::argument(format!(
+        "{what}: {count} elements of {} at {address:#x} are not inside one allocation of a device",
+        data_type.name()
+    )))
+}
+
+/// An operation of all ranks.
+fn collective(
+    kind: Kind,
+    (send, receive): (*const c_void, *mut c_void),
+    count: usize,
+    number: c_int,
+    (op, root): (u32, c_int),
+    comm: Handle,
+    stream: usize,
+) -> Result {
+    let own = find(comm)?;
+    own.check()?;
+    group::ask(&own, stream, || {
+        let data_type = data_type(number)?;
+        let reduction = own.reduction(op)?;
+        let root = usize::try_from(root).ok().filter(|root| *root < own.ranks());
+        let root = root.ok_or_else(|| {
+            Error::argument(format!("root is no rank: there are {}", own.ranks()))
+        })?;
+        let agreed = Agreed {
+            kind,
+            data_type,
+            count: count as u64,
+            reduction: op.min(FIRST_OWN),
+            root: root as u32,
+        };
+        let (send, receive) = (send as u64, receive as u64);
+        let asked = Collective { agreed, reduction, send, receive };
+        let (sends, receives) = asked.counts(own.ranks(), own.rank());
+        contexts()?.within(own.context, || {
+            check_buffer(send, sends, data_type, "sendbuff")?;
+            check_buffer(receive, receives, data_type, "recvbuff")
+        })?;
+        Ok(Asked::Collective(asked))
+    })
+}
+
+fn transfer(
+    sends: bool,
+    address: u64,
+    count: usize,
+    number: c_int,
+    peer: c_int,
+    comm: Handle,
+    stream: usize,
+) -> Result {
+    let own = find(comm)?;
+    own.check()?;
+    group::ask(&own, stream, || {
+        let data_type = data_type(number)?;
+        let count = count as u64;
+        let peer = usize::try_from(peer).ok().filter(|peer| *peer < own.ranks());
+        let peer = peer.ok_or_else(|| {
+            Error::argument(format!("peer is no rank: there are {}", own.ranks()))
+        })?;
+        contexts()?
+            .within(own.context, || check_buffer(address, count, data_type, "the buffer"))?;
+        Ok(Asked::Transfer(Transfer { sends, peer, address, count, data_type }))
+    })
+}
+
+fn join(comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int) -> Result {
+    required(comm, "comm")?;
+    let ranks = check_ranks(ranks, rank)?;
+    let place = contexts()?.current()?;
+    // SAFETY: the caller's promise.
+    unsafe { comm.write(0) };
+    group::begin(vec![Start { how: How::Join { id, ranks, place }, out: comm }])
+}
+
+fn forget(comm: Handle, abort: bool) -> Result {
+    // As in NCCL: nothing, destroyed, is no error.
+    if comm != 0 {
+        find(comm)?.forget(abort);
+    }
+    Ok(())
+}
+
+export! {
+    /// The version, coded as `NCCL_VERSION` does.
+    fn ncclGetVersion / pncclGetVersion(version: *mut c_int) {
+        // SAFETY: the caller's promise.
+        unsafe { set(version, VERSION, "version") }
+    }
+
+    /// A new id.
+    fn ncclGetUniqueId / pncclGetUniqueId(id: *mut UniqueId) {
+        // SAFETY: the caller's promise.
+        unsafe { set(id, UniqueId::new()?, "uniqueId") }
+    }
+
+    /// Joins the ranks of an id.
+    fn ncclCommInitRank / pncclCommInitRank(comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int) {
+        join(comm, ranks, id, rank)
+    }
+
+    /// The same, with a configuration.
+    fn ncclCommInitRankConfig / pncclCommInitRankConfig(
+        comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int, config: *const Config
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { check_config(config)? };
+        join(comm, ranks, id, rank)
+    }
+
+    /// The same, with several ids, of which the first serves.
+    fn ncclCommInitRankScalable / pncclCommInitRankScalable(
+        comm: *mut Handle, ranks: c_int, rank: c_int, count: c_int, ids: *const UniqueId,
+        config: *const Config
+    ) {
+        required(ids, "commIds")?;
+        if count < 1 {
+            return Err(Error::argument(format!("nId is {count}: there has to be an id")));
+        }
+        // SAFETY: the caller's promise.
+        let id = unsafe { check_config(config)?; ids.read() };
+        join(comm, ranks, id, rank)
+    }
+
+    /// Communicators of all of these devices, in one process.
+    fn ncclCommInitAll / pncclCommInitAll(comms: *mut Handle, count: c_int, devices: *const c_int) {
+        required(comms, "comm")?;
+        let (ranks, _) = check_ranks(count, 0)?;
+        let contexts = contexts()?;
+        // SAFETY: the caller's promise.
+        let device = |rank: usize| if devices.is_null() { rank as c_int } else { unsafe { devices.add(rank).read() } };
+        let list: Vec<c_int> = (0..ranks).map(device).collect();
+        let there = contexts.devices()?;
+        if let Some(wrong) = list.iter().find(|device| !(0..there).contains(*device)) {
+            return Err(Error::argument(format!(
+                "there is no device {wrong}: there are {there} (EMULATED_GPU_DEVICES says how many)"
+            )));
+        }
+        let id = UniqueId::new()?;
+        let mut starts = Vec::new();
+        for (rank, &device) in list.iter().enumerate() {
+            let place = (contexts.primary(device)?, device);
+            // SAFETY: the caller's promise: there is a place for each.
+            let out = unsafe { comms.add(rank) };
+            starts.push(Start { how: How::Join { id, ranks: (ranks, rank), place }, out });
+        }
+        group::begin(starts)
+    }
+
+    /// A communicator of the ranks that give the same colour.
+    fn ncclCommSplit / pncclCommSplit(
+        comm: Handle, color: c_int, key: c_int, out: *mut Handle, config: *const Config
+    ) {
+        required(out, "newcomm")?;
+        // SAFETY: the caller's promise.
+        unsafe { check_config(config)?; out.write(0) };
+        let whole = find(comm)?;
+        whole.check()?;
+        group::begin(vec![Start { how: How::Split { whole, color, key }, out }])
+    }
+
+    /// No more calls; what stands in streams goes on.
+    fn ncclCommFinalize / pncclCommFinalize(comm: Handle) {
+        let own = find(comm)?;
+        own.check()?;
+        own.finalize();
+        Ok(())
+    }
+
+    /// Gives a communicator back; what stands in streams goes on.
+    fn ncclCommDestroy / pncclCommDestroy(comm: Handle) {
+        forget(comm, false)
+    }
+
+    /// Ends a communicator, and what stands in streams.
+    fn ncclCommAbort / pncclCommAbort(comm: Handle) {
+        forget(comm, true)
+    }
+
+    /// What has gone wrong since, on whatever rank.
+    fn ncclCommGetAsyncError / pncclCommGetAsyncError(comm: Handle, error: *mut c_int) {
+        let code = find(comm)?.error().map_or(Code::Success, |error| error.code);
+        // SAFETY: the caller's promise.
+        unsafe { set(error, code as c_int, "asyncError") }
+    }
+
+    /// How many ranks there are.
+    fn ncclCommCount / pncclCommCount(comm: Handle, count: *mut c_int) {
+        // SAFETY: the caller's promise.
+        unsafe { set(count, find(comm)?.ranks() as c_int, "count") }
+    }
+
+    /// The device of this rank.
+    fn ncclCommCuDevice / pncclCommCuDevice(comm: Handle, device: *mut c_int) {
+        // SAFETY: the caller's promise.
+        unsafe { set(device, find(comm)?.device, "device") }
+    }
+
+    /// Which rank this is.
+    fn ncclCommUserRank / pncclCommUserRank(comm: Handle, rank: *mut c_int) {
+        // SAFETY: the caller's promise.
+        unsafe { set(rank, find(comm)?.rank() as c_int, "rank") }
+    }
+
+    /// Registers a buffer, which makes nothing faster here.
+    fn ncclCommRegister / pncclCommRegister(
+        comm: Handle, buffer: *mut c_void, size: usize, handle: *mut *mut c_void
+    ) {
+        let own = find(comm)?;
+        own.check()?;
+        contexts()?.within(own.context, || check_buffer(buffer as u64, size as u64, DataType::Uint8, "buff"))?;
+        // SAFETY: the caller's promise.
+        unsafe { set(handle, buffer, "handle") }
+    }
+
+    /// Takes that back.
+    fn ncclCommDeregister / pncclCommDeregister(comm: Handle, handle: *mut c_void) {
+        find(comm)?;
+        required(handle, "handle")
+    }
+
+    /// Device memory.
+    fn ncclMemAlloc / pncclMemAlloc(pointer: *mut *mut c_void, size: usize) {
+        required(pointer, "ptr")?;
+        let contexts = contexts()?;
+        contexts.current()?;
+        // SAFETY: the caller's promise.
+        unsafe { set(pointer, contexts.allocate(size)? as *mut c_void, "ptr") }
+    }
+
+    /// Gives it back.
+    fn ncclMemFree / pncclMemFree(pointer: *mut c_void) {
+        contexts()?.free(pointer)
+    }
+
+    /// An operation that multiplies by a factor and adds.
+    fn ncclRedOpCreatePreMulSum / pncclRedOpCreatePreMulSum(
+        op: *mut u32, scalar: *const c_void, number: c_int, residence: c_int, comm: Handle
+    ) {
+        required(op, "op")?;
+        required(scalar, "scalar")?;
+        let own = find(comm)?;
+        let data_type = data_type(number)?;
+        let factor = match residence {
+            0 => {
+                contexts()?.within(own.context, || check_buffer(scalar as u64, 1, data_type, "scalar"))?;
+                Factor::At(scalar as u64)
+            }
+            1 => {
+                let mut bytes = [0; 8];
+                // SAFETY: the caller's promise: an element of the type.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(scalar.cast(), bytes.as_mut_ptr(), data_type.size());
+                }
+                Factor::Known(bytes)
+            }
+            _ => return Err(Error::argument(format!("residence is {residence}: 0 or 1"))),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { set(op, own.add_reduction(factor), "op") }
+    }
+
+    /// Takes it back; what stands in streams has it still.
+    fn ncclRedOpDestroy / pncclRedOpDestroy(op: u32, comm: Handle) {
+        find(comm)?.remove_reduction(op)
+    }
+
+    /// Every rank gets the reduction of what all have.
+    fn ncclAllReduce / pncclAllReduce(
+        send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, comm: Handle,
+        stream: usize
+    ) {
+        collective(Kind::AllReduce, (send, receive), count, number, (op, 0), comm, stream)
+    }
+
+    /// The root gets the reduction of what all have.
+    fn ncclReduce / pncclReduce(
+        send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, root: c_int,
+        comm: Handle, stream: usize
+    ) {
+        collective(Kind::Reduce, (send, receive), count, number, (op, root), comm, stream)
+    }
+
+    /// Every rank gets what the root has.
+    fn ncclBroadcast / pncclBroadcast(
+        send: *const c_void, receive: *mut c_void, count: usize, number: c_int, root: c_int,
+        comm: Handle, stream: usize
+    ) {
+        collective(Kind::Broadcast, (send, receive), count, number, (0, root), comm, stream)
+    }
+
+    /// The same in place.
+    fn ncclBcast / pncclBcast(
+        buffer: *mut c_void, count: usize, number: c_int, root: c_int, comm: Handle, stream: usize
+    ) {
+        collective(Kind::Broadcast, (buffer, buffer), count, number, (0, root), comm, stream)
+    }
+
+    /// Every rank gets what all have, one behind the other.
+    fn ncclAllGather / pncclAllGather(
+        send: *const c_void, receive: *mut c_void, count: usize, number: c_int, comm: Handle, stream: usize
+    ) {
+        collective(Kind::AllGather, (send, receive), count, number, (0, 0), comm, stream)
+    }
+
+    /// Every rank gets its part of the reduction of what all have.
+    fn ncclReduceScatter / pncclReduceScatter(
+        send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, comm: Handle,
+        stream: usize
+    ) {
+        collective(Kind::ReduceScatter, (send, receive), count, number, (op, 0), comm, stream)
+    }
+
+    /// Sends to a rank.
+    fn ncclSend / pncclSend(
+        buffer: *const c_void, count: usize, number: c_int, peer: c_int, comm: Handle, stream: usize
+    ) {
+        transfer(true, buffer as u64, count, number, peer, comm, stream)
+    }
+
+    /// Receives from a rank.
+    fn ncclRecv / pncclRecv(
+        buffer: *mut c_void, count: usize, number: c_int, peer: c_int, comm: Handle, stream: usize
+    ) {
+        transfer(false, buffer as u64, count, number, peer, comm, stream)
+    }
+
+    /// Begins a group of calls.
+    fn ncclGroupStart / pncclGroupStart() {
+        group::start();
+        Ok(())
+    }
+
+    /// Ends it, and does what was asked for.
+    fn ncclGroupEnd / pncclGroupEnd() {
+        group::end()
+    }
+}
+
+/// What a code means.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn ncclGetErrorString(code: c_int) -> *const c_char {
+    let text = match code {
+        0 => c"no error",
+        1 => c"unhandled cuda error (standard error says more)",
+        2 => c"unhandled system error (standard error says more)",
+        3 => c"internal error (standard error says more)",
+        4 => c"invalid argument (standard error says which)",
+        5 => c"invalid usage (standard error says more)",
+        6 => c"remote process exited or there was an error on another rank",
+        7 => c"operation in progress",
+        _ => c"unknown result code",
+    };
+    text.as_ptr()
+}
+
+/// The same.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pncclGetErrorString(code: c_int) -> *const c_char {
+    ncclGetErrorString(code)
+}
+
+/// What the calling thread's last error was.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn ncclGetLastError(_comm: Handle) -> *const c_char {
+    last_error()
+}
+
+/// The same.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn pncclGetLastError(comm: Handle) -> *const c_char {
+    ncclGetLastError(comm)
+}

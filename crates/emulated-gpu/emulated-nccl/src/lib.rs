@@ -1,0 +1,53 @@
+//! NCCL between emulated NVIDIA GPUs: a shared library whose SONAME is `libnccl.so`.
+//!
+//! The ranks of a communicator are threads of one process, processes of one machine, or both. What one
+//! of them sends goes through memory that they share (`region`); they wait for each other there, and
+//! find out when one of them is gone (`meeting`). Operations are work on streams of the emulated
+//! driver, so they take their turn among kernels and copies, are captured into graphs, and ask for the
+//! device memory that they touch.
+//!
+//! Where the real library would hang, this one ends with an error on every rank, and a sentence on
+//! standard error that names the ranks: when a rank ends or aborts, when one never comes, and when two
+//! call for different things.
+//!
+//! Sums have one order: each piece of a buffer is cut into as many segments as there are ranks, and
+//! segment k is added up along the ring, from rank k + 1 around to rank k.
+//!
+//! Nothing of this crate is to be used from Rust but [`library_path`].
+
+#![allow(
+    unsafe_code,
+    clippy::too_many_arguments,
+    reason = "the functions are C's, with C's arguments, and ranks share memory"
+)]
+
+mod api;
+mod border;
+mod collective;
+mod communicator;
+mod driver;
+mod element;
+mod fp8;
+mod group;
+mod id;
+mod meeting;
+mod operation;
+mod point;
+mod reduction;
+mod region;
+mod split;
+
+use std::path::PathBuf;
+
+pub use emulated_blas::NotFound;
+
+/// The name of the file.
+pub const FILE: &str = "libemulated_nccl.so";
+
+/// The absolute path of the shared library that was built with the running program.
+///
+/// # Errors
+/// When it is not beside it.
+pub fn library_path() -> Result<PathBuf, NotFound> {
+    emulated_blas::library_beside_program(FILE)
+}

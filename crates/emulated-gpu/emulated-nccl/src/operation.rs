@@ -1,0 +1,83 @@
+//! What ranks do together, and how two of them are found to do different things.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::element::DataType;
+use crate::region::Call;
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    AllReduce = 1,
+    Reduce = 2,
+    Broadcast = 3,
+    AllGather = 4,
+    ReduceScatter = 5,
+}
+
+impl Kind {
+    /// The exported function.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::AllReduce => "ncclAllReduce",
+            Self::Reduce => "ncclReduce",
+            Self::Broadcast => "ncclBroadcast",
+            Self::AllGather => "ncclAllGather",
+            Self::ReduceScatter => "ncclReduceScatter",
+        }
+    }
+
+    fn of(number: u32) -> Option<Self> {
+        [Self::AllReduce, Self::Reduce, Self::Broadcast, Self::AllGather, Self::ReduceScatter]
+            .into_iter()
+            .find(|kind| *kind as u32 == number)
+    }
+}
+
+/// An operation, as far as all ranks have to agree on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Agreed {
+    pub(crate) kind: Kind,
+    pub(crate) data_type: DataType,
+    /// Elements, as the function counts them.
+    pub(crate) count: u64,
+    /// The number of `ncclRedOp_t`; of those that a rank has made, 5.
+    pub(crate) reduction: u32,
+    pub(crate) root: u32,
+}
+
+impl Agreed {
+    /// Shows it to the other ranks, as the one of that number.
+    pub(crate) fn show(&self, call: &Call, number: u64) {
+        call.number.store(number, Relaxed);
+        call.kind.store(self.kind as u32, Relaxed);
+        call.data_type.store(self.data_type as u32, Relaxed);
+        call.count.store(self.count, Relaxed);
+        call.reduction.store(self.reduction, Relaxed);
+        call.root.store(self.root, Relaxed);
+    }
+
+    /// What another rank does otherwise, or `None` when it does the same.
+    pub(crate) fn difference(&self, call: &Call) -> Option<String> {
+        let theirs = call.kind.load(Relaxed);
+        if theirs != self.kind as u32 {
+            let name = Kind::of(theirs).map_or("another operation", Kind::name);
+            return Some(format!("calls {name}"));
+        }
+        let data_type = call.data_type.load(Relaxed);
+        if data_type != self.data_type as u32 {
+            let name = DataType::of(data_type as i32).map_or("another type", DataType::name);
+            return Some(format!("has elements of {name}, not of {}", self.data_type.name()));
+        }
+        let count = call.count.load(Relaxed);
+        if count != self.count {
+            return Some(format!("has {count} elements, not {}", self.count));
+        }
+        let (reduction, root) = (call.reduction.load(Relaxed), call.root.load(Relaxed));
+        if reduction != self.reduction {
+            return Some(format!("reduces by operation {reduction}, not by {}", self.reduction));
+        }
+        (root != self.root).then(|| format!("has rank {root} for its root, not {}", self.root))
+    }
+}

@@ -1,0 +1,66 @@
+//! `ncclCommSplit`: ranks of one colour become a communicator of their own.
+
+use std::ffi::c_int;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::border::{Error, Result};
+use crate::communicator::Communicator;
+use crate::id::UniqueId;
+use crate::meeting::Who;
+use crate::region::Slot;
+
+/// `NCCL_SPLIT_NOCOLOR`
+const NO_COLOR: c_int = -1;
+
+/// Splits, with all other ranks; `None` where this one is to be in no part.
+///
+/// # Errors
+/// When the colour is none, a rank does not come, or the new communicator can't be made.
+pub(crate) fn split(
+    whole: &Communicator,
+    color: c_int,
+    key: c_int,
+) -> Result<Option<Arc<Communicator>>> {
+    if color < 0 && color != NO_COLOR {
+        return Err(Error::argument(format!("color is {color}: from 0, or NCCL_SPLIT_NOCOLOR")));
+    }
+    let region = &whole.seat.region;
+    let own = region.slot(whole.rank());
+    own.color.store(color, Relaxed);
+    own.key.store(key, Relaxed);
+    whole.seat.meet(Who::Call)?;
+    let slot = |rank: usize| region.slot(rank);
+    let mut members: Vec<usize> =
+        (0..whole.ranks()).filter(|rank| slot(*rank).color.load(Relaxed) == color).collect();
+    members.sort_by_key(|rank| (slot(*rank).key.load(Relaxed), *rank));
+    let first = members.first().copied().unwrap_or(whole.rank());
+    if first == whole.rank() {
+        show(own, &UniqueId::new()?);
+    }
+    whole.seat.meet(Who::Call)?;
+    let id = shown(slot(first));
+    // Nobody splits again before all have read.
+    whole.seat.meet(Who::Call)?;
+    if color == NO_COLOR {
+        return Ok(None);
+    }
+    let rank = members.iter().position(|rank| *rank == whole.rank()).unwrap_or(0);
+    let place = (whole.context, whole.device);
+    Communicator::join(&id, (members.len(), rank), place).map(Some)
+}
+
+fn show(slot: &Slot, id: &UniqueId) {
+    for (word, bytes) in slot.id.iter().zip(id.0.chunks_exact(8)) {
+        let bytes = bytes.try_into().unwrap_or_default();
+        word.store(u64::from_le_bytes(bytes), Relaxed);
+    }
+}
+
+fn shown(slot: &Slot) -> UniqueId {
+    let mut bytes = [0; 128];
+    for (word, bytes) in slot.id.iter().zip(bytes.chunks_exact_mut(8)) {
+        bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+    }
+    UniqueId(bytes)
+}
