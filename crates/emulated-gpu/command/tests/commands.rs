@@ -125,7 +125,7 @@ fn a_kernel_that_breaks_a_rule_is_reported() {
 
 #[test]
 fn what_can_not_be_launched_is_refused_with_the_reason() {
-    let wrong: [(&str, Vec<&str>, &str); 6] = [
+    let wrong: [(&str, Vec<&str>, &str); 7] = [
         (SAXPY, vec!["run", "FILE"], "saxpy takes 4 arguments, and 0 --arg were given"),
         (SAXPY, vec!["run", "FILE", "--entry", "daxpy"], "there is no entry daxpy, only saxpy"),
         (SAXPY, vec!["run", "FILE", "--block", "x"], "`x` is not a number"),
