@@ -1,6 +1,9 @@
 //! Plants faults, one at a time, and writes what tensor-diff says of each as a table in Markdown:
 //!
 //!     cargo run -p conformance --example planted
+//!
+//! What a faulty kernel reads may be what another block has not written yet. With
+//! `EMULATED_GPU_DETERMINISTIC=1` the table is the same on every machine.
 
 mod cuda_c;
 mod cuda_c_more;
