@@ -175,15 +175,28 @@ fn ptxas_agrees_on_forms_like_those_of_the_rows() {
     let Some(ptxas) = ptxas() else { return };
     let texts: Vec<String> = coverage::neighbours().into_iter().collect();
     // Every so many-th: they are very many. `PTXAS_STEP=1` takes all.
-    let step = std::env::var("PTXAS_STEP").ok().and_then(|step| step.parse().ok());
-    let step = step.unwrap_or(texts.len() / 20_000).max(1);
-    let sample: Vec<String> = texts.into_iter().step_by(step).collect();
-    let own = coverage::accepted(&sample);
+    let step: Option<usize> = std::env::var("PTXAS_STEP").ok().and_then(|step| step.parse().ok());
+    // Those of the matrix units are few of all, and take a second each: ptxas tells most of their
+    // errors without a place.
+    let (matrix, others): (Vec<String>, Vec<String>) =
+        texts.into_iter().partition(|text| text.starts_with("mma") || text.starts_with("wmma"));
+    let every = |texts: Vec<String>, sampled: usize| {
+        let step = step.unwrap_or(texts.len() / sampled).max(1);
+        texts.into_iter().step_by(step)
+    };
+    let others: Vec<String> = every(others, 20_000).collect();
+    let matrix: Vec<String> = every(matrix, 100).collect();
+    agree(&ptxas, &others, 4000);
+    agree(&ptxas, &matrix, 50);
+}
+
+/// Has both judge a sample, so many at once.
+fn agree(ptxas: &Path, sample: &[String], at_once: usize) {
+    let own = coverage::accepted(sample);
     let mut disagreements = BTreeSet::new();
-    // Few at once, since each whose error is told without a place has to be looked for.
-    for chunk in 0..sample.len().div_ceil(500) {
-        let range = chunk * 500..((chunk + 1) * 500).min(sample.len());
-        let said = judge(&ptxas, &sample[range.clone()]);
+    for chunk in 0..sample.len().div_ceil(at_once) {
+        let range = chunk * at_once..((chunk + 1) * at_once).min(sample.len());
+        let said = judge(ptxas, &sample[range.clone()]);
         for ((text, own), said) in sample[range.clone()].iter().zip(&own[range]).zip(said) {
             // The place of .cta in the name is not looked at.
             let looser = text.starts_with("bar") && text.contains(".cta");
