@@ -33,6 +33,7 @@ pub struct Arguments {
     /// number, as u32:64 or f32:0.5. TYPE[N]:WHAT is a buffer of N elements, of which the kernel is
     /// given the address; WHAT is a number (each element is that), a list (1,2,3), iota (0, 1,
     /// 2, …), random (from −1 to 1, the same at each run), or @FILE with its bytes.
+    #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it as it stands")]
     #[cfg_attr(feature = "cli", arg(long = "arg", value_name = "TYPE:VALUE"))]
     pub arguments: Vec<Argument>,
     /// Keep all blocks resident at once, so that they may wait for each other.
