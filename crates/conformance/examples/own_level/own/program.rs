@@ -1,0 +1,48 @@
+//! The level as a program, with the command line of all levels.
+
+use clap::{Args, ValueEnum};
+use tensor::Network;
+use training::{Level, Result};
+
+use super::Own;
+
+/// How far the level has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Stage {
+    /// It takes in a batch and parameters.
+    Batch,
+    /// It computes z, a, p and the loss.
+    Forward,
+    /// It computes the gradients.
+    Backward,
+    /// It trains.
+    #[default]
+    Update,
+}
+
+/// The option that only this level has.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// Do only as much as the level could do at this stage of its making.
+    #[arg(long, value_enum, default_value_t)]
+    stage: Stage,
+}
+
+// ANCHOR: program
+/// The program.
+pub(crate) struct Program;
+
+impl training::Program for Program {
+    const NAME: &'static str = "own-level";
+    const ABOUT: &'static str = "A level of one's own, in plain loops";
+    type Options = Options;
+
+    fn device(_options: &Options) -> Result<String> {
+        Ok("cpu".into())
+    }
+
+    fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
+        Ok(Box::new(Own::new(network, options.stage)))
+    }
+}
+// ANCHOR_END: program
