@@ -89,7 +89,9 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         // Nothing was made: a process that is forked off may try again.
         PROCESS.store(0, Ordering::Relaxed);
     })?;
-    let memory = settings.memory.unwrap_or_else(ptx_emulator::machine::memory);
+    // What there is, all cards share.
+    let share = || ptx_emulator::machine::memory() / u64::from(settings.devices);
+    let memory = settings.memory.unwrap_or_else(share);
     let emulator = Emulator::new(Options {
         threads: settings.threads,
         deterministic: settings.deterministic,

@@ -22,6 +22,7 @@
 )]
 
 mod api;
+mod arguments;
 mod border;
 mod collective;
 mod communicator;

@@ -141,6 +141,8 @@ impl Region {
             // SAFETY: a call about a file that is open.
             let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, wanted as libc::off_t) };
             if code != 0 {
+                // Nobody could use what is left of it.
+                let _ = std::fs::remove_file(&path);
                 let error = io::Error::from_raw_os_error(code);
                 let what = format!(
                     "{wanted} bytes for {ranks} ranks (/dev/shm may be small in a container)"

@@ -1,0 +1,89 @@
+//! What the functions are called with, checked.
+
+use std::ffi::c_int;
+
+use emulated_blas::driver;
+
+use crate::border::{Error, Result};
+use crate::element::DataType;
+
+/// `NCCL_API_MAGIC`
+const MAGIC: u32 = 0xcafe_beef;
+
+/// What `ncclConfig_t` begins with in every version.
+#[repr(C)]
+pub(crate) struct Config {
+    size: usize,
+    magic: u32,
+    version: u32,
+    blocking: c_int,
+}
+
+/// Whether there is a place at all.
+///
+/// # Errors
+/// `ncclInvalidArgument`
+pub(crate) fn required<T>(pointer: *const T, what: &str) -> Result {
+    if pointer.is_null() {
+        return Err(Error::argument(format!("{what} is null")));
+    }
+    Ok(())
+}
+
+/// # Safety
+/// The pointer is null or points to a value.
+pub(crate) unsafe fn set<T>(pointer: *mut T, value: T, what: &str) -> Result {
+    required(pointer, what)?;
+    // SAFETY: the caller's promise.
+    unsafe { pointer.write(value) };
+    Ok(())
+}
+
+/// # Safety
+/// The pointer is null or points to a configuration.
+pub(crate) unsafe fn check_config(config: *const Config) -> Result {
+    if config.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    let (magic, blocking) = unsafe { ((*config).magic, (*config).blocking) };
+    if magic != MAGIC {
+        return Err(Error::argument("config was not initialised with NCCL_CONFIG_INITIALIZER"));
+    }
+    // NCCL_CONFIG_UNDEF_INT. Calls may wait in either case, and don't have to.
+    if !matches!(blocking, 0 | 1 | c_int::MIN) {
+        return Err(Error::argument(format!("config's blocking is {blocking}: 0 or 1")));
+    }
+    Ok(())
+}
+
+/// The type of a number.
+///
+/// # Errors
+/// `ncclInvalidArgument`
+pub(crate) fn data_type(number: c_int) -> Result<DataType> {
+    DataType::of(number)
+        .ok_or_else(|| Error::argument(format!("datatype is {number}, which is no ncclDataType_t")))
+}
+
+/// Bytes have to be inside one allocation, where there are any.
+pub(crate) fn check_buffer(address: u64, count: u64, data_type: DataType, what: &str) -> Result {
+    let bytes = count.checked_mul(data_type.size() as u64);
+    let end = bytes.and_then(|bytes| address.checked_add(bytes));
+    let Some(end) = end else {
+        return Err(Error::argument(format!(
+            "{what}: {count} elements are more than any memory has"
+        )));
+    };
+    if count == 0 {
+        return Ok(());
+    }
+    let range = driver()?.range_of(address)?;
+    if range.is_some_and(|range| end <= range.end()) {
+        return Ok(());
+    }
+    Err(Error::argument(format!(
+        "{what}: {count} elements of {} at {address:#x} are not inside one allocation of a device",
+        data_type.name()
+    )))
+}
