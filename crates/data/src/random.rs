@@ -1,7 +1,7 @@
 //! The portable random generator: a seed gives the same numbers on every platform.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 /// What random numbers are for. Each purpose has a stream of its own, so that drawing more
 /// numbers for one of them changes no other: switching shuffling on leaves the initial parameters
@@ -32,7 +32,7 @@ impl Stream {
 
 /// A random generator: ChaCha with 8 rounds, which is integer arithmetic only. What is made of
 /// its bits uses exact steps or `libm`, so it is the same everywhere too.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Generator(ChaCha8Rng);
 
 impl Generator {

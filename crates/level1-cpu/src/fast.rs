@@ -5,13 +5,14 @@
 //!    the cache; ReLU's mask likewise on the way back. The hidden `z`, `da`, `dw` and `db` are
 //!    never written to memory: a weight matrix gets `w −= learning_rate · dzᵀ · a_prev` as one
 //!    product that adds to its destination.
-//! 2. *A better product*: the crate `gemm`, which picks AVX-512, AVX2 or NEON code when it runs.
+//! 2. *A better product*: the crate `gemm-f32`, which picks AVX-512, AVX2 or NEON code when it runs.
 //! 3. *Threads*: each large product is cut into blocks of its result, one for each thread, that
 //!    share nothing they write. A block sums in the same order whoever computes it, so the result
 //!    depends on the number of threads only in rounding, where a block's width changes.
 //! 4. *No copy of the input*, where the rows of a batch lie one after the other in the dataset.
 
-use gemm::Parallelism;
+use gemm_common::Parallelism;
+use gemm_f32::gemm::f32::get_gemm_fn;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, Zip};
 use rayon::prelude::*;
@@ -179,7 +180,7 @@ pub(crate) fn square_product(a: &[f32], b: &[f32], c: &mut [f32], n: usize) {
     multiply(&mut matrix_mut(c, n, n), 0.0, 1.0, matrix(a, n, n), matrix(b, n, n), all);
 }
 
-/// Whether `gemm` has code for this processor. Version 0.19 takes FMA for AVX2, and AVX-512's
+/// Whether `gemm-f32` has code for this processor. Version 0.19 takes FMA for AVX2, and AVX-512's
 /// foundation for all of it; where one goes without the other (AMD's Piledriver, Intel's Knights
 /// Landing) it panics, and ndarray's product takes its place.
 fn gemm_runs_here() -> bool {
@@ -207,27 +208,29 @@ fn multiply(
     if !gemm_runs_here() {
         return general_mat_mul(scale, &a, &b, keep, c);
     }
-    let (a_strides, b_strides) = (a.strides(), b.strides());
-    let (c_rows, c_columns) = (c.strides()[0], c.strides()[1]);
-    #[expect(unsafe_code, reason = "the crate gemm takes pointers and strides")]
+    let (a, b, mut c) = (a.t(), b.t(), c.view_mut().reversed_axes());
+    let strides = |matrix: ArrayView2<'_, f32>| (matrix.strides()[1], matrix.strides()[0]);
+    let (c_columns, c_rows) = strides(c.view());
+    let ((a_columns, a_rows), (b_columns, b_rows)) = (strides(a), strides(b));
+    #[expect(unsafe_code, reason = "the crate gemm-f32 takes pointers and strides")]
     // SAFETY: pointers and strides are those of live ndarray views whose dimensions were just
-    // checked to be [m, k], [k, n] and [m, n]; `c` is borrowed mutably, so it overlaps neither
-    // `a` nor `b`.
+    // checked; `c` is borrowed mutably, so it overlaps neither `a` nor `b`.
     unsafe {
-        gemm::gemm(
-            m,
+        // Its innermost loops write columns, and ours are rows: cᵀ = bᵀ · aᵀ.
+        get_gemm_fn()(
             n,
+            m,
             k,
             c.as_mut_ptr(),
             c_columns,
             c_rows,
             keep != 0.0,
-            a.as_ptr(),
-            a_strides[1],
-            a_strides[0],
             b.as_ptr(),
-            b_strides[1],
-            b_strides[0],
+            b_columns,
+            b_rows,
+            a.as_ptr(),
+            a_columns,
+            a_rows,
             keep,
             scale,
             false,
