@@ -112,6 +112,15 @@ impl Problems {
         self.0.push(problem);
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Forgets what has been found since there were so many.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         self.0.iter().any(|problem| problem.severity == Severity::Error)
     }

@@ -26,13 +26,14 @@
 //!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), `__half2`, `__nv_bfloat16`, enums, structs
 //!   with constructors, functions, operators, and types and constants that are named in them, unions, arrays, pointers, vector types with `make_*`, `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
 //!   `if constexpr`; all statements, `goto` too; `#define`, `#if`, `#include`, `#pragma unroll`; `asm`.
-//! - *Built in*: indices, barriers and their variants, fences, shuffles, votes, `__match_any_sync`,
+//! - *Built in*: indices, barriers and their variants, fences, shuffles, votes, `__match_*_sync`,
 //!   `__reduce_*_sync`, atomics, `__ldg`, clocks, `printf`, `assert`, `__trap`, operations on bits,
-//!   arithmetic with a rounding of its own, conversions, the hardware's approximations.
+//!   on the halves and bytes of words, arithmetic with a rounding of its own, conversions, the hardware's
+//!   approximations.
 //! - *Groups*: `cooperative_groups` of blocks, tiles, active lanes and grids, with `reduce` and scans;
 //!   `nvcuda::wmma` fragments of halves, bfloat16, bytes and tf32.
 //! - *Mathematics* of float: exponentials, logarithms, powers, angles and hyperbolic functions with their
-//!   inverses, error functions with theirs, gamma, roots, remainders, rounding. What is no instruction is
+//!   inverses, error functions with theirs, gamma, Bessel functions, roots, lengths, remainders, rounding. What is no instruction is
 //!   computed in double and rounded once, which is exact to half a unit in the last place but for rare
 //!   ties, and slow where a GPU has few units for double. Of double the same, within the errors that the
 //!   CUDA guide states. `scripts/measure-mathematics` measures all.
@@ -45,11 +46,12 @@
 //!
 //! # What is refused
 //!
-//! Each by name, with what to write instead: host code and launches, recursion (every call is written
-//! out), classes, destructors, inheritance, virtual functions, templates of aliases and of any number of
+//! Each by name, with what to write instead: host code and launches, classes, destructors, inheritance, virtual functions, templates of aliases and of any number of
 //! parameters, lambdas, exceptions, `new`, the C++ library, pointers to functions, bit fields, static
-//! variables in functions, variables in conditions, loops over ranges, textures; of mathematics Bessel functions,
-//! `remainder` and `nextafter`.
+//! variables in functions, variables in conditions, loops over ranges, textures.
+//!
+//! A call is written out where it stands; of a function that comes to call itself, and of a `__noinline__`
+//! one, it is a call in PTX, too.
 
 mod diagnostic;
 mod ir;
@@ -198,6 +200,7 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
     }
     optimise::optimise(&mut module, options);
     let text = ptx::write(&mut module, &sources, library, options);
-    let kernels = module.functions.iter().map(|function| function.name.clone()).collect();
+    let kernels = module.functions.iter().filter(|function| function.is_kernel);
+    let kernels = kernels.map(|function| function.name.clone()).collect();
     Ok(Ptx { text, warnings: problems.into_diagnostics(&sources), kernels, names })
 }

@@ -4,7 +4,7 @@
 //! These are guesses from the text alone, so they are warnings, and they are silent where a kernel
 //! could be right.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 use crate::diagnostic::{Problem, Problems};
@@ -35,13 +35,13 @@ pub(crate) fn look_at(function: &Function, problems: &mut Problems) {
     let has_length = function.parameters.iter().any(|one| !is_pointer(&one.ty));
     let mut look = Look {
         problems,
-        own: HashSet::new(),
+        own: HashSet::default(),
         pointers: pointers.map(|one| one.name.clone()).collect(),
         guarded: false,
         unguarded: None,
         branches: 0,
-        shared: HashSet::new(),
-        written: HashMap::new(),
+        shared: HashSet::default(),
+        written: HashMap::default(),
         warned: false,
     };
     look.statements(function.body.as_deref().unwrap_or_default());

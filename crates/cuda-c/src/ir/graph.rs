@@ -1,6 +1,6 @@
 //! The graph of blocks: who precedes whom, who dominates whom, which are loops.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use super::{BlockId, Function};
 
@@ -151,7 +151,7 @@ impl Loops {
             if latches.is_empty() {
                 continue;
             }
-            let mut blocks = HashSet::from([header]);
+            let mut blocks = HashSet::from_iter([header]);
             let mut stack = latches.clone();
             while let Some(block) = stack.pop() {
                 if blocks.insert(block) {

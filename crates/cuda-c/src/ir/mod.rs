@@ -1,7 +1,8 @@
 //! The typed intermediate form: functions of basic blocks in static single assignment.
 //!
-//! A block has parameters instead of φ: who jumps to it says what they are. Every `__device__`
-//! function has been written into its callers, so a function here is a kernel. Pointers are 64-bit
+//! A block has parameters instead of φ: who jumps to it says what they are. Most `__device__`
+//! functions have been written into their callers: a function here is a kernel, or one that may come
+//! to call itself. Pointers are 64-bit
 //! integers that only [`Op::PtrAdd`] moves, so that each can be followed back to what it points into.
 
 mod build;
@@ -13,10 +14,11 @@ pub(crate) use build::Builder;
 pub(crate) use graph::{Dominators, Graph, Loops, NaturalLoop};
 pub(crate) use module::{Global, Module, Parameter, Space};
 pub(crate) use op::{
-    Access, BinaryOp, Compare, CompareKind, Convert, Effect, Memory, Op, Template, Ty, UnaryOp,
+    Access, BinaryOp, Callee, Compare, CompareKind, Convert, Effect, Memory, Op, Passed, Template,
+    Ty, UnaryOp,
 };
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::source::Span;
 
@@ -116,10 +118,13 @@ pub(crate) struct Slot {
     pub(crate) align: u64,
 }
 
-/// A kernel.
+/// A kernel, or a function that is called.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: String,
+    pub(crate) is_kernel: bool,
+    /// What is given to the caller; of kernels nothing.
+    pub(crate) result: Option<Passed>,
     pub(crate) params: Vec<Parameter>,
     pub(crate) values: Vec<Inst>,
     pub(crate) blocks: Vec<Block>,
@@ -140,12 +145,14 @@ impl Function {
             Block { params: Vec::new(), insts: Vec::new(), end: Terminator::Unreachable, span };
         Self {
             name,
+            is_kernel: true,
+            result: None,
             params: Vec::new(),
             values: Vec::new(),
             blocks: vec![entry],
             slots: Vec::new(),
-            constants: HashMap::new(),
-            unrolling: HashMap::new(),
+            constants: HashMap::default(),
+            unrolling: HashMap::default(),
             spaces: Vec::new(),
             bounds: Vec::new(),
             span,

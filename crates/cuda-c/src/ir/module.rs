@@ -26,7 +26,7 @@ impl Space {
     }
 }
 
-/// A parameter of a kernel.
+/// A parameter of a kernel, or of a function that is called.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) size: u64,

@@ -222,6 +222,23 @@ pub(crate) struct Template {
     pub(crate) effect: Effect,
 }
 
+/// What is taken or given by a function that is called.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Passed {
+    /// In a register.
+    Value(Ty),
+    /// As its pieces: where each is, and what.
+    Struct { size: u64, align: u64, pieces: Vec<(u64, Memory)> },
+}
+
+/// A function that is called.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Callee {
+    pub(crate) name: Rc<str>,
+    pub(crate) takes: Vec<Passed>,
+    pub(crate) gives: Option<Passed>,
+}
+
 /// What else an instruction does than computing its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Effect {
@@ -267,8 +284,11 @@ pub(crate) enum Op {
     Template(Rc<Template>),
     /// Another result of a template.
     Output(u32),
-    /// A call of a function of the driver, such as `vprintf`; whether it returns an integer.
-    Call(&'static str, bool),
+    /// A call of a function, of the module or of the driver, such as `vprintf`. Where it gives a struct,
+    /// its last argument is the address that this goes to.
+    Call(Rc<Callee>),
+    /// What the function gives to its caller: a value, or the address of a struct.
+    Result(Rc<Passed>),
     /// An address of this space as a generic one.
     ToGeneric(Space),
     /// A generic address as one of this space.
@@ -284,7 +304,7 @@ impl Op {
         match self {
             Self::Load(access) if access.volatile => Effect::Acts,
             Self::Load(_) => Effect::Reads,
-            Self::Store(_) | Self::Call(..) => Effect::Acts,
+            Self::Store(_) | Self::Call(_) | Self::Result(_) => Effect::Acts,
             Self::Template(template) => template.effect,
             Self::Output(_) => Effect::Varies,
             Self::BlockParam => Effect::Varies,

@@ -80,6 +80,9 @@ pub(crate) const TYPES: &[&str] = &[
 
 const MACROS: &str = include_str!("macros.cuh");
 const FLOAT: &str = include_str!("float.cuh");
+const NUMBERS: &str = include_str!("numbers.cuh");
+const BESSEL: &str = include_str!("bessel.cuh");
+const INTEGERS: &str = include_str!("integers.cuh");
 const HALVES: &str = include_str!("halves.cuh");
 const ANGLES: &str = include_str!("angles.cuh");
 const PARTS: &str = include_str!("parts.cuh");
@@ -90,7 +93,8 @@ const WMMA: &str = include_str!("wmma.cuh");
 const GROUPS: &str = include_str!("groups.cuh");
 
 /// The parts of the mathematics; each stands on those before it.
-const MATHEMATICS: [&str; 6] = [FLOAT, ANGLES, PARTS, DOUBLE, ANGLES_OF_DOUBLE, SPECIAL];
+const MATHEMATICS: [&str; 8] =
+    [FLOAT, ANGLES, PARTS, DOUBLE, ANGLES_OF_DOUBLE, NUMBERS, SPECIAL, BESSEL];
 
 /// The library's tokens, and the macros that it defines.
 #[derive(Debug)]
@@ -111,6 +115,9 @@ pub(crate) fn tokens(
     for part in &MATHEMATICS[..count] {
         text.push_str(part);
     }
+    if wanted(&INTEGERS) {
+        text.push_str(INTEGERS);
+    }
     let matrices = mentions(source, "wmma");
     let pairs = ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162"];
     if matrices || pairs.into_iter().any(|name| mentions(source, name)) {
@@ -129,12 +136,18 @@ pub(crate) fn tokens(
     (file, Before { tokens, macros })
 }
 
+/// What makes a function of its first argument, in `integers.cuh`.
+const MACROS_OF_FUNCTIONS: [&str; 3] = ["__PARTS(", "__PART(", "__SUMMED("];
+
 /// The names of the functions that a part of the library defines.
 fn names(part: &str) -> impl Iterator<Item = &str> {
     part.lines().filter_map(|line| {
+        if let Some(rest) = MACROS_OF_FUNCTIONS.iter().find_map(|own| line.strip_prefix(own)) {
+            return rest.split(',').next();
+        }
         let rest = line.strip_prefix("__device__ ")?;
-        let (_, rest) = rest.split_once(' ')?;
-        let name = rest.split('(').next()?;
+        let (before, _) = rest.split_once('(')?;
+        let (_, name) = before.rsplit_once(' ')?;
         Some(name.trim_start_matches('*'))
     })
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::rounding::ROUNDING;
 use super::table::TABLE;
 use super::{Lowered, Lowerer, Typed};
 use crate::ir::{BinaryOp, Effect, Op, Template, Ty, UnaryOp, Value};
@@ -28,7 +29,7 @@ pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
     })
 }
 
-const OTHERS: [&str; 42] = [
+const OTHERS: [&str; 46] = [
     "min",
     "max",
     "abs",
@@ -71,11 +72,15 @@ const OTHERS: [&str; 42] = [
     "atomicInc",
     "atomicDec",
     "__match_any_sync",
+    "__match_all_sync",
+    "__reduce_add_sync",
+    "__reduce_min_sync",
+    "__reduce_max_sync",
 ];
 
 /// All names of functions that are built in, for "did you mean".
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().map(|row| row.0).chain(OTHERS)
+    TABLE.iter().chain(ROUNDING).map(|row| row.0).chain(OTHERS)
 }
 
 pub(super) fn is_known(name: &str) -> bool {
@@ -99,11 +104,6 @@ pub(super) fn refused(name: &str) -> Option<&'static str> {
     Some(match name {
         _ if host.contains(&name) || name.starts_with("cuda") => {
             "this is host code: only `__global__` and `__device__` functions are compiled"
-        }
-        "j0f" | "j1f" | "jnf" | "y0f" | "y1f" | "ynf" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn"
-        | "cyl_bessel_i0f" | "cyl_bessel_i1f" | "cyl_bessel_i0" | "cyl_bessel_i1"
-        | "remainderf" | "remainder" | "remquof" | "remquo" | "nextafterf" | "nextafter" => {
-            "this function of math.h isn't there; write it with those that are: expf, logf, sinf, erff, …"
         }
         "malloc" | "free" | "calloc" => "allocate before the launch, and pass a pointer",
         "fprintf" | "sprintf" | "puts" | "putchar" => "use printf",
@@ -211,11 +211,15 @@ impl Lowerer<'_> {
         };
         // An instruction for numbers may be a function of the library for structs, such as bfloat16.
         if let (true, Some(first)) = (self.functions.contains_key(name), arguments.first())
-            && matches!(self.type_of(first)?, Type::Struct(_))
+            && match self.type_of(first)? {
+                Type::Struct(_) => true,
+                // `__hadd` of integers is their average.
+                ty => name == "__hadd" && ty.is_integer(),
+            }
         {
             return Ok(None);
         }
-        if let Some(row) = TABLE.iter().find(|row| row.0 == name) {
+        if let Some(row) = TABLE.iter().chain(ROUNDING).find(|row| row.0 == name) {
             return self.row(row, arguments, span).map(Some);
         }
         if is_make(name) {

@@ -1,6 +1,6 @@
 //! Calls: of what is built in, of functions that are written out.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::expression::Any;
@@ -109,13 +109,8 @@ impl Lowerer<'_> {
             );
         }
         let own = this.as_ref().map_or(0, |(_, ty)| number_of(ty));
-        let same =
-            |frame: &super::Frame| frame.function == Rc::as_ptr(function) && frame.own == own;
-        if function.template.is_empty() && self.frames.iter().any(same) {
-            let message = format!("`{}` calls itself", function.name);
-            let help = "recursion isn't built, since every call is written out: write a loop, with an array \
-                        as the stack where it needs one";
-            return self.error(span, message, help);
+        if self.is_apart(chosen, own) {
+            return self.call_apart(chosen, given, written, this, span);
         }
         self.deeper(span, |lowerer| lowerer.write_out_inner(chosen, given, written, this, span))
     }
@@ -129,7 +124,7 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Any> {
         let function = chosen.function.clone();
-        let mut bound = HashMap::new();
+        let mut bound = HashMap::default();
         for (name, symbol) in &chosen.template {
             bound.insert(name.clone(), symbol.clone());
         }
@@ -147,7 +142,7 @@ impl Lowerer<'_> {
         if library {
             self.standing = Some(span);
         }
-        let result = self.bind_and_write(&function, given, written, own, span);
+        let result = self.bind_and_write(chosen, given, written, own, span);
         if library {
             self.standing = None;
         }
@@ -159,12 +154,41 @@ impl Lowerer<'_> {
 
     fn bind_and_write(
         &mut self,
-        function: &Rc<Function>,
+        chosen: &Chosen,
         given: Vec<Any>,
         written: &[Expr],
         own: u32,
         span: Span,
     ) -> Lowered<Any> {
+        let function = &chosen.function;
+        for (name, place, _) in self.places(function, given, written, span)? {
+            self.bind(&name, Symbol::Variable(place));
+        }
+        let (result, reference) = self.resolve(&function.result, function.span)?;
+        let slot = self.body(function, result.clone(), reference, own, &chosen.template)?;
+        match slot {
+            None => Ok(Any::Value(self.void())),
+            Some(slot) if reference => {
+                let address = self.load_reference(slot);
+                Ok(Any::Place(Place { ty: result, address }))
+            }
+            Some(slot) => {
+                let place =
+                    Place { ty: QualifiedType { is_const: false, ..result }, address: slot };
+                Ok(Any::Value(self.read(Any::Place(place))))
+            }
+        }
+    }
+
+    /// Where the parameters of a function are that is called with these, and whether each is a
+    /// reference.
+    pub(super) fn places(
+        &mut self,
+        function: &Rc<Function>,
+        given: Vec<Any>,
+        written: &[Expr],
+        span: Span,
+    ) -> Lowered<Vec<(Rc<str>, Place, bool)>> {
         let mut given = given.into_iter();
         let mut symbols = Vec::new();
         for (index, parameter) in function.parameters.iter().enumerate() {
@@ -206,30 +230,14 @@ impl Lowerer<'_> {
                     Place { ty, address }
                 }
             };
-            symbols.push((parameter.name.clone(), place));
+            symbols.push((parameter.name.clone(), place, reference));
         }
-        for (name, place) in symbols {
-            self.bind(&name, Symbol::Variable(place));
-        }
-        let (result, reference) = self.resolve(&function.result, function.span)?;
-        let slot = self.body(function, result.clone(), reference, own)?;
-        match slot {
-            None => Ok(Any::Value(self.void())),
-            Some(slot) if reference => {
-                let address = self.load_reference(slot);
-                Ok(Any::Place(Place { ty: result, address }))
-            }
-            Some(slot) => {
-                let place =
-                    Place { ty: QualifiedType { is_const: false, ..result }, address: slot };
-                Ok(Any::Value(self.read(Any::Place(place))))
-            }
-        }
+        Ok(symbols)
     }
 }
 
 /// The number of a struct; 0 of what is none.
-fn number_of(ty: &QualifiedType) -> u32 {
+pub(super) fn number_of(ty: &QualifiedType) -> u32 {
     match &ty.ty {
         Type::Struct(own) => own.id,
         _ => 0,

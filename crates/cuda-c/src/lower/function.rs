@@ -1,6 +1,6 @@
 //! Kernels, and the bodies of functions that are called.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 use super::convert::memory_of;
@@ -70,17 +70,29 @@ impl Lowerer<'_> {
             self.problems.push(Problem::new(function.span, message).help("rename one"));
             return None;
         }
-        let kernel = Kernel::new(name.clone(), function.span);
-        self.builder = Builder { function: kernel, at: BlockId(0), span: function.span };
-        let result = self.scoped(|lowerer| lowerer.kernel_body(function));
-        self.frames.clear();
-        self.depth = 0;
         let span = function.span;
-        let empty = Builder { function: Kernel::new(String::new(), span), at: BlockId(0), span };
-        let built = std::mem::replace(&mut self.builder, empty);
-        result.ok()?;
-        self.module.functions.push(built.function);
-        Some(name)
+        loop {
+            let (globals, known) = (self.module.globals.len(), self.apart.len());
+            let (problems, names) = (self.problems.len(), self.used_names.clone());
+            let kernel = Kernel::new(name.clone(), span);
+            self.builder = Builder { function: kernel, at: BlockId(0), span };
+            let result = self.scoped(|lowerer| lowerer.kernel_body(function));
+            self.frames.clear();
+            self.depth = 0;
+            let empty =
+                Builder { function: Kernel::new(String::new(), span), at: BlockId(0), span };
+            let built = std::mem::replace(&mut self.builder, empty);
+            result.ok()?;
+            if self.apart.len() == known {
+                self.module.functions.push(built.function);
+                return Some(name);
+            }
+            // A function turned out to call itself, and had been written out once by then.
+            self.module.globals.truncate(globals);
+            self.strings.retain(|_, number| (*number as usize) < globals);
+            self.problems.truncate(problems);
+            self.used_names = names;
+        }
     }
 
     fn kernel_body(&mut self, function: &Rc<Function>) -> Lowered<()> {
@@ -102,14 +114,15 @@ impl Lowerer<'_> {
             exit,
             breaks: Vec::new(),
             continues: Vec::new(),
-            labels: HashMap::new(),
+            labels: HashMap::default(),
             cases: Vec::new(),
             switch_types: Vec::new(),
             function: Rc::as_ptr(function),
             own: 0,
+            template: HashMap::default(),
         });
         let mut bytes: u64 = 0;
-        let mut names = HashSet::new();
+        let mut names = HashSet::default();
         for (index, parameter) in function.parameters.iter().enumerate() {
             if !parameter.name.is_empty() && !names.insert(parameter.name.clone()) {
                 let message = format!("there are two parameters `{}`", parameter.name);
@@ -186,6 +199,7 @@ impl Lowerer<'_> {
         result: QualifiedType,
         returns_reference: bool,
         own: u32,
+        template: &super::template::Bound,
     ) -> Lowered<Option<crate::ir::Value>> {
         let exit = self.builder.new_block();
         let slot = match () {
@@ -202,11 +216,12 @@ impl Lowerer<'_> {
             exit,
             breaks: Vec::new(),
             continues: Vec::new(),
-            labels: HashMap::new(),
+            labels: HashMap::default(),
             cases: Vec::new(),
             switch_types: Vec::new(),
             function: Rc::as_ptr(function),
             own,
+            template: template.clone(),
         });
         let span = self.builder.span;
         let body = function.body.as_deref().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Variables of functions, and what they begin with.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Place, Symbol};

@@ -1,6 +1,6 @@
 //! Kernels that are made of templates, and the names that the host asks for.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::overload::Chosen;
@@ -27,7 +27,9 @@ impl Lowerer<'_> {
             .iter()
             .filter(|one| one.attributes.global && one.body.is_some() && one.specialises.is_none())
         {
-            if let Some(template) = self.deduce(function, arguments, &[], HashMap::new(), span)? {
+            if let Some(template) =
+                self.deduce(function, arguments, &[], HashMap::default(), span)?
+            {
                 fitting.push(Chosen { function: function.clone(), template });
             }
         }

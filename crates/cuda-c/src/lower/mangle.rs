@@ -1,6 +1,6 @@
 //! Kernels' names in PTX, by the rules of the Itanium C++ ABI ("Mangling").
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Symbol};

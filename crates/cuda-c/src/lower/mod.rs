@@ -1,9 +1,11 @@
 //! The syntax tree to the intermediate form: names are looked up, types checked, conversions made.
 //!
 //! Every variable is first a slot of memory; `optimise` holds in registers what can be. Calls of
-//! `__device__` functions are written out where they stand, so that a reference is the place itself.
+//! `__device__` functions are written out where they stand, so that a reference is the place itself; but
+//! for those that come to call themselves (`apart`).
 
 mod aggregate;
+mod apart;
 mod asm;
 mod assign;
 mod atomic;
@@ -25,6 +27,7 @@ mod operators;
 mod overload;
 mod place;
 mod print;
+mod rounding;
 mod shuffle;
 mod statement;
 mod table;
@@ -32,7 +35,7 @@ mod template;
 mod types;
 mod warn;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 use crate::diagnostic::{Problem, Problems};
@@ -95,6 +98,8 @@ struct Frame {
     function: *const Function,
     /// The struct whose function it is; 0 for none.
     own: u32,
+    /// What the parameters of its template are.
+    template: template::Bound,
 }
 
 pub(crate) struct Lowerer<'a> {
@@ -122,6 +127,8 @@ pub(crate) struct Lowerer<'a> {
     /// Where code of the library counts as standing: the place of the call.
     standing: Option<Span>,
     used_names: HashSet<String>,
+    /// Functions that are called instead of written out.
+    apart: Vec<apart::Apart>,
 }
 
 /// Lowers all kernels of a source; what the names that the host asks for are in PTX. `library` is the
@@ -139,21 +146,22 @@ pub(crate) fn lower(
         problems,
         options,
         library,
-        functions: HashMap::new(),
-        templates: HashMap::new(),
+        functions: HashMap::default(),
+        templates: HashMap::default(),
         applied: Vec::new(),
-        struct_names: HashMap::new(),
-        whole: HashMap::new(),
-        scoped_enums: HashSet::new(),
-        scopes: vec![HashMap::new()],
-        structs: HashMap::new(),
+        struct_names: HashMap::default(),
+        whole: HashMap::default(),
+        scoped_enums: HashSet::default(),
+        scopes: vec![HashMap::default()],
+        structs: HashMap::default(),
         next_struct: 0,
         builder,
         frames: Vec::new(),
         depth: 0,
-        strings: HashMap::new(),
+        strings: HashMap::default(),
         standing: None,
-        used_names: HashSet::new(),
+        used_names: HashSet::default(),
+        apart: Vec::new(),
     };
     lowerer.built_in_types();
     let mut kernels = Vec::new();
@@ -188,7 +196,7 @@ pub(crate) fn lower(
         if lowerer.problems.are_many() {
             break;
         }
-        lowerer.kernel(&kernel, HashMap::new());
+        lowerer.kernel(&kernel, HashMap::default());
     }
     let mut names = Vec::new();
     for instance in &instances {
@@ -197,6 +205,7 @@ pub(crate) fn lower(
             names.push(name);
         }
     }
+    lowerer.make_apart();
     lowerer.check_instances(&instances);
     (lowerer.module, names)
 }
@@ -239,7 +248,7 @@ impl Lowerer<'_> {
             return self.error(
                 span,
                 format!("the kernel becomes larger than {LARGEST} instructions here"),
-                "every call of a __device__ function is written out: call it in a loop instead",
+                "calls of __device__ functions are written out: call it in a loop, or make it `__noinline__`",
             );
         }
         self.depth += 1;
@@ -259,7 +268,7 @@ impl Lowerer<'_> {
     }
 
     fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(HashMap::default());
         let result = inner(self);
         self.scopes.pop();
         result

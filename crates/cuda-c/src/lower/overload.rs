@@ -108,7 +108,7 @@ impl Lowerer<'_> {
                 };
             }
             if same {
-                return Ok(Chosen { function: other.clone(), template: Bound::new() });
+                return Ok(Chosen { function: other.clone(), template: Bound::default() });
             }
         }
         Ok(chosen)

@@ -2,7 +2,7 @@
 
 use super::{Lowered, Lowerer, Typed};
 use crate::diagnostic::Problem;
-use crate::ir::{Op, Ty};
+use crate::ir::{Callee, Op, Passed, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind};
 use crate::types::{Scalar, Type};
@@ -71,8 +71,7 @@ impl Lowerer<'_> {
             buffer
         };
         let place = self.string(text);
-        let value =
-            self.builder.op(Op::Call("vprintf", true), Ty::I32, vec![place.address, buffer]);
+        let value = self.call_driver("vprintf", Ty::I32, vec![place.address, buffer]);
         Ok(Typed { ty: Type::Scalar(Scalar::Int), value })
     }
 
@@ -138,8 +137,15 @@ impl Lowerer<'_> {
         let function = self.string(&name).address;
         let one = self.builder.integer(Ty::I64, 1);
         values.extend([function, one]);
-        self.builder.op(Op::Call("__assertfail", false), Ty::None, values);
+        self.call_driver("__assertfail", Ty::None, values);
         Ok(self.void())
+    }
+
+    fn call_driver(&mut self, name: &str, result: Ty, values: Vec<Value>) -> Value {
+        let takes = values.iter().map(|value| Passed::Value(self.builder.ty(*value))).collect();
+        let gives = (result != Ty::None).then_some(Passed::Value(result));
+        let callee = Callee { name: name.into(), takes, gives };
+        self.builder.op(Op::Call(callee.into()), result, values)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values from other lanes.
 
 use super::{Lowered, Lowerer, Typed};
-use crate::ir::{BinaryOp, Convert, Effect, Ty, Value};
+use crate::ir::{BinaryOp, Convert, Effect, Op, Template, Ty, Value};
 use crate::source::Span;
 use crate::syntax::Expr;
 use crate::types::{Scalar, Type};
@@ -21,7 +21,9 @@ impl Lowerer<'_> {
             "__match_any_sync" | "__match_all_sync" => {
                 return self.matched(name, arguments, span).map(Some);
             }
-            "__reduce_add_sync" => return self.reduced(arguments, span).map(Some),
+            "__reduce_add_sync" | "__reduce_min_sync" | "__reduce_max_sync" => {
+                return self.reduced(name, arguments, span).map(Some);
+            }
             _ => return Ok(None),
         };
         if arguments.len() != 3 && arguments.len() != 4 {
@@ -100,14 +102,8 @@ impl Lowerer<'_> {
                 format!("`{name}` needs sm_70, and the target is sm_{}", self.options.arch);
             return self.error(span, message, "compile for a newer architecture (`--arch`)");
         }
-        if name == "__match_all_sync" {
-            return self.error(
-                span,
-                "`__match_all_sync` isn't built",
-                "compare with `__shfl_sync` of one lane, and `__all_sync`",
-            );
-        }
-        self.count(name, arguments, 2, span)?;
+        let all = name == "__match_all_sync";
+        self.count(name, arguments, if all { 3 } else { 2 }, span)?;
         let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
         let value = self.rvalue(&arguments[1])?;
         let wide = value.ty.size() == 8;
@@ -122,27 +118,49 @@ impl Lowerer<'_> {
             self.scalar_to_scalar(value.value, from, to)
         };
         let bits = if wide { 64 } else { 32 };
+        if all {
+            let pointer = self.rvalue(&arguments[2])?;
+            let to = match &pointer.ty {
+                Type::Pointer(to) if to.ty == Type::Scalar(Scalar::Int) && !to.is_const => {
+                    (**to).clone()
+                }
+                other => {
+                    let message =
+                        format!("`{name}` writes to an `int`, and this is `{}`", other.name());
+                    return self.error(arguments[2].span, message, "write `&` before a variable");
+                }
+            };
+            let text = format!("match.all.sync.b{bits} {{0}}|{{1}}, {{2}}, {{3}};");
+            let template =
+                Template { text, results: vec![Ty::I32, Ty::Pred], effect: Effect::Acts };
+            let op = Op::Template(template.into());
+            let found = self.builder.op(op, Ty::I32, vec![value, mask]);
+            let same = self.builder.op(Op::Output(1), Ty::Pred, vec![found]);
+            let same = self.builder.convert(Convert::FromBool, Ty::I32, same);
+            self.store(&to, pointer.value, same);
+            return Ok(Typed { ty: Type::Scalar(Scalar::UnsignedInt), value: found });
+        }
         let text = format!("match.any.sync.b{bits} {{0}}, {{1}}, {{2}};");
         let value = self.instruction(&text, Ty::I32, vec![value, mask], Effect::Acts);
         Ok(Typed { ty: Type::Scalar(Scalar::UnsignedInt), value })
     }
 
-    fn reduced(&mut self, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+    fn reduced(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         if self.options.arch < 80 {
-            let message = format!(
-                "`__reduce_add_sync` needs sm_80, and the target is sm_{}",
-                self.options.arch
-            );
+            let message =
+                format!("`{name}` needs sm_80, and the target is sm_{}", self.options.arch);
             return self.error(span, message, "compile for a newer architecture (`--arch`)");
         }
-        self.count("__reduce_add_sync", arguments, 2, span)?;
+        self.count(name, arguments, 2, span)?;
         let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
         let typed = self.rvalue(&arguments[1])?;
         let unsigned = typed.ty.scalar() == Some(Scalar::UnsignedInt);
         let scalar = if unsigned { Scalar::UnsignedInt } else { Scalar::Int };
         let value = self.convert(typed, &Type::Scalar(scalar), arguments[1].span)?;
-        let text = "redux.sync.add.s32 {0}, {1}, {2};";
-        let value = self.instruction(text, Ty::I32, vec![value, mask], Effect::Acts);
+        let operation = &name["__reduce_".len()..][..3];
+        let sign = if unsigned { 'u' } else { 's' };
+        let text = format!("redux.sync.{operation}.{sign}32 {{0}}, {{1}}, {{2}};");
+        let value = self.instruction(&text, Ty::I32, vec![value, mask], Effect::Acts);
         Ok(Typed { ty: Type::Scalar(scalar), value })
     }
 }

@@ -1,6 +1,6 @@
 //! Structs of templates: which definition stands for the arguments, and what it is with them.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Symbol};
@@ -109,7 +109,7 @@ impl Lowerer<'_> {
             );
             return self.error(span, message, "delete what is too much");
         }
-        let mut bound = Bound::new();
+        let mut bound = Bound::default();
         let mut given = Vec::new();
         for (index, parameter) in parameters.iter().enumerate() {
             let symbol = match (arguments.get(index), &parameter.default) {
@@ -165,7 +165,7 @@ impl Lowerer<'_> {
         given: &[TemplateValue],
         span: Span,
     ) -> Lowered<Option<Bound>> {
-        let mut found = Bound::new();
+        let mut found = Bound::default();
         for (pattern, value) in patterns.iter().zip(given) {
             self.match_argument(pattern, value, &template.parameters, &mut found);
         }
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
     pub(super) fn names_of(&self, ty: &Type) -> Bound {
         match ty {
             Type::Struct(own) => self.struct_names.get(&own.id).cloned().unwrap_or_default(),
-            _ => Bound::new(),
+            _ => Bound::default(),
         }
     }
 }

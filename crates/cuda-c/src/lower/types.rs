@@ -1,6 +1,6 @@
 //! Types as they are written to types.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Symbol};
@@ -196,12 +196,12 @@ impl Lowerer<'_> {
         let of_template = empty.applied.is_some();
         let mut names = match self.scopes.last() {
             Some(scope) if of_template => scope.clone(),
-            _ => HashMap::from([(
+            _ => HashMap::from_iter([(
                 own.name.clone(),
                 Symbol::Alias(Type::Struct(empty.clone()).into()),
             )]),
         };
-        self.scopes.push(HashMap::new());
+        self.scopes.push(HashMap::default());
         let result = self.members(own, &empty);
         names.extend(self.scopes.pop().unwrap_or_default());
         let result = Rc::new(result?);

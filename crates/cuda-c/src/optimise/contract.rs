@@ -5,7 +5,7 @@
 //! one on the left becomes part of the `fma`: the one of the lower rank, or the one without a negative
 //! constant.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::ir::{BinaryOp, Effect, Function, Graph, Op, Ty, UnaryOp, Value};
 
@@ -19,7 +19,7 @@ pub(super) fn run(function: &mut Function) {
     let usable = only_added(function);
     let ranks = ranks(function);
     for id in function.ids() {
-        let mut products: HashMap<Value, (Value, Value)> = HashMap::new();
+        let mut products: HashMap<Value, (Value, Value)> = HashMap::default();
         for value in function.block(id).insts.clone() {
             let inst = function.inst(value).clone();
             match inst.op {
@@ -62,7 +62,7 @@ fn sign(ty: Ty) -> u64 {
 
 /// How often each value is read.
 fn uses(function: &Function) -> HashMap<Value, usize> {
-    let mut uses: HashMap<Value, usize> = HashMap::new();
+    let mut uses: HashMap<Value, usize> = HashMap::default();
     for id in function.ids() {
         let block = function.block(id);
         let read = block.insts.iter().flat_map(|value| function.inst(*value).args.clone());
@@ -117,7 +117,7 @@ fn with_constant(
 /// Products of which every use is a sum in their own block.
 fn only_added(function: &Function) -> HashSet<Value> {
     let mut uses = uses(function);
-    let mut otherwise: HashSet<Value> = HashSet::new();
+    let mut otherwise: HashSet<Value> = HashSet::default();
     for id in function.ids() {
         let block = function.block(id);
         let here: HashSet<&Value> = block.insts.iter().collect();

@@ -1,6 +1,6 @@
 //! What is the same in every iteration is computed before the loop.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 use super::rewrite::homes;
 use crate::ir::{
@@ -67,9 +67,15 @@ fn hoist(
             .iter()
             .any(|value| function.inst(*value).op.effect() == Effect::Acts)
     });
-    let mut moved: HashSet<Value> = HashSet::new();
+    // Where a loop may be left: what stands behind such a place may never run.
+    let leaves = |id: &&BlockId| {
+        let targets = function.block(**id).end.targets();
+        targets.is_empty() || targets.iter().any(|target| !own.blocks.contains(&target.block))
+    };
+    let exits: Vec<BlockId> = own.blocks.iter().filter(leaves).copied().collect();
+    let mut moved: HashSet<Value> = HashSet::default();
     for &id in graph.order.iter().filter(|id| own.blocks.contains(id)) {
-        let always = own.latches.iter().all(|latch| dominators.dominates(id, *latch));
+        let always = own.latches.iter().chain(&exits).all(|end| dominators.dominates(id, *end));
         let insts = std::mem::take(&mut function.block_mut(id).insts);
         let mut kept = Vec::with_capacity(insts.len());
         for value in insts {

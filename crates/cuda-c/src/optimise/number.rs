@@ -1,7 +1,7 @@
 //! Values that are the same are computed once: simplification, global value numbering, loads of what
 //! is known, and what a branch has decided.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::rewrite::Replaced;
 use super::simplify::{Simplified, commutes, simplify};
@@ -18,11 +18,11 @@ pub(super) fn run(function: &mut Function) {
     let dominators = Dominators::of(&graph);
     let mut replaced = Replaced::new(function);
     needless_params(function, &graph, &mut replaced);
-    let mut table: HashMap<Key, Vec<(Value, BlockId)>> = HashMap::new();
-    let mut facts: HashMap<Value, Vec<(BlockId, bool)>> = HashMap::new();
-    let mut memory: Vec<Known> = vec![HashMap::new(); function.blocks.len()];
+    let mut table: HashMap<Key, Vec<(Value, BlockId)>> = HashMap::default();
+    let mut facts: HashMap<Value, Vec<(BlockId, bool)>> = HashMap::default();
+    let mut memory: Vec<Known> = vec![HashMap::default(); function.blocks.len()];
     for &id in &graph.order {
-        let mut known = Known::new();
+        let mut known = Known::default();
         if let [pred] = graph.preds(id) {
             known = memory[pred.0 as usize].clone();
             if let Terminator::Branch { condition, yes, no } = &function.block(*pred).end
@@ -99,7 +99,7 @@ fn decided(
     dominators: &Dominators,
     block: BlockId,
 ) {
-    if matches!(inst.op, Op::Template(_) | Op::Call(..)) {
+    if matches!(inst.op, Op::Template(_) | Op::Call(_)) {
         return;
     }
     for index in 0..inst.args.len() {

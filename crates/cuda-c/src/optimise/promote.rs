@@ -3,7 +3,9 @@
 //! Parameters are put where the definitions of a piece meet (Cytron and others' dominance
 //! frontiers); those that turn out to be needless, `number` and `drop_dead` take away.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::ir::{
     BlockId, Convert, Dominators, Function, Graph, Inst, Memory, Op, Terminator, Ty, Value,
@@ -27,7 +29,7 @@ pub(super) fn run(function: &mut Function) {
 
 /// The addresses that are known to be in a slot.
 fn places(function: &Function) -> HashMap<Value, Piece> {
-    let mut places: HashMap<Value, Piece> = HashMap::new();
+    let mut places: HashMap<Value, Piece> = HashMap::default();
     let graph = Graph::of(function);
     for &id in &graph.order {
         for &value in &function.block(id).insts {
@@ -53,7 +55,7 @@ fn places(function: &Function) -> HashMap<Value, Piece> {
 
 /// The pieces of slots that can be values, and what they hold.
 fn promotable(function: &Function, places: &HashMap<Value, Piece>) -> BTreeMap<Piece, Memory> {
-    let mut escaped: HashSet<u32> = HashSet::new();
+    let mut escaped: HashSet<u32> = HashSet::default();
     let mut pieces: BTreeMap<Piece, Memory> = BTreeMap::new();
     let escape = |value: Value, escaped: &mut HashSet<u32>| {
         if let Some((slot, _)) = places.get(&value) {
@@ -137,9 +139,9 @@ fn insert(
     let frontiers = frontiers(graph, dominators);
     let mut stored: BTreeMap<Piece, Vec<BlockId>> = BTreeMap::new();
     // A piece that isn't read before it is written in any block needs none.
-    let mut read_first: HashSet<Piece> = HashSet::new();
+    let mut read_first: HashSet<Piece> = HashSet::default();
     for &id in &graph.order {
-        let mut written: HashSet<Piece> = HashSet::new();
+        let mut written: HashSet<Piece> = HashSet::default();
         for &value in &function.block(id).insts {
             let inst = function.inst(value);
             let Some(piece) = inst.args.first().and_then(|address| places.get(address)) else {
@@ -159,7 +161,7 @@ fn insert(
             }
         }
     }
-    let mut params = HashMap::new();
+    let mut params = HashMap::default();
     for (piece, blocks) in stored {
         if !read_first.contains(&piece) {
             continue;
@@ -188,8 +190,8 @@ fn rename(
 ) {
     let mut replaced = super::rewrite::Replaced::new(function);
     // What each block leaves behind, of what it changes.
-    let mut left: Vec<HashMap<Piece, Value>> = vec![HashMap::new(); function.blocks.len()];
-    let mut by_block: HashMap<BlockId, Vec<(Piece, Value)>> = HashMap::new();
+    let mut left: Vec<HashMap<Piece, Value>> = vec![HashMap::default(); function.blocks.len()];
+    let mut by_block: HashMap<BlockId, Vec<(Piece, Value)>> = HashMap::default();
     for (&(block, piece), &param) in params {
         by_block.entry(block).or_default().push((piece, param));
     }

@@ -1,6 +1,6 @@
 //! Addresses that move by the same distance in every iteration are moved by an addition.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::invariant::preheader;
 use super::rewrite::homes;
@@ -48,10 +48,10 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
         function,
         homes,
         own,
-        counters: HashMap::new(),
+        counters: HashMap::default(),
         bounded: Vec::new(),
         before,
-        strides: HashMap::new(),
+        strides: HashMap::default(),
         span,
     };
     look.find_counters(latch);
@@ -84,7 +84,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
         if look.function.constant_of(stride) == Some(0) {
             continue;
         }
-        let Some(start) = look.at_start(base, &mut HashMap::new(), 0) else { continue };
+        let Some(start) = look.at_start(base, &mut HashMap::default(), 0) else { continue };
         let param = look.function.block_param(own.header, Ty::I64);
         look.add_argument(before, own.header, start);
         let next = look.function.push(latch, Op::PtrAdd, Ty::I64, vec![param, stride], span);

@@ -3,7 +3,7 @@
 //! What a loop computes and is read behind it goes through a slot of memory meanwhile, so that copies
 //! need no thought; `promote` makes values of it again.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::fold::fold;
 use super::invariant::preheader;
@@ -246,7 +246,7 @@ pub(super) fn copy(
 ) -> HashMap<BlockId, BlockId> {
     let order: Vec<BlockId> =
         graph.order.iter().copied().filter(|id| own.blocks.contains(id)).collect();
-    let mut blocks = HashMap::new();
+    let mut blocks = HashMap::default();
     for &id in &order {
         let span = function.block(id).span;
         let new = function.new_block(span);

@@ -1,6 +1,6 @@
 //! Loops whose count is known only when they run: four iterations at once, then the rest one by one.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::invariant::preheader;
 use super::unroll::demote;
@@ -29,7 +29,7 @@ pub(super) fn run(function: &mut Function) -> bool {
         };
         let size = function.block(own.header).insts.len();
         let lines_up = function.block(own.header).insts.iter().any(|value| {
-            matches!(function.inst(*value).op, Op::Call(..) | Op::Template(_))
+            matches!(function.inst(*value).op, Op::Call(_) | Op::Template(_))
                 && function.inst(*value).op.effect() == Effect::Acts
         });
         let asked = function.unrolling.contains_key(&own.header);

@@ -12,7 +12,7 @@ mod statement;
 mod structure;
 mod template;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 pub(crate) use literal::integer;
@@ -71,7 +71,7 @@ pub(crate) fn parse(
     names: Vec<Vec<Token>>,
     problems: &mut Problems,
 ) -> Vec<Item> {
-    let mut scope = HashMap::new();
+    let mut scope = HashMap::default();
     for name in crate::library::TYPES {
         scope.insert(Rc::from(*name), Name::Type);
     }
@@ -85,8 +85,8 @@ pub(crate) fn parse(
         items: Vec::new(),
         inside: 0,
         namespace: String::new(),
-        namespaces: HashSet::new(),
-        aliases: HashMap::new(),
+        namespaces: HashSet::default(),
+        aliases: HashMap::default(),
         using: Vec::new(),
     };
     parser.all();
@@ -189,7 +189,7 @@ impl Parser<'_> {
     }
 
     fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(HashMap::default());
         let result = inner(self);
         self.scopes.pop();
         result

@@ -148,8 +148,7 @@ impl Parser<'_> {
                 "__constant__" => attributes.constant = true,
                 "__managed__" => attributes.managed = true,
                 "inline" | "register" | "__forceinline__" | "__inline__" | "__inline"
-                | "__noinline__" | "__grid_constant__" | "__restrict__" | "__restrict"
-                | "mutable" => {}
+                | "__grid_constant__" | "__restrict__" | "__restrict" | "mutable" => {}
                 "typename" => is_type = true,
                 "extern" => {
                     attributes.is_extern = true;
@@ -158,6 +157,7 @@ impl Parser<'_> {
                         attributes.extern_c = &*self.peek().text == "\"C\"";
                     }
                 }
+                "__noinline__" => attributes.is_noinline = true,
                 "__launch_bounds__" => {
                     self.bump();
                     self.expect("(", "behind __launch_bounds__")?;

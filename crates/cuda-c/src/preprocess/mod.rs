@@ -7,7 +7,7 @@ mod condition;
 mod expand;
 mod folders;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 pub use folders::Folders;
@@ -129,7 +129,7 @@ pub(crate) fn preprocess_with(
         problems,
         resolver,
         macros: macros.0,
-        once: HashSet::new(),
+        once: HashSet::default(),
         output: Vec::new(),
         depth: 0,
         expanded: 0,

@@ -1,7 +1,7 @@
 //! The text of one instruction.
 
 use super::arithmetic::{binary, comparison, conversion, unary};
-use crate::ir::{Effect, Function, Inst, Op, Space, Template, Ty, Value};
+use crate::ir::{Access, Effect, Function, Inst, Op, Space, Template, Ty, Value};
 
 /// What the text of an instruction needs of the kernel around it.
 pub(super) trait Names {
@@ -117,7 +117,7 @@ pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
         }
         Op::Load(access) => {
             let (space, address) = place(function, names, value, &inst);
-            let volatile = if access.volatile { ".volatile" } else { "" };
+            let volatile = volatile(access, space);
             let read_only =
                 space == ".global" && access.lanes != 0 && is_read_only(function, inst.args[0]);
             let cache = if read_only { ".nc" } else { "" };
@@ -127,12 +127,13 @@ pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
         Op::Store(access) => {
             let from = operand(function, names, inst.args[1]);
             let (space, address) = place(function, names, value, &inst);
-            let volatile = if access.volatile { ".volatile" } else { "" };
+            let volatile = volatile(access, space);
             format!("st{volatile}{space}.{} \t[{address}], {from};", access.memory.suffix())
         }
         Op::Special(name) => format!("mov.u32 \t{}, {name};", names.register(value)),
         Op::Template(own) => return template(function, names, value, &inst, own),
-        Op::Call(name, result) => return call(function, names, value, &inst, name, *result),
+        Op::Call(callee) => return super::call::call(function, names, value, &inst, callee),
+        Op::Result(passed) => return super::call::result(function, names, &inst, passed),
         Op::ToGeneric(space) => {
             let from = operand(function, names, inst.args[0]);
             format!("cvta{}.u64 \t{}, {from};", space.name(), names.register(value))
@@ -157,6 +158,12 @@ pub(super) fn is_read_only(function: &Function, address: Value) -> bool {
         }
     }
     false
+}
+
+/// `.volatile`, for memory that others see, too.
+pub(super) fn volatile(access: &Access, space: &str) -> &'static str {
+    let shared = !matches!(space, ".local" | ".const" | ".param");
+    if access.volatile && shared { ".volatile" } else { "" }
 }
 
 /// The space and the address of an access.
@@ -264,34 +271,4 @@ fn template(
     }
     debug_assert!(own.effect <= Effect::Acts);
     names.line(&text);
-}
-
-fn call(
-    function: &Function,
-    names: &mut impl Names,
-    value: Value,
-    inst: &Inst,
-    name: &str,
-    result: bool,
-) {
-    let args: Vec<(Ty, String)> = inst
-        .args
-        .iter()
-        .map(|arg| (function.inst(*arg).ty, in_register(function, names, *arg)))
-        .collect();
-    names.line("{");
-    for (index, (ty, register)) in args.iter().enumerate() {
-        names.line(&format!(".param .b{} param{index};", ty.bits()));
-        names.line(&format!("st.param.b{} \t[param{index}], {register};", ty.bits()));
-    }
-    let list: Vec<String> = (0..args.len()).map(|index| format!("param{index}")).collect();
-    if result {
-        names.line(".param .b32 retval0;");
-        names.line(&format!("call.uni (retval0), {name}, ({});", list.join(", ")));
-        let to = names.register(value);
-        names.line(&format!("ld.param.b32 \t{to}, [retval0];"));
-    } else {
-        names.line(&format!("call.uni {name}, ({});", list.join(", ")));
-    }
-    names.line("}");
 }

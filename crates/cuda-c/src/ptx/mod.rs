@@ -2,6 +2,7 @@
 //! values share a register, and the text.
 
 mod arithmetic;
+mod call;
 mod instruction;
 mod registers;
 mod select;
@@ -9,7 +10,7 @@ mod spaces;
 mod text;
 mod vector;
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::fmt::Write as _;
 
 use crate::ir::{Function, Global, Module, Op, Space};
@@ -49,6 +50,9 @@ pub(crate) fn write(
         if !own && (global.visible || !users[index].is_empty()) {
             let _ = writeln!(text, "{}", declaration(global));
         }
+    }
+    for function in module.functions.iter().filter(|function| !function.is_kernel) {
+        let _ = writeln!(text, "{};", call::signature(function));
     }
     let mut files = text::Files::new(library);
     for index in 0..module.functions.len() {
@@ -92,7 +96,7 @@ fn calls(module: &Module, name: &str) -> bool {
     let has = |function: &Function| {
         function.ids().any(|id| {
             function.block(id).insts.iter().any(|value| match function.inst(*value).op {
-                Op::Call(called, _) => called == name,
+                Op::Call(ref called) => *called.name == *name,
                 _ => false,
             })
         })

@@ -2,7 +2,7 @@
 //! block to block. Sreedhar's and Budimlić's way: a parameter and what it is given share one where
 //! they aren't alive at the same time.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::ir::{BlockId, Function, Graph, Op, Terminator, Ty, Value};
 
@@ -59,9 +59,9 @@ pub(super) fn allocate(function: &Function) -> Allocation {
     }
     let mut allocation = Allocation {
         leader: (0..function.values.len() as u32).map(|value| classes.find(Value(value))).collect(),
-        at_end: HashMap::new(),
-        at_start: HashMap::new(),
-        between: HashMap::new(),
+        at_end: HashMap::default(),
+        at_start: HashMap::default(),
+        between: HashMap::default(),
         order: graph.order.clone(),
     };
     for &id in &graph.order {
@@ -92,14 +92,14 @@ pub(super) fn allocate(function: &Function) -> Allocation {
 
 fn liveness(function: &Function, graph: &Graph) -> Liveness {
     let count = function.blocks.len();
-    let mut live_in: Vec<HashSet<Value>> = vec![HashSet::new(); count];
-    let mut live_out: Vec<HashSet<Value>> = vec![HashSet::new(); count];
-    let mut last_use = HashMap::new();
+    let mut live_in: Vec<HashSet<Value>> = vec![HashSet::default(); count];
+    let mut live_out: Vec<HashSet<Value>> = vec![HashSet::default(); count];
+    let mut last_use = HashMap::default();
     let mut made = vec![None; function.values.len()];
     let constant = |value: Value| matches!(function.inst(value).op, Op::Const(_));
     // Read before it is made there, and made there, by block.
-    let mut reads: Vec<HashSet<Value>> = vec![HashSet::new(); count];
-    let mut makes: Vec<HashSet<Value>> = vec![HashSet::new(); count];
+    let mut reads: Vec<HashSet<Value>> = vec![HashSet::default(); count];
+    let mut makes: Vec<HashSet<Value>> = vec![HashSet::default(); count];
     for &id in &graph.order {
         let block = function.block(id);
         let (reads, makes) = (&mut reads[id.0 as usize], &mut makes[id.0 as usize]);
@@ -129,7 +129,7 @@ fn liveness(function: &Function, graph: &Graph) -> Liveness {
         changed = false;
         for &id in graph.order.iter().rev() {
             let index = id.0 as usize;
-            let mut out: HashSet<Value> = HashSet::new();
+            let mut out: HashSet<Value> = HashSet::default();
             for target in function.block(id).end.targets() {
                 out.extend(&live_in[target.block.0 as usize]);
             }
@@ -176,7 +176,7 @@ struct Classes {
 
 impl Classes {
     fn new(count: usize) -> Self {
-        Self { parent: (0..count as u32).map(Value).collect(), members: HashMap::new() }
+        Self { parent: (0..count as u32).map(Value).collect(), members: HashMap::default() }
     }
 
     fn find(&self, value: Value) -> Value {

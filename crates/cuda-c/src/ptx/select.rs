@@ -1,6 +1,6 @@
 //! Instructions that do what several operations say: `mul.wide`, `mad`, addresses with an offset.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use crate::ir::{BinaryOp, Convert, Effect, Function, Op, Template, Ty, UnaryOp, Value};
@@ -79,7 +79,7 @@ fn choose(function: &mut Function) {
 
 /// A product that only one sum uses.
 fn multiply_and_add(function: &mut Function) {
-    let mut uses: HashMap<Value, usize> = HashMap::new();
+    let mut uses: HashMap<Value, usize> = HashMap::default();
     for id in function.ids() {
         let block = function.block(id);
         for value in &block.insts {
@@ -120,7 +120,7 @@ fn multiply_and_add(function: &mut Function) {
 
 /// The offsets that accesses add to their addresses, which then are what those began with.
 pub(super) fn offsets(function: &mut Function) -> super::Offsets {
-    let mut offsets = HashMap::new();
+    let mut offsets = HashMap::default();
     for id in function.ids() {
         for value in function.block(id).insts.clone() {
             let inst = function.inst(value);

@@ -1,13 +1,13 @@
 //! Which memory each address is in, so that `ld.global` can be written where C only says "a pointer".
 //! An address that is stored, compared or mixed with others is made generic first.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::ir::{Function, Global, Graph, Inst, Op, Space, Terminator, Ty, Value};
 
 pub(super) fn run(function: &mut Function, globals: &[Global]) {
     let spaces = infer(function, globals);
-    let mut converter = Converter { spaces, global: HashMap::new() };
+    let mut converter = Converter { spaces, global: HashMap::default() };
     converter.rewrite(function);
 }
 

@@ -1,6 +1,6 @@
 //! The text of a kernel.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::fmt::Write as _;
 
 use super::Offsets;
@@ -153,9 +153,9 @@ pub(super) fn kernel(
         allocation: &allocation,
         offsets: &offsets,
         body: String::new(),
-        names: HashMap::new(),
-        counts: HashMap::new(),
-        used_slots: HashSet::new(),
+        names: HashMap::default(),
+        counts: HashMap::default(),
+        used_slots: HashSet::default(),
         spare: Vec::new(),
         fmad: options.fmad,
     };
@@ -197,18 +197,11 @@ fn head(
     sources: &Sources,
     options: &crate::Options<'_>,
 ) {
-    let _ = write!(text, "\t// .globl\t{0}\n.visible .entry {0}(", function.name);
-    for (index, param) in function.params.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        let name = format!("{}_param_{index}", function.name);
-        let _ = match param.memory {
-            Some(memory) => write!(text, "{comma}\n\t.param .{} {name}", memory.suffix()),
-            None => {
-                write!(text, "{comma}\n\t.param .align {} .b8 {name}[{}]", param.align, param.size)
-            }
-        };
+    if function.is_kernel {
+        let _ = writeln!(text, "\t// .globl\t{}", function.name);
     }
-    text.push_str(if function.params.is_empty() { ")\n" } else { "\n)\n" });
+    text.push_str(&super::call::signature(function));
+    text.push('\n');
     if let Some(threads) = function.bounds.first().filter(|threads| **threads > 0) {
         let _ = writeln!(text, ".maxntid {threads}, 1, 1");
     }
@@ -226,7 +219,7 @@ fn head(
 
 /// Values that are the address of a variable and that something else than an access needs.
 fn addresses(function: &Function) -> HashSet<Value> {
-    let mut needed = HashSet::new();
+    let mut needed = HashSet::default();
     let symbolic = |value: Value| {
         matches!(function.inst(value).op, Op::Slot(_) | Op::Global(_) | Op::ParamAddress(_))
     };
@@ -365,7 +358,7 @@ fn end(
 
 /// Blocks that need a label: those that are not only fallen into.
 fn jumped_to(function: &Function, allocation: &Allocation) -> HashSet<BlockId> {
-    let mut found = HashSet::new();
+    let mut found = HashSet::default();
     for (place, &id) in allocation.order.iter().enumerate() {
         let next = allocation.order.get(place + 1).copied();
         let end = &function.block(id).end;

@@ -50,7 +50,7 @@ pub(super) fn write(function: &Function, names: &mut impl Names, insts: &[Value]
         })
         .collect();
     let (space, address) = instruction::place(function, names, insts[0], &inst);
-    let volatile = if first.volatile { ".volatile" } else { "" };
+    let volatile = instruction::volatile(&first, space);
     let read_only =
         loads && space == ".global" && instruction::is_read_only(function, inst.args[0]);
     let cache = if read_only { ".nc" } else { "" };

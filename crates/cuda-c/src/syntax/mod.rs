@@ -142,6 +142,8 @@ pub(crate) struct Attributes {
     pub(crate) is_typedef: bool,
     /// `__managed__`
     pub(crate) managed: bool,
+    /// `__noinline__`
+    pub(crate) is_noinline: bool,
     /// `explicit`: a constructor that converts nothing by itself.
     pub(crate) is_explicit: bool,
 }

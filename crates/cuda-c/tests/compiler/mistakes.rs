@@ -183,8 +183,8 @@ const MISTAKES: &[(&str, &str)] = &[
     ("}", "this `}` closes nothing"),
     ("__global__ void k(int x[]) { x[0] = blockIdx; }", "a `uint3` doesn't become a `int`"),
     (
-        "__global__ void k(unsigned *x) { x[0] = __dp4a(1, 2, 3, 4, 5); }",
-        "`__dp4a` has 3 parameters, and 5 are given",
+        "__global__ void k(unsigned *x) { x[0] = __byte_perm(1, 2, 3, 4, 5); }",
+        "`__byte_perm` has 3 parameters, and 5 are given",
     ),
     ("__global__ void k(int *x) { int y = 1; int y = 2; }", "there are two variables `y` here"),
     ("#if 1\n#else\n#else\n#endif\n", "`#else` behind `#else`"),

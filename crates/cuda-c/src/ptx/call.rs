@@ -1,0 +1,109 @@
+//! The text of calls, of what a function gives back, and of how functions are declared.
+
+use std::fmt::Write as _;
+
+use super::instruction::{Names, in_register};
+use crate::ir::{Callee, Function, Inst, Memory, Passed, Value};
+
+/// A parameter or a result as it is declared.
+pub(super) fn declared(passed: &Passed, name: &str) -> String {
+    match passed {
+        Passed::Value(ty) => format!(".param .b{} {name}", ty.bits()),
+        Passed::Struct { size, align, .. } => format!(".param .align {align} .b8 {name}[{size}]"),
+    }
+}
+
+/// A function as it is declared: what it gives, its name, and what it takes.
+pub(super) fn signature(function: &Function) -> String {
+    let mut text = match (function.is_kernel, &function.result) {
+        (true, _) => format!(".visible .entry {}(", function.name),
+        (false, None) => format!(".func {}(", function.name),
+        (false, Some(passed)) => {
+            format!(".func ({}) {}(", declared(passed, "func_retval0"), function.name)
+        }
+    };
+    for (index, param) in function.params.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let name = format!("{}_param_{index}", function.name);
+        let _ = match param.memory {
+            Some(memory) if function.is_kernel => {
+                write!(text, "{comma}\n\t.param .{} {name}", memory.suffix())
+            }
+            Some(memory) => {
+                write!(text, "{comma}\n\t.param .b{} {name}", memory.ty().bits())
+            }
+            None => {
+                write!(text, "{comma}\n\t.param .align {} .b8 {name}[{}]", param.align, param.size)
+            }
+        };
+    }
+    text.push_str(if function.params.is_empty() { ")" } else { "\n)" });
+    text
+}
+
+/// Copies the pieces of a struct, by instructions such as `ld` and `st.param`.
+fn copy(names: &mut impl Names, pieces: &[(u64, Memory)], from: (&str, &str), to: (&str, &str)) {
+    for (offset, memory) in pieces {
+        let (moment, suffix) = (names.moment(memory.ty()), memory.suffix());
+        names.line(&format!("{}.{suffix} \t{moment}, [{}+{offset}];", from.0, from.1));
+        names.line(&format!("{}.{suffix} \t[{}+{offset}], {moment};", to.0, to.1));
+    }
+}
+
+pub(super) fn call(
+    function: &Function,
+    names: &mut impl Names,
+    value: Value,
+    inst: &Inst,
+    callee: &Callee,
+) {
+    let registers: Vec<String> =
+        inst.args.iter().map(|arg| in_register(function, names, *arg)).collect();
+    names.line("{");
+    let mut list = Vec::new();
+    for (index, (passed, register)) in callee.takes.iter().zip(&registers).enumerate() {
+        let name = format!("param{index}");
+        names.line(&format!("{};", declared(passed, &name)));
+        match passed {
+            Passed::Value(ty) => {
+                names.line(&format!("st.param.b{} \t[{name}], {register};", ty.bits()));
+            }
+            Passed::Struct { pieces, .. } => {
+                copy(names, pieces, ("ld", register), ("st.param", &name));
+            }
+        }
+        list.push(name);
+    }
+    let (name, list) = (&callee.name, list.join(", "));
+    match &callee.gives {
+        None => names.line(&format!("call {name}, ({list});")),
+        Some(passed) => {
+            names.line(&format!("{};", declared(passed, "retval0")));
+            names.line(&format!("call (retval0), {name}, ({list});"));
+            match passed {
+                Passed::Value(ty) => {
+                    let to = names.register(value);
+                    names.line(&format!("ld.param.b{} \t{to}, [retval0];", ty.bits()));
+                }
+                Passed::Struct { pieces, .. } => {
+                    let to = registers.last().map_or("", String::as_str);
+                    copy(names, pieces, ("ld.param", "retval0"), ("st", to));
+                }
+            }
+        }
+    }
+    names.line("}");
+}
+
+/// What a function gives to its caller.
+pub(super) fn result(function: &Function, names: &mut impl Names, inst: &Inst, passed: &Passed) {
+    let from = in_register(function, names, inst.args[0]);
+    match passed {
+        Passed::Value(ty) => {
+            names.line(&format!("st.param.b{} \t[func_retval0], {from};", ty.bits()));
+        }
+        Passed::Struct { pieces, .. } => {
+            copy(names, pieces, ("ld", &from), ("st.param", "func_retval0"));
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What NVRTC makes of the same source, where it is: the results on the emulator have to be the same.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::common::{Argument, compile, run_with};
+use crate::nvrtc::Nvrtc;
+
+/// NVRTC, or a note that it isn't here.
+pub(crate) fn nvrtc() -> Option<&'static Nvrtc> {
+    static FOUND: OnceLock<Option<Nvrtc>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let packages = std::env::var_os("CUDA_WHEELS")?;
+        Nvrtc::of_wheels(Path::new(&packages))
+    });
+    if found.is_none() {
+        skipped::skip(
+            "no NVRTC (pip install nvidia-cuda-nvrtc-cu12, nvidia-cuda-runtime-cu12 and nvidia-cuda-nvcc-cu12; CUDA_WHEELS names their site-packages)",
+        );
+    }
+    found.as_ref()
+}
+
+/// What NVRTC makes of a source for sm_80.
+pub(crate) fn theirs(nvrtc: &Nvrtc, source: &str) -> String {
+    let options = ["--gpu-architecture=compute_80", "--std=c++17", "-w"];
+    nvrtc.compile(source, &options).unwrap_or_else(|log| panic!("NVRTC: {log}\n{source}"))
+}
+
+/// Runs a kernel as compiled here; where NVRTC is, as that compiles it, too: to the same bits.
+pub(crate) fn both(
+    source: &str,
+    kernel: &str,
+    shape: ([u32; 3], [u32; 3], u32),
+    arguments: &[Argument],
+) -> Vec<Vec<u8>> {
+    let own = compile(source);
+    let (found, _) = run_with(&own, kernel, shape, arguments);
+    if let Some(nvrtc) = nvrtc() {
+        let (expected, _) = run_with(&theirs(nvrtc, source), kernel, shape, arguments);
+        for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            let place = found.iter().zip(expected).position(|(a, b)| a != b);
+            assert_eq!(place, None, "{kernel}, argument {index}: a byte differs\n{own}");
+        }
+    }
+    found
+}
