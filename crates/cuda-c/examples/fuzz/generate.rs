@@ -1,0 +1,122 @@
+//! What a place in a program may name, and calls.
+
+use crate::random::Random;
+use crate::tree::{Kind, Tree, joined, tree};
+
+/// What is in scope.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    /// Variables, and whether they may be written to.
+    pub(crate) variables: Vec<(Kind, String, bool)>,
+    /// Variables of types smaller than int, which hold any of their values.
+    pub(crate) narrow: Vec<String>,
+    /// Arrays of eight unsigned numbers.
+    pub(crate) arrays: Vec<String>,
+}
+
+impl Scope {
+    pub(crate) fn readable(&self, kind: Kind) -> impl Iterator<Item = &str> {
+        self.variables.iter().filter(move |one| one.0 == kind).map(|one| one.1.as_str())
+    }
+
+    /// A variable to write to.
+    pub(crate) fn writable(&self, kind: Kind, random: &mut Random) -> Option<String> {
+        let all: Vec<&str> = self
+            .variables
+            .iter()
+            .filter(|one| one.0 == kind && one.2)
+            .map(|one| one.1.as_str())
+            .collect();
+        (!all.is_empty()).then(|| random.of(&all).to_owned())
+    }
+
+    pub(crate) fn array(&self, random: &mut Random) -> String {
+        let all: Vec<&str> = self.arrays.iter().map(String::as_str).collect();
+        if all.is_empty() { String::new() } else { random.of(&all).to_owned() }
+    }
+
+    pub(crate) fn add(&mut self, kind: Kind, names: &[&str]) {
+        self.variables.extend(names.iter().map(|name| (kind, (*name).to_owned(), true)));
+    }
+}
+
+/// A function of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub(crate) name: String,
+    pub(crate) result: Kind,
+    pub(crate) parameters: Vec<Kind>,
+    /// What is given behind the parameters, such as how deep a recursion may go.
+    pub(crate) last: &'static str,
+}
+
+#[derive(Debug)]
+pub(crate) struct Generator {
+    pub(crate) random: Random,
+    pub(crate) scope: Scope,
+    pub(crate) functions: Vec<Signature>,
+    /// Loops and labels have numbers.
+    pub(crate) count: u32,
+    /// How deep loops are in each other.
+    pub(crate) loops: u32,
+    /// Without floats in conditions and without contraction there is one right result.
+    pub(crate) calls: u32,
+}
+
+/// The type of a kind.
+pub(crate) fn type_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Signed => "int",
+        Kind::Wide => "unsigned long long",
+        Kind::Long => "long long",
+        Kind::Float => "float",
+        Kind::Double => "double",
+        Kind::Truth => "bool",
+        _ => "unsigned",
+    }
+}
+
+pub(crate) const KINDS: [Kind; 7] =
+    [Kind::Unsigned, Kind::Signed, Kind::Wide, Kind::Long, Kind::Float, Kind::Double, Kind::Truth];
+
+impl Generator {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            random: Random(seed),
+            scope: Scope::default(),
+            functions: Vec::new(),
+            count: 0,
+            loops: 0,
+            calls: 0,
+        }
+    }
+
+    pub(crate) fn number(&mut self) -> u32 {
+        self.count += 1;
+        self.count
+    }
+
+    pub(crate) fn kind(&mut self) -> Kind {
+        KINDS[self.random.below(7) as usize]
+    }
+
+    /// A call of a function of the program that gives this kind.
+    pub(crate) fn called(&mut self, kind: Kind, depth: u32) -> Option<Tree> {
+        // Each call may be written out: a program is not to become too large.
+        if self.calls > 40 || self.loops > 1 {
+            return None;
+        }
+        let fitting: Vec<Signature> =
+            self.functions.iter().filter(|one| one.result == kind).cloned().collect();
+        if fitting.is_empty() {
+            return None;
+        }
+        self.calls += 1;
+        let one = &fitting[self.random.below(fitting.len() as u64) as usize];
+        let given: Vec<Tree> =
+            one.parameters.iter().map(|kind| self.expression(*kind, depth.min(2) - 1)).collect();
+        let places = joined(given.iter().map(|_| "@"), ", ");
+        let comma = if given.is_empty() || one.last.is_empty() { "" } else { ", " };
+        Some(tree(kind, &format!("{}({places}{comma}{})", one.name, one.last), given))
+    }
+}

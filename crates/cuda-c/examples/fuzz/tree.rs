@@ -1,0 +1,170 @@
+//! A program as a tree of texts, so that one that differs can be made smaller.
+
+use std::fmt::{self, Display, Write as _};
+
+/// What a part of a program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Anything that has to stay: what is around statements.
+    Frame,
+    /// Statements and definitions, which may be left out.
+    Statement,
+    Unsigned,
+    Signed,
+    /// `unsigned long long`
+    Wide,
+    /// `long long`
+    Long,
+    Float,
+    Double,
+    Truth,
+}
+
+impl Kind {
+    /// The simplest that it can be.
+    fn simplest(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Frame => return None,
+            Self::Statement => "",
+            Self::Unsigned => "1u",
+            Self::Signed => "1",
+            Self::Wide => "1ull",
+            Self::Long => "1ll",
+            Self::Float => "1.0f",
+            Self::Double => "1.0",
+            Self::Truth => "true",
+        })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    Text(String),
+    Tree(Tree),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) kind: Kind,
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => f.write_str(text)?,
+                Part::Tree(tree) => Display::fmt(tree, f)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text that stays as it is.
+pub(crate) fn leaf(kind: Kind, text: impl Into<String>) -> Tree {
+    Tree { kind, parts: vec![Part::Text(text.into())] }
+}
+
+/// A text in which each `@` is the next of `children`.
+pub(crate) fn tree(kind: Kind, pattern: &str, children: impl IntoIterator<Item = Tree>) -> Tree {
+    let mut children = children.into_iter();
+    let mut parts = Vec::new();
+    for (index, text) in pattern.split('@').enumerate() {
+        if index > 0 {
+            parts.extend(children.next().map(Part::Tree));
+        }
+        parts.push(Part::Text(text.to_owned()));
+    }
+    Tree { kind, parts }
+}
+
+/// Statements one behind the other.
+pub(crate) fn sequence(kind: Kind, children: impl IntoIterator<Item = Tree>) -> Tree {
+    let mut parts = Vec::new();
+    for child in children {
+        parts.push(Part::Tree(child));
+        parts.push(Part::Text("\n    ".to_owned()));
+    }
+    Tree { kind, parts }
+}
+
+impl Tree {
+    fn at(&self, path: &[usize]) -> Option<&Self> {
+        let Some((first, rest)) = path.split_first() else { return Some(self) };
+        match self.parts.get(*first)? {
+            Part::Tree(tree) => tree.at(rest),
+            Part::Text(_) => None,
+        }
+    }
+
+    fn with(&self, path: &[usize], other: Self) -> Self {
+        let Some((first, rest)) = path.split_first() else { return other };
+        let mut copy = self.clone();
+        if let Some(Part::Tree(tree)) = copy.parts.get_mut(*first) {
+            *tree = tree.with(rest, other);
+        }
+        copy
+    }
+
+    fn paths(&self, path: &mut Vec<usize>, all: &mut Vec<Vec<usize>>) {
+        all.push(path.clone());
+        for (index, part) in self.parts.iter().enumerate() {
+            if let Part::Tree(tree) = part {
+                path.push(index);
+                tree.paths(path, all);
+                path.pop();
+            }
+        }
+    }
+
+    /// What could stand in its place and is smaller.
+    fn smaller(&self) -> Vec<Self> {
+        let Some(simplest) = self.kind.simplest() else { return Vec::new() };
+        let mut all = Vec::new();
+        if self.to_string() != simplest {
+            all.push(leaf(self.kind, simplest));
+        }
+        let mut paths = Vec::new();
+        self.paths(&mut Vec::new(), &mut paths);
+        let below = paths.iter().skip(1).filter_map(|path| self.at(path));
+        all.extend(below.filter(|inner| inner.kind == self.kind).take(6).cloned());
+        all
+    }
+
+    /// Makes it smaller for as long as it stays `wrong`, asking at most so often.
+    pub(crate) fn shrunk(self, mut most: u32, mut wrong: impl FnMut(&Self) -> bool) -> Self {
+        let mut best = self;
+        loop {
+            let mut paths = Vec::new();
+            best.paths(&mut Vec::new(), &mut paths);
+            let mut found = None;
+            'search: for path in &paths {
+                for other in best.at(path).into_iter().flat_map(Self::smaller) {
+                    if most == 0 {
+                        return best;
+                    }
+                    most -= 1;
+                    let tried = best.with(path, other);
+                    if wrong(&tried) {
+                        found = Some(tried);
+                        break 'search;
+                    }
+                }
+            }
+            match found {
+                Some(smaller) => best = smaller,
+                None => return best,
+            }
+        }
+    }
+}
+
+/// All of a list, with something between each two.
+pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, between: &str) -> String {
+    let mut text = String::new();
+    for (index, item) in items.into_iter().enumerate() {
+        let _ = write!(text, "{}{item}", if index == 0 { "" } else { between });
+    }
+    text
+}
