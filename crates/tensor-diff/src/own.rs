@@ -70,7 +70,23 @@ pub fn judge(candidate: &Dump, scale_tolerance: f64) -> Judgement {
 /// one starts from.
 #[must_use]
 pub fn judge_after(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
-    judge_with(&with_loss(candidate, before, scale_tolerance), before, scale_tolerance)
+    judge_between(candidate, before, &[], scale_tolerance)
+}
+
+/// Judges the step at `at` of a run by itself, by the step before it, and read by those after it.
+pub(crate) fn judge_step(run: &[Dump], at: usize, scale_tolerance: f64) -> Judgement {
+    let before = at.checked_sub(1).and_then(|before| run.get(before));
+    judge_between(&run[at], before, &run[at + 1..], scale_tolerance)
+}
+
+fn judge_between(
+    candidate: &Dump,
+    before: Option<&Dump>,
+    later: &[Dump],
+    scale_tolerance: f64,
+) -> Judgement {
+    let candidate = with_loss(candidate, before, scale_tolerance);
+    judge_with(&candidate, before, later, scale_tolerance)
 }
 
 /// The dump itself where it names its loss, else with whichever loss explains the most.
@@ -87,7 +103,7 @@ fn with_loss<'a>(
         named.header.loss = Some(loss);
         named
     });
-    let faults = |named: &Dump| judge_with(named, before, scale_tolerance).faults();
+    let faults = |named: &Dump| judge_with(named, before, &[], scale_tolerance).faults();
     named.min_by_key(faults).map_or(Cow::Borrowed(candidate), Cow::Owned)
 }
 
@@ -116,7 +132,12 @@ fn context(candidate: &Dump, scale_tolerance: f64) -> Context<'_> {
     Context { reference: candidate, candidate, chain, bounds, misplaced }
 }
 
-fn judge_with(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
+fn judge_with(
+    candidate: &Dump,
+    before: Option<&Dump>,
+    later: &[Dump],
+    scale_tolerance: f64,
+) -> Judgement {
     let context = context(candidate, scale_tolerance);
     let expected = chain::names(chain::layers(candidate));
     let known: HashSet<TensorName> = expected.iter().copied().collect();
@@ -128,7 +149,7 @@ fn judge_with(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> 
         let recomputed = recompute(name, &context, before);
         let row = row(name, &context, &known, recomputed.as_ref());
         if row.verdict.is_mismatch() && first_fault.is_none() {
-            first_fault = Some(own_fault(&row, recomputed.as_ref(), &context, before));
+            first_fault = Some(own_fault(&row, recomputed.as_ref(), &context, before, later));
         }
         rows.push(row);
     }

@@ -72,6 +72,8 @@ pub(crate) struct Suspect<'a> {
     pub(crate) chain: &'a Chain<'a>,
     /// The step before it, where the dump is of a run.
     pub(crate) before: Option<&'a Dump>,
+    /// And those after it.
+    pub(crate) later: &'a [Dump],
 }
 
 /// The likely cause of a difference, the most specific first.

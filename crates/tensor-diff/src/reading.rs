@@ -27,12 +27,14 @@ pub struct Divergence {
     pub pattern: Option<Pattern>,
 }
 
-/// The first operation of a dump that is wrong by itself, read. `before` is the step before it.
+/// The first operation of a dump that is wrong by itself, read. `before` is the step before it, and
+/// `later` are those after it.
 pub(crate) fn own_fault(
     row: &Row,
     recomputed: Option<&DumpedTensor>,
     context: &Context<'_>,
     before: Option<&Dump>,
+    later: &[Dump],
 ) -> Divergence {
     let name = row.name;
     let layers = chain::layers(context.candidate);
@@ -88,6 +90,7 @@ pub(crate) fn own_fault(
                 context,
                 chain: context.chain.as_ref()?,
                 before,
+                later,
             }),
             _ => None,
         }
@@ -320,6 +323,7 @@ fn likely_pattern(row: &Row, context: &Context<'_>) -> Option<Pattern> {
             context,
             chain: context.chain.as_ref()?,
             before: None,
+            later: &[],
         }),
         _ => None,
     }

@@ -12,7 +12,7 @@ use tensor::{Dump, TensorName};
 
 use crate::chain::Errors;
 use crate::compare::{Comparison, Row, Verdict, chain_and_bounds, compare_from, number};
-use crate::own::{Judgement, judge_after};
+use crate::own::{Judgement, judge_step};
 use crate::reading::Divergence;
 
 /// How far the parameters of two runs are apart after a step.
@@ -124,11 +124,9 @@ fn loss(dump: &Dump) -> Option<f64> {
 /// Judges each step of a run by itself.
 #[must_use]
 pub fn judge_run(run: &[Dump], scale_tolerance: f64) -> RunComparison {
-    let mut before = None;
     let mut steps = Vec::with_capacity(run.len());
-    for dump in run {
-        let own = judge_after(dump, before, scale_tolerance);
-        before = Some(dump);
+    for (at, dump) in run.iter().enumerate() {
+        let own = judge_step(run, at, scale_tolerance);
         steps.push(Step {
             step: dump.header.step,
             loss: loss(dump),
@@ -170,11 +168,10 @@ pub fn compare_runs(
         ));
     }
     let mut start = Errors::new();
-    let mut before = None;
     let mut steps = Vec::new();
-    for (reference, candidate) in reference.iter().zip(candidate) {
-        let own = judge_after(candidate, before, scale_tolerance);
-        before = Some(candidate);
+    let run = candidate;
+    for (at, (reference, candidate)) in reference.iter().zip(run).enumerate() {
+        let own = judge_step(run, at, scale_tolerance);
         let (comparison, allowed) =
             compare_from(reference, candidate, own.clone(), &start, scale_tolerance);
         start = carried(allowed);

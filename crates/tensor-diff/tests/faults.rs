@@ -392,6 +392,11 @@ fn exchanged_names() {
             assert_eq!((one, other), (Db(3), Db(1)));
             continue;
         }
+        // As is p that holds (p - y) / B.
+        if text(&found).contains("times y") {
+            assert_eq!((one, other), (P, Dz(3)));
+            continue;
+        }
         assert_eq!(kind(&found), Some(PatternKind::EqualsOther), "{}", explain(&found));
         assert!(text(&found).contains(&format!("it equals {other}:")), "{}", text(&found));
     }

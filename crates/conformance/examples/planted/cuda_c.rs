@@ -119,7 +119,7 @@ fn forward() -> Vec<Fault> {
         cu(
             "softmax",
             "a hundredth is added to the sum below",
-            "sum to",
+            "0.01 is added",
             P,
             &[("/ sum;", "/ (sum + 0.01f);")],
         ),

@@ -83,7 +83,9 @@ impl<'a> Hidden<'a> {
         Some(Scene {
             name: self.name,
             chain: of.chain,
+            dump: of.dump,
             before: of.before,
+            later: of.later,
             expected: of.chain.get(self.name)?,
             candidate: &self.values,
             bounds: of.bounds,
@@ -92,6 +94,7 @@ impl<'a> Hidden<'a> {
             probes: std::iter::once(first).chain(others).collect(),
             relative: of.relative,
             in_part: false,
+            parts: std::cell::OnceCell::new(),
             seen: Some(Seen { made: self.made, expected: of.expected, candidate: of.candidate }),
         })
     }

@@ -8,16 +8,28 @@
 //! family of many hypotheses needs more wrong elements to be believed than a family of few. What no
 //! hypothesis explains stays unexplained, and is told by where it is.
 
+mod features;
 mod fitted;
+mod formula;
 mod functions;
+mod gates;
 mod hidden;
+mod index;
+mod losses;
+mod moved;
 mod multiples;
+mod numbers;
 mod operands;
 mod outputs;
 mod place;
 mod precision;
+mod softmax;
+mod solve;
 mod sum;
 mod terms;
+mod weights;
+
+use std::cell::OnceCell;
 
 use place::Part;
 use tensor::{Dtype, Dump, TensorName};
@@ -37,7 +49,10 @@ const SLACK: f64 = 4.0;
 pub(crate) struct Scene<'a> {
     name: TensorName,
     chain: &'a Chain<'a>,
+    /// The step that it is of, the one before and those after it, where there are any.
+    dump: &'a Dump,
     before: Option<&'a Dump>,
+    later: &'a [Dump],
     expected: &'a [f64],
     candidate: &'a [f64],
     bounds: &'a [f64],
@@ -50,6 +65,8 @@ pub(crate) struct Scene<'a> {
     relative: f64,
     /// Whether a hypothesis may hold in a part of the tensor alone.
     in_part: bool,
+    /// The parts that hold all wrong elements.
+    parts: OnceCell<Vec<Part>>,
     /// What is wrong, where that is another tensor, made of this one, which nobody wrote.
     seen: Option<hidden::Seen<'a>>,
 }
@@ -107,7 +124,9 @@ impl<'a> Scene<'a> {
         let mut scene = Self {
             name: suspect.name,
             chain: suspect.chain,
+            dump: suspect.context.candidate,
             before: suspect.before,
+            later: suspect.later,
             expected: suspect.reference,
             candidate: suspect.candidate,
             bounds: suspect.bounds,
@@ -116,6 +135,7 @@ impl<'a> Scene<'a> {
             probes: Vec::new(),
             relative,
             in_part: false,
+            parts: OnceCell::new(),
             seen: None,
         };
         let all = 0..suspect.candidate.len();
@@ -139,27 +159,48 @@ impl<'a> Scene<'a> {
 
     fn explained(&mut self) -> Option<Pattern> {
         // ANCHOR: families
-        let families: [fn(&Scene<'_>) -> Option<Pattern>; 10] = [
+        type Family = fn(&Scene<'_>) -> Option<Pattern>;
+        // What has a name, what is looked for and solved for, and what can be made to fit where a mistake
+        // in a part of the tensor has a simpler name.
+        let plain: [Family; 4] = [
             multiples::not_written,
             multiples::known_factors,
             functions::exchanged,
             operands::bias,
+        ];
+        let named: [Family; 5] = [
             operands::replaced,
             multiples::update_by_other,
             multiples::plus_other,
             terms::subsets,
+            softmax::rows,
+        ];
+        let solved: [Family; 7] = [
+            moved::read_elsewhere,
+            gates::opened,
             precision::rounded,
             fitted::one_number,
+            weights::of_terms,
+            moved::read_elsewhere_and_scaled,
+            features::combined,
         ];
+        let last: [Family; 2] = [fitted::of_rows_and_columns, gates::drawn];
         // ANCHOR_END: families
-        // What explains the right elements too, before what holds only in a part of the tensor.
-        let everywhere = families.iter().find_map(|family| family(self));
-        everywhere.or_else(|| {
-            self.in_part = true;
-            let in_part = families.iter().find_map(|family| family(self));
-            // A number for each row or column can be made to fit where a mistake has a simpler name.
+        let all: [(&[Family], bool); 8] = [
+            (&[losses::formulas], false),
+            (&plain, false),
+            (&named, false),
+            (&plain, true),
+            (&solved, false),
+            (&named, true),
+            (&solved, true),
+            (&last, false),
+        ];
+        all.into_iter().find_map(|(families, in_part)| {
+            self.in_part = in_part;
+            let found = families.iter().find_map(|family| family(self));
             self.in_part = false;
-            in_part.or_else(|| fitted::of_rows_and_columns(self))
+            found
         })
     }
 
@@ -173,7 +214,8 @@ impl<'a> Scene<'a> {
             Some(seen) => (seen.candidate[i], seen.made_of(i, predicted)),
             None => (self.candidate[i], predicted),
         };
-        (made - predicted).abs() <= self.tolerance(i, predicted)
+        // An infinity would be allowed to be off by as much.
+        predicted.is_finite() && (made - predicted).abs() <= self.tolerance(i, predicted)
     }
 
     /// What the file holds and what it should, of the tensor that is wrong.
@@ -185,6 +227,11 @@ impl<'a> Scene<'a> {
     // ANCHOR: tells
     /// Whether one of so many hypotheses would hardly ever fit all probes by chance.
     fn tells(&self, hypotheses: usize) -> bool {
+        self.tells_after(hypotheses, 0)
+    }
+
+    /// The same where so many numbers were made of the probes, which confirm nothing any more.
+    fn tells_after(&self, hypotheses: usize, numbers: usize) -> bool {
         let chance = |&i: &usize| {
             let (held, expected) = self.held(i);
             (2.0 * self.tolerance(i, held) / (held - expected).abs()).min(1.0)
@@ -192,7 +239,9 @@ impl<'a> Scene<'a> {
         let mut probes = self.probes.clone();
         probes.sort_unstable();
         probes.dedup();
-        hypotheses as f64 * probes.iter().map(chance).product::<f64>() < BY_CHANCE
+        let mut chances: Vec<f64> = probes.iter().map(chance).collect();
+        chances.sort_by(f64::total_cmp);
+        hypotheses as f64 * chances.iter().skip(numbers).product::<f64>() < BY_CHANCE
     }
     // ANCHOR_END: tells
 
@@ -215,7 +264,15 @@ impl<'a> Scene<'a> {
     }
 
     fn try_one(&self, hypothesis: &Hypothesis<'_>) -> Option<Pattern> {
-        let predict = &hypothesis.predict;
+        self.try_numbers(&*hypothesis.predict, || hypothesis.text.clone())
+    }
+
+    /// What predicts these numbers; it is put in words where they fit.
+    fn try_numbers(
+        &self,
+        predict: impl Fn(usize) -> f64,
+        words: impl FnOnce() -> String,
+    ) -> Option<Pattern> {
         let mut known = 0;
         for &i in &self.probes {
             let predicted = predict(i);
@@ -238,9 +295,13 @@ impl<'a> Scene<'a> {
                 return None;
             }
         }
+        if 2 * explains <= self.wrong.len() {
+            return None;
+        }
         // A hypothesis that moves what is right too may hold in a part of the tensor alone, and then in
         // all of that part.
-        let mut parts = if self.in_part { Part::all(&self.wrong, self.shape) } else { Vec::new() };
+        let mut parts: Vec<&Part> =
+            if self.in_part { self.parts().iter().collect() } else { Vec::new() };
         let mut elsewhere = false;
         let mut wrong = self.wrong.iter().peekable();
         for i in 0..self.candidate.len() {
@@ -256,14 +317,26 @@ impl<'a> Scene<'a> {
                 }
             }
         }
+        let words = words();
         let text = match parts.first().filter(|_| elsewhere) {
-            Some(part) => format!("{}, {part}", hypothesis.text),
-            None => hypothesis.text.clone(),
+            Some(part) => format!("{words}, {part}"),
+            None => words,
         };
-        (2 * explains > self.wrong.len()).then_some(Pattern {
-            kind: PatternKind::Explained,
-            text,
-            explains,
+        Some(Pattern { kind: PatternKind::Explained, text, explains })
+    }
+
+    /// The parts that hold all wrong elements: by rows and columns, and by the values of what the operation
+    /// reads.
+    fn parts(&self) -> &[Part] {
+        self.parts.get_or_init(|| {
+            let found = operation(self.name, self.chain.layers(), None);
+            let inputs = found.map(|found| found.inputs).unwrap_or_default();
+            let named =
+                inputs.iter().filter_map(|&name| Some((name.to_string(), self.chain.get(name)?)));
+            let own = [("what it should be".to_owned(), self.expected)];
+            let values: Vec<(String, &[f64])> =
+                named.chain(own).filter(|(_, v)| v.len() == self.candidate.len()).collect();
+            Part::all(&self.wrong, self.shape, &values)
         })
     }
 
@@ -279,12 +352,8 @@ impl<'a> Scene<'a> {
     /// what was made of this one, which explains nothing.
     fn tensors(&self) -> Vec<(String, TensorName, bool, &[f64])> {
         let mut all = Vec::new();
-        let mut made_of_it = vec![self.name];
+        let made_of_it = self.made_of_it();
         for name in self.chain.names() {
-            let inputs = operation(name, self.chain.layers(), None).map(|found| found.inputs);
-            if inputs.is_some_and(|inputs| inputs.iter().any(|input| made_of_it.contains(input))) {
-                made_of_it.push(name);
-            }
             if let Some(values) = self.chain.get(name).filter(|_| !made_of_it.contains(&name)) {
                 all.push((name.to_string(), name, false, values));
             }
@@ -294,6 +363,18 @@ impl<'a> Scene<'a> {
             all.push((text, tensor.name, true, &tensor.data[..]));
         }
         all
+    }
+
+    /// The tensor, and all that follows from it.
+    fn made_of_it(&self) -> Vec<TensorName> {
+        let mut made_of_it = vec![self.name];
+        for name in self.chain.names() {
+            let inputs = operation(name, self.chain.layers(), None).map(|found| found.inputs);
+            if inputs.is_some_and(|inputs| inputs.iter().any(|input| made_of_it.contains(input))) {
+                made_of_it.push(name);
+            }
+        }
+        made_of_it
     }
 
     /// The numbers that factors are made of, with what they are called.

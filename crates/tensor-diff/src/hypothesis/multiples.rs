@@ -3,7 +3,7 @@
 use tensor::TensorName;
 
 use super::{Scene, hypothesis};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, PatternKind};
 
 /// What the step before left, or another tensor altogether.
 pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
@@ -18,9 +18,25 @@ pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
         };
         hypothesis(text, move |i| values[i])
     });
-    let mut family: Vec<_> = family.collect();
-    family.push(hypothesis("it is 0: it was not written", |_| 0.0));
-    scene.first(family)
+    // What rounding leaves of a sum of zeros was written.
+    let zero = |i: usize| {
+        if scene.seen.is_some() || scene.candidate[i] == 0.0 { 0.0 } else { f64::INFINITY }
+    };
+    let zero = hypothesis("it is 0: it was not written", zero);
+    scene.first(std::iter::once(zero).chain(family).collect()).or_else(|| exchanged(scene))
+}
+
+/// What another tensor should be, which holds something else.
+fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
+    let shape = |name| scene.chain.shape(name).is_some_and(|shape| shape == scene.shape);
+    let made_of_it = scene.made_of_it();
+    let names = scene.chain.names().into_iter();
+    names.filter(|name| !made_of_it.contains(name) && shape(*name)).find_map(|name| {
+        let values = scene.chain.compute(name)?;
+        let text = || format!("it equals {name}: exchanged names or buffers");
+        let found = scene.try_numbers(|i| values[i], text)?;
+        Some(Pattern { kind: PatternKind::EqualsOther, ..found })
+    })
 }
 
 /// The factors that need no size: a sign, an addition twice, another base of the logarithm.

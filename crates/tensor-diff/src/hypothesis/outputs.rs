@@ -153,15 +153,23 @@ fn scaled(scene: &Scene<'_>) -> Option<Pattern> {
 pub(super) fn loss(scene: &Scene<'_>) -> Option<Pattern> {
     let z = scene.chain.get(TensorName::Z(scene.chain.layers()))?;
     let y = scene.chain.get(TensorName::Y)?;
-    let (classes, batch) = (scene.chain.outputs(), scene.chain.batch() as f64);
+    let &[loss] = &scene.chain.losses()[..] else { return None };
+    let values = losses(loss, z, y, scene.chain.outputs());
+    let family = values.into_iter().map(|(text, value)| hypothesis(text, move |_| value));
+    scene.first(family.collect())
+}
+
+/// The formulas that a loss may be mistaken for, and what they make of these logits and labels.
+pub(super) fn losses(loss: Loss, z: &[f64], y: &[f64], classes: usize) -> Vec<(String, f64)> {
+    let batch = (z.len() / classes.max(1)) as f64;
     let mean = |of: &dyn Fn(&[f64], &[f64]) -> f64| -> f64 {
         let samples = z.chunks_exact(classes).zip(y.chunks_exact(classes));
         samples.map(|(z, y)| of(z, y)).sum::<f64>() / batch
     };
     let mut values: Vec<(String, f64)> = Vec::new();
     let mut push = |text: &str, value: f64| values.push((text.to_owned(), value));
-    match scene.chain.losses()[..] {
-        [Loss::CrossEntropy] => {
+    match loss {
+        Loss::CrossEntropy => {
             let of = |log_sum: &dyn Fn(&[f64]) -> f64| {
                 mean(&|z, y| {
                     let all = log_sum(z);
@@ -186,7 +194,7 @@ pub(super) fn loss(scene: &Scene<'_>) -> Option<Pattern> {
                 mean(&|z, y| (sum(z).ln() + largest(z)) * y.iter().sum::<f64>()),
             );
         }
-        [Loss::Bce] => {
+        Loss::Bce => {
             // max(z, 0) - z·y + ln(1 + e^-|z|)
             let of = |term: &dyn Fn(f64, f64) -> f64| {
                 mean(&|z, y| z.iter().zip(y).map(|(&z, &y)| term(z, y)).sum()) / classes as f64
@@ -213,7 +221,7 @@ pub(super) fn loss(scene: &Scene<'_>) -> Option<Pattern> {
                 of(&|z, y| y * ((-z).max(0.0) + log(z))),
             );
         }
-        [Loss::SquaredError] => {
+        Loss::SquaredError => {
             let of = |term: &dyn Fn(f64, f64) -> f64| {
                 mean(&|z, y| z.iter().zip(y).map(|(&z, &y)| 0.5 * term(z, y)).sum())
             };
@@ -222,11 +230,9 @@ pub(super) fn loss(scene: &Scene<'_>) -> Option<Pattern> {
             push("y is added, not subtracted", of(&|z, y| (z + y).powi(2)));
             push("y is left out", of(&|z, _| z * z));
         }
-        _ => {}
     }
     for loss in Loss::ALL {
         push(&format!("it is another loss: {loss}"), crate::output::loss(loss, z, y, classes));
     }
-    let family = values.into_iter().map(|(text, value)| hypothesis(text, move |_| value));
-    scene.first(family.collect())
+    values
 }

@@ -1,0 +1,485 @@
+//! The loss is one number, which many formulas make by chance; but a run has one in each step. A formula
+//! is told only if it makes those of all the steps from the wrong one on.
+
+use tensor::{Dump, Loss, TensorName};
+
+use super::index::{At, Axis, Map, Operand};
+use super::numbers::{number, plain};
+use super::{BY_CHANCE, SLACK, Scene, TILES};
+use crate::chain::{Chain, count};
+use crate::pattern::{Pattern, PatternKind};
+
+/// Steps beyond these add nothing.
+const STEPS: usize = 8;
+
+/// A step of which the loss is wrong, or may be.
+struct Step<'a> {
+    chain: Chain<'a>,
+    before: Option<&'a Dump>,
+    held: f64,
+    expected: f64,
+    relative: f64,
+}
+
+type Formula<'a> = Box<dyn Fn(&Step<'_>) -> f64 + 'a>;
+
+impl Step<'_> {
+    fn z(&self) -> &[f64] {
+        self.chain.get(TensorName::Z(self.chain.layers())).unwrap_or_default()
+    }
+
+    fn y(&self) -> &[f64] {
+        self.chain.get(TensorName::Y).unwrap_or_default()
+    }
+
+    fn loss(&self) -> Loss {
+        self.chain.losses().first().copied().unwrap_or(Loss::CrossEntropy)
+    }
+
+    fn divisor(&self) -> f64 {
+        let classes = if self.loss() == Loss::Bce { count(self.chain.outputs()) } else { 1.0 };
+        count(self.chain.batch()) * classes
+    }
+
+    /// The term of each sample and class, of other logits and labels; their sum is the loss.
+    fn terms(&self, z: &[f64], y: &[f64]) -> Vec<f64> {
+        let (classes, divisor, loss) = (self.chain.outputs(), self.divisor(), self.loss());
+        let rows = z.chunks_exact(classes).zip(y.chunks_exact(classes));
+        rows.flat_map(|(z, y)| {
+            let log_sum = match loss {
+                Loss::CrossEntropy => {
+                    let largest = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    largest + z.iter().map(|z| (z - largest).exp()).sum::<f64>().ln()
+                }
+                _ => 0.0,
+            };
+            z.iter().zip(y).map(move |(&z, &y)| match loss {
+                Loss::CrossEntropy => y * (log_sum - z) / divisor,
+                _ => crate::output::loss(loss, &[z], &[y], 1) / divisor,
+            })
+        })
+        .collect()
+    }
+
+    fn fits(&self, value: f64) -> bool {
+        (value - self.held).abs() <= SLACK * self.relative * value.abs().max(self.expected.abs())
+    }
+
+    /// How likely a number is to fit by chance.
+    fn chance(&self) -> f64 {
+        let size = self.held.abs().max(self.expected.abs());
+        (2.0 * SLACK * self.relative * size / (self.held - self.expected).abs()).min(1.0)
+    }
+}
+
+pub(super) fn formulas(scene: &Scene<'_>) -> Option<Pattern> {
+    if scene.name != TensorName::Loss || scene.in_part {
+        return None;
+    }
+    let steps = steps(scene)?;
+    let family = Family { steps: &steps };
+    family
+        .known(scene)
+        .or_else(|| family.parts(scene))
+        .or_else(|| family.read_elsewhere())
+        .or_else(|| family.combined(scene))
+}
+
+/// The wrong step and those after it.
+fn steps<'a>(scene: &Scene<'a>) -> Option<Vec<Step<'a>>> {
+    let relative = (scene.bounds[0] / scene.expected[0].abs().max(f64::MIN_POSITIVE)).min(1e-3);
+    let mut before = scene.before;
+    let mut found = Vec::new();
+    for dump in std::iter::once(scene.dump).chain(scene.later).take(STEPS) {
+        let loss = dump.header.loss.or(scene.chain.losses().first().copied());
+        let Some(chain) = Chain::of(dump, loss) else { break };
+        let held = dump.get(TensorName::Loss).and_then(|loss| loss.data.first().copied())?;
+        let expected = *chain.compute(TensorName::Loss)?.first()?;
+        if !held.is_finite() || !expected.is_finite() {
+            break;
+        }
+        found.push(Step { chain, before, held, expected, relative: relative + 1e-7 });
+        before = Some(dump);
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+struct Family<'a> {
+    steps: &'a [Step<'a>],
+}
+
+impl Family<'_> {
+    /// Whether one of so many formulas would hardly ever make all steps by chance, when some of them were
+    /// used up to find its numbers.
+    fn tells(&self, members: usize, free: usize) -> bool {
+        let mut chances: Vec<f64> = self.steps.iter().map(Step::chance).collect();
+        chances.sort_by(f64::total_cmp);
+        members as f64 * chances.iter().skip(free).product::<f64>() < BY_CHANCE
+            && self.steps.len() > free
+    }
+
+    fn made_by(&self, formula: &dyn Fn(&Step<'_>) -> f64) -> bool {
+        self.steps.iter().all(|step| step.fits(formula(step)))
+    }
+
+    fn told(&self, text: String) -> Pattern {
+        let text = match self.steps.len() {
+            1 => text,
+            steps => format!("{text}, as the losses of {steps} steps show"),
+        };
+        Pattern { kind: PatternKind::Explained, text, explains: 1 }
+    }
+
+    /// The formula with a step left out or exchanged.
+    fn known(&self, scene: &Scene<'_>) -> Option<Pattern> {
+        let values = |step: &Step<'_>| {
+            super::outputs::losses(step.loss(), step.z(), step.y(), step.chain.outputs())
+        };
+        let all: Vec<Vec<(String, f64)>> = self.steps.iter().map(values).collect();
+        let members = all[0].len();
+        for scaled in [false, true] {
+            if !self.tells(members, usize::from(scaled)) {
+                continue;
+            }
+            for at in 0..members {
+                let factor = if scaled { self.steps[0].held / all[0][at].1 } else { 1.0 };
+                let fits = |(step, values): (&Step<'_>, &Vec<(String, f64)>)| {
+                    step.fits(factor * values[at].1)
+                };
+                if self.steps.iter().zip(&all).all(fits) {
+                    let text = &all[0][at].0;
+                    return Some(self.told(if scaled {
+                        format!("{text}, {} times", number(scene, factor))
+                    } else {
+                        text.clone()
+                    }));
+                }
+            }
+        }
+        None
+    }
+
+    /// Some samples, or some classes, with a weight of their own.
+    fn parts(&self, scene: &Scene<'_>) -> Option<Pattern> {
+        for samples in [true, false] {
+            let of = |step: &Step<'_>| -> Vec<f64> {
+                let terms = step.terms(step.z(), step.y());
+                let classes = step.chain.outputs();
+                if samples {
+                    terms.chunks_exact(classes).map(|row| row.iter().sum()).collect()
+                } else {
+                    (0..classes).map(|c| terms.iter().skip(c).step_by(classes).sum()).collect()
+                }
+            };
+            let all: Vec<Vec<f64>> = self.steps.iter().map(of).collect();
+            let n = all[0].len();
+            let over = if samples { "samples" } else { "classes" };
+            let mut subsets: Vec<Box<dyn Fn(usize, usize) -> bool>> = Vec::new();
+            for at in 0..n {
+                subsets.push(Box::new(move |k, _| k == at));
+                subsets.push(Box::new(move |k, length| k + 1 + at == length));
+                subsets.push(Box::new(move |k, _| k > at));
+                subsets.push(Box::new(move |k, length| k + 1 + at < length));
+                subsets.push(Box::new(move |k, length| k >= length / 2 && at == 0));
+            }
+            for period in (2..=16).chain(TILES).filter(|period| *period < n) {
+                for from in 0..period {
+                    subsets.push(Box::new(move |k, _| k % period == from));
+                    subsets.push(Box::new(move |k, _| k % period > from));
+                }
+            }
+            for weight in [Some(0.0), Some(2.0), Some(-1.0), None] {
+                if !self.tells(subsets.len(), usize::from(weight.is_none())) {
+                    continue;
+                }
+                for subset in &subsets {
+                    let part = |terms: &[f64]| -> f64 {
+                        let own = (0..terms.len()).filter(|&k| subset(k, terms.len()));
+                        own.map(|k| terms[k]).sum()
+                    };
+                    let first = part(&all[0]);
+                    let fitted = 1.0 + (self.steps[0].held - self.steps[0].expected) / first;
+                    let weight = weight.unwrap_or(fitted);
+                    if !weight.is_finite() || first == 0.0 {
+                        continue;
+                    }
+                    let fits = |(step, terms): (&Step<'_>, &Vec<f64>)| {
+                        step.fits(step.expected + (weight - 1.0) * part(terms))
+                    };
+                    if self.steps.iter().zip(&all).all(fits) {
+                        let weights: Vec<f64> =
+                            (0..n).map(|k| if subset(k, n) { weight } else { 1.0 }).collect();
+                        let text = super::weights::of_weights(scene, &weights, over)?;
+                        return Some(self.told(text));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Logits or labels that are read elsewhere, or another tensor in their place.
+    fn read_elsewhere(&self) -> Option<Pattern> {
+        let first = &self.steps[0];
+        let (rows, columns) = (first.chain.batch(), first.chain.outputs());
+        let last = first.chain.layers();
+        let names = [TensorName::Z(last), TensorName::Y];
+        fn operand<'o>(name: String, values: &'o [f64], step: &Step<'_>) -> Operand<'o> {
+            let (rows, columns) = (step.chain.batch(), step.chain.outputs());
+            Operand { name, values, rows, columns, by: [Axis::Row, Axis::Column] }
+        }
+        let read = |operand: &Operand<'_>, map: Map| -> Vec<f64> {
+            let rows = (0..operand.rows).flat_map(|row| {
+                (0..operand.columns).map(move |column| At { row, column, term: 0 })
+            });
+            rows.map(|at| operand.read(map, at)).collect()
+        };
+        let with = |step: &Step<'_>, which: usize, values: &[f64]| -> f64 {
+            let (z, y) = if which == 0 { (values, step.y()) } else { (step.z(), values) };
+            step.terms(z, y).iter().sum()
+        };
+        for (which, name) in names.into_iter().enumerate() {
+            let own = operand(name.to_string(), first.chain.get(name)?, first);
+            let maps = own.maps();
+            if !self.tells(maps.len(), 0) {
+                continue;
+            }
+            for map in maps {
+                let formula = |step: &Step<'_>| {
+                    let values = step.chain.get(name).unwrap_or_default();
+                    with(step, which, &read(&operand(String::new(), values, step), map))
+                };
+                if self.made_by(&formula) {
+                    let axes = |axis| match axis {
+                        Axis::Row => "the sample",
+                        Axis::Column => "the class",
+                        _ => "the term",
+                    };
+                    return Some(self.told(own.words(map, &axes)));
+                }
+            }
+            for other in first.chain.names() {
+                for earlier in [false, true] {
+                    let values = |step: &Step<'_>| -> Option<Vec<f64>> {
+                        let elements = step.chain.batch() * step.chain.outputs();
+                        let found = if earlier {
+                            step.before?.get(other).map(|tensor| &tensor.data[..])
+                        } else {
+                            step.chain.get(other)
+                        };
+                        found.filter(|v| v.len() >= elements).map(|v| v[..elements].to_vec())
+                    };
+                    let formula = |step: &Step<'_>| {
+                        values(step).map_or(f64::NAN, |values| with(step, which, &values))
+                    };
+                    if (other != name || earlier) && rows * columns > 1 && self.made_by(&formula) {
+                        let when = if earlier { " of the step before" } else { "" };
+                        return Some(
+                            self.told(format!("{other}{when} is read in place of {name}")),
+                        );
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// What it should be, or one thing, and a multiple of another.
+    fn combined(&self, scene: &Scene<'_>) -> Option<Pattern> {
+        let things = things(self.steps[0].chain.layers());
+        let value =
+            |formula: &Formula<'_>| -> Vec<f64> { self.steps.iter().map(formula).collect() };
+        let all: Vec<Vec<f64>> = things.iter().map(|(_, formula)| value(formula)).collect();
+        let fits = |made: &dyn Fn(usize) -> f64| {
+            self.steps.iter().enumerate().all(|(at, step)| step.fits(made(at)))
+        };
+        let held = |at: usize| self.steps[at].held;
+        for plus in [false, true] {
+            for free in [0, 1] {
+                if !self.tells(things.len(), free) {
+                    continue;
+                }
+                for ((text, _), values) in things.iter().zip(&all).skip(usize::from(plus)) {
+                    let start = |at: usize| if plus { self.steps[at].expected } else { 0.0 };
+                    let factor = if free == 0 { 1.0 } else { (held(0) - start(0)) / values[0] };
+                    if !factor.is_finite() || factor.abs() < 1e-9 {
+                        continue;
+                    }
+                    if fits(&|at| start(at) + factor * values[at]) {
+                        let times = if factor == 1.0 {
+                            String::new()
+                        } else {
+                            format!("{} times ", number(scene, factor))
+                        };
+                        let what = if plus { "what it should be plus " } else { "" };
+                        return Some(self.told(format!("it is {what}{times}{text}")));
+                    }
+                }
+            }
+        }
+        if !self.tells(things.len() * things.len() / 2, 2) {
+            return None;
+        }
+        for b in 0..things.len() {
+            for a in 0..b {
+                let (u, v) = (&all[a], &all[b]);
+                let determinant = u[0] * v[1] - u[1] * v[0];
+                let alpha = (held(0) * v[1] - held(1) * v[0]) / determinant;
+                let beta = (u[0] * held(1) - u[1] * held(0)) / determinant;
+                let told = [alpha, beta].iter().all(|x| x.is_finite() && x.abs() > 1e-6);
+                if told && fits(&|at| alpha * u[at] + beta * v[at]) {
+                    return Some(self.told(format!(
+                        "it is {} times {} + {} times {}",
+                        number(scene, alpha),
+                        things[a].0,
+                        plain(beta),
+                        things[b].0
+                    )));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Numbers that a loss may be made of; what it should be is the first.
+fn things(layers: usize) -> Vec<(String, Formula<'static>)> {
+    let mut all: Vec<(String, Formula<'static>)> = Vec::new();
+    let mut push = |text: &str, of: Formula<'static>| all.push((text.to_owned(), of));
+    push("what it should be", Box::new(|step| step.expected));
+    push("1", Box::new(|_| 1.0));
+    push("its square", Box::new(|step| step.expected * step.expected));
+    push("its logarithm", Box::new(|step| step.expected.ln()));
+    push("its exponential", Box::new(|step| step.expected.exp()));
+    push("its root", Box::new(|step| step.expected.sqrt()));
+    push("1 over the batch", Box::new(|step| 1.0 / count(step.chain.batch())));
+    push("the sum over the batch", Box::new(|step| step.expected * count(step.chain.batch())));
+    push(
+        "the sum of the samples' losses, squared",
+        Box::new(|step| of_samples(step, |loss| loss * loss)),
+    );
+    push("the roots of the samples' losses", Box::new(|step| of_samples(step, f64::sqrt)));
+    push("the magnitudes of the samples' losses", Box::new(|step| of_samples(step, f64::abs)));
+    push(
+        "the largest of the samples' losses",
+        Box::new(|step| samples(step).into_iter().fold(f64::NEG_INFINITY, f64::max)),
+    );
+    push(
+        "the smallest of the samples' losses",
+        Box::new(|step| samples(step).into_iter().fold(f64::INFINITY, f64::min)),
+    );
+    type OfRow = fn(&[f64], &[f64]) -> f64;
+    let of_rows: [(&str, OfRow); 16] = [
+        ("the mean of ln sum exp(z)", |z, _| log_sum(z)),
+        ("the mean of max z", |z, _| z.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
+        ("the mean of z of the class", |z, y| z.iter().zip(y).map(|(z, y)| z * y).sum()),
+        ("the mean over samples of the sum of z", |z, _| z.iter().sum()),
+        ("the mean over samples of the sum of z²", |z, _| z.iter().map(|z| z * z).sum()),
+        ("the mean over samples of the sum of |z|", |z, _| z.iter().map(|z| z.abs()).sum()),
+        ("the mean of p of the class", |z, y| class(z, y)),
+        ("the mean of 1 - p of the class", |z, y| 1.0 - class(z, y)),
+        ("the mean of (1 - p) times the loss", |z, y| -(1.0 - class(z, y)) * class(z, y).ln()),
+        ("the mean of (1 - p)² times the loss", |z, y| {
+            -(1.0 - class(z, y)).powi(2) * class(z, y).ln()
+        }),
+        ("the mean of p times the loss", |z, y| -class(z, y) * class(z, y).ln()),
+        ("the mean of the classes' entropy", |z, _| {
+            z.iter()
+                .map(|c| {
+                    let log = c - log_sum(z);
+                    -log.exp() * log
+                })
+                .sum()
+        }),
+        ("the sum of -ln p over all classes", |z, _| z.iter().map(|c| log_sum(z) - c).sum()),
+        ("the sum of -ln p over the other classes", |z, y| {
+            z.iter().zip(y).map(|(c, y)| (1.0 - y) * (log_sum(z) - c)).sum()
+        }),
+        ("the sum of (p - y)²", |z, y| {
+            z.iter().zip(y).map(|(c, y)| ((c - log_sum(z)).exp() - y).powi(2)).sum()
+        }),
+        ("the sum of -ln(1 - p) over the other classes", |z, y| {
+            z.iter().zip(y).map(|(c, y)| -(1.0 - y) * (1.0 - (c - log_sum(z)).exp()).ln()).sum()
+        }),
+    ];
+    for (text, of) in of_rows {
+        push(
+            text,
+            Box::new(move |step| {
+                let classes = step.chain.outputs();
+                let rows = step.z().chunks_exact(classes).zip(step.y().chunks_exact(classes));
+                rows.map(|(z, y)| of(z, y)).sum::<f64>() / count(step.chain.batch())
+            }),
+        );
+    }
+    type OfElement = fn(f64, f64) -> f64;
+    let of_elements: [(&str, OfElement); 12] = [
+        ("max(z, 0)", |z, _| z.max(0.0)),
+        ("z·y", |z, y| z * y),
+        ("ln(1 + exp(-|z|))", |z, _| (-z.abs()).exp().ln_1p()),
+        ("exp(-|z|)", |z, _| (-z.abs()).exp()),
+        ("|z|", |z, _| z.abs()),
+        ("z", |z, _| z),
+        ("(z - y)²", |z, y| (z - y) * (z - y)),
+        ("|z - y|", |z, y| (z - y).abs()),
+        ("(z - y)⁴", |z, y| (z - y).powi(4)),
+        ("y·ln(1 + exp(-z))", |z, y| y * ((-z).max(0.0) + (-z.abs()).exp().ln_1p())),
+        ("(1 - y)·ln(1 + exp(z))", |z, y| (1.0 - y) * (z.max(0.0) + (-z.abs()).exp().ln_1p())),
+        ("(sigmoid(z) - y)²", |z, y| (1.0 / (1.0 + (-z).exp()) - y).powi(2)),
+    ];
+    for (text, of) in of_elements {
+        push(
+            &format!("the mean of {text}, summed as the loss is"),
+            Box::new(move |step| {
+                let elements = step.z().iter().zip(step.y());
+                elements.map(|(&z, &y)| of(z, y)).sum::<f64>() / step.divisor()
+            }),
+        );
+    }
+    for layer in 1..=layers {
+        for name in [TensorName::W(layer), TensorName::B(layer)] {
+            push(
+                &format!("the sum of {name}²"),
+                Box::new(move |step| {
+                    step.chain.get(name).map_or(f64::NAN, |w| w.iter().map(|w| w * w).sum())
+                }),
+            );
+            push(
+                &format!("the sum of |{name}|"),
+                Box::new(move |step| {
+                    step.chain.get(name).map_or(f64::NAN, |w| w.iter().map(|w| w.abs()).sum())
+                }),
+            );
+        }
+    }
+    push(
+        "the loss of the step before",
+        Box::new(|step| {
+            let before = step.before.and_then(|before| before.get(TensorName::Loss));
+            before.and_then(|loss| loss.data.first().copied()).unwrap_or(f64::NAN)
+        }),
+    );
+    all
+}
+
+fn log_sum(z: &[f64]) -> f64 {
+    let largest = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    largest + z.iter().map(|z| (z - largest).exp()).sum::<f64>().ln()
+}
+
+/// Softmax's `p` of the sample's class.
+fn class(z: &[f64], y: &[f64]) -> f64 {
+    let own: f64 = z.iter().zip(y).map(|(z, y)| z * y).sum();
+    (own - log_sum(z)).exp()
+}
+
+/// The loss of each sample.
+fn samples(step: &Step<'_>) -> Vec<f64> {
+    let terms = step.terms(step.z(), step.y());
+    let rows = terms.chunks_exact(step.chain.outputs());
+    rows.map(|row| row.iter().sum::<f64>() * count(step.chain.batch())).collect()
+}
+
+fn of_samples(step: &Step<'_>, of: impl Fn(f64) -> f64) -> f64 {
+    samples(step).into_iter().map(of).sum::<f64>() / count(step.chain.batch())
+}

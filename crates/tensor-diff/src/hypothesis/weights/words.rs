@@ -1,0 +1,176 @@
+//! The weights of a sum's terms, as a person would say them.
+
+use super::super::Scene;
+use super::super::numbers::{number, plain};
+
+/// So many weights, or numbers of terms, are listed one by one.
+const LISTED: usize = 8;
+
+/// None where each is 1.
+pub(in super::super) fn of_weights(
+    scene: &Scene<'_>,
+    weights: &[f64],
+    over: &str,
+) -> Option<String> {
+    let n = weights.len();
+    let same = |a: f64, b: f64| (a - b).abs() <= 1e-3 * a.abs().max(b.abs()).max(0.1);
+    let often = |value: f64| weights.iter().filter(|&&weight| same(weight, value)).count();
+    // What most terms count; of two that are as frequent, what is right, or nothing.
+    let usual = weights
+        .iter()
+        .copied()
+        .max_by_key(|&weight| (often(weight), same(weight, 1.0), same(weight, 0.0)))?;
+    let others: Vec<usize> = (0..n).filter(|&k| !same(weights[k], usual)).collect();
+    let Some(&first) = others.first() else {
+        return (!same(usual, 1.0))
+            .then(|| format!("each of the {n} {over} counts {} times", number(scene, usual)));
+    };
+    let value = weights[first];
+    if !others.iter().all(|&k| same(weights[k], value)) {
+        return Some(several(scene, weights, over));
+    }
+    let Subset { which, tail, many } = subset(&others, n, over);
+    let (is, counts) = if many { ("are", "count") } else { ("is", "counts") };
+    Some(if same(usual, 1.0) {
+        match () {
+            () if same(value, 0.0) => format!("{which} {is} left out{tail}"),
+            () if same(value, 2.0) => format!("{which} {is} added twice{tail}"),
+            () if same(value, -1.0) => format!("{which} {is} subtracted, not added{tail}"),
+            () => format!("{which} {counts} {} times{tail}", number(scene, value)),
+        }
+    } else if same(usual, 0.0) {
+        let times = match () {
+            () if same(value, 1.0) => String::new(),
+            () => format!(" {} times", number(scene, value)),
+        };
+        format!("only {which} {counts}{times}{tail}: the others are left out")
+    } else {
+        format!(
+            "{which} {counts} {} times{tail} and the others {} times",
+            number(scene, value),
+            number(scene, usual)
+        )
+    })
+}
+
+/// Weights of more than two kinds.
+fn several(scene: &Scene<'_>, weights: &[f64], over: &str) -> String {
+    let n = weights.len();
+    let close = |a: f64, b: f64| (a - b).abs() <= 2e-3 * b.abs().max(1e-2);
+    let step = weights[1] - weights[0];
+    let factor = weights[1] / weights[0];
+    if n > 2 && weights.windows(2).all(|pair| close(pair[1] - pair[0], step)) {
+        return format!(
+            "the {n} {over} are weighted by their number: number k counts {} + {}·k times",
+            number(scene, weights[0]),
+            number(scene, step)
+        );
+    }
+    if n > 2 && weights.windows(2).all(|pair| close(pair[1] / pair[0], factor)) {
+        return format!(
+            "the weights of the {n} {over} are a geometric series: each counts {} times as much as \
+             the one before it, the last {} times",
+            number(scene, factor),
+            number(scene, weights[n - 1])
+        );
+    }
+    // From one on something else.
+    for period in 2..=LISTED.min(n / 2) {
+        if (period..n).all(|k| close(weights[k], weights[k - period])) {
+            let each: Vec<String> = weights[..period].iter().map(|&w| plain(w)).collect();
+            return format!(
+                "of each {period} of the {n} {over} they count {} times",
+                each.join(", ")
+            );
+        }
+    }
+    let each: Vec<String> = weights.iter().take(LISTED).map(|&weight| plain(weight)).collect();
+    let more = if n > LISTED { ", and so on" } else { "" };
+    format!("the {n} {over} are weighted: they count {}{more} times", each.join(", "))
+}
+
+/// Some of the terms in words.
+pub(super) struct Subset {
+    which: String,
+    /// What comes behind the verb.
+    tail: String,
+    /// Whether these are several.
+    many: bool,
+}
+
+pub(super) fn subset(found: &[usize], n: usize, over: &str) -> Subset {
+    let of = format!("of the {n} {over}");
+    let (first, last, many) = (found[0], found[found.len() - 1], found.len());
+    let run = last - first + 1 == many;
+    let step = if many > 1 { found[1] - first } else { 0 };
+    let regular = many > 2 && found.windows(2).all(|pair| pair[1] - pair[0] == step);
+    let told = |which: String, tail: String, many| Subset { which, tail, many };
+    match () {
+        () if many == 1 && first == 0 => told(format!("the first {of}"), String::new(), false),
+        () if many == 1 && first + 1 == n => told(format!("the last {of}"), String::new(), false),
+        () if many == 1 => told(format!("number {first} {of}"), String::new(), false),
+        () if run && first == 0 => told(format!("the first {many} {of}"), String::new(), true),
+        () if run && last + 1 == n => {
+            told(format!("the last {many} {of}"), format!(", from {first} on"), true)
+        }
+        () if run => told(format!("{many} {of}"), format!(", from {first} to {last}"), true),
+        () if regular && first < step && last + step >= n => {
+            told(format!("one in {step} {of}"), format!(", from {first} on"), false)
+        }
+        () => {
+            let periodic = (3..=64.min(n / 2)).find_map(|period| {
+                let places: Vec<usize> = (0..period).filter(|k| found.contains(k)).collect();
+                let right = (0..n).all(|k| found.contains(&k) == places.contains(&(k % period)));
+                right.then_some((period, places))
+            });
+            match periodic {
+                Some((period, places)) if places.len() + 1 == period => {
+                    let stays = (0..period).find(|k| !places.contains(k)).unwrap_or(0);
+                    let tail = format!("; what stays begins with {stays}");
+                    told(format!("all {of} but one in {period}"), tail, true)
+                }
+                Some((period, places)) => {
+                    let run = places[places.len() - 1] - places[0] + 1 == places.len();
+                    let which = match () {
+                        () if run && places[0] == 0 => format!("the first {}", places.len()),
+                        () if run && places[places.len() - 1] + 1 == period => {
+                            format!("the last {}", places.len())
+                        }
+                        () => format!("numbers {}", listed(&places)),
+                    };
+                    told(format!("of each {period} {of} {which}"), String::new(), true)
+                }
+                None => told(format!("{many} {of}"), format!(": numbers {}", listed(found)), true),
+            }
+        }
+    }
+}
+
+fn listed(numbers: &[usize]) -> String {
+    let each: Vec<String> = numbers.iter().take(LISTED).map(ToString::to_string).collect();
+    each.join(", ") + if numbers.len() > LISTED { " and so on" } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subsets_are_named_by_the_rule_that_makes_them() {
+        let said = |found: &[usize]| {
+            let Subset { which, tail, .. } = subset(found, 8, "samples");
+            which + " ." + &tail
+        };
+        assert_eq!(said(&[7]), "the last of the 8 samples .");
+        assert_eq!(said(&[3]), "number 3 of the 8 samples .");
+        assert_eq!(said(&[0, 1, 2]), "the first 3 of the 8 samples .");
+        assert_eq!(said(&[5, 6, 7]), "the last 3 of the 8 samples ., from 5 on");
+        assert_eq!(said(&[1, 3, 5, 7]), "one in 2 of the 8 samples ., from 1 on");
+        assert_eq!(said(&[2, 3, 6, 7]), "of each 4 of the 8 samples the last 2 .");
+        assert_eq!(
+            said(&[0, 2, 3, 4, 6, 7]),
+            "all of the 8 samples but one in 4 .; what stays begins with 1"
+        );
+        assert_eq!(said(&[0, 3, 4]), "3 of the 8 samples .: numbers 0, 3, 4");
+    }
+}
