@@ -168,6 +168,9 @@ fn misread(random: &mut Random, start: &Start, dump: &Dump, name: TensorName) ->
     Mistake { what: format!("{operand} {how} by {by} along {axis}"), tensor: name, values, words }
 }
 
+/// Whether a row and a column lie in a part.
+type Inside = Box<dyn Fn(usize, usize) -> bool>;
+
 fn part(random: &mut Random, start: &Start, dump: &Dump, name: TensorName) -> Mistake {
     let product = Product::of(start, dump, name);
     let right = get(dump, name);
@@ -175,7 +178,7 @@ fn part(random: &mut Random, start: &Start, dump: &Dump, name: TensorName) -> Mi
     let rows = product.rows;
     let from = 1 + random.below(rows - 2);
     let column = random.below(columns);
-    let (inside, place): (Box<dyn Fn(usize, usize) -> bool>, &str) = match random.below(4) {
+    let (inside, place): (Inside, &str) = match random.below(4) {
         0 => (Box::new(move |r, _| r >= from), "row"),
         1 => (Box::new(move |_, c| c == column), "column"),
         2 => (Box::new(|r, _| r % 2 == 1), "row"),

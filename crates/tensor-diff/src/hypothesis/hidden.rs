@@ -2,6 +2,8 @@
 //! and what can be seen is `a`. Then the mistake is looked for in the operation before. Also where
 //! somebody wrote that tensor, since the kernel may have made it once more.
 
+use std::cell::OnceCell;
+
 use tensor::TensorName;
 
 use super::Scene;
@@ -94,7 +96,8 @@ impl<'a> Hidden<'a> {
             probes: std::iter::once(first).chain(others).collect(),
             relative: of.relative,
             in_part: false,
-            parts: std::cell::OnceCell::new(),
+            parts: OnceCell::new(),
+            firsts: [OnceCell::new(), OnceCell::new()],
             seen: Some(Seen { made: self.made, expected: of.expected, candidate: of.candidate }),
         })
     }

@@ -67,6 +67,8 @@ pub(crate) struct Scene<'a> {
     in_part: bool,
     /// The parts that hold all wrong elements.
     parts: OnceCell<Vec<Part>>,
+    /// What misread operands make of the first elements: of the operation's, and of the tensor itself.
+    firsts: [OnceCell<Vec<moved::First>>; 2],
     /// What is wrong, where that is another tensor, made of this one, which nobody wrote.
     seen: Option<hidden::Seen<'a>>,
 }
@@ -74,7 +76,7 @@ pub(crate) struct Scene<'a> {
 /// The widths of tiles, chunks and vectors.
 const TILES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
-/// What the tensor would be, element by element; NaN where that can't be said.
+/// What the tensor would be, element by element; NaN where nobody knows.
 struct Hypothesis<'s> {
     text: String,
     predict: Box<dyn Fn(usize) -> f64 + 's>,
@@ -136,6 +138,7 @@ impl<'a> Scene<'a> {
             relative,
             in_part: false,
             parts: OnceCell::new(),
+            firsts: [OnceCell::new(), OnceCell::new()],
             seen: None,
         };
         let all = 0..suspect.candidate.len();
@@ -184,7 +187,8 @@ impl<'a> Scene<'a> {
             moved::read_elsewhere_and_scaled,
             features::combined,
         ];
-        let last: [Family; 2] = [fitted::of_rows_and_columns, gates::drawn];
+        let last: [Family; 3] =
+            [features::combined_of_three, fitted::of_rows_and_columns, gates::drawn];
         // ANCHOR_END: families
         let all: [(&[Family], bool); 8] = [
             (&[losses::formulas], false),
@@ -298,8 +302,7 @@ impl<'a> Scene<'a> {
         if 2 * explains <= self.wrong.len() {
             return None;
         }
-        // A hypothesis that moves what is right too may hold in a part of the tensor alone, and then in
-        // all of that part.
+        // What moves right elements too may hold in a part of the tensor, and then in all of that part.
         let mut parts: Vec<&Part> =
             if self.in_part { self.parts().iter().collect() } else { Vec::new() };
         let mut elsewhere = false;
@@ -325,8 +328,7 @@ impl<'a> Scene<'a> {
         Some(Pattern { kind: PatternKind::Explained, text, explains })
     }
 
-    /// The parts that hold all wrong elements: by rows and columns, and by the values of what the operation
-    /// reads.
+    /// The parts that hold all wrong elements.
     fn parts(&self) -> &[Part] {
         self.parts.get_or_init(|| {
             let found = operation(self.name, self.chain.layers(), None);
@@ -336,7 +338,10 @@ impl<'a> Scene<'a> {
             let own = [("what it should be".to_owned(), self.expected)];
             let values: Vec<(String, &[f64])> =
                 named.chain(own).filter(|(_, v)| v.len() == self.candidate.len()).collect();
-            Part::all(&self.wrong, self.shape, &values)
+            let y = self.chain.get(TensorName::Y).unwrap_or_default();
+            let class = |row: &[f64]| row.iter().position(|&y| y == 1.0).unwrap_or(row.len());
+            let classes: Vec<usize> = y.chunks(self.chain.outputs()).map(class).collect();
+            Part::all(&self.wrong, self.shape, &values, &classes)
         })
     }
 

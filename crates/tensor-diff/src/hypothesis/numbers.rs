@@ -1,6 +1,7 @@
 //! What a number that was fitted is known as.
 
 use super::Scene;
+use crate::operation::operation;
 
 /// How close a fitted number has to come to one that has a name.
 const CLOSE: f64 = 2e-5;
@@ -101,12 +102,33 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
     if (value.abs() - 1.0).abs() < CLOSE || is(value.abs(), 2.0) {
         return None;
     }
-    found(1.0).or_else(|| found(-1.0).map(|text| format!("-{text}"))).or_else(|| {
-        // A simple multiple of the learning rate.
-        let of_rate = value / rate;
-        let short: f64 = format!("{of_rate:.2e}").parse().ok()?;
-        let own: f64 = format!("{value:.1e}").parse().ok()?;
-        (is(of_rate, short) && !is(value, own)).then(|| format!("{}·lr", plain(short)))
+    found(1.0)
+        .or_else(|| found(-1.0).map(|text| format!("-{text}")))
+        .or_else(|| {
+            // A simple multiple of the learning rate.
+            let of_rate = value / rate;
+            let short: f64 = format!("{of_rate:.2e}").parse().ok()?;
+            let own: f64 = format!("{value:.1e}").parse().ok()?;
+            (is(of_rate, short) && !is(value, own)).then(|| format!("{}·lr", plain(short)))
+        })
+        .or_else(|| of_norms(scene, value))
+}
+
+/// A number over the norm of what the operation reads, or over its largest element.
+fn of_norms(scene: &Scene<'_>, value: f64) -> Option<String> {
+    if is(value, format!("{value:.2e}").parse().ok()?) {
+        return None;
+    }
+    let inputs = operation(scene.name, scene.chain.layers(), None)?.inputs;
+    inputs.into_iter().find_map(|name| {
+        let values = scene.chain.get(name)?;
+        let norm = values.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let largest = values.iter().fold(0.0_f64, |all, x| all.max(x.abs()));
+        [(norm, "norm"), (largest, "largest magnitude")].into_iter().find_map(|(size, what)| {
+            let product = value * size;
+            let short: f64 = format!("{product:.0e}").parse().ok()?;
+            is(product, short).then(|| format!("{} over the {what} of {name}", plain(short)))
+        })
     })
 }
 

@@ -46,7 +46,14 @@ impl Rows {
 impl Part {
     /// The smallest parts of each kind, the simplest first. `inputs` are tensors of the same shape, whose
     /// values may say where it is wrong.
-    pub(super) fn all(wrong: &[usize], shape: &[usize], inputs: &[(String, &[f64])]) -> Vec<Self> {
+    ///
+    /// `classes` is the class of each row, where rows have one.
+    pub(super) fn all(
+        wrong: &[usize],
+        shape: &[usize],
+        inputs: &[(String, &[f64])],
+        classes: &[usize],
+    ) -> Vec<Self> {
         let rows = Rows::of(shape);
         if wrong.is_empty() || rows.columns == 0 {
             return Vec::new();
@@ -61,6 +68,7 @@ impl Part {
         all.extend(relations(wrong, rows));
         all.extend(of_each(wrong, rows));
         all.extend(range(wrong, rows));
+        all.extend(by_class(wrong, rows, classes));
         all.extend(inputs.iter().flat_map(|(name, values)| by_value(wrong, name, values)));
         all.extend(last);
         // What holds everything is no part.
@@ -243,6 +251,20 @@ fn range(wrong: &[usize], rows: Rows) -> Option<Part> {
     Some(Part { holds: (0..elements).map(|i| (first..=last).contains(&i)).collect(), text })
 }
 
+/// The rows of the samples of one class, or of a few.
+fn by_class(wrong: &[usize], rows: Rows, classes: &[usize]) -> Option<Part> {
+    if rows.one_axis || classes.len() != rows.rows {
+        return None;
+    }
+    let mut found: Vec<usize> = wrong.iter().map(|i| classes[i / rows.columns]).collect();
+    found.sort_unstable();
+    found.dedup();
+    let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let many = if found.len() > 1 { "es" } else { "" };
+    let text = format!("in the rows of class{many} {}", listed.join(", "));
+    (found.len() <= 3).then(|| rows.part(text, |row, _| found.contains(&classes[row])))
+}
+
 /// Where a tensor's value, or its magnitude, lies in a range.
 fn by_value(wrong: &[usize], name: &str, values: &[f64]) -> Vec<Part> {
     let magnitudes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
@@ -332,9 +354,9 @@ mod tests {
     #[test]
     fn lanes_of_every_warp_are_a_part() {
         let wrong: Vec<usize> = (0..320).filter(|i| i % 32 == 31).collect();
-        let parts = Part::all(&wrong, &[10, 32], &[]);
+        let parts = Part::all(&wrong, &[10, 32], &[], &[]);
         assert_eq!(parts[0].to_string(), "in column 31 alone, of 32");
-        let parts = Part::all(&wrong, &[16, 20], &[]);
+        let parts = Part::all(&wrong, &[16, 20], &[], &[]);
         let lanes =
             parts.iter().find(|part| part.to_string() == "in one element in 32, from 31 on");
         assert!(lanes.is_some_and(|part| part.holds(63) && !part.holds(62)));
@@ -344,7 +366,7 @@ mod tests {
     fn halves_of_tiles_and_values_of_an_input_are_parts() {
         let wrong: Vec<usize> = (0..670).filter(|i| i / 10 % 32 >= 16).collect();
         let said = |wrong: &[usize], values: &[(String, &[f64])]| -> Vec<String> {
-            Part::all(wrong, &[67, 10], values).iter().map(ToString::to_string).collect()
+            Part::all(wrong, &[67, 10], values, &[]).iter().map(ToString::to_string).collect()
         };
         assert_eq!(said(&wrong, &[])[0], "in rows 16 to 31 of each 32");
         let z: Vec<f64> = (0..670).map(|i| ((i * 37) % 101) as f64 / 10.0 - 3.05).collect();

@@ -1,5 +1,7 @@
 //! Operands, or results, that have fewer digits than they should.
 
+use super::formula::{Formula, Swap};
+use super::index::{Map, Operand};
 use super::sum::{Sum, View};
 use super::{Hypothesis, Scene, hypothesis};
 use crate::pattern::{Pattern, PatternKind};
@@ -22,7 +24,7 @@ fn shortened(value: f64, (_, digits, least): Format, cut: bool) -> f64 {
 }
 
 pub(super) fn rounded(scene: &Scene<'_>) -> Option<Pattern> {
-    operands(scene).or_else(|| result(scene))
+    operands(scene).or_else(|| of_formula(scene)).or_else(|| result(scene))
 }
 
 fn operands(scene: &Scene<'_>) -> Option<Pattern> {
@@ -55,28 +57,103 @@ fn operands(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
+/// What is done to a number, and how.
+type Way = (String, Box<dyn Fn(f64) -> f64>);
+
+/// Operands of an operation that is no sum.
+fn of_formula(scene: &Scene<'_>) -> Option<Pattern> {
+    let formula = Formula::of(scene)?;
+    if Sum::of(scene).is_some() || !scene.tells_after(50, 0) {
+        return None;
+    }
+    let ways: [Way; 9] = std::array::from_fn(|at| {
+        let (how, of): Way = match at {
+            0..6 => {
+                let (format, cut) = (FORMATS[at / 2], at % 2 == 1);
+                let how = format!("{} to {}", if cut { "cut" } else { "rounded" }, format.0);
+                (how, Box::new(move |value| shortened(value, format, cut)))
+            }
+            6 => ("rounded to whole numbers".into(), Box::new(f64::round_ties_even)),
+            7 => ("cut to whole numbers".into(), Box::new(f64::trunc)),
+            _ => ("rounded down to whole numbers".into(), Box::new(f64::floor)),
+        };
+        (how, of)
+    });
+    formula.operands.iter().enumerate().find_map(|(place, operand)| {
+        ways.iter().find_map(|(how, of)| {
+            let values: Vec<f64> = operand.values.iter().map(|&value| of(value)).collect();
+            let other = Operand { values: &values, ..operand.clone() };
+            let swap = Swap { place, operand: &other, map: Map::Right };
+            scene.try_numbers(
+                |i| {
+                    let (base, rest) = formula.made(i, &[swap]);
+                    base + rest
+                },
+                || format!("{} is {how}", operand.name),
+            )
+        })
+    })
+}
+
 /// A result of which every element is a number of a shorter format, and the nearest one or its
-/// neighbour. That a `float32` is one by chance is as unlikely as the digits that it lacks.
+/// neighbour, or so far off as roundings of a sum may lead. That a `float32` is one by chance is as
+/// unlikely as the digits that it lacks.
 fn result(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.seen.is_some() || scene.wrong.len() < 3 {
         return None;
     }
-    let format = FORMATS.into_iter().find(|&format| {
-        (0..scene.candidate.len()).all(|i| {
-            let (held, expected) = (scene.candidate[i], scene.expected[i]);
-            let exponent = (expected.abs().log2().floor() as i32).max(format.2);
-            let quantum = f64::from(exponent - format.1).exp2();
-            shortened(held, format, true) == held
-                && (held - expected).abs() <= quantum + scene.tolerance(i, expected)
-        })
-    })?;
-    Some(Pattern {
-        kind: PatternKind::Explained,
-        text: format!(
+    let all = || 0..scene.candidate.len();
+    let quantum = |i: usize, format: Format| {
+        let size = scene.expected[i].abs().max(scene.candidate[i].abs());
+        let exponent = (size.log2().floor() as i32).max(format.2);
+        f64::from(exponent - format.1).exp2()
+    };
+    let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
+    let told = |text: String| {
+        Some(Pattern { kind: PatternKind::Explained, text, explains: scene.wrong.len() })
+    };
+    let terms = Sum::of(scene).map_or(1, |sum| sum.length);
+    for format in FORMATS {
+        if !all().all(|i| shortened(scene.candidate[i], format, true) == scene.candidate[i]) {
+            continue;
+        }
+        let within = |quanta: f64| {
+            all().all(|i| {
+                off(i) <= quanta * quantum(i, format) + scene.tolerance(i, scene.expected[i])
+            })
+        };
+        let digits = format!(
             "every element has {} binary digits behind the point, as {} has",
             format.1, format.0
-        ),
-        explains: scene.wrong.len(),
+        );
+        if within(1.0) {
+            return told(digits);
+        }
+        if terms > 1 && within(terms as f64) {
+            return told(format!(
+                "{digits}, and is off by more than the last of them: the sum is kept in {}",
+                format.0
+            ));
+        }
+    }
+    // So many decimals, or so many binary places.
+    let grids = [1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.5, 0.25, 0.125, 0.062_5];
+    grids.into_iter().find_map(|grid| {
+        let on_it = |value: f64| {
+            ((value / grid).round() * grid - value).abs() <= 1e-6 * value.abs().max(1e-3 * grid)
+        };
+        let different = all().any(|i| scene.candidate[i] != scene.candidate[0]);
+        let cut = all().all(|i| {
+            scene.candidate[i].abs()
+                <= scene.expected[i].abs() + scene.tolerance(i, scene.expected[i])
+        });
+        (different
+            && all().all(|i| on_it(scene.candidate[i]))
+            && all().all(|i| off(i) <= grid * (1.0 + 1e-6) + scene.tolerance(i, scene.expected[i])))
+        .then(|| {
+            let how = if cut { "cut" } else { "rounded" };
+            told(format!("every element is {how} to a multiple of {grid}"))
+        })?
     })
 }
 

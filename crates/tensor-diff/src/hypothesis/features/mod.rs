@@ -15,25 +15,39 @@ const OTHERS: usize = 24;
 /// How many of the first features are tried in threes.
 const IN_THREES: usize = 12;
 
-/// The factor of one feature, or of two, or of three.
+/// The factor of one feature, or of two.
 pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
     let features = list::features(scene);
     let sample = Sample::of(scene, &features)?;
     let all = features.len();
-    let core = all.min(IN_THREES);
     let one = (0..all).map(|a| vec![a]);
     let two = (0..all).flat_map(|b| (0..b).map(move |a| vec![a, b]));
+    of_size(scene, &features, &sample, 1, all, one)
+        .or_else(|| of_size(scene, &features, &sample, 2, all * all / 2, two))
+}
+
+/// Those of three.
+pub(super) fn combined_of_three(scene: &Scene<'_>) -> Option<Pattern> {
+    let features = list::features(scene);
+    let sample = Sample::of(scene, &features)?;
+    let core = features.len().min(IN_THREES);
     let three =
         (0..core).flat_map(|c| (0..c).flat_map(move |b| (0..b).map(move |a| vec![a, b, c])));
-    let members = [all, all * all / 2, core * core * core / 6];
-    let families: [Box<dyn Iterator<Item = Vec<usize>>>; 3] =
-        [Box::new(one), Box::new(two), Box::new(three)];
-    families.into_iter().zip(members).zip(1..).find_map(|((mut family, members), size)| {
-        if sample.wrong < size + 3 || !scene.tells_after(members, size) {
-            return None;
-        }
-        family.find_map(|chosen| told(scene, &features, &sample, &chosen))
-    })
+    of_size(scene, &features, &sample, 3, core * core * core / 6, three)
+}
+
+fn of_size(
+    scene: &Scene<'_>,
+    features: &[Feature<'_>],
+    sample: &Sample,
+    size: usize,
+    members: usize,
+    mut family: impl Iterator<Item = Vec<usize>>,
+) -> Option<Pattern> {
+    if sample.wrong < size + 3 || !scene.tells_after(members, size) {
+        return None;
+    }
+    family.find_map(|chosen| told(scene, features, sample, &chosen))
 }
 
 /// The elements that the factors are solved for, each equation in units of what is allowed.

@@ -3,6 +3,7 @@
 //! a sign treats alike share a weight.
 
 mod grouped;
+mod operand;
 mod term;
 mod words;
 
@@ -25,6 +26,7 @@ pub(super) fn of_terms(scene: &Scene<'_>) -> Option<Pattern> {
         return None;
     }
     term::made_otherwise(scene, &sum)
+        .or_else(|| operand::altered(scene, &sum))
         .or_else(|| solved(scene, &sum))
         .or_else(|| window(scene, &sum))
 }

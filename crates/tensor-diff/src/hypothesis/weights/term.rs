@@ -7,7 +7,9 @@ use super::super::{Scene, TILES};
 use crate::pattern::Pattern;
 
 /// What is done to one factor.
-const ALTERED: [(&str, fn(f64) -> f64); 7] = [
+type Altered = (&'static str, fn(f64) -> f64);
+
+const ALTERED: [Altered; 7] = [
     ("", |x| x),
     ("the magnitude of", f64::abs),
     ("the square of", |x| x * x),
@@ -114,11 +116,12 @@ fn told(
 }
 
 fn largest(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
-    let ends: [(&str, fn(f64, f64) -> f64, f64); 2] = [
-        ("it is the largest term, not the sum of all", f64::max, f64::NEG_INFINITY),
-        ("it is the smallest term, not the sum of all", f64::min, f64::INFINITY),
+    let ends: [Term; 2] = [
+        ("it is the largest term, not the sum of all", f64::max),
+        ("it is the smallest term, not the sum of all", f64::min),
     ];
-    ends.into_iter().find_map(|(words, of, start)| {
+    let starts = [f64::NEG_INFINITY, f64::INFINITY];
+    ends.into_iter().zip(starts).find_map(|((words, of), start)| {
         let end = |i: usize| (0..sum.length).map(|k| sum.term(i, k)).fold(start, of);
         scene.try_numbers(|i| sum.base_of(i) + end(i), || words.into())
     })
