@@ -45,9 +45,11 @@ __device__ __nv_bfloat16 __float2bfloat16_rn(float a) { return __float2bfloat16(
 __device__ __nv_bfloat16 __hadd(__nv_bfloat16 a, __nv_bfloat16 b) { return __float2bfloat16(__fadd_rn(__bfloat162float(a), __bfloat162float(b))); }
 __device__ __nv_bfloat16 __hsub(__nv_bfloat16 a, __nv_bfloat16 b) { return __float2bfloat16(__fsub_rn(__bfloat162float(a), __bfloat162float(b))); }
 __device__ __nv_bfloat16 __hmul(__nv_bfloat16 a, __nv_bfloat16 b) { return __float2bfloat16(__fmul_rn(__bfloat162float(a), __bfloat162float(b))); }
-// In double, cut to a float of which the last bit says whether more was there, and rounded once.
+// In double and then in float, each time with a last bit that says whether there was more; rounded once.
 __device__ __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
-    double d = __fma_rn((double)__bfloat162float(a), (double)__bfloat162float(b), (double)__bfloat162float(c));
+    double x = (double)__bfloat162float(a), y = (double)__bfloat162float(b), z = (double)__bfloat162float(c);
+    double down = __fma_rd(x, y, z), up = __fma_ru(x, y, z);
+    double d = down == up ? __fma_rn(x, y, z) : (__double2loint(down) & 1) != 0 ? down : up;
     float cut = __double2float_rz(d);
     unsigned bits = __float_as_uint(cut);
     return __float2bfloat16((double)cut == d || d != d ? cut : __uint_as_float(bits | 1u));

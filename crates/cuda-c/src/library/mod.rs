@@ -84,6 +84,7 @@ const NUMBERS: &str = include_str!("numbers.cuh");
 const BESSEL: &str = include_str!("bessel.cuh");
 const INTEGERS: &str = include_str!("integers.cuh");
 const HALVES: &str = include_str!("halves.cuh");
+const HALF_FUNCTIONS: &str = include_str!("half_functions.cuh");
 const ANGLES: &str = include_str!("angles.cuh");
 const PARTS: &str = include_str!("parts.cuh");
 const DOUBLE: &str = include_str!("double.cuh");
@@ -111,7 +112,10 @@ pub(crate) fn tokens(
 ) -> (u16, Before) {
     let mut text = String::from(MACROS);
     let wanted = |part: &&str| names(part).any(|name| mentions(source, name));
+    let halves = wanted(&HALF_FUNCTIONS);
     let count = MATHEMATICS.iter().rposition(wanted).map_or(0, |last| last + 1);
+    // Those of halves are computed by those of float.
+    let count = if halves { count.max(2) } else { count };
     for part in &MATHEMATICS[..count] {
         text.push_str(part);
     }
@@ -120,8 +124,11 @@ pub(crate) fn tokens(
     }
     let matrices = mentions(source, "wmma");
     let pairs = ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162"];
-    if matrices || pairs.into_iter().any(|name| mentions(source, name)) {
+    if matrices || halves || pairs.into_iter().any(|name| mentions(source, name)) {
         text.push_str(HALVES);
+    }
+    if halves {
+        text.push_str(HALF_FUNCTIONS);
     }
     if matrices {
         text.push_str(WMMA);
@@ -136,19 +143,29 @@ pub(crate) fn tokens(
     (file, Before { tokens, macros })
 }
 
-/// What makes a function of its first argument, in `integers.cuh`.
-const MACROS_OF_FUNCTIONS: [&str; 3] = ["__PARTS(", "__PART(", "__SUMMED("];
+/// What makes functions of its first arguments, by how many: in `integers.cuh` and `half_functions.cuh`.
+const MACROS_OF_FUNCTIONS: [(&str, usize); 7] = [
+    ("__PARTS(", 1),
+    ("__PART(", 1),
+    ("__SUMMED(", 1),
+    ("__H1(", 2),
+    ("__H2(", 2),
+    ("__H3(", 2),
+    ("__HC(", 4),
+];
 
 /// The names of the functions that a part of the library defines.
 fn names(part: &str) -> impl Iterator<Item = &str> {
-    part.lines().filter_map(|line| {
-        if let Some(rest) = MACROS_OF_FUNCTIONS.iter().find_map(|own| line.strip_prefix(own)) {
-            return rest.split(',').next();
+    part.lines().flat_map(|line| {
+        let made = MACROS_OF_FUNCTIONS
+            .iter()
+            .find_map(|(own, count)| line.strip_prefix(own).map(|rest| (rest, *count)));
+        if let Some((rest, count)) = made {
+            return rest.split(',').take(count).map(str::trim).collect::<Vec<_>>();
         }
-        let rest = line.strip_prefix("__device__ ")?;
-        let (before, _) = rest.split_once('(')?;
-        let (_, name) = before.rsplit_once(' ')?;
-        Some(name.trim_start_matches('*'))
+        let before = line.strip_prefix("__device__ ").and_then(|rest| rest.split_once('('));
+        let name = before.and_then(|(before, _)| before.rsplit_once(' '));
+        name.map(|(_, name)| name.trim_start_matches('*')).into_iter().collect()
     })
 }
 

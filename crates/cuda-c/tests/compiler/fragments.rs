@@ -1,0 +1,197 @@
+//! Fragments of matrices, run: the product that plain Rust computes of small whole numbers, which every
+//! type holds exactly, and NVRTC's bits for any others.
+
+use crate::against::both;
+use crate::common::Argument;
+
+/// A type of elements: its bytes, and the whole number `value` in it.
+#[derive(Clone, Copy, Debug)]
+struct Element {
+    name: &'static str,
+    bytes: usize,
+    fragment: &'static str,
+}
+
+const HALF: Element = Element { name: "half", bytes: 2, fragment: "half" };
+const BFLOAT: Element = Element { name: "__nv_bfloat16", bytes: 2, fragment: "__nv_bfloat16" };
+const TF32: Element = Element { name: "float", bytes: 4, fragment: "wmma::precision::tf32" };
+const FLOAT: Element = Element { name: "float", bytes: 4, fragment: "float" };
+const SIGNED: Element = Element { name: "signed char", bytes: 1, fragment: "signed char" };
+const UNSIGNED: Element = Element { name: "unsigned char", bytes: 1, fragment: "unsigned char" };
+const INT: Element = Element { name: "int", bytes: 4, fragment: "int" };
+
+impl Element {
+    fn put(self, value: i32, bytes: &mut Vec<u8>) {
+        match (self.name, self.bytes) {
+            // Whole numbers up to 16 have few digits, which all fit.
+            ("half", _) => {
+                let float = (value as f32).to_bits();
+                let (sign, exponent) = ((float >> 16) as u16 & 0x8000, (float >> 23 & 255) as u16);
+                let digits = (float >> 13) as u16 & 0x3ff;
+                let half = if value == 0 { 0 } else { sign | (exponent - 112) << 10 | digits };
+                bytes.extend(half.to_le_bytes());
+            }
+            ("__nv_bfloat16", _) => {
+                bytes.extend((((value as f32).to_bits() >> 16) as u16).to_le_bytes());
+            }
+            ("float", _) => bytes.extend((value as f32).to_le_bytes()),
+            (_, 1) => bytes.push(value as u8),
+            _ => bytes.extend(value.to_le_bytes()),
+        }
+    }
+}
+
+/// Rows and columns of the product, and what is between.
+type Shape = (usize, usize, usize);
+
+fn source((m, n, k): Shape, element: Element, sum: Element, rows: (bool, bool, bool)) -> String {
+    let layout = |row: bool| if row { "wmma::row_major" } else { "wmma::col_major" };
+    let stride = |row: bool, across: usize, down: usize| if row { across } else { down };
+    let order = if rows.2 { "wmma::mem_row_major" } else { "wmma::mem_col_major" };
+    format!(
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\nusing namespace nvcuda;
+         extern \"C\" __global__ void k(const {e} *a, const {e} *b, const {s} *c, {s} *d) {{
+             wmma::fragment<wmma::matrix_a, {m}, {n}, {k}, {f}, {}> fa;
+             wmma::fragment<wmma::matrix_b, {m}, {n}, {k}, {f}, {}> fb;
+             wmma::fragment<wmma::accumulator, {m}, {n}, {k}, {s}> fc, fd;
+             wmma::load_matrix_sync(fa, a, {});
+             wmma::load_matrix_sync(fb, b, {});
+             wmma::load_matrix_sync(fc, c, {}, {order});
+             wmma::mma_sync(fd, fa, fb, fc);
+             wmma::store_matrix_sync(d, fd, {}, {order});
+         }}",
+        layout(rows.0),
+        layout(rows.1),
+        stride(rows.0, k, m),
+        stride(rows.1, n, k),
+        stride(rows.2, n, m),
+        stride(rows.2, n, m),
+        e = element.name,
+        f = element.fragment,
+        s = sum.name,
+    )
+}
+
+/// A matrix in memory, by rows or by columns.
+fn matrix(
+    rows: usize,
+    columns: usize,
+    by_rows: bool,
+    at: impl Fn(usize, usize) -> i32,
+) -> Vec<i32> {
+    let (outer, inner) = if by_rows { (rows, columns) } else { (columns, rows) };
+    let place = |i, j| if by_rows { at(i, j) } else { at(j, i) };
+    (0..outer).flat_map(|i| (0..inner).map(move |j| (i, j))).map(|(i, j)| place(i, j)).collect()
+}
+
+fn bytes(element: Element, values: &[i32]) -> Argument {
+    let mut bytes = Vec::new();
+    values.iter().for_each(|value| element.put(*value, &mut bytes));
+    Argument::Bytes(bytes)
+}
+
+fn check(shape: Shape, element: Element, sum: Element, rows: (bool, bool, bool)) {
+    let (m, n, k) = shape;
+    let least = if element.name == "unsigned char" { 0 } else { -4 };
+    let a = |i: usize, j: usize| (i * 5 + j * 3) as i32 % 9 + least;
+    let b = |i: usize, j: usize| (i * 7 + j * 2) as i32 % 8 + least;
+    let c = |i: usize, j: usize| (i * 3 + j) as i32 % 16 - 8;
+    let text = source(shape, element, sum, rows);
+    let arguments = [
+        bytes(element, &matrix(m, k, rows.0, a)),
+        bytes(element, &matrix(k, n, rows.1, b)),
+        bytes(sum, &matrix(m, n, rows.2, c)),
+        bytes(sum, &vec![0; m * n]),
+    ];
+    let warp = ([1, 1, 1], [32, 1, 1], 0);
+    let memory = both(&text, "k", warp, &arguments);
+    let product = |i, j| c(i, j) + (0..k).map(|l| a(i, l) * b(l, j)).sum::<i32>();
+    let expected = bytes(sum, &matrix(m, n, rows.2, product));
+    let Argument::Bytes(expected) = expected else { return };
+    assert_eq!(memory[3], expected, "{shape:?} of {element:?}, {sum:?}, {rows:?}");
+    // Any numbers, whose sums are rounded: as NVRTC's.
+    let mut state = 12345u32;
+    let mut drawn = |count: usize, element: Element| {
+        let mut all = Vec::new();
+        for _ in 0..count {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            match element.name {
+                "half" => all.extend(((state >> 16) as u16 & 0xbfff | 0x2000).to_le_bytes()),
+                "__nv_bfloat16" => {
+                    all.extend(((state >> 16) as u16 & 0x81ff | 0x3e00).to_le_bytes())
+                }
+                "float" => all.extend((state & 0x81ff_ffff | 0x3e00_0000).to_le_bytes()),
+                _ => all.extend(&state.to_le_bytes()[4 - element.bytes..]),
+            }
+        }
+        Argument::Bytes(all)
+    };
+    let arguments = [
+        drawn(m * k, element),
+        drawn(k * n, element),
+        drawn(m * n, sum),
+        bytes(sum, &vec![0; m * n]),
+    ];
+    both(&text, "k", warp, &arguments);
+}
+
+const SHAPES: [Shape; 3] = [(16, 16, 16), (8, 32, 16), (32, 8, 16)];
+
+#[test]
+fn of_halves() {
+    for (index, shape) in SHAPES.into_iter().enumerate() {
+        check(shape, HALF, FLOAT, (true, index == 0, true));
+        check(shape, HALF, HALF, (index == 1, true, index != 2));
+    }
+}
+
+#[test]
+fn of_bfloat16_and_tf32() {
+    for (index, shape) in SHAPES.into_iter().enumerate() {
+        check(shape, BFLOAT, FLOAT, (index != 1, index == 1, true));
+    }
+    check((16, 16, 8), TF32, FLOAT, (true, false, true));
+    check((16, 16, 8), TF32, FLOAT, (false, true, false));
+}
+
+#[test]
+fn of_bytes() {
+    for (index, shape) in SHAPES.into_iter().enumerate() {
+        check(shape, SIGNED, INT, (true, index == 2, true));
+        check(shape, UNSIGNED, INT, (index == 0, true, false));
+    }
+}
+
+/// As a kernel uses them: a larger product, tile by tile, with elements of fragments changed between.
+#[test]
+fn a_product_tile_by_tile() {
+    let source = "#include <cuda_fp16.h>\n#include <mma.h>\nusing namespace nvcuda;
+        extern \"C\" __global__ void k(const half *a, const half *b, float *c) {
+            const int n = 48;
+            int row = blockIdx.y * 16, column = blockIdx.x * 16;
+            wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+            wmma::fill_fragment(sum, 1.0f);
+            for (int k = 0; k < n; k += 16) {
+                wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
+                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> fb;
+                wmma::load_matrix_sync(fa, a + row * n + k, n);
+                wmma::load_matrix_sync(fb, b + column * n + k, n);
+                wmma::mma_sync(sum, fa, fb, sum);
+            }
+            for (int i = 0; i < sum.num_elements; ++i) sum.x[i] = sum.x[i] * 0.5f;
+            wmma::store_matrix_sync(c + row * n + column, sum, n, wmma::mem_row_major);
+        }";
+    let a = |i: usize, j: usize| (i * 5 + j * 3) as i32 % 7 - 3;
+    let b = |i: usize, j: usize| (i * 2 + j * 5) as i32 % 6 - 2;
+    let arguments = [
+        bytes(HALF, &matrix(48, 48, true, a)),
+        bytes(HALF, &matrix(48, 48, false, b)),
+        bytes(FLOAT, &vec![0; 48 * 48]),
+    ];
+    let memory = both(source, "k", ([3, 3, 1], [32, 1, 1], 0), &arguments);
+    for (index, found) in crate::common::as_floats(&memory[2]).into_iter().enumerate() {
+        let (i, j) = (index / 48, index % 48);
+        let expected = (1 + (0..48).map(|l| a(i, l) * b(l, j)).sum::<i32>()) as f32 * 0.5;
+        assert_eq!(found, expected, "{i}, {j}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Halves and bfloat16s, to the bits of NVRTC's but for functions that have no exact result.
+
+use crate::against::both;
+use crate::common::{as_words, words};
+
+/// Each expression, of `a`, `b`, `c` or of the pairs `p`, `q`, `r`, in each of 256 threads.
+fn same(bfloat: bool, expressions: &[String]) {
+    let (one, two, make, pair) = match bfloat {
+        false => ("__half", "__half2", "__ushort_as_half", "__halves2half2"),
+        true => ("__nv_bfloat16", "__nv_bfloat162", "__ushort_as_bfloat16", "__halves2bfloat162"),
+    };
+    let arch = if bfloat { "#include <cuda_bf16.h>" } else { "#include <cuda_fp16.h>" };
+    for some in expressions.chunks(40) {
+        let mut body = String::new();
+        for (index, expression) in some.iter().enumerate() {
+            body.push_str(&format!("    out[{index} * 256 + t] = bits({expression});\n"));
+        }
+        let source = format!(
+            "{arch}\n#include <cuda_fp16.h>
+             __device__ unsigned bits(int x) {{ return (unsigned)x; }}
+             __device__ unsigned bits(unsigned x) {{ return x; }}
+             __device__ unsigned bits(bool x) {{ return x ? 1u : 0u; }}
+             __device__ unsigned bits(float x) {{ return x != x ? 7u : __float_as_uint(x); }}
+             __device__ unsigned bits(short x) {{ return (unsigned)x; }}
+             __device__ unsigned bits(unsigned short x) {{ return x; }}
+             __device__ unsigned bits(signed char x) {{ return (unsigned)x; }}
+             __device__ unsigned bits(unsigned char x) {{ return x; }}
+             __device__ unsigned bits(long long x) {{ return (unsigned)(x >> 32) * 7u + (unsigned)x; }}
+             __device__ unsigned bits(unsigned long long x) {{ return (unsigned)(x >> 32) * 7u + (unsigned)x; }}
+             __device__ unsigned bits({one} x) {{ return bits({}(x)); }}
+             __device__ unsigned bits({two} x) {{ return bits(x.x) * 31u + bits(x.y); }}
+             extern \"C\" __global__ void k(unsigned *out, const unsigned *in) {{
+                 unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+                 unsigned u = in[t], v = in[t + 256], w = in[t + 512];
+                 long long l = ((long long)u << 20) + v;
+                 float x = __uint_as_float(u);
+                 {one} a = {make}((unsigned short)u), b = {make}((unsigned short)v), c = {make}((unsigned short)w);
+                 {two} p = {pair}(a, b), q = {pair}(b, a), r = {pair}(c, a);
+             {body}}}",
+            if bfloat { "__bfloat162float" } else { "__half2float" },
+        );
+        let mut state = 99u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            match state >> 29 {
+                // What is special for halves: zeros, ones, infinities, what isn't a number, the smallest.
+                0 => [0, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7e00, 1, 0x3f80, 0x7f80, 0xff80]
+                    [(state >> 8) as usize % 10],
+                1 => (state >> 8) & 0x3ff | 0x3c00,
+                _ => state.rotate_left(13),
+            }
+        };
+        let inputs: Vec<u32> = (0..768).map(|_| next()).collect();
+        let arguments = [words(&vec![0; 256 * some.len()]), words(&inputs)];
+        let memory = both(&source, "k", ([4, 1, 1], [64, 1, 1], 0), &arguments);
+        assert!(as_words(&memory[0]).iter().any(|word| *word != 0), "{some:?}");
+    }
+}
+
+fn of_both() -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for name in ["add", "sub", "mul"] {
+        for kind in ["", "_rn", "_sat"] {
+            all.push(format!("__h{name}{kind}(a, b)"));
+            all.push(format!("__h{name}2{kind}(p, q)"));
+        }
+    }
+    for kind in ["", "_sat", "_relu"] {
+        all.push(format!("__hfma{kind}(a, b, c)"));
+        all.push(format!("__hfma2{kind}(p, q, r)"));
+    }
+    for kind in ["max", "min", "max_nan", "min_nan"] {
+        all.push(format!("__h{kind}(a, b)"));
+    }
+    all.extend(
+        ["__hmax2(p, q)", "__hmin2(p, q)", "__habs(a)", "__hneg(a)", "__habs2(p)", "__hneg2(p)"]
+            .map(String::from),
+    );
+    for order in ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu"] {
+        all.push(format!("__h{order}(a, b)"));
+        all.push(format!("__hb{order}2(p, q)"));
+        all.push(format!("__h{order}2(p, q)"));
+        all.push(format!("__h{order}2_mask(p, q)"));
+    }
+    for round in ["floor", "ceil", "trunc", "rint"] {
+        all.push(format!("h{round}(a)"));
+        all.push(format!("h2{round}(p)"));
+    }
+    all.extend(
+        ["__hisnan(a)", "__hisinf(a)", "__hisnan2(p)", "__hcmadd(p, q, r)"].map(String::from),
+    );
+    all
+}
+
+#[test]
+fn of_half() {
+    let mut all = of_both();
+    for mode in ["rn", "rz", "ru", "rd"] {
+        all.push(format!("__float2half_{mode}(x)"));
+        for (ty, value) in [
+            ("int", "(int)u"),
+            ("uint", "u"),
+            ("short", "(short)u"),
+            ("ushort", "(unsigned short)u"),
+            ("ll", "l"),
+            ("ull", "(unsigned long long)l"),
+        ] {
+            all.push(format!("__{ty}2half_{mode}({value})"));
+            all.push(format!("__half2{ty}_{mode}(__hisnan(a) ? b : a)"));
+        }
+    }
+    all.extend(
+        [
+            "__half_as_ushort(a)",
+            "__half_as_short(a)",
+            "__short_as_half((short)u)",
+            "__double2half((double)x)",
+            "a + b",
+            "a * b",
+            "a - b",
+            "-a",
+            "a < b",
+            "a >= b",
+            "a == b",
+            "hsqrt(a)",
+        ]
+        .map(String::from),
+    );
+    all.extend(["__half2char_rz(a)", "__half2uchar_rz(a)"].map(String::from));
+    same(false, &all);
+}
+
+#[test]
+fn of_bfloat16() {
+    let mut all = of_both();
+    for mode in ["rn", "rz", "ru", "rd"] {
+        all.push(format!("__float2bfloat16_{mode}(x)"));
+        for (ty, value) in [
+            ("int", "(int)u"),
+            ("uint", "u"),
+            ("short", "(short)u"),
+            ("ushort", "(unsigned short)u"),
+            ("ll", "l"),
+            ("ull", "(unsigned long long)l"),
+        ] {
+            all.push(format!("__{ty}2bfloat16_{mode}({value})"));
+            all.push(format!("__bfloat162{ty}_{mode}(__hisnan(a) ? b : a)"));
+        }
+    }
+    all.extend(
+        [
+            "__bfloat16_as_ushort(a)",
+            "__double2bfloat16((double)x)",
+            "__low2bfloat16(p)",
+            "__highs2bfloat162(p, q)",
+        ]
+        .map(String::from),
+    );
+    same(true, &all);
+}
