@@ -47,6 +47,10 @@ class Header:
     not_materialised: list[str] = field(default_factory=list)
     steps: int | None = None
     """How many steps the run has that this one is of."""
+    rank: int | None = None
+    """Which of several ranks made it; then it holds that rank's share of the batch."""
+    world_size: int | None = None
+    """How many ranks computed the step together."""
     digits: int | None = None
     """How many significant decimal digits are left of what the step computed."""
 
@@ -206,9 +210,11 @@ def to_json(dump: Dump) -> str:
     header = {"format": FORMAT, "version": VERSION} | vars(dump.header)
     single = dump.header.dtype != "f64"
     header["learning_rate"] = _shortest(dump.header.learning_rate, single=True)
-    for optional in ("loss", "not_materialised", "steps", "digits"):
+    for optional in ("loss", "not_materialised", "steps", "world_size", "digits"):
         if not header[optional]:
             del header[optional]
+    if header["rank"] is None:  # the first one is 0
+        del header["rank"]
     lines = []
     for name, tensor in dump.tensors.items():
         data = [_shortest(value, single) for value in np.asarray(tensor, np.float64).flat]
@@ -287,9 +293,14 @@ def _header(file: dict[str, Any], path: str | Path) -> Header:
         learning_rate=learning_rate,
         not_materialised=[_name(str(n), path) for n in file.get("not_materialised") or []],
         steps=file.get("steps"),
+        rank=file.get("rank"),
+        world_size=file.get("world_size"),
         digits=file.get("digits"),
     )
-    for key, number in [("steps", header.steps), ("digits", header.digits)]:
+    if header.rank is not None and (type(header.rank) is not int or header.rank < 0):
+        raise _content(path, f"its field 'rank' is {header.rank!r:.40}")
+    optional = {name: getattr(header, name) for name in ("steps", "world_size", "digits")}
+    for key, number in optional.items():
         if number is not None and (type(number) is not int or number <= 0):
             raise _content(path, f"its field {key!r} is {number!r:.40}")
     for key, value, known in [

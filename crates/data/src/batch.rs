@@ -60,7 +60,7 @@ impl Epoch {
             None => Rows::Consecutive { start, len: end - start },
             Some(order) => Rows::Listed(&order[start..end]),
         };
-        Batch { dataset, rows }
+        Batch { dataset, rows, whole: end - start }
     }
 }
 
@@ -69,6 +69,7 @@ impl Epoch {
 pub struct Batch<'a> {
     dataset: &'a Dataset,
     rows: Rows<'a>,
+    whole: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,13 +81,45 @@ enum Rows<'a> {
 impl<'a> Batch<'a> {
     /// The number of samples, `B`.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "an epoch makes no empty batch")]
     pub const fn len(&self) -> usize {
         match self.rows {
             Rows::Consecutive { len, .. } => len,
             Rows::Listed(rows) => rows.len(),
         }
     }
+
+    /// Whether there is no sample: only a share of a batch can be empty, where there are more ranks
+    /// than samples.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of samples of the batch that this one is a share of; its own, where it is none.
+    #[must_use]
+    pub const fn whole(&self) -> usize {
+        self.whole
+    }
+
+    // ANCHOR: share
+    /// The share of a rank: the sizes of shares are one apart at most, the first ranks have
+    /// the larger ones, and all shares in the order of the ranks are the batch.
+    ///
+    /// # Panics
+    /// When there are no ranks, or the rank is not one of them.
+    #[must_use]
+    pub fn share(&self, rank: usize, ranks: usize) -> Self {
+        assert!(rank < ranks, "rank {rank} of {ranks}");
+        let (each, more) = (self.len() / ranks, self.len() % ranks);
+        let begin = rank * each + rank.min(more);
+        let len = each + usize::from(rank < more);
+        let rows = match self.rows {
+            Rows::Consecutive { start, .. } => Rows::Consecutive { start: start + begin, len },
+            Rows::Listed(rows) => Rows::Listed(&rows[begin..begin + len]),
+        };
+        Self { rows, ..*self }
+    }
+    // ANCHOR_END: share
 
     /// The dataset that the samples are taken from.
     #[must_use]
@@ -203,6 +236,24 @@ mod tests {
             assert_eq!(usize::from(label), index % 3);
             assert_eq!(y[3 * i + usize::from(label)], 1.0);
             assert_eq!(y[3 * i..3 * i + 3].iter().sum::<f32>(), 1.0);
+        }
+    }
+
+    #[test]
+    fn shares_in_the_order_of_the_ranks_are_the_batch() {
+        let set = set();
+        for epoch in [Epoch::in_order(10, 7, false), Epoch::shuffled(10, 7, false, 1, 0)] {
+            for (k, ranks) in [(0, 1), (0, 2), (0, 3), (0, 7), (0, 9), (1, 2), (1, 5)] {
+                let batch = epoch.batch(&set, k);
+                let shares: Vec<_> = (0..ranks).map(|rank| batch.share(rank, ranks)).collect();
+                let all = shares.iter().flat_map(Batch::indices);
+                assert!(all.eq(batch.indices()), "{k} {ranks}");
+                assert!(shares.iter().all(|share| share.whole() == batch.len()));
+                let lengths = || shares.iter().map(Batch::len);
+                assert!(lengths().is_sorted_by(|a, b| a >= b));
+                assert!(lengths().max().unwrap() - lengths().min().unwrap() <= 1);
+                assert_eq!(shares.iter().any(Batch::is_empty), ranks > batch.len());
+            }
         }
     }
 

@@ -106,6 +106,18 @@ impl Dataset {
         &self.0.labels
     }
 
+    /// A number that tells this set from others: of its shape, its samples and their classes. The
+    /// same on every machine.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        // FNV-1a, of whole numbers instead of bytes.
+        let step = |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x0000_0100_0000_01b3);
+        let shape = [self.len(), self.features(), self.classes()].map(|size| size as u64);
+        let x = self.x().iter().map(|value| u64::from(value.to_bits()));
+        let labels = self.labels().iter().map(|&label| u64::from(label));
+        shape.into_iter().chain(x).chain(labels).fold(0xcbf2_9ce4_8422_2325, step)
+    }
+
     /// One sample, `[n0]`.
     ///
     /// # Panics

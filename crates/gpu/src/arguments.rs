@@ -28,8 +28,16 @@ impl DeviceArgs {
     /// # Errors
     /// As [`Gpu::open`].
     pub fn open(self) -> Result<Gpu> {
+        self.open_one(0, 1)
+    }
+
+    /// Opens one of several GPUs, and says the same.
+    ///
+    /// # Errors
+    /// As [`Gpu::open_one`].
+    pub fn open_one(self, ordinal: usize, count: usize) -> Result<Gpu> {
         static SAID: std::sync::Once = std::sync::Once::new();
-        let gpu = Gpu::open(self.device)?;
+        let gpu = Gpu::open_one(self.device, ordinal, count)?;
         if let Some(why) = gpu.why_not_real() {
             SAID.call_once(|| {
                 host::complain(format_args!("note: {why}; computing on the emulated GPU"));

@@ -41,6 +41,17 @@ pub enum GpuError {
         /// The device that was chosen first.
         device: String,
     },
+    /// There are fewer devices than a program wants to use.
+    #[error(
+        "{asked} GPUs are asked for, and the driver shows {there}; the emulated GPU (--device \
+         emulated) is as many as are asked for, unless EMULATED_GPU_DEVICES says how many"
+    )]
+    Devices {
+        /// Those that there are.
+        there: usize,
+        /// Those that are asked for.
+        asked: usize,
+    },
     /// The driver refused something.
     #[error("the CUDA driver says {}{}", describe(.0), advice(.0, gpu::is_emulated()))]
     Driver(#[from] DriverError),

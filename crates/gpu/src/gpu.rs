@@ -34,6 +34,17 @@ struct Driver {
 
 static CHOSEN: Mutex<Option<Driver>> = Mutex::new(None);
 
+/// The context of one of at least `count` devices.
+fn context(ordinal: usize, count: usize) -> Result<Arc<CudaContext>> {
+    if count > 1 {
+        let there = usize::try_from(CudaContext::device_count()?).unwrap_or(0);
+        if there < count {
+            return Err(GpuError::Devices { there, asked: count });
+        }
+    }
+    Ok(CudaContext::new(ordinal)?)
+}
+
 /// Whether this process computes on the emulated GPU.
 pub(crate) fn is_emulated() -> bool {
     let chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,6 +58,15 @@ impl Gpu {
     /// When the real GPU was asked for and can't be used, with the reason; when another choice was
     /// made before; when the emulated GPU's library is missing; and what the driver says.
     pub fn open(choice: Choice) -> Result<Self> {
+        Self::open_one(choice, 0, 1)
+    }
+
+    /// Opens one of several GPUs, counted from 0: there have to be `count` of them. The emulated
+    /// driver has as many as it is asked for the first time, unless `EMULATED_GPU_DEVICES` says.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and when there are fewer.
+    pub fn open_one(choice: Choice, ordinal: usize, count: usize) -> Result<Self> {
         let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(driver) = &*chosen {
             let other = match choice {
@@ -57,8 +77,8 @@ impl Gpu {
             if other {
                 return Err(GpuError::AlreadyChosen { device: driver.device.clone() });
             }
-            let context = CudaContext::new(0)?;
-            return Ok(Self { context, driver: driver.clone(), compiler: None, kernels: None });
+            let (driver, context) = (driver.clone(), context(ordinal, count)?);
+            return Ok(Self { context, driver, compiler: None, kernels: None });
         }
         let decision = choice::decide(choice, probe::probe)?;
         if let Decision::Emulated(_) = decision {
@@ -66,8 +86,11 @@ impl Gpu {
             let path = emulated_cuda::library_path().map_err(missing);
             install::emulated(&path.map_err(|reason| GpuError::NoEmulator { reason })?)?;
         }
+        if count > 1 && matches!(decision, Decision::Emulated(_) | Decision::EmulatedAlready) {
+            install::emulated_devices(count)?;
+        }
         // Nothing of cudarc is called before this line.
-        let context = CudaContext::new(0)?;
+        let context = context(ordinal, count)?;
         // Whatever was decided, what computes says what it is.
         let name = context.name()?;
         let emulated = |instead| Driver {
@@ -96,6 +119,14 @@ impl Gpu {
         };
         *chosen = Some(driver.clone());
         Ok(Self { context, driver, compiler: None, kernels: None })
+    }
+
+    /// How many GPUs the driver shows.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn count(&self) -> Result<usize> {
+        Ok(usize::try_from(CudaContext::device_count()?).unwrap_or(0))
     }
 
     /// The same GPU, with the kernels that this compiler makes; without one, NVIDIA's compiler, and

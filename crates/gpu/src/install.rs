@@ -2,6 +2,7 @@
 //! there is none.
 #![allow(unsafe_code, reason = "loading a library runs its initialisers")]
 
+use std::ffi::{c_int, c_uint};
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
@@ -16,6 +17,28 @@ use crate::{GpuError, Result};
 /// What the loader says.
 pub(crate) fn emulated(path: &Path) -> Result<()> {
     load(path).map_err(|reason| GpuError::NoEmulator { reason })
+}
+
+/// Asks the emulated driver, which is loaded and not initialised yet, for so many cards; where
+/// `EMULATED_GPU_DEVICES` says how many there are, that counts.
+///
+/// # Errors
+/// When there can't be so many.
+pub(crate) fn emulated_devices(count: usize) -> Result<()> {
+    type SetDevices = unsafe extern "C" fn(c_uint) -> c_int;
+    let refused = |reason: String| GpuError::NoEmulator { reason };
+    let wanted = c_uint::try_from(count).unwrap_or(c_uint::MAX);
+    // SAFETY: it is loaded already and goes by this name.
+    let library = unsafe { Library::new("libcuda.so") }.map_err(|error| refused(reason(&error)))?;
+    // SAFETY: emulated_gpu.h: `CUresult emulatedGpuSetDevices(unsigned int count)`.
+    let code = unsafe {
+        let function = library.get::<SetDevices>("emulatedGpuSetDevices");
+        function.map_err(|error| refused(reason(&error)))?(wanted)
+    };
+    match code {
+        0 => Ok(()),
+        _ => Err(refused(format!("it can't have {count} devices (CUDA error {code})"))),
+    }
 }
 
 /// Loads one of NVIDIA's libraries, such as `cublas`, from wherever it is, and makes sure that

@@ -25,7 +25,7 @@ macro_rules! kernels {
 kernels! {
     "matmul_a_bt" "add_bias" "relu" "softmax" "sigmoid"
     "cross_entropy" "bce" "squared_error"
-    "output_gradient" "matmul_at_b" "sum_batch" "matmul_a_b" "relu_backward"
+    "output_gradient" "output_gradient_of_share" "matmul_at_b" "sum_batch" "matmul_a_b" "relu_backward"
     "update" "gather_rows"
     "train_step" "update_weights"
 }

@@ -61,6 +61,6 @@ pub use gpu::Gpu;
 pub use kernels::{KERNELS, Kernel};
 pub use nvtx::Range;
 pub use probe::{Found, Unusable};
-pub use profile::{Profile, Profiler, Total};
+pub use profile::{Kind, Profile, Profiler, Total};
 pub use timing::Stretch;
 pub use work::Work;

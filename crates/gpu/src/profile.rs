@@ -20,7 +20,9 @@ mod table;
 mod totals;
 mod trace;
 
-pub use totals::Total;
+mod overlap;
+
+pub use totals::{Kind, Total};
 use totals::{Span, Totals};
 
 /// Spans that are kept for the trace: more than a viewer shows well.
@@ -49,7 +51,7 @@ struct Records {
 /// Something that was put into a stream.
 struct Entry {
     work: Work,
-    is_copy: bool,
+    kind: Kind,
     stretch: Stretch,
 }
 
@@ -105,10 +107,20 @@ impl Profiler {
         match (&self.0, events) {
             (Some(records), Some((start, end))) => {
                 let stretch = Stretch::between(start, end);
-                records.borrow_mut().push(Entry { work, is_copy: false, stretch })
+                records.borrow_mut().push(Entry { work, kind: Kind::Kernel, stretch })
             }
             _ => Ok(()),
         }
+    }
+
+    /// Writes down what several GPUs do together, given the events before and behind it.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn sent(&self, work: Work, (start, end): (CudaEvent, CudaEvent)) -> Result<()> {
+        let Some(records) = &self.0 else { return Ok(()) };
+        let stretch = Stretch::between(start, end);
+        records.borrow_mut().push(Entry { work, kind: Kind::Collective, stretch })
     }
 
     /// Makes a copy in a stream, and writes it down.
@@ -126,7 +138,7 @@ impl Profiler {
         let _range = self.range(name);
         let stretch = Stretch::record(stream, copy)?;
         let work = Work { operation: name, bytes, flops: 0 };
-        records.borrow_mut().push(Entry { work, is_copy: true, stretch })
+        records.borrow_mut().push(Entry { work, kind: Kind::Copy, stretch })
     }
 
     /// The table, a line each; waits for the device. Empty when nothing was written down.
@@ -138,7 +150,7 @@ impl Profiler {
         let mut records = records.borrow_mut();
         records.fold()?;
         let records = &*records;
-        Ok(match &records.counter {
+        let mut lines = match &records.counter {
             Some(counter) => {
                 let count = |name: &str| {
                     let functions = records.functions.iter().filter(|(other, _)| *other == name);
@@ -147,7 +159,9 @@ impl Profiler {
                 table::counted(&records.device, &records.totals, count)
             }
             None => table::timed(&records.device, &records.totals),
-        })
+        };
+        lines.extend(overlap::line(&records.spans));
+        Ok(lines)
     }
 
     /// The sums over all launches of each operation, in the order in which they first came; waits
@@ -219,9 +233,10 @@ impl Records {
         for entry in self.pending.drain(..) {
             let origin = self.origin.as_ref().unwrap_or(&entry.stretch);
             let (start, time) = (entry.stretch.since(origin)?, entry.stretch.elapsed()?);
-            self.totals.add(entry.work, entry.is_copy, time);
+            let Entry { work, kind, .. } = entry;
+            self.totals.add(work, kind, time);
             if self.spans.len() < SPANS {
-                self.spans.push(Span { work: entry.work, is_copy: entry.is_copy, start, time });
+                self.spans.push(Span { work, kind, start, time });
             }
             self.origin.get_or_insert(entry.stretch);
         }

@@ -91,13 +91,23 @@ fn hear(signal: i32) -> bool {
     if first && ENDS_BY_ITSELF.load(Ordering::SeqCst) {
         return false;
     }
+    remove_unfinished();
+    true
+}
+
+fn remove_unfinished() {
     let mut unfinished = unfinished();
     for path in unfinished.drain(..) {
         let _ = fs::remove_file(path);
     }
     // Stays locked, so that no other file is begun in the time that is left.
     std::mem::forget(unfinished);
-    true
+}
+
+/// Ends the program from any thread, as a signal does: no unfinished file is left.
+pub fn end(code: i32) -> ! {
+    remove_unfinished();
+    std::process::exit(code)
 }
 
 /// Starts the thread that waits for signals.

@@ -27,8 +27,7 @@ impl Losses {
     }
 
     /// The loss from the logits `z` and the targets `y`, both `[batch, classes]`, as presets print
-    /// it. One kernel makes the loss of each sample, the next adds them up; the host waits, and
-    /// divides.
+    /// it. The host waits, and divides.
     ///
     /// # Errors
     /// What the driver says.
@@ -36,21 +35,47 @@ impl Losses {
         &mut self,
         on: &Operations,
         loss: Loss,
-        (z, y): (&View<'_>, &View<'_>),
+        logits: (&View<'_>, &View<'_>),
         batch: usize,
         classes: usize,
     ) -> Result<f32> {
+        let sum = self.sum(on, loss, logits, batch, classes)?;
+        Ok(mean(loss, on.read(&sum.as_view(), 1)?[0], batch, classes))
+    }
+
+    /// The sum of the losses of all samples, `[1]`: one kernel makes the loss of each sample, the
+    /// next adds them up. Of no samples, 0.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn sum(
+        &mut self,
+        on: &Operations,
+        loss: Loss,
+        (z, y): (&View<'_>, &View<'_>),
+        batch: usize,
+        classes: usize,
+    ) -> Result<&mut Buffer> {
+        if batch == 0 {
+            on.stream().memset_zeros(&mut self.sum)?;
+            return Ok(&mut self.sum);
+        }
         match loss {
             Loss::CrossEntropy => on.cross_entropy(z, y, &mut self.samples, batch, classes)?,
             Loss::Bce => on.bce(z, y, &mut self.samples, batch, classes)?,
             Loss::SquaredError => on.squared_error(z, y, &mut self.samples, batch, classes)?,
         }
         on.sum_batch(&self.samples, &mut self.sum, batch, 1)?;
-        let sum = on.read(&self.sum.as_view(), 1)?[0];
-        Ok(match loss {
-            // Its mean is over the outputs, too.
-            Loss::Bce => sum / (batch * classes) as f32,
-            Loss::CrossEntropy | Loss::SquaredError => sum / batch as f32,
-        })
+        Ok(&mut self.sum)
+    }
+}
+
+/// The loss as presets print it, from the sum over the samples of a batch.
+#[must_use]
+pub fn mean(loss: Loss, sum: f32, batch: usize, classes: usize) -> f32 {
+    match loss {
+        // Its mean is over the outputs, too.
+        Loss::Bce => sum / (batch * classes) as f32,
+        Loss::CrossEntropy | Loss::SquaredError => sum / batch as f32,
     }
 }

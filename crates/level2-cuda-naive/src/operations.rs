@@ -279,6 +279,28 @@ impl Operations {
         unsafe { self.launch(launch, line(batch * classes), work) }
     }
 
+    /// `dz = (p − y) / whole`, all three `[batch, classes]`: the same for a share of a batch of
+    /// `whole` samples.
+    ///
+    /// # Errors
+    /// When a buffer is too small, and what the driver says.
+    pub fn output_gradient_of_share(
+        &self,
+        p: &Buffer,
+        y: &View<'_>,
+        dz: &mut Buffer,
+        (batch, whole): (usize, usize),
+        classes: usize,
+    ) -> Result<()> {
+        let elements = batch * classes;
+        let buffers = [("p", p.len(), elements), ("y", y.len(), elements), ("dz", dz.len(), elements)];
+        let work = Work::new("output_gradient_of_share", &buffers, 2 * elements)?;
+        let mut launch = self.stream.launch_builder(&self.output_gradient_of_share);
+        launch.arg(p).arg(y).arg(dz).arg(&batch).arg(&classes).arg(&whole);
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.launch(launch, line(elements), work) }
+    }
+
     /// `db[j] = Σ_i dz[i, j]`, where `dz` is `[batch, n]` and `db` is `[n]`.
     ///
     /// # Errors

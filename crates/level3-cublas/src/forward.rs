@@ -12,6 +12,9 @@ use crate::state::State;
 pub(crate) fn forward(on: &On, state: &mut State) -> Result<()> {
     let State { layers, plans, loss, batch, input, p, .. } = state;
     let (batch, last) = (*batch, layers.len() - 1);
+    if batch == 0 {
+        return Ok(());
+    }
     for (l, plan) in plans.iter().enumerate() {
         let (before, rest) = layers.split_at_mut(l);
         let layer = &mut rest[0];

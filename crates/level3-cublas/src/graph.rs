@@ -27,8 +27,8 @@ pub(crate) enum Phase {
     Step(u32),
 }
 
-/// A phase, and the size of the batch.
-pub(crate) type Key = (Phase, usize);
+/// A phase, the size of the batch, and that of the one which it is a share of.
+pub(crate) type Key = (Phase, usize, usize);
 
 /// The graphs.
 #[derive(Default)]

@@ -4,7 +4,8 @@
 //! left of level 2's kernels is used as it is. [`column_major`] says once how row-major matrices
 //! are handed to a library that reads columns. A product is planned once for each size of batch
 //! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilog`] lists what
-//! cuBLASLt does besides. `graph` replays a whole step as one.
+//! cuBLASLt does besides. `graph` replays a whole step as one. [`ranks`] is all that is there of other
+//! GPUs.
 
 mod backward;
 pub mod column_major;
@@ -19,6 +20,7 @@ mod library;
 mod plan;
 mod product;
 mod program;
+pub mod ranks;
 mod state;
 pub mod traffic;
 mod update;
@@ -30,13 +32,14 @@ use data::{Batch, Dataset};
 use gpu::{Gpu, Profile};
 use level2_cuda_naive::transfer;
 use tensor::{Network, Tensor, TensorName};
-use training::{Level, Parameters};
+use training::{Level, Parameters, Place};
 
 use column_major::{ColumnMajor, Form, Shape};
 pub use error::{Error, Result};
 use graph::{Graphs, Phase};
 use product::On;
 pub use program::{Gemm, Options, Program};
+use ranks::{Communicator, Ranks};
 use state::State;
 
 /// Numbers in the device's memory.
@@ -57,6 +60,8 @@ pub struct Setup {
     pub graph: bool,
     /// How batches get to the device.
     pub transfer: transfer::How,
+    /// With several ranks: gradients are sent as soon as so many bytes of them are there.
+    pub bucket: usize,
 }
 
 /// What the level tells the library of its matrices: the things that are easily got wrong.
@@ -68,12 +73,23 @@ pub struct Rules {
     pub mask_ld: fn(usize) -> usize,
     /// How much of what `c` held before a product of this form is added to it (cuBLAS alone).
     pub beta: fn(Form) -> f32,
+    /// With several ranks: by how much gradients are divided, from the samples of a share and those
+    /// of the whole batch.
+    pub divisor: fn(usize, usize) -> usize,
+    /// With several ranks: whether gradients are averaged over them; otherwise they are added up.
+    pub averages: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
         // A result is written without being read.
-        Self { column_major: column_major::column_major, mask_ld: epilog::mask_ld, beta: |_| 0.0 }
+        Self {
+            column_major: column_major::column_major,
+            mask_ld: epilog::mask_ld,
+            beta: |_| 0.0,
+            divisor: |_, whole| whole,
+            averages: false,
+        }
     }
 }
 
@@ -86,6 +102,8 @@ pub struct Level3 {
     /// The graphs, where they were asked for.
     graphs: Option<Graphs>,
     profile: Profile,
+    /// With several ranks: the bytes of a bucket.
+    bucket: usize,
     /// Whether to tell the traffic of a step at the end.
     tells_traffic: bool,
 }
@@ -136,8 +154,23 @@ impl Level3 {
             state,
             graphs: setup.graph.then(Graphs::default),
             profile,
+            bucket: setup.bucket,
             tells_traffic: false,
         })
+    }
+
+    /// Joins the ranks that have this id, and waits until all have.
+    pub(crate) fn join(&mut self, id: ranks::Id, place: Place) -> Result<Arc<Communicator>> {
+        ranks::install(&self.gpu)?;
+        self.gpu.context().bind_to_thread()?;
+        let communicator = Communicator::join(id, place)?;
+        let layers: Vec<_> =
+            self.state.layers.iter().map(|layer| [layer.inputs, layer.outputs]).collect();
+        let (kernels, joined) = (&self.on.kernels, Arc::clone(&communicator));
+        let (stream, profiler) = (kernels.stream(), kernels.profiler());
+        let (bucket, rules) = (self.bucket, self.on.rules());
+        self.on.ranks = Some(Ranks::new(joined, stream, profiler, &layers, bucket, rules)?);
+        Ok(communicator)
     }
 
     /// Has the level tell at the end what a step launches and moves.
@@ -151,16 +184,23 @@ impl Level3 {
     fn run(&mut self, phase: Phase) -> Result<()> {
         let Self { on, state, graphs, .. } = self;
         let Some(graphs) = graphs else { return launch(on, state, phase) };
-        let key = (phase, state.batch);
+        if phase == Phase::Forward && state.batch == 0 {
+            return Ok(());
+        }
+        let key = (phase, state.batch, state.whole);
         if !graphs.has(key) {
             // Once without capturing, since a library may have to load its code first. Gradients
             // can be made twice; parameters can be updated only once.
+            let mut alone = |phase| match &on.ranks {
+                Some(ranks) => ranks.silently(|| launch(on, state, phase)),
+                None => launch(on, state, phase),
+            };
             match phase {
-                Phase::Forward | Phase::Backward => launch(on, state, phase)?,
+                Phase::Forward | Phase::Backward => alone(phase)?,
                 Phase::Update(_) => {}
                 Phase::Step(_) => {
-                    launch(on, state, Phase::Forward)?;
-                    launch(on, state, Phase::Backward)?;
+                    alone(Phase::Forward)?;
+                    alone(Phase::Backward)?;
                 }
             }
             graphs.capture(on.stream(), key, || launch(on, state, phase))?;
@@ -225,6 +265,10 @@ impl Level for Level3 {
         if name == TensorName::Loss {
             return Ok(Some(Tensor::scalar(self.loss()?)));
         }
+        if self.state.batch == 0 && name.has_a_row_for_each_sample() {
+            let shape = self.network.shape(name, 0).unwrap_or_default();
+            return Tensor::new(shape, Vec::new()).map(Some).map_err(training::Error::level);
+        }
         let Some(buffer) = self.state.view(name) else { return Ok(None) };
         let shape = self.network.shape(name, self.state.batch).unwrap_or_default();
         let elements = shape.iter().product();
@@ -232,9 +276,23 @@ impl Level for Level3 {
         Tensor::new(shape, data).map(Some).map_err(training::Error::level)
     }
 
+    fn place(&self) -> Place {
+        self.on.ranks.as_ref().map_or(Place::ALONE, Ranks::place)
+    }
+
+    fn agree(&mut self, terms: &[String]) -> training::Result<()> {
+        let ranks = self.on.ranks.as_ref();
+        ranks.map_or(Ok(()), |ranks| ranks.agree(terms)).map_err(training::Error::level)
+    }
+
+    fn any(&mut self, here: bool) -> training::Result<bool> {
+        let ranks = self.on.ranks.as_ref();
+        ranks.map_or(Ok(here), |ranks| ranks.any(here)).map_err(training::Error::level)
+    }
+
     fn report(&mut self) -> training::Result<Vec<String>> {
         let mut lines = self.profile.report().map_err(training::Error::level)?;
-        if self.tells_traffic {
+        if self.tells_traffic && self.place().is_first() {
             lines.extend(traffic::table(&self.gpu, &self.network, self.state.largest())?);
         }
         Ok(lines)

@@ -15,6 +15,7 @@ use crate::cublas::Cublas;
 use crate::cublaslt::{Beside, CublasLt, Matmul, Question};
 use crate::epilog::{Epilog, With};
 use crate::error::{Error, Result};
+use crate::ranks::Ranks;
 use crate::{Buffer, Gemm, Rules, Setup, Stream, View};
 
 /// What computes: level 2's kernels, and the library that the products are handed to.
@@ -23,6 +24,8 @@ pub(crate) struct On {
     pub(crate) kernels: Operations,
     library: Library,
     rules: Rules,
+    /// The other ranks, where there are any.
+    pub(crate) ranks: Option<Ranks>,
     /// Epilogs that the library has no algorithm for, as far as that was said.
     said: RefCell<HashSet<String>>,
 }
@@ -62,7 +65,7 @@ impl On {
             Gemm::Cublaslt => Library::CublasLt(CublasLt::new(gpu, &stream, setup.tf32)?.into()),
         };
         let kernels = Operations::new(gpu, profiler)?.in_stream(stream);
-        Ok(Self { kernels, library, rules, said: RefCell::default() })
+        Ok(Self { kernels, library, rules, ranks: None, said: RefCell::default() })
     }
 
     pub(crate) const fn stream(&self) -> &Stream {

@@ -2,13 +2,16 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
-use gpu::{CompilerArgs, DeviceArgs, Profile};
+use gpu::{CompilerArgs, DeviceArgs, Gpu, Profile};
 use level2_cuda_naive::transfer;
 use tensor::{Dtype, Network};
-use training::{Error, Level, Result};
+use training::{Error, Level, Place, Result};
 
+use crate::ranks::{Environment, Process, on_gpus, on_process};
 use crate::{Level3, Setup};
 
 /// Who multiplies matrices.
@@ -50,12 +53,30 @@ pub struct Options {
     /// How batches get to the device.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     transfer: transfer::How,
+    /// Train on so many GPUs of this machine: each is a rank, which takes its share of every batch.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "distributed",
+          value_parser = clap::value_parser!(u8).range(1..=64))]
+    gpus: u8,
+    /// Be one of several ranks, each a process with a GPU: which one, of how many, and where rank 0 is,
+    /// say RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as torchrun sets them, or
+    /// Slurm's variables.
+    #[arg(long)]
+    distributed: bool,
+    /// With several ranks, send gradients as soon as there are so many KiB of them.
+    #[arg(long, value_name = "KIB", default_value_t = 1)]
+    bucket: u32,
+    /// With --distributed, wait so many seconds for the other ranks.
+    #[arg(long, value_name = "SECONDS", default_value_t = 8)]
+    wait: u32,
     /// Say at the end what a step launches and moves, beside level 2 and the other --gemm.
     #[arg(long)]
     traffic: bool,
     /// Say at the end where the time went, and write a trace for Perfetto or Chrome to this file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "graph")]
     profile: Option<PathBuf>,
+    /// This process among the others, once it has found them.
+    #[arg(skip)]
+    process: OnceLock<Process>,
 }
 
 /// The program `level3-cublas`.
@@ -68,9 +89,20 @@ impl training::Program for Program {
         "Level 3 of four: a multilayer perceptron on cuBLAS and cuBLASLt, with cudarc";
     type Options = Options;
 
+    fn ranks(options: &Options) -> Result<Vec<Place>> {
+        if !options.distributed {
+            let world_size = usize::from(options.gpus);
+            return Ok((0..world_size).map(|rank| Place { rank, world_size }).collect());
+        }
+        let environment = Environment::read(|name| std::env::var(name).ok());
+        let wait = Duration::from_secs(options.wait.into());
+        let process = environment.and_then(|environment| Process::start(&environment, wait));
+        let process = process.map_err(Error::level)?;
+        Ok(vec![options.process.get_or_init(|| process).place])
+    }
+
     fn device(options: &Options) -> Result<String> {
-        let gpu = options.device.open().map_err(Error::level)?;
-        Ok(gpu.device().to_owned())
+        Ok(options.open(Place { rank: 0, world_size: usize::from(options.gpus) })?.device().to_owned())
     }
 
     fn dtype(options: &Options) -> Dtype {
@@ -82,11 +114,60 @@ impl training::Program for Program {
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        let gpu = options.compiler.on(options.device.open().map_err(Error::level)?);
-        let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
-        let Options { gemm, tf32, graph, transfer, traffic, .. } = *options;
-        let setup = Setup { gemm, tf32, graph, transfer };
+        Ok(Box::new(options.level(network, Place::ALONE)?))
+    }
+
+    fn on_each(
+        options: &Options,
+        network: &Network,
+        work: &(dyn Fn(&mut dyn Level) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let world_size = usize::from(options.gpus);
+        match options.process.get() {
+            Some(process) => {
+                on_process(process, || options.level(network, process.place), work)
+            }
+            None if world_size == 1 => work(Self::level(options, network)?.as_mut()),
+            None => {
+                let gpu = options.open(Place { rank: 0, world_size })?;
+                on_gpus(&gpu, world_size, &|place| options.level(network, place), work)
+            }
+        }
+    }
+}
+
+impl Options {
+    /// The GPU of a rank.
+    fn open(&self, place: Place) -> Result<Gpu> {
+        let device = self.device;
+        let gpu = match self.process.get() {
+            // The driver may show a process its own GPU alone; an emulated one is its own anyway.
+            Some(process) => {
+                let opened = match process.place.is_first() {
+                    true => device.open(),
+                    // One rank says what there is to say of the device.
+                    false => Gpu::open(device.device),
+                };
+                opened.and_then(|gpu| match gpu.count()? {
+                    1 => Ok(gpu),
+                    _ if gpu.is_emulated() => Ok(gpu),
+                    _ => Gpu::open_one(device.device, process.local_rank, process.local_rank + 1),
+                })
+            }
+            None => device.open_one(place.rank, place.world_size),
+        };
+        Ok(self.compiler.on(gpu.map_err(Error::level)?))
+    }
+
+    /// The level of a rank.
+    fn level(&self, network: &Network, place: Place) -> Result<Level3> {
+        let gpu = self.open(place)?;
+        let trace = self.profile.as_deref().map(|path| place.file(path));
+        let profile = Profile::new(&gpu, trace.as_deref()).map_err(Error::level)?;
+        let Self { gemm, tf32, graph, transfer, traffic, bucket, .. } = *self;
+        let bucket = (bucket as usize).saturating_mul(1024);
+        let setup = Setup { gemm, tf32, graph, transfer, bucket };
         let level = Level3::new(&gpu, network, setup, profile).map_err(Error::level)?;
-        Ok(Box::new(level.telling_traffic(traffic)))
+        Ok(level.telling_traffic(traffic))
     }
 }

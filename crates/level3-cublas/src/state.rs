@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use cudarc::driver::{CudaSlice, DeviceRepr};
 use data::Batch;
-use level2_cuda_naive::loss::Losses;
+use level2_cuda_naive::loss::{Losses, mean};
 use tensor::{Loss, Network, TensorName};
 use training::Parameters;
 
@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::plan::Plan;
 use crate::product::On;
+use crate::ranks::Ranks;
 use crate::{Buffer, Setup, Stream, View};
 
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
@@ -27,8 +28,10 @@ pub(crate) struct State {
     pub(crate) plans: Rc<[Plan]>,
     /// The loss, which decides what `p` is.
     pub(crate) loss: Loss,
-    /// `B`, the number of samples of the loaded batch.
+    /// `B`, the number of samples of the loaded batch; of a rank's share of it, which may be empty.
     pub(crate) batch: usize,
+    /// The number of samples of the whole batch.
+    pub(crate) whole: usize,
     /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they get here.
     pub(crate) input: Input,
     /// `p`, `[B, C]`.
@@ -97,6 +100,7 @@ impl State {
             plans: Rc::new([]),
             loss: network.loss,
             batch: 0,
+            whole: 0,
             input: Input::new(&on.kernels, setup.transfer, setup.graph)?,
             p: buffer(stream, network.outputs())?,
             losses: Losses::new(stream, 1)?,
@@ -113,7 +117,12 @@ impl State {
         batch: &Batch<'_>,
         next: Option<&Batch<'_>>,
     ) -> Result<bool> {
-        let mut moved = self.input.load(batch, next)?;
+        self.whole = batch.whole();
+        if batch.is_empty() {
+            self.batch = 0;
+            return Ok(false);
+        }
+        let mut moved = self.input.load(batch, next.filter(|next| !next.is_empty()))?;
         if batch.len() == self.batch {
             return Ok(moved);
         }
@@ -160,7 +169,13 @@ impl State {
     pub(crate) fn loss(&mut self, on: &On) -> Result<f32> {
         let last = &self.layers[self.layers.len() - 1];
         let (z, y) = (last.z.as_view(), self.input.y());
-        Ok(self.losses.mean(&on.kernels, self.loss, (&z, &y), self.batch, last.outputs)?)
+        let sum = self.losses.sum(&on.kernels, self.loss, (&z, &y), self.batch, last.outputs)?;
+        if let Some(ranks) = &on.ranks {
+            ranks.sum_of(sum)?;
+        }
+        let sum = on.kernels.read(&sum.as_view(), 1)?[0];
+        on.ranks.as_ref().map_or(Ok(()), Ranks::check)?;
+        Ok(mean(self.loss, sum, self.whole, last.outputs))
     }
 
     /// The buffer of a tensor, which may have room for more than the loaded batch; none where an

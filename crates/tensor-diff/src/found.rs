@@ -22,7 +22,13 @@ pub(crate) struct Incomparable {
 }
 
 /// What was found of the files that were named.
-pub(crate) enum Found<'a> {
+pub(crate) struct Found<'a> {
+    of: Of<'a>,
+    /// Where ranks differ that should have the same, a sentence each.
+    differences: Vec<String>,
+}
+
+enum Of<'a> {
     One(Box<Judgement>, &'a Path, &'a Dump),
     Two(Box<Comparison>, (&'a Path, &'a Dump), (&'a Path, &'a Dump)),
     Runs(RunComparison, Option<Run<'a>>, Run<'a>),
@@ -30,8 +36,56 @@ pub(crate) enum Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Judges a single file by itself; holds each of the others against the first.
-    pub(crate) fn of(runs: &[Run<'a>], scale: f64) -> Result<Self, Incomparable> {
+    /// Judges a single file by itself; holds each of the others against the first. `differences` are
+    /// what was found when ranks were put together.
+    pub(crate) fn of(
+        runs: &[Run<'a>],
+        differences: Vec<String>,
+        scale: f64,
+    ) -> Result<Self, Incomparable> {
+        Ok(Self { of: Of::of(runs, scale)?, differences })
+    }
+
+    /// Whether nothing is wrong.
+    pub(crate) fn agrees(&self) -> bool {
+        self.differences.is_empty() && self.of.agrees()
+    }
+
+    /// Writes it for people.
+    pub(crate) fn table(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.differences.is_empty() {
+            writeln!(out, "the ranks differ in what all should have alike:")?;
+            for difference in &self.differences {
+                writeln!(out, "  {difference}")?;
+            }
+            writeln!(out)?;
+        }
+        self.of.table(out)
+    }
+
+    /// Writes it as a page.
+    pub(crate) fn html(&self, out: &mut dyn Write, scale: f64) -> io::Result<()> {
+        self.of.html(out, &self.differences, scale)
+    }
+
+    /// Writes it for programs.
+    pub(crate) fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.differences.is_empty() {
+            return self.of.json(out);
+        }
+        let mut text = Vec::new();
+        self.of.json(&mut text)?;
+        let mut report: serde_json::Value = serde_json::from_slice(&text)?;
+        let alone = ["consistent", "wrong"].iter().any(|word| report["verdict"] == *word);
+        report["verdict"] = if alone { "wrong" } else { "differ" }.into();
+        report["rank_differences"] = self.differences.clone().into();
+        serde_json::to_writer_pretty(&mut *out, &report)?;
+        writeln!(out)
+    }
+}
+
+impl<'a> Of<'a> {
+    fn of(runs: &[Run<'a>], scale: f64) -> Result<Self, Incomparable> {
         let incomparable = |reference: &Path, candidate: &Path, reason| Incomparable {
             reference: reference.to_owned(),
             candidate: candidate.to_owned(),
@@ -58,8 +112,7 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// Whether nothing is wrong.
-    pub(crate) fn agrees(&self) -> bool {
+    fn agrees(&self) -> bool {
         match self {
             Self::One(judgement, ..) => judgement.is_clean(),
             Self::Two(comparison, ..) => comparison.agrees(),
@@ -68,8 +121,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Writes it for people.
-    pub(crate) fn table(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn table(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::One(judgement, path, dump) => write_judgement(out, judgement, path, dump),
             Self::Two(comparison, reference, candidate) => {
@@ -80,9 +132,11 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Writes it as a page.
-    pub(crate) fn html(&self, out: &mut dyn Write, scale: f64) -> io::Result<()> {
-        let one = |path, run, found| [Candidate { path, run, found }];
+    fn html(&self, out: &mut dyn Write, differences: &[String], scale: f64) -> io::Result<()> {
+        let one = |path, run, mut found: RunComparison| {
+            found.warnings.extend_from_slice(differences);
+            [Candidate { path, run, found }]
+        };
         match self {
             Self::One(judgement, path, dump) => {
                 let found = RunComparison::of_itself(dump, (**judgement).clone());
@@ -97,13 +151,16 @@ impl<'a> Found<'a> {
                 write_page(out, *reference, &one(path, run, found.clone()), scale)
             }
             Self::Levels(candidates, reference) => {
-                write_page(out, Some(*reference), candidates, scale)
+                let mut candidates = candidates.clone();
+                candidates
+                    .iter_mut()
+                    .for_each(|one| one.found.warnings.extend_from_slice(differences));
+                write_page(out, Some(*reference), &candidates, scale)
             }
         }
     }
 
-    /// Writes it for programs.
-    pub(crate) fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::One(judgement, path, dump) => write_judgement_json(out, judgement, path, dump),
             Self::Two(comparison, reference, candidate) => {

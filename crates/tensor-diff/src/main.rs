@@ -1,6 +1,7 @@
 //! `tensor-diff [REFERENCE] DUMP...`: names the first tensor of each dump that is wrong.
 
 mod found;
+mod ranks;
 
 use std::io;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use tensor::{Dump, DumpError, file};
 use thiserror::Error;
 
 use crate::found::{Found, Incomparable};
+use crate::ranks::{Incomplete, put_together};
 
 /// They agree.
 const AGREE: u8 = 0;
@@ -24,8 +26,9 @@ const UNUSABLE: u8 = 2;
 ///
 /// With one FILE, every operation is done again in float64 on the dump's own inputs to it. With two,
 /// the second is held against the first, and whatever differs is said to be at fault itself or to
-/// have inherited the difference; with more, each is. A file may hold a run of several steps. The tolerance of every
-/// element is derived from the values and from the arithmetic that the headers name. Exits with 0
+/// have inherited the difference; with more, each is. A file may hold a run of several steps. Files
+/// of several ranks, each with its share of a batch, are put together, and count as one. The
+/// tolerance of every element is derived from the values and from the arithmetic that the headers name. Exits with 0
 /// when there is nothing wrong, 1 when there is and 2 when it can't read its input.
 #[derive(Parser)]
 #[command(version, override_usage = "tensor-diff [OPTIONS] [REFERENCE] DUMP...")]
@@ -68,6 +71,8 @@ enum Failure {
     Report { path: PathBuf, source: io::Error },
     #[error("can't compare {} with {}: {reason}", host::shown(candidate), host::shown(reference))]
     Incomparable { reference: PathBuf, candidate: PathBuf, reason: String },
+    #[error("can't put the ranks of {} together: {reason}", host::shown(path))]
+    Ranks { path: PathBuf, reason: String },
     #[error("can't write to standard output: {0}")]
     Output(#[source] io::Error),
 }
@@ -75,6 +80,12 @@ enum Failure {
 impl From<Incomparable> for Failure {
     fn from(Incomparable { reference, candidate, reason }: Incomparable) -> Self {
         Self::Incomparable { reference, candidate, reason }
+    }
+}
+
+impl From<Incomplete> for Failure {
+    fn from(Incomplete { path, reason }: Incomplete) -> Self {
+        Self::Ranks { path, reason }
     }
 }
 
@@ -108,12 +119,17 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
             return Err(Failure::PageOverwrites(page.clone()));
         }
     }
-    let runs = files
+    let read = files
         .iter()
-        .map(|path| Ok((path.as_path(), Dump::read_run(path)?)))
+        .map(|path| Ok((path.clone(), Dump::read_run(path)?)))
         .collect::<Result<Vec<_>, DumpError>>()?;
-    let runs: Vec<_> = runs.iter().map(|(path, run)| (*path, &run[..])).collect();
-    let found = Found::of(&runs, *scale_tolerance)?;
+    let sources = put_together(read)?;
+    let runs: Vec<_> = sources.iter().map(|one| (one.path.as_path(), &one.run[..])).collect();
+    let differences: Vec<String> = sources
+        .iter()
+        .flat_map(|one| one.differences.iter().map(|it| format!("{}: {it}", host::shown(&one.path))))
+        .collect();
+    let found = Found::of(&runs, differences, *scale_tolerance)?;
     if let Some(Some(path)) = json {
         file::write_atomically(path, |out| found.json(out))
             .map_err(|source| Failure::Report { path: path.clone(), source })?;

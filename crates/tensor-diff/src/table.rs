@@ -219,9 +219,10 @@ pub(crate) fn legend(
     header: &Header,
 ) -> io::Result<()> {
     let loss = header.loss.map_or_else(|| "no loss named".into(), |loss| loss.to_string());
+    let ranks = header.world_size.map_or_else(String::new, |ranks| format!(", {ranks} ranks"));
     writeln!(
         out,
-        "{role}: {}, made by {} on {}, {}, preset {}, {loss}, seed {}, step {}, learning rate {}",
+        "{role}: {}, made by {}{ranks} on {}, {}, preset {}, {loss}, seed {}, step {}, learning rate {}",
         host::shown(path),
         host::shown(&header.level),
         host::shown(&header.device),

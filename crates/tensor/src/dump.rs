@@ -67,6 +67,14 @@ pub struct Header {
     /// How many steps the run has that this one is of; a dump of a single step doesn't say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
+    /// Which of several ranks made it, counted from 0; then it holds that rank's share of the batch,
+    /// and what all ranks have: the parameters, their gradients and the loss. One that is put
+    /// together again, or was made by one process alone, doesn't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u64>,
+    /// How many ranks computed the step together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world_size: Option<u64>,
     /// The learning rate that made the `_next` parameters, as the `f32` that the levels use.
     pub learning_rate: f32,
     /// How many significant decimal digits are left of what the step computed, where it was rounded
@@ -436,6 +444,8 @@ mod tests {
             seed: 1,
             step: 0,
             steps: None,
+            rank: None,
+            world_size: None,
             learning_rate: 0.1,
             digits: None,
             not_materialised: Vec::new(),

@@ -9,10 +9,12 @@ mod dump;
 pub mod file;
 mod name;
 mod network;
+mod ranks;
 mod run;
 mod tensor;
 
 pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header};
 pub use name::{ParseNameError, TensorName};
 pub use network::{Loss, Network};
+pub use ranks::{Assembled, RankDifference};
 pub use tensor::{ShapeError, Tensor};

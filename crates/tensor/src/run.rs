@@ -102,6 +102,8 @@ mod tests {
                 seed: 1,
                 step,
                 steps: Some(steps),
+                rank: None,
+                world_size: None,
                 learning_rate: 0.1,
                 digits: None,
                 not_materialised: Vec::new(),

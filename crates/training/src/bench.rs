@@ -7,7 +7,7 @@ use serde::Serialize;
 use tensor::Network;
 
 use crate::train::epoch_order;
-use crate::{Error, Level, Parameters, Preset, Result};
+use crate::{Error, Level, Parameters, Preset, Result, ranks};
 
 /// Samples per second over several runs in one process.
 #[derive(Clone, Debug, Serialize)]
@@ -16,6 +16,9 @@ pub struct Bench {
     pub level: String,
     /// The device it ran on.
     pub device: String,
+    /// How many ranks trained together; one that was alone doesn't say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub world_size: Option<usize>,
     /// The preset.
     pub preset: String,
     /// Where the images come from.
@@ -58,6 +61,9 @@ pub struct Plan {
     pub steps: Option<usize>,
 }
 
+/// A run of so long is measured well enough to say how many steps fill half a second.
+const LONG_ENOUGH: Duration = Duration::from_millis(250);
+
 /// Measures training steps over preloaded data: load, forward, backward, update, batch after
 /// batch, waiting for the device at the end of each run.
 ///
@@ -70,6 +76,10 @@ pub fn bench(
     start: &Parameters,
     plan: Plan,
 ) -> Result<(Vec<f64>, usize, f32)> {
+    let place = level.place();
+    if !place.is_alone() {
+        level.agree(&ranks::terms("bench", preset, train, start))?;
+    }
     let mut position = 0;
     let mut run = |level: &mut dyn Level, steps: usize| -> Result<(usize, Duration, f32)> {
         let per_epoch = epoch_order(preset, train.len(), 0).batches();
@@ -83,8 +93,8 @@ pub fn bench(
             let order = epoch_order(preset, train.len(), position / per_epoch);
             for k in position % per_epoch..per_epoch.min(position % per_epoch + steps - done) {
                 let batch = order.batch(train, k);
-                let next = (k + 1 < per_epoch).then(|| order.batch(train, k + 1));
-                level.load(&batch, next.as_ref())?;
+                let next = (k + 1 < per_epoch).then(|| place.share(&order.batch(train, k + 1)));
+                level.load(&place.share(&batch), next.as_ref())?;
                 level.step(preset.learning_rate)?;
                 samples += batch.len();
                 position += 1;
@@ -106,7 +116,13 @@ pub fn bench(
             let mut steps = 16;
             loop {
                 let (_, time, _) = run(level, steps)?;
-                if time >= Duration::from_millis(250) {
+                let long = time >= LONG_ENOUGH;
+                // Several ranks run the same number of steps: as many as the first one finds enough.
+                if !place.is_alone() {
+                    if level.any(place.is_first() && long)? {
+                        break 2 * steps;
+                    }
+                } else if long {
                     break ((steps as f64 * 0.5 / time.as_secs_f64()).ceil()) as usize;
                 }
                 steps *= 2;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use tensor::{Dtype, Network};
 
+use crate::ranks::Place;
 use crate::{Error, Level, Result};
 
 mod commands;
@@ -23,7 +24,7 @@ pub trait Program {
     /// What the level is, in one line.
     const ABOUT: &'static str;
     /// The options that only this level has.
-    type Options: Args;
+    type Options: Args + Sync;
 
     /// The device that a run with these options computes on, as dumps and reports name it.
     ///
@@ -48,6 +49,28 @@ pub trait Program {
     /// # Errors
     /// What its device says.
     fn level(options: &Self::Options, network: &Network) -> Result<Box<dyn Level>>;
+
+    /// The ranks that this process runs, where several train together: each is to take its share of
+    /// every batch. Asked first of all.
+    ///
+    /// # Errors
+    /// When the others are not to be found.
+    fn ranks(_options: &Self::Options) -> Result<Vec<Place>> {
+        Ok(vec![Place::ALONE])
+    }
+
+    /// Makes the level, and works with it; of several ranks in this process, one for each, all at
+    /// the same time.
+    ///
+    /// # Errors
+    /// What making it or the work says; of several ranks, the one that was the first to fail.
+    fn on_each(
+        options: &Self::Options,
+        network: &Network,
+        work: &(dyn Fn(&mut dyn Level) -> Result<()> + Sync),
+    ) -> Result<()> {
+        work(Self::level(options, network)?.as_mut())
+    }
 
     /// What this device's own single-precision matrix product reaches on large square matrices,
     /// in 10⁹ operations a second, measured now. `bench` states a level's speed as a share of it.

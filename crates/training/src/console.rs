@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::ranks::Place;
 use crate::train::Accuracy;
 use crate::{Error, Result};
 
@@ -12,6 +13,8 @@ use crate::{Error, Result};
 /// error when that is a terminal.
 pub struct Console {
     quiet: bool,
+    /// Whether signals are heard.
+    hears: bool,
     /// Whether the run goes on for the files that it writes when nobody can read its lines.
     goes_on: bool,
     lost: RefCell<Option<io::Error>>,
@@ -23,13 +26,19 @@ impl Console {
     /// the sake of its files, if it `goes_on`; otherwise it ends there.
     #[must_use]
     pub fn new(goes_on: bool) -> Self {
-        Self { quiet: false, goes_on, lost: RefCell::new(None), bar: ProgressBar::hidden() }
+        Self { quiet: false, hears: true, goes_on, lost: RefCell::new(None), bar: ProgressBar::hidden() }
     }
 
-    /// A console that writes nothing.
+    /// A console that writes nothing, and hears no signal.
     #[must_use]
     pub fn quiet() -> Self {
-        Self { quiet: true, ..Self::new(true) }
+        Self { quiet: true, hears: false, ..Self::new(true) }
+    }
+
+    /// The console of a rank: the first one writes, as [`new`](Self::new); all hear signals.
+    #[must_use]
+    pub fn of(place: Place, goes_on: bool) -> Self {
+        Self { quiet: !place.is_first(), ..Self::new(goes_on) }
     }
 
     /// Writes a line.
@@ -58,7 +67,7 @@ impl Console {
     /// Whether a signal asked the run to end, such as Ctrl-C.
     #[must_use]
     pub fn interrupted(&self) -> bool {
-        !self.quiet && host::signals::received().is_some()
+        self.hears && host::signals::received().is_some()
     }
 
     /// Writes the loss of a batch, counted from 0.

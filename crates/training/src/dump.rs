@@ -3,8 +3,9 @@
 use data::{Batch, Dataset, Epoch, Generator, Stream};
 use tensor::{Dtype, Dump, Header, Network, Tensor, TensorName};
 
+use crate::ranks::Place;
 use crate::train::epoch_order;
-use crate::{Error, Kind, Level, Parameters, Preset, Result};
+use crate::{Error, Kind, Level, Parameters, Preset, Result, ranks};
 
 /// What a dump starts from: one batch, and the parameters before its step.
 pub struct Inputs {
@@ -224,7 +225,7 @@ pub fn run(
     let mut dumps = Vec::new();
     each_step(level, preset, inputs, steps, |level, index| {
         let number = header.step + (index - steps.before) as u64;
-        let mut dump = Dump::new(Header { step: number, ..header.clone() });
+        let mut dump = Dump::new(of_rank(Header { step: number, ..header.clone() }, level.place()));
         step(level, preset, steps.fused, &mut dump)?;
         dumps.push(dump);
         Ok(())
@@ -246,7 +247,7 @@ pub fn inputs_of_run(
     let mut dumps = Vec::new();
     each_step(level, preset, inputs, steps, |level, index| {
         let number = header.step + (index - steps.before) as u64;
-        let mut dump = Dump::new(Header { step: number, ..header.clone() });
+        let mut dump = Dump::new(of_rank(Header { step: number, ..header.clone() }, level.place()));
         given(level, preset, &mut dump)?;
         dumps.push(dump);
         level.step(preset.learning_rate)
@@ -267,6 +268,12 @@ fn each_step(
     if per_epoch == 0 {
         return Err(Error::Usage("the samples do not fill one batch".into()));
     }
+    let place = level.place();
+    if !place.is_alone() {
+        let mut terms = ranks::terms("dump", preset, &inputs.set, &inputs.parameters);
+        terms.push(format!("steps: {steps:?}"));
+        level.agree(&terms)?;
+    }
     level.dataset(&inputs.set)?;
     level.set_parameters(&inputs.parameters)?;
     let mut order = inputs.order(preset, 0);
@@ -276,8 +283,8 @@ fn each_step(
             order = inputs.order(preset, index / per_epoch);
         }
         let batch: Batch<'_> = order.batch(&inputs.set, k);
-        let next = (k + 1 < per_epoch).then(|| order.batch(&inputs.set, k + 1));
-        level.load(&batch, next.as_ref())?;
+        let next = (k + 1 < per_epoch).then(|| place.share(&order.batch(&inputs.set, k + 1)));
+        level.load(&place.share(&batch), next.as_ref())?;
         if index < steps.before {
             level.step(preset.learning_rate)?;
         } else {
@@ -285,6 +292,12 @@ fn each_step(
         }
     }
     Ok(())
+}
+
+/// The header of one rank of several.
+fn of_rank(header: Header, place: Place) -> Header {
+    let of = |number: usize| (!place.is_alone()).then_some(number as u64);
+    Header { rank: of(place.rank), world_size: of(place.world_size), ..header }
 }
 
 /// What a step starts from.
@@ -349,6 +362,8 @@ pub fn header(level: &str, device: &str, preset: &Preset, step: u64) -> Header {
         seed: preset.seed,
         step,
         steps: None,
+        rank: None,
+        world_size: None,
         learning_rate: preset.learning_rate,
         digits: None,
         not_materialised: Vec::new(),

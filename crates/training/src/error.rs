@@ -83,6 +83,14 @@ pub enum Error {
         /// What was found not to be finite.
         what: TensorName,
     },
+    /// One of several ranks failed.
+    #[error("rank {rank}: {error}")]
+    Rank {
+        /// Which one.
+        rank: usize,
+        /// Why.
+        error: Box<Error>,
+    },
     /// The level itself failed: its device, its libraries.
     #[error(transparent)]
     Level(Box<dyn std::error::Error + Send + Sync>),
@@ -98,6 +106,7 @@ impl Error {
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
+            Self::Rank { error, .. } => error.exit_code(),
             Self::Data(DataError::Memory { .. }) | Self::Dump(DumpError::Write { .. }) => 1,
             Self::Usage(_) | Self::Data(_) | Self::Read { .. } => 2,
             Self::Dump(_) => 2,

@@ -3,6 +3,7 @@
 use data::{Batch, Dataset};
 use tensor::{Tensor, TensorName};
 
+use crate::ranks::Place;
 use crate::{Parameters, Result};
 
 /// One implementation of the network and of its training step.
@@ -72,6 +73,29 @@ pub trait Level {
     /// # Errors
     /// What the device says.
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>>;
+
+    /// Which of several ranks this is, that train together: it is then given its share of every
+    /// batch, and gradients and the loss are those of the whole batch.
+    fn place(&self) -> Place {
+        Place::ALONE
+    }
+
+    /// Sees that all ranks were started alike: `terms` has a line for each thing that has to be the
+    /// same. To be called by all of them, before anything else that they do together.
+    ///
+    /// # Errors
+    /// What differs and on which rank; what the device says.
+    fn agree(&mut self, _terms: &[String]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether something holds on any rank. To be called by all of them.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn any(&mut self, here: bool) -> Result<bool> {
+        Ok(here)
+    }
 
     /// What the level has to say at the end of a command, a line each, such as a profile that one
     /// of its own options asked for.

@@ -90,6 +90,16 @@ impl Parameters {
         Ok(Self { layers })
     }
 
+    /// A number that tells these parameters from others; the same on every machine.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        // FNV-1a, of whole numbers instead of bytes.
+        let step = |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x0000_0100_0000_01b3);
+        let all = self.layers.iter().flat_map(|layer| [&layer.w, &layer.b]);
+        let bits = all.flat_map(|tensor| tensor.data()).map(|value| u64::from(value.to_bits()));
+        bits.fold(0xcbf2_9ce4_8422_2325, step)
+    }
+
     /// The layer sizes that these parameters belong to, input first.
     #[must_use]
     pub fn sizes(&self) -> Vec<usize> {

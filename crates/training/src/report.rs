@@ -17,6 +17,9 @@ pub struct Report {
     pub level: String,
     /// The device it ran on.
     pub device: String,
+    /// How many ranks trained together; one that was alone doesn't say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub world_size: Option<usize>,
     /// The preset's name.
     pub preset: String,
     /// Whether every part of the preset was left as it is.
@@ -73,6 +76,7 @@ impl Report {
         Self {
             level: level.into(),
             device: device.into(),
+            world_size: None,
             preset: preset.name.clone(),
             preset_unchanged: Preset::find(&preset.name).is_some_and(|original| {
                 original == Preset { seed: original.seed, ..preset.clone() }

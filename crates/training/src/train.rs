@@ -6,7 +6,7 @@ use data::{Batch, Dataset, Epoch};
 use serde::{Deserialize, Serialize};
 use tensor::{Tensor, TensorName};
 
-use crate::{Console, Error, Level, Parameters, Preset, Result, divergence};
+use crate::{Console, Error, Level, Parameters, Preset, Result, divergence, ranks};
 
 /// The loss of one batch, before its update.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -92,6 +92,10 @@ pub struct Examination {
     pub mistakes: Vec<Mistake>,
 }
 
+/// Several ranks ask each other whether to stop at every so many batches: each answer waits for the
+/// device.
+const ASK_EVERY: usize = 8;
+
 /// How many mistakes are kept.
 pub const MISTAKES: usize = 40;
 
@@ -149,6 +153,8 @@ pub fn epoch_order(preset: &Preset, samples: usize, epoch: usize) -> Epoch {
 
 /// Trains a level from `start` as the preset says, then tests it.
 ///
+/// Of several ranks each trains on its share of every batch, and the first one tests.
+///
 /// The clock runs while batches are loaded and trained, and stands still while the level is
 /// tested and while its parameters are looked at for values that are not finite.
 ///
@@ -174,6 +180,10 @@ pub fn train(
     }
     let planned =
         preset.epochs.saturating_mul(per_epoch).min(preset.max_batches.unwrap_or(usize::MAX));
+    let place = level.place();
+    if !place.is_alone() {
+        level.agree(&ranks::terms("train", preset, train, start))?;
+    }
     level.dataset(train)?;
     level.set_parameters(start)?;
 
@@ -198,8 +208,8 @@ pub fn train(
         let order = epoch_order(preset, train.len(), epoch);
         for k in 0..per_epoch {
             let batch = order.batch(train, k);
-            let next = (k + 1 < per_epoch).then(|| order.batch(train, k + 1));
-            timed(&mut run.phases.load, || level.load(&batch, next.as_ref()))?;
+            let next = (k + 1 < per_epoch).then(|| place.share(&order.batch(train, k + 1)));
+            timed(&mut run.phases.load, || level.load(&place.share(&batch), next.as_ref()))?;
             timed(&mut run.phases.step, || level.step(preset.learning_rate))?;
             let index = run.batches;
             run.batches += 1;
@@ -207,7 +217,11 @@ pub fn train(
             progress.inc(1);
 
             let done = run.batches == planned;
-            let interrupted = console.interrupted();
+            let interrupted = match place.is_alone() {
+                true => console.interrupted(),
+                // All ranks stop at the same batch.
+                false => index.is_multiple_of(ASK_EVERY) && level.any(console.interrupted())?,
+            };
             let report = index.is_multiple_of(preset.report_every) || done || interrupted;
             let test_now = !done
                 && !interrupted
@@ -229,11 +243,18 @@ pub fn train(
                     console.loss(index, loss)?;
                 }
                 if test_now {
-                    let accuracy = timed(&mut run.phases.test, || evaluate(level, preset, test))?;
-                    let fraction = accuracy.fraction();
-                    run.accuracies.push(AccuracyAt { batches: run.batches, accuracy: fraction });
-                    console.accuracy(run.batches, accuracy)?;
-                    if preset.stop_at_accuracy.is_some_and(|mark| fraction > mark) {
+                    let mut fraction = 0.0;
+                    if place.is_first() {
+                        let accuracy =
+                            timed(&mut run.phases.test, || evaluate(level, preset, test))?;
+                        fraction = accuracy.fraction();
+                        let batches = run.batches;
+                        run.accuracies.push(AccuracyAt { batches, accuracy: fraction });
+                        console.accuracy(batches, accuracy)?;
+                    }
+                    if let Some(mark) = preset.stop_at_accuracy
+                        && level.any(fraction > mark)?
+                    {
                         run.stop_reason = StopReason::Accuracy;
                         break 'epochs;
                     }
@@ -254,6 +275,9 @@ pub fn train(
     }
     progress.finish_and_clear();
 
+    if !place.is_first() {
+        return Ok(run);
+    }
     run.examination = timed(&mut run.phases.test, || examine(level, preset, test))?;
     run.accuracy = run.examination.accuracy;
     let accuracy = run.accuracy.fraction();

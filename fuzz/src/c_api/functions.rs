@@ -252,6 +252,7 @@ emulatedGpuDeclareAccess stream text ranges count
 emulatedGpuGetCounts function out small
 emulatedGpuResetCounts
 emulatedGpuSetCounting int
+emulatedGpuSetDevices int
 ";
 
 /// `libcublas.so`

@@ -89,6 +89,13 @@ CUresult emulatedGpuDeclareAccess(CUstream stream, const char *operation,
 CUresult emulatedGpuDeclareAccess_ptsz(CUstream stream, const char *operation,
                                        const EmulatedGpuRange *ranges, size_t count);
 
+/* How many cards there are to be, from 1 to 64, where the environment (EMULATED_GPU_DEVICES) does not
+ * say it. To be called before cuInit.
+ *
+ * CUDA_ERROR_INVALID_VALUE: another number. CUDA_ERROR_NOT_PERMITTED: after cuInit, unless there are
+ * as many. */
+CUresult emulatedGpuSetDevices(unsigned int count);
+
 /* Sums over the launches of one kernel. The fields after `nanoseconds` are counted only while
  * emulatedGpuSetCounting is on. */
 typedef struct EmulatedGpuCounts {

@@ -55,6 +55,27 @@ static DRIVER: OnceLock<Driver> = OnceLock::new();
 /// tells it.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
+/// How many cards a program has asked for, where the environment says nothing; 0 for as many as it
+/// says.
+static DEVICES: AtomicU32 = AtomicU32::new(0);
+
+/// Asks for so many cards, before `cuInit`.
+///
+/// # Errors
+/// `INVALID_VALUE` for a number that can't be; `NOT_PERMITTED` after `cuInit`, unless there are as
+/// many.
+pub(crate) fn ask_for_devices(count: u32) -> Result<()> {
+    let count = crate::settings::devices("emulatedGpuSetDevices", count.into())?;
+    match DRIVER.get().map(|driver| driver.settings.devices) {
+        Some(there) if there != count => Err(Code::NOT_PERMITTED
+            .because(format!("cuInit was called already, and there are {there} cards"))),
+        _ => {
+            DEVICES.store(count, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+}
+
 fn forked() -> Error {
     Code::NOT_INITIALIZED
         .because("this process was forked after cuInit; start it with spawn, or fork before cuInit")
@@ -85,7 +106,8 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    let settings = Settings::read(|name| std::env::var(name).ok()).inspect_err(|_| {
+    let asked = Some(DEVICES.load(Ordering::Relaxed)).filter(|count| *count > 0);
+    let settings = Settings::read(asked, |name| std::env::var(name).ok()).inspect_err(|_| {
         // Nothing was made: a process that is forked off may try again.
         PROCESS.store(0, Ordering::Relaxed);
     })?;

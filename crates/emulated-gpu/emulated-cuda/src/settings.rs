@@ -44,11 +44,14 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads the environment.
+    /// Reads the environment. `asked` is how many cards there are where it does not say that.
     ///
     /// # Errors
     /// `INVALID_VALUE`, with the name of the variable and what it may be.
-    pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+    pub(crate) fn read(
+        asked: Option<u32>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self> {
         let text = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         Ok(Self {
             checks: text("EMULATED_GPU_CHECKS")
@@ -60,7 +63,8 @@ impl Settings {
             memory: text("EMULATED_GPU_MEMORY").map(|value| bytes(&value)).transpose()?,
             capability: text("EMULATED_GPU_CAPABILITY")
                 .map_or(Ok(CAPABILITY), |value| capability(&value))?,
-            devices: devices(number(&text, "EMULATED_GPU_DEVICES")?.unwrap_or(1))?,
+            devices: number(&text, "EMULATED_GPU_DEVICES")?
+                .map_or(Ok(asked.unwrap_or(1)), |count| devices("EMULATED_GPU_DEVICES", count))?,
             leaks: flag(&text, "EMULATED_GPU_LEAKS")?,
             statistics: text("EMULATED_GPU_STATISTICS").map(PathBuf::from),
             log: text("CUDA_LOG_FILE").map(PathBuf::from),
@@ -133,11 +137,15 @@ fn capability(value: &str) -> Result<u32> {
     })
 }
 
-fn devices(wanted: u64) -> Result<u32> {
+/// A number of cards; `who` asks for it.
+///
+/// # Errors
+/// `INVALID_VALUE` when so many can't be.
+pub(crate) fn devices(who: &str, wanted: u64) -> Result<u32> {
     let most = Devices::MOST;
     u32::try_from(wanted).ok().filter(|devices| (1..=most).contains(devices)).ok_or_else(|| {
         Code::INVALID_VALUE.because(format!(
-            "EMULATED_GPU_DEVICES: {wanted} cards: from 1 to {most} can be emulated"
+            "{who}: {wanted} cards: from 1 to {most} can be emulated"
         ))
     })
 }
@@ -172,7 +180,7 @@ mod tests {
             let found = pairs.iter().find(|(own, _)| *own == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Settings::read(find)
+        Settings::read(None, find)
     }
 
     #[test]
@@ -182,6 +190,16 @@ mod tests {
         assert_eq!((settings.threads, settings.seed, settings.memory), (0, None, None));
         assert!(!settings.deterministic && !settings.leaks);
         assert_eq!(settings.capability, 90);
+    }
+
+    #[test]
+    fn the_environment_decides_before_the_program_how_many_cards_there_are() {
+        assert_eq!(read(&[]).unwrap().devices, 1);
+        assert_eq!(Settings::read(Some(4), |_| None).unwrap().devices, 4);
+        assert_eq!(Settings::read(Some(4), |name| {
+            (name == "EMULATED_GPU_DEVICES").then(|| "3".to_owned())
+        }).unwrap().devices, 3);
+        assert!(devices("emulatedGpuSetDevices", 65).is_err());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The profile as a table.
 
-use super::totals::{Total, Totals};
+use super::totals::{Kind, Total, Totals};
 use crate::counts::Counts;
 
 /// Rates from times: what a real GPU did.
@@ -35,7 +35,10 @@ pub(super) fn counted(
     totals: &Totals,
     counts: impl Fn(&str) -> Counts,
 ) -> Vec<String> {
-    let of = |total: &Total| if total.is_copy { Counts::default() } else { counts(total.name) };
+    let of = |total: &Total| match total.kind {
+        Kind::Kernel => counts(total.name),
+        Kind::Copy | Kind::Collective => Counts::default(),
+    };
     let whole: u64 = totals.iter().map(|total| of(total).thread_instructions).sum();
     let heading =
         ["", "launches", "MB", "instructions", "share", "lanes", "sectors/request", "divergent"];
@@ -49,7 +52,7 @@ pub(super) fn counted(
             b => format!("{:.1}", a as f64 / b as f64),
         };
         // What a library computes on this machine's processor has no instructions.
-        let counted = !total.is_copy && counts.warp_instructions > 0;
+        let counted = total.kind == Kind::Kernel && counts.warp_instructions > 0;
         let kernel = |text: String| if counted { text } else { String::new() };
         rows.push(vec![
             label(total),
@@ -73,7 +76,10 @@ pub(super) fn counted(
 }
 
 fn label(total: &Total) -> String {
-    if total.is_copy { format!("copy {}", total.name) } else { total.name.to_owned() }
+    match total.kind {
+        Kind::Copy => format!("copy {}", total.name),
+        Kind::Kernel | Kind::Collective => total.name.to_owned(),
+    }
 }
 
 /// Columns as wide as they need be: the first to the left, numbers to the right.
@@ -103,9 +109,9 @@ mod tests {
         let mut totals = Totals::default();
         let relu = Work { operation: "relu", bytes: 8_000, flops: 1_000 };
         let input = Work { operation: "to the device", bytes: 4_000_000, flops: 0 };
-        totals.add(relu, false, Duration::from_micros(1));
-        totals.add(input, true, Duration::from_micros(400));
-        totals.add(relu, false, Duration::from_micros(3));
+        totals.add(relu, Kind::Kernel, Duration::from_micros(1));
+        totals.add(input, Kind::Copy, Duration::from_micros(400));
+        totals.add(relu, Kind::Kernel, Duration::from_micros(3));
         totals
     }
 

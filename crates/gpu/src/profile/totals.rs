@@ -4,10 +4,27 @@ use std::time::Duration;
 
 use crate::Work;
 
-/// One launch or copy.
+/// What something is that was put into a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A kernel, or what a library computes.
+    Kernel,
+    /// A copy.
+    Copy,
+    /// What several GPUs do together.
+    Collective,
+}
+
+impl Kind {
+    /// The track of a trace that it is on, and its name.
+    pub(super) const ALL: [(Self, &'static str); 3] =
+        [(Self::Kernel, "kernels"), (Self::Copy, "copies"), (Self::Collective, "collectives")];
+}
+
+/// One launch, copy or collective.
 pub(super) struct Span {
     pub(super) work: Work,
-    pub(super) is_copy: bool,
+    pub(super) kind: Kind,
     /// Since the first.
     pub(super) start: Duration,
     pub(super) time: Duration,
@@ -18,8 +35,8 @@ pub(super) struct Span {
 pub struct Total {
     /// The operation, or where a copy goes.
     pub name: &'static str,
-    /// Whether it is a copy.
-    pub is_copy: bool,
+    /// What it is.
+    pub kind: Kind,
     /// Launches, or copies.
     pub launches: usize,
     /// Bytes of their arguments.
@@ -35,16 +52,16 @@ pub struct Total {
 pub(super) struct Totals(Vec<Total>);
 
 impl Totals {
-    pub(super) fn add(&mut self, work: Work, is_copy: bool, time: Duration) {
+    pub(super) fn add(&mut self, work: Work, kind: Kind, time: Duration) {
         let Work { operation: name, bytes, flops } = work;
-        match self.0.iter_mut().find(|total| total.name == name && total.is_copy == is_copy) {
+        match self.0.iter_mut().find(|total| total.name == name && total.kind == kind) {
             Some(total) => {
                 total.launches += 1;
                 total.bytes += bytes;
                 total.flops += flops;
                 total.time += time;
             }
-            None => self.0.push(Total { name, is_copy, launches: 1, bytes, flops, time }),
+            None => self.0.push(Total { name, kind, launches: 1, bytes, flops, time }),
         }
     }
 

@@ -6,15 +6,19 @@ use std::path::Path;
 use serde_json::json;
 use tensor::file::write_atomically;
 
-use super::totals::Span;
+use super::totals::{Kind, Span};
 use crate::{GpuError, Result};
 
-/// Writes the trace: kernels on one track, copies on another.
+/// Writes the trace: kernels on one track, copies on another, what several GPUs do together on a
+/// third.
 ///
 /// # Errors
 /// What the operating system says.
 pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -> Result<()> {
-    let tracks = [(1, "kernels"), (2, "copies")].map(|(track, name)| {
+    let used = |kind| spans.iter().any(|span| span.kind == kind);
+    let tracks = Kind::ALL.iter().filter(|(kind, _)| *kind != Kind::Collective || used(*kind));
+    let tracks = tracks.map(|(kind, name)| {
+        let track = track(*kind);
         json!({"ph": "M", "name": "thread_name", "pid": 1, "tid": track, "args": {"name": name}})
     });
     let process = json!({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": device}});
@@ -22,9 +26,13 @@ pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -
         json!({
             "ph": "X",
             "name": span.work.operation,
-            "cat": if span.is_copy { "copy" } else { "kernel" },
+            "cat": match span.kind {
+                Kind::Kernel => "kernel",
+                Kind::Copy => "copy",
+                Kind::Collective => "collective",
+            },
             "pid": 1,
-            "tid": if span.is_copy { 2 } else { 1 },
+            "tid": track(span.kind),
             "ts": 1e6 * span.start.as_secs_f64(),
             "dur": 1e6 * span.time.as_secs_f64(),
             "args": {"bytes": span.work.bytes, "flops": span.work.flops},
@@ -46,4 +54,9 @@ pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -
         file.write_all(b"\n")
     })
     .map_err(|error| GpuError::Write { path: path.into(), reason: error.to_string() })
+}
+
+/// The number of a track, from 1.
+fn track(kind: Kind) -> usize {
+    1 + Kind::ALL.iter().position(|(other, _)| *other == kind).unwrap_or(0)
 }

@@ -374,6 +374,8 @@ fn header(dtype: Dtype, loss: Loss, learning_rate: f32) -> Header {
         seed: 1,
         step: 0,
         steps: None,
+        rank: None,
+        world_size: None,
         learning_rate,
         digits: None,
         not_materialised: Vec::new(),

@@ -12,7 +12,8 @@ use crate::dump::{self, Inputs, Steps};
 use crate::report::{Report, write_json};
 use crate::train::{self, Outcome, StopReason};
 use crate::{
-    Console, Error, Kind, Level, Parameters, Preset, Result, checkpoint, picture, plot, report_page,
+    Console, Error, Kind, Level, Parameters, Place, Preset, Result, checkpoint, picture, plot,
+    report_page,
 };
 
 /// How many images a sheet of `--plot` shows.
@@ -22,51 +23,74 @@ const SHEET: usize = 40;
 pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "train")?;
-    let mut outputs = P::outputs(&args.options);
-    outputs.extend(args.json.as_deref().map(|path| ("--json", path)));
-    outputs.extend(args.html.as_deref().map(|path| ("--html", path)));
-    outputs.extend(args.save.as_deref().map(|path| ("--save", path)));
-    outputs::check_with_pictures(&outputs, args.plot.as_deref())?;
+    let ranks = P::ranks(&args.options)?;
+    let says = ranks.iter().any(|place| place.is_first());
+    let own = outputs::of_ranks(&P::outputs(&args.options), &ranks);
+    let mut outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
+    if says {
+        outputs.extend(args.json.as_deref().map(|path| ("--json", path)));
+        outputs.extend(args.html.as_deref().map(|path| ("--html", path)));
+        outputs.extend(args.save.as_deref().map(|path| ("--save", path)));
+    }
+    outputs::check_with_pictures(&outputs, args.plot.as_deref().filter(|_| says))?;
     needs::of_training(&preset.network)?;
     let start = start_from(args.load.as_deref(), &preset)?;
     let counts = Counts { train: preset.samples, test: usize::MAX };
-    let digits = args.data.load(&preset.network, counts)?;
+    let digits = args.data.load(&preset.network, counts, says)?;
     let (train_set, test_set) = datasets(&digits, &preset);
     let device = P::device(&args.options)?;
-    let mut level = P::level(&args.options, &preset.network)?;
 
-    // From here on a signal is heard after a batch, and what was asked for is written.
-    host::signals::end_by_myself();
-    let mut console = Console::new(!outputs.is_empty() || args.plot.is_some());
-    console.line(&format!("{} on {device}, preset {}", P::NAME, preset.name))?;
-    console.line(&describe(&preset, &digits))?;
-    let run = train::train(level.as_mut(), &preset, &train_set, &test_set, &start, &mut console)?;
-    for line in summary(&preset, &run) {
-        console.line(&line)?;
-    }
+    let goes_on = !outputs.is_empty() || args.plot.is_some();
+    P::on_each(&args.options, &preset.network, &|level| {
+        let place = level.place();
+        // From here on a signal is heard after a batch, and what was asked for is written.
+        host::signals::end_by_myself();
+        let mut console = Console::of(place, goes_on);
+        console.line(&title::<P>(&device, &preset, place))?;
+        console.line(&describe(&preset, &digits))?;
+        let run = train::train(level, &preset, &train_set, &test_set, &start, &mut console)?;
+        if !place.is_first() {
+            return say(&console, level);
+        }
+        for line in summary(&preset, &run) {
+            console.line(&line)?;
+        }
 
-    // Each file for itself: a full disk under one of them doesn't take the others along.
-    let report = Report::new(P::NAME, &device, &preset, &digits, &run);
-    let saved = args.save.as_ref().map_or(Ok(()), |path| {
-        checkpoint::save(path, &run.parameters, &preset)?;
-        console.line(&format!("parameters saved to {}", host::shown(path)))
-    });
-    let reported = args.json.as_ref().map_or(Ok(()), |path| write_json(path, &report));
-    let drawn = args.plot.as_ref().map_or(Ok(()), |folder| {
-        draw(folder, level.as_mut(), &report, &digits, &test_set)?;
-        console.line(&format!("pictures written to {}", host::shown(folder)))
-    });
-    let shown = args.html.as_ref().map_or(Ok(()), |path| {
-        report_page::write_one(path, &report, &run.parameters, &digits.test)?;
-        console.line(&format!("page written to {}", host::shown(path)))
-    });
-    let said = say(&console, level.as_mut());
-    let mut failures = [saved, reported, drawn, shown, said, console.finish()].into_iter();
-    let first = failures.find(Result::is_err).unwrap_or(Ok(()));
-    for failure in failures.filter_map(Result::err) {
-        host::complain(format_args!("error: {failure}"));
-    }
-    first
+        // Each file for itself: a full disk under one of them doesn't take the others along.
+        let mut report = Report::new(P::NAME, &device, &preset, &digits, &run);
+        report.world_size = of_several(place);
+        let saved = args.save.as_ref().map_or(Ok(()), |path| {
+            checkpoint::save(path, &run.parameters, &preset)?;
+            console.line(&format!("parameters saved to {}", host::shown(path)))
+        });
+        let reported = args.json.as_ref().map_or(Ok(()), |path| write_json(path, &report));
+        let drawn = args.plot.as_ref().map_or(Ok(()), |folder| {
+            draw(folder, level, &report, &digits, &test_set)?;
+            console.line(&format!("pictures written to {}", host::shown(folder)))
+        });
+        let shown = args.html.as_ref().map_or(Ok(()), |path| {
+            report_page::write_one(path, &report, &run.parameters, &digits.test)?;
+            console.line(&format!("page written to {}", host::shown(path)))
+        });
+        let said = say(&console, level);
+        let mut failures = [saved, reported, drawn, shown, said, console.finish()].into_iter();
+        let first = failures.find(Result::is_err).unwrap_or(Ok(()));
+        for failure in failures.filter_map(Result::err) {
+            host::complain(format_args!("error: {failure}"));
+        }
+        first
+    })
+}
+
+/// What computes what, and with how many ranks.
+fn title<P: Program>(device: &str, preset: &Preset, place: Place) -> String {
+    let ranks = of_several(place).map_or_else(String::new, |ranks| format!(", {ranks} ranks"));
+    format!("{} on {device}, preset {}{ranks}", P::NAME, preset.name)
+}
+
+/// How many ranks there are, unless there is one.
+fn of_several(place: Place) -> Option<usize> {
+    (!place.is_alone()).then_some(place.world_size)
 }
 
 /// Draws the pictures of `--plot`.
@@ -94,9 +118,20 @@ fn say(console: &Console, level: &mut dyn Level) -> Result<()> {
 /// `dump`: one training step or several, every tensor of them.
 pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     let mut preset = args.preset.preset()?;
+    let ranks = P::ranks(&args.options)?;
+    let says = ranks.iter().any(|place| place.is_first());
+    // What is given to a step is not shared out: one file holds it.
+    let computes = !args.inputs_only || args.step > 0 || args.steps.is_some_and(|steps| steps > 1);
     let mut outputs = P::outputs(&args.options);
     outputs.push(("--out", &args.out));
-    outputs::check(&outputs)?;
+    let own = match computes {
+        true => outputs::of_ranks(&outputs, &ranks),
+        false => outputs::of_ranks(&outputs, &[Place::ALONE]),
+    };
+    let outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
+    if computes || says {
+        outputs::check(&outputs)?;
+    }
     let mut step = u64::from(args.step);
     let inputs = match &args.inputs {
         Some(path) => {
@@ -132,7 +167,7 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             needs::of_dump(&preset, preset.samples.min(Counts::ALL.train))?;
             let parameters = start_from(args.load.as_deref(), &preset)?;
             let counts = Counts { train: preset.samples, test: 1 };
-            let digits = args.data.load(&preset.network, counts)?;
+            let digits = args.data.load(&preset.network, counts, says)?;
             let set = Dataset::new(&digits.train, preset.normalisation);
             Inputs::of_training(set, parameters)
         }
@@ -143,71 +178,97 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     header.steps = args.steps.map(|steps| steps as u64);
     let steps =
         Steps { before: args.step as usize, dumped: args.steps.unwrap_or(1), fused: args.fused };
-    let run = if args.inputs_only && (steps.before, steps.dumped) == (0, 1) {
-        vec![dump::inputs_only(header, &preset, &inputs)]
-    } else {
-        let mut level = P::level(&args.options, &preset.network)?;
+    if !computes {
+        let run = [dump::inputs_only(header, &preset, &inputs)];
+        return if says { Ok(Dump::write_run(&run, &args.out)?) } else { Ok(()) };
+    }
+    P::on_each(&args.options, &preset.network, &|level| {
         let dumped = if args.inputs_only { dump::inputs_of_run } else { dump::run };
-        dumped(level.as_mut(), &header, &preset, &inputs, steps)?
-    };
-    Ok(Dump::write_run(&run, &args.out)?)
+        let run = dumped(level, &header, &preset, &inputs, steps)?;
+        Ok(Dump::write_run(&run, &level.place().file(&args.out))?)
+    })
 }
 
 /// `bench`: samples per second.
 pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "bench")?;
-    let mut outputs = P::outputs(&args.options);
-    outputs.extend(args.json.as_deref().map(|path| ("--json", path)));
+    let ranks = P::ranks(&args.options)?;
+    let says = ranks.iter().any(|place| place.is_first());
+    let own = outputs::of_ranks(&P::outputs(&args.options), &ranks);
+    let mut outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
+    outputs.extend(args.json.as_deref().filter(|_| says).map(|path| ("--json", path)));
     outputs::check(&outputs)?;
     needs::of_training(&preset.network)?;
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
     let counts = Counts { train: preset.samples, test: 1 };
-    let digits = args.data.load(&preset.network, counts)?;
+    let digits = args.data.load(&preset.network, counts, says)?;
     let (set, _) = datasets(&digits, &preset);
     let device = P::device(&args.options)?;
-    let mut level = P::level(&args.options, &preset.network)?;
-    let plan = bench::Plan { runs: args.runs, steps: args.steps };
-    let (rates, steps, last_loss) = bench::bench(level.as_mut(), &preset, &set, &start, plan)?;
-    let median = rates[rates.len() / 2];
-    let result = Bench {
-        level: P::NAME.into(),
-        device,
-        preset: preset.name.clone(),
-        data: digits.origin.to_string(),
-        runs: rates.len(),
-        steps,
-        samples_per_second: median,
-        samples_per_second_min: rates[0],
-        samples_per_second_max: rates[rates.len() - 1],
-        gflops: median * bench::operations_per_sample(&preset.network) as f64 * 1e-9,
-        sgemm_gflops: P::sgemm_gflops(&args.options)?,
-        last_loss,
-    };
-    let console = Console::new(args.json.is_some());
-    console.line(&format!("{} on {}, preset {}", result.level, result.device, result.preset))?;
-    console.line(&describe(&preset, &digits))?;
-    console.line(&format!(
-        "{:.0} samples/s, the median of {} runs of {} steps (slowest {:.0}, fastest {:.0})",
-        median, result.runs, steps, result.samples_per_second_min, result.samples_per_second_max
-    ))?;
+    P::on_each(&args.options, &preset.network, &|level| {
+        let place = level.place();
+        let plan = bench::Plan { runs: args.runs, steps: args.steps };
+        let (rates, steps, last_loss) = bench::bench(level, &preset, &set, &start, plan)?;
+        let console = Console::of(place, args.json.is_some());
+        if !place.is_first() {
+            return say(&console, level);
+        }
+        let median = rates[rates.len() / 2];
+        let result = Bench {
+            level: P::NAME.into(),
+            device: device.clone(),
+            world_size: of_several(place),
+            preset: preset.name.clone(),
+            data: digits.origin.to_string(),
+            runs: rates.len(),
+            steps,
+            samples_per_second: median,
+            samples_per_second_min: rates[0],
+            samples_per_second_max: rates[rates.len() - 1],
+            gflops: median * bench::operations_per_sample(&preset.network) as f64 * 1e-9,
+            sgemm_gflops: P::sgemm_gflops(&args.options)?,
+            last_loss,
+        };
+        console.line(&title::<P>(&device, &preset, place))?;
+        console.line(&describe(&preset, &digits))?;
+        for line in rates_of(&result) {
+            console.line(&line)?;
+        }
+        say(&console, level)?;
+        if let Some(path) = &args.json {
+            write_json(path, &result)?;
+        }
+        console.finish()
+    })
+}
+
+/// What was measured.
+fn rates_of(result: &Bench) -> Vec<String> {
     let share = match result.sgemm_gflops {
         Some(peak) => {
             format!(", {:.0} % of the {peak:.0} of a large sgemm", 100.0 * result.gflops / peak)
         }
         None => String::new(),
     };
-    console.line(&format!("{:.1} GFLOP/s in matrix products{share}", result.gflops))?;
-    console.line(&format!("loss of the last batch {last_loss:.4}"))?;
-    say(&console, level.as_mut())?;
-    if let Some(path) = &args.json {
-        write_json(path, &result)?;
-    }
-    console.finish()
+    vec![
+        format!(
+            "{:.0} samples/s, the median of {} runs of {} steps (slowest {:.0}, fastest {:.0})",
+            result.samples_per_second,
+            result.runs,
+            result.steps,
+            result.samples_per_second_min,
+            result.samples_per_second_max
+        ),
+        format!("{:.1} GFLOP/s in matrix products{share}", result.gflops),
+        format!("loss of the last batch {:.4}", result.last_loss),
+    ]
 }
 
 /// `predict`: which digit pictures show.
 pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
+    if P::ranks(&args.options)? != [Place::ALONE] {
+        return Err(Error::Usage("predict takes one GPU: it has no work for several ranks".into()));
+    }
     outputs::check(&P::outputs(&args.options))?;
     let saved = checkpoint::Saved::read(&args.load)?;
     let preset = args.preset.preset_or(|| saved.preset())?;
@@ -225,7 +286,7 @@ pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> 
     level.set_parameters(&parameters)?;
     if args.pictures.is_empty() {
         let counts = Counts { train: 1, test: args.count };
-        let digits = args.data.load(&preset.network, counts)?;
+        let digits = args.data.load(&preset.network, counts, true)?;
         let (_, set) = datasets(&digits, &preset);
         console.line(&format!("test images of {}", digits.origin))?;
         let order = Epoch::in_order(set.len(), set.len(), false);

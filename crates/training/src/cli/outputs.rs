@@ -4,10 +4,23 @@ use std::path::{Path, PathBuf};
 
 use tensor::file;
 
+use crate::ranks::Place;
 use crate::{Error, Result, plot};
 
 /// An option and the file that it has written.
 pub(super) type Output<'a> = (&'static str, &'a Path);
+
+/// The files that each rank of this process writes.
+pub(super) fn of_ranks(
+    outputs: &[Output<'_>],
+    ranks: &[Place],
+) -> Vec<(&'static str, PathBuf)> {
+    let of = |place: &Place| {
+        let files = outputs.iter().map(|(option, path)| (*option, place.file(path)));
+        files.collect::<Vec<_>>()
+    };
+    ranks.iter().flat_map(of).collect()
+}
 
 /// Sees that every file can be written, and that no two options write the same.
 ///

@@ -136,8 +136,9 @@ pub(crate) struct DataArgs {
 }
 
 impl DataArgs {
-    /// Loads the images, and checks that the network fits them.
-    pub(crate) fn load(&self, network: &Network, counts: Counts) -> Result<Digits> {
+    /// Loads the images, and checks that the network fits them. What there is to say of where they
+    /// come from, only one of several ranks says.
+    pub(crate) fn load(&self, network: &Network, counts: Counts, says: bool) -> Result<Digits> {
         if network.inputs() != 28 * 28 || network.outputs() != 10 {
             return Err(Error::Usage(format!(
                 "the images have 784 pixels and 10 classes, and the network is {network}: \
@@ -146,7 +147,9 @@ impl DataArgs {
         }
         let folder = self.data_dir.as_deref().filter(|folder| !folder.is_empty()).map(Path::new);
         Ok(data::load(self.data, folder, counts, &mut |notice| {
-            host::complain(format_args!("note: {notice}"));
+            if says {
+                host::complain(format_args!("note: {notice}"));
+            }
         })?)
     }
 }

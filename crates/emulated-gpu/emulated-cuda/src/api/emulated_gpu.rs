@@ -66,6 +66,12 @@ export! {
         door.admit(ranges)
     }
 
+    /// `CUresult emulatedGpuSetDevices(unsigned int count)`: how many cards there are to be, where
+    /// `EMULATED_GPU_DEVICES` says nothing; before `cuInit`.
+    early fn emulatedGpuSetDevices(count: u32) {
+        crate::driver::ask_for_devices(count)
+    }
+
     /// `CUresult emulatedGpuSetCounting(int on)`: each instruction is counted, or no longer, in
     /// launches from now on.
     fn emulatedGpuSetCounting(on: i32) {

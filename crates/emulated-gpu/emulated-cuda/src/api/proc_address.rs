@@ -333,6 +333,7 @@ table! {
     "emulatedGpuLaunchWork" 0 emulated_gpu::emulatedGpuLaunchWork, emulated_gpu::emulatedGpuLaunchWork_ptsz;
     "emulatedGpuResetCounts" 0 emulated_gpu::emulatedGpuResetCounts;
     "emulatedGpuSetCounting" 0 emulated_gpu::emulatedGpuSetCounting;
+    "emulatedGpuSetDevices" 0 emulated_gpu::emulatedGpuSetDevices;
 }
 
 fn look_up(name: &str, version: i32, flags: u64) -> Found {

@@ -1,0 +1,121 @@
+//! NCCL's communicator: the ranks of a run, as one of them has them.
+//!
+//! On cudarc's `result` layer, as `cublas` is: its safe one aborts what is under way when it is
+//! dropped, and panics where that can't be done.
+
+use std::ffi::c_char;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::nccl::result::{self, NcclError};
+use cudarc::nccl::sys::{ncclComm_t, ncclCommGetAsyncError, ncclResult_t, ncclUniqueId};
+use training::Place;
+
+use crate::error::{Error, Result};
+
+/// The name by which ranks find each other: one makes it, all have to have it.
+pub(crate) type Id = [c_char; 128];
+
+/// A communicator. Whoever finds out that another rank is lost may end it, from any thread: the
+/// work that waits for that rank then ends, and so does what this rank wants next.
+pub struct Communicator {
+    place: Place,
+    /// None when it was ended.
+    comm: Mutex<Option<Handle>>,
+}
+
+struct Handle(ncclComm_t);
+
+// SAFETY: NCCL allows calls from any thread, one at a time, which the mutex sees to.
+unsafe impl Send for Handle {}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Communicator").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// An id that no other run has.
+pub(crate) fn new_id() -> Result<Id> {
+    let id = result::get_uniqueid().map_err(|error| refused("ncclGetUniqueId", &error))?;
+    Ok(id.internal)
+}
+
+impl Communicator {
+    /// Joins the ranks of an id, and waits until all are there. The calling thread's device is this
+    /// rank's.
+    pub(crate) fn join(id: Id, place: Place) -> Result<Arc<Self>> {
+        let mut comm = std::ptr::null_mut();
+        let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+        let (ranks, rank) = (number(place.world_size), number(place.rank));
+        // SAFETY: the place lives for the call.
+        let joined = unsafe {
+            result::comm_init_rank(&raw mut comm, ranks, ncclUniqueId { internal: id }, rank)
+        };
+        joined.map_err(|error| refused("ncclCommInitRank", &error))?;
+        Ok(Arc::new(Self { place, comm: Mutex::new(Some(Handle(comm))) }))
+    }
+
+    pub(crate) const fn place(&self) -> Place {
+        self.place
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Handle>> {
+        self.comm.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls NCCL.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] when another rank is lost; what NCCL says.
+    pub(crate) fn with(
+        &self,
+        name: &'static str,
+        call: impl FnOnce(ncclComm_t) -> Result<(), NcclError>,
+    ) -> Result<()> {
+        let comm = self.lock();
+        let Some(Handle(comm)) = &*comm else { return Err(Error::Lost) };
+        if is_lost(*comm) {
+            return Err(Error::Lost);
+        }
+        call(*comm).map_err(|error| refused(name, &error))
+    }
+
+    /// Ends it, and the work that waits for other ranks.
+    pub(crate) fn abort(&self) {
+        if let Some(Handle(comm)) = self.lock().take() {
+            // SAFETY: it was taken out, so nobody has it any longer. When it can't be aborted,
+            // nothing is left to do.
+            let _ = unsafe { result::comm_abort(comm) };
+        }
+    }
+
+    /// Whether it was ended, or another rank is gone.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lock().as_ref().is_none_or(|Handle(comm)| is_lost(*comm))
+    }
+}
+
+/// Whether NCCL has found out that another rank is gone.
+fn is_lost(comm: ncclComm_t) -> bool {
+    let mut error = ncclResult_t::ncclSuccess;
+    // SAFETY: the communicator lives, and the place lives for the call.
+    let asked = unsafe { ncclCommGetAsyncError(comm, &raw mut error) };
+    asked == ncclResult_t::ncclSuccess && error == ncclResult_t::ncclRemoteError
+}
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        if let Some(Handle(comm)) = self.lock().take() {
+            // SAFETY: it was taken out; what was sent is done, as the streams were waited for.
+            let _ = unsafe { result::comm_destroy(comm) };
+        }
+    }
+}
+
+fn refused(call: &'static str, error: &NcclError) -> Error {
+    match error.0 {
+        ncclResult_t::ncclRemoteError => Error::Lost,
+        code => Error::Nccl { call, status: format!("{code:?}") },
+    }
+}
