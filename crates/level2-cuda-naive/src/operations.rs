@@ -293,7 +293,8 @@ impl Operations {
         classes: usize,
     ) -> Result<()> {
         let elements = batch * classes;
-        let buffers = [("p", p.len(), elements), ("y", y.len(), elements), ("dz", dz.len(), elements)];
+        let buffers =
+            [("p", p.len(), elements), ("y", y.len(), elements), ("dz", dz.len(), elements)];
         let work = Work::new("output_gradient_of_share", &buffers, 2 * elements)?;
         let mut launch = self.stream.launch_builder(&self.output_gradient_of_share);
         launch.arg(p).arg(y).arg(dz).arg(&batch).arg(&classes).arg(&whole);

@@ -312,7 +312,7 @@ mod tests {
 
     /// Steps with batches of these sizes; after each, the number of graphs and the plans.
     fn after(sizes: &[usize], setup: Setup) -> Vec<(usize, Rc<[plan::Plan]>)> {
-        let gpu = Gpu::open(Choice::Emulated).unwrap();
+        let gpu = Gpu::open_one(Choice::Emulated, 0, 2).unwrap();
         let preset = Preset::find("softmax").unwrap();
         let inputs = Inputs::fixture(&preset);
         let mut level = Level3::new(&gpu, &preset.network, setup, Profile::default()).unwrap();

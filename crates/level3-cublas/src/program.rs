@@ -102,7 +102,10 @@ impl training::Program for Program {
     }
 
     fn device(options: &Options) -> Result<String> {
-        Ok(options.open(Place { rank: 0, world_size: usize::from(options.gpus) })?.device().to_owned())
+        Ok(options
+            .open(Place { rank: 0, world_size: usize::from(options.gpus) })?
+            .device()
+            .to_owned())
     }
 
     fn dtype(options: &Options) -> Dtype {
@@ -125,12 +128,13 @@ impl training::Program for Program {
         let world_size = usize::from(options.gpus);
         match options.process.get() {
             Some(process) => {
-                on_process(process, || options.level(network, process.place), work)
+                on_process(process, || options.level(network, process.place), &|level| work(level))
             }
             None if world_size == 1 => work(Self::level(options, network)?.as_mut()),
             None => {
                 let gpu = options.open(Place { rank: 0, world_size })?;
-                on_gpus(&gpu, world_size, &|place| options.level(network, place), work)
+                let make = |place| options.level(network, place);
+                on_gpus(&gpu, world_size, &make, &|level| work(level))
             }
         }
     }

@@ -211,8 +211,7 @@ impl Ranks {
         // Longer ones are not looked at to their ends.
         own.resize(TERMS, 0);
         let send = self.compute.clone_htod(&own)?;
-        let mut all: CudaSlice<u8> =
-            self.compute.alloc_zeros(TERMS * self.place.world_size)?;
+        let mut all: CudaSlice<u8> = self.compute.alloc_zeros(TERMS * self.place.world_size)?;
         self.stream.join(&self.compute)?;
         let from = send.device_ptr(&self.stream).0 as *const c_void;
         let to = all.device_ptr_mut(&self.stream).0 as *mut c_void;
@@ -262,18 +261,26 @@ fn buckets(layers: &[[usize; 2]], full: usize) -> Vec<usize> {
 /// Which ranks were started otherwise than the first, and how.
 fn difference(all: &[String]) -> Option<String> {
     let first: Vec<&str> = all[0].lines().collect();
-    for (rank, other) in all.iter().enumerate().skip(1).filter(|(_, other)| **other != all[0]) {
-        let other: Vec<&str> = other.lines().collect();
-        let differs = (0..first.len().max(other.len())).find(|&i| first.get(i) != other.get(i))?;
-        let of = |terms: &[&str]| terms.get(differs).copied().unwrap_or("nothing").to_owned();
-        return Some(format!("rank 0 has `{}`, and rank {rank} `{}`", of(&first), of(&other)));
-    }
-    None
+    let (rank, other) = all.iter().enumerate().find(|(_, other)| **other != all[0])?;
+    let other: Vec<&str> = other.lines().collect();
+    let differs = (0..first.len().max(other.len())).find(|&i| first.get(i) != other.get(i))?;
+    let of = |terms: &[&str]| terms.get(differs).copied().unwrap_or("nothing").to_owned();
+    Some(format!("rank 0 has `{}`, and rank {rank} `{}`", of(&first), of(&other)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+    use std::time::{Duration, Instant};
+
+    use data::Epoch;
+    use gpu::{Choice, Gpu, Profile};
+    use training::dump::Inputs;
+    use training::{Level, Preset};
+
     use super::*;
+    use crate::{Level3, Setup};
 
     #[test]
     fn buckets_are_filled_from_the_last_layer_on() {
@@ -283,6 +290,47 @@ mod tests {
         assert_eq!(buckets(&layers, 1024), [1, 2, 0]);
         assert_eq!(buckets(&layers, 4096), [3, 0, 0]);
         assert_eq!(buckets(&layers, usize::MAX), [3, 0, 0]);
+    }
+
+    /// The last layer's gradients are sent while the first one's are computed: these get ready on
+    /// rank 0 although rank 1 has not sent anything yet, and only what comes behind them waits.
+    #[test]
+    fn gradients_are_computed_while_others_are_sent() {
+        let preset = Preset::find("softmax").unwrap();
+        let inputs = Inputs::fixture(&preset);
+        let gpu = Gpu::open_one(Choice::Emulated, 0, 2).unwrap();
+        let (says, hears) = channel();
+        let (says, hears) = (Mutex::new(says), Mutex::new(hears));
+        let make = |place: Place| {
+            let gpu = Gpu::open_one(Choice::Emulated, place.rank, 2).unwrap();
+            let setup = Setup::default();
+            Ok(Level3::new(&gpu, &preset.network, setup, Profile::default()).unwrap())
+        };
+        let work = |level: &mut Level3| {
+            let place = level.place();
+            level.set_parameters(&inputs.parameters)?;
+            let order = Epoch::in_order(inputs.set.len(), preset.batch_size, false);
+            level.load(&place.share(&order.batch(&inputs.set, 0)), None)?;
+            level.forward()?;
+            if !place.is_first() {
+                hears.lock().unwrap().recv().unwrap();
+                return level.backward();
+            }
+            let stream = Arc::clone(level.on.stream());
+            let dw = &mut level.state.layers[0].dw;
+            stream.memcpy_htod(&vec![f32::NAN; dw.len()], dw).unwrap();
+            stream.synchronize().unwrap();
+            level.backward()?;
+            let begun = Instant::now();
+            let looker = stream.context().new_stream().unwrap();
+            while looker.clone_dtoh(&level.state.layers[0].dw).unwrap().iter().any(|v| v.is_nan()) {
+                assert!(begun.elapsed() < Duration::from_secs(60), "dw1 waits for the other rank");
+            }
+            // What is read in the kernels' stream would wait for all that was sent.
+            says.lock().unwrap().send(()).unwrap();
+            stream.synchronize().map_err(training::Error::level)
+        };
+        on_gpus(&gpu, 2, &make, &work).unwrap();
     }
 
     #[test]

@@ -84,7 +84,8 @@ fn step(
     level.step(0.1)?;
     let totals = profiler.totals().map_err(Error::level)?;
     // Every level is brought its batch and its parameters alike.
-    let counted = totals.into_iter().filter(|of| of.kind == Kind::Kernel || of.name == "within the device");
+    let counted =
+        totals.into_iter().filter(|of| of.kind == Kind::Kernel || of.name == "within the device");
     let launched = counted.map(|total| Launched {
         operation: total.name,
         launches: total.launches,

@@ -127,7 +127,9 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let runs: Vec<_> = sources.iter().map(|one| (one.path.as_path(), &one.run[..])).collect();
     let differences: Vec<String> = sources
         .iter()
-        .flat_map(|one| one.differences.iter().map(|it| format!("{}: {it}", host::shown(&one.path))))
+        .flat_map(|one| {
+            one.differences.iter().map(|it| format!("{}: {it}", host::shown(&one.path)))
+        })
         .collect();
     let found = Found::of(&runs, differences, *scale_tolerance)?;
     if let Some(Some(path)) = json {

@@ -26,7 +26,13 @@ impl Console {
     /// the sake of its files, if it `goes_on`; otherwise it ends there.
     #[must_use]
     pub fn new(goes_on: bool) -> Self {
-        Self { quiet: false, hears: true, goes_on, lost: RefCell::new(None), bar: ProgressBar::hidden() }
+        Self {
+            quiet: false,
+            hears: true,
+            goes_on,
+            lost: RefCell::new(None),
+            bar: ProgressBar::hidden(),
+        }
     }
 
     /// A console that writes nothing, and hears no signal.

@@ -139,6 +139,11 @@ impl Context {
         Reach { device: self.device, peers }
     }
 
+    /// Whether its work is let into the memory of another device.
+    pub(crate) fn has_peer(&self, device: u32) -> bool {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner).contains(device)
+    }
+
     /// Lets its work into the memory of another device, or no longer.
     ///
     /// # Errors

@@ -144,9 +144,8 @@ fn capability(value: &str) -> Result<u32> {
 pub(crate) fn devices(who: &str, wanted: u64) -> Result<u32> {
     let most = Devices::MOST;
     u32::try_from(wanted).ok().filter(|devices| (1..=most).contains(devices)).ok_or_else(|| {
-        Code::INVALID_VALUE.because(format!(
-            "{who}: {wanted} cards: from 1 to {most} can be emulated"
-        ))
+        Code::INVALID_VALUE
+            .because(format!("{who}: {wanted} cards: from 1 to {most} can be emulated"))
     })
 }
 
@@ -196,9 +195,14 @@ mod tests {
     fn the_environment_decides_before_the_program_how_many_cards_there_are() {
         assert_eq!(read(&[]).unwrap().devices, 1);
         assert_eq!(Settings::read(Some(4), |_| None).unwrap().devices, 4);
-        assert_eq!(Settings::read(Some(4), |name| {
-            (name == "EMULATED_GPU_DEVICES").then(|| "3".to_owned())
-        }).unwrap().devices, 3);
+        assert_eq!(
+            Settings::read(Some(4), |name| {
+                (name == "EMULATED_GPU_DEVICES").then(|| "3".to_owned())
+            })
+            .unwrap()
+            .devices,
+            3
+        );
         assert!(devices("emulatedGpuSetDevices", 65).is_err());
     }
 

@@ -111,7 +111,8 @@ impl Link {
             match read(&mut stream) {
                 Ok((READY, _)) => self.state().ready += 1,
                 Ok((ID, text)) => {
-                    let id: Option<Id> = <[u8; 128]>::try_from(text).ok().map(|bytes| bytes.map(|byte| byte as _));
+                    let id: Option<Id> =
+                        <[u8; 128]>::try_from(text).ok().map(|bytes| bytes.map(|byte| byte as _));
                     self.state().id = id;
                 }
                 Ok((DONE, _)) => return,
@@ -153,9 +154,8 @@ impl Link {
     /// Waits until all ranks have their levels, and gets the id by which they join.
     pub(super) fn all_ready(&self) -> Result<Id> {
         if self.place.is_first() {
-            let all = self.wait(None, |state| {
-                (state.ready + 1 == self.place.world_size).then_some(())
-            });
+            let all =
+                self.wait(None, |state| (state.ready + 1 == self.place.world_size).then_some(()));
             all.ok_or(Error::Lost)?;
             let id = new_id()?;
             self.tell(None, ID, &id.map(|byte| byte as u8));

@@ -47,7 +47,8 @@ impl Environment {
     /// When one is missing, or makes no sense.
     pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let text = |names: &[&str]| {
-            let mut set = names.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
+            let mut set =
+                names.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
             set.find(|(_, value)| !value.trim().is_empty()).ok_or_else(|| {
                 Error::Rendezvous(format!(
                     "--distributed needs {} in the environment, as torchrun sets it",
@@ -483,9 +484,15 @@ mod tests {
                 .into_iter()
                 .map(|thread| thread.join().unwrap().map(|_| ()).unwrap_err().to_string())
                 .collect();
-            assert!(said[0].contains(words) && said.iter().any(|one| one.contains(words)), "{said:?}");
+            assert!(
+                said[0].contains(words) && said.iter().any(|one| one.contains(words)),
+                "{said:?}"
+            );
             // Whoever came second is sent away with the first's end.
-            assert!(said.iter().all(|one| one.contains(words) || one.contains("rank 0 is")), "{said:?}");
+            assert!(
+                said.iter().all(|one| one.contains(words) || one.contains("rank 0 is")),
+                "{said:?}"
+            );
         }
     }
 }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use gpu::Gpu;
-use training::{Error, Level, Place, Result};
+use training::{Error, Place, Result};
 
 use super::communicator::{Communicator, Id, new_id};
 use super::link::Link;
@@ -22,7 +22,7 @@ const REASON: Duration = Duration::from_secs(2);
 /// Makes a rank's level, on the device of that number.
 pub type Make<'a> = &'a (dyn Fn(Place) -> Result<Level3> + Sync);
 /// What every rank does.
-pub type EachRank<'a> = &'a (dyn Fn(&mut dyn Level) -> Result<()> + Sync);
+pub type EachRank<'a> = &'a (dyn Fn(&mut Level3) -> Result<()> + Sync);
 
 /// Has cudarc find NCCL.
 pub(crate) fn install(gpu: &Gpu) -> crate::Result<()> {
@@ -115,7 +115,8 @@ impl Failure {
 /// The failure to tell of: the first that has a reason of its own.
 fn first_failure(results: Vec<Result<(), Failure>>) -> Result<()> {
     let all = results.len();
-    let failures = results.into_iter().enumerate().filter_map(|(rank, result)| Some((rank, result.err()?)));
+    let failures =
+        results.into_iter().enumerate().filter_map(|(rank, result)| Some((rank, result.err()?)));
     let (mut own, others): (Vec<_>, Vec<_>) = failures.partition(|(_, failure)| failure.own);
     let text = |(_, failure): &(usize, Failure)| failure.error.to_string();
     let alike = own.len() == all && own.iter().all(|one| text(one) == text(&own[0]));
@@ -123,7 +124,9 @@ fn first_failure(results: Vec<Result<(), Failure>>) -> Result<()> {
     match first {
         None => Ok(()),
         // What all say, one says for all; a reader who went away is nobody's fault.
-        Some((_, Failure { error, .. })) if alike || matches!(error, Error::Output(_)) => Err(error),
+        Some((_, Failure { error, .. })) if alike || matches!(error, Error::Output(_)) => {
+            Err(error)
+        }
         Some((rank, Failure { error, .. })) => Err(Error::Rank { rank, error: error.into() }),
     }
 }
@@ -219,6 +222,7 @@ pub(crate) fn on_process(
     let mut lost = false;
     let run = || {
         let mut level = make()?;
+        install(&level.gpu).map_err(Error::level)?;
         let joined = link.all_ready().and_then(|id| level.join(id, process.place));
         let joined = joined.map_err(|error| {
             lost = matches!(error, crate::Error::Lost);

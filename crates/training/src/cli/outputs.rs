@@ -11,10 +11,7 @@ use crate::{Error, Result, plot};
 pub(super) type Output<'a> = (&'static str, &'a Path);
 
 /// The files that each rank of this process writes.
-pub(super) fn of_ranks(
-    outputs: &[Output<'_>],
-    ranks: &[Place],
-) -> Vec<(&'static str, PathBuf)> {
+pub(super) fn of_ranks(outputs: &[Output<'_>], ranks: &[Place]) -> Vec<(&'static str, PathBuf)> {
     let of = |place: &Place| {
         let files = outputs.iter().map(|(option, path)| (*option, place.file(path)));
         files.collect::<Vec<_>>()

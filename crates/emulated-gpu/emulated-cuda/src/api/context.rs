@@ -280,10 +280,15 @@ export! {
     }
 }
 
-/// Waits for all work of all contexts, before memory that it may use goes back to the host.
-pub(crate) fn synchronize_everything() -> Result {
-    for context in driver()?.contexts.all() {
-        context.synchronize();
-    }
+/// Waits for the work of all contexts that may use memory of this one's device, before memory goes
+/// back to the host; of all contexts where the owner is not known. Work of other devices may wait for
+/// what the caller does next, as a collective does.
+pub(crate) fn synchronize_users(owner: Option<Handle>) -> Result {
+    let contexts = &driver()?.contexts;
+    let device = owner.and_then(|owner| contexts.get(owner)).map(|owner| owner.device);
+    let may_use = |context: &Context| {
+        device.is_none_or(|device| context.device == device || context.has_peer(device))
+    };
+    contexts.all().into_iter().filter(|context| may_use(context)).for_each(|it| it.synchronize());
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::stream;
 
-use super::context::synchronize_everything;
+use super::context::synchronize_users;
 
 /// Rows of pitched memory begin at multiples of this, in bytes.
 const PITCH: usize = 512;
@@ -46,14 +46,12 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
 fn free(address: Pointer, which: fn(&Kind) -> bool, call: &str) -> Result {
     capture::forbid_unsafe_call()?;
     let allocations = &driver()?.allocations;
+    let owner = allocations.with(address, |one| one.context);
     let context = match context::current_handle() {
-        0 => {
-            let owner = allocations.with(address, |one| one.context);
-            owner.and_then(|owner| driver().ok()?.contexts.get(owner))
-        }
+        0 => owner.and_then(|owner| driver().ok()?.contexts.get(owner)),
         _ => Some(context::current()?),
     };
-    synchronize_everything()?;
+    synchronize_users(owner)?;
     if let Some(context) = context {
         context.tell()?;
     }

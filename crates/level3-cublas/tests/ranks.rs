@@ -1,0 +1,432 @@
+//! Several ranks, as threads and as processes: what they compute together is what one computes alone,
+//! bit for bit the same on all and from run to run; and when one of them fails, all end and say why.
+//! Runs the program itself, on the built-in digits and the emulated GPU.
+
+use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tensor::Dump;
+use training::Preset;
+
+/// The program, whatever the environment says.
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_level3-cublas"));
+    command.args(args).args(["--device", "emulated"]);
+    for variable in [
+        "MNIST_DIR",
+        "FOUR_LEVELS_DEVICE",
+        "FOUR_LEVELS_KERNELS",
+        "EMULATED_GPU_CHECKS",
+        "EMULATED_GPU_DEVICES",
+        "NVIDIA_TF32_OVERRIDE",
+        "TORCHELASTIC_USE_AGENT_STORE",
+    ] {
+        command.env_remove(variable);
+    }
+    command.env("EMULATED_GPU_MEMORY", "256M").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn run(args: &[&str]) -> Output {
+    let output = program(args).output().expect("the program starts");
+    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    output
+}
+
+fn path(folder: &TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
+}
+
+/// One of several processes.
+fn rank(args: &[&str], rank: usize, world_size: usize, port: u16) -> Child {
+    let mut command = program(args);
+    command.arg("--distributed");
+    for (name, value) in [("RANK", rank), ("LOCAL_RANK", rank), ("WORLD_SIZE", world_size)] {
+        command.env(name, value.to_string());
+    }
+    command.env("MASTER_ADDR", "127.0.0.1").env("MASTER_PORT", port.to_string());
+    command.spawn().expect("the program starts")
+}
+
+/// A port that nobody has just now; others behind it are tried too.
+fn port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port().min(65_000)
+}
+
+/// What a process says until it ends, which it has to: one that hangs is ended, and is a failure.
+fn ended(mut child: Child) -> Output {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(120) {
+            child.kill().unwrap();
+            let output = child.wait_with_output().unwrap();
+            panic!("it hangs: {}{}", text(&output.stdout), text(&output.stderr));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// All ranks' dumps of a file, put together; they are the same where they have to be.
+fn together(out: &str, ranks: usize) -> Dump {
+    let stem = out.strip_suffix(".json").unwrap();
+    let files: Vec<PathBuf> = match ranks {
+        1 => return Dump::read(Path::new(out)).unwrap(),
+        _ => (0..ranks).map(|rank| format!("{stem}.rank{rank}.json").into()).collect(),
+    };
+    let dumps: Vec<Dump> = files.iter().map(|file| Dump::read(file).unwrap()).collect();
+    let found = Dump::of_ranks(&dumps.iter().collect::<Vec<_>>()).unwrap();
+    assert!(found.differences.is_empty(), "{}", found.differences[0]);
+    found.dump
+}
+
+fn agrees(reference: &Dump, found: &Dump, what: &str) {
+    let comparison = tensor_diff::compare(reference, found, 1.0);
+    let first = comparison.first_divergence.as_ref();
+    assert!(comparison.agrees(), "{what}: {first:?}");
+}
+
+fn reference(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference").join(folder)
+}
+
+/// Every fixture, on every number of ranks: batches that divide, that don't, and that leave ranks
+/// without a sample.
+#[test]
+fn any_number_of_ranks_agrees_with_the_references() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "dump.json");
+    let ways: [&[&str]; 4] = [
+        &[],
+        &["--graph", "--fused"],
+        &["--gemm", "cublas", "--bucket", "4096"],
+        &["--fused", "--transfer", "double-buffered"],
+    ];
+    for (i, preset) in Preset::fixtures().into_iter().enumerate() {
+        let name = &preset.name;
+        let wanted = Dump::read(&reference("dumps").join(format!("{name}.json"))).unwrap();
+        for ranks in 1..=4 {
+            let gpus = ranks.to_string();
+            let way = ways[(i + ranks) % ways.len()];
+            run(&[&["dump", "--preset", name, "--gpus", &gpus, "--out", &out], way].concat());
+            agrees(&wanted, &together(&out, ranks), &format!("{name}, {ranks} ranks, {way:?}"));
+        }
+    }
+}
+
+/// The same of what PyTorch's DistributedDataParallel computed on 2 and on 4 ranks.
+#[test]
+fn any_number_of_ranks_agrees_with_distributed_data_parallel() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "dump.json");
+    let mut files: Vec<_> =
+        fs::read_dir(reference("ddp")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert_eq!(files.len(), 8);
+    for file in files {
+        let wanted = Dump::read(&file).unwrap();
+        assert!(wanted.header.world_size.is_some() && wanted.header.level.ends_with("ddp"));
+        let inputs = file.to_str().unwrap();
+        for ranks in 1..=4 {
+            let gpus = ranks.to_string();
+            run(&["dump", "--inputs", inputs, "--gpus", &gpus, "--out", &out]);
+            agrees(&wanted, &together(&out, ranks), &format!("{inputs}, {ranks} ranks"));
+        }
+    }
+}
+
+/// Three epochs of shuffled batches of 50, the last one of 20, of which three ranks have shares of
+/// different sizes.
+const ODD: [&str; 13] = [
+    "--data",
+    "digits",
+    "--samples",
+    "220",
+    "--sizes",
+    "784-17-10",
+    "--batch-size",
+    "50",
+    "--epochs",
+    "3",
+    "--shuffle",
+    "--drop-last",
+    "false",
+];
+
+fn losses(report: &str) -> serde_json::Value {
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    serde_json::json!([report["losses"], report["tested"], report["batches"], report["samples"]])
+}
+
+/// However the batches come, whether steps are launched or replayed, in threads or processes, and in
+/// every run: the same bits, also of the parameters that are saved.
+#[test]
+fn every_way_to_train_gives_the_same_bits() {
+    let folder = TempDir::new().unwrap();
+    let (report, saved) = (path(&folder, "report.json"), path(&folder, "saved"));
+    let files = ["--report-every", "1", "--json", &report, "--save", &saved];
+    let of_threads = |way: &[&str]| {
+        run(&[&ODD[..], &files, &["--gpus", "3"], way].concat());
+        (losses(&report), fs::read(&saved).unwrap())
+    };
+    let expected = of_threads(&[]);
+    assert_eq!(expected.0[0].as_array().unwrap().len(), 15);
+    let ways: [&[&str]; 6] = [
+        &[],
+        &["--graph"],
+        &["--transfer", "double-buffered"],
+        &["--transfer", "resident", "--graph"],
+        &["--transfer", "unified"],
+        &["--bucket", "100000"],
+    ];
+    for way in ways {
+        assert!(of_threads(way) == expected, "{way:?}");
+    }
+    let port = port();
+    let args = [&ODD[..], &files].concat();
+    let ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
+    for (one, child) in ranks.into_iter().enumerate() {
+        let output = ended(child);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        // Only the first one speaks.
+        assert_eq!(one == 0, !output.stdout.is_empty(), "{}", text(&output.stdout));
+    }
+    assert!((losses(&report), fs::read(&saved).unwrap()) == expected, "processes");
+}
+
+/// The default preset, whole, on four emulated GPUs, beside one of them.
+#[test]
+fn four_gpus_learn_what_one_learns() {
+    let folder = TempDir::new().unwrap();
+    let report = path(&folder, "report.json");
+    let of = |gpus: &str| {
+        run(&["--data", "digits", "--gpus", gpus, "--json", &report]);
+        let report: serde_json::Value =
+            serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+        report
+    };
+    let (alone, four) = (of("1"), of("4"));
+    assert_eq!((alone.get("world_size"), &four["world_size"]), (None, &4.into()));
+    let list = |report: &serde_json::Value| report["losses"].as_array().unwrap().clone();
+    assert_eq!(list(&alone).len(), list(&four).len());
+    for (a, b) in list(&alone).iter().zip(list(&four)) {
+        let (a, b) = (a["loss"].as_f64().unwrap(), b["loss"].as_f64().unwrap());
+        assert!((a - b).abs() < 1e-4, "{a} {b}");
+    }
+    // Rounding over 234 steps, and a few images that sit on the fence.
+    let correct = |report: &serde_json::Value| report["tested"]["correct"].as_i64().unwrap();
+    assert!(
+        (correct(&alone) - correct(&four)).abs() <= 10,
+        "{} {}",
+        correct(&alone),
+        correct(&four)
+    );
+    assert!(four["test_accuracy"].as_f64().unwrap() > 0.9);
+}
+
+/// Training that is stopped at an accuracy, which only the first rank measures.
+#[test]
+fn all_ranks_stop_where_the_first_one_finds_the_mark() {
+    let stop = ["--evaluate-every", "2", "--stop-at-accuracy", "0.0"];
+    let output = run(&[&ODD[..], &stop, &["--gpus", "3"]].concat());
+    assert!(text(&output.stdout).contains("stopped: the test accuracy passed the mark"));
+}
+
+/// The speed is measured over the same number of steps on all ranks, and the profile of each shows
+/// what was sent.
+#[test]
+fn speed_and_profile_are_those_of_ranks() {
+    let folder = TempDir::new().unwrap();
+    let trace = path(&folder, "trace.json");
+    let few = ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
+    let output = run(&[&["bench", "--runs", "1"][..], &few, &["--gpus", "2"]].concat());
+    assert!(text(&output.stdout).contains(", 2 ranks"), "{}", text(&output.stdout));
+    let steps = ["bench", "--runs", "1", "--steps", "2", "--gpus", "2", "--profile", &trace];
+    // Each layer is a bucket of its own.
+    let output = run(&[&steps[..], &few, &["--bucket", "0"]].concat());
+    // Four steps, two layers.
+    let said = text(&output.stdout);
+    let row = said.lines().find(|line| line.starts_with("all_reduce ")).expect("a row");
+    assert_eq!(row.split_whitespace().nth(1), Some("8"), "{said}");
+    assert!(said.contains(" collectives ran while a kernel did"), "{said}");
+    for rank in 0..2 {
+        let trace = fs::read(path(&folder, &format!("trace.rank{rank}.json"))).unwrap();
+        let trace: serde_json::Value = serde_json::from_slice(&trace).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let sent = events.iter().filter(|event| event["name"] == "all_reduce" && event["tid"] == 3);
+        assert_eq!(sent.count(), 8);
+    }
+}
+
+/// With everything checked, the sanitizer finds nothing.
+#[test]
+fn the_sanitizer_finds_nothing() {
+    for way in [&[][..], &["--graph"], &["--transfer", "resident"]] {
+        let mut command = program(&[&ODD[..], &["--gpus", "3"], way].concat());
+        let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
+        assert_eq!(text(&output.stderr), "", "{way:?}");
+        assert!(output.status.success());
+    }
+}
+
+/// Long enough to be stopped in the middle.
+const LONG: [&str; 8] =
+    ["--data", "digits", "--sizes", "784-12-10", "--epochs", "100000", "--report-every", "10"];
+
+/// Waits until a rank has reported a loss.
+fn reported(child: &mut Child) {
+    let mut said = String::new();
+    let out = child.stdout.as_mut().unwrap();
+    let mut byte = [0];
+    while !said.contains("loss 0.") {
+        assert_eq!(out.read(&mut byte).unwrap(), 1, "it ended: {said}");
+        said.push(char::from(byte[0]));
+    }
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_all() {
+    let port = port();
+    let mut ranks: Vec<Child> = (0..3).map(|one| rank(&LONG, one, 3, port)).collect();
+    reported(&mut ranks[0]);
+    let mut killed = ranks.remove(1);
+    // SIGKILL, which nothing can be done about.
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    for child in ranks {
+        let output = ended(child);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("error: rank 1 is gone: its process has ended"), "{said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
+
+#[test]
+fn a_rank_that_never_comes_ends_all() {
+    let port = port();
+    let args = [&LONG[..], &["--wait", "2"]].concat();
+    for child in [0, 2].map(|one| rank(&args, one, 3, port)) {
+        let output = ended(child);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("of 3 ranks, 1 did not come within 2 s"), "{said}");
+    }
+    let output = ended(rank(&args, 1, 2, port));
+    assert!(text(&output.stderr).contains("rank 0 is not found within 2 s"));
+}
+
+/// Sizes, presets, data, numbers of ranks: what differs is said on every rank, with both values.
+#[test]
+fn ranks_that_were_started_otherwise_end_all() {
+    let preset = ["--data", "digits", "--preset", "manning", "--sizes", "784-12-10"];
+    let cases: [(&[&str], usize, &str); 4] = [
+        (
+            &["--data", "digits", "--sizes", "784-13-10"],
+            2,
+            "rank 0 has `network: 784-12-10, bce`, and rank 1 `network: 784-13-10, bce`",
+        ),
+        (&preset, 2, "rank 0 has `preset: nvmath`, and rank 1 `preset: manning`"),
+        (
+            &["--data", "digits", "--sizes", "784-12-10", "--samples", "3000"],
+            2,
+            "training data: 3000 samples",
+        ),
+        (&LONG, 3, "rank 1 says that there are 3 ranks, and rank 0 that there are 2"),
+    ];
+    for (args, world_size, words) in cases {
+        let port = port();
+        let first = ["--data", "digits", "--sizes", "784-12-10"];
+        let first = if args == LONG { rank(&LONG, 0, 2, port) } else { rank(&first, 0, 2, port) };
+        for child in [first, rank(args, 1, world_size, port)] {
+            let output = ended(child);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{said}");
+            assert!(said.contains(words), "{said}");
+        }
+    }
+}
+
+/// A rank that can't write its file ends early; the others hear of it.
+#[test]
+fn a_rank_that_ends_early_ends_all() {
+    let folder = TempDir::new().unwrap();
+    let (port, out) = (port(), path(&folder, "dump.json"));
+    fs::create_dir(path(&folder, "dump.rank1.json")).unwrap();
+    let args = ["dump", "--preset", "softmax", "--out", &out];
+    let ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
+    for (one, child) in ranks.into_iter().enumerate() {
+        let output = ended(child);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let words = if one == 1 { "can't write" } else { "rank 1 is gone" };
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+/// A failure that all ranks of a process meet is said once, and one of a rank's own with its number.
+#[test]
+fn threads_say_once_why_they_fail() {
+    let output = program(&[&ODD[..], &["--gpus", "3", "--learning-rate", "1e30"]].concat());
+    let output = { output }.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(errors.len(), 1, "{said}");
+    assert!(errors[0].contains("training diverged"), "{said}");
+    // More devices than the machine is said to have.
+    let mut command = program(&[&ODD[..], &["--gpus", "3"]].concat());
+    let output = command.env("EMULATED_GPU_DEVICES", "2").output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("3 GPUs are asked for, and the driver shows 2"), "{said}");
+    let output = program(&["predict", "--gpus", "2", "--load", "nothing"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[cfg(unix)]
+fn interrupt(child: &Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Ctrl-C ends all ranks after the same batch, and the report is written; also where only one process
+/// hears of it.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_all_ranks_and_the_report_is_written() {
+    let folder = TempDir::new().unwrap();
+    let report = path(&folder, "report.json");
+    let files = ["--json", &report];
+    let reason = || {
+        let report: serde_json::Value =
+            serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+        report["stop_reason"].clone()
+    };
+    let mut child = program(&[&LONG[..], &files, &["--gpus", "3"]].concat()).spawn().unwrap();
+    reported(&mut child);
+    interrupt(&child);
+    let output = ended(child);
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("stopped by Ctrl-C"));
+    assert_eq!(reason(), "interrupted");
+
+    fs::remove_file(&report).unwrap();
+    let port = port();
+    let args = [&LONG[..], &files].concat();
+    let mut ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
+    reported(&mut ranks[0]);
+    interrupt(&ranks[2]);
+    let codes: Vec<_> = ranks.into_iter().map(|child| ended(child).status.code()).collect();
+    assert_eq!(codes, [Some(0), Some(0), Some(130)]);
+    assert_eq!(reason(), "interrupted");
+}
