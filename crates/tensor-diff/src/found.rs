@@ -23,12 +23,12 @@ pub(crate) struct Incomparable {
 
 /// What was found of the files that were named.
 pub(crate) struct Found<'a> {
-    of: Of<'a>,
+    of: Verdicts<'a>,
     /// Where ranks differ that should have the same, a sentence each.
     differences: Vec<String>,
 }
 
-enum Of<'a> {
+enum Verdicts<'a> {
     One(Box<Judgement>, &'a Path, &'a Dump),
     Two(Box<Comparison>, (&'a Path, &'a Dump), (&'a Path, &'a Dump)),
     Runs(RunComparison, Option<Run<'a>>, Run<'a>),
@@ -43,7 +43,7 @@ impl<'a> Found<'a> {
         differences: Vec<String>,
         scale: f64,
     ) -> Result<Self, Incomparable> {
-        Ok(Self { of: Of::of(runs, scale)?, differences })
+        Ok(Self { of: Verdicts::of(runs, scale)?, differences })
     }
 
     /// Whether nothing is wrong.
@@ -84,7 +84,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl<'a> Of<'a> {
+impl<'a> Verdicts<'a> {
     fn of(runs: &[Run<'a>], scale: f64) -> Result<Self, Incomparable> {
         let incomparable = |reference: &Path, candidate: &Path, reason| Incomparable {
             reference: reference.to_owned(),

@@ -1,0 +1,51 @@
+//! A training step of a batch of seven on three emulated GPUs, with one mistake in what is done with
+//! the gradients: writes a dump for each rank.
+//!
+//!     cargo run -p level3-cublas --example ranks -- MISTAKE OUT
+//!
+//! `sum-of-means`, `mean-of-means`, `mean-of-sums`.
+#![allow(unsafe_code, reason = "wrong rules are a promise that isn't kept")]
+
+use std::path::Path;
+
+use gpu::{Choice, Gpu};
+use level3_cublas::ranks::on_gpus;
+use level3_cublas::{Level3, Rules, Setup};
+use training::dump::{Inputs, dump, header};
+use training::{Error, Level, Place, Preset};
+
+const RANKS: usize = 3;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(mistake), Some(out)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: ranks sum-of-means|mean-of-means|mean-of-sums OUT".into());
+    };
+    // ANCHOR: rules
+    let right = Rules::default();
+    let rules = match mistake.as_str() {
+        // Each rank divides by its own share, and the ranks add.
+        "sum-of-means" => Rules { divisor: |share, _| share, ..right },
+        // Each rank divides by its own share, and the ranks average.
+        "mean-of-means" => Rules { divisor: |share, _| share, averages: true, ..right },
+        // Each rank divides by the whole batch, and the ranks average.
+        "mean-of-sums" => Rules { averages: true, ..right },
+        // ANCHOR_END: rules
+        other => return Err(format!("there is no mistake {other}").into()),
+    };
+    let preset = Preset::find("bce").ok_or("there is no preset bce")?;
+    let inputs = Inputs::fixture(&preset);
+    let gpu = Gpu::open_one(Choice::Emulated, 0, RANKS)?;
+    let make = |place: Place| {
+        let gpu = Gpu::open_one(Choice::Emulated, place.rank, RANKS).map_err(Error::level)?;
+        let setup = Setup { bucket: 1, ..Setup::default() };
+        // SAFETY: what the libraries are told of the matrices is right.
+        unsafe { Level3::with_rules(&gpu, &preset.network, setup, rules) }.map_err(Error::level)
+    };
+    let work = |level: &mut Level3| {
+        let header = header("level3-cublas with a mistake", gpu.device(), &preset, 0);
+        let found = dump(level, header, &preset, &inputs, false)?;
+        Ok(found.write(&level.place().file(Path::new(&out)))?)
+    };
+    Ok(on_gpus(&gpu, RANKS, &make, &work)?)
+}
