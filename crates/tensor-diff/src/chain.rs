@@ -18,6 +18,7 @@ pub(crate) struct Chain<'a> {
     batch: usize,
     loss: Option<Loss>,
     learning_rate: f64,
+    ranks: usize,
     values: HashMap<TensorName, Cow<'a, [f64]>>,
 }
 
@@ -68,6 +69,7 @@ impl<'a> Chain<'a> {
             batch,
             loss,
             learning_rate: f64::from(reference.header.learning_rate),
+            ranks: reference.header.world_size.and_then(|n| n.try_into().ok()).unwrap_or(1),
             values: HashMap::new(),
         };
         let order = names(layers);
@@ -115,6 +117,11 @@ impl<'a> Chain<'a> {
     /// The number of samples of the batch.
     pub(crate) const fn batch(&self) -> usize {
         self.batch
+    }
+
+    /// How many ranks computed the step together.
+    pub(crate) const fn ranks(&self) -> usize {
+        self.ranks
     }
 
     /// The number of classes.

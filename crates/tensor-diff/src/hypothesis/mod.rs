@@ -384,8 +384,11 @@ impl<'a> Scene<'a> {
 
     /// The numbers that factors are made of, with what they are called.
     fn sizes(&self) -> Vec<(f64, String)> {
-        let mut sizes =
-            vec![(self.chain.batch(), "B".to_owned()), (self.chain.outputs(), "C".into())];
+        let mut sizes = vec![
+            (self.chain.ranks(), "ranks".to_owned()),
+            (self.chain.batch(), "B".into()),
+            (self.chain.outputs(), "C".into()),
+        ];
         let layers = self.chain.sizes();
         sizes.extend(layers.iter().enumerate().map(|(l, &n)| (n, format!("n{l}"))));
         let mut different: Vec<(f64, String)> = Vec::new();
