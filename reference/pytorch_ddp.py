@@ -44,7 +44,6 @@ class Case:
     ranks: int
 
 
-# ANCHOR: share
 def share(batch: int, rank: int, ranks: int) -> slice:
     """The samples of a rank: sizes are one apart at most, the first ranks have the larger ones."""
     each, more = divmod(batch, ranks)
@@ -59,9 +58,6 @@ def loss_sum(z: Tensor, y: Tensor, loss: str) -> Tensor:
     if loss == "bce":
         return F.binary_cross_entropy_with_logits(z, y, reduction="sum")
     return 0.5 * (z - y).square().sum()
-
-
-# ANCHOR_END: share
 
 
 def run(cases: list[Case]) -> list[Tensors]:
@@ -99,7 +95,6 @@ def _rank(rank: int, ranks: int, cases: list[Case], folder: str) -> None:
     dist.destroy_process_group()
 
 
-# ANCHOR: step
 def step(case: Case, rank: int, group: dist.ProcessGroup) -> Tensors:
     """One training step on this rank's share; every tensor of the whole batch."""
     whole = {name: torch.from_numpy(case.inputs[name]).double() for name in ("x", "y")}
@@ -116,7 +111,6 @@ def step(case: Case, rank: int, group: dist.ProcessGroup) -> Tensors:
         tensor.retain_grad()
     total = loss_sum(z[-1], y, case.loss)
     (total * (case.ranks / batch)).backward()  # averages the gradients over the ranks
-    # ANCHOR_END: step
 
     printed = total.detach().clone()
     dist.all_reduce(printed, group=group)
