@@ -85,6 +85,13 @@ fn element_by_element() {
         &[a.clone(), b.clone(), out.clone(), size(9), size(10)],
         0.0,
     );
+    compare(
+        "output_gradient_of_share",
+        "output_gradient_of_share",
+        LINE,
+        &[a.clone(), b.clone(), out.clone(), size(9), size(10), size(23)],
+        0.0,
+    );
     compare("update", "update", LINE, &[a.clone(), b.clone(), float(0.125), size(90)], 0.0);
     let gradients = floats(&drawn(90 * 7, 6));
     compare(
