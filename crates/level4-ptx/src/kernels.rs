@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
+use cudarc::driver::{CudaFunction, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
 use cudarc::nvrtc::Ptx;
 use gpu::{Gpu, GpuError, Profiler, Result, Work};
 
@@ -23,18 +23,18 @@ pub(crate) enum Kernels {
 impl Kernels {
     /// Loads a rung's file.
     pub(crate) fn load(gpu: &Gpu, rung: Rung, ptx: &str, profiler: &Profiler) -> Result<Self> {
-        let Ok(module) = gpu.context().load_module(Ptx::from_src(ptx)) else {
-            // Once more, by the way that asks the driver's compiler what it has to say.
-            return Err(match gpu.function(rung.name(), ptx) {
-                Err(error) => error,
-                Ok(_) => GpuError::NoKernel(rung.name().into()),
-            });
-        };
-        let find = |name: &'static str| {
+        let own = module(gpu, rung, ptx)?;
+        let rest = rung.rest().map_or_else(
+            || Ok(Arc::clone(&own)),
+            |rest| module(gpu, rest, rest.ptx()),
+        )?;
+        let watched = |module: &Arc<CudaModule>, name: &'static str| {
             let function = module.load_function(name)?;
             profiler.watch(name, &function);
             Ok::<CudaFunction, GpuError>(function)
         };
+        let find = |name| watched(&own, name);
+        let find_rest = |name| watched(&rest, name);
         let on = Launcher { stream: gpu.stream(), profiler: profiler.clone() };
         Ok(match rung {
             Rung::ThreadPerSample => Self::ThreadPerSample(ThreadPerSample {
@@ -44,18 +44,31 @@ impl Kernels {
                 update: find("update")?,
                 on,
             }),
-            Rung::Tiled => Self::Tiled(Tiled {
+            Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => Self::Tiled(Tiled {
                 forward_layer: find("forward_layer")?,
-                output: find("output")?,
                 gradient: find("gradient")?,
-                sum_batch: find("sum_batch")?,
                 backward_layer: find("backward_layer")?,
-                update: find("update")?,
+                output: find_rest("output")?,
+                sum_batch: find_rest("sum_batch")?,
+                update: find_rest("update")?,
+                inputs_of_a_block: crate::tiled::inputs_of_a_block(rung),
                 on,
             }),
             Rung::OneLaunch => Self::OneLaunch(OneLaunch::new(gpu, find("step")?, on)?),
         })
     }
+}
+
+/// A file of PTX, loaded.
+fn module(gpu: &Gpu, rung: Rung, ptx: &str) -> Result<Arc<CudaModule>> {
+    if let Ok(module) = gpu.context().load_module(Ptx::from_src(ptx)) {
+        return Ok(module);
+    }
+    // Once more, by the way that asks the driver's compiler what it has to say.
+    Err(match gpu.function(rung.name(), ptx) {
+        Err(error) => error,
+        Ok(_) => GpuError::NoKernel(rung.name().into()),
+    })
 }
 
 /// The stream that kernels are launched in, and what writes the launches down.

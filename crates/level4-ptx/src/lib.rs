@@ -1,9 +1,9 @@
-//! Level 4: the network in PTX written by hand, in three rungs of a ladder.
+//! Level 4: the network in PTX written by hand, in five rungs of a ladder.
 //!
 //! `forward`, `backward`, `update` and `state` stand beside those of the other levels; `step` is
 //! the training step as fused as a rung allows. What is computed, and how, is in the folder `ptx`;
-//! `thread_per_sample`, `tiled` and `one_launch` launch what lies there, one file of Rust for each
-//! file of PTX, and `kernels` loads it.
+//! `thread_per_sample`, `tiled` and `one_launch` launch what lies there (`tiled` also the products on
+//! tensor cores), and `kernels` loads it.
 //!
 //! A kernel that takes a whole network, of any number of layers, is told of it by a table in the
 //! device's memory ([`Record`]). A launch whose blocks wait for each other has to fit onto the
@@ -87,11 +87,30 @@ impl Level4 {
     ) -> Result<Self> {
         let largest = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1])).max();
         counted(largest.unwrap_or_default(), "a weight matrix")?;
+        runs_on(gpu, rung)?;
         let kernels = Kernels::load(gpu, rung, ptx, &profile.profiler).map_err(Error::level)?;
         let on = Launcher { stream: gpu.stream(), profiler: profile.profiler.clone() };
         let state = State::new(&on, network, rung).map_err(Error::level)?;
         Ok(Self { network: network.clone(), rung, kernels, on, state, profile })
     }
+}
+
+/// Says what to do where a card is too old for a rung.
+fn runs_on(gpu: &Gpu, rung: Rung) -> Result<()> {
+    let found = gpu.context().compute_capability().map_err(Error::level)?;
+    let least = rung.least_capability();
+    if found >= least {
+        return Ok(());
+    }
+    let instead = rung.rest().map(|rest| format!(": choose --kernels {rest}")).unwrap_or_default();
+    Err(Error::Usage(format!(
+        "--kernels {rung} wants compute capability {}.{}, and {} has {}.{}{instead}",
+        least.0,
+        least.1,
+        gpu.device(),
+        found.0,
+        found.1
+    )))
 }
 
 /// The kernels count the elements of a buffer, and some of them its bytes, in 32 bits.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use clap::{Args, ValueHint};
 use gpu::{DeviceArgs, Profile};
-use tensor::Network;
+use tensor::{Dtype, Network};
 use training::{Error, Level, Result};
 
 use crate::{Level4, Rung};
@@ -57,6 +57,10 @@ impl training::Program for Program {
         }
         let gpu = options.device.open().map_err(Error::level)?;
         Ok(gpu.device().to_owned())
+    }
+
+    fn dtype(options: &Options) -> Dtype {
+        options.kernels.dtype()
     }
 
     fn outputs(options: &Options) -> Vec<(&'static str, &Path)> {

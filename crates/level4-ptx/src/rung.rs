@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use tensor::TensorName;
+use tensor::{Dtype, TensorName};
 
 /// One rung: a file of `ptx/`, whole in itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -15,11 +15,21 @@ pub enum Rung {
     /// A whole training step in one cooperative launch, weights kept on chip.
     #[default]
     OneLaunch,
+    /// The products of `tiled` on tensor cores, which round their factors to TF32.
+    TensorCores,
+    /// The same in single precision: each factor is the sum of three TF32 numbers.
+    ThreeTf32,
 }
 
 impl Rung {
     /// Every rung, from the first to the last.
-    pub const ALL: [Self; 3] = [Self::ThreadPerSample, Self::Tiled, Self::OneLaunch];
+    pub const ALL: [Self; 5] = [
+        Self::ThreadPerSample,
+        Self::Tiled,
+        Self::OneLaunch,
+        Self::TensorCores,
+        Self::ThreeTf32,
+    ];
 
     /// The name as `--kernels` takes it.
     #[must_use]
@@ -28,6 +38,8 @@ impl Rung {
             Self::ThreadPerSample => "thread-per-sample",
             Self::Tiled => "tiled",
             Self::OneLaunch => "one-launch",
+            Self::TensorCores => "tensor-cores",
+            Self::ThreeTf32 => "three-tf32",
         }
     }
 
@@ -38,6 +50,8 @@ impl Rung {
             Self::ThreadPerSample => "ptx/thread_per_sample.ptx",
             Self::Tiled => "ptx/tiled.ptx",
             Self::OneLaunch => "ptx/one_launch.ptx",
+            Self::TensorCores => "ptx/tensor_cores.ptx",
+            Self::ThreeTf32 => "ptx/three_tf32.ptx",
         }
     }
 
@@ -48,6 +62,34 @@ impl Rung {
             Self::ThreadPerSample => include_str!("../../../ptx/thread_per_sample.ptx"),
             Self::Tiled => include_str!("../../../ptx/tiled.ptx"),
             Self::OneLaunch => include_str!("../../../ptx/one_launch.ptx"),
+            Self::TensorCores => include_str!("../../../ptx/tensor_cores.ptx"),
+            Self::ThreeTf32 => include_str!("../../../ptx/three_tf32.ptx"),
+        }
+    }
+
+    /// The rung whose kernels it has beside its own: all but the products.
+    pub(crate) const fn rest(self) -> Option<Self> {
+        match self {
+            Self::TensorCores | Self::ThreeTf32 => Some(Self::Tiled),
+            _ => None,
+        }
+    }
+
+    /// The least compute capability that it runs on, major and minor: its file's `.target`.
+    #[must_use]
+    pub const fn least_capability(self) -> (i32, i32) {
+        match self {
+            Self::ThreadPerSample | Self::Tiled | Self::OneLaunch => (5, 2),
+            Self::TensorCores | Self::ThreeTf32 => (8, 0),
+        }
+    }
+
+    /// What is computed in.
+    #[must_use]
+    pub const fn dtype(self) -> Dtype {
+        match self {
+            Self::TensorCores => Dtype::Tf32,
+            _ => Dtype::F32,
         }
     }
 

@@ -1,4 +1,5 @@
-//! The second rung: launches of the kernels of `ptx/tiled.ptx`, one for each operation.
+//! The second rung: launches of the kernels of `ptx/tiled.ptx`, one for each operation; and of those
+//! that take the place of its products in `ptx/tensor_cores.ptx` and `ptx/three_tf32.ptx`.
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use cudarc::driver::{CudaFunction, PushKernelArg};
@@ -7,14 +8,22 @@ use tensor::Loss;
 
 use crate::kernels::{Launcher, grid};
 use crate::state::loss_code;
-use crate::{Buffer, View};
+use crate::{Buffer, Rung, View};
 
 /// Threads of a block.
 const THREADS: usize = 256;
 /// Samples, units or inputs along the side of a tile.
 const TILE: usize = 32;
 
-/// The kernels of the second rung.
+/// Inputs that a block of `backward_layer` computes.
+pub(crate) const fn inputs_of_a_block(rung: Rung) -> usize {
+    match rung {
+        Rung::TensorCores | Rung::ThreeTf32 => 2 * TILE,
+        _ => TILE,
+    }
+}
+
+/// The kernels of the second rung, and of those that have other products.
 pub(crate) struct Tiled {
     pub(crate) forward_layer: CudaFunction,
     pub(crate) output: CudaFunction,
@@ -22,6 +31,7 @@ pub(crate) struct Tiled {
     pub(crate) sum_batch: CudaFunction,
     pub(crate) backward_layer: CudaFunction,
     pub(crate) update: CudaFunction,
+    pub(crate) inputs_of_a_block: usize,
     pub(crate) on: Launcher,
 }
 
@@ -151,7 +161,7 @@ impl Tiled {
         let mut launch = self.on.stream.launch_builder(&self.backward_layer);
         launch.arg(dz).arg(w).arg(a_prev).arg(dz_prev);
         launch.arg(&samples).arg(&inputs).arg(&units);
-        let shape = grid((m.div_ceil(TILE), batch.div_ceil(TILE)), THREADS);
+        let shape = grid((m.div_ceil(self.inputs_of_a_block), batch.div_ceil(TILE)), THREADS);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
         unsafe { self.on.launch(launch, shape, work) }
     }

@@ -54,6 +54,8 @@ pub struct WithCust {
     room: (usize, usize),
     stream: Stream,
     module: Module,
+    /// Where the kernels lie that a rung takes from another.
+    rest: Option<Module>,
     /// Last, since everything above lives in it.
     _context: Context,
 }
@@ -123,6 +125,7 @@ impl WithCust {
         let device = first()?;
         let context = Context::new(device)?;
         let module = Module::from_ptx(rung.ptx(), &[])?;
+        let rest = rung.rest().map(|rest| Module::from_ptx(rest.ptx(), &[])).transpose()?;
         let cores = device.get_attribute(DeviceAttribute::MultiprocessorCount)? as usize;
         // cust can't ask the driver for more than every kernel has.
         let shared = device.get_attribute(DeviceAttribute::MaxSharedMemoryPerBlock)? as usize;
@@ -161,6 +164,7 @@ impl WithCust {
             room: (cores, shared),
             stream: Stream::new(StreamFlags::DEFAULT, None)?,
             module,
+            rest,
             _context: context,
         })
     }

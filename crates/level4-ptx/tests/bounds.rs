@@ -9,8 +9,6 @@ use level4_ptx::{Level4, Rung};
 use tensor::{Loss, Network};
 use training::{Initialisation, Level, Parameters};
 
-const RUNGS: [Rung; 3] = [Rung::ThreadPerSample, Rung::Tiled, Rung::OneLaunch];
-
 fn network() -> Network {
     Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy }
 }
@@ -45,7 +43,7 @@ fn losses(level: &mut Level4, set: &Dataset) -> [f32; 2] {
 #[test]
 fn rows_of_another_network_are_refused() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
-    for rung in RUNGS {
+    for rung in Rung::ALL {
         let mut level = level(&gpu, rung);
         load(&mut level, &rows(7, 3)).unwrap();
         let refused = [level.forward(), level.step(0.1)];
@@ -75,7 +73,7 @@ fn a_batch_that_finds_no_memory_leaves_the_level_as_it_was() {
 fn with_little_memory() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let few = rows(37, 4);
-    for rung in RUNGS {
+    for rung in Rung::ALL {
         let expected = losses(&mut level(&gpu, rung), &few);
         let mut tried = level(&gpu, rung);
         losses(&mut tried, &rows(5, 4));

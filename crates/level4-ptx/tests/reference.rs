@@ -21,7 +21,8 @@ fn device() -> Gpu {
 
 fn step(gpu: &Gpu, preset: &Preset, rung: Rung, fused: bool) -> Dump {
     let mut level = Level4::new(gpu, &preset.network, rung, Profile::default()).unwrap();
-    let header = header("level4-ptx", gpu.device(), preset, 0);
+    let mut header = header("level4-ptx", gpu.device(), preset, 0);
+    header.dtype = rung.dtype();
     dump(&mut level, header, preset, &Inputs::fixture(preset), fused).unwrap()
 }
 
@@ -62,7 +63,7 @@ fn odd_sizes_and_batches_agree() {
             preset.network = Network { sizes, loss };
             preset.batch_size = batch;
             let plain = step(&gpu, &preset, Rung::ThreadPerSample, false);
-            for rung in [Rung::Tiled, Rung::OneLaunch] {
+            for rung in Rung::ALL.into_iter().skip(1) {
                 let comparison =
                     tensor_diff::compare(&plain, &step(&gpu, &preset, rung, true), 1.0);
                 assert!(

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use cust::launch;
+use cust::module::Module;
 use cust::memory::{DeviceBuffer, DevicePointer};
 use cust::stream::Stream;
 use cust::sys::{CUresult, cuLaunchCooperativeKernel};
@@ -10,12 +11,13 @@ use cust::sys::{CUresult, cuLaunchCooperativeKernel};
 use super::{Failure, WithCust};
 use crate::one_launch::{BACKWARD, FORWARD, UPDATE};
 use crate::state::loss_code;
+use crate::tiled::inputs_of_a_block;
 use crate::{Plan, Rung};
 
 pub(super) fn forward(on: &mut WithCust) -> Result<(), Failure> {
     match on.rung {
         Rung::ThreadPerSample => all_layers(on, "forward"),
-        Rung::Tiled => tiled_forward(on),
+        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => tiled_forward(on),
         Rung::OneLaunch => one_launch(on, 0.0, FORWARD),
     }
 }
@@ -36,7 +38,7 @@ pub(super) fn backward(on: &mut WithCust) -> Result<(), Failure> {
             }?;
             Ok(())
         }
-        Rung::Tiled => tiled_backward(on),
+        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => tiled_backward(on),
         Rung::OneLaunch => one_launch(on, 0.0, BACKWARD),
     }
 }
@@ -45,10 +47,10 @@ pub(super) fn update(on: &mut WithCust, learning_rate: f32) -> Result<(), Failur
     // Elements that a block of 256 threads updates.
     let of_a_block = match on.rung {
         Rung::ThreadPerSample => 256,
-        Rung::Tiled => 1024,
+        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => 1024,
         Rung::OneLaunch => return one_launch(on, learning_rate, UPDATE),
     };
-    let kernel = on.module.get_function("update")?;
+    let kernel = rest(on).get_function("update")?;
     let stream = &on.stream;
     for layer in &on.layers {
         for (w, dw) in [(&layer.w, &layer.dw), (&layer.b, &layer.db)] {
@@ -70,7 +72,7 @@ pub(super) fn step(on: &mut WithCust, learning_rate: f32) -> Result<(), Failure>
             zero_gradients(on)?;
             all_layers(on, "forward_backward")?;
         }
-        Rung::Tiled => {
+        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => {
             tiled_forward(on)?;
             tiled_backward(on)?;
         }
@@ -122,7 +124,7 @@ fn tiled_forward(on: &WithCust) -> Result<(), Failure> {
             ))
         }?;
     }
-    let (kernel, layer) = (on.module.get_function("output")?, &on.layers[last]);
+    let (kernel, layer) = (rest(on).get_function("output")?, &on.layers[last]);
     let (n, loss) = (layer.outputs as u32, loss_code(on.network.loss));
     // SAFETY: these are the kernel's parameters, and the buffers have these shapes.
     unsafe {
@@ -137,8 +139,9 @@ fn tiled_forward(on: &WithCust) -> Result<(), Failure> {
 fn tiled_backward(on: &WithCust) -> Result<(), Failure> {
     let (batch, stream) = (on.batch as u32, &on.stream);
     let gradient = on.module.get_function("gradient")?;
-    let sum_batch = on.module.get_function("sum_batch")?;
+    let sum_batch = rest(on).get_function("sum_batch")?;
     let backward_layer = on.module.get_function("backward_layer")?;
+    let inputs = inputs_of_a_block(on.rung) as u32;
     for (l, layer) in on.layers.iter().enumerate().rev() {
         let (m, n) = (layer.inputs as u32, layer.outputs as u32);
         // SAFETY: these are the kernels' parameters, and the buffers have these shapes.
@@ -154,7 +157,7 @@ fn tiled_backward(on: &WithCust) -> Result<(), Failure> {
             let before = &on.layers[l - 1];
             // SAFETY: as above.
             unsafe {
-                launch!(backward_layer<<<(m.div_ceil(32), batch.div_ceil(32)), 256, 0, stream>>>(
+                launch!(backward_layer<<<(m.div_ceil(inputs), batch.div_ceil(32)), 256, 0, stream>>>(
                     layer.dz.as_device_ptr(), layer.w.as_device_ptr(),
                     before.a.as_device_ptr(), before.dz.as_device_ptr(), batch, m, n
                 ))
@@ -162,6 +165,11 @@ fn tiled_backward(on: &WithCust) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Where the kernels lie that are not products.
+fn rest(on: &WithCust) -> &Module {
+    on.rest.as_ref().unwrap_or(&on.module)
 }
 
 /// What goes into a layer.
