@@ -24,10 +24,9 @@ impl Kernels {
     /// Loads a rung's file.
     pub(crate) fn load(gpu: &Gpu, rung: Rung, ptx: &str, profiler: &Profiler) -> Result<Self> {
         let own = module(gpu, rung, ptx)?;
-        let rest = rung.rest().map_or_else(
-            || Ok(Arc::clone(&own)),
-            |rest| module(gpu, rest, rest.ptx()),
-        )?;
+        let rest = rung
+            .rest()
+            .map_or_else(|| Ok(Arc::clone(&own)), |rest| module(gpu, rest, rest.ptx()))?;
         let watched = |module: &Arc<CudaModule>, name: &'static str| {
             let function = module.load_function(name)?;
             profiler.watch(name, &function);

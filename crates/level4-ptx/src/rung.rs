@@ -23,13 +23,8 @@ pub enum Rung {
 
 impl Rung {
     /// Every rung, from the first to the last.
-    pub const ALL: [Self; 5] = [
-        Self::ThreadPerSample,
-        Self::Tiled,
-        Self::OneLaunch,
-        Self::TensorCores,
-        Self::ThreeTf32,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::ThreadPerSample, Self::Tiled, Self::OneLaunch, Self::TensorCores, Self::ThreeTf32];
 
     /// The name as `--kernels` takes it.
     #[must_use]

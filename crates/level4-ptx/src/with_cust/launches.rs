@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use cust::launch;
-use cust::module::Module;
 use cust::memory::{DeviceBuffer, DevicePointer};
+use cust::module::Module;
 use cust::stream::Stream;
 use cust::sys::{CUresult, cuLaunchCooperativeKernel};
 
