@@ -21,7 +21,8 @@ fn every_rung_agrees_with_the_references() {
         for rung in Rung::ALL {
             for fused in [false, true] {
                 let mut level = WithCust::new(&preset.network, rung).unwrap();
-                let header = header("level4-ptx", &device, &preset, 0);
+                let mut header = header("level4-ptx", &device, &preset, 0);
+                header.dtype = rung.dtype();
                 let inputs = Inputs::fixture(&preset);
                 let found = dump(&mut level, header, &preset, &inputs, fused).unwrap();
                 let comparison = tensor_diff::compare(&reference, &found, 1.0);
