@@ -31,6 +31,12 @@ pub fn variants(device: Choice) -> Vec<Variant> {
         // The host is the same; what the kernels compute, the references and ten steps tell.
         all.push(variant.held_to(&[Check::References, Check::TenSteps]));
     }
+    for products in level2_cuda_naive::Products::ALL.into_iter().skip(1) {
+        let options = format!("--products {products}");
+        let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
+        // Level 2's own tests try the kernels themselves on many shapes.
+        all.push(variant.held_to(&[Check::References, Check::TenSteps]));
+    }
     for gemm in ["cublas", "cublaslt"] {
         for more in ["", " --graph", " --tf32"] {
             let options = format!("--gemm {gemm}{more}");

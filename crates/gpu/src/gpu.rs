@@ -182,8 +182,16 @@ impl Gpu {
     /// When there is no such kernel, when an edited source can't be compiled, and what the driver
     /// says.
     pub fn kernel(&self, name: &str) -> Result<CudaFunction> {
-        let kernel = Kernel::find(name).ok_or_else(|| GpuError::NoKernel(name.into()))?;
-        self.function(name, &source::ptx(&kernel, self.compiler, self.kernels.as_deref())?)
+        self.kernel_of(name, name)
+    }
+
+    /// Loads a function of a file that has several.
+    ///
+    /// # Errors
+    /// As [`kernel`](Self::kernel).
+    pub fn kernel_of(&self, file: &str, function: &str) -> Result<CudaFunction> {
+        let kernel = Kernel::find(file).ok_or_else(|| GpuError::NoKernel(file.into()))?;
+        self.function(function, &source::ptx(&kernel, self.compiler, self.kernels.as_deref())?)
     }
 
     /// Loads a function of that name from PTX text.

@@ -3,7 +3,8 @@
 /// A kernel as it was when the program was built.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
-    /// The operation, the function, and the name of both files.
+    /// The operation, the function, and the name of both files; of those in [`PRODUCTS`] the files
+    /// alone.
     pub name: &'static str,
     /// `kernels/<name>.cu`.
     pub source: &'static str,
@@ -13,27 +14,33 @@ pub struct Kernel {
 
 macro_rules! kernels {
     ($($name:literal)*) => {
-        /// Every kernel of the folder `kernels`, in the order of a training step.
-        pub const KERNELS: &[Kernel] = &[$(Kernel {
+        &[$(Kernel {
             name: $name,
             source: include_str!(concat!("../../../kernels/", $name, ".cu")),
             ptx: include_str!(concat!("../../../kernels/", $name, ".ptx")),
-        }),*];
+        }),*]
     };
 }
 
-kernels! {
+/// Every kernel of the folder `kernels`, in the order of a training step.
+pub const KERNELS: &[Kernel] = kernels! {
     "matmul_a_bt" "add_bias" "relu" "softmax" "sigmoid"
     "cross_entropy" "bce" "squared_error"
     "output_gradient" "output_gradient_of_share" "matmul_at_b" "sum_batch" "matmul_a_b" "relu_backward"
     "update" "gather_rows"
     "train_step" "update_weights"
-}
+};
+
+/// Every file of the folder `kernels/products`, from the plainest on. Each has the three products
+/// `matmul_a_bt`, `matmul_at_b` and `matmul_a_b`.
+pub const PRODUCTS: &[Kernel] = kernels! {
+    "products/coalesced" "products/shared_tile" "products/register_tile" "products/vectorised"
+};
 
 impl Kernel {
     /// The kernel of that name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
-        KERNELS.iter().copied().find(|kernel| kernel.name == name)
+        KERNELS.iter().chain(PRODUCTS).copied().find(|kernel| kernel.name == name)
     }
 }

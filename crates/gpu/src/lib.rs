@@ -58,7 +58,7 @@ pub use compiler::{Compiler, CompilerArgs};
 pub use counts::Counts;
 pub use error::{GpuError, Result};
 pub use gpu::Gpu;
-pub use kernels::{KERNELS, Kernel};
+pub use kernels::{KERNELS, Kernel, PRODUCTS};
 pub use nvtx::Range;
 pub use probe::{Found, Unusable};
 pub use profile::{Kind, Profile, Profiler, Total};

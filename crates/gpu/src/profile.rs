@@ -13,7 +13,7 @@ use tensor::file::check_writable;
 
 use crate::counts::Counter;
 use crate::nvtx::{Nvtx, Range};
-use crate::{Gpu, GpuError, Result, Stretch, Work};
+use crate::{Counts, Gpu, GpuError, Result, Stretch, Work};
 
 mod launch;
 mod table;
@@ -152,16 +152,21 @@ impl Profiler {
         let records = &*records;
         let mut lines = match &records.counter {
             Some(counter) => {
-                let count = |name: &str| {
-                    let functions = records.functions.iter().filter(|(other, _)| *other == name);
-                    functions.map(|(_, function)| counter.of(function)).sum()
-                };
+                let count = |name: &str| records.counted(counter, name);
                 table::counted(&records.device, &records.totals, count)
             }
             None => table::timed(&records.device, &records.totals),
         };
         lines.extend(overlap::line(&records.spans));
         Ok(lines)
+    }
+
+    /// What the emulated GPU counted of an operation's kernels until now; `None` on a real GPU, and
+    /// where nothing is written down. The stream has to be waited for before.
+    #[must_use]
+    pub fn counts(&self, operation: &str) -> Option<Counts> {
+        let records = self.0.as_ref()?.borrow();
+        records.counter.as_ref().map(|counter| records.counted(counter, operation))
     }
 
     /// The sums over all launches of each operation, in the order in which they first came; waits
@@ -223,6 +228,12 @@ impl Profile {
 }
 
 impl Records {
+    /// All that was counted of the kernels of an operation.
+    fn counted(&self, counter: &Counter, operation: &str) -> Counts {
+        let functions = self.functions.iter().filter(|(other, _)| *other == operation);
+        functions.map(|(_, function)| counter.of(function)).sum()
+    }
+
     fn push(&mut self, entry: Entry) -> Result<()> {
         self.pending.push(entry);
         if self.pending.len() < PENDING { Ok(()) } else { self.fold() }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gpu::{Compiler, GpuError, KERNELS, compile, library, source};
+use gpu::{Compiler, GpuError, KERNELS, Kernel, PRODUCTS, compile, library, source};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
@@ -15,16 +15,18 @@ fn folder() -> PathBuf {
 
 #[test]
 fn the_list_names_every_kernel_of_the_folder_and_no_other() {
-    let listed: BTreeSet<String> = KERNELS.iter().map(|kernel| kernel.name.to_owned()).collect();
-    assert_eq!(listed.len(), KERNELS.len(), "a kernel is listed twice");
-    for extension in ["cu", "ptx"] {
-        let present: BTreeSet<String> = fs::read_dir(folder())
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|end| end == extension))
-            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
-            .collect();
-        assert_eq!(listed, present, "kernels/*.{extension}");
+    for (list, prefix) in [(KERNELS, ""), (PRODUCTS, "products/")] {
+        let listed: BTreeSet<String> = list.iter().map(|kernel| kernel.name.to_owned()).collect();
+        assert_eq!(listed.len(), list.len(), "a kernel is listed twice");
+        for extension in ["cu", "ptx"] {
+            let present: BTreeSet<String> = fs::read_dir(folder().join(prefix))
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .filter(|path| path.extension().is_some_and(|end| end == extension))
+                .map(|path| format!("{prefix}{}", path.file_stem().unwrap().to_str().unwrap()))
+                .collect();
+            assert_eq!(listed, present, "kernels/{prefix}*.{extension}");
+        }
     }
 }
 
@@ -67,6 +69,13 @@ fn the_ptx_is_for_the_oldest_driver_and_card() {
         let file = format!("\"kernels/{}.cu\"", kernel.name);
         assert!(kernel.ptx.contains(&file), "{}: .loc leads to {file}", kernel.name);
     }
+    for Kernel { name, ptx, .. } in PRODUCTS {
+        assert_eq!(ptx.matches(".entry").count(), 3, "{name} has the three products");
+        assert!(
+            ptx.contains(&format!("\"kernels/{name}.cu\"")),
+            "{name}: .loc leads to its source"
+        );
+    }
 }
 
 /// ptxas knows which version has what, and refuses what is newer than the `.version`.
@@ -91,7 +100,7 @@ fn ptxas_accepts_them() {
 /// Nobody edited the PTX by hand: the compiler that its header names makes the same again.
 #[test]
 fn the_compiler_makes_them_again() {
-    for kernel in KERNELS {
+    for kernel in KERNELS.iter().chain(PRODUCTS) {
         let file = format!("kernels/{}.cu", kernel.name);
         let ptx = match compile::by(Compiler::Nvrtc, &file, kernel.source) {
             Ok(ptx) => ptx,

@@ -10,13 +10,14 @@ use cudarc::driver::{
 use gpu::{Gpu, Profiler, Result, Work};
 
 use crate::launch::matrix;
-use crate::{Buffer, View};
+use crate::{Buffer, Products, View};
 
 /// The kernels, loaded, and the stream that they are launched in.
 #[derive(Clone)]
 pub struct Operations {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) profiler: Profiler,
+    pub(crate) products: Products,
     pub(crate) matmul_a_bt: CudaFunction,
     pub(crate) matmul_at_b: CudaFunction,
     pub(crate) matmul_a_b: CudaFunction,
@@ -41,14 +42,24 @@ impl Operations {
     /// # Errors
     /// When one can't be loaded.
     pub fn new(gpu: &Gpu, profiler: &Profiler) -> Result<Self> {
-        let load = |name| {
-            let function = gpu.kernel(name)?;
+        Self::with_products(gpu, profiler, Products::Naive)
+    }
+
+    /// The same with other kernels for the three products.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_products(gpu: &Gpu, profiler: &Profiler, products: Products) -> Result<Self> {
+        let load = |name: &'static str| {
+            let file = if name.starts_with("matmul") { products.file(name) } else { name };
+            let function = gpu.kernel_of(file, name)?;
             profiler.watch(name, &function);
             Ok::<_, gpu::GpuError>(function)
         };
         Ok(Self {
             stream: gpu.stream(),
             profiler: profiler.clone(),
+            products,
             matmul_a_bt: load("matmul_a_bt")?,
             matmul_at_b: load("matmul_at_b")?,
             matmul_a_b: load("matmul_a_b")?,

@@ -33,6 +33,16 @@ pub fn line(elements: usize) -> LaunchConfig {
 }
 // ANCHOR_END: shapes
 
+/// A block of 16 by 16 threads for each `side` by `side` elements of a `[rows, columns]` matrix.
+#[must_use]
+pub fn tiles(rows: usize, columns: usize, side: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (blocks(columns, side), blocks(rows, side), 1),
+        block_dim: (16, 16, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
 /// Blocks enough for so many threads; the last one may have threads too many, which is why every
 /// kernel begins with a check.
 fn blocks(threads: usize, per_block: usize) -> u32 {

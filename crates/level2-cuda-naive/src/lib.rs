@@ -14,6 +14,7 @@ pub mod launch;
 pub mod loss;
 pub mod operations;
 mod per_sample;
+mod products;
 mod program;
 pub mod state;
 pub mod transfer;
@@ -27,6 +28,7 @@ use training::{Error, Level, Parameters, Result};
 
 use operations::Operations;
 pub use per_sample::PerSample;
+pub use products::Products;
 pub use program::{Kernels, Options, Program};
 use state::State;
 
@@ -54,7 +56,21 @@ impl Level2 {
         transfer: transfer::How,
         profile: Profile,
     ) -> gpu::Result<Self> {
-        let on = Operations::new(gpu, &profile.profiler)?;
+        Self::with_products(gpu, network, transfer, Products::Naive, profile)
+    }
+
+    /// The same with other kernels for the three products.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_products(
+        gpu: &Gpu,
+        network: &Network,
+        transfer: transfer::How,
+        products: Products,
+        profile: Profile,
+    ) -> gpu::Result<Self> {
+        let on = Operations::with_products(gpu, &profile.profiler, products)?;
         let state = State::new(on.stream(), network, transfer.start(&on)?)?;
         Ok(Self { network: network.clone(), on, state, profile })
     }

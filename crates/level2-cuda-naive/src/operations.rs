@@ -35,7 +35,7 @@ impl Operations {
         let mut launch = self.stream.launch_builder(&self.matmul_a_bt);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, matrix(m, n), work) }
+        unsafe { self.launch(launch, self.products.along_rows(m, n), work) }
     }
     // ANCHOR_END: matmul_a_bt
 
@@ -60,7 +60,7 @@ impl Operations {
         let mut launch = self.stream.launch_builder(&self.matmul_at_b);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, matrix(m, n), work) }
+        unsafe { self.launch(launch, self.products.across_rows(m, n), work) }
     }
 
     /// `c = a · b`, where `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`.
@@ -84,7 +84,7 @@ impl Operations {
         let mut launch = self.stream.launch_builder(&self.matmul_a_b);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, matrix(m, n), work) }
+        unsafe { self.launch(launch, self.products.across_rows(m, n), work) }
     }
 
     /// `z[i, j] += b[j]`, where `z` is `[batch, n]` and `b` is `[n]`.

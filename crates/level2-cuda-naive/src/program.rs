@@ -8,7 +8,7 @@ use gpu::{CompilerArgs, DeviceArgs, Profile};
 use tensor::Network;
 use training::{Error, Level, Result};
 
-use crate::{Level2, PerSample, transfer};
+use crate::{Level2, PerSample, Products, transfer};
 
 /// How the work is cut into kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -40,6 +40,9 @@ pub struct Options {
     /// How the work is cut into kernels.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     kernels: Kernels,
+    /// How the three products are computed: the ladder.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    products: Products,
     /// How batches get to the device.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     transfer: transfer::How,
@@ -70,10 +73,17 @@ impl training::Program for Program {
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
         let gpu = options.compiler.on(options.device.open().map_err(Error::level)?);
         let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
-        let transfer = options.transfer;
+        let Options { transfer, products, .. } = *options;
         Ok(match options.kernels {
             Kernels::PerOperation => {
-                Box::new(Level2::new(&gpu, network, transfer, profile).map_err(Error::level)?)
+                let level = Level2::with_products(&gpu, network, transfer, products, profile);
+                Box::new(level.map_err(Error::level)?)
+            }
+            Kernels::PerSample if products != Products::Naive => {
+                return Err(Error::Usage(format!(
+                    "--products {products} is of the kernels per operation: a thread that trains a \
+                     sample has no products; leave out --kernels per-sample"
+                )));
             }
             Kernels::PerSample => {
                 Box::new(PerSample::new(&gpu, network, transfer, profile).map_err(Error::level)?)

@@ -143,6 +143,31 @@ fn the_sanitizer_finds_nothing() {
     }
 }
 
+/// The ladder's kernels, too, where tiles reach beyond all three matrices.
+#[test]
+fn the_sanitizer_finds_nothing_on_the_ladder() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "dump.json");
+    for products in ["coalesced", "shared-tile", "register-tile", "vectorised"] {
+        for preset in ["three-layer", "wide", "squared-error"] {
+            let args = ["dump", "--preset", preset, "--products", products, "--out", &out];
+            let mut command = program(&[&args[..], &EMULATED].concat());
+            let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
+            assert_eq!(text(&output.stderr), "", "{preset}, {products}");
+            assert!(output.status.success());
+        }
+    }
+}
+
+#[test]
+fn a_thread_for_each_sample_has_no_products() {
+    let args = ["--kernels", "per-sample", "--products", "vectorised"];
+    let output = level2(&[&args[..], &EMULATED].concat());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("leave out --kernels per-sample"), "{said}");
+}
+
 /// The batches' ways to the device, with everything checked, over shuffled epochs.
 #[test]
 fn the_sanitizer_finds_nothing_in_any_transfer() {

@@ -4,8 +4,8 @@
 mod support;
 
 use gpu::{Profiler, Result};
-use level2_cuda_naive::Buffer;
 use level2_cuda_naive::operations::Operations;
+use level2_cuda_naive::{Buffer, Products};
 
 /// Rows, columns and inner lengths: one, around a warp's 32 and a block's 8 rows, and primes.
 const SIZES: [usize; 7] = [1, 2, 8, 9, 31, 33, 67];
@@ -17,8 +17,12 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
-        let gpu = support::gpu();
-        Self { on: Operations::new(&gpu, &Profiler::off()).unwrap(), seed: 1 }
+        Self::with(Products::Naive)
+    }
+
+    fn with(products: Products) -> Self {
+        let on = Operations::with_products(&support::gpu(), &Profiler::off(), products);
+        Self { on: on.unwrap(), seed: 1 }
     }
 
     /// Numbers between −2 and 2, and the same on the device.
@@ -58,7 +62,13 @@ fn matrix(rows: usize, columns: usize, element: impl Fn(usize, usize) -> f64) ->
 
 #[test]
 fn products() {
-    let mut bench = Bench::new();
+    for products in Products::ALL {
+        products_agree(products);
+    }
+}
+
+fn products_agree(products: Products) {
+    let mut bench = Bench::with(products);
     for m in SIZES {
         for n in SIZES {
             for k in [1, 4, 7, 33] {
@@ -83,6 +93,27 @@ fn products() {
             }
         }
     }
+}
+
+/// Beyond what a tile takes, in each direction; and where a sum has one order, it has the same bits.
+#[test]
+fn tiles_make_the_same_bits() {
+    let (m, n, k) = (70, 131, 52);
+    let product = |products| {
+        let mut bench = Bench::with(products);
+        let ((_, a), (_, b)) = (bench.random(m * k), bench.random(n * k));
+        let mut c = bench.output(m * n);
+        bench.on.matmul_a_bt(&a.as_view(), &b, &mut c, m, n, k).unwrap();
+        bench.on.read(&c.as_view(), m * n).unwrap()
+    };
+    let naive = product(Products::Naive);
+    for products in [Products::SharedTile, Products::RegisterTile, Products::Vectorised] {
+        assert_eq!(product(products), naive, "{products}");
+    }
+    let apart = |(a, b): (&f32, &f32)| (a - b).abs();
+    let coalesced = product(Products::Coalesced);
+    let worst = naive.iter().zip(&coalesced).map(apart).fold(0.0, f32::max);
+    assert!(worst > 0.0 && worst < 1e-4, "lanes add up in another order: {worst}");
 }
 
 #[test]

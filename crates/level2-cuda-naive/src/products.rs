@@ -1,0 +1,81 @@
+//! The ladder: the three products once more, one idea a file.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use cudarc::driver::LaunchConfig;
+
+use crate::launch::{matrix, tiles};
+
+/// How the three products are computed: a file of `kernels/products`, or the plain kernels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Products {
+    /// A thread for each element, which reads all it needs by itself.
+    #[default]
+    Naive,
+    /// Neighbours in a warp read neighbours in memory.
+    Coalesced,
+    /// A block fetches a tile of each matrix into shared memory, and all its threads use it.
+    SharedTile,
+    /// A thread has 4 x 4 elements in registers.
+    RegisterTile,
+    /// The same, four numbers in an instruction, and the next tile comes while one is multiplied.
+    Vectorised,
+}
+
+impl Products {
+    /// Every way, from the first to the last.
+    pub const ALL: [Self; 5] =
+        [Self::Naive, Self::Coalesced, Self::SharedTile, Self::RegisterTile, Self::Vectorised];
+
+    /// The name as `--products` takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Naive => "naive",
+            Self::Coalesced => "coalesced",
+            Self::SharedTile => "shared-tile",
+            Self::RegisterTile => "register-tile",
+            Self::Vectorised => "vectorised",
+        }
+    }
+
+    /// The file of a product, below `kernels`, without its ending.
+    #[must_use]
+    pub const fn file(self, product: &'static str) -> &'static str {
+        match self {
+            Self::Naive => product,
+            Self::Coalesced => "products/coalesced",
+            Self::SharedTile => "products/shared_tile",
+            Self::RegisterTile => "products/register_tile",
+            Self::Vectorised => "products/vectorised",
+        }
+    }
+
+    /// How `c = a · bᵀ`, of shape `[m, n]`, is launched.
+    pub(crate) fn along_rows(self, m: usize, n: usize) -> LaunchConfig {
+        match self {
+            // A warp for each element.
+            Self::Coalesced => {
+                let rows = matrix(m, 1);
+                LaunchConfig { grid_dim: (n as u32, rows.grid_dim.1, 1), ..rows }
+            }
+            _ => self.across_rows(m, n),
+        }
+    }
+
+    /// How the other two products are launched, whose result is `[m, n]`.
+    pub(crate) fn across_rows(self, m: usize, n: usize) -> LaunchConfig {
+        match self {
+            Self::Naive | Self::Coalesced => matrix(m, n),
+            Self::SharedTile => tiles(m, n, 16),
+            Self::RegisterTile | Self::Vectorised => tiles(m, n, 64),
+        }
+    }
+}
+
+impl fmt::Display for Products {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
