@@ -2,9 +2,13 @@
 //!
 //!     cargo run -p conformance --example planted
 //!
+//! With `blind` at its end, the faults of the blind test in place of the others.
+//!
 //! What a faulty kernel reads may be what another block has not written yet. With
 //! `EMULATED_GPU_DETERMINISTIC=1` the table is the same on every machine.
 
+mod blind;
+mod blind_more;
 mod cuda_c;
 mod cuda_c_more;
 mod faults;
@@ -23,7 +27,8 @@ fn main() -> Result<()> {
     println!("| planted in | fault | wrong tensor | found alone | against PyTorch | reading |");
     println!("|---|---|---|---|---|---|");
     let (mut found, mut read, mut told, mut all) = (0, 0, 0, 0);
-    for fault in faults::faults() {
+    let blind = std::env::args().nth(1).is_some_and(|word| word == "blind");
+    for fault in if blind { blind::faults() } else { faults::faults() } {
         let said = plant::plant(&fault, &gpu)?;
         let tick = |by: Option<(u64, TensorName)>| match by {
             Some(by) if by == (fault.step, fault.tensor) => "yes".into(),
