@@ -97,7 +97,8 @@ fn a_fault_in_a_share_is_found() {
     data(&mut ranks.parts[1], TensorName::P)[1] += 0.5;
     let (code, out, _) = ranks.diff(&ALL);
     assert_eq!(code, 1, "{out}");
-    let row = out.lines().find(|line| line.starts_with("p        ")).unwrap_or_else(|| panic!("{out}"));
+    let row =
+        out.lines().find(|line| line.starts_with("p        ")).unwrap_or_else(|| panic!("{out}"));
     assert!(row.contains("[2, 1]") && row.contains("DIFFERS, its own fault"), "{row}");
 }
 
