@@ -2,7 +2,8 @@
 //!
 //!     cargo run -p conformance --example planted
 //!
-//! With `blind` at its end, the faults of the blind test in place of the others.
+//! With `-- --blind`, the faults of the blind test in place of the others; with `-- --html FOLDER`,
+//! the page of each goes there.
 //!
 //! What a faulty kernel reads may be what another block has not written yet. With
 //! `EMULATED_GPU_DETERMINISTIC=1` the table is the same on every machine.
@@ -19,16 +20,37 @@ mod one_launch;
 mod plant;
 mod tiled;
 
+use std::path::PathBuf;
+
+use clap::Parser;
 use tensor::TensorName;
-use training::Result;
+use training::{Error, Result};
+
+/// Which faults, and where their pages go.
+#[derive(Parser)]
+struct Options {
+    /// The faults of the blind test, in place of those that the readings were looked over with.
+    #[arg(long)]
+    blind: bool,
+    /// A folder for the page of each fault.
+    #[arg(long, value_name = "FOLDER")]
+    html: Option<PathBuf>,
+}
 
 fn main() -> Result<()> {
+    let options = Options::parse();
+    let pages = options.html;
+    let wrote = |path: &PathBuf, done: std::io::Result<()>| {
+        done.map_err(|source| Error::Write { path: path.clone(), source })
+    };
+    if let Some(folder) = &pages {
+        wrote(folder, std::fs::create_dir_all(folder))?;
+    }
     let gpu = plant::device()?;
     println!("| planted in | fault | wrong tensor | found alone | against PyTorch | reading |");
     println!("|---|---|---|---|---|---|");
     let (mut found, mut read, mut told, mut all) = (0, 0, 0, 0);
-    let blind = std::env::args().nth(1).is_some_and(|word| word == "blind");
-    for fault in if blind { blind::faults() } else { faults::faults() } {
+    for fault in if options.blind { blind::faults() } else { faults::faults() } {
         let said = plant::plant(&fault, &gpu)?;
         let tick = |by: Option<(u64, TensorName)>| match by {
             Some(by) if by == (fault.step, fault.tensor) => "yes".into(),
@@ -45,6 +67,10 @@ fn main() -> Result<()> {
             tick(said.compared),
             said.told(&fault)
         );
+        if let Some(folder) = &pages {
+            let path = folder.join(format!("{all:03}.html"));
+            wrote(&path, std::fs::write(&path, said.page().0))?;
+        }
         all += 1;
         found += usize::from(said.is_found(&fault));
         read += usize::from(said.is_read(&fault));

@@ -62,7 +62,6 @@ impl Said {
     }
 
     /// The page of the comparison, and the worst element of the tensor that it names first.
-    #[allow(dead_code, reason = "the example prints a table alone")]
     pub(crate) fn page(&self) -> (String, Option<Deviation>) {
         let mut page = Vec::new();
         let candidate = [Candidate {

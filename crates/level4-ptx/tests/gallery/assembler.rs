@@ -3,7 +3,8 @@
 use ptx_emulator::parse;
 use ptx_emulator::source::Source;
 
-use crate::{expect, read};
+use crate::expect;
+use crate::run::read;
 
 #[test]
 fn what_the_assembler_refuses() {

@@ -6,24 +6,16 @@
 
 mod assembler;
 mod diff;
+mod replaced;
+mod run;
 mod sanitizer;
 #[path = "../support/mod.rs"]
 mod support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use ptx_emulator::{Fault, Options};
-use support::{Arg, Bench};
-
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-pub(crate) fn read(name: &str) -> String {
-    let path = root().join("ptx/gallery").join(format!("{name}.ptx"));
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
+use ptx_emulator::Fault;
+use run::root;
 
 /// Compares what was said of a fault with what is written down.
 pub(crate) fn expect(name: &str, found: &str) {
@@ -35,15 +27,6 @@ pub(crate) fn expect(name: &str, found: &str) {
     }
     let written = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
     assert_eq!(found, written, "{name}: other words than those in {}", path.display());
-}
-
-pub(crate) fn bench(name: &str, options: Options) -> Bench {
-    Bench::new(&format!("{name}.ptx"), &read(name), options)
-}
-
-/// Blocks in order on one thread, so that a report names the same threads each time.
-pub(crate) fn in_order(options: Options) -> Options {
-    Options { deterministic: true, ..options }
 }
 
 /// Addresses, which are longer than masks of lanes, differ from run to run.
@@ -60,16 +43,6 @@ pub(crate) fn without_addresses(fault: &Fault) -> String {
         rest = &number[end..];
     }
     out + rest
-}
-
-pub(crate) fn launch(
-    bench: &Bench,
-    kernel: &str,
-    blocks: u32,
-    threads: u32,
-    args: &[Arg],
-) -> Result<(), Fault> {
-    bench.try_launch(kernel, [blocks, 1, 1], threads, 0, false, args).map(|_| ())
 }
 
 #[test]

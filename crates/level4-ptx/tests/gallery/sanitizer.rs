@@ -2,8 +2,9 @@
 
 use ptx_emulator::{Checks, Fault, Options};
 
+use crate::run::{bench, in_order, launch};
 use crate::support::{Arg, Bench, checked};
-use crate::{bench, expect, in_order, launch, without_addresses};
+use crate::{expect, without_addresses};
 
 /// A fault, found by every check together, and its twin, of which they say nothing.
 fn sanitized(name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {

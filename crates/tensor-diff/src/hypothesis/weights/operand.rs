@@ -62,7 +62,9 @@ fn shifted(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
                     number(scene, factors[0])
                 ));
             }
-            for (&at, factor) in chosen.iter().zip(&factors).skip(1) {
+            // What rounding leaves of a shift that isn't there is not told.
+            let told = |factor: f64| (factor / factors[0]).abs() > 1e-5;
+            for (&at, &factor) in chosen.iter().zip(&factors).skip(1).filter(|(_, f)| told(**f)) {
                 let more = number(scene, factor / factors[0]);
                 match at {
                     1 => parts.push(format!("{more} is added to each {left} first")),

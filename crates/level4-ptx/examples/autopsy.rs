@@ -1,0 +1,34 @@
+//! Puts what a broken kernel of the gallery makes into a step of PyTorch, and writes that as a dump:
+//!
+//!     cargo run -p level4-ptx --example autopsy -- row-zero target/autopsy.json
+
+#![allow(dead_code, reason = "the tests of the gallery use the rest of these files")]
+
+#[path = "../tests/gallery/replaced.rs"]
+mod replaced;
+#[path = "../tests/gallery/run.rs"]
+mod run;
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::error::Error;
+use std::path::Path;
+
+use ptx_emulator::Options;
+use replaced::COMPARED;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name, out] = &arguments[..] else { return Err(usage().into()) };
+    let fault = COMPARED.iter().find(|fault| fault.name == name).ok_or_else(usage)?;
+    // One kernel after the other, as if nothing ran beside them.
+    let step = (fault.run)(&run::bench(fault.kernel, run::in_order(Options::default())))
+        .map_err(|fault| fault.to_string())?;
+    step.dump.write(Path::new(out))?;
+    Ok(())
+}
+
+fn usage() -> String {
+    let names: Vec<&str> = COMPARED.iter().map(|fault| fault.name).collect();
+    format!("usage: autopsy FAULT OUT, with a fault of {}", names.join(", "))
+}

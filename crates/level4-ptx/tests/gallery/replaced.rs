@@ -1,0 +1,146 @@
+//! Steps of PyTorch with what one kernel of the gallery makes in the place of what it should make.
+
+use ptx_emulator::Fault;
+use tensor::{Dtype, Dump, Tensor, TensorName};
+
+use crate::run::{launch, root};
+use crate::support::{Arg, Bench};
+
+/// One step of a fixture as PyTorch made it, in single precision, in which one tensor after the
+/// other is replaced by what a kernel makes of the others.
+pub(crate) struct Replaced {
+    pub(crate) reference: Dump,
+    pub(crate) dump: Dump,
+}
+
+impl Replaced {
+    pub(crate) fn new(fixture: &str) -> Self {
+        let path = root().join(format!("reference/dumps/{fixture}.json"));
+        let reference = Dump::read(&path).unwrap();
+        let mut header = reference.header.clone();
+        (header.level, header.dtype, header.digits) = ("level4-ptx".into(), Dtype::F32, None);
+        let mut dump = Dump::new(header);
+        for entry in &reference.tensors {
+            dump.push(entry.name, &entry.to_tensor());
+        }
+        Self { reference, dump }
+    }
+
+    pub(crate) fn get(&self, name: TensorName) -> Tensor {
+        self.reference.get(name).unwrap().to_tensor()
+    }
+
+    /// The tensor, on the device.
+    pub(crate) fn on(&self, bench: &Bench, name: TensorName) -> Arg {
+        Arg::U64(bench.floats(self.get(name).data()))
+    }
+
+    fn batch(&self) -> u32 {
+        self.get(TensorName::X).shape()[0] as u32
+    }
+
+    pub(crate) fn replace(&mut self, name: TensorName, data: Vec<f32>) {
+        let tensor = Tensor::new(self.get(name).shape(), data).unwrap();
+        let mut dump = Dump::new(self.dump.header.clone());
+        for entry in &self.dump.tensors {
+            if entry.name == name {
+                dump.push(name, &tensor);
+            } else {
+                dump.push(entry.name, &entry.to_tensor());
+            }
+        }
+        self.dump = dump;
+    }
+}
+
+/// A fault that only the comparison finds: the file of its kernel, the fixture, and the step in which that
+/// kernel has run.
+pub(crate) struct Compared {
+    pub(crate) name: &'static str,
+    pub(crate) kernel: &'static str,
+    pub(crate) run: fn(&Bench) -> Result<Replaced, Fault>,
+}
+
+/// All of them, in the order of the page.
+pub(crate) const COMPARED: [Compared; 6] = [
+    Compared { name: "row-zero", kernel: "row_zero", run: row_zero },
+    Compared { name: "row-zero-mask", kernel: "row_zero", run: mask_of_row_zero },
+    Compared { name: "missing-mean", kernel: "missing_mean", run: output_gradient },
+    Compared { name: "update-without-index", kernel: "update_without_index", run: update_by_all },
+    Compared { name: "only-w1-updated", kernel: "only_w1_updated", run: only_w1_updated },
+    Compared { name: "stale-rows", kernel: "stale_rows", run: stale_rows },
+];
+
+pub(crate) fn output_gradient(bench: &Bench) -> Result<Replaced, Fault> {
+    let mut step = Replaced::new("softmax");
+    let n = step.get(TensorName::P).shape()[1] as u32;
+    let count = step.batch() * n;
+    let dz = bench.room(count as usize);
+    let (p, y) = (step.on(bench, TensorName::P), step.on(bench, TensorName::Y));
+    let args = [p, y, Arg::U64(dz), Arg::U32(step.batch()), Arg::U32(n)];
+    launch(bench, "output_gradient", count.div_ceil(32), 32, &args)?;
+    step.replace(TensorName::Dz(2), bench.read(dz, count as usize));
+    Ok(step)
+}
+
+pub(crate) fn row_zero(bench: &Bench) -> Result<Replaced, Fault> {
+    let mut step = Replaced::new("softmax");
+    let dz = bench.room(8 * 10);
+    let (p, y) = (step.on(bench, TensorName::P), step.on(bench, TensorName::Y));
+    let args = [p, y, Arg::U64(dz), Arg::U32(8), Arg::U32(10)];
+    launch(bench, "output_gradient", 1, 32, &args)?;
+    step.replace(TensorName::Dz(2), bench.read(dz, 8 * 10));
+    Ok(step)
+}
+
+pub(crate) fn mask_of_row_zero(bench: &Bench) -> Result<Replaced, Fault> {
+    let mut step = Replaced::new("softmax");
+    let dz = bench.room(8 * 30);
+    let (da, z) = (step.on(bench, TensorName::Da(1)), step.on(bench, TensorName::Z(1)));
+    let args = [da, z, Arg::U64(dz), Arg::U32(8), Arg::U32(30)];
+    launch(bench, "relu_backward", 1, 32, &args)?;
+    step.replace(TensorName::Dz(1), bench.read(dz, 8 * 30));
+    Ok(step)
+}
+
+/// A full batch of 8 samples leaves its rows behind; then one of 7 arrives.
+pub(crate) fn stale_rows(bench: &Bench) -> Result<Replaced, Fault> {
+    let before = Replaced::new("softmax").get(TensorName::Dz(2));
+    let mut step = Replaced::new("bce");
+    let mut rows = step.get(TensorName::Dz(2)).into_data();
+    rows.extend_from_slice(&before.data()[7 * 10..]);
+    let (dz, db) = (bench.floats(&rows), bench.zeros(10));
+    let args = [Arg::U64(dz), Arg::U64(db), Arg::U32(step.batch()), Arg::U32(10)];
+    launch(bench, "sum_batch", 1, 8, &args)?;
+    step.replace(TensorName::Db(2), bench.read(db, 10));
+    Ok(step)
+}
+
+pub(crate) fn only_w1_updated(bench: &Bench) -> Result<Replaced, Fault> {
+    use TensorName::{B, BNext, Db, Dw, W, WNext};
+    let mut step = Replaced::new("softmax");
+    let names = [W(1), B(1), W(2), B(2), Dw(1), Db(1), Dw(2), Db(2)];
+    let mut args = names.map(|name| step.on(bench, name)).to_vec();
+    let counts = names[..4].iter().map(|&name| step.get(name).data().len());
+    let counts: Vec<usize> = counts.collect();
+    args.extend(counts.iter().map(|&count| Arg::U32(count as u32)));
+    args.push(Arg::F32(step.reference.header.learning_rate));
+    launch(bench, "update", (counts[0] as u32).div_ceil(256), 256, &args)?;
+    for ((arg, next), count) in
+        args.iter().zip([WNext(1), BNext(1), WNext(2), BNext(2)]).zip(counts)
+    {
+        let Arg::U64(address) = arg else { panic!("pointers come first") };
+        step.replace(next, bench.read(*address, count));
+    }
+    Ok(step)
+}
+
+pub(crate) fn update_by_all(bench: &Bench) -> Result<Replaced, Fault> {
+    let mut step = Replaced::new("softmax");
+    let (w, dw) = (step.on(bench, TensorName::W(2)), step.on(bench, TensorName::Dw(2)));
+    let rate = Arg::F32(step.reference.header.learning_rate);
+    launch(bench, "update", 3, 128, &[w, dw, Arg::U32(300), rate])?;
+    let Arg::U64(address) = w else { panic!("a pointer") };
+    step.replace(TensorName::WNext(2), bench.read(address, 300));
+    Ok(step)
+}
