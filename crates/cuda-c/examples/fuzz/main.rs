@@ -40,7 +40,7 @@ struct Arguments {
     #[arg(long, default_value_t = 60)]
     seconds: u64,
     /// Kernels in a file.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 40)]
     kernels: usize,
     /// A `site-packages` with NVIDIA's wheels, nvidia-cuda-nvrtc-cu12 among them.
     #[arg(long, env = "CUDA_WHEELS")]

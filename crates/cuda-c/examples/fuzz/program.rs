@@ -144,22 +144,78 @@ impl Generator {
         tree(Frame, &body, parts)
     }
 
+    /// A kernel: one in five with everything, the others with a few variables and less to do.
     fn kernel(&mut self, number: usize) -> Tree {
         self.scope = Scope::default();
         (self.calls, self.loops) = (0, 0);
-        self.scope
-            .add(Unsigned, &["a", "b", "c", "s.a", "s.d[1]", "v.y", "box.value[1]", "grid[1][2]"]);
+        let whole = self.random.one_in(5);
+        let mut has = |many| whole || self.random.one_in(many);
+        let (wide, float, double, narrow) = (has(3), has(2), has(4), has(4));
+        let (arrays, structs) = (has(5), has(6));
+        self.scope.add(Unsigned, &["a", "b", "c"]);
         self.scope.variables.push((Unsigned, "t".into(), false));
         self.scope.add(Signed, &["i", "j"]);
-        self.scope.add(Wide, &["w", "x"]);
-        self.scope.add(Long, &["y"]);
-        self.scope.add(Float, &["f", "g", "h", "s.c", "m.w"]);
-        self.scope.add(Double, &["d", "e"]);
-        self.scope.add(Truth, &["yes"]);
-        self.scope.narrow = ["p", "q", "r", "s.b"].map(str::to_owned).to_vec();
-        self.scope.arrays = ["array", "grid[0]", "other"].map(str::to_owned).to_vec();
+        let mut before = String::new();
+        let mut after = String::from("a ^ b * 3u ^ c * 5u ^ (unsigned)i * 7u ^ (unsigned)j * 11u");
+        if wide {
+            self.scope.add(Wide, &["w", "x"]);
+            self.scope.add(Long, &["y"]);
+            before.push_str(
+                "unsigned long long w = in[t], x = 12345678901ull * t;\n    long long y = (long long)j * 1000ll;\n    ",
+            );
+            after.push_str(" ^ (unsigned)w * 13u ^ (unsigned)y * 53u ^ (unsigned)(x >> 32) * 17u");
+        }
+        if float {
+            self.scope.add(Float, &["f", "g", "h"]);
+            before.push_str("float f = (float)i * 0.5f, g = 1.25f, h = (float)t;\n    ");
+            after.push_str(
+                " ^ plain(__float_as_uint(f)) ^ plain(__float_as_uint(g)) * 3u ^ plain(__float_as_uint(h)) * 5u",
+            );
+        }
+        if double {
+            self.scope.add(Double, &["d", "e"]);
+            before.push_str("double d = (double)i * 0.25, e = 3.5;\n    ");
+            after.push_str(" ^ plain_wide(d) * 37u ^ plain_wide(e) * 41u");
+        }
+        if narrow {
+            self.scope.add(Truth, &["yes"]);
+            self.scope.narrow = ["p", "q", "r"].map(str::to_owned).to_vec();
+            before.push_str(
+                "unsigned char p = a;\n    short q = b;\n    signed char r = c;\n    bool yes = a > b;\n    ",
+            );
+            after.push_str(" ^ p * 19u ^ (unsigned)q * 23u ^ (unsigned)r * 29u ^ (yes ? 31u : 0u)");
+        }
+        let mut end = String::new();
+        if arrays {
+            self.scope.add(Unsigned, &["grid[1][2]"]);
+            self.scope.arrays = ["array", "grid[0]", "other"].map(str::to_owned).to_vec();
+            before.push_str(
+                "unsigned array[8] = {1u, 2u, a}, grid[2][8] = {{b, 3u}, {t}}, other[8];
+    for (unsigned n = 0u; n < 8u; ++n)
+        other[n] = in[n] + table[n];\n    ",
+            );
+            after.push_str(" ^ grid[1][2] * 3u");
+            end.push_str(
+                "for (int n = 0; n < 8; ++n)
+        z = z * 31u + array[n] + grid[0][n] * 7u + other[n] * 11u;\n    ",
+            );
+        }
+        if structs {
+            self.scope.add(Unsigned, &["s.a", "s.d[1]", "v.y", "box.value[1]"]);
+            self.scope.add(Float, &["s.c", "m.w"]);
+            self.scope.narrow.push("s.b".into());
+            before.push_str(
+                "pair s = make_pair(a, b);
+    uint4 v = make_uint4(a, b, c, 4u);
+    float4 m = make_float4((float)i, 1.5f, (float)j, 0.5f);
+    holder<unsigned> box = {{a, 5u, b}};\n    ",
+            );
+            after.push_str(
+                " ^ s.sum() ^ plain(__float_as_uint(s.c)) * 43u ^ v.y ^ plain(__float_as_uint(m.w)) * 47u ^ box.last((int)(t & 1u))",
+            );
+        }
         let mut body = Vec::new();
-        for _ in 0..3 + self.random.below(6) {
+        for _ in 0..if whole { 3 + self.random.below(6) } else { 1 + self.random.below(4) } {
             body.push(match self.random.below(8) {
                 0 | 1 => self.together(),
                 2 => self.together_in_a_loop(),
@@ -175,29 +231,9 @@ extern \"C\" __global__ void {bounds}k{number}(unsigned *out, const unsigned *__
     __shared__ unsigned shared[64];
     unsigned t = threadIdx.x, a = in[t], b = in[t + 64], c = t * 7u;
     int i = (int)(a & 255u) - 100, j = (int)t - 16;
-    unsigned long long w = in[t], x = 12345678901ull * t;
-    long long y = (long long)j * 1000ll;
-    float f = (float)i * 0.5f, g = 1.25f, h = (float)t;
-    double d = (double)i * 0.25, e = 3.5;
-    unsigned char p = a;
-    short q = b;
-    signed char r = c;
-    bool yes = a > b;
-    unsigned array[8] = {{1u, 2u, a}}, grid[2][8] = {{{{b, 3u}}, {{t}}}}, other[8];
-    for (unsigned n = 0u; n < 8u; ++n)
-        other[n] = in[n] + table[n];
-    pair s = make_pair(a, b);
-    uint4 v = make_uint4(a, b, c, 4u);
-    float4 m = make_float4(f, g, h, 0.5f);
-    holder<unsigned> box = {{{{a, 5u, b}}}};
-    @
-    unsigned z = a ^ b * 3u ^ c * 5u ^ (unsigned)i * 7u ^ (unsigned)j * 11u ^ (unsigned)w * 13u ^ (unsigned)y * 53u;
-    z ^= (unsigned)(x >> 32) * 17u ^ plain(__float_as_uint(f)) ^ plain(__float_as_uint(g)) * 3u ^ plain(__float_as_uint(h)) * 5u;
-    z ^= p * 19u ^ (unsigned)q * 23u ^ (unsigned)r * 29u ^ (yes ? 31u : 0u) ^ plain_wide(d) * 37u ^ plain_wide(e) * 41u;
-    z ^= s.sum() ^ plain(__float_as_uint(s.c)) * 43u ^ v.y ^ plain(__float_as_uint(m.w)) * 47u ^ box.last((int)(t & 1u)) ^ grid[1][2] * 3u;
-    for (int n = 0; n < 8; ++n)
-        z = z * 31u + array[n] + grid[0][n] * 7u + other[n] * 11u;
-    out[t] = z;
+    {before}@
+    unsigned z = {after};
+    {end}out[t] = z;
 }}
 "
         );

@@ -276,7 +276,9 @@ impl Generator {
             _ => {
                 let kind = if k & 1 == 0 { Float } else { Double };
                 let value = self.expression(kind, 2);
-                let name = self.scope.writable(kind, &mut self.random).unwrap_or_default();
+                let Some(name) = self.scope.writable(kind, &mut self.random) else {
+                    return one("N = @;");
+                };
                 tree(Statement, &format!("{name} = __shfl_xor_sync(0xffffffffu, @, {k});"), [value])
             }
         }

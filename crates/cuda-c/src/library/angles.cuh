@@ -98,12 +98,14 @@ __device__ double __less_halves(float x, int &quarters) {
 }
 __device__ float sinpif(float x) {
     int quarters = 0;
-    float s = __turned(__less_halves(x, quarters), quarters);
+    double r = __less_halves(x, quarters);
+    float s = __turned(r, quarters);
     return truncf(x) == x && fabsf(x) < INFINITY ? copysignf(0.0f, x) : fabsf(x) < INFINITY ? s : NAN;
 }
 __device__ float cospif(float x) {
     int quarters = 0;
-    float c = __turned(__less_halves(x, quarters), quarters + 1);
+    double r = __less_halves(x, quarters);
+    float c = __turned(r, quarters + 1);
     return fabsf(x) < INFINITY ? (c == 0.0f ? 0.0f : c) : NAN;
 }
 __device__ void sincospif(float x, float *s, float *c) { *s = sinpif(x); *c = cospif(x); }

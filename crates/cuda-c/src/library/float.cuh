@@ -118,7 +118,6 @@ __device__ float roundf(float x) {
 __device__ long lroundf(float x) { return (long)roundf(x); }
 __device__ float fdimf(float x, float y) { return x <= y ? 0.0f : __fadd_rn(x, -y); }
 __device__ float fdividef(float x, float y) { return x / y; }
-__device__ float rcbrtf(float x) { return copysignf((float)__exp64(__dmul_rn(__log64((double)fabsf(x)), -0.33333333333333333)), x); }
 __device__ float hypotf(float x, float y) {
     double r = __dsqrt_rn(__fma_rn((double)x, (double)x, __dmul_rn((double)y, (double)y)));
     return fabsf(x) == INFINITY || fabsf(y) == INFINITY ? INFINITY : (float)r;

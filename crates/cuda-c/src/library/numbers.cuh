@@ -100,6 +100,7 @@ __device__ double rcbrt(double x) {
     double r = a == 0.0 ? (double)INFINITY : a < (double)INFINITY ? __exp_of(t, low) : 0.0;
     return x != x ? x : copysign(r, x);
 }
+__device__ float rcbrtf(float x) { return (float)rcbrt((double)x); }
 // The sum of squares of numbers that are scaled to at most 2, in two parts.
 __device__ void __add_square(double x, double &sum, double &low) {
     double p = __dmul_rn(x, x), rest = 0.0;

@@ -171,14 +171,15 @@ impl Lowerer<'_> {
             let Apart { chosen, this, name, .. } = self.apart[number].clone();
             let span = chosen.function.span;
             let kernel = Kernel::new(name.to_string(), span);
-            self.builder = Builder { function: kernel, at: BlockId(0), span };
+            // A constant expression may need it while something else is made.
+            let own = Builder { function: kernel, at: BlockId(0), span };
+            let around = std::mem::replace(&mut self.builder, own);
+            let (frames, depth) =
+                (std::mem::take(&mut self.frames), std::mem::take(&mut self.depth));
             let result =
                 self.outside(chosen.template.clone(), |lowerer| lowerer.body_apart(&chosen, this));
-            self.frames.clear();
-            self.depth = 0;
-            let empty =
-                Builder { function: Kernel::new(String::new(), span), at: BlockId(0), span };
-            let built = std::mem::replace(&mut self.builder, empty);
+            (self.frames, self.depth) = (frames, depth);
+            let built = std::mem::replace(&mut self.builder, around);
             if result.is_ok() {
                 self.module.functions.push(built.function);
             }

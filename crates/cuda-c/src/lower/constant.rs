@@ -2,7 +2,7 @@
 
 use super::expression::Any;
 use super::{Lowered, Lowerer};
-use crate::ir::BlockId;
+use crate::ir::{BlockId, Value};
 use crate::syntax::Expr;
 use crate::types::Type;
 
@@ -10,8 +10,7 @@ impl Lowerer<'_> {
     /// The value of an integer that has to be constant. What is computed from constants is one as
     /// soon as it is lowered, so it is lowered where nothing runs.
     pub(super) fn constant(&mut self, expr: &Expr, what: &str) -> Lowered<(Type, u64)> {
-        let found = self.aside(|lowerer| lowerer.rvalue(expr))?;
-        let bits = self.builder.function.constant_of(found.value);
+        let (found, bits) = self.evaluated(|lowerer| lowerer.rvalue(expr), |found| found.value)?;
         match (bits, found.ty.is_integer()) {
             (Some(bits), true) => {
                 let signed = found.ty.scalar().is_some_and(crate::types::Scalar::is_signed);
@@ -31,6 +30,28 @@ impl Lowerer<'_> {
                  whose size the launch says is `extern __shared__`",
             ),
         }
+    }
+
+    /// Lowers where nothing runs; the bits of the value that it gives, if they are known now.
+    pub(super) fn evaluated<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Lowered<T>,
+        value: impl FnOnce(&T) -> Value,
+    ) -> Lowered<(T, Option<u64>)> {
+        let mut places = None;
+        let found = self.aside(|lowerer| {
+            let start = lowerer.builder.at;
+            let found = inner(lowerer)?;
+            places = Some((start, lowerer.builder.at));
+            Ok(found)
+        })?;
+        let value = value(&found);
+        let bits = self.builder.function.constant_of(value);
+        let bits = match (bits, places) {
+            (None, Some((start, end))) => self.carried_out(start, end, value),
+            _ => bits,
+        };
+        Ok((found, bits))
     }
 
     /// The type of an expression that isn't computed.

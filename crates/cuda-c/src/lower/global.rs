@@ -118,15 +118,16 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn constant_bits(&mut self, ty: &Type, init: &Expr) -> Lowered<u64> {
-        let value = self.aside(|lowerer| {
+        let wanted = |lowerer: &mut Self| {
             let inner = match &init.kind {
                 ExprKind::List(elements) if elements.len() == 1 => &elements[0].1,
                 _ => init,
             };
             let typed = lowerer.rvalue(inner)?;
             lowerer.convert(typed, ty, init.span)
-        })?;
-        match self.builder.function.constant_of(value) {
+        };
+        let (_, bits) = self.evaluated(wanted, |value| *value)?;
+        match bits {
             Some(bits) => Ok(bits),
             None => self.error(
                 init.span,

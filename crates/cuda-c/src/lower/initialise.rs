@@ -80,6 +80,11 @@ impl Lowerer<'_> {
         if ty.is_const && ty.ty.is_integer() && !ty.is_volatile {
             if let Some(init) = &variable.init {
                 if !matches!(init.kind, ExprKind::List(_) | ExprKind::Construct(..)) {
+                    if variable.attributes.is_constexpr {
+                        let bits = self.constant_bits(&ty.ty, init)?;
+                        self.bind(&variable.name, Symbol::Constant(ty.ty, bits));
+                        return Ok(());
+                    }
                     let typed = self.rvalue(init)?;
                     self.check_widened(&ty.ty, init, &typed);
                     let value = self.convert(typed, &ty.ty, init.span)?;

@@ -14,6 +14,7 @@ mod call;
 mod choose;
 mod constant;
 mod convert;
+mod evaluate;
 mod expression;
 mod function;
 mod global;

@@ -9,6 +9,7 @@ mod invariant;
 mod number;
 mod promote;
 mod rewrite;
+pub(crate) use fold::fold;
 pub(crate) use rewrite::drop_dead;
 pub(crate) mod simplify;
 mod strength;
@@ -25,6 +26,28 @@ pub(crate) fn optimise(module: &mut Module, options: &crate::Options<'_>) {
     for function in &mut module.functions {
         kernel(function, options);
     }
+    drop_uncalled(module);
+}
+
+/// Functions that only constant expressions called are gone.
+fn drop_uncalled(module: &mut Module) {
+    let mut called: Vec<std::rc::Rc<str>> = Vec::new();
+    let mut seen = 0;
+    let mut open: Vec<&Function> = module.functions.iter().filter(|one| one.is_kernel).collect();
+    while let Some(function) = open.pop() {
+        for value in function.ids().flat_map(|id| &function.block(id).insts) {
+            if let crate::ir::Op::Call(callee) = &function.inst(*value).op
+                && !called.contains(&callee.name)
+            {
+                called.push(callee.name.clone());
+            }
+        }
+        for name in &called[seen..] {
+            open.extend(module.functions.iter().find(|one| *one.name == **name));
+        }
+        seen = called.len();
+    }
+    module.functions.retain(|one| one.is_kernel || called.iter().any(|name| **name == *one.name));
 }
 
 fn kernel(function: &mut Function, options: &crate::Options<'_>) {

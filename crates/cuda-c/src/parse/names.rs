@@ -182,6 +182,16 @@ impl Parser<'_> {
         self.ahead(self.type_tokens().unwrap_or(1))
     }
 
+    /// Whether a type is followed by `(*name)[`, which declares.
+    pub(super) fn declares_in_brackets(&self) -> bool {
+        let at = self.type_tokens().unwrap_or(1);
+        self.ahead(at).is("(")
+            && (self.ahead(at + 1).is("*") || self.ahead(at + 1).is("&"))
+            && self.ahead(at + 2).kind == Kind::Word
+            && self.ahead(at + 3).is(")")
+            && self.ahead(at + 4).is("[")
+    }
+
     /// The name of a type, with the arguments of its template. Behind `typename`, what it names is a
     /// type in any case.
     pub(super) fn named_type(&mut self, is_type: bool) -> Parsed<TypeExpr> {

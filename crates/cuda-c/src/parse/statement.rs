@@ -128,8 +128,9 @@ impl Parser<'_> {
         }
         let attribute = ["alignas", "__align__", "decltype", "__attribute__"];
         let behind = self.behind_type();
+        let to_array = behind.is("(") && self.declares_in_brackets();
         if self.begins_type()
-            && (!behind.is("(") && !behind.is("{") || attribute.contains(&&*token.text))
+            && (!behind.is("(") && !behind.is("{") || attribute.contains(&&*token.text) || to_array)
         {
             let specifiers = self.specifiers()?;
             return self.declaration(specifiers, None);

@@ -16,5 +16,6 @@ mod messages;
 mod mistakes;
 mod numbers;
 mod nvrtc;
+mod odd;
 mod recursion;
 mod templates;
