@@ -127,7 +127,9 @@ impl Generator {
         let value = self.expression(kind, 2);
         let before = self.scope.clone();
         let name = format!("z{number}");
-        self.scope.add(kind, &[&name]);
+        let word = self.random.of(&["", "", "", "volatile "]);
+        // No reference without `volatile` can be to what is volatile: only read it.
+        self.scope.variables.push((kind, name.clone(), word.is_empty()));
         let inner = self.statements(depth, 3);
         self.scope = before;
         let target = self.scope.writable(Unsigned, &mut self.random).unwrap_or_default();
@@ -136,7 +138,6 @@ impl Generator {
             Double => format!("plain_wide({name})"),
             _ => format!("(unsigned){name}"),
         };
-        let word = self.random.of(&["", "", "", "volatile "]);
         let pattern = format!("{{ {word}{} {name} = @; @ {target} ^= {end}; }}", type_of(kind));
         tree(Statement, &pattern, [value, inner])
     }

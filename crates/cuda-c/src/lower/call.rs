@@ -70,20 +70,23 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Option<Typed>> {
         let Some(candidates) = self.functions.get(name).cloned() else { return Ok(None) };
-        // What is a place may be bound to a reference.
-        let given: Vec<Any> = arguments
-            .into_iter()
-            .map(|typed| match &typed.ty {
-                Type::Struct(_) => {
-                    Any::Place(Place { ty: typed.ty.clone().into(), address: typed.value })
-                }
-                _ => Any::Value(typed),
-            })
-            .collect();
+        let given = bound(arguments);
         let chosen = self.choose_function(name, &candidates, &[], &given, None, span)?;
         let written: Vec<Expr> = written.iter().map(|one| (*one).clone()).collect();
         let result = self.write_out(&chosen, given, &written, None, span)?;
         Ok(Some(self.read(result)))
+    }
+
+    /// What the best of the operators of this name has to convert: 0 if nothing, nothing if none fits.
+    pub(super) fn cost_of_operator(
+        &mut self,
+        name: &str,
+        arguments: Vec<Typed>,
+        span: Span,
+    ) -> Lowered<Option<u32>> {
+        let Some(candidates) = self.functions.get(name).cloned() else { return Ok(None) };
+        let fitting = self.fitting(&candidates, &[], &bound(arguments), None, span)?;
+        Ok(fitting.first().map(|(cost, _)| cost / 4))
     }
 
     /// Writes a function's body out, with its parameters bound to what is given.
@@ -242,4 +245,13 @@ pub(super) fn number_of(ty: &QualifiedType) -> u32 {
         Type::Struct(own) => own.id,
         _ => 0,
     }
+}
+
+/// Arguments as operators take them: what is a place may be bound to a reference.
+fn bound(arguments: Vec<Typed>) -> Vec<Any> {
+    let bound = arguments.into_iter().map(|typed| match &typed.ty {
+        Type::Struct(_) => Any::Place(Place { ty: typed.ty.clone().into(), address: typed.value }),
+        _ => Any::Value(typed),
+    });
+    bound.collect()
 }

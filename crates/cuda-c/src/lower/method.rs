@@ -264,6 +264,8 @@ impl Lowerer<'_> {
         while let TypeExpr::Reference(inner) | TypeExpr::Qualified { inner, .. } = written {
             written = inner;
         }
+        // What a struct becomes by itself doesn't become another by itself.
+        let is_struct = matches!(from, Type::Struct(_));
         match (written, from) {
             (TypeExpr::Named(name, _), _) => {
                 let names = self.names_of(to);
@@ -272,6 +274,7 @@ impl Lowerer<'_> {
                     Some(Symbol::Alias(ty)) => {
                         ty.ty == *from
                             || !matches!(ty.ty, Type::Struct(_))
+                                && !is_struct
                                 && self.cost(from, &ty.ty).is_some()
                     }
                     _ => constructor.template.iter().any(|one| one.name == *name),
@@ -280,7 +283,9 @@ impl Lowerer<'_> {
             (TypeExpr::Applied(name, ..), Type::Struct(own)) => {
                 own.template_arguments().is_some_and(|(template, _)| template == name)
             }
-            (TypeExpr::Scalar(scalar), from) => self.cost(from, &Type::Scalar(*scalar)).is_some(),
+            (TypeExpr::Scalar(scalar), from) if !is_struct => {
+                self.cost(from, &Type::Scalar(*scalar)).is_some()
+            }
             _ => false,
         }
     }

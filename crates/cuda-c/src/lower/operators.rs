@@ -79,23 +79,25 @@ impl Lowerer<'_> {
             let name = format!("operator{}", operator.text());
             let both = vec![a.clone(), b.clone()];
             let (x, y) = (self.as_number(a.clone(), span)?, self.as_number(b.clone(), span)?);
-            // What becomes a number by itself is computed as one, where no operator is defined.
             let numbers = x.ty.scalar().is_some() && y.ty.scalar().is_some();
             let one = a.ty.scalar().is_some() || b.ty.scalar().is_some();
-            let defined = self.functions.contains_key(&*name);
-            if numbers && one && defined {
-                let message = format!(
-                    "`{name}` of `{}` and `{}` may mean two things",
-                    a.ty.name(),
-                    b.ty.name()
-                );
-                return self.error(span, message, "cast one to the other's type");
-            }
-            if numbers && !defined {
-                return self.operate(operator, x, y, span);
-            }
-            if let Some(result) = self.overloaded(&name, both, &[left, right], span)? {
-                return Ok(result);
+            match self.cost_of_operator(&name, both.clone(), span)? {
+                Some(1..) if numbers && one => {
+                    let message = format!(
+                        "`{name}` of `{}` and `{}` may mean two things",
+                        a.ty.name(),
+                        b.ty.name()
+                    );
+                    return self.error(span, message, "cast one to the other's type");
+                }
+                Some(_) => {
+                    if let Some(result) = self.overloaded(&name, both, &[left, right], span)? {
+                        return Ok(result);
+                    }
+                }
+                // What becomes a number by itself is computed as one, where no operator fits.
+                None if numbers => return self.operate(operator, x, y, span),
+                None => {}
             }
             let message =
                 format!("there is no `{name}` for `{}` and `{}`", a.ty.name(), b.ty.name());

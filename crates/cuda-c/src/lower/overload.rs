@@ -46,6 +46,33 @@ impl Lowerer<'_> {
         own: Option<&QualifiedType>,
         span: Span,
     ) -> Lowered<Chosen> {
+        let best = self.fitting(candidates, explicit, given, own, span)?;
+        let twice = best.len() > 1 && best[0].0 == best[1].0;
+        match best.into_iter().next() {
+            Some(_) if twice => {
+                let types: Vec<String> = given.iter().map(|any| type_of(any).name()).collect();
+                let message = format!("several functions `{name}` fit ({})", types.join(", "));
+                self.error(
+                    span,
+                    message,
+                    "cast the arguments to the types of the one that is meant",
+                )
+            }
+            Some((_, chosen)) => self.specialised(chosen, candidates, span),
+            None => self.none_fits(name, candidates, given, span),
+        }
+    }
+
+    /// The functions that take what is given, with what that costs, the best first. Below 4 nothing has
+    /// to be converted.
+    pub(super) fn fitting(
+        &mut self,
+        candidates: &[Rc<Function>],
+        explicit: &[TemplateArgument],
+        given: &[Any],
+        own: Option<&QualifiedType>,
+        span: Span,
+    ) -> Lowered<Vec<(u32, Chosen)>> {
         let mut best: Vec<(u32, Chosen)> = Vec::new();
         let base = own.map(|own| self.names_of(&own.ty)).unwrap_or_default();
         for function in candidates.iter().filter(|one| one.specialises.is_none()) {
@@ -69,20 +96,7 @@ impl Lowerer<'_> {
             }
         }
         best.sort_by_key(|(cost, _)| *cost);
-        let twice = best.len() > 1 && best[0].0 == best[1].0;
-        match best.into_iter().next() {
-            Some(_) if twice => {
-                let types: Vec<String> = given.iter().map(|any| type_of(any).name()).collect();
-                let message = format!("several functions `{name}` fit ({})", types.join(", "));
-                self.error(
-                    span,
-                    message,
-                    "cast the arguments to the types of the one that is meant",
-                )
-            }
-            Some((_, chosen)) => self.specialised(chosen, candidates, span),
-            None => self.none_fits(name, candidates, given, span),
-        }
+        Ok(best)
     }
 
     /// The special definition of a template's function for these arguments, where there is one.

@@ -17,9 +17,9 @@ fn same(source: &str) {
 #[test]
 fn constant_expressions() {
     same(
-        "constexpr int log2_of(int n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
-         constexpr int squares(int n) { int s = 0; for (int i = 0; i < n; ++i) s += i * i; return s; }
-         constexpr int picked(int n) { if (n > 3) return 8; else if (n == 3) return 4; switch (n) { case 1: return 2; default: return 1; } }
+        "__device__ constexpr int log2_of(int n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
+         __device__ constexpr int squares(int n) { int s = 0; for (int i = 0; i < n; ++i) s += i * i; return s; }
+         __device__ constexpr int picked(int n) { if (n > 3) return 8; else if (n == 3) return 4; switch (n) { case 1: return 2; default: return 1; } }
          template <int N> struct buffer { int data[N]; static constexpr int size = N; };
          enum { TILE = 16, HALF = TILE / 2, MASK = (1 << 5) - 1 };
          static constexpr float table[4] = {0.5f, 1.5f, -2.0f, 4.0f};
