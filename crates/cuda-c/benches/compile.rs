@@ -8,24 +8,31 @@ fn main() {
     divan::main();
 }
 
-/// The files of `kernels`, the largest first.
+/// The files of `kernels` and its folders, the largest first.
 fn files() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == "cu"))
-        .collect();
-    paths.sort_by_key(|path| std::cmp::Reverse(path.metadata().map_or(0, |known| known.len())));
-    let name = |path: PathBuf| path.file_stem().map(|name| name.to_string_lossy().into_owned());
-    paths.into_iter().filter_map(name).collect()
+    let mut found: Vec<(u64, String)> = Vec::new();
+    for folder in ["", "products/", "autograd/"] {
+        let entries = std::fs::read_dir(root().join(folder)).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            if let (Some(name), Some("cu")) =
+                (path.file_stem(), path.extension().and_then(|end| end.to_str()))
+            {
+                let size = path.metadata().map_or(0, |known| known.len());
+                found.push((size, format!("{folder}{}", name.to_string_lossy())));
+            }
+        }
+    }
+    found.sort_by(|a, b| b.cmp(a));
+    found.into_iter().map(|(_, name)| name).collect()
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
 }
 
 #[divan::bench(args = files())]
 fn kernel(bencher: divan::Bencher<'_, '_>, name: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../kernels/{name}.cu"));
+    let path = root().join(format!("{name}.cu"));
     let source = std::fs::read_to_string(&path).unwrap_or_default();
     bencher.bench(|| compile(&source, &Options::default()).is_ok());
 }

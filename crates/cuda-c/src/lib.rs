@@ -164,7 +164,7 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
     let mut problems = Problems::default();
     let mut sources = Sources::default();
     let file = sources.add(options.name, source);
-    let (library, before) = library::tokens(&mut sources, &mut problems, source);
+    let macros = library::macros(&mut sources, &mut problems);
     let mut defines = vec![
         ("__CUDACC__".to_owned(), "1".to_owned()),
         ("__NVCC__".to_owned(), "1".to_owned()),
@@ -174,7 +174,7 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
     defines.extend(options.defines.iter().cloned());
     let own = preprocess::preprocess(
         file,
-        before.macros,
+        macros.clone(),
         &defines,
         options.resolver,
         &mut sources,
@@ -184,7 +184,7 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
     if problems.has_errors() {
         return Err(problems.into_diagnostics(&sources));
     }
-    let mut tokens = before.tokens;
+    let (library, mut tokens) = library::tokens(&own, macros, &mut sources, &mut problems);
     tokens.extend(own);
     let names = options.names.iter().enumerate().map(|(number, name)| {
         let file = sources.add(&format!("name expression {}", number + 1), name);

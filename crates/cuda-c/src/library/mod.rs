@@ -1,6 +1,8 @@
 //! What is there before the first line of a source: names of types, macros, and the mathematics that
 //! is written in CUDA C itself.
 
+use rustc_hash::FxHashSet as HashSet;
+
 use crate::diagnostic::Problems;
 use crate::lex::{Kind, Token};
 use crate::preprocess::{Macros, preprocess_with};
@@ -97,21 +99,30 @@ const GROUPS: &str = include_str!("groups.cuh");
 const MATHEMATICS: [&str; 8] =
     [FLOAT, ANGLES, PARTS, DOUBLE, ANGLES_OF_DOUBLE, NUMBERS, SPECIAL, BESSEL];
 
-/// The library's tokens, and the macros that it defines.
-#[derive(Debug)]
-pub(crate) struct Before {
-    pub(crate) tokens: Vec<Token>,
-    pub(crate) macros: Macros,
+/// The macros that are there before the first line of a source.
+pub(crate) fn macros(sources: &mut Sources, problems: &mut Problems) -> Macros {
+    let file = sources.add("the library's macros", MACROS);
+    preprocess_with(file, Macros::default(), &[], None, sources, problems).1
 }
 
-/// Reads what a source may need of the library: the mathematics only where one of its names is there.
+/// What a source needs of the library, as tokens of the file that is given first: parts of it only where
+/// one of their names is in the source, whose macros are expanded.
 pub(crate) fn tokens(
+    source: &[Token],
+    macros: Macros,
     sources: &mut Sources,
     problems: &mut Problems,
-    source: &str,
-) -> (u16, Before) {
-    let mut text = String::from(MACROS);
-    let wanted = |part: &&str| names(part).any(|name| mentions(source, name));
+) -> (u16, Vec<Token>) {
+    let mut words: HashSet<&str> = HashSet::default();
+    let mut called: HashSet<&str> = HashSet::default();
+    for (at, token) in source.iter().enumerate().filter(|(_, token)| token.kind == Kind::Word) {
+        words.insert(&*token.text);
+        if source.get(at + 1).is_some_and(|next| &*next.text == "(") {
+            called.insert(&*token.text);
+        }
+    }
+    let wanted = |part: &&str| names(part).any(|name| called.contains(name));
+    let mut text = String::new();
     let halves = wanted(&HALF_FUNCTIONS);
     let count = MATHEMATICS.iter().rposition(wanted).map_or(0, |last| last + 1);
     // Those of halves are computed by those of float.
@@ -122,9 +133,9 @@ pub(crate) fn tokens(
     if wanted(&INTEGERS) {
         text.push_str(INTEGERS);
     }
-    let matrices = mentions(source, "wmma");
+    let matrices = words.contains("wmma");
     let pairs = ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162"];
-    if matrices || halves || pairs.into_iter().any(|name| mentions(source, name)) {
+    if matrices || halves || pairs.into_iter().any(|name| words.contains(name)) {
         text.push_str(HALVES);
     }
     if halves {
@@ -133,14 +144,13 @@ pub(crate) fn tokens(
     if matrices {
         text.push_str(WMMA);
     }
-    if mentions(source, "cooperative_groups") {
+    if words.contains("cooperative_groups") {
         text.push_str(GROUPS);
     }
     let file = sources.add("the library", &text);
-    let (mut tokens, macros) =
-        preprocess_with(file, Macros::default(), &[], None, sources, problems);
+    let (mut tokens, _) = preprocess_with(file, macros, &[], None, sources, problems);
     tokens.retain(|token| token.kind != Kind::End);
-    (file, Before { tokens, macros })
+    (file, tokens)
 }
 
 /// What makes functions of its first arguments, by how many: in `integers.cuh` and `half_functions.cuh`.
@@ -166,14 +176,5 @@ fn names(part: &str) -> impl Iterator<Item = &str> {
         let before = line.strip_prefix("__device__ ").and_then(|rest| rest.split_once('('));
         let name = before.and_then(|(before, _)| before.rsplit_once(' '));
         name.map(|(_, name)| name.trim_start_matches('*')).into_iter().collect()
-    })
-}
-
-fn mentions(source: &str, name: &str) -> bool {
-    source.match_indices(name).any(|(at, _)| {
-        let before = source[..at].chars().next_back();
-        let after = source[at + name.len()..].chars().next();
-        let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        !word(before) && !word(after)
     })
 }

@@ -3,20 +3,23 @@
 use super::rewrite::Replaced;
 use crate::ir::{BlockId, Function, Graph, Target, Terminator, UnaryOp};
 
-pub(super) fn run(function: &mut Function) {
+/// Whether anything changed.
+pub(super) fn run(function: &mut Function) -> bool {
+    let mut any = false;
     for _ in 0..20 {
-        decide(function);
-        forget(function);
+        any |= decide(function) | forget(function);
         let changed = forward(function) | merge(function);
         if !changed {
-            break;
+            return any;
         }
+        any = true;
     }
-    forget(function);
+    any | forget(function)
 }
 
 /// Branches whose condition is known, or that go the same way twice.
-fn decide(function: &mut Function) {
+fn decide(function: &mut Function) -> bool {
+    let mut changed = false;
     for id in function.ids() {
         let Terminator::Branch { condition, yes, no } = function.block(id).end.clone() else {
             continue;
@@ -34,22 +37,27 @@ fn decide(function: &mut Function) {
             },
         };
         function.block_mut(id).end = end;
+        changed = true;
     }
+    changed
 }
 
 /// What can't be reached has nothing in it.
-fn forget(function: &mut Function) {
+fn forget(function: &mut Function) -> bool {
     let graph = Graph::of(function);
     let mut reached = vec![false; function.blocks.len()];
     for block in &graph.order {
         reached[block.0 as usize] = true;
     }
+    let mut changed = false;
     for id in function.ids().filter(|id| !reached[id.0 as usize]).collect::<Vec<_>>() {
         let block = function.block_mut(id);
+        changed |= !block.insts.is_empty() || !matches!(block.end, Terminator::Unreachable);
         block.insts.clear();
         block.params.clear();
         block.end = Terminator::Unreachable;
     }
+    changed
 }
 
 /// Jumps to a block that only jumps on go where that goes.

@@ -1,7 +1,9 @@
 //! Values that are the same are computed once: simplification, global value numbering, loads of what
 //! is known, and what a branch has decided.
 
-use rustc_hash::FxHashMap as HashMap;
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap as HashMap, FxHasher};
 
 use super::rewrite::Replaced;
 use super::simplify::{Simplified, commutes, simplify};
@@ -9,16 +11,17 @@ use crate::ir::{
     Access, BlockId, Dominators, Effect, Function, Graph, Inst, Op, Terminator, Ty, Value,
 };
 
-type Key = (Op, Ty, Vec<Value>);
 /// What is known to lie in memory: address and access.
 type Known = HashMap<(Value, Access), Value>;
 
-pub(super) fn run(function: &mut Function) {
+/// Whether anything changed.
+pub(super) fn run(function: &mut Function) -> bool {
     let graph = Graph::of(function);
     let dominators = Dominators::of(&graph);
     let mut replaced = Replaced::new(function);
-    needless_params(function, &graph, &mut replaced);
-    let mut table: HashMap<Key, Vec<(Value, BlockId)>> = HashMap::default();
+    let mut changed = needless_params(function, &graph, &mut replaced);
+    // By the hash of what is computed.
+    let mut table: HashMap<u64, Vec<(Value, BlockId)>> = HashMap::default();
     let mut facts: HashMap<Value, Vec<(BlockId, bool)>> = HashMap::default();
     let mut memory: Vec<Known> = vec![HashMap::default(); function.blocks.len()];
     for &id in &graph.order {
@@ -42,26 +45,29 @@ pub(super) fn run(function: &mut Function) {
             decided(function, &mut inst, &facts, &dominators, id);
             if let Some(same) = reduce(function, &mut inst) {
                 replaced.set(value, same);
+                changed = true;
                 continue;
             }
             if inst.op.effect() == Effect::None {
-                let mut key = (inst.op.clone(), inst.ty, inst.args.clone());
-                if matches!(inst.op, Op::Binary(op, _) if commutes(op)) {
-                    key.2.sort();
-                }
-                let entry = table.entry(key).or_default();
-                let found = entry.iter().find(|(_, block)| dominators.dominates(*block, id));
+                let entry = table.entry(hash(&inst)).or_default();
+                let found = entry.iter().find(|(other, block)| {
+                    same_result(&inst, function.inst(*other)) && dominators.dominates(*block, id)
+                });
                 if let Some((same, _)) = found {
                     replaced.set(value, *same);
+                    changed = true;
                     continue;
                 }
                 entry.push((value, id));
             }
             if let Some(same) = remember(function, &inst, value, &mut known) {
                 replaced.set(value, same);
+                changed = true;
                 continue;
             }
-            *function.inst_mut(value) = inst;
+            let old = function.inst_mut(value);
+            changed |= old.op != inst.op || old.args != inst.args;
+            *old = inst;
             kept.push(value);
         }
         function.block_mut(id).insts = kept;
@@ -74,10 +80,40 @@ pub(super) fn run(function: &mut Function) {
             && let Some(is) = fact(&facts, &dominators, *condition, id)
         {
             *condition = function.constant(Ty::Pred, u64::from(is));
+            changed = true;
         }
         function.block_mut(id).end = end;
     }
-    replaced.apply(function);
+    if changed {
+        replaced.apply(function);
+    }
+    changed
+}
+
+/// The operands in an order of their own, where the order doesn't matter.
+fn ordered(inst: &Inst) -> Option<(Value, Value)> {
+    match (&inst.op, inst.args.as_slice()) {
+        (Op::Binary(op, _), &[a, b]) if commutes(*op) => Some((a.min(b), a.max(b))),
+        _ => None,
+    }
+}
+
+fn hash(inst: &Inst) -> u64 {
+    let mut hasher = FxHasher::default();
+    (&inst.op, inst.ty).hash(&mut hasher);
+    match ordered(inst) {
+        Some(pair) => pair.hash(&mut hasher),
+        None => inst.args.hash(&mut hasher),
+    }
+    hasher.finish()
+}
+
+fn same_result(a: &Inst, b: &Inst) -> bool {
+    let alike = |a: &Inst, b: &Inst| match (ordered(a), ordered(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => a.args == b.args,
+    };
+    a.ty == b.ty && a.op == b.op && alike(a, b)
 }
 
 /// What a branch that leads here has decided about a condition.
@@ -196,8 +232,9 @@ fn remember(function: &Function, inst: &Inst, value: Value, known: &mut Known) -
 }
 
 /// Parameters of blocks that every jump gives the same value.
-fn needless_params(function: &mut Function, graph: &Graph, replaced: &mut Replaced) {
+fn needless_params(function: &mut Function, graph: &Graph, replaced: &mut Replaced) -> bool {
     let mut changed = true;
+    let mut any = false;
     let mut rounds = 0;
     while changed && rounds < 10 {
         changed = false;
@@ -227,7 +264,7 @@ fn needless_params(function: &mut Function, graph: &Graph, replaced: &mut Replac
                 if let (Some(value), false) = (same, differs) {
                     replaced.set(param, value);
                     *keep = false;
-                    changed = true;
+                    (changed, any) = (true, true);
                 }
             }
             if keep.iter().all(|keep| *keep) {
@@ -254,4 +291,5 @@ fn needless_params(function: &mut Function, graph: &Graph, replaced: &mut Replac
             }
         }
     }
+    any
 }

@@ -68,8 +68,8 @@ pub(super) fn homes(function: &Function) -> Vec<BlockId> {
     homes
 }
 
-/// Drops instructions and parameters of blocks that nothing which acts depends on.
-pub(crate) fn drop_dead(function: &mut Function) {
+/// Drops instructions and parameters of blocks that nothing which acts depends on; whether there were any.
+pub(crate) fn drop_dead(function: &mut Function) -> bool {
     let mut live = vec![false; function.values.len()];
     let mut work: Vec<Value> = Vec::new();
     // For each parameter of a block, what the jumps there give.
@@ -95,23 +95,31 @@ pub(crate) fn drop_dead(function: &mut Function) {
         work.extend(&function.inst(value).args);
         work.extend(&incoming[value.0 as usize]);
     }
+    let is_live = |value: &Value| live[value.0 as usize];
+    let mut changed = false;
     for id in function.ids() {
-        let mut block = function.block(id).clone();
-        block.insts.retain(|value| live[value.0 as usize]);
-        for target in block.end.targets_mut() {
+        let mut end =
+            std::mem::replace(&mut function.block_mut(id).end, crate::ir::Terminator::Unreachable);
+        for target in end.targets_mut() {
             let params = &function.block(target.block).params;
             let mut index = 0;
             target.args.retain(|_| {
                 index += 1;
-                live[params[index - 1].0 as usize]
+                is_live(&params[index - 1])
             });
         }
-        // The parameters themselves go when all jumps have been looked at.
-        let params = std::mem::take(&mut block.params);
-        *function.block_mut(id) = block;
-        function.block_mut(id).params = params;
+        let block = function.block_mut(id);
+        block.end = end;
+        let before = block.insts.len();
+        block.insts.retain(is_live);
+        changed |= block.insts.len() < before;
     }
+    // The parameters themselves go when all jumps have been looked at.
     for id in function.ids() {
-        function.block_mut(id).params.retain(|value| live[value.0 as usize]);
+        let params = &mut function.block_mut(id).params;
+        let before = params.len();
+        params.retain(is_live);
+        changed |= params.len() < before;
     }
+    changed
 }

@@ -100,7 +100,7 @@ pub(crate) struct Preprocessor<'a> {
 }
 
 /// What is defined.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Macros(HashMap<Rc<str>, Macro>);
 
 /// The tokens of a text and of all that it includes, with macros expanded.

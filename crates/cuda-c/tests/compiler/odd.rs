@@ -164,3 +164,27 @@ fn sums_of_floats_in_a_kernel_of_matrices() {
     let arguments = [floats(&drawn(400, 1)), floats(&drawn(400, 2)), floats(&[0.0; 400]), word(20)];
     both(source, "k", ([3, 3, 1], [8, 8, 1], 0), &arguments);
 }
+
+/// What is called is seen wherever it is written: in a file that is included, behind a macro. Variables
+/// with names of functions are what they are.
+#[test]
+fn the_library_where_it_is_called() {
+    struct Header;
+    impl cuda_c::Resolver for Header {
+        fn resolve(&self, include: &str, _: &str) -> Option<(String, String)> {
+            let text =
+                "#define GROWN(x) expf(x)\n__device__ float root(float x) { return cbrtf(x); }\n";
+            (include == "own.cuh").then(|| (include.to_owned(), text.to_owned()))
+        }
+    }
+    let source = "#include \"own.cuh\"
+        extern \"C\" __global__ void k(float *out) {
+            int j0 = threadIdx.x, y1 = j0 + 8;
+            out[j0] = GROWN(0.0f) + root((float)y1);
+        }";
+    let options = cuda_c::Options { resolver: Some(&Header), ..cuda_c::Options::default() };
+    let own = crate::common::compile_with(source, &options);
+    let one = ([1, 1, 1], [1, 1, 1]);
+    let (memory, _) = crate::common::run(&own, "k", one, &[floats(&[0.0])]);
+    assert_eq!(crate::common::as_floats(&memory[0]), [3.0]);
+}
