@@ -20,6 +20,8 @@ use crate::ir::{Function, Module};
 
 /// A kernel isn't unrolled beyond as many instructions.
 const LARGEST: usize = 60_000;
+/// How many loops are written out at most, copies of inner ones not among them.
+const MOST_LOOPS: usize = 40;
 
 /// Runs all passes over all kernels.
 pub(crate) fn optimise(module: &mut Module, options: &crate::Options<'_>) {
@@ -55,7 +57,7 @@ fn kernel(function: &mut Function, options: &crate::Options<'_>) {
     promote::run(function);
     tidy(function);
     // An unrolled loop may make the count of the one around it known, and arrays into registers.
-    for _ in 0..8 {
+    for _ in 0..MOST_LOOPS {
         if function.len() > LARGEST || !unroll::run(function) {
             break;
         }
@@ -82,8 +84,10 @@ fn kernel(function: &mut Function, options: &crate::Options<'_>) {
 
 fn tidy(function: &mut Function) {
     for _ in 0..3 {
-        number::run(function);
-        rewrite::drop_dead(function);
-        clean::run(function);
+        let numbered = number::run(function);
+        let dropped = rewrite::drop_dead(function);
+        if !(clean::run(function) | dropped | numbered) {
+            break;
+        }
     }
 }

@@ -69,27 +69,25 @@ fn iterations(function: &mut Function, own: &NaturalLoop) -> Option<usize> {
         return None;
     }
     let graph = Graph::of(function);
-    let mut first: Option<Vec<Value>> = None;
-    for &pred in graph.preds(own.header) {
-        if own.blocks.contains(&pred) {
-            continue;
-        }
+    let params = function.block(own.header).params.clone();
+    // What every way into the loop begins with, where that is the same constant.
+    let mut first: Option<Vec<Option<u64>>> = None;
+    for &pred in graph.preds(own.header).iter().filter(|pred| !own.blocks.contains(pred)) {
         for target in function.block(pred).end.targets() {
-            if target.block == own.header {
-                if first.is_some() {
-                    return None;
-                }
-                first = Some(target.args.clone());
+            if target.block != own.header {
+                continue;
             }
+            let given = target.args.iter().map(|value| function.constant_of(*value));
+            first = Some(match first {
+                None => given.collect(),
+                Some(known) => {
+                    known.into_iter().zip(given).map(|(a, b)| a.filter(|a| Some(*a) == b)).collect()
+                }
+            });
         }
     }
-    let first = first?;
-    let params = function.block(own.header).params.clone();
-    let mut now: HashMap<Value, u64> = params
-        .iter()
-        .zip(&first)
-        .filter_map(|(param, value)| Some((*param, function.constant_of(*value)?)))
-        .collect();
+    let mut now: HashMap<Value, u64> =
+        params.iter().zip(first?).filter_map(|(param, bits)| Some((*param, bits?))).collect();
     for count in 1..=MOST_ITERATIONS {
         let mut known = now.clone();
         let holds = evaluate(function, condition, &mut known, 0)? != 0;

@@ -80,6 +80,10 @@ fn of_the_levels() {
             let name = cuda_c::written(&kernel);
             assert!(tests.contains(&format!("\"{name}\"")), "{name} isn't run");
         }
+        if let Ok(one) = path.strip_prefix(root().join("kernels/products")) {
+            let name = format!("\"products/{}\"", one.with_extension("").display());
+            assert!(tests.contains(&name), "{name} isn't run");
+        }
     }
 }
 

@@ -195,3 +195,52 @@ fn a_product_tile_by_tile() {
         assert_eq!(found, expected, "{i}, {j}");
     }
 }
+
+/// Halves of any size between -2 and 2, summed in float: beside the same product in double.
+#[test]
+fn a_product_beside_double() {
+    let source = "#include <cuda_fp16.h>\n#include <mma.h>\nusing namespace nvcuda;
+        extern \"C\" __global__ void k(const half *a, const half *b, float *c) {
+            const int n = 64;
+            int row = blockIdx.y * 16, column = blockIdx.x * 16;
+            wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+            wmma::fill_fragment(sum, 0.0f);
+            for (int k = 0; k < n; k += 16) {
+                wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
+                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
+                wmma::load_matrix_sync(fa, a + row * n + k, n);
+                wmma::load_matrix_sync(fb, b + k * n + column, n);
+                wmma::mma_sync(sum, fa, fb, sum);
+            }
+            wmma::store_matrix_sync(c + row * n + column, sum, n, wmma::mem_row_major);
+        }";
+    // Eleven digits below 2, which is what a half holds of numbers from 1.
+    let numbers = |seed: u32| {
+        let all = crate::common::drawn(64 * 64, seed).into_iter();
+        all.map(|x| (f64::from(x) * 1024.0).round() / 1024.0).collect::<Vec<f64>>()
+    };
+    let halves = |numbers: &[f64]| {
+        let mut bytes = Vec::new();
+        for number in numbers {
+            // The digits of a half are the first ten of a float's.
+            let bits = (*number as f32).to_bits();
+            let exponent = (bits >> 23 & 255).saturating_sub(112) as u16;
+            let half = (bits >> 16 & 0x8000) as u16 | exponent << 10 | (bits >> 13 & 0x3ff) as u16;
+            bytes.extend((if *number == 0.0 { 0 } else { half }).to_le_bytes());
+        }
+        Argument::Bytes(bytes)
+    };
+    let (a, b) = (numbers(5), numbers(6));
+    assert!(a.iter().chain(&b).all(|x| x.abs() <= 2.0));
+    let arguments = [halves(&a), halves(&b), Argument::Bytes(vec![0; 4 * 64 * 64])];
+    let memory = both(source, "k", ([4, 4, 1], [32, 1, 1], 0), &arguments);
+    for (index, found) in crate::common::as_floats(&memory[2]).into_iter().enumerate() {
+        let (i, j) = (index / 64, index % 64);
+        let products = (0..64).map(|l| a[i * 64 + l] * b[l * 64 + j]);
+        let (sum, size) = products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+        // Each of the 64 additions may round, and a tensor core may cut instead.
+        let most = size * 64.0 * f64::from(f32::EPSILON);
+        assert!((f64::from(found) - sum).abs() <= most, "{i}, {j}: {found}, not {sum}");
+        assert!(found.is_finite());
+    }
+}
