@@ -23,9 +23,10 @@ impl Graph {
         let mut stack = vec![(Function::ENTRY, 0)];
         seen[0] = true;
         while let Some((block, next)) = stack.pop() {
-            let targets = function.block(block).end.targets();
+            let end = &function.block(block).end;
             // The last successor first, so that the first comes next in the order.
-            match targets.len().checked_sub(next + 1).map(|index| targets[index].block) {
+            let index = end.targets().count().checked_sub(next + 1);
+            match index.and_then(|index| end.targets().nth(index)).map(|target| target.block) {
                 Some(successor) => {
                     stack.push((block, next + 1));
                     preds[successor.0 as usize].push(block);

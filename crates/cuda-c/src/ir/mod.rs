@@ -61,36 +61,42 @@ pub(crate) enum Terminator {
 }
 
 impl Terminator {
-    pub(crate) fn targets(&self) -> Vec<&Target> {
-        match self {
-            Self::Jump(target) => vec![target],
-            Self::Branch { yes, no, .. } => vec![yes, no],
-            Self::Return | Self::Unreachable => Vec::new(),
-        }
+    pub(crate) fn targets(&self) -> impl Iterator<Item = &Target> {
+        let both = match self {
+            Self::Jump(target) => [Some(target), None],
+            Self::Branch { yes, no, .. } => [Some(yes), Some(no)],
+            Self::Return | Self::Unreachable => [None, None],
+        };
+        both.into_iter().flatten()
     }
 
-    pub(crate) fn targets_mut(&mut self) -> Vec<&mut Target> {
-        match self {
-            Self::Jump(target) => vec![target],
-            Self::Branch { yes, no, .. } => vec![yes, no],
-            Self::Return | Self::Unreachable => Vec::new(),
-        }
-    }
-
-    /// Every value that it reads.
-    pub(crate) fn values_mut(&mut self) -> Vec<&mut Value> {
-        match self {
-            Self::Jump(target) => target.args.iter_mut().collect(),
-            Self::Branch { condition, yes, no } => {
-                std::iter::once(condition).chain(&mut yes.args).chain(&mut no.args).collect()
-            }
-            Self::Return | Self::Unreachable => Vec::new(),
-        }
+    pub(crate) fn targets_mut(&mut self) -> impl Iterator<Item = &mut Target> {
+        let both = match self {
+            Self::Jump(target) => [Some(target), None],
+            Self::Branch { yes, no, .. } => [Some(yes), Some(no)],
+            Self::Return | Self::Unreachable => [None, None],
+        };
+        both.into_iter().flatten()
     }
 
     /// Every value that it reads.
-    pub(crate) fn values(&self) -> Vec<Value> {
-        self.clone().values_mut().into_iter().map(|value| *value).collect()
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let (condition, first, second) = match self {
+            Self::Jump(target) => (None, Some(target), None),
+            Self::Branch { condition, yes, no } => (Some(condition), Some(yes), Some(no)),
+            Self::Return | Self::Unreachable => (None, None, None),
+        };
+        let args = [first, second].into_iter().flatten().flat_map(|target| &mut target.args);
+        condition.into_iter().chain(args)
+    }
+
+    /// Every value that it reads.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Value> {
+        let condition = match self {
+            Self::Branch { condition, .. } => Some(*condition),
+            _ => None,
+        };
+        condition.into_iter().chain(self.targets().flat_map(|target| target.args.iter().copied()))
     }
 }
 

@@ -69,8 +69,9 @@ fn hoist(
     });
     // Where a loop may be left: what stands behind such a place may never run.
     let leaves = |id: &&BlockId| {
-        let targets = function.block(**id).end.targets();
-        targets.is_empty() || targets.iter().any(|target| !own.blocks.contains(&target.block))
+        let end = &function.block(**id).end;
+        let mut targets = end.targets().peekable();
+        targets.peek().is_none() || targets.any(|target| !own.blocks.contains(&target.block))
     };
     let exits: Vec<BlockId> = own.blocks.iter().filter(leaves).copied().collect();
     let mut moved: HashSet<Value> = HashSet::default();

@@ -62,9 +62,10 @@ fn kernel(function: &mut Function, options: &crate::Options<'_>) {
             break;
         }
         // The offsets of the copies have to be known before their memory can become values.
-        tidy(function);
-        promote::run(function);
-        tidy(function);
+        let settled = tidy(function);
+        if promote::run(function) || !settled {
+            tidy(function);
+        }
     }
     flatten::run(function);
     tidy(function);
@@ -82,12 +83,14 @@ fn kernel(function: &mut Function, options: &crate::Options<'_>) {
     tidy(function);
 }
 
-fn tidy(function: &mut Function) {
+/// Whether there is nothing left to do.
+fn tidy(function: &mut Function) -> bool {
     for _ in 0..3 {
         let numbered = number::run(function);
         let dropped = rewrite::drop_dead(function);
         if !(clean::run(function) | dropped | numbered) {
-            break;
+            return true;
         }
     }
+    false
 }

@@ -10,6 +10,7 @@ use super::simplify::{Simplified, commutes, simplify};
 use crate::ir::{
     Access, BlockId, Dominators, Effect, Function, Graph, Inst, Op, Terminator, Ty, Value,
 };
+use crate::source::Span;
 
 /// What is known to lie in memory: address and access.
 type Known = HashMap<(Value, Access), Value>;
@@ -38,14 +39,20 @@ pub(super) fn run(function: &mut Function) -> bool {
         let insts = std::mem::take(&mut function.block_mut(id).insts);
         let mut kept = Vec::with_capacity(insts.len());
         for value in insts {
-            let mut inst = function.inst(value).clone();
+            // It is put back below; nothing is known of it meanwhile.
+            let ty = function.inst(value).ty;
+            let nothing = Inst { op: Op::BlockParam, ty, args: Vec::new(), span: Span::default() };
+            let mut inst = std::mem::replace(function.inst_mut(value), nothing);
             for arg in &mut inst.args {
-                *arg = replaced.find(*arg);
+                let new = replaced.find(*arg);
+                changed |= new != std::mem::replace(arg, new);
             }
-            decided(function, &mut inst, &facts, &dominators, id);
-            if let Some(same) = reduce(function, &mut inst) {
+            changed |= decided(function, &mut inst, &facts, &dominators, id);
+            let (same, reduced) = reduce(function, &mut inst);
+            changed |= reduced;
+            if let Some(same) = same {
+                *function.inst_mut(value) = inst;
                 replaced.set(value, same);
-                changed = true;
                 continue;
             }
             if inst.op.effect() == Effect::None {
@@ -54,20 +61,20 @@ pub(super) fn run(function: &mut Function) -> bool {
                     same_result(&inst, function.inst(*other)) && dominators.dominates(*block, id)
                 });
                 if let Some((same, _)) = found {
+                    *function.inst_mut(value) = inst;
                     replaced.set(value, *same);
                     changed = true;
                     continue;
                 }
                 entry.push((value, id));
             }
-            if let Some(same) = remember(function, &inst, value, &mut known) {
+            let same = remember(function, &inst, value, &mut known);
+            *function.inst_mut(value) = inst;
+            if let Some(same) = same {
                 replaced.set(value, same);
                 changed = true;
                 continue;
             }
-            let old = function.inst_mut(value);
-            changed |= old.op != inst.op || old.args != inst.args;
-            *old = inst;
             kept.push(value);
         }
         function.block_mut(id).insts = kept;
@@ -134,29 +141,36 @@ fn decided(
     facts: &HashMap<Value, Vec<(BlockId, bool)>>,
     dominators: &Dominators,
     block: BlockId,
-) {
+) -> bool {
+    let mut changed = false;
     if matches!(inst.op, Op::Template(_) | Op::Call(_)) {
-        return;
+        return false;
     }
     for index in 0..inst.args.len() {
         if function.inst(inst.args[index]).ty == Ty::Pred
             && let Some(is) = fact(facts, dominators, inst.args[index], block)
         {
             inst.args[index] = function.constant(Ty::Pred, u64::from(is));
+            changed = true;
         }
     }
+    changed
 }
 
-/// Simplifies in place; the value that it is where there is one already.
-fn reduce(function: &mut Function, inst: &mut Inst) -> Option<Value> {
+/// Simplifies in place; the value that it is where there is one already, and whether it is another now.
+fn reduce(function: &mut Function, inst: &mut Inst) -> (Option<Value>, bool) {
+    let mut changed = false;
     for _ in 0..8 {
         match simplify(function, &inst.op, inst.ty, &inst.args) {
-            Simplified::Value(value) => return Some(value),
-            Simplified::Op(op, args) => (inst.op, inst.args) = (op, args),
+            Simplified::Value(value) => return (Some(value), true),
+            Simplified::Op(op, args) => {
+                (inst.op, inst.args) = (op, args);
+                changed = true;
+            }
             Simplified::Same => break,
         }
     }
-    None
+    (None, changed)
 }
 
 /// What an address is in: a variable, or a parameter that is `__restrict__`.

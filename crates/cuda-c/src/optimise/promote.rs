@@ -15,16 +15,18 @@ use crate::source::Span;
 /// A piece of a slot: its number and the offset in it.
 type Piece = (u32, u64);
 
-pub(super) fn run(function: &mut Function) {
+/// Whether there was anything.
+pub(super) fn run(function: &mut Function) -> bool {
     let places = places(function);
     let pieces = promotable(function, &places);
     if pieces.is_empty() {
-        return;
+        return false;
     }
     let graph = Graph::of(function);
     let dominators = Dominators::of(&graph);
     let params = insert(function, &graph, &dominators, &places, &pieces);
     rename(function, &graph, &dominators, &places, &pieces, &params);
+    true
 }
 
 /// The addresses that are known to be in a slot.

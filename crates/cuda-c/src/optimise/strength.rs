@@ -120,7 +120,6 @@ impl Look<'_> {
                 .block(block)
                 .end
                 .targets()
-                .into_iter()
                 .filter(|target| target.block == header)
                 .map(|target| target.args.clone())
                 .collect();
@@ -248,7 +247,7 @@ impl Look<'_> {
         let index =
             self.function.block(self.own.header).params.iter().position(|param| *param == counter);
         let Some(index) = index else { return false };
-        self.function.block(latch).end.targets().iter().any(|target| {
+        self.function.block(latch).end.targets().any(|target| {
             target.block == self.own.header
                 && target.args.get(index).is_some_and(|next| {
                     matches!(self.function.inst(*next).op, Op::Binary(BinaryOp::Add, true))

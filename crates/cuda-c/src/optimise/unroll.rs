@@ -201,7 +201,7 @@ fn through_memory(function: &mut Function, own: &NaturalLoop, value: Value, home
             }
             kept.push(inst);
         }
-        if function.block(id).end.values().contains(&value) {
+        if function.block(id).end.values().any(|read| read == value) {
             let read = reload(function, memory, ty, address, span, &mut kept);
             for arg in function.block_mut(id).end.values_mut() {
                 if *arg == value {

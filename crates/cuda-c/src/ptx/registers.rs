@@ -67,7 +67,7 @@ pub(super) fn allocate(function: &Function) -> Allocation {
     for &id in &graph.order {
         let end = &function.block(id).end;
         let single = matches!(end, Terminator::Jump(_));
-        for (index, target) in end.targets().into_iter().enumerate() {
+        for (index, target) in end.targets().enumerate() {
             let params = &function.block(target.block).params;
             let copies: Vec<Copy> = params
                 .iter()
@@ -117,7 +117,7 @@ fn liveness(function: &Function, graph: &Graph) -> Liveness {
             made[value.0 as usize] = Some((id, index + 1));
             makes.insert(*value);
         }
-        for value in block.end.values().into_iter().filter(|value| !constant(*value)) {
+        for value in block.end.values().filter(|value| !constant(*value)) {
             if !makes.contains(&value) {
                 reads.insert(value);
             }

@@ -238,7 +238,7 @@ fn addresses(function: &Function) -> HashSet<Value> {
                 }
             }
         }
-        needed.extend(block.end.values().into_iter().filter(|value| symbolic(*value)));
+        needed.extend(block.end.values().filter(|value| symbolic(*value)));
     }
     needed
 }
@@ -362,7 +362,7 @@ fn jumped_to(function: &Function, allocation: &Allocation) -> HashSet<BlockId> {
     for (place, &id) in allocation.order.iter().enumerate() {
         let next = allocation.order.get(place + 1).copied();
         let end = &function.block(id).end;
-        for (index, target) in end.targets().into_iter().enumerate() {
+        for (index, target) in end.targets().enumerate() {
             let between = matches!(end, Terminator::Branch { .. })
                 && allocation.between.contains_key(&(id, index == 0));
             if next != Some(target.block) || between {
