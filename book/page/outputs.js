@@ -55,16 +55,16 @@
   }
 
   /** One buffer: closed where the kernel left it as it was. */
-  function buffer({ argument, type, length, changed, values }) {
+  function buffer({ place, type, length, changed, values }) {
     const body = element("div");
     const draw = (columns) => {
-      const label = `argument ${argument}, ${length} elements, ${columns} to a row`;
+      const label = `${place}, ${length} elements, ${columns} to a row`;
       body.replaceChildren(fourLevels.heatMap(values, columns, label), table(values, columns));
     };
     const width = element("input", { type: "number", min: "1", max: "1024", value: String(usual(length)), onchange: () => draw(Math.min(1024, Math.max(1, Math.floor(Number(width.value)) || 1))) });
     draw(usual(length));
-    return element("details", { class: "fl-buffer", open: changed, "data-argument": String(argument) },
-      element("summary", {}, `argument ${argument}: ${type}[${length}]${changed ? "" : ", as before"}`),
+    return element("details", { class: "fl-buffer", open: changed, "data-place": place },
+      element("summary", {}, `${place}: ${type}[${length}]${changed ? "" : ", as before"}`),
       element("label", {}, "elements to a row ", width), body);
   }
 

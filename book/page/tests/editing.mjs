@@ -28,7 +28,7 @@ export default {
     expect(cost.length === 6 && cost.every((count) => count === "1"), `the margin has ${cost}`);
     expect((await box.locator(".fl-cost span").nth(4).getAttribute("title")).includes("4.0 sectors"), "the store's sectors are not in the margin");
     await done(box, () => click(box, "▶ run"));
-    const buffer = box.locator('.fl-buffer[data-argument="1"]');
+    const buffer = box.locator('.fl-buffer[data-place="argument 1"]');
     expect((await buffer.locator("td").allInnerTexts()).join(" ") === [...Array(32).keys()].join(" "), "the table has other numbers");
     expect((await buffer.locator("canvas").count()) === 1, "there is no heat map");
     await box.getByRole("button", { name: "reset" }).click();

@@ -1,7 +1,7 @@
 //! A command line, carried out: the text that a terminal shows, and the same as data.
 
-use commands::argument::{Argument, Element};
-use commands::launch::Prepared;
+use commands::argument::Element;
+use commands::launch::{Left, Prepared};
 use commands::{Command, Failure, Told, launch, profile, run};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::{Options, Statistics};
@@ -49,7 +49,7 @@ fn launched(
     arguments: &launch::Arguments,
     setting: &commands::Setting<'_>,
     options: &Options,
-    show: impl FnOnce(&Prepared, &Result<Statistics, Fault>, &mut Told) -> Result<u8, Failure>,
+    show: impl FnOnce(&Prepared<'_>, &Result<Statistics, Fault>, &mut Told) -> Result<u8, Failure>,
 ) -> Value {
     let mut told = Told::default();
     let mut answer = json!({});
@@ -61,7 +61,7 @@ fn launched(
                 Ok(code) => told.code = code,
                 Err(failure) => fail(&failure, &mut told, &mut answer),
             }
-            answer["buffers"] = buffers(arguments, &prepared);
+            answer["buffers"] = buffers(&prepared);
             match outcome {
                 Ok(statistics) => {
                     answer["counts"] = counts(&statistics);
@@ -87,28 +87,22 @@ fn fail(failure: &Failure, told: &mut Told, answer: &mut Value) {
     answer["diagnostics"] = list.into();
 }
 
-/// The buffers as they are now, in the order of the arguments, those that were given as numbers left
-/// out. Elements are numbers; what JSON has no number for is a word.
-fn buffers(arguments: &launch::Arguments, prepared: &Prepared) -> Value {
-    let Ok(after) = prepared.buffers() else { return Value::Null };
-    let shown = arguments.arguments.iter().zip(&after).enumerate();
-    let list: Vec<Value> = shown
-        .filter_map(|(index, (argument, after))| {
-            let (Argument::Buffer { element, bytes }, Some(after)) = (argument, after) else {
-                return None;
-            };
-            let each = after.chunks_exact(element.bytes()).take(MOST_ELEMENTS);
-            let values: Vec<Value> = each.map(|one| number(*element, one)).collect();
-            Some(json!({
-                "argument": index,
-                "type": element.name(),
-                "length": after.len() / element.bytes(),
-                "changed": bytes != after,
-                "values": values,
-            }))
+/// The buffers as they are now: those of the arguments, in their order, then those that have names.
+/// Elements are numbers; what JSON has no number for is a word.
+fn buffers(prepared: &Prepared<'_>) -> Value {
+    let Ok(left) = prepared.buffers() else { return Value::Null };
+    let shown = left.iter().map(|Left { place, element, bytes, changed }| {
+        let each = bytes.chunks_exact(element.bytes()).take(MOST_ELEMENTS);
+        let values: Vec<Value> = each.map(|one| number(*element, one)).collect();
+        json!({
+            "place": place.to_string(),
+            "type": element.name(),
+            "length": bytes.len() / element.bytes(),
+            "changed": changed,
+            "values": values,
         })
-        .collect();
-    list.into()
+    });
+    shown.collect::<Vec<_>>().into()
 }
 
 fn number(element: Element, bytes: &[u8]) -> Value {

@@ -116,6 +116,11 @@ impl Options {
                 launch.arguments.push(one);
                 Ok(())
             }
+            "buffer" => {
+                let one = value()?.parse().map_err(|why| format!("--buffer: {why}"))?;
+                launch.buffers.push(one);
+                Ok(())
+            }
             "cooperative" => flag(&mut launch.cooperative, name, value),
             "deterministic" => flag(&mut launch.deterministic, name, value),
             "seed" => {

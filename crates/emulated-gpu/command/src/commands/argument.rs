@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use ptx_emulator::room::vector;
 
+use super::table::{Field, fields};
+
 /// The most bytes that a buffer of the command line has.
 const MOST_BYTES: usize = 1 << 31;
 
@@ -22,6 +24,8 @@ pub enum Argument {
         /// All elements.
         bytes: Vec<u8>,
     },
+    /// A buffer of numbers and addresses, of this type and that.
+    Table(Vec<Field>),
 }
 
 /// The type of an argument or of the elements of a buffer.
@@ -154,6 +158,9 @@ impl FromStr for Argument {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (ty, value) = text.split_once(':').ok_or("expected TYPE:VALUE, such as u32:64")?;
+        if ty == "table" {
+            return fields(value).map(Self::Table);
+        }
         let (name, count) = match ty.split_once('[') {
             None => (ty, None),
             Some((name, count)) => {
@@ -230,6 +237,7 @@ mod tests {
     fn bytes(text: &str) -> Vec<u8> {
         match text.parse().unwrap() {
             Argument::Number(bytes) | Argument::Buffer { bytes, .. } => bytes,
+            Argument::Table(_) => panic!("{text} is a table"),
         }
     }
 

@@ -1,9 +1,12 @@
 //! What `run`, `trace` and `profile` share: which kernel to launch, how, and on which arguments.
 
+use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::argument::Argument;
+use super::argument::{Argument, Element};
+use super::table::{Named, lay_out};
 use super::{Failure, Setting, Told, read};
 use ptx_emulator::memory::{AccessError, Heap};
 use ptx_emulator::room::filled;
@@ -32,10 +35,16 @@ pub struct Arguments {
     /// An argument of the kernel, once for each of its parameters, in order. TYPE:VALUE is a
     /// number, as u32:64 or f32:0.5. TYPE[N]:WHAT is a buffer of N elements, of which the kernel is
     /// given the address; WHAT is a number (each element is that), a list (1,2,3), iota (0, 1,
-    /// 2, …), random (from −1 to 1, the same at each run), or @FILE with its bytes.
+    /// 2, …), random (from −1 to 1, the same at each run), or @FILE with its bytes. table:FIELD,… is a
+    /// buffer that holds each FIELD behind the other, as a structure of C does: TYPE:VALUE, null, or
+    /// the name of a --buffer, for its address.
     #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it as it stands")]
     #[cfg_attr(feature = "cli", arg(long = "arg", value_name = "TYPE:VALUE"))]
     pub arguments: Vec<Argument>,
+    /// A buffer that is no argument: kernels find its address in a table.
+    #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it as it stands")]
+    #[cfg_attr(feature = "cli", arg(long = "buffer", value_name = "NAME=TYPE[N]:WHAT"))]
+    pub buffers: Vec<Named>,
     /// Keep all blocks resident at once, so that they may wait for each other.
     #[cfg_attr(feature = "cli", arg(long))]
     pub cooperative: bool,
@@ -72,6 +81,7 @@ impl Default for Arguments {
             block: Shape([32, 1, 1]),
             shared: 0,
             arguments: Vec::new(),
+            buffers: Vec::new(),
             cooperative: false,
             deterministic: false,
             seed: None,
@@ -121,7 +131,7 @@ fn axes(text: &str, rest: u32) -> Result<[u32; 3], String> {
 }
 
 /// A launch that is ready to be made.
-pub struct Prepared {
+pub struct Prepared<'a> {
     /// The device, with the buffers in its memory.
     pub emulator: Emulator,
     /// The text that is run.
@@ -130,22 +140,65 @@ pub struct Prepared {
     pub kernel: Kernel,
     /// Its shape and its parameters.
     pub launch: Launch,
-    /// Where each argument's buffer is, and its size; `None` for a number.
-    pub addresses: Vec<Option<(u64, usize)>>,
+    /// Its buffers: those of the arguments, in their order, then those that have names.
+    placed: Vec<Placed<'a>>,
 }
 
-impl Prepared {
-    /// The buffers as they are now, in the order of the arguments; `None` for a number.
+/// A buffer in the device's memory.
+struct Placed<'a> {
+    place: Place,
+    element: Element,
+    address: u64,
+    before: &'a [u8],
+}
+
+/// What a buffer is to the launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The argument of a number.
+    Argument(usize),
+    /// No argument: a buffer with a name.
+    Named(String),
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Argument(index) => write!(f, "argument {index}"),
+            Self::Named(name) => write!(f, "buffer {name}"),
+        }
+    }
+}
+
+/// A buffer as a launch left it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// What it is to the launch.
+    pub place: Place,
+    /// The type of an element.
+    pub element: Element,
+    /// All elements.
+    pub bytes: Vec<u8>,
+    /// Whether they are others than before.
+    pub changed: bool,
+}
+
+impl Prepared<'_> {
+    /// The buffers as they are now: those of the arguments, in their order, then those that have names.
+    /// Tables are not among them: they hold addresses, which are others each time.
     ///
     /// # Errors
     /// When there is no room for them.
-    pub fn buffers(&self) -> Result<Vec<Option<Vec<u8>>>, Failure> {
-        let read_back = |&(address, size): &(u64, usize)| {
-            let mut bytes = filled(0, size).map_err(Failure::Memory)?;
-            Ok(self.emulator.memory().read(address, &mut bytes).map(|()| bytes).ok())
-        };
-        let read = |buffer: &Option<_>| buffer.as_ref().map_or(Ok(None), read_back);
-        self.addresses.iter().map(read).collect()
+    pub fn buffers(&self) -> Result<Vec<Left>, Failure> {
+        let mut found = Vec::new();
+        for Placed { place, element, address, before } in &self.placed {
+            let mut bytes = filled(0, before.len()).map_err(Failure::Memory)?;
+            if self.emulator.memory().read(*address, &mut bytes).is_ok() {
+                let (place, changed) = (place.clone(), bytes != **before);
+                found.push(Left { place, element: *element, bytes, changed });
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -155,6 +208,15 @@ fn written(loaded: &Loaded, name: &str) -> Option<Kernel> {
     let mut fitting = names.iter().filter(|kernel| cuda_c::written(kernel) == name);
     let one = fitting.next()?;
     if fitting.next().is_some() { None } else { loaded.kernel(one) }
+}
+
+/// Puts bytes into the device's memory, and says where.
+fn put(emulator: &Emulator, bytes: &[u8]) -> Result<u64, Failure> {
+    let memory = emulator.memory();
+    let address = memory.allocate(bytes.len() as u64, 256).map_err(Failure::Memory)?;
+    let inside = |error: AccessError| Failure::Usage(error.to_string());
+    memory.write(address, bytes).map_err(inside)?;
+    Ok(address)
 }
 
 impl Arguments {
@@ -169,7 +231,7 @@ impl Arguments {
         setting: &Setting<'_>,
         options: Options,
         told: &mut Told,
-    ) -> Result<Prepared, Failure> {
+    ) -> Result<Prepared<'_>, Failure> {
         let source = read(&self.file, setting, told)?;
         let text = source.text.clone();
         let emulator = Emulator::new(Options {
@@ -205,21 +267,34 @@ impl Arguments {
                 self.arguments.len()
             )));
         }
+        let mut placed = Vec::new();
+        let mut place = |place, element, before| -> Result<u64, Failure> {
+            let address = put(&emulator, before)?;
+            placed.push(Placed { place, element, address, before });
+            Ok(address)
+        };
+        let mut names: HashMap<&str, u64> = HashMap::new();
+        for Named { name, element, bytes } in &self.buffers {
+            let address = place(Place::Named(name.clone()), *element, bytes)?;
+            if names.insert(name, address).is_some() {
+                return Err(Failure::Usage(format!("two buffers are called {name}")));
+            }
+        }
+        let named = self.buffers.len();
         let mut parameters = vec![0; kernel.parameter_bytes() as usize];
-        let mut addresses = Vec::new();
         for (index, (argument, layout)) in self.arguments.iter().zip(layouts).enumerate() {
-            let (bytes, address) = match argument {
-                Argument::Number(bytes) => (bytes.clone(), None),
-                Argument::Buffer { bytes, .. } => {
-                    let size = bytes.len() as u64;
-                    let memory = emulator.memory();
-                    let address = memory.allocate(size, 256).map_err(Failure::Memory)?;
-                    let inside = |error: AccessError| Failure::Usage(error.to_string());
-                    memory.write(address, bytes).map_err(inside)?;
-                    (address.to_le_bytes().to_vec(), Some((address, bytes.len())))
+            let bytes = match argument {
+                Argument::Number(bytes) => bytes.clone(),
+                Argument::Buffer { element, bytes } => {
+                    place(Place::Argument(index), *element, bytes)?.to_le_bytes().to_vec()
+                }
+                Argument::Table(fields) => {
+                    let bytes = lay_out(fields, |name| names.get(name).copied());
+                    let bytes =
+                        bytes.map_err(|why| Failure::Usage(format!("argument {index}: {why}")))?;
+                    put(&emulator, &bytes)?.to_le_bytes().to_vec()
                 }
             };
-            addresses.push(address);
             let (at, size) = (layout.offset as usize, layout.size as usize);
             if bytes.len() != size {
                 return Err(Failure::Usage(format!(
@@ -230,6 +305,7 @@ impl Arguments {
             }
             parameters[at..at + size].copy_from_slice(&bytes);
         }
+        placed.rotate_left(named);
         let launch = Launch {
             grid: self.grid.0,
             block: self.block.0,
@@ -238,6 +314,6 @@ impl Arguments {
             cooperative: self.cooperative,
             heap: Heap::default(),
         };
-        Ok(Prepared { emulator, source: text, kernel, launch, addresses })
+        Ok(Prepared { emulator, source: text, kernel, launch, placed })
     }
 }

@@ -8,6 +8,7 @@ pub mod launch;
 pub mod profile;
 pub mod run;
 mod source;
+pub mod table;
 pub mod trace;
 
 use std::fmt::Display;

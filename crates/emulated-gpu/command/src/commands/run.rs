@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::argument::Argument;
-use super::launch::{self, Prepared};
+use super::launch::{self, Left, Prepared};
 use super::{DONE, FAILED, Failure, Setting, Told};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::statistics::Statistics;
@@ -41,7 +40,7 @@ pub(super) fn run(
 /// When there is no room for the buffers.
 pub fn show(
     arguments: &Arguments,
-    prepared: &Prepared,
+    prepared: &Prepared<'_>,
     outcome: &Result<Statistics, Fault>,
     told: &mut Told,
 ) -> Result<u8, Failure> {
@@ -53,15 +52,10 @@ pub fn show(
         }
     };
     let mut text = String::new();
-    for (index, (argument, after)) in
-        arguments.launch.arguments.iter().zip(&prepared.buffers()?).enumerate()
-    {
-        let (Argument::Buffer { element, bytes }, Some(after)) = (argument, after) else {
-            continue;
-        };
-        let verb = if bytes == after { "is as before" } else { "is now" };
-        let list = element.list(after, arguments.show);
-        let _ = writeln!(text, "argument {index} ({}) {verb}{list}", element.name());
+    for Left { place, element, bytes, changed } in prepared.buffers()? {
+        let verb = if changed { "is now" } else { "is as before" };
+        let list = element.list(&bytes, arguments.show);
+        let _ = writeln!(text, "{place} ({}) {verb}{list}", element.name());
     }
     let _ = writeln!(
         text,

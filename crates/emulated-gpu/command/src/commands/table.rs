@@ -1,0 +1,146 @@
+//! Buffers that a kernel finds by an address in memory: the buffers, and the tables that hold their
+//! addresses.
+
+use std::str::FromStr;
+
+use super::argument::{Argument, Element};
+
+/// The most fields of a table.
+const MOST_FIELDS: usize = 1 << 16;
+
+/// A buffer with a name, which no argument is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// What tables call it.
+    pub name: String,
+    /// The type of an element.
+    pub element: Element,
+    /// All elements.
+    pub bytes: Vec<u8>,
+}
+
+impl FromStr for Named {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, what) =
+            text.split_once('=').ok_or("expected NAME=TYPE[N]:WHAT, such as w1=f32[64]:random")?;
+        if !is_name(name) {
+            return Err(format!("`{name}` is no name: letters, digits and _, a letter first"));
+        }
+        match what.parse()? {
+            Argument::Buffer { element, bytes } => {
+                Ok(Self { name: name.to_owned(), element, bytes })
+            }
+            _ => Err(format!("{name} is to be a buffer, such as f32[64]:random")),
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && text != NULL
+}
+
+/// The address of nothing.
+const NULL: &str = "null";
+
+/// A field of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The bytes of a number.
+    Number(Vec<u8>),
+    /// The address of a buffer, by its name; `None` for null.
+    Address(Option<String>),
+}
+
+/// The fields of a table: TYPE:VALUE, the name of a buffer, or null, with commas between.
+pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
+    let mut fields = Vec::new();
+    for one in text.split(',') {
+        if fields.len() == MOST_FIELDS {
+            return Err(format!("a table of more than {MOST_FIELDS} fields"));
+        }
+        fields.push(match one {
+            NULL => Field::Address(None),
+            name if is_name(name) => Field::Address(Some(name.to_owned())),
+            number => match number.parse()? {
+                Argument::Number(bytes) => Field::Number(bytes),
+                _ => {
+                    return Err(format!(
+                        "`{number}` is no field: a table has numbers, and addresses of buffers by \
+                         the names that --buffer gives them"
+                    ));
+                }
+            },
+        });
+    }
+    Ok(fields)
+}
+
+/// The bytes of a table, each field at a multiple of its size, as C lays out a structure; `address` is
+/// where the buffer of a name is.
+///
+/// # Errors
+/// When there is no buffer of a name.
+pub(super) fn lay_out(
+    fields: &[Field],
+    address: impl Fn(&str) -> Option<u64>,
+) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    for field in fields {
+        let field = match field {
+            Field::Number(bytes) => bytes.clone(),
+            Field::Address(None) => vec![0; 8],
+            Field::Address(Some(name)) => {
+                let found = address(name);
+                let found = found.ok_or_else(|| {
+                    format!("a table has the address of `{name}`, and no --buffer is called so")
+                })?;
+                found.to_le_bytes().to_vec()
+            }
+        };
+        bytes.resize(bytes.len().next_multiple_of(field.len()), 0);
+        bytes.extend(field);
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_lie_as_c_lays_them() {
+        let found = fields("u32:3,u8:7,u16:9,b,null,f32:1").unwrap();
+        let bytes = lay_out(&found, |name| (name == "b").then_some(0x1122)).unwrap();
+        let mut expected = vec![3, 0, 0, 0, 7, 0, 9, 0, 0x22, 0x11];
+        expected.resize(24, 0);
+        expected.extend(1_f32.to_le_bytes());
+        assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(lay_out(&fields("x").unwrap(), |_| None).unwrap_err().contains("address of `x`"));
+        for (text, reason) in [
+            ("", "expected TYPE:VALUE"),
+            ("u32:1,,x", "expected TYPE:VALUE"),
+            ("u32[3]:1", "is no field"),
+            ("u99:1", "`u99` is not a type"),
+            ("1x", "expected TYPE:VALUE"),
+        ] {
+            assert!(fields(text).unwrap_err().contains(reason), "{text}");
+        }
+        for (text, reason) in [
+            ("w", "expected NAME=TYPE[N]:WHAT"),
+            ("3=f32[1]:0", "is no name"),
+            ("null=f32[1]:0", "is no name"),
+            ("w=f32:0", "is to be a buffer"),
+            ("w=table:u32:1", "is to be a buffer"),
+        ] {
+            assert!(text.parse::<Named>().unwrap_err().contains(reason), "{text}");
+        }
+    }
+}
