@@ -41,6 +41,7 @@ mod registers;
 mod run;
 mod space;
 mod state_space;
+mod straight;
 pub(crate) mod trace;
 mod turn;
 mod vector;

@@ -17,6 +17,7 @@ mod launch_heap;
 mod leases;
 mod mapped;
 mod reach;
+pub(crate) mod rows;
 mod table;
 pub(crate) mod words;
 

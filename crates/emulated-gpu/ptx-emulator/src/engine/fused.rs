@@ -4,63 +4,146 @@
 #![allow(unsafe_code, reason = "rows of registers are read and written as vectors")]
 
 use std::arch::wasm32::{
-    f32x4_abs, f32x4_demote_f64x2_zero, f32x4_le, f32x4_ne, f32x4_splat, f64x2_add, f64x2_mul,
-    f64x2_promote_low_f32x4, i32x4_shuffle, i64x2_eq, u32x4_splat, u64x2_splat, v128, v128_and,
-    v128_any_true, v128_bitselect, v128_load, v128_or, v128_store,
+    f32x4_add, f32x4_demote_f64x2_zero, f32x4_ne, f64x2_add, f64x2_mul, f64x2_promote_low_f32x4,
+    i8x16_swizzle, i32x4_eq, i32x4_min, i32x4_shl, i32x4_shuffle, i32x4_sub, u32x4, u32x4_lt,
+    u32x4_min, u32x4_splat, v128, v128_and, v128_any_true, v128_bitselect, v128_load, v128_or,
+    v128_store,
 };
 
 use super::code::Operands;
-use super::lane::Lane;
+use super::lane::{Lane, Stored};
 use super::registers::{LANES, Registers};
 use crate::arithmetic::host;
 
-/// The digits of an `f64` that an `f32` has not, and what they are half way between two of those.
-const BEHIND: u64 = (1 << 29) - 1;
-const HALF_WAY: u64 = 1 << 28;
+/// Lanes of a vector.
+const GROUP: usize = 4;
+/// Lanes whose results are looked at together, before they are written.
+const TOGETHER: usize = 4 * GROUP;
+/// The digits of an `f64` that an `f32` has not are the low 29 of its low word. This is what the others
+/// are shifted out by, and what is left half way between two `f32`: the least of all as a signed number.
+const BEFORE: u32 = 3;
+const HALF_WAY: u32 = 1 << 31;
+/// Takes the two low lanes of a vector to where the high ones are, and leaves 0 behind.
+static UP: [u8; 16] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 1, 2, 3, 4, 5, 6, 7];
 
-/// Computes on the lanes of a mask.
+/// Computes on the lanes of a mask. A lane is written when its operands have been read: `d` may be any
+/// of them.
 pub(super) fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
-    let mut out = [0_u32; LANES];
-    {
-        let a = u32::row(registers, operands.a);
-        let b = u32::row(registers, operands.b);
-        let c = u32::row(registers, operands.c);
-        if doubtful(a, b, c, &mut out) {
-            for lane in 0..LANES {
-                let [a, b, c] = [a[lane], b[lane], c[lane]].map(f32::from_bits);
-                out[lane] = host::fma_f32(a, b, c).to_bits();
-            }
+    // Where the compiler knew the shuffle, it would join it with the conversion before it, to one of
+    // which no instruction does more than a lane.
+    // SAFETY: sixteen bytes that are there for ever.
+    let up = unsafe { (&raw const UP).cast::<v128>().read_volatile() };
+    for first in (0..LANES).step_by(TOGETHER) {
+        let row = |index| half(u32::row(registers, index), first);
+        let abc = (row(operands.a), row(operands.b), row(operands.c));
+        let mut checks =
+            Checks { behind: u32x4_splat(0), size: u32x4_splat(u32::MAX), total: u32x4_splat(0) };
+        let mut sum = |group| {
+            let (a, b, c) = abc;
+            checks.sum((four(a, group), four(b, group), four(c, group)), up)
+        };
+        // In variables: of loops over arrays of vectors the compiler makes loops over memory.
+        let (mut r0, mut r1, mut r2, mut r3) = (sum(0), sum(1), sum(2), sum(3));
+        if !checks.passed() {
+            let sum = |group| {
+                let (a, b, c) = abc;
+                carefully(four(a, group), four(b, group), four(c, group))
+            };
+            (r0, r1, r2, r3) = (sum(0), sum(1), sum(2), sum(3));
+        }
+        let d = u32::row_mut(registers, operands.d);
+        if mask != u32::MAX {
+            let before = half(d, first);
+            let part = |group, result| {
+                let bits = u32x4(1, 2, 4, 8);
+                let own = v128_and(u32x4_splat(mask >> (first + GROUP * group)), bits);
+                v128_bitselect(result, four(before, group), i32x4_eq(own, bits))
+            };
+            (r0, r1, r2, r3) = (part(0, r0), part(1, r1), part(2, r2), part(3, r3));
+        }
+        let d: *mut v128 = d[first..first + TOGETHER].as_mut_ptr().cast();
+        // SAFETY: sixteen words of the row.
+        unsafe {
+            v128_store(d, r0);
+            v128_store(d.add(1), r1);
+            v128_store(d.add(2), r2);
+            v128_store(d.add(3), r3);
         }
     }
-    u32::write(registers, operands.d, &out, mask);
 }
 
-/// The sums, rounded to `f64` and then to `f32`, NaN as PTX has it. True where that may not be the number
-/// that one rounding gives: the `f64` lies half way between two `f32`, so that it matters what was
-/// rounded off before; or the result is so small that an `f32` has fewer digits.
+/// The lanes of a row that are looked at together.
+type Half = [u32; TOGETHER];
+
+/// Those from a lane on.
 #[inline(always)]
-fn doubtful(a: &[u32; LANES], b: &[u32; LANES], c: &[u32; LANES], out: &mut [u32; LANES]) -> bool {
-    let mut doubt = u32x4_splat(0);
-    for lane in (0..LANES).step_by(4) {
-        // SAFETY: four words of rows of 32.
-        let [a, b, c]: [v128; 3] =
-            [a, b, c].map(|row| unsafe { v128_load(row.as_ptr().add(lane).cast()) });
-        let high = |x: v128| i32x4_shuffle::<2, 3, 2, 3>(x, x);
+fn half(row: &[u32; LANES], first: usize) -> &Half {
+    let (low, high) = row.split_at(TOGETHER);
+    let half = if first == 0 { low } else { high };
+    half.first_chunk().unwrap_or(&[0; TOGETHER])
+}
+
+/// One of the four vectors of a half.
+#[inline(always)]
+fn four(half: &Half, group: usize) -> v128 {
+    // SAFETY: four words of the half.
+    unsafe { v128_load(half[GROUP * group..][..GROUP].as_ptr().cast()) }
+}
+
+/// What is known of results.
+struct Checks {
+    /// The least of the digits that were rounded off.
+    behind: v128,
+    /// The least of the sizes, where 0 is the greatest.
+    size: v128,
+    /// Their sum, which is no number where one is none.
+    total: v128,
+}
+
+impl Checks {
+    /// Four sums, rounded to `f64` and then to `f32`. That may not be what one rounding gives where the
+    /// `f64` lies half way between two `f32`, since it matters what was rounded off before; where the
+    /// result is so small, and not 0, that an `f32` has fewer digits; and where it is no number, which
+    /// is as well left to who is careful. What becomes 0 is none of these: so small a sum of an `f32`
+    /// and a product of two is exact as an `f64`.
+    #[inline(always)]
+    fn sum(&mut self, (a, b, c): (v128, v128, v128), up: v128) -> v128 {
         let sum = |a, b, c| {
-            let [a, b, c] = [a, b, c].map(|x| f64x2_promote_low_f32x4(x));
-            f64x2_add(f64x2_mul(a, b), c)
+            let product = f64x2_mul(f64x2_promote_low_f32x4(a), f64x2_promote_low_f32x4(b));
+            f64x2_add(product, f64x2_promote_low_f32x4(c))
         };
-        let (low, high) = (sum(a, b, c), sum(high(a), high(b), high(c)));
-        let between = |sum| i64x2_eq(v128_and(sum, u64x2_splat(BEHIND)), u64x2_splat(HALF_WAY));
-        doubt = v128_or(doubt, v128_or(between(low), between(high)));
-        let (low, high) = (f32x4_demote_f64x2_zero(low), f32x4_demote_f64x2_zero(high));
-        let result = i32x4_shuffle::<0, 1, 4, 5>(low, high);
-        let tiny = f32x4_le(f32x4_abs(result), f32x4_splat(f32::MIN_POSITIVE));
-        doubt = v128_or(doubt, tiny);
-        let nan = f32x4_ne(result, result);
-        let result = v128_bitselect(u32x4_splat(0x7fff_ffff), result, nan);
-        // SAFETY: as above.
-        unsafe { v128_store(out.as_mut_ptr().add(lane).cast(), result) };
+        let upper = |x| i32x4_shuffle::<2, 3, 2, 3>(x, x);
+        let (low, high) = (sum(a, b, c), sum(upper(a), upper(b), upper(c)));
+        let digits = i32x4_shl(i32x4_shuffle::<0, 2, 4, 6>(low, high), BEFORE);
+        self.behind = i32x4_min(self.behind, digits);
+        let high = i8x16_swizzle(f32x4_demote_f64x2_zero(high), up);
+        let result = v128_or(f32x4_demote_f64x2_zero(low), high);
+        // Without the sign.
+        let size = i32x4_sub(i32x4_shl(result, 1), u32x4_splat(1));
+        self.size = u32x4_min(self.size, size);
+        self.total = f32x4_add(self.total, result);
+        result
     }
-    v128_any_true(doubt)
+
+    #[inline(always)]
+    fn passed(&self) -> bool {
+        let half_way = i32x4_eq(self.behind, u32x4_splat(HALF_WAY));
+        let tiny = u32x4_lt(self.size, u32x4_splat(2 * f32::MIN_POSITIVE.to_bits()));
+        let none = f32x4_ne(self.total, self.total);
+        !v128_any_true(v128_or(half_way, v128_or(tiny, none)))
+    }
+}
+
+/// The same, each with one rounding.
+#[cold]
+#[inline(never)]
+fn carefully(a: v128, b: v128, c: v128) -> v128 {
+    // SAFETY: a vector is four words, and any bits are words.
+    let words = |x: v128| unsafe { std::mem::transmute::<v128, [u32; GROUP]>(x) };
+    let [a, b, c] = [words(a), words(b), words(c)];
+    let sum = |lane: usize| {
+        let [a, b, c] = [a[lane], b[lane], c[lane]].map(f32::from_bits);
+        host::fma_f32(a, b, c).to_bits()
+    };
+    u32x4(sum(0), sum(1), sum(2), sum(3))
 }

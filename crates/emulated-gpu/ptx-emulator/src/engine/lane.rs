@@ -1,11 +1,18 @@
 //! What the rows of registers hold, as Rust sees it.
 
 use super::registers::{LANES, Registers};
+use crate::memory::rows::copy_own;
 
 /// What a row holds.
 pub(super) trait Lane: Copy + Default {
     /// Reads a row.
     fn row(registers: &Registers, index: u32) -> &[Self; LANES];
+}
+
+/// What is not nothing.
+pub(super) trait Stored: Lane {
+    /// A row, to be written.
+    fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES];
     /// Writes the lanes of a mask.
     fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32);
 }
@@ -15,12 +22,19 @@ impl Lane for u32 {
     fn row(registers: &Registers, index: u32) -> &[Self; LANES] {
         registers.narrow(index)
     }
+}
+
+impl Stored for u32 {
+    #[inline(always)]
+    fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES] {
+        registers.narrow_mut(index)
+    }
 
     #[inline(always)]
     fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32) {
         let row = registers.narrow_mut(index);
         if mask == u32::MAX {
-            *row = *values;
+            copy_own(row, values);
         } else {
             for lane in 0..LANES {
                 row[lane] = if mask & (1 << lane) != 0 { values[lane] } else { row[lane] };
@@ -34,12 +48,19 @@ impl Lane for u64 {
     fn row(registers: &Registers, index: u32) -> &[Self; LANES] {
         registers.wide(index)
     }
+}
+
+impl Stored for u64 {
+    #[inline(always)]
+    fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES] {
+        registers.wide_mut(index)
+    }
 
     #[inline(always)]
     fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32) {
         let row = registers.wide_mut(index);
         if mask == u32::MAX {
-            *row = *values;
+            copy_own(row, values);
         } else {
             for lane in 0..LANES {
                 row[lane] =
@@ -55,7 +76,4 @@ impl Lane for () {
     fn row(_: &Registers, _: u32) -> &[Self; LANES] {
         &[(); LANES]
     }
-
-    #[inline(always)]
-    fn write(_: &mut Registers, _: u32, _: &[Self; LANES], _: u32) {}
 }

@@ -14,6 +14,7 @@ use super::meeting::{come, meet, stranded};
 use super::profile::Profile;
 use super::registers::lanes;
 use super::state_space::{LOCAL_WINDOW, in_window};
+use super::straight::{Progress, SPIN, straight, tick};
 use super::turn::{Rules, Stopped, Turn};
 use super::warp::{Fragment, State, Warp, push};
 use super::{atomics, builtin, copy_async, matrix, recursion};
@@ -22,8 +23,6 @@ use crate::program::Special;
 
 /// Loop iterations of a turn.
 const FUEL: i64 = 16 << 10;
-/// An atomic or volatile access costs as much of it as so many iterations: it may be a spin.
-const SPIN: i64 = 1 << 10;
 
 /// Runs a warp until it waits, exits, or has run for long. Its registers and local memory are in
 /// `core`.
@@ -78,6 +77,19 @@ fn run<const PROFILE: bool>(
         };
         let width = u64::from(fragment.mask.count_ones());
         loop {
+            if !PROFILE {
+                let mut progress = Progress { pc: fragment.pc, fuel, executed };
+                let lanes = (fragment.mask, stop);
+                let over = straight(core, code, &mut progress, lanes, deadline)?;
+                threads += width * (progress.executed - executed);
+                (fragment.pc, fuel, executed) = (progress.pc, progress.fuel, progress.executed);
+                if over {
+                    warp.fragments.push(fragment);
+                    warp.rotate = true;
+                    end(core, warp, executed);
+                    return Ok((Turn::Yielded, threads));
+                }
+            }
             if fragment.pc >= stop {
                 warp.fragments.push(fragment);
                 continue 'fragment;
@@ -356,13 +368,6 @@ fn leave(warp: &mut Warp, mut fragment: Fragment, active: u32) {
     if fragment.mask != 0 {
         warp.fragments.push(fragment);
     }
-}
-
-/// Whether there is fuel for one more iteration, and none too many has been executed.
-#[inline(always)]
-fn tick(fuel: &mut i64, executed: u64, deadline: u64) -> bool {
-    *fuel -= 1;
-    *fuel > 0 && executed <= deadline
 }
 
 fn over(warp: &Warp, rules: Rules) -> Result<(), Stopped> {

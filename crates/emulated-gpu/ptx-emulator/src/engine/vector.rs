@@ -2,12 +2,12 @@
 //! twice: for AVX2 and FMA, and for whatever the host has. Both give the same bits.
 
 use super::code::{Compute, Operands};
-use super::lane::Lane;
+use super::lane::{Lane, Stored};
 use super::registers::{LANES, Registers};
 
 /// An operation on rows.
 pub(super) trait Operation {
-    type D: Lane;
+    type D: Stored;
     type A: Lane;
     type B: Lane;
     type C: Lane;
@@ -41,6 +41,37 @@ fn rows_avx2<O: Operation>(registers: &mut Registers, operands: &Operands, mask:
 }
 // ANCHOR_END: rows
 
+/// For WebAssembly a row that is collected first, and then written, is filled with zeros and copied by
+/// calls, which take longer than the operation.
+const IN_GROUPS: bool = cfg!(target_family = "wasm");
+/// Lanes of a vector of 128 bits.
+const GROUP: usize = 4;
+
+/// The same, a few lanes after the other, which are written at once. A lane's result depends on that lane
+/// of the operands alone: it may be written over any of them.
+fn rows_in_groups<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    for start in (0..LANES).step_by(GROUP) {
+        let a = group(O::A::row(registers, operands.a), start);
+        let b = group(O::B::row(registers, operands.b), start);
+        let c = group(O::C::row(registers, operands.c), start);
+        let out = std::array::from_fn(|lane| O::apply(a[lane], b[lane], c[lane]));
+        write_group(O::D::row_mut(registers, operands.d), start, out, mask);
+    }
+}
+
+#[inline(always)]
+fn group<T: Lane>(row: &[T; LANES], start: usize) -> [T; GROUP] {
+    std::array::from_fn(|lane| row[start + lane])
+}
+
+#[inline(always)]
+fn write_group<T: Stored>(row: &mut [T; LANES], start: usize, values: [T; GROUP], mask: u32) {
+    for (lane, value) in values.into_iter().enumerate() {
+        let to = &mut row[start + lane];
+        *to = if mask == u32::MAX || mask >> (start + lane) & 1 != 0 { value } else { *to };
+    }
+}
+
 /// Whether the host has what the fast versions are compiled for. Miri has not.
 pub(super) fn fast_host() -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -58,6 +89,9 @@ pub(super) fn compile<O: Operation>(fast: bool) -> Compute {
         return rows_avx2::<O>;
     }
     let _ = fast;
+    if IN_GROUPS {
+        return rows_in_groups::<O>;
+    }
     rows_portable::<O>
 }
 
@@ -102,7 +136,7 @@ pub(super) fn compile_comparison<O: Comparator>(fast: bool) -> Compute {
 }
 
 #[inline(always)]
-fn selects<T: Lane>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn selects<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
     let chosen = registers.predicates[operands.c as usize];
     let mut out = [T::default(); LANES];
     {
@@ -115,23 +149,37 @@ fn selects<T: Lane>(registers: &mut Registers, operands: &Operands, mask: u32) {
     T::write(registers, operands.d, &out, mask);
 }
 
-fn selects_portable<T: Lane>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn selects_portable<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
     selects::<T>(registers, operands, mask);
+}
+
+/// As [`rows_in_groups`].
+fn selects_in_groups<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
+    let chosen = registers.predicates[operands.c as usize];
+    for start in (0..LANES).step_by(GROUP) {
+        let a = group(T::row(registers, operands.a), start);
+        let b = group(T::row(registers, operands.b), start);
+        let one = |lane| if chosen >> (start + lane) & 1 != 0 { a[lane] } else { b[lane] };
+        write_group(T::row_mut(registers, operands.d), start, std::array::from_fn(one), mask);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn selects_avx2<T: Lane>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn selects_avx2<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
     selects::<T>(registers, operands, mask);
 }
 
 /// `selp` of a width.
-pub(super) fn compile_select<T: Lane>(fast: bool) -> Compute {
+pub(super) fn compile_select<T: Stored>(fast: bool) -> Compute {
     #[cfg(target_arch = "x86_64")]
     if fast {
         return selects_avx2::<T>;
     }
     let _ = fast;
+    if IN_GROUPS {
+        return selects_in_groups::<T>;
+    }
     selects_portable::<T>
 }
 

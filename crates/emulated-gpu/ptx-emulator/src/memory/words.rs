@@ -10,11 +10,13 @@
 //! of a load. So on x86-64 rows and blocks are moved by vector instructions written out: there each
 //! naturally aligned word of a vector is accessed at once, on which the Java virtual machine's copies
 //! of arrays rely too. WebAssembly without threads has nobody who could see half of a row, and moves it
-//! as a whole. Elsewhere, and under Miri, the same is done word by word.
+//! as [`rows`](super::rows) does. Elsewhere, and under Miri, the same is done word by word.
 
 #![allow(unsafe_code, reason = "device memory is raw memory: every access to it is made here")]
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use super::rows;
 
 /// What one access moves.
 pub(crate) trait Word: Copy + Default {
@@ -146,9 +148,7 @@ pub(crate) unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mu
     }
     if ALONE {
         // SAFETY: as the caller promises; the row is our own.
-        return unsafe {
-            from.copy_to_nonoverlapping(to.as_mut_ptr().cast(), size_of_val(to));
-        };
+        return unsafe { rows::copy(to.as_mut_ptr().cast(), from, size_of_val(to)) };
     }
     for (index, to) in to.iter_mut().enumerate() {
         // SAFETY: as the caller promises.
@@ -172,9 +172,7 @@ pub(crate) unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]
     }
     if ALONE {
         // SAFETY: as the caller promises; the row is our own.
-        return unsafe {
-            to.copy_from_nonoverlapping(from.as_ptr().cast(), size_of_val(from));
-        };
+        return unsafe { rows::copy(to, from.as_ptr().cast(), size_of_val(from)) };
     }
     for (index, word) in from.iter().enumerate() {
         // SAFETY: as the caller promises.

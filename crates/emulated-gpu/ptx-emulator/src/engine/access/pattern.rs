@@ -4,9 +4,9 @@
 //!
 //! Half a warp is a row of the blocks of 16 × 16 threads that are so common.
 
-#![cfg_attr(
-    all(target_arch = "x86_64", not(miri)),
-    allow(unsafe_code, reason = "the compiler is kept from knowing a number too well")
+#![allow(
+    unsafe_code,
+    reason = "on some hosts the compiler is kept from knowing a number too well, or vectors are loaded"
 )]
 
 use super::instruction::Access;
@@ -37,10 +37,12 @@ trait Address: Copy + PartialEq {
     fn or(self, other: Self) -> Self;
     /// Where a lane takes part itself, and 0 where not.
     fn only(self, mask: u32, lane: usize) -> Self;
+    /// Whether each is as far from the next.
+    fn steady(row: &[Self; HALF], gap: Self) -> bool;
 }
 
 macro_rules! addresses {
-    ($($word:ty),*) => {
+    ($($word:ident),*) => {
         $(
             impl Address for $word {
                 #[inline(always)]
@@ -66,6 +68,13 @@ macro_rules! addresses {
                 #[inline(always)]
                 fn only(self, mask: u32, lane: usize) -> Self {
                     self & (Self::from(mask) >> lane & 1).wrapping_neg()
+                }
+                #[inline(always)]
+                fn steady(row: &[Self; HALF], gap: Self) -> bool {
+                    #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+                    return vectors::$word(row, gap);
+                    #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
+                    steady(row, gap)
                 }
             }
         )*
@@ -96,10 +105,23 @@ fn opaque(word: u64) -> u64 {
 #[inline(always)]
 fn whole<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
     let gap = A::cut(opaque(row[1].minus(row[0]).wide()));
-    if gap.wide() != 0 && gap.wide() != u64::from(bytes) {
+    // 0 or as many, which is one bit; of two comparisons the compiler makes a table of places to go to.
+    debug_assert!(bytes.is_power_of_two());
+    if gap.wide() & !u64::from(bytes) != 0 {
         return None;
     }
     let uniform = gap.wide() == 0;
+    if !A::steady(row, gap) {
+        return None;
+    }
+    let start = row[0].wide();
+    let bytes = if uniform { u64::from(bytes) } else { HALF as u64 * u64::from(bytes) };
+    (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform })
+}
+
+#[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
+#[inline(always)]
+fn steady<A: Address>(row: &[A; HALF], gap: A) -> bool {
     // Fifteen distances, four at a time; one of them twice.
     let mut apart = [A::cut(0); 4];
     for start in [0, 4, 8, 11] {
@@ -109,12 +131,40 @@ fn whole<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
         }
     }
     let [a, b, c, d] = apart;
-    if opaque(a.or(b).or(c.or(d)).wide()) != 0 {
-        return None;
+    opaque(a.or(b).or(c.or(d)).wide()) == 0
+}
+
+/// The same in WebAssembly, where the compiler knows too much of words, and nothing of vectors.
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+mod vectors {
+    use std::arch::wasm32::{
+        i32x4_add, i64x2_add, u32x4, u32x4_splat, u64x2, u64x2_splat, v128_any_true, v128_load,
+        v128_or, v128_xor,
+    };
+
+    use super::HALF;
+
+    macro_rules! steady {
+        ($word:ident, [$($lane:expr),*], $make:ident, $splat:ident, $add:ident) => {
+            #[inline(always)]
+            pub(super) fn $word(row: &[$word; HALF], gap: $word) -> bool {
+                const LANES: $word = 16 / size_of::<$word>() as $word;
+                let further = |lanes: $word| gap.wrapping_mul(lanes);
+                let mut expected = $make($(row[0].wrapping_add(further($lane))),*);
+                let mut apart = $splat(0);
+                for start in (0..HALF).step_by(LANES as usize) {
+                    // SAFETY: as many lanes of the row.
+                    let here = unsafe { v128_load(row.as_ptr().add(start).cast()) };
+                    apart = v128_or(apart, v128_xor(here, expected));
+                    expected = $add(expected, $splat(further(LANES)));
+                }
+                !v128_any_true(apart)
+            }
+        };
     }
-    let start = row[0].wide();
-    let bytes = if uniform { u64::from(bytes) } else { HALF as u64 * u64::from(bytes) };
-    (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform })
+
+    steady!(u32, [0, 1, 2, 3], u32x4, u32x4_splat, i32x4_add);
+    steady!(u64, [0, 1], u64x2, u64x2_splat, i64x2_add);
 }
 
 /// The same of lanes of a mask, which are not none. The first two of them say what it would be.

@@ -1,0 +1,56 @@
+//! Copies of rows that no other thread reaches.
+
+#![allow(unsafe_code, reason = "rows are moved between device memory and registers")]
+
+/// Moves a row of a length that the compiler knows.
+///
+/// # Safety
+/// `from` is readable and `to` writable for `bytes` bytes, they don't overlap, and no other thread
+/// reaches either.
+#[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
+#[inline(always)]
+pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { to.copy_from_nonoverlapping(from, bytes) };
+}
+
+/// The same by vectors. The instruction that WebAssembly has for moving bytes, which the compiler takes
+/// for every copy, is a call in a browser, and takes longer than all the rest of a load.
+///
+/// # Safety
+/// As above.
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+#[inline(always)]
+pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
+    use std::arch::wasm32::{v128, v128_load, v128_store};
+    const VECTOR: usize = size_of::<v128>();
+    // Four at a time: a loop of one is what the compiler knows as a copy.
+    const BLOCK: usize = 4 * VECTOR;
+    let blocks = bytes - bytes % BLOCK;
+    for at in (0..blocks).step_by(BLOCK) {
+        // SAFETY: inside of both, as the caller promises; a vector may lie at any address.
+        unsafe {
+            let (to, from) = (to.add(at), from.add(at));
+            let vectors = [0, 1, 2, 3].map(|index| v128_load(from.add(index * VECTOR).cast()));
+            for (index, vector) in vectors.into_iter().enumerate() {
+                v128_store(to.add(index * VECTOR).cast(), vector);
+            }
+        }
+    }
+    for at in blocks..bytes {
+        // SAFETY: as above.
+        unsafe { to.add(at).write(from.add(at).read()) };
+    }
+}
+
+/// Copies one row of registers, of words that are plain numbers.
+#[inline(always)]
+pub(crate) fn copy_own<T: super::words::Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
+    if cfg!(not(target_family = "wasm")) {
+        // An assignment that the compiler sees through.
+        *to = *from;
+        return;
+    }
+    // SAFETY: two arrays of one length, of which the one that is written is borrowed uniquely.
+    unsafe { copy(to.as_mut_ptr().cast(), from.as_ptr().cast(), size_of_val(to)) };
+}
