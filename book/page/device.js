@@ -100,4 +100,8 @@
       stop: () => end("stopped"),
     };
   };
+
+  let common = null;
+  /** The one of all kernels of a page: each request brings everything that it is about. */
+  fourLevels.common = () => (common ??= fourLevels.device());
 })();

@@ -26,11 +26,8 @@
     return kept.join(" ");
   }
 
-  /** The one device of all panels: each request brings everything that it is about. */
-  let device = null;
-
   fourLevels.panel = async ({ file, lines, place }, choice) => {
-    device ??= fourLevels.device();
+    const device = fourLevels.common();
     const original = fourLevels.kernels[file];
     const known = [...new Set([...lines, ...(fourLevels.commands[file] ?? [])])];
     const isCuda = file.endsWith(".cu");

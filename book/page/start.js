@@ -85,7 +85,60 @@ globalThis.fourLevels = (() => {
     blocks.push(block);
   }
 
+  /** A picture of a warp comes alive when it is touched: the launch is recorded, and goes on from there. */
+  function enliven(still) {
+    const { file, launch, at, warp } = still.dataset;
+    const status = element("span", { class: "fl-status", role: "status" });
+    let asked = false;
+    async function live(act) {
+      if (asked) return;
+      asked = true;
+      status.textContent = "recording …";
+      try {
+        await load("kernels.js", "module.js", "device.js", "warp.js");
+        const record = (block) => fourLevels.common().ask({ do: "record", line: launch, files: { [file]: fourLevels.kernels[file] }, block, most: 20000 });
+        const place = element("div");
+        const again = async (block) => fourLevels.warpView(place, await record(block), { again });
+        const first = await record([0, 0, 0]);
+        still.replaceWith(place);
+        act(fourLevels.warpView(place, first, { again, moment: { step: Number(at), warp: Number(warp) } }));
+      } catch (error) {
+        asked = false;
+        status.textContent = `This can't be run: ${error.message}`;
+      }
+    }
+    const button = (text, label, act) => element("button", { type: "button", "aria-label": label, title: label, onclick: () => live(act) }, text);
+    const acts = { Home: (view) => view.go(0, true), ArrowLeft: (view) => view.step(-1), ArrowRight: (view) => view.step(1), End: (view) => view.end() };
+    still.prepend(element("div", { class: "fl-bar" },
+      button("|◀", "to the beginning", acts.Home), button("◀", "one instruction of this warp back", acts.ArrowLeft),
+      button("▶", "one instruction of this warp further", acts.ArrowRight), button("▶|", "to the end", acts.End),
+      element("code", { class: "fl-of" }, file.split("/").pop()), status));
+    still.tabIndex = 0;
+    still.setAttribute("role", "group");
+    still.setAttribute("aria-label", `A warp of ${file.split("/").pop()}: arrow keys step`);
+    still.addEventListener("keydown", (event) => {
+      if (event.target !== still || !acts[event.key]) return;
+      event.preventDefault();
+      event.stopPropagation();
+      live(acts[event.key]);
+    });
+    for (const row of still.querySelectorAll(".fl-row")) {
+      row.addEventListener("click", () => live((view) => view.runTo(Number(row.firstChild.textContent))));
+    }
+  }
+
+  /** What is wider than the screen is reached by the keyboard too. */
+  function reachable() {
+    for (const code of document.querySelectorAll("main pre > code, main .table-wrapper")) {
+      if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
+      else code.removeAttribute("tabindex");
+    }
+  }
+
   function begin() {
+    reachable();
+    addEventListener("resize", reachable);
+    document.querySelectorAll(".fl-still").forEach(enliven);
     const kernels = globalThis.fourLevelsKernels ?? [];
     const outputs = [...document.querySelectorAll("main code.language-console")].map((code) => ({ code, lines: commands(code) }));
     const onPage = outputs.flatMap((output) => output.lines);

@@ -95,8 +95,8 @@
       element("div", { class: "fl-cells", role: "img", "aria-label": `lanes in each sector: ${[...found.values()].map((lanes) => lanes.length).join(" ")}` }, ...cells));
   }
 
-  /** Shows a record in `parent`. `again(block)` records another block. */
-  fourLevels.warpView = (parent, record, { again, first }) => {
+  /** Shows a record in `parent`, from a line `first` on, or at a moment. `again(block)` records another block. */
+  fourLevels.warpView = (parent, record, { again, first, moment }) => {
     const { steps } = record;
     const at = history(record);
     const numbers = [...new Set(steps.map((step) => step.warp))].sort((a, b) => a - b);
@@ -237,8 +237,8 @@
       moves[event.key]();
     });
     parent.replaceChildren(view);
-    if (first) runTo(first); else go(0, true);
-    view.focus();
-    return { go, step, runTo };
+    if (moment) { warp = moment.warp; go(moment.step); } else if (first) runTo(first); else go(0, true);
+    view.focus({ preventScroll: Boolean(moment) });
+    return { go, step, runTo, end: () => go(steps.length) };
   };
 })();

@@ -1,5 +1,8 @@
 // Readers of all kinds: by the keyboard alone, on a small screen, in the dark, without scripts.
 
+import { statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
 export default {
   async "the keyboard alone suffices"({ expect, open }) {
     const page = await open("gpu/divergence.html");
@@ -43,6 +46,42 @@ export default {
     }
   },
 
+  async "every page, on a wide screen and a narrow one, in either theme"({ open, pages, accessible }) {
+    for (const [width, dark] of [[1280, false], [1280, true], [390, false], [390, true]]) {
+      const page = await open("introduction.html", { width, dark });
+      const start = page.url();
+      for (const path of pages()) {
+        await page.goto(new URL(path, start).href);
+        await accessible(page, `${path.replace(".html", "")}-${width}${dark ? "-dark" : ""}`);
+      }
+    }
+  },
+
+  async "a picture of a warp comes alive where it stands, at its moment"({ expect, open, pages }) {
+    let count = 0;
+    for (const path of pages()) {
+      const page = await open(path);
+      const total = await page.locator(".fl-still").count();
+      for (let at = 0; at < total; at++) {
+        const still = page.locator(".fl-still").first();
+        const rows = (view) => view.locator("tr[data-register]").evaluateAll((rows) => Object.fromEntries(rows.map((row) => [row.dataset.register, row.innerText.trim().split(/\s+/).join(" ")])));
+        const lanes = (view) => view.locator(".fl-registers thead th").evaluateAll((cells) => cells.map((cell) => cell.className).join(" "));
+        const drawn = [await rows(still), await lanes(still), await still.locator(".fl-moment").innerText(), await still.locator(".fl-cells").allInnerTexts()];
+        const figure = page.locator(".fl-first").nth(at);
+        await still.getByLabel("one instruction of this warp further").click();
+        await figure.locator(".fl-slider").waitFor();
+        await figure.getByLabel("one instruction of this warp back").click();
+        const view = figure.locator(".fl-view");
+        const live = [await rows(view), await lanes(view), await view.locator(".fl-moment").innerText(), await view.locator(".fl-cells").allInnerTexts()];
+        for (const [name, values] of Object.entries(drawn[0])) expect(live[0][name] === values, `${path}: ${name} is drawn ${values} and is ${live[0][name]}`);
+        expect(drawn[1] === live[1] && drawn[2] === live[2] && String(drawn[3]) === String(live[3]), `${path}: drawn ${drawn.slice(1)}, and it is ${live.slice(1)}`);
+        count++;
+      }
+      await page.context().close();
+    }
+    expect(count >= 7, `${count} pictures`);
+  },
+
   async "without scripts the page is the book"({ expect, open, pages }) {
     for (const path of ["gpu/divergence.html", ...pages().filter((path) => path.startsWith("page/"))]) {
       const page = await open(path, { script: false });
@@ -55,5 +94,10 @@ export default {
     const page = await open("introduction.html");
     const files = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name, encodedBodySize }) => [name, encodedBodySize]));
     expect(!files.some(([name]) => /module\.js|codemirror\.js|kernels\.js/.test(name)), "the emulator is loaded at once");
+    // The page with most pictures, and all that it names.
+    const pictures = await open("gpu/together.html");
+    const sizes = await pictures.evaluate(() => [location.href, ...performance.getEntriesByType("resource").map(({ name }) => name)]);
+    const bytes = sizes.reduce((sum, name) => sum + statSync(fileURLToPath(name)).size, 0);
+    expect(bytes < 1_000_000, `the first view has ${bytes} bytes`);
   },
 };

@@ -17,6 +17,8 @@ const LAUNCHES: &str = "book/page/launches.txt";
 const FOLDER: &str = "page";
 /// The languages of blocks that are kernels.
 const LANGUAGES: [&str; 2] = ["ptx", "cpp"];
+/// The label that opens the contents, as what it is.
+const LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" role=\"button\" ";
 /// How a command of the emulator begins.
 const EMULATOR: &str = "cargo run -p ptx-emulator -- ";
 
@@ -163,7 +165,11 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
             "<script defer src=\"{up}{FOLDER}/list.js\"></script>\n\
              <script defer src=\"{up}{FOLDER}/start.js\"></script>\n</body>"
         );
-        let whole = marked.replacen("</head>", &head, 1).replacen("</body>", &scripts, 1);
+        let whole = marked
+            .replacen("</head>", &head, 1)
+            .replacen("</body>", &scripts, 1)
+            // mdBook's label that opens the contents has the attributes of a button, and not its role.
+            .replacen("<label id=\"mdbook-sidebar-toggle\" ", LABEL, 1);
         write(&path, &whole)?;
     }
     Ok(())

@@ -8,6 +8,8 @@
 mod border;
 mod compile;
 mod execute;
+#[cfg(not(target_family = "wasm"))]
+pub mod frame;
 mod puzzle;
 mod raw;
 mod record;

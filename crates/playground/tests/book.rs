@@ -5,6 +5,7 @@ use book_check::repository;
 use book_check::runs::{Kernels, kernels};
 use clap::Parser;
 use commands::Command;
+use playground::frame::Frame;
 use playground::{Playground, parse};
 use serde_json::{Value, json};
 
@@ -180,6 +181,31 @@ fn a_record_has_the_values_of_the_traces() {
         }
     }
     assert!(compared > 300, "{compared} values");
+}
+
+/// The pictures of warps are what is drawn of the kernels as they are now, and stand on pages.
+#[test]
+fn the_pictures_of_warps_are_those_of_their_moments() {
+    let root = repository();
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let frames = Frame::list(&read("book/page/warps.txt")).unwrap();
+    assert!(frames.len() >= 7, "{} pictures", frames.len());
+    let pages = book_check::page::Page::all(&root).unwrap();
+    for frame in &frames {
+        let file = frame.file().unwrap();
+        let drawn = frame.draw(file, &read(file)).unwrap();
+        let kept = read(&format!("book/warps/{}.html", frame.name));
+        let remedy = "cargo run -p playground --example frames";
+        assert!(drawn == kept, "{} is drawn otherwise by now: {remedy}", frame.name);
+        assert!(!kept.contains("\n\n"), "{}: a blank line ends it in Markdown", frame.name);
+        let included = format!("warps/{}.html", frame.name);
+        assert!(pages.iter().any(|page| page.text.contains(&included)), "{included} is on no page");
+    }
+    let count = std::fs::read_dir(root.join("book/warps")).unwrap().count();
+    assert_eq!(count, frames.len(), "files that no line of the list draws");
+    let missing = Frame { instruction: "nop".to_owned(), ..frames[0].clone() };
+    let file = missing.file().unwrap();
+    assert!(missing.draw(file, &read(file)).unwrap_err().contains("never comes to nop"));
 }
 
 #[test]
