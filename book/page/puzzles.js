@@ -72,15 +72,89 @@
     return marks.map(({ warning, ...mark }) => ({ severity: warning ? "warning" : "error", ...mark }));
   }
 
+  /** Where an attempt is written and made: its elements, which go into a page before `begin` is called. */
+  function desk({ device, puzzle, source, text, onchange, onsolved, more = [] }) {
+    const outcome = element("div", { class: "fl-outcome" });
+    const status = element("span", { class: "fl-status", role: "status" });
+    const hints = element("div", { class: "fl-hints", "aria-live": "polite" });
+    const field = element("div", { class: "fl-editor" });
+    let editor = null;
+    let busy = false;
+    const stop = element("button", { type: "button", onclick: () => device.stop() }, "■ stop");
+    stop.disabled = true;
+    async function attempt() {
+      if (busy) return;
+      busy = true;
+      stop.disabled = false;
+      status.textContent = "trying …";
+      try {
+        const answer = await device.ask({ do: "attempt", puzzle: puzzle.name, language: source.language, text: editor.get() });
+        status.textContent = "";
+        editor.diagnose(verdict(outcome, answer, editor.select));
+        if (answer.solved) onsolved?.();
+      } catch (error) {
+        status.textContent = error.message === "stopped" ? "stopped" : "";
+        if (error.message !== "stopped") outcome.replaceChildren(element("div", { class: "fl-fault", role: "alert" }, error.message));
+      }
+      busy = false;
+      stop.disabled = true;
+      outcome.dataset.done = String(Number(outcome.dataset.done ?? 0) + 1);
+    }
+    const hint = element("button", { type: "button", onclick() {
+      const next = hints.children.length;
+      if (next < puzzle.hints.length) hints.append(element("div", {}, element("strong", {}, `Hint ${next + 1}. `), ...prose(puzzle.hints[next])));
+      hint.disabled = hints.children.length === puzzle.hints.length;
+    } }, "a hint");
+    return {
+      elements: [
+        field,
+        element("div", { class: "fl-bar" }, element("button", { type: "button", class: "fl-try", onclick: attempt }, "▶ try it"), stop, hint,
+          element("button", { type: "button", onclick: () => editor.set(source.frame) }, "the frame again"),
+          element("button", { type: "button", onclick: () => editor.set(source.solution) }, "the solution"),
+          ...more, status),
+        hints, outcome,
+      ],
+      begin() {
+        editor = fourLevels.editor(field, {
+          text, label: `Your kernel for ${puzzle.title}`, isCuda: source.language === "cuda-c",
+          onchange(text) { onchange?.(text); editor?.diagnose([]); },
+        });
+        return editor;
+      },
+    };
+  }
+
+  const key = (puzzle, source) => `${puzzle.name}.${source.extension}`;
+
+  /** A puzzle's frame, or its solution, where a page of the book shows it: `text` is `frame.cu`, …. */
+  fourLevels.attempt = async (place, name, text) => {
+    const device = fourLevels.common();
+    const kept = memory();
+    const puzzle = (await device.ask({ do: "puzzles" })).find((one) => one.name === name);
+    const [which, extension] = text.split(".");
+    const source = puzzle.sources.find((source) => source.extension === extension);
+    // What is written over a frame is kept, as on the page of all puzzles.
+    const own = which === "frame";
+    const { elements, begin } = desk({
+      device, puzzle, source,
+      text: own ? kept.get(key(puzzle, source)).text ?? source.frame : source[which],
+      onchange: own ? (text) => kept.set(key(puzzle, source), { text }) : null,
+      onsolved: own ? () => kept.set(key(puzzle, source), { solved: true }) : null,
+    });
+    const box = element("section", { class: "fl-panel fl-puzzle", "aria-label": puzzle.title }, ...elements);
+    box.addEventListener("keydown", (event) => event.stopPropagation());
+    place.append(box);
+    begin().focus();
+  };
+
   fourLevels.puzzles = async (place) => {
-    const device = fourLevels.device();
+    const device = fourLevels.common();
     const kept = memory();
     const all = await device.ask({ do: "puzzles" });
     const list = element("ol", { class: "fl-puzzles", "aria-label": "All puzzles" });
     const box = element("section", { class: "fl-panel fl-puzzle" });
     place.replaceChildren(list, box);
     place.addEventListener("keydown", (event) => event.stopPropagation());
-    const key = (puzzle, source) => `${puzzle.name}.${source.extension}`;
     const solved = (puzzle) => puzzle.sources.some((source) => kept.get(key(puzzle, source)).solved);
 
     function drawList(chosen) {
@@ -91,56 +165,24 @@
 
     function show(puzzle, source = puzzle.sources[0]) {
       drawList(puzzle);
-      const outcome = element("div", { class: "fl-outcome" });
-      const status = element("span", { class: "fl-status", role: "status" });
-      const hints = element("div", { class: "fl-hints", "aria-live": "polite" });
-      const text = element("div", { class: "fl-editor" });
-      let editor = null;
-      let busy = false;
-      const stop = element("button", { type: "button", onclick: () => device.stop() }, "■ stop");
-      stop.disabled = true;
-      async function attempt() {
-        if (busy) return;
-        busy = true;
-        stop.disabled = false;
-        status.textContent = "trying …";
-        try {
-          const answer = await device.ask({ do: "attempt", puzzle: puzzle.name, language: source.language, text: editor.get() });
-          status.textContent = "";
-          editor.diagnose(verdict(outcome, answer, editor.select));
-          if (answer.solved) { kept.set(key(puzzle, source), { solved: true }); drawList(puzzle); }
-        } catch (error) {
-          status.textContent = error.message === "stopped" ? "stopped" : "";
-          if (error.message !== "stopped") outcome.replaceChildren(element("div", { class: "fl-fault", role: "alert" }, error.message));
-        }
-        busy = false;
-        stop.disabled = true;
-        outcome.dataset.done = String(Number(outcome.dataset.done ?? 0) + 1);
-      }
-      const hint = element("button", { type: "button", onclick() {
-        const next = hints.children.length;
-        if (next < puzzle.hints.length) hints.append(element("div", {}, element("strong", {}, `Hint ${next + 1}. `), ...prose(puzzle.hints[next])));
-        hint.disabled = hints.children.length === puzzle.hints.length;
-      } }, "a hint");
       const picture = element("div", { class: "fl-picture" });
       // Drawn by this project, and part of the module that this page runs.
       if (puzzle.picture) picture.innerHTML = puzzle.picture;
       box.setAttribute("aria-label", puzzle.title);
       const next = all[all.indexOf(puzzle) + 1];
+      const { elements, begin } = desk({
+        device, puzzle, source,
+        text: kept.get(key(puzzle, source)).text ?? source.frame,
+        onchange: (text) => kept.set(key(puzzle, source), { text }),
+        onsolved() { kept.set(key(puzzle, source), { solved: true }); drawList(puzzle); },
+        more: next ? [element("a", { href: `#${next.name}` }, "next puzzle")] : [],
+      });
       box.replaceChildren(element("h3", {}, puzzle.title), ...prose(puzzle.text), picture,
         puzzle.demands.length ? element("p", {}, `It is to be done ${puzzle.demands.join(", and ")}.`) : "",
         element("details", {}, element("summary", {}, `Tested on ${puzzle.sizes.length} sizes, with every sanitizer`), element("ul", {}, ...puzzle.sizes.map((size) => element("li", {}, size)))),
         element("div", { class: "fl-bar", role: "group", "aria-label": "The language" }, ...puzzle.sources.map((other) => element("button", { type: "button", "aria-pressed": String(other === source), onclick: () => show(puzzle, other) }, other.name))),
-        text,
-        element("div", { class: "fl-bar" }, element("button", { type: "button", class: "fl-try", onclick: attempt }, "▶ try it"), stop, hint,
-          element("button", { type: "button", onclick: () => editor.set(source.frame) }, "the frame again"),
-          element("button", { type: "button", onclick: () => editor.set(source.solution) }, "the solution"),
-          next ? element("a", { href: `#${next.name}` }, "next puzzle") : "", status),
-        hints, outcome);
-      editor = fourLevels.editor(text, {
-        text: kept.get(key(puzzle, source)).text ?? source.frame, label: `Your kernel for ${puzzle.title}`, isCuda: source.language === "cuda-c",
-        onchange(text) { kept.set(key(puzzle, source), { text }); editor?.diagnose([]); },
-      });
+        ...elements);
+      begin();
     }
 
     const follow = () => show(all.find(({ name }) => `#${name}` === location.hash) ?? all.find((puzzle) => !solved(puzzle)) ?? all[0]);

@@ -85,6 +85,24 @@ globalThis.fourLevels = (() => {
     blocks.push(block);
   }
 
+  /** A frame of a puzzle, or a solution: its button opens what tries it. */
+  function offerAttempt(code) {
+    const { puzzle, text } = code.dataset;
+    const place = element("div", { class: "fl-block" });
+    const button = element("button", { type: "button", class: "fl-open", "aria-label": `▶ try it here: ${text}`, onclick: async () => {
+      button.disabled = true;
+      try {
+        await load(...PANEL.slice(0, 6), "puzzles.js");
+        await fourLevels.attempt(place, puzzle, text);
+      } catch (error) {
+        button.disabled = false;
+        place.append(element("p", { class: "fl-problem", role: "alert" }, `This can't be tried: ${error.message}`));
+      }
+    } }, "▶ try it here");
+    place.append(button);
+    code.parentElement.after(place);
+  }
+
   /** A picture of a warp comes alive when it is touched: the launch is recorded, and goes on from there. */
   function enliven(still) {
     const { file, launch, at, warp } = still.dataset;
@@ -146,6 +164,7 @@ globalThis.fourLevels = (() => {
       const file = code.dataset.file;
       if (kernels.includes(file)) offer(code.parentElement, file, onPage.filter((line) => fileOf(line) === file));
     }
+    document.querySelectorAll("main code[data-puzzle]").forEach(offerAttempt);
     for (const { code, lines } of outputs) {
       const known = lines.filter((line) => kernels.includes(fileOf(line)));
       if (known.length) offer(code.parentElement, fileOf(known[0]), known);

@@ -38,6 +38,28 @@ export default {
     await accessible(page, "puzzles");
   },
 
+  async "the frames and solutions that pages show are tried where they stand"({ expect, open, pages }) {
+    let count = 0;
+    for (const path of pages().filter((path) => path.startsWith("puzzles/"))) {
+      const page = await open(path);
+      const blocks = page.locator("main code[data-puzzle]");
+      expect((await page.locator("main code:is(.language-ptx, .language-cpp):not([data-puzzle], [data-file])").count()) === 0, `${path}: a block can't be tried`);
+      await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
+      for (let at = 0; at < (await blocks.count()); at++) {
+        const text = await blocks.nth(at).getAttribute("data-text");
+        const place = page.locator("main pre:has(code[data-puzzle]) + .fl-block").nth(at);
+        await place.locator(".fl-open").click();
+        await place.locator(".fl-try").click();
+        await place.locator(".fl-outcome[data-done]").waitFor();
+        const solved = (await place.locator(".fl-solved").count()) === 1;
+        expect(solved === text.startsWith("solution"), `${path}, ${text}: ${await place.locator(".fl-outcome").innerText()}`);
+        count++;
+      }
+      await page.context().close();
+    }
+    expect(count > 100, `${count} texts`);
+  },
+
   async "hints come one by one, and what never ends is stopped"({ expect, open, type }) {
     const page = await open("page/puzzles.html", { width: 390, hash: "#add-one" });
     await page.locator(".fl-begin").click();

@@ -19,6 +19,8 @@ const FOLDER: &str = "page";
 const LANGUAGES: [&str; 2] = ["ptx", "cpp"];
 /// The label that opens the contents, as what it is.
 const LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" role=\"button\" ";
+/// Where the frames and the solutions of puzzles are, each in the folder of its puzzle.
+const PUZZLES: &str = "crates/puzzles/src/list/";
 /// How a command of the emulator begins.
 const EMULATOR: &str = "cargo run -p ptx-emulator -- ";
 
@@ -196,7 +198,8 @@ fn included(repository: &Path, page: &Page) -> Vec<Option<String>> {
     blocks.map(|piece| file(&piece.text)).collect()
 }
 
-/// The page with `data-file` at its blocks of kernels that can be run.
+/// The page with `data-file` at its blocks of kernels that can be run, and `data-puzzle` at those that are
+/// attempts at a puzzle: its name, and which text of it.
 fn mark(page: &str, blocks: &[Option<String>], kernels: &Kernels) -> String {
     let starts = LANGUAGES.map(|language| format!("<code class=\"language-{language}"));
     let mut marked = String::with_capacity(page.len());
@@ -206,10 +209,14 @@ fn mark(page: &str, blocks: &[Option<String>], kernels: &Kernels) -> String {
         let Some(at) = next else { break };
         let (before, after) = rest.split_at(at + "<code".len());
         marked.push_str(before);
-        if let Some(Some(file)) = blocks.next()
-            && kernels.texts.contains_key(file)
-        {
-            let _ = write!(marked, " data-file=\"{file}\"");
+        if let Some(Some(file)) = blocks.next() {
+            let attempt = file.strip_prefix(PUZZLES).and_then(|file| file.split_once('/'));
+            if kernels.texts.contains_key(file) {
+                let _ = write!(marked, " data-file=\"{file}\"");
+            } else if let Some((folder, text)) = attempt {
+                let name = folder.replace('_', "-");
+                let _ = write!(marked, " data-puzzle=\"{name}\" data-text=\"{text}\"");
+            }
         }
         rest = after;
     }
@@ -272,6 +279,12 @@ mod tests {
         assert_eq!(
             mark(page, &blocks, &of(&["a.ptx", "d.ptx"])),
             page.replacen("<code ", "<code data-file=\"a.ptx\" ", 1)
+        );
+        let page = "<code class=\"language-cpp\">e</code>";
+        let blocks = [Some(format!("{PUZZLES}add_one/frame.cu"))];
+        assert_eq!(
+            mark(page, &blocks, &of(&[])),
+            page.replacen("<code", "<code data-puzzle=\"add-one\" data-text=\"frame.cu\"", 1)
         );
     }
 
