@@ -86,14 +86,14 @@ impl Frame {
                     .is_some_and(|text| squeezed(text).starts_with(&self.instruction))
         };
         let found =
-            steps.iter().enumerate().filter(|(_, step)| own(&step)).nth(self.time.max(1) - 1);
+            steps.iter().enumerate().filter(|(_, step)| own(step)).nth(self.time.max(1) - 1);
         let (at, step) = found.ok_or_else(|| {
             format!("{}: warp {} never comes to {}", self.name, self.warp, self.instruction)
         })?;
         let mut html = String::new();
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<div class=\"fl-view fl-still\" data-file=\"{file}\" data-launch=\"{}\" data-at=\"{at}\" data-warp=\"{}\">\n",
+            "<div class=\"fl-view fl-still\" data-file=\"{file}\" data-launch=\"{}\" data-at=\"{at}\" data-warp=\"{}\">",
             escaped(&self.line),
             self.warp
         );
@@ -170,7 +170,7 @@ fn listing(html: &mut String, record: &Value, step: &Value) {
     let here = number(&step["line"]) as usize;
     let first = here.saturating_sub(ABOVE).max(1);
     let last = (here + BELOW).min(source.len());
-    let _ = write!(html, "<ol class=\"fl-listing\" start=\"{first}\">\n");
+    let _ = writeln!(html, "<ol class=\"fl-listing\" start=\"{first}\">");
     for (index, text) in source.iter().enumerate().take(last).skip(first - 1) {
         let line = index + 1;
         let mut class = String::new();
@@ -194,9 +194,9 @@ fn listing(html: &mut String, record: &Value, step: &Value) {
             who = others.join(", ");
         }
         let text = if text.is_empty() { " " } else { text };
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<li><span class=\"fl-row{class}\"><span class=\"fl-number\">{line}</span> <code>{}</code><span class=\"fl-lanes\">{who}</span></span></li>\n",
+            "<li><span class=\"fl-row{class}\"><span class=\"fl-number\">{line}</span> <code>{}</code><span class=\"fl-lanes\">{who}</span></span></li>",
             escaped(text)
         );
     }
@@ -224,7 +224,7 @@ fn warps(html: &mut String, steps: &[Value], at: usize, chosen: u64) {
             (None, _) => "has not begun".to_owned(),
         };
         let class = if warp == chosen { " class=\"fl-chosen\"" } else { "" };
-        let _ = write!(html, "<li{class}>warp {warp} {what}</li>\n");
+        let _ = writeln!(html, "<li{class}>warp {warp} {what}</li>");
     }
     html.push_str("</ul>\n");
 }
