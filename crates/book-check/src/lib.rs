@@ -17,6 +17,7 @@ pub mod machine;
 pub mod output;
 pub mod page;
 pub mod paths;
+pub mod readme;
 pub mod runs;
 
 /// Something in the book that is not as it should be.

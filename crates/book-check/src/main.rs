@@ -1,20 +1,24 @@
-//! Checks of the book that need more than the sources: `html` looks at the built pages, `runs` makes
+//! Checks of the book that need more than the sources, and `pages`, the quick ones: `html` looks at the built pages, `runs` makes
 //! them run, and `outputs` runs the commands whose output the pages show and writes what they print now.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use book_check::output::{Session, difference};
-use book_check::{Problem, html, output, repository, runs};
+use book_check::page::{Page, unlisted};
+use book_check::{Problem, commands, html, include, output, paths, read, readme, repository, runs};
 use tensor::file;
 
 const USAGE: &str = "\
-Usage: book-check html            check the built book in book/html
+Usage: book-check pages           check what needs no program of the workspace: the includes, links, commands
+                                  and paths of the pages, and that each page is listed
+       book-check html            check the built book in book/html
        book-check runs MODULE [EDITOR]
                                   lay what makes it run beside its pages: the emulator as
                                   WebAssembly, and the built editor, where there is one
        book-check outputs [NAME]  run the sessions of book/outputs again (those whose names begin
-                                  with one of NAME) and write what they print";
+                                  with one of NAME) and write what they print
+       book-check readme          write the figures that the book shows into the README";
 
 fn main() -> ExitCode {
     host::main(run)
@@ -30,6 +34,8 @@ fn run() -> ExitCode {
             runs::lay(&root, &root.join("book/html"), module, editor).map(|()| Vec::new())
         }
         Some((command, names)) if command == "outputs" => outputs(names),
+        Some((command, [])) if command == "pages" => pages(),
+        Some((command, [])) if command == "readme" => write_readme().map(|()| Vec::new()),
         _ => {
             host::complain(USAGE);
             return ExitCode::from(2);
@@ -40,6 +46,24 @@ fn run() -> ExitCode {
         host::complain(problem);
     }
     ExitCode::from(u8::from(!problems.is_empty()))
+}
+
+/// The quick part of this crate's tests, for whoever writes.
+fn pages() -> Result<Vec<Problem>, Problem> {
+    let (root, pages) = (repository(), Page::all(&repository())?);
+    let mut problems = include::check(&root, &pages)?;
+    problems.extend(pages.iter().flat_map(Page::broken_links).chain(unlisted(&pages)));
+    problems.extend(commands::check(&root, &pages)?);
+    problems.extend(pages.iter().flat_map(|page| paths::check(&root, page)));
+    Ok(problems)
+}
+
+/// Writes the README with the figures of the book.
+fn write_readme() -> Result<(), Problem> {
+    let path = repository().join("README.md");
+    let text = readme::with_figures(&repository(), &read(&path)?)?;
+    file::write_atomically(&path, |writer| writer.write_all(text.as_bytes()))
+        .map_err(|error| Problem::new("README.md", error.to_string()))
 }
 
 /// Runs the sessions that are named, or all, and writes each anew where it says something else.

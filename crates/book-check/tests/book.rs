@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use book_check::output::{Needs, Session, difference};
 use book_check::page::{Page, unlisted};
-use book_check::{Problem, commands, include, output, paths, read, repository};
+use book_check::{Problem, commands, include, output, paths, read, readme, repository};
 
 fn pages() -> Vec<Page> {
     Page::all(&repository()).unwrap()
@@ -58,18 +58,24 @@ fn every_path_named_in_the_readme_and_the_map_exists() {
     none(problems);
 }
 
-/// The README can't include anything, so it repeats: the tables that scripts make, and the first
-/// lines of a comparison.
+/// The README can't include anything, so it repeats: the tables that scripts make, what each level's
+/// training took and reached, and the first lines of a comparison.
 #[test]
 fn the_readme_repeats_what_the_book_shows() {
     let readme = read(&repository().join("README.md")).unwrap();
     let outputs = repository().join("book/outputs");
     let mut problems = Vec::new();
-    for name in ["accuracy.md", "speed.md"] {
-        let table = read(&outputs.join(name)).unwrap();
-        if !readme.contains(table.trim_end()) {
-            problems.push(Problem::new("README.md", format!("its table is not that of {name}")));
+    match readme::with_figures(&repository(), &readme) {
+        Ok(with_figures) => {
+            let differs = readme.lines().zip(with_figures.lines()).find(|(is, shown)| is != shown);
+            if let Some((is, shown)) = differs {
+                let what = format!(
+                    "it says\n  {is}\nwhere the book says\n  {shown}\nrun scripts/book-outputs"
+                );
+                problems.push(Problem::new("README.md", what));
+            }
         }
+        Err(problem) => problems.push(problem),
     }
     let planted = read(&outputs.join("planted-bug.txt")).unwrap();
     let head: Vec<&str> = planted.lines().skip(1).take(4).collect();

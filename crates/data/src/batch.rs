@@ -165,6 +165,7 @@ impl<'a> Batch<'a> {
         }
     }
 
+    // ANCHOR: one_hot
     /// Writes the targets, `[B, C]`, row-major: 1 at the class of the sample, 0 elsewhere.
     ///
     /// # Panics
@@ -177,6 +178,7 @@ impl<'a> Batch<'a> {
             row[usize::from(label)] = 1.0;
         }
     }
+    // ANCHOR_END: one_hot
 
     /// The classes of the samples.
     pub fn labels(&self) -> impl ExactSizeIterator<Item = u8> + use<'a> {

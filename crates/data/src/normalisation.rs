@@ -29,6 +29,7 @@ impl Normalisation {
         }
     }
 
+    // ANCHOR: apply
     /// The number that a pixel becomes.
     #[must_use]
     pub fn apply(self, pixel: u8) -> f32 {
@@ -38,6 +39,7 @@ impl Normalisation {
             Self::MeanStd => (x - 0.1307) / 0.3081,
         }
     }
+    // ANCHOR_END: apply
 
     /// What each of the 256 pixel values becomes.
     #[must_use]

@@ -17,7 +17,7 @@ use data::{Batch, Dataset};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Level, Parameters, Result};
 
-pub use program::{Form, Options, Program};
+pub use program::{Form, Options, Program, large_product_gflops};
 use state::State;
 
 /// The network on the CPU.

@@ -35,8 +35,8 @@ pub struct Bench {
     pub samples_per_second_max: f64,
     /// Arithmetic of the matrix products at the median rate, in 10⁹ operations a second.
     pub gflops: f64,
-    /// What this device's own matrix product reaches on large square matrices, measured beside
-    /// it, in the same unit.
+    /// What this device's own matrix product reaches on large square matrices, in the same unit: the
+    /// median of as many measurements, each taken after one of the runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sgemm_gflops: Option<f64>,
     /// The loss of the last batch, so that it is seen that the work was done.
@@ -61,6 +61,19 @@ pub struct Plan {
     pub steps: Option<usize>,
 }
 
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Samples per second of each counted run, from the slowest to the fastest.
+    pub rates: Vec<f64>,
+    /// Training steps in each run.
+    pub steps: usize,
+    /// The loss of the last batch.
+    pub last_loss: f32,
+    /// The median of what was measured beside the runs, where there is such a yardstick.
+    pub beside: Option<f64>,
+}
+
 /// A run of so long is measured well enough to say how many steps fill half a second.
 const LONG_ENOUGH: Duration = Duration::from_millis(250);
 
@@ -75,7 +88,8 @@ pub fn bench(
     train: &Dataset,
     start: &Parameters,
     plan: Plan,
-) -> Result<(Vec<f64>, usize, f32)> {
+    beside: &dyn Fn() -> Result<Option<f64>>,
+) -> Result<Measured> {
     let place = level.place();
     if !place.is_alone() {
         level.agree(&ranks::terms("bench", preset, train, start))?;
@@ -129,18 +143,21 @@ pub fn bench(
             }
         }
     };
-    let mut rates = Vec::new();
-    let mut last = f32::NAN;
+    let (mut rates, mut besides) = (Vec::new(), Vec::new());
+    let mut last_loss = f32::NAN;
     for _ in 0..plan.runs {
         let (samples, time, loss) = run(level, steps)?;
         rates.push(samples as f64 / time.as_secs_f64());
-        last = loss;
+        last_loss = loss;
+        besides.extend(beside()?);
     }
-    if !last.is_finite() {
+    if !last_loss.is_finite() {
         return Err(Error::level("the loss is not finite, so the speed means nothing"));
     }
     rates.sort_by(f64::total_cmp);
-    Ok((rates, steps, last))
+    besides.sort_by(f64::total_cmp);
+    let beside = besides.get(besides.len() / 2).copied();
+    Ok(Measured { rates, steps, last_loss, beside })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    // ANCHOR: new
     /// Draws the parameters: the same bits on every platform for the same seed.
     #[must_use]
     pub fn new(network: &Network, initialisation: Initialisation, seed: u64) -> Self {
@@ -52,6 +53,7 @@ impl Parameters {
         }
         Self { layers }
     }
+    // ANCHOR_END: new
 
     /// The parameters that a dump carries: `w1 b1 … wL bL`, before its step.
     ///

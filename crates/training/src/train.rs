@@ -204,6 +204,7 @@ pub fn train(
     let mut saved_at = 0;
     let progress = console.progress(planned);
     let mut clock = Instant::now();
+    // ANCHOR: loop
     'epochs: for epoch in 0..preset.epochs {
         let order = epoch_order(preset, train.len(), epoch);
         for k in 0..per_epoch {
@@ -215,6 +216,7 @@ pub fn train(
             run.batches += 1;
             run.samples += batch.len();
             progress.inc(1);
+            // ANCHOR_END: loop
 
             let done = run.batches == planned;
             let interrupted = match place.is_alone() {
@@ -331,6 +333,7 @@ pub fn examine(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<
     let mut accuracy = NOTHING;
     let mut confusion = vec![vec![0; classes]; classes];
     let mut mistakes = Vec::new();
+    // ANCHOR: examine
     for k in 0..order.batches() {
         let batch = order.batch(set, k);
         let p = output(level, &batch)?;
@@ -346,6 +349,7 @@ pub fn examine(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<
             confusion[right][usize::from(predicted)] += 1;
         }
     }
+    // ANCHOR_END: examine
     mistakes.sort_by(|a, b| b.margin.total_cmp(&a.margin).then(a.image.cmp(&b.image)));
     mistakes.truncate(MISTAKES);
     Ok(Examination { accuracy, confusion, mistakes })
@@ -361,6 +365,7 @@ pub fn predict(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<u8>> {
     Ok(p.data().chunks_exact(classes).map(largest).collect())
 }
 
+// ANCHOR: output
 /// What the level puts out for a batch: `[B, classes]`, all of it finite.
 fn output(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Tensor> {
     level.load(batch, None)?;
@@ -375,7 +380,9 @@ fn output(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Tensor> {
     }
     Ok(p)
 }
+// ANCHOR_END: output
 
+// ANCHOR: largest
 /// The index of the largest value, the lowest one on a tie.
 fn largest(row: &[f32]) -> u8 {
     let mut best = 0;
@@ -386,6 +393,7 @@ fn largest(row: &[f32]) -> u8 {
     }
     best as u8
 }
+// ANCHOR_END: largest
 
 #[cfg(test)]
 mod tests {

@@ -208,11 +208,13 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     P::on_each(&args.options, &preset.network, &|level| {
         let place = level.place();
         let plan = bench::Plan { runs: args.runs, steps: args.steps };
-        let (rates, steps, last_loss) = bench::bench(level, &preset, &set, &start, plan)?;
+        let yardstick = || P::sgemm_gflops(&args.options);
+        let measured = bench::bench(level, &preset, &set, &start, plan, &yardstick)?;
         let console = Console::of(place, args.json.is_some());
         if !place.is_first() {
             return say(&console, level);
         }
+        let rates = &measured.rates;
         let median = rates[rates.len() / 2];
         let result = Bench {
             level: P::NAME.into(),
@@ -221,13 +223,13 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
             preset: preset.name.clone(),
             data: digits.origin.to_string(),
             runs: rates.len(),
-            steps,
+            steps: measured.steps,
             samples_per_second: median,
             samples_per_second_min: rates[0],
             samples_per_second_max: rates[rates.len() - 1],
             gflops: median * bench::operations_per_sample(&preset.network) as f64 * 1e-9,
-            sgemm_gflops: P::sgemm_gflops(&args.options)?,
-            last_loss,
+            sgemm_gflops: measured.beside,
+            last_loss: measured.last_loss,
         };
         console.line(&title::<P>(&device, &preset, place))?;
         console.line(&describe(&preset, &digits))?;

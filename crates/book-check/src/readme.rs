@@ -1,0 +1,103 @@
+//! The figures of the README. It can't include anything, so it repeats what the book shows: two tables
+//! that scripts make, and what each level's training took and reached.
+
+use std::path::Path;
+
+use crate::{Problem, read};
+
+/// A level's folder, and the session of the book that shows its training.
+const TRAINED: [(&str, &str); 4] = [
+    ("crates/level1-cpu", "train-nvmath.mnist.txt"),
+    ("crates/level2-cuda-naive", "level2-train.mnist.slow.txt"),
+    ("crates/level3-cublas", "level3-train.mnist.slow.txt"),
+    ("crates/level4-ptx", "level4-train.mnist.slow.txt"),
+];
+
+/// The README with the figures that the book shows now.
+///
+/// # Errors
+/// When an output can't be read or has not the figures that it should have, or when the README has no
+/// place for one of them.
+pub fn with_figures(repository: &Path, readme: &str) -> Result<String, Problem> {
+    let outputs = repository.join("book/outputs");
+    let mut lines: Vec<String> = readme.lines().map(str::to_owned).collect();
+    for (name, head, end) in [
+        ("speed.md", "| preset | level 1 | PyTorch | level 1 is |", "`scripts/compare-speed`."),
+        ("accuracy.md", "| preset | level 1 | PyTorch | largest", "`scripts/compare-accuracy`."),
+    ] {
+        let table = read(&outputs.join(name))?;
+        let first = lines.iter().position(|line| line.starts_with(head));
+        let last = lines.iter().position(|line| line.ends_with(end));
+        let (Some(first), Some(last)) = (first, last.filter(|last| first <= Some(*last))) else {
+            return Err(Problem::new("README.md", format!("no table like that of {name}")));
+        };
+        lines.splice(first..=last, table.trim_end().lines().map(str::to_owned));
+    }
+    let accuracy = read(&outputs.join("accuracy.md"))?;
+    let pytorch = first_accuracy_of_pytorch(&accuracy)
+        .ok_or_else(|| Problem::new("accuracy.md", "no accuracy of PyTorch with nvmath"))?;
+    set(&mut lines, "reference", "", &format!("{pytorch} %"))?;
+    for (level, name) in TRAINED {
+        let session = read(&outputs.join(name))?;
+        let (seconds, accuracy) =
+            trained(&session).ok_or_else(|| Problem::new(name, "no seconds, or no accuracy"))?;
+        let emulated = if level == TRAINED[0].0 { "" } else { ", emulated" };
+        set(&mut lines, level, &format!("{seconds} s{emulated}"), &format!("{accuracy} %"))?;
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
+/// Sets the last two cells of the row that begins with `name`.
+fn set(lines: &mut [String], name: &str, time: &str, accuracy: &str) -> Result<(), Problem> {
+    let row = lines
+        .iter_mut()
+        .find(|line| line.starts_with(&format!("| `{name}`")) && line.ends_with(" % |"))
+        .ok_or_else(|| Problem::new("README.md", format!("the table of levels lacks {name}")))?;
+    let mut cells: Vec<&str> = row.split(" |").collect();
+    // Behind the last bar there is nothing, and before it are the two.
+    let count = cells.len();
+    let (time, accuracy) = (format!(" {time}"), format!(" {accuracy}"));
+    let time = time.trim_end();
+    cells[count - 3] = time;
+    cells[count - 2] = &accuracy;
+    *row = cells.join(" |");
+    Ok(())
+}
+
+/// The seconds of a training and the accuracy it reached, as it printed them.
+fn trained(session: &str) -> Option<(&str, &str)> {
+    let between = |start: &str, end: &str| session.split_once(start)?.1.split_once(end);
+    Some((between(" samples in ", " s")?.0, between("test accuracy ", " %")?.0))
+}
+
+/// The first of the accuracies that the table has for PyTorch with the default preset.
+fn first_accuracy_of_pytorch(table: &str) -> Option<&str> {
+    let row = table.lines().find(|line| line.starts_with("| `nvmath`"))?;
+    row.split('|').nth(3)?.split(',').next().map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_is_read() {
+        let session = "$ cargo run\n234 batches, 59904 samples in 15.50 s: 3864 samples/s\n\
+            test accuracy 92.55 % (9240 of 9984, full batches only)\n";
+        assert_eq!(trained(session), Some(("15.50", "92.55")));
+        assert_eq!(trained("$ cargo run\n"), None);
+    }
+
+    #[test]
+    fn the_last_two_cells_of_a_row_are_set() {
+        let mut lines =
+            vec!["| `a` | what `a` is | 1 s | 2 % |".to_owned(), "| `b` | x | | 3 % |".into()];
+        set(&mut lines, "a", "4.50 s, emulated", "5.00 %").unwrap();
+        set(&mut lines, "b", "", "6 %").unwrap();
+        assert_eq!(
+            lines,
+            ["| `a` | what `a` is | 4.50 s, emulated | 5.00 % |", "| `b` | x | | 6 % |"]
+        );
+        assert!(set(&mut lines, "c", "", "").is_err());
+    }
+}
