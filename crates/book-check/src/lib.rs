@@ -10,6 +10,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub mod columns;
 pub mod commands;
 pub mod html;
 pub mod include;
@@ -19,6 +20,8 @@ pub mod page;
 pub mod paths;
 pub mod readme;
 pub mod runs;
+pub mod share;
+pub mod terms;
 
 /// Something in the book that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,10 @@ use std::process::ExitCode;
 
 use book_check::output::{Session, difference};
 use book_check::page::{Page, unlisted};
-use book_check::{Problem, commands, html, include, output, paths, read, readme, repository, runs};
+use book_check::{
+    Problem, columns, commands, html, include, output, paths, read, readme, repository, runs,
+    share, terms,
+};
 use tensor::file;
 
 const USAGE: &str = "\
@@ -18,6 +21,9 @@ Usage: book-check pages           check what needs no program of the workspace: 
                                   WebAssembly, and the built editor, where there is one
        book-check outputs [NAME]  run the sessions of book/outputs again (those whose names begin
                                   with one of NAME) and write what they print
+       book-check finish [URL]    finish the built book: link the first use of a word on a page to its
+                                  entry in the glossary, mark outputs that have columns, and give each page
+                                  a description and, where the site's address is named, a picture
        book-check readme          write the figures that the book shows into the README";
 
 fn main() -> ExitCode {
@@ -35,6 +41,7 @@ fn run() -> ExitCode {
         }
         Some((command, names)) if command == "outputs" => outputs(names),
         Some((command, [])) if command == "pages" => pages(),
+        Some((command, site)) if command == "finish" && site.len() < 2 => finish(site.first()),
         Some((command, [])) if command == "readme" => write_readme().map(|()| Vec::new()),
         _ => {
             host::complain(USAGE);
@@ -56,6 +63,15 @@ fn pages() -> Result<Vec<Problem>, Problem> {
     problems.extend(commands::check(&root, &pages)?);
     problems.extend(pages.iter().flat_map(|page| paths::check(&root, page)));
     Ok(problems)
+}
+
+/// What mdBook leaves to be done.
+fn finish(site: Option<&String>) -> Result<Vec<Problem>, Problem> {
+    let root = repository();
+    terms::link(&root)?;
+    columns::mark(&root)?;
+    share::describe(&root, site.map(String::as_str))?;
+    Ok(Vec::new())
 }
 
 /// Writes the README with the figures of the book.

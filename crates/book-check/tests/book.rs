@@ -297,3 +297,15 @@ fn every_page_begins_with_its_title() {
             .collect(),
     );
 }
+
+/// The glossary is looked up by its order; pages link to each entry by its word.
+#[test]
+fn the_glossary_is_in_order_and_says_each_word_once() {
+    let page = read(&repository().join("book/src/glossary.md")).unwrap();
+    let words: Vec<String> =
+        book_check::terms::terms(&page).iter().map(|term| term.word.to_lowercase()).collect();
+    assert!(words.len() > 90, "{}", words.len());
+    for pair in words.windows(2) {
+        assert!(pair[0] < pair[1], "{} and {}", pair[0], pair[1]);
+    }
+}

@@ -81,3 +81,22 @@ fn every_puzzle_is_an_exercise_of_a_chapter() {
         .collect();
     assert!(unused.is_empty(), "no chapter ends with {unused:?}");
 }
+
+/// No part of the book is only to be read.
+#[test]
+fn every_part_has_work_to_do() {
+    let folder = repository().join("book/src");
+    let summary = read(&folder.join("SUMMARY.md")).unwrap();
+    let mut parts = summary.split("\n# ").skip(1).peekable();
+    assert!(parts.peek().is_some());
+    for part in parts {
+        let (title, list) = part.split_once('\n').unwrap();
+        // These are work altogether.
+        if ["In the page", "Puzzles"].contains(&title) {
+            continue;
+        }
+        let pages = list.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
+        let has_work = |page: &str| read(&folder.join(page)).unwrap().contains("**Work.**");
+        assert!(pages.into_iter().any(has_work), "nothing is written in the part {title}");
+    }
+}

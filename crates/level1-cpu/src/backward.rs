@@ -16,12 +16,14 @@ pub(crate) fn backward(state: &mut State) {
         let layer = &mut rest[0];
         let a_prev = before.last().map_or(state.input.x(), |previous| &previous.a);
 
+        // ANCHOR: layer
         matmul_at_b(&layer.dz, a_prev, &mut layer.dw, layer.outputs, layer.inputs, batch);
         sum_batch(&layer.dz, &mut layer.db);
         if let Some(previous) = before.last_mut() {
             matmul_a_b(&layer.dz, &layer.w, &mut previous.da, batch, layer.inputs, layer.outputs);
             relu_backward(&previous.da, &previous.z, &mut previous.dz);
         }
+        // ANCHOR_END: layer
     }
 }
 // ANCHOR_END: backward

@@ -54,12 +54,14 @@ pub fn relu(z: &[f32], a: &mut [f32]) {
     }
 }
 
+// ANCHOR: relu_backward
 /// `dz = da` where `z > 0`, and 0 elsewhere: the slope of ReLU is 1 or 0, and 0 at the kink.
 pub fn relu_backward(da: &[f32], z: &[f32], dz: &mut [f32]) {
     for ((dz, da), z) in dz.iter_mut().zip(da).zip(z) {
         *dz = if *z > 0.0 { *da } else { 0.0 };
     }
 }
+// ANCHOR_END: relu_backward
 // ANCHOR_END: relu
 
 // ANCHOR: softmax

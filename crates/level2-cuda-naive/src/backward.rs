@@ -5,6 +5,7 @@ use gpu::Result;
 use crate::operations::Operations;
 use crate::state::State;
 
+// ANCHOR: backward
 /// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the
 /// layer before, `da = dz · w` and `dz = da` where its `z` was positive.
 pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
@@ -17,6 +18,7 @@ pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
         let layer = &mut rest[0];
         let a_prev = before.last().map_or(state.input.x(), |previous| previous.a.as_view());
 
+        // ANCHOR: layer
         on.matmul_at_b(&layer.dz, &a_prev, &mut layer.dw, layer.outputs, layer.inputs, batch)?;
         on.sum_batch(&layer.dz, &mut layer.db, batch, layer.outputs)?;
         if let Some(previous) = before.last_mut() {
@@ -31,6 +33,8 @@ pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
             )?;
             on.relu_backward(&previous.da, &previous.z, &mut previous.dz, hidden)?;
         }
+        // ANCHOR_END: layer
     }
     Ok(())
 }
+// ANCHOR_END: backward

@@ -28,6 +28,7 @@ pub(crate) fn backward(on: &On, state: &mut State) -> Result<()> {
         let layer = &mut rest[0];
         let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
 
+        // ANCHOR: layer
         let with = match plan.dw.epilog() {
             Epilog::Bgradb => With::Bgradb(&mut layer.db),
             _ => With::Nothing,
@@ -54,6 +55,7 @@ pub(crate) fn backward(on: &On, state: &mut State) -> Result<()> {
                 on.kernels.relu_backward(&previous.da, &previous.a, &mut previous.dz, hidden)?;
             }
         }
+        // ANCHOR_END: layer
     }
     on.ranks.as_ref().map_or(Ok(()), Ranks::wait)
 }

@@ -26,11 +26,13 @@ fn tiled(on: &Tiled, state: &mut State) -> Result<()> {
         let a_prev = before.last().map_or(state.input.x(), |previous| previous.a.as_view());
         let shape = Shape { batch, m: layer.inputs, n: layer.outputs };
 
+        // ANCHOR: layer
         on.gradient(&layer.dz, &a_prev, &mut layer.dw, shape)?;
         on.sum_batch(&layer.dz, &mut layer.db, batch, layer.outputs)?;
         if let Some(previous) = before.last_mut() {
             on.backward_layer(&layer.dz, &layer.w, &previous.a, &mut previous.dz, shape)?;
         }
+        // ANCHOR_END: layer
     }
     Ok(())
 }

@@ -1,0 +1,68 @@
+//! Outputs with columns: where a page is narrow they are scrolled, and not folded to pieces.
+
+use std::path::Path;
+
+use tensor::file;
+
+use crate::{Problem, files, read};
+
+/// How mdBook begins a block that shows an output.
+const OUTPUT: &str = "<code class=\"language-console\">";
+const WITH_COLUMNS: &str = "<code class=\"language-console columns\">";
+const STYLE: &str = "<style>@media(max-width:800px){.content pre \
+    code.language-console.columns{white-space:pre}}</style>";
+/// A line of words that is longer is better folded than scrolled.
+const LONGEST: usize = 160;
+
+/// Marks the outputs that have columns, on all pages of a built book.
+///
+/// # Errors
+/// When a page can't be read or written.
+pub fn mark(repository: &Path) -> Result<(), Problem> {
+    for path in files(&repository.join("book/html"), &["html"]) {
+        let text = read(&path)?;
+        if text.contains(STYLE) || !text.contains(OUTPUT) {
+            continue;
+        }
+        let with = marked(&text).replacen("</head>", &format!("{STYLE}</head>"), 1);
+        file::write_atomically(&path, |writer| writer.write_all(with.as_bytes()))
+            .map_err(|error| Problem::new(path.display(), error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn marked(html: &str) -> String {
+    let mut parts = html.split(OUTPUT);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let block = part.split("</code>").next().unwrap_or_default();
+        out.push_str(if has_columns(block) { WITH_COLUMNS } else { OUTPUT });
+        out.push_str(part);
+    }
+    out
+}
+
+/// Whether an output has a table, and no words that a reader would have to scroll along.
+fn has_columns(output: &str) -> bool {
+    let printed = || output.lines().filter(|line| !line.starts_with("$ "));
+    let table = |line: &&str| line.trim().split("  ").filter(|cell| !cell.is_empty()).count() > 2;
+    printed().filter(table).count() > 2
+        && printed().filter(|line| !table(line)).all(|line| line.chars().count() <= LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_scrolled_and_words_are_folded() {
+        let table = "$ run\n name   count   share\n a         10    1 %\n b          2    3 %\n";
+        assert!(has_columns(table) && !has_columns("$ run\nwords  and words\nmore words\n"));
+        assert!(!has_columns(&format!("{table}{}\n", "words ".repeat(40))));
+        let page = format!("<pre>{OUTPUT}{table}</code></pre><pre>{OUTPUT}words</code></pre>");
+        let marked = marked(&page);
+        assert!(
+            marked.starts_with(&format!("<pre>{WITH_COLUMNS}$ run")) && marked.contains(OUTPUT)
+        );
+    }
+}

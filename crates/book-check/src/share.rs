@@ -1,0 +1,172 @@
+//! What a page is called where somebody shares it: a description of its own, its title, and, where the
+//! address of the site is known, a picture.
+
+use std::path::Path;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use tensor::file;
+
+use crate::page::Page;
+use crate::{Problem, read};
+
+/// The folder of the built book in which the pictures lie, a PNG for each page.
+pub const PICTURES: &str = "share";
+/// A description is cut behind the last whole word before so many characters.
+const LONGEST: usize = 200;
+/// What mdBook writes for the whole book.
+const SAME_FOR_ALL: &str = "<meta name=\"description\" content=\"";
+
+/// Writes into each page of a built book what those need who share it. `site` is where the book will be
+/// found, without which there is no address to give for a picture.
+///
+/// # Errors
+/// When a page can't be read or written, or isn't as mdBook makes them.
+pub fn describe(repository: &Path, site: Option<&str>) -> Result<(), Problem> {
+    let html = repository.join("book/html");
+    let source = repository.join("book/src");
+    for page in Page::all(repository)?.iter().filter(|page| !page.path.ends_with("SUMMARY.md")) {
+        let place = page.path.strip_prefix(&source).unwrap_or(&page.path).with_extension("html");
+        // The pages of puzzles begin with the file of the task.
+        let written = match page.text.strip_prefix("{{#include ").and_then(|t| t.split_once("}}")) {
+            Some((first, rest)) => read(&page.path.with_file_name(first))? + rest,
+            None => page.text.clone(),
+        };
+        let about = about(&written);
+        describe_one(&html, &place, &about, site)?;
+        // mdBook lays the first page at the door as well.
+        if place == Path::new("introduction.html") {
+            describe_one(&html, Path::new("index.html"), &about, site)?;
+        }
+    }
+    Ok(())
+}
+
+/// The same for the page at this place.
+fn describe_one(
+    html: &Path,
+    place: &Path,
+    (title, description): &(String, String),
+    site: Option<&str>,
+) -> Result<(), Problem> {
+    let path = html.join(place);
+    let text = read(&path)?;
+    let picture = picture_of(place).replace("index.png", "introduction.png");
+    let picture = site
+        .filter(|_| html.join(PICTURES).join(&picture).is_file())
+        .map(|site| format!("{}/{PICTURES}/{picture}", site.trim_end_matches('/')));
+    let with = with_tags(&text, title, description, picture.as_deref())
+        .ok_or_else(|| Problem::new(place.display(), "mdBook wrote no description into it"))?;
+    file::write_atomically(&path, |writer| writer.write_all(with.as_bytes()))
+        .map_err(|error| Problem::new(path.display(), error.to_string()))
+}
+
+/// The name of a page's picture: `level1-fast.png` of `level1/fast.html`.
+fn picture_of(place: &Path) -> String {
+    let name = place.with_extension("");
+    let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+    format!("{}.png", parts.join("-"))
+}
+
+/// The title of a page, and its first paragraph as plain text, cut to a length.
+fn about(markdown: &str) -> (String, String) {
+    let (mut title, mut paragraph) = (String::new(), String::new());
+    let (mut in_title, mut in_paragraph) = (false, false);
+    for event in Parser::new_ext(markdown, Options::all()) {
+        match event {
+            Event::Start(Tag::Heading { .. }) if title.is_empty() => in_title = true,
+            Event::End(TagEnd::Heading(_)) => in_title = false,
+            Event::Start(Tag::Paragraph) => in_paragraph = true,
+            Event::End(TagEnd::Paragraph) => break,
+            Event::Text(text) | Event::Code(text) | Event::InlineMath(text) => {
+                if in_title {
+                    title.push_str(&text);
+                } else if in_paragraph {
+                    paragraph.push_str(&text);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak if in_paragraph => paragraph.push(' '),
+            _ => {}
+        }
+    }
+    let paragraph = paragraph.trim_start_matches("The question. ");
+    (title, shortened(paragraph))
+}
+
+/// The text, or its first words.
+fn shortened(text: &str) -> String {
+    let Some((cut, _)) = text.char_indices().nth(LONGEST) else { return text.to_owned() };
+    let end = text[..cut].rfind(' ').unwrap_or(cut);
+    format!("{} …", text[..end].trim_end_matches([',', ';', ':']))
+}
+
+/// The page with these in its head, in place of what mdBook says of the whole book.
+fn with_tags(html: &str, title: &str, description: &str, picture: Option<&str>) -> Option<String> {
+    let start = html.find(SAME_FOR_ALL)?;
+    let end = start + html[start..].find('>')? + 1;
+    let (title, description) = (escaped(title), escaped(description));
+    let mut tags = format!(
+        "<meta name=\"description\" content=\"{description}\">\n        \
+         <meta property=\"og:type\" content=\"article\">\n        \
+         <meta property=\"og:site_name\" content=\"Four levels down\">\n        \
+         <meta property=\"og:title\" content=\"{title}\">\n        \
+         <meta property=\"og:description\" content=\"{description}\">"
+    );
+    if let Some(picture) = picture {
+        tags += &format!(
+            "\n        <meta property=\"og:image\" content=\"{0}\">\n        \
+             <meta name=\"twitter:card\" content=\"summary_large_image\">",
+            escaped(picture)
+        );
+    }
+    // A page may be described twice, the second time with its picture.
+    let mut rest = html[end..].to_owned();
+    for begun in ["<meta property=\"og:", "<meta name=\"twitter:"] {
+        while let Some(at) = rest.find(begun) {
+            let end = at + rest[at..].find('>')? + 1;
+            rest.replace_range(rest[..at].trim_end().len()..end, "");
+        }
+    }
+    Some(format!("{}{tags}{rest}", &html[..start]))
+}
+
+/// For an attribute in double quotes.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_about_its_question() {
+        let page =
+            "# What `sgemm` does\n\n**The question.** What is \"fast\",\nand for $n$?\n\nMore.\n";
+        let (title, description) = about(page);
+        assert_eq!(
+            (title.as_str(), description.as_str()),
+            ("What sgemm does", "What is \"fast\", and for n?")
+        );
+        let long = format!("# T\n\n{}", "word, ".repeat(60));
+        let description = about(&long).1;
+        assert!(description.ends_with("word …") && description.chars().count() <= LONGEST + 2);
+    }
+
+    #[test]
+    fn tags_take_the_place_of_those_of_the_book() {
+        let html = "<head>\n  <meta name=\"description\" content=\"a book\">\n  <link>\n</head>";
+        let once = with_tags(html, "T & t", "say \"it\"", None).unwrap();
+        assert!(once.contains("og:title\" content=\"T &amp; t\"") && !once.contains("a book"));
+        assert!(once.contains("content=\"say &quot;it&quot;\"") && !once.contains("og:image"));
+        let twice = with_tags(&once, "T", "d", Some("https://a.example/p.png")).unwrap();
+        assert_eq!(twice.matches("og:title").count(), 1);
+        assert!(twice.contains("https://a.example/p.png") && twice.contains("<link>"));
+        assert_eq!(with_tags("<head></head>", "T", "d", None), None);
+    }
+
+    #[test]
+    fn a_picture_is_named_after_its_page() {
+        assert_eq!(picture_of(Path::new("level1/fast.html")), "level1-fast.png");
+        assert_eq!(picture_of(Path::new("setup.html")), "setup.png");
+    }
+}
