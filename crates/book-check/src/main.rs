@@ -1,5 +1,7 @@
-//! Checks of the book that need more than the sources, and `pages`, the quick ones: `html` looks at the built pages, `runs` makes
-//! them run, and `outputs` runs the commands whose output the pages show and writes what they print now.
+//! Checks of the book: `pages`, which look at the sources alone and are quick; `html`, which looks at the
+//! built pages. And what makes it: `runs` makes pages run, `finish` does what mdBook leaves to be done,
+//! `outputs` runs the commands whose output the pages show and writes what they print now, and `readme`
+//! writes the figures among them into the README.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -40,7 +40,8 @@ const OF_GPUS: [&str; 8] =
 const ON_GPUS: [&str; 5] = ["gpu", "level2", "level3", "level4", "ranks"];
 /// Words that the language has for other things on every page.
 const EVERYDAY: [&str; 2] = ["level", "share"];
-const STYLE: &str = "<style>a.term{color:inherit;text-decoration:underline dotted}</style>";
+const STYLE: &str = "<style>.content a.term:link,.content a.term:visited{color:inherit;\
+    text-decoration:underline dotted}</style>";
 const GLOSSARY: &str = "glossary.html";
 
 /// Links the terms on all pages of a built book, and gives the entries the names that are linked to.

@@ -95,8 +95,8 @@ fn every_part_has_work_to_do() {
         if ["In the page", "Puzzles"].contains(&title) {
             continue;
         }
-        let pages = list.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
+        let mut pages = list.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
         let has_work = |page: &str| read(&folder.join(page)).unwrap().contains("**Work.**");
-        assert!(pages.into_iter().any(has_work), "nothing is written in the part {title}");
+        assert!(pages.any(has_work), "nothing is written in the part {title}");
     }
 }

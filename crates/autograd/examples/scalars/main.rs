@@ -2,6 +2,7 @@
 //!
 //!     cargo run -p autograd --example scalars
 
+#[expect(unreachable_pub, reason = "the book shows them without `pub(crate)`")]
 mod engine;
 
 use engine::Value;
