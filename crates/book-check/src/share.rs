@@ -71,7 +71,7 @@ fn picture_of(place: &Path) -> String {
 fn about(markdown: &str) -> (String, String) {
     let (mut title, mut paragraph) = (String::new(), String::new());
     let (mut in_title, mut in_paragraph) = (false, false);
-    for event in Parser::new_ext(markdown, Options::all()) {
+    for event in Parser::new_ext(markdown, Options::ENABLE_MATH) {
         match event {
             Event::Start(Tag::Heading { .. }) if title.is_empty() => in_title = true,
             Event::End(TagEnd::Heading(_)) => in_title = false,
