@@ -8,7 +8,7 @@
 //!
 //! The functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's
 //! bindings for Python call. What is not emulated says so: textures and surfaces, arrays, clusters,
-//! virtual memory management, sharing between processes, machine code (cubin, fatbin), the tables
+//! virtual memory management, sharing between processes, machine code (a cubin, or a fatbin without PTX), the tables
 //! behind NVIDIA's runtime library. `include/emulated_gpu.h` declares what NVIDIA's driver does not
 //! have. The environment chooses checks and reports; the crate's `README.md` lists the variables.
 
@@ -28,6 +28,7 @@ mod device;
 mod driver;
 mod error;
 mod event;
+mod fatbin;
 mod function;
 mod graph;
 mod host;

@@ -12,6 +12,7 @@ use ptx_emulator::source::Source;
 use crate::abi::{Handle, Pointer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::fatbin;
 use crate::function::Function;
 use crate::host;
 use crate::registry::fresh;
@@ -48,23 +49,15 @@ pub(crate) fn text_of(image: usize) -> std::result::Result<String, Refusal> {
     if !host::gather(&[(image, 4)], &mut magic) {
         return refuse(Code::INVALID_VALUE, "the image is null, or no address that can be read");
     }
-    match magic {
-        [0x7f, b'E', b'L', b'F'] => {
-            return refuse(
-                Code::NO_BINARY_FOR_GPU,
-                "the image is a cubin, which is machine code for NVIDIA's hardware; the emulated GPU \
-                 runs PTX: compile with --ptx, or give NVRTC --gpu-architecture=compute_90",
-            );
-        }
-        // The container, and the structure that a host compiler puts around it.
-        [0x50, 0xed, 0x55, 0xba] | [0xb1, 0x43, 0x62, 0x46] => {
-            return refuse(
-                Code::NO_BINARY_FOR_GPU,
-                "the image is a fatbin, a container of machine code; the emulated GPU runs PTX text: \
-                 compile with --ptx",
-            );
-        }
-        _ => {}
+    if magic == *b"\x7fELF" {
+        return refuse(
+            Code::NO_BINARY_FOR_GPU,
+            "the image is a cubin, which is machine code for NVIDIA's hardware; the emulated GPU \
+             runs PTX: compile with --ptx, or give NVRTC --gpu-architecture=compute_90",
+        );
+    }
+    if fatbin::is_fatbin(magic) {
+        return ptx_of(&fatbin::read(image)?);
     }
     let bytes = c_text(image);
     match String::from_utf8(bytes) {
@@ -76,6 +69,16 @@ pub(crate) fn text_of(image: usize) -> std::result::Result<String, Refusal> {
         // The parser points at the first character that is not ASCII.
         Err(error) => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
     }
+}
+
+/// The text that a fatbin has for the emulated card.
+///
+/// # Errors
+/// As [`fatbin::ptx_of`].
+pub(crate) fn ptx_of(bytes: &[u8]) -> std::result::Result<String, Refusal> {
+    let card = driver().map(|driver| driver.settings.capability);
+    let unknown = |error: crate::error::Error| Refusal { code: error.code, log: String::new() };
+    fatbin::ptx_of(bytes, card.map_err(unknown)?)
 }
 
 #[allow(unsafe_code, reason = "reads a text of C's")]

@@ -18,7 +18,8 @@ fn images_that_are_no_ptx_are_refused() {
     let context = context();
     assert_eq!(load(std::ptr::null()), code::INVALID_VALUE);
     assert_eq!(load(c"\x7fELF\x02\x01\x01".as_ptr().cast()), code::NO_BINARY_FOR_GPU);
-    assert_eq!(load(c"\x50\xed\x55\xba\x01".as_ptr().cast()), code::NO_BINARY_FOR_GPU);
+    // A fatbin that is nothing but its first bytes.
+    assert_eq!(load(c"\x50\xed\x55\xba\x01".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(load(c"int main() {}".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(load(c"".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(

@@ -11,7 +11,8 @@ use crate::capture;
 use crate::context;
 use crate::driver::driver;
 use crate::error::{Code, Error, Result};
-use crate::module::{Module, Refusal, text_of};
+use crate::fatbin;
+use crate::module::{Module, Refusal, ptx_of, text_of};
 
 /// `CU_JIT_MAX_REGISTERS`
 const MAX_REGISTERS: u32 = 0;
@@ -131,6 +132,9 @@ fn load_image(image: In<u8>, mut options: JitOptions, context: Handle) -> Result
 fn load_file(path: Text, logs: JitOptions, context: Handle) -> Result<Arc<Module>> {
     let path = path.get()?;
     let mut image = read_file(&path)?;
+    if image.first_chunk().is_some_and(|magic| fatbin::is_fatbin(*magic)) {
+        return load(ptx_of(&image), Some(path), logs, context);
+    }
     // It ends in NUL, as it would in memory; at least four bytes are looked at.
     image.extend([0; 4]);
     load(text_of(image.as_ptr() as usize), Some(path), logs, context)

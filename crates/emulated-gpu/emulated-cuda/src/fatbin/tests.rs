@@ -1,0 +1,145 @@
+//! Containers that the tests write, whole and damaged in every place.
+
+use super::*;
+
+const TEXT: &str = include_str!("tests.ptx");
+/// The same as zstd's own program packs it (`zstd -19`).
+const PACKED: &[u8] = include_bytes!("tests.ptx.zst");
+
+fn entry(kind: u16, capability: u32, flags: u64, payload: &[u8], unpacked: usize) -> Vec<u8> {
+    let padded = payload.len().next_multiple_of(8);
+    let packed = if flags & (LZ4 | ZSTD) == 0 { 0 } else { payload.len() as u32 };
+    let mut bytes = Vec::new();
+    bytes.extend(kind.to_le_bytes());
+    bytes.extend(0x101u16.to_le_bytes());
+    bytes.extend(80u32.to_le_bytes());
+    bytes.extend((padded as u64).to_le_bytes());
+    bytes.extend(packed.to_le_bytes());
+    bytes.extend(64u32.to_le_bytes());
+    bytes.extend([0, 0, 8, 0]);
+    bytes.extend(capability.to_le_bytes());
+    bytes.extend(0u64.to_le_bytes());
+    bytes.extend((flags | 0x11).to_le_bytes());
+    bytes.extend(0u64.to_le_bytes());
+    bytes.extend((unpacked as u64).to_le_bytes());
+    bytes.extend([0; 16]);
+    bytes.extend(payload);
+    bytes.resize(80 + padded, 0);
+    bytes
+}
+
+fn container(entries: &[Vec<u8>]) -> Vec<u8> {
+    let entries = entries.concat();
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(1u16.to_le_bytes());
+    bytes.extend(16u16.to_le_bytes());
+    bytes.extend((entries.len() as u64).to_le_bytes());
+    bytes.extend(entries);
+    bytes
+}
+
+fn packed_by_lz4() -> Vec<u8> {
+    lz4_flex::block::compress(TEXT.as_bytes())
+}
+
+#[test]
+fn texts_come_out_plain_and_packed() {
+    let lz4 = packed_by_lz4();
+    for one in [
+        entry(PTX, 80, 0, TEXT.as_bytes(), 0),
+        entry(PTX, 80, LZ4, &lz4, TEXT.len()),
+        entry(PTX, 80, ZSTD, PACKED, TEXT.len()),
+    ] {
+        let found = ptx_of(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0), one]), 90);
+        assert_eq!(found.unwrap(), TEXT);
+    }
+}
+
+#[test]
+fn the_newest_text_that_is_old_enough_is_taken() {
+    let of = |capability: u32| {
+        entry(PTX, capability, 0, format!(".version 8.0 // {capability}").as_bytes(), 0)
+    };
+    let whole = container(&[of(70), of(90), of(80), of(100)]);
+    assert!(ptx_of(&whole, 90).unwrap().ends_with("90"));
+    assert!(ptx_of(&whole, 86).unwrap().ends_with("80"));
+    let refusal = ptx_of(&whole, 60).unwrap_err();
+    assert_eq!(refusal.code, Code::NO_BINARY_FOR_GPU);
+    assert!(refusal.log.contains("compute_70, compute_90"), "{}", refusal.log);
+}
+
+#[test]
+fn machine_code_alone_is_refused_with_what_to_ask_for() {
+    let refusal = ptx_of(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0)]), 90).unwrap_err();
+    assert_eq!(refusal.code, Code::NO_BINARY_FOR_GPU);
+    assert!(refusal.log.contains("-gencode arch=compute_90,code=compute_90"), "{}", refusal.log);
+    assert_eq!(ptx_of(&container(&[]), 90).unwrap_err().code, Code::NO_BINARY_FOR_GPU);
+}
+
+#[test]
+fn what_is_cut_off_is_refused() {
+    let lz4 = packed_by_lz4();
+    for one in [
+        entry(PTX, 80, 0, TEXT.as_bytes(), 0),
+        entry(PTX, 80, LZ4, &lz4, TEXT.len()),
+        entry(PTX, 80, ZSTD, PACKED, TEXT.len()),
+    ] {
+        let whole = container(&[one]);
+        for len in 0..whole.len() {
+            let refusal = ptx_of(&whole[..len], 90).unwrap_err();
+            assert_eq!(refusal.code, Code::INVALID_IMAGE, "{len} bytes: {}", refusal.log);
+        }
+    }
+    for (flag, packed) in [(LZ4, lz4.as_slice()), (ZSTD, PACKED)] {
+        for len in 0..packed.len() {
+            let whole = container(&[entry(PTX, 80, flag, &packed[..len], TEXT.len())]);
+            assert!(ptx_of(&whole, 90).is_err(), "{len} of {} bytes", packed.len());
+        }
+    }
+}
+
+#[test]
+fn whatever_byte_is_wrong_there_is_an_answer() {
+    let lz4 = packed_by_lz4();
+    for one in [
+        entry(PTX, 80, 0, TEXT.as_bytes(), 0),
+        entry(PTX, 80, LZ4, &lz4, TEXT.len()),
+        entry(PTX, 80, ZSTD, PACKED, TEXT.len()),
+    ] {
+        let whole = container(&[one]);
+        for at in 0..whole.len() {
+            for wrong in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut damaged = whole.clone();
+                damaged[at] = wrong;
+                // A text or a refusal; what a flipped byte of a text says is the parser's to judge.
+                let _ = ptx_of(&damaged, 90);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_that_says_it_is_huge_takes_no_memory() {
+    for flag in [LZ4, ZSTD] {
+        let whole = container(&[entry(PTX, 80, flag, &packed_by_lz4(), usize::MAX)]);
+        let refusal = ptx_of(&whole, 90).unwrap_err();
+        assert!(refusal.log.contains("at most"), "{}", refusal.log);
+    }
+    // In memory, too.
+    let mut header = container(&[]);
+    header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
+    let refusal = read(header.as_ptr() as usize).unwrap_err();
+    assert!(refusal.log.contains("at most"), "{}", refusal.log);
+}
+
+#[test]
+fn the_structure_around_it_leads_to_it() {
+    let whole = container(&[entry(PTX, 80, 0, TEXT.as_bytes(), 0)]);
+    let magic = u64::from(u32::from_le_bytes(WRAPPER)) | 1 << 32;
+    let around = [magic, whole.as_ptr() as u64, 0];
+    assert_eq!(read(around.as_ptr() as usize).unwrap(), whole);
+    for nowhere in [0, 8, 0xdead_0000_0000, u64::MAX] {
+        let around = [magic, nowhere, 0];
+        assert_eq!(read(around.as_ptr() as usize).unwrap_err().code, Code::INVALID_IMAGE);
+    }
+}

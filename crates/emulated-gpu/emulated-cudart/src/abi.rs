@@ -1,0 +1,167 @@
+//! The runtime's structures, as its `driver_types.h` lays them out, and the driver's that are made of
+//! them.
+
+/// `dim3`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dim3 {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+    pub(crate) z: u32,
+}
+
+/// `cudaExtent`, and `cudaPos`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extent {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+}
+
+/// `cudaPitchedPtr`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pitched {
+    pub(crate) address: usize,
+    pub(crate) pitch: usize,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// `cudaMemcpy3DParms`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Copy3D {
+    pub(crate) from_array: usize,
+    pub(crate) from_at: Extent,
+    pub(crate) from: Pitched,
+    pub(crate) to_array: usize,
+    pub(crate) to_at: Extent,
+    pub(crate) to: Pitched,
+    pub(crate) extent: Extent,
+    pub(crate) kind: i32,
+}
+
+/// One side of a `CUDA_MEMCPY3D`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DriverSide {
+    pub(crate) x: usize,
+    pub(crate) y: usize,
+    pub(crate) z: usize,
+    pub(crate) level: usize,
+    pub(crate) kind: u32,
+    pub(crate) host: usize,
+    pub(crate) device: usize,
+    pub(crate) array: usize,
+    pub(crate) reserved: usize,
+    pub(crate) pitch: usize,
+    pub(crate) height: usize,
+}
+
+/// `CUDA_MEMCPY3D`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DriverCopy3D {
+    pub(crate) from: DriverSide,
+    pub(crate) to: DriverSide,
+    pub(crate) extent: Extent,
+}
+
+/// `cudaLaunchConfig_t`
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaunchConfig {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) shared: usize,
+    pub(crate) stream: usize,
+    pub(crate) attributes: usize,
+    pub(crate) count: u32,
+}
+
+/// `CUlaunchConfig`. An attribute is the same in both APIs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DriverLaunchConfig {
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) shared: u32,
+    pub(crate) stream: usize,
+    pub(crate) attributes: usize,
+    pub(crate) count: u32,
+}
+
+/// `cudaKernelNodeParams`, and with the driver's kernel `CUDA_KERNEL_NODE_PARAMS` in its first form.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KernelNode {
+    pub(crate) function: usize,
+    pub(crate) grid: Dim3,
+    pub(crate) block: Dim3,
+    pub(crate) shared: u32,
+    pub(crate) parameters: usize,
+    pub(crate) extra: usize,
+}
+
+/// `cudaFuncAttributes`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FunctionAttributes {
+    pub(crate) shared: usize,
+    pub(crate) constant: usize,
+    pub(crate) local: usize,
+    /// Those that the driver gives by these numbers: 0 and 4 to 15.
+    pub(crate) numbers: [i32; 13],
+    pub(crate) reserved: [i32; 16],
+}
+
+/// `cudaPointerAttributes`, without what CUDA 13 reserves behind it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PointerAttributes {
+    pub(crate) kind: i32,
+    pub(crate) device: i32,
+    pub(crate) device_pointer: usize,
+    pub(crate) host_pointer: usize,
+}
+
+/// Stream 0 where it means the calling thread's own.
+pub(crate) fn per_thread(stream: usize) -> usize {
+    /// `cudaStreamPerThread`
+    const PER_THREAD: usize = 2;
+    if stream == 0 { PER_THREAD } else { stream }
+}
+
+/// What stands at a pointer of the program's.
+///
+/// # Errors
+/// `cudaErrorInvalidValue` where it is null.
+pub(crate) fn get<T: Copy>(at: *const T, name: &str) -> crate::border::Result<T> {
+    required(at, name)?;
+    // SAFETY: the program vouches for a pointer that isn't null.
+    Ok(unsafe { at.read_unaligned() })
+}
+
+/// Writes to a pointer of the program's.
+///
+/// # Errors
+/// `cudaErrorInvalidValue` where it is null.
+pub(crate) fn set<T>(at: *mut T, value: T, name: &str) -> crate::border::Result {
+    required(at, name)?;
+    // SAFETY: the program vouches for a pointer that isn't null.
+    unsafe { at.write_unaligned(value) };
+    Ok(())
+}
+
+/// A pointer has to be there.
+///
+/// # Errors
+/// `cudaErrorInvalidValue` where it is null.
+pub(crate) fn required<T>(at: *const T, name: &str) -> crate::border::Result {
+    if at.is_null() {
+        return Err(crate::code::Code::INVALID_VALUE.because(format!("{name} is null")));
+    }
+    Ok(())
+}

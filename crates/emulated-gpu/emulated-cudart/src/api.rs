@@ -1,0 +1,14 @@
+//! The functions that programs call.
+
+mod copy;
+mod device;
+mod error;
+mod forward;
+mod function;
+mod graph;
+mod launch;
+mod memory;
+mod properties;
+mod register;
+mod symbol;
+mod unsupported;

@@ -1,0 +1,276 @@
+//! Copies and fills.
+
+use crate::abi::{Copy3D, DriverCopy3D, DriverSide, Extent, Pitched, get, per_thread};
+use crate::border::{Result, export, export_on_stream};
+use crate::code::Code;
+use crate::context::{bind, primary};
+use crate::driver;
+
+/// `cudaMemcpyKind`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    HostToHost,
+    HostToDevice,
+    DeviceToHost,
+    DeviceToDevice,
+    /// The addresses say it.
+    Default,
+}
+
+impl Kind {
+    pub(super) fn of(kind: i32) -> Result<Self> {
+        Ok(match kind {
+            0 => Self::HostToHost,
+            1 => Self::HostToDevice,
+            2 => Self::DeviceToHost,
+            3 => Self::DeviceToDevice,
+            4 => Self::Default,
+            _ => return Err(Code::INVALID_DIRECTION.because(format!("kind is {kind}"))),
+        })
+    }
+
+    /// The driver's kinds of memory on both sides.
+    fn sides(self) -> (u32, u32) {
+        const HOST: u32 = 1;
+        const DEVICE: u32 = 2;
+        const EITHER: u32 = 4;
+        match self {
+            Self::HostToHost => (HOST, HOST),
+            Self::HostToDevice => (HOST, DEVICE),
+            Self::DeviceToHost => (DEVICE, HOST),
+            Self::DeviceToDevice => (DEVICE, DEVICE),
+            Self::Default => (EITHER, EITHER),
+        }
+    }
+}
+
+/// When a copy is done.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When {
+    /// Before the call returns.
+    Now,
+    /// When its turn in the stream has come.
+    In(usize),
+}
+
+/// A range.
+pub(super) fn copy(to: usize, from: usize, bytes: usize, kind: i32, when: When) -> Result {
+    bind()?;
+    let kind = Kind::of(kind)?;
+    if bytes == 0 {
+        return Ok(());
+    }
+    match (kind, when) {
+        (Kind::HostToDevice, When::Now) => driver::cuMemcpyHtoD_v2(to, from, bytes),
+        (Kind::DeviceToHost, When::Now) => driver::cuMemcpyDtoH_v2(to, from, bytes),
+        (Kind::DeviceToDevice, When::Now) => driver::cuMemcpyDtoD_v2(to, from, bytes),
+        (Kind::HostToHost | Kind::Default, When::Now) => driver::cuMemcpy(to, from, bytes),
+        (Kind::HostToDevice, When::In(stream)) => {
+            driver::cuMemcpyHtoDAsync_v2(to, from, bytes, stream)
+        }
+        (Kind::DeviceToHost, When::In(stream)) => {
+            driver::cuMemcpyDtoHAsync_v2(to, from, bytes, stream)
+        }
+        (Kind::DeviceToDevice, When::In(stream)) => {
+            driver::cuMemcpyDtoDAsync_v2(to, from, bytes, stream)
+        }
+        (Kind::HostToHost | Kind::Default, When::In(stream)) => {
+            driver::cuMemcpyAsync(to, from, bytes, stream)
+        }
+    }
+}
+
+/// The driver's description of a copy in three dimensions.
+pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
+    if copy.from_array != 0 || copy.to_array != 0 {
+        return Err(Code::NOT_SUPPORTED.because("arrays are not emulated"));
+    }
+    let (from, to) = Kind::of(copy.kind)?.sides();
+    let side = |kind: u32, part: Pitched, at: Extent| {
+        let address = part.address;
+        let (x, y, z) = (at.width, at.height, at.depth);
+        let (host, device) = (address, address);
+        let (pitch, height) = (part.pitch, part.height);
+        DriverSide { x, y, z, kind, host, device, pitch, height, ..DriverSide::default() }
+    };
+    for part in [copy.from, copy.to] {
+        if copy.extent.height > 1 && part.pitch < copy.extent.width {
+            return Err(Code::INVALID_PITCH.because(format!(
+                "rows of {} bytes are {} bytes apart",
+                copy.extent.width, part.pitch
+            )));
+        }
+    }
+    Ok(DriverCopy3D {
+        from: side(from, copy.from, copy.from_at),
+        to: side(to, copy.to, copy.to_at),
+        extent: copy.extent,
+    })
+}
+
+pub(super) fn copy_3d(copy: &Copy3D, when: When) -> Result {
+    bind()?;
+    let driver_copy = driver_copy(copy)?;
+    let Extent { width, height, depth } = copy.extent;
+    if width == 0 || height == 0 || depth == 0 {
+        return Ok(());
+    }
+    let at = &raw const driver_copy as usize;
+    match when {
+        When::Now => driver::cuMemcpy3D_v2(at),
+        When::In(stream) => driver::cuMemcpy3DAsync_v2(at, stream),
+    }
+}
+
+fn copy_2d(
+    (to, to_pitch): (usize, usize),
+    (from, from_pitch): (usize, usize),
+    (width, height): (usize, usize),
+    kind: i32,
+    when: When,
+) -> Result {
+    let pitches = to_pitch.min(from_pitch);
+    if width > pitches {
+        return Err(
+            Code::INVALID_PITCH.because(format!("rows of {width} bytes are {pitches} bytes apart"))
+        );
+    }
+    let part = |address, pitch| Pitched { address, pitch, width, height };
+    let (from, to) = (part(from, from_pitch), part(to, to_pitch));
+    let extent = Extent { width, height, depth: 1 };
+    copy_3d(&Copy3D { from, to, extent, kind, ..Copy3D::default() }, when)
+}
+
+fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Result {
+    bind()?;
+    let Extent { width, height, depth } = extent;
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    let slice = part.pitch.checked_mul(part.height);
+    let end = slice.and_then(|slice| slice.checked_mul(depth)?.checked_add(part.address));
+    if end.is_none() {
+        return Err(Code::INVALID_VALUE.because("the extent ends behind the last address"));
+    }
+    for z in 0..depth {
+        let at = part.address + slice.unwrap_or(0) * z;
+        fill_2d(at, part.pitch, value, (width, height), when)?;
+    }
+    Ok(())
+}
+
+fn fill_2d(
+    at: usize,
+    pitch: usize,
+    value: i32,
+    (width, height): (usize, usize),
+    when: When,
+) -> Result {
+    // As C's memset, of the value's last byte.
+    let byte = value as u8;
+    match when {
+        When::Now => driver::cuMemsetD2D8_v2(at, pitch, byte, width, height),
+        When::In(stream) => driver::cuMemsetD2D8Async(at, pitch, byte, width, height, stream),
+    }
+}
+
+export! {
+    /// Copies a range.
+    fn cudaMemcpy(to: usize, from: usize, bytes: usize, kind: i32) {
+        copy(to, from, bytes, kind, When::Now)
+    }
+
+    /// The same, in the calling thread's own stream.
+    fn cudaMemcpy_ptds(to: usize, from: usize, bytes: usize, kind: i32) {
+        copy(to, from, bytes, kind, When::In(per_thread(0)))?;
+        driver::cuStreamSynchronize(per_thread(0))
+    }
+
+    /// Copies a range of one device's memory to another's.
+    fn cudaMemcpyPeer(to: usize, there: i32, from: usize, here: i32, bytes: usize) {
+        bind()?;
+        driver::cuMemcpyPeer(to, primary(there)?, from, primary(here)?, bytes)
+    }
+
+    /// Copies rows.
+    fn cudaMemcpy2D(
+        to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize, kind: i32
+    ) {
+        copy_2d((to, to_pitch), (from, from_pitch), (width, height), kind, When::Now)
+    }
+
+    /// Copies rows of slices.
+    fn cudaMemcpy3D(what: *const Copy3D) {
+        copy_3d(&get(what, "p")?, When::Now)
+    }
+
+    /// Sets bytes.
+    fn cudaMemset(at: usize, value: i32, bytes: usize) {
+        bind()?;
+        driver::cuMemsetD8_v2(at, value as u8, bytes)
+    }
+
+    /// The same, in the calling thread's own stream.
+    fn cudaMemset_ptds(at: usize, value: i32, bytes: usize) {
+        bind()?;
+        driver::cuMemsetD8Async(at, value as u8, bytes, per_thread(0))
+    }
+
+    /// Sets the bytes of rows.
+    fn cudaMemset2D(at: usize, pitch: usize, value: i32, width: usize, height: usize) {
+        bind()?;
+        fill_2d(at, pitch, value, (width, height), When::Now)
+    }
+
+    /// Sets the bytes of rows of slices.
+    fn cudaMemset3D(at: Pitched, value: i32, extent: Extent) {
+        fill_3d(at, value, extent, When::Now)
+    }
+}
+
+export_on_stream! {
+    /// Copies a range when its turn has come.
+    fn cudaMemcpyAsync / cudaMemcpyAsync_ptsz(to: usize, from: usize, bytes: usize, kind: i32; stream) {
+        copy(to, from, bytes, kind, When::In(stream))
+    }
+
+    /// The same between devices.
+    fn cudaMemcpyPeerAsync / cudaMemcpyPeerAsync_ptsz(
+        to: usize, there: i32, from: usize, here: i32, bytes: usize; stream
+    ) {
+        bind()?;
+        driver::cuMemcpyPeerAsync(to, primary(there)?, from, primary(here)?, bytes, stream)
+    }
+
+    /// Copies rows when their turn has come.
+    fn cudaMemcpy2DAsync / cudaMemcpy2DAsync_ptsz(
+        to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize,
+        kind: i32; stream
+    ) {
+        copy_2d((to, to_pitch), (from, from_pitch), (width, height), kind, When::In(stream))
+    }
+
+    /// Copies rows of slices when their turn has come.
+    fn cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz(what: *const Copy3D; stream) {
+        copy_3d(&get(what, "p")?, When::In(stream))
+    }
+
+    /// Sets bytes when their turn has come.
+    fn cudaMemsetAsync / cudaMemsetAsync_ptsz(at: usize, value: i32, bytes: usize; stream) {
+        bind()?;
+        driver::cuMemsetD8Async(at, value as u8, bytes, stream)
+    }
+
+    /// Sets the bytes of rows when their turn has come.
+    fn cudaMemset2DAsync / cudaMemset2DAsync_ptsz(
+        at: usize, pitch: usize, value: i32, width: usize, height: usize; stream
+    ) {
+        bind()?;
+        fill_2d(at, pitch, value, (width, height), When::In(stream))
+    }
+
+    /// Sets the bytes of rows of slices when their turn has come.
+    fn cudaMemset3DAsync / cudaMemset3DAsync_ptsz(at: Pitched, value: i32, extent: Extent; stream) {
+        fill_3d(at, value, extent, When::In(stream))
+    }
+}

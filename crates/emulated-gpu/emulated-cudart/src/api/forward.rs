@@ -1,0 +1,5 @@
+//! Functions that are the driver's own.
+
+mod graph;
+mod memory;
+mod stream;

@@ -1,0 +1,63 @@
+//! Functions that are the driver's own: the same arguments, and codes and handles that are the same
+//! in both APIs. Pointers and handles are numbers here: they are between the program and the driver.
+
+use crate::border::forward;
+use crate::context::bind;
+
+// Memory and pools.
+forward! {
+    bind:
+    cudaMemGetInfo = cuMemGetInfo_v2(free: usize, total: usize);
+    cudaMallocManaged = cuMemAllocManaged(out: usize, bytes: usize, flags: u32);
+    cudaHostRegister = cuMemHostRegister_v2(address: usize, bytes: usize, flags: u32);
+    cudaHostUnregister = cuMemHostUnregister(address: usize);
+    cudaHostGetDevicePointer = cuMemHostGetDevicePointer_v2(out: usize, address: usize, flags: u32);
+    cudaHostGetFlags = cuMemHostGetFlags(out: usize, address: usize);
+    cudaMemRangeGetAttribute = cuMemRangeGetAttribute(out: usize, bytes: usize, which: i32, address: usize, count: usize);
+    cudaMemRangeGetAttributes = cuMemRangeGetAttributes(out: usize, bytes: usize, which: usize, number: usize, address: usize, count: usize);
+    cudaMemAdvise = cuMemAdvise_v2(address: usize, bytes: usize, advice: i32, location: u64);
+    cudaMemAdvise_v2 = cuMemAdvise_v2(address: usize, bytes: usize, advice: i32, location: u64);
+    cudaMemPoolCreate = cuMemPoolCreate(out: usize, properties: usize);
+    cudaMemPoolDestroy = cuMemPoolDestroy(pool: usize);
+    cudaMemPoolTrimTo = cuMemPoolTrimTo(pool: usize, keep: usize);
+    cudaMemPoolSetAttribute = cuMemPoolSetAttribute(pool: usize, which: i32, value: usize);
+    cudaMemPoolGetAttribute = cuMemPoolGetAttribute(pool: usize, which: i32, value: usize);
+    cudaMemPoolSetAccess = cuMemPoolSetAccess(pool: usize, list: usize, count: usize);
+    cudaMemPoolGetAccess = cuMemPoolGetAccess(out: usize, pool: usize, location: usize);
+}
+
+// Memory in the order of a stream.
+forward! {
+    bind:
+    cudaMallocAsync = cuMemAllocAsync(out: usize, bytes: usize, stream: usize);
+    cudaMallocAsync_ptsz = cuMemAllocAsync_ptsz(out: usize, bytes: usize, stream: usize);
+    cudaFreeAsync = cuMemFreeAsync(address: usize, stream: usize);
+    cudaFreeAsync_ptsz = cuMemFreeAsync_ptsz(address: usize, stream: usize);
+    cudaMallocFromPoolAsync = cuMemAllocFromPoolAsync(out: usize, bytes: usize, pool: usize, stream: usize);
+    cudaMallocFromPoolAsync_ptsz = cuMemAllocFromPoolAsync_ptsz(out: usize, bytes: usize, pool: usize, stream: usize);
+}
+
+// The later form of the driver's, where a location is a structure of two numbers.
+forward! {
+    bind:
+    cudaMemPrefetchAsync = cuMemPrefetchAsync_v2(address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
+    cudaMemPrefetchAsync_ptsz = cuMemPrefetchAsync_v2_ptsz(address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
+}
+
+// By the name that CUDA 12 gave it.
+forward! {
+    bind:
+    cudaMemPrefetchAsync_v2 = cuMemPrefetchAsync_v2(address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
+}
+
+// Libraries.
+forward! {
+    bind:
+    cudaLibraryLoadData = cuLibraryLoadData(out: usize, image: usize, options: usize, values: usize, count: u32, more: usize, theirs: usize, number: u32);
+    cudaLibraryLoadFromFile = cuLibraryLoadFromFile(out: usize, path: usize, options: usize, values: usize, count: u32, more: usize, theirs: usize, number: u32);
+    cudaLibraryUnload = cuLibraryUnload(library: usize);
+    cudaLibraryGetKernel = cuLibraryGetKernel(out: usize, library: usize, name: usize);
+    cudaLibraryGetGlobal = cuLibraryGetGlobal(address: usize, bytes: usize, library: usize, name: usize);
+    cudaLibraryGetKernelCount = cuLibraryGetKernelCount(out: usize, library: usize);
+    cudaLibraryEnumerateKernels = cuLibraryEnumerateKernels(out: usize, most: u32, library: usize);
+}

@@ -1,0 +1,145 @@
+//! What is known of a kernel, and what may be asked of it.
+
+use crate::abi::{FunctionAttributes, LaunchConfig, get, required, set};
+use crate::api::launch::driver_config;
+use crate::border::{Result, export};
+use crate::code::Code;
+use crate::context::bind;
+use crate::driver;
+use crate::registry::{is_kernel, kernel};
+
+/// The driver's numbers of attributes, in the order of `cudaFuncAttributes` behind its sizes.
+const NUMBERS: [i32; 13] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14];
+
+/// The driver's kernel.
+fn find(function: usize) -> Result<usize> {
+    bind()?;
+    if function == 0 {
+        return Err(Code::INVALID_DEVICE_FUNCTION.because("func is null"));
+    }
+    kernel(function)
+}
+
+/// What the driver says of a kernel that isn't one.
+fn known(done: Result) -> Result {
+    done.map_err(|error| match error.code {
+        Code::INVALID_HANDLE => Code::INVALID_DEVICE_FUNCTION.because("the kernel is not known"),
+        _ => error,
+    })
+}
+
+export! {
+    /// What a kernel needs.
+    fn cudaFuncGetAttributes(out: *mut FunctionAttributes, function: usize) {
+        required(out, "attr")?;
+        let kernel = find(function)?;
+        let attribute = |which: i32| {
+            let mut value = 0;
+            known(driver::cuFuncGetAttribute(&raw mut value, which, kernel))?;
+            Ok::<_, crate::border::Error>(value)
+        };
+        let mut all = FunctionAttributes {
+            shared: attribute(1)? as usize,
+            constant: attribute(2)? as usize,
+            local: attribute(3)? as usize,
+            ..FunctionAttributes::default()
+        };
+        for (value, which) in all.numbers.iter_mut().zip(NUMBERS) {
+            *value = attribute(which)?;
+        }
+        set(out, all, "attr")
+    }
+
+    /// Asks something of it; the driver's attributes have the same numbers.
+    fn cudaFuncSetAttribute(function: usize, which: i32, value: i32) {
+        known(driver::cuFuncSetAttribute(find(function)?, which, value))
+    }
+
+    /// A preference, which changes nothing here.
+    fn cudaFuncSetCacheConfig(function: usize, config: i32) {
+        known(driver::cuFuncSetCacheConfig(find(function)?, config))
+    }
+
+    /// A preference, which changes nothing here.
+    fn cudaFuncSetSharedMemConfig(function: usize, config: i32) {
+        known(driver::cuFuncSetSharedMemConfig(find(function)?, config))
+    }
+
+    /// Its name, as C++ mangles it.
+    fn cudaFuncGetName(out: usize, function: usize) {
+        known(driver::cuFuncGetName(out, find(function)?))
+    }
+
+    /// Where a parameter is, and how long.
+    fn cudaFuncGetParamInfo(function: usize, index: usize, offset: usize, size: usize) {
+        known(driver::cuFuncGetParamInfo(find(function)?, index, offset, size))
+    }
+
+    /// How many parameters there are.
+    fn cudaFuncGetParamCount(function: usize, out: *mut usize) {
+        required(out, "paramCount")?;
+        let kernel = find(function)?;
+        let (mut offset, mut count) = (0usize, 0);
+        let mut more = |index| {
+            driver::cuFuncGetParamInfo(kernel, index, &raw mut offset as usize, 0)
+        };
+        loop {
+            match more(count) {
+                Ok(()) => count += 1,
+                // There is no such parameter.
+                Err(error) if error.code == Code::INVALID_VALUE => break,
+                Err(error) => return known(Err(error)),
+            }
+        }
+        set(out, count, "paramCount")
+    }
+
+    /// The driver's function.
+    fn cudaGetFuncBySymbol(out: usize, function: usize) {
+        known(driver::cuKernelGetFunction(out, find(function)?))
+    }
+
+    /// The driver's kernel.
+    fn cudaGetKernel(out: *mut usize, function: usize) {
+        bind()?;
+        if !is_kernel(function) {
+            return Err(Code::INVALID_DEVICE_FUNCTION.because("no kernel is registered there"));
+        }
+        set(out, kernel(function)?, "kernel")
+    }
+
+    /// How many blocks fit on a multiprocessor.
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(out: usize, function: usize, block: i32, shared: usize) {
+        known(driver::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+            out, find(function)?, block, shared, 0,
+        ))
+    }
+
+    /// The same, with flags.
+    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        out: usize, function: usize, block: i32, shared: usize, flags: u32
+    ) {
+        known(driver::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+            out, find(function)?, block, shared, flags,
+        ))
+    }
+
+    /// How much shared memory is left for each block.
+    fn cudaOccupancyAvailableDynamicSMemPerBlock(out: usize, function: usize, blocks: i32, block: i32) {
+        known(driver::cuOccupancyAvailableDynamicSMemPerBlock(out, find(function)?, blocks, block))
+    }
+
+    /// How large a cluster can be.
+    fn cudaOccupancyMaxPotentialClusterSize(out: usize, function: usize, config: *const LaunchConfig) {
+        let kernel = find(function)?;
+        let config = driver_config(&get(config, "launchConfig")?)?;
+        known(driver::cuOccupancyMaxPotentialClusterSize(out, kernel, &raw const config as usize))
+    }
+
+    /// How many clusters fit on the device.
+    fn cudaOccupancyMaxActiveClusters(out: usize, function: usize, config: *const LaunchConfig) {
+        let kernel = find(function)?;
+        let config = driver_config(&get(config, "launchConfig")?)?;
+        known(driver::cuOccupancyMaxActiveClusters(out, kernel, &raw const config as usize))
+    }
+}

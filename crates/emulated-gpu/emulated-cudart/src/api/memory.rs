@@ -1,0 +1,121 @@
+//! Memory: where the runtime is kinder than the driver to what is empty.
+
+use crate::abi::{Extent, Pitched, PointerAttributes, required, set};
+use crate::border::{Result, export};
+use crate::code::Code;
+use crate::context::bind;
+use crate::driver;
+
+/// An element of rows, for which they are aligned.
+const ELEMENT: u32 = 4;
+
+fn pitched(width: usize, height: usize) -> Result<Pitched> {
+    let mut made = Pitched { width, height, ..Pitched::default() };
+    if width > 0 && height > 0 {
+        driver::cuMemAllocPitch_v2(
+            &raw mut made.address as usize,
+            &raw mut made.pitch as usize,
+            width,
+            height,
+            ELEMENT,
+        )?;
+    }
+    Ok(made)
+}
+
+/// An attribute of an address; `None` where the driver knows nothing of it.
+fn attribute<T: Default>(which: i32, address: usize) -> Option<T> {
+    let mut value = T::default();
+    driver::cuPointerGetAttribute(&raw mut value as usize, which, address).ok()?;
+    Some(value)
+}
+
+fn describe(address: usize) -> PointerAttributes {
+    /// `cudaInvalidDeviceId`
+    const NO_DEVICE: i32 = -2;
+    // The driver's numbers: the kind of memory (1 of the host, 2 of the device), and whether it is
+    // managed, which is a kind of its own, 3, in the runtime.
+    let Some(kind) = attribute::<u32>(2, address) else {
+        let host_pointer = address;
+        return PointerAttributes {
+            device: NO_DEVICE,
+            host_pointer,
+            ..PointerAttributes::default()
+        };
+    };
+    let managed = attribute::<u32>(8, address).is_some_and(|managed| managed != 0);
+    PointerAttributes {
+        kind: if managed { 3 } else { kind as i32 },
+        device: attribute(9, address).unwrap_or(NO_DEVICE),
+        device_pointer: attribute(3, address).unwrap_or(0),
+        host_pointer: attribute(4, address).unwrap_or(0),
+    }
+}
+
+export! {
+    /// Memory of the device's; none is asked for and given.
+    fn cudaMalloc(out: *mut usize, bytes: usize) {
+        bind()?;
+        required(out, "devPtr")?;
+        if bytes == 0 {
+            return set(out, 0, "devPtr");
+        }
+        driver::cuMemAlloc_v2(out as usize, bytes)
+    }
+
+    /// Gives it back; null is nothing.
+    fn cudaFree(address: usize) {
+        bind()?;
+        if address == 0 { Ok(()) } else { driver::cuMemFree_v2(address) }
+    }
+
+    /// Rows that begin at good addresses.
+    fn cudaMallocPitch(out: *mut usize, pitch: *mut usize, width: usize, height: usize) {
+        bind()?;
+        required(out, "devPtr")?;
+        required(pitch, "pitch")?;
+        let made = pitched(width, height)?;
+        set(out, made.address, "devPtr")?;
+        set(pitch, made.pitch, "pitch")
+    }
+
+    /// The same in three dimensions.
+    fn cudaMalloc3D(out: *mut Pitched, extent: Extent) {
+        bind()?;
+        required(out, "pitchedDevPtr")?;
+        let rows = extent.height.checked_mul(extent.depth);
+        let rows = rows.ok_or_else(|| Code::INVALID_VALUE.because("the extent is too large"))?;
+        set(out, Pitched { height: extent.height, ..pitched(extent.width, rows)? }, "pitchedDevPtr")
+    }
+
+    /// Memory of the host's that the device can read.
+    fn cudaMallocHost(out: *mut usize, bytes: usize) {
+        host_alloc(out, bytes, 0)
+    }
+
+    /// The same, with flags, which are the driver's.
+    fn cudaHostAlloc(out: *mut usize, bytes: usize, flags: u32) {
+        host_alloc(out, bytes, flags)
+    }
+
+    /// Gives it back; null is nothing.
+    fn cudaFreeHost(address: usize) {
+        bind()?;
+        if address == 0 { Ok(()) } else { driver::cuMemFreeHost(address) }
+    }
+
+    /// What is known of an address.
+    fn cudaPointerGetAttributes(out: *mut PointerAttributes, address: usize) {
+        bind()?;
+        set(out, describe(address), "attributes")
+    }
+}
+
+fn host_alloc(out: *mut usize, bytes: usize, flags: u32) -> Result {
+    bind()?;
+    required(out, "ptr")?;
+    if bytes == 0 {
+        return set(out, 0, "ptr");
+    }
+    driver::cuMemHostAlloc(out as usize, bytes, flags)
+}

@@ -1,0 +1,140 @@
+//! `cudaDeviceProp`, in the two layouts that it has had: that of CUDA 12, of which programs ask
+//! `cudaGetDeviceProperties_v2`, and that of CUDA 13.
+
+use crate::abi::required;
+use crate::border::{Result, export};
+use crate::code::Code;
+use crate::context::count;
+use crate::driver;
+
+/// A run of fields. Numbers are the driver's of its attributes.
+#[derive(Clone, Copy, Debug)]
+enum Fields {
+    /// `name`, `uuid`, `luid` and the mask that belongs to it, `totalGlobalMem`.
+    Identity,
+    /// An `int` each.
+    Ints(&'static [i32]),
+    /// A `size_t`.
+    Size(i32),
+    /// So many `int`s that are zero.
+    Zeros(usize),
+}
+use Fields::{Identity, Ints, Size, Zeros};
+
+/// CUDA 12's: 1032 bytes.
+const OF_12: &[Fields] = &[
+    Identity,
+    Size(8),
+    Ints(&[12, 10]),
+    Size(11),
+    Ints(&[1, 2, 3, 4, 5, 6, 7, 13]),
+    Size(9),
+    Ints(&[75, 76]),
+    Size(14),
+    Size(51),
+    Ints(&[15, 16, 17, 18, 19, 20, 21, 77, 69]),
+    Ints(TEXTURES),
+    Size(30),
+    Ints(&[31, 32, 33, 34, 50, 35, 40, 41, 36, 37, 38, 108, 39, 78, 79, 80]),
+    Size(81),
+    Ints(&[82, 83, 84, 85, 86, 87, 88, 89, 90, 91, 95, 96]),
+    Size(97),
+    Ints(&[100, 101, 106, 109]),
+    Size(111),
+    Ints(&[99, 112, 113, 114, 115, 116, 117, 118, 119, 121, 125, 120, 129]),
+    Zeros(63),
+];
+
+/// CUDA 13's: 1008 bytes.
+const OF_13: &[Fields] = &[
+    Identity,
+    Size(8),
+    Ints(&[12, 10]),
+    Size(11),
+    Ints(&[1, 2, 3, 4, 5, 6, 7]),
+    Size(9),
+    Ints(&[75, 76]),
+    Size(14),
+    Size(51),
+    Ints(&[16, 18, 19, 21, 77]),
+    Ints(TEXTURES),
+    Size(30),
+    Ints(&[31, 32, 33, 34, 50, 35, 40, 41, 37, 38, 108, 39, 78, 79, 80]),
+    Size(81),
+    Ints(&[82, 83, 84, 85, 86, 88, 89, 90, 91, 95]),
+    Size(97),
+    Ints(&[100, 101, 106, 109]),
+    Size(111),
+    Ints(&[99, 112, 113, 114, 115, 116, 117, 118, 119, 121, 125, 120, 129, 130, 131, 133, 134]),
+    Ints(&[139, 140, 143]),
+    Zeros(56),
+];
+
+/// Textures in two dimensions and more, and surfaces.
+const TEXTURES: &[i32] = &[
+    22, 23, 73, 74, 70, 71, 72, 45, 46, 24, 25, 26, 47, 48, 49, 52, 42, 43, 27, 28, 29, 53, 54, 55,
+    56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68,
+];
+
+/// An attribute; those that the emulated driver hasn't are 0.
+fn attribute(which: i32, device: i32) -> i32 {
+    let mut value = 0;
+    driver::cuDeviceGetAttribute(&raw mut value, which, device).map_or(0, |()| value)
+}
+
+fn identity(bytes: &mut Vec<u8>, device: i32) -> Result {
+    let (mut name, mut uuid, mut total) = ([0; 256], [0; 16], 0usize);
+    driver::cuDeviceGetName(name.as_mut_ptr(), 256, device)?;
+    driver::cuDeviceGetUuid_v2(&raw mut uuid, device)?;
+    driver::cuDeviceTotalMem_v2(&raw mut total, device)?;
+    bytes.extend(name);
+    bytes.extend(uuid);
+    // A LUID is Windows's, and so is its mask of 4 bytes; 4 fill up.
+    bytes.extend([0; 16]);
+    bytes.extend(total.to_ne_bytes());
+    Ok(())
+}
+
+fn lay_out(fields: &[Fields], device: i32) -> Result<Vec<u8>> {
+    if !(0..count()?).contains(&device) {
+        return Err(Code::INVALID_DEVICE.into());
+    }
+    let mut bytes = Vec::with_capacity(1032);
+    for run in fields {
+        match *run {
+            Identity => identity(&mut bytes, device)?,
+            Ints(numbers) => {
+                numbers
+                    .iter()
+                    .for_each(|which| bytes.extend(attribute(*which, device).to_ne_bytes()));
+            }
+            Size(which) => {
+                bytes.resize(bytes.len().next_multiple_of(8), 0);
+                bytes.extend((attribute(which, device) as usize).to_ne_bytes());
+            }
+            Zeros(count) => bytes.resize(bytes.len() + 4 * count, 0),
+        }
+    }
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    Ok(bytes)
+}
+
+fn write(out: *mut u8, fields: &[Fields], device: i32) -> Result {
+    required(out, "prop")?;
+    let bytes = lay_out(fields, device)?;
+    // SAFETY: the program vouches for a structure of this size.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), out, bytes.len()) };
+    Ok(())
+}
+
+export! {
+    /// What a device has, as CUDA 13 lays it out.
+    fn cudaGetDeviceProperties(out: *mut u8, device: i32) {
+        write(out, OF_13, device)
+    }
+
+    /// What a device has, as CUDA 12 lays it out.
+    fn cudaGetDeviceProperties_v2(out: *mut u8, device: i32) {
+        write(out, OF_12, device)
+    }
+}

@@ -1,0 +1,172 @@
+//! The emulated driver's functions, found by name in the `libcuda.so` that is loaded, or else on the
+//! library path.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::border::Result;
+use crate::code::Code;
+
+/// What the emulated driver has and NVIDIA's has not.
+const EMULATED: &str = "emulatedGpuLaunchWork";
+
+/// One function, looked up when it is called first.
+#[derive(Debug)]
+pub(crate) struct Function {
+    name: &'static str,
+    /// 0 until then.
+    address: AtomicUsize,
+}
+
+impl Function {
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self { name, address: AtomicUsize::new(0) }
+    }
+
+    /// Where it is.
+    ///
+    /// # Errors
+    /// `cudaErrorInsufficientDriver` without the emulated driver, `cudaErrorCallRequiresNewerDriver`
+    /// where it has no such function.
+    pub(crate) fn address(&self) -> Result<usize> {
+        match self.address.load(Ordering::Relaxed) {
+            0 => {}
+            address => return Ok(address),
+        }
+        let address = symbol(library()?, self.name).ok_or_else(|| {
+            Code::NEWER_DRIVER.because(format!("the emulated driver has no {}", self.name))
+        })?;
+        self.address.store(address, Ordering::Relaxed);
+        Ok(address)
+    }
+}
+
+fn symbol(library: &Library, name: &str) -> Option<usize> {
+    // SAFETY: a function's address is a number here; who calls it knows its type.
+    unsafe { library.get::<usize>(name.as_bytes()) }.ok().map(|symbol| symbol.as_raw_ptr() as usize)
+}
+
+fn library() -> Result<&'static Library> {
+    static LIBRARY: OnceLock<Library> = OnceLock::new();
+    if let Some(library) = LIBRARY.get() {
+        return Ok(library);
+    }
+    let open = |name: &str| {
+        // SAFETY: loading a driver runs its initialisers, which is what every CUDA program does.
+        unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
+    };
+    let library = open("libcuda.so").or_else(|_| open("libcuda.so.1")).map_err(|error| {
+        Code::INSUFFICIENT_DRIVER.because(format!(
+            "no CUDA driver is loaded, and none is found ({error}); scripts/emulate puts the \
+             emulated one on the library path"
+        ))
+    })?;
+    if symbol(&library, EMULATED).is_none() {
+        return Err(Code::INSUFFICIENT_DRIVER.because(
+            "the CUDA driver that is loaded is not the emulated one; this runtime is for that alone: \
+             use NVIDIA's libcudart.so",
+        ));
+    }
+    // Only success is remembered: a program may load the driver later.
+    Ok(LIBRARY.get_or_init(|| library))
+}
+
+/// Declares functions of the driver that are called from several places.
+macro_rules! functions {
+    ($($name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {$(
+        #[allow(non_snake_case, reason = "the driver's name")]
+        pub(crate) fn $name($($argument: $type),*) -> Result {
+            static FUNCTION: Function = Function::new(stringify!($name));
+            // SAFETY: the type is that of the function in NVIDIA's cuda.h.
+            let function = unsafe {
+                std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> Code>(
+                    FUNCTION.address()?,
+                )
+            };
+            // SAFETY: pointers are the program's, who vouches for them, or those of places that live
+            // for the call; handles and device addresses the driver checks.
+            unsafe { function($($argument),*) }.checked()
+        }
+    )*};
+}
+
+// Pointers and handles are numbers: what is behind them is between the program and the driver.
+functions! {
+    cuInit(flags: u32);
+    cuDriverGetVersion(out: *mut i32);
+    cuDeviceGetCount(out: *mut i32);
+    cuDeviceGetAttribute(out: *mut i32, which: i32, device: i32);
+    cuDeviceGetName(text: *mut u8, len: i32, device: i32);
+    cuDeviceGetUuid_v2(out: *mut [u8; 16], device: i32);
+    cuDeviceTotalMem_v2(out: *mut usize, device: i32);
+    cuDevicePrimaryCtxRetain(out: *mut usize, device: i32);
+    cuDevicePrimaryCtxReset_v2(device: i32);
+    cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32);
+    cuDevicePrimaryCtxGetState(device: i32, flags: *mut u32, active: *mut i32);
+    cuCtxGetCurrent(out: *mut usize);
+    cuCtxSetCurrent(context: usize);
+    cuCtxGetDevice(out: *mut i32);
+    cuCtxEnablePeerAccess(context: usize, flags: u32);
+    cuCtxDisablePeerAccess(context: usize);
+    cuStreamCreate(out: usize, flags: u32);
+    cuStreamSynchronize(stream: usize);
+    cuEventCreate(out: usize, flags: u32);
+    cuGetProcAddress_v2(name: usize, out: usize, version: i32, flags: u64, status: usize);
+    cuMemAlloc_v2(out: usize, bytes: usize);
+    cuMemAllocPitch_v2(out: usize, pitch: usize, width: usize, height: usize, element: u32);
+    cuMemFree_v2(address: usize);
+    cuMemHostAlloc(out: usize, bytes: usize, flags: u32);
+    cuMemFreeHost(address: usize);
+    cuMemcpy(to: usize, from: usize, bytes: usize);
+    cuMemcpyAsync(to: usize, from: usize, bytes: usize, stream: usize);
+    cuMemcpyHtoD_v2(to: usize, from: usize, bytes: usize);
+    cuMemcpyDtoH_v2(to: usize, from: usize, bytes: usize);
+    cuMemcpyDtoD_v2(to: usize, from: usize, bytes: usize);
+    cuMemcpyHtoDAsync_v2(to: usize, from: usize, bytes: usize, stream: usize);
+    cuMemcpyDtoHAsync_v2(to: usize, from: usize, bytes: usize, stream: usize);
+    cuMemcpyDtoDAsync_v2(to: usize, from: usize, bytes: usize, stream: usize);
+    cuMemcpyPeer(to: usize, there: usize, from: usize, here: usize, bytes: usize);
+    cuMemcpyPeerAsync(to: usize, there: usize, from: usize, here: usize, bytes: usize, stream: usize);
+    cuMemcpy3D_v2(copy: usize);
+    cuMemcpy3DAsync_v2(copy: usize, stream: usize);
+    cuMemsetD8_v2(at: usize, value: u8, count: usize);
+    cuMemsetD8Async(at: usize, value: u8, count: usize, stream: usize);
+    cuMemsetD2D8_v2(at: usize, pitch: usize, value: u8, width: usize, height: usize);
+    cuMemsetD2D8Async(at: usize, pitch: usize, value: u8, width: usize, height: usize, stream: usize);
+    cuPointerGetAttribute(out: usize, which: i32, address: usize);
+    cuLibraryLoadData(
+        out: *mut usize, image: usize, options: usize, values: usize, count: u32,
+        more: usize, theirs: usize, number: u32,
+    );
+    cuLibraryUnload(library: usize);
+    cuLibraryGetKernel(out: *mut usize, library: usize, name: *const std::ffi::c_char);
+    cuLibraryGetGlobal(out: *mut usize, bytes: *mut usize, library: usize, name: *const std::ffi::c_char);
+    cuLaunchKernelEx(config: usize, kernel: usize, arguments: usize, extra: usize);
+    cuLaunchCooperativeKernel(
+        kernel: usize, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32,
+        block_z: u32, shared: u32, stream: usize, arguments: usize,
+    );
+    cuFuncGetAttribute(out: *mut i32, which: i32, kernel: usize);
+    cuFuncSetAttribute(kernel: usize, which: i32, value: i32);
+    cuFuncSetCacheConfig(kernel: usize, config: i32);
+    cuFuncSetSharedMemConfig(kernel: usize, config: i32);
+    cuFuncGetName(out: usize, kernel: usize);
+    cuFuncGetParamInfo(kernel: usize, index: usize, offset: usize, size: usize);
+    cuKernelGetFunction(out: usize, kernel: usize);
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        out: usize, kernel: usize, block: i32, shared: usize, flags: u32,
+    );
+    cuOccupancyAvailableDynamicSMemPerBlock(out: usize, kernel: usize, blocks: i32, block: i32);
+    cuOccupancyMaxPotentialClusterSize(out: usize, kernel: usize, config: usize);
+    cuOccupancyMaxActiveClusters(out: usize, kernel: usize, config: usize);
+    cuGraphAddKernelNode(out: usize, graph: usize, before: usize, count: usize, node: usize);
+    cuGraphKernelNodeSetParams(node: usize, parameters: usize);
+    cuGraphExecKernelNodeSetParams(graph: usize, node: usize, parameters: usize);
+    cuGraphAddMemcpyNode(out: usize, graph: usize, before: usize, count: usize, copy: usize, context: usize);
+    cuGraphExecMemcpyNodeSetParams(graph: usize, node: usize, copy: usize, context: usize);
+    cuGraphMemcpyNodeSetParams(node: usize, copy: usize);
+    cuGraphAddMemsetNode(out: usize, graph: usize, before: usize, count: usize, fill: usize, context: usize);
+    cuGraphExecMemsetNodeSetParams(graph: usize, node: usize, fill: usize, context: usize);
+}

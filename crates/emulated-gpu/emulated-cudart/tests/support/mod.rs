@@ -1,0 +1,190 @@
+//! Loads the emulated driver and the runtime into the test program, the way programs do, and calls the
+//! runtime in C. Plays nvcc's part: a fatbin, and what a program registers before its `main`.
+
+#![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses what it needs")]
+
+use std::ffi::{CString, c_char, c_void};
+use std::sync::OnceLock;
+
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// The runtime, on a driver of two devices.
+pub(crate) fn runtime() -> &'static Library {
+    static RUNTIME: OnceLock<Library> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        // SAFETY: no other thread has asked for a variable yet: each of them waits here first.
+        unsafe { std::env::set_var("EMULATED_GPU_DEVICES", "2") };
+        let driver = emulated_cuda::library_path().unwrap();
+        // SAFETY: the libraries do nothing when they are loaded.
+        unsafe {
+            std::mem::forget(Library::open(Some(driver), RTLD_NOW | RTLD_GLOBAL).unwrap());
+            let path = emulated_cudart::library_path().unwrap();
+            Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL).unwrap()
+        }
+    })
+}
+
+/// A function of the runtime's.
+pub(crate) fn symbol<F: Copy>(name: &str) -> F {
+    // SAFETY: the callers give the type that CUDA's documentation does.
+    *unsafe { runtime().get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Calls a function: `rt!(cudaFree(address => usize))`; gives its code.
+macro_rules! rt {
+    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
+        $crate::support::rt!($name($($value => $type),*) -> u32)
+    };
+    ($name:ident($($value:expr => $type:ty),* $(,)?) -> $result:ty) => {{
+        let function: unsafe extern "C" fn($($type),*) -> $result =
+            $crate::support::symbol(stringify!($name));
+        // SAFETY: the arguments are what CUDA's documentation asks for, or what it says is refused.
+        unsafe { function($($value),*) }
+    }};
+}
+pub(crate) use rt;
+
+/// Calls a function that has to succeed.
+macro_rules! ok {
+    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
+        assert_eq!($crate::support::rt!($name($($value => $type),*)), 0, stringify!($name))
+    };
+}
+pub(crate) use ok;
+
+/// `dim3`
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dim3(pub(crate) u32, pub(crate) u32, pub(crate) u32);
+
+/// Multiplies each of n floats at p by a constant that the host may change, and counts threads.
+pub(crate) const PTX: &str = r"
+.version 7.0
+.target sm_80
+.address_size 64
+.const .align 4 .f32 factor = 0f40000000;
+.global .align 4 .u32 counter;
+.visible .entry scale(.param .u64 p, .param .u32 n)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<8>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [p];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.u32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra DONE;
+    mul.wide.u32 %rd2, %r5, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    ld.global.f32 %f1, [%rd3];
+    ld.const.f32 %f2, [factor];
+    mul.rn.f32 %f3, %f1, %f2;
+    st.global.f32 [%rd3], %f3;
+    atom.global.add.u32 %r6, [counter], 1;
+DONE:
+    ret;
+}
+";
+
+/// A fatbin of one entry, as nvcc lays it out: 1 for PTX, 2 for machine code.
+pub(crate) fn fatbin(kind: u16, capability: u32, payload: &[u8]) -> Vec<u64> {
+    let padded = payload.len().next_multiple_of(8);
+    let mut bytes = 0xba55_ed50u32.to_le_bytes().to_vec();
+    bytes.extend([1, 0, 16, 0]);
+    bytes.extend((80 + padded as u64).to_le_bytes());
+    bytes.extend(kind.to_le_bytes());
+    bytes.extend([1, 1, 80, 0, 0, 0]);
+    bytes.extend((padded as u64).to_le_bytes());
+    bytes.extend([0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 7, 0]);
+    bytes.extend(capability.to_le_bytes());
+    bytes.extend([0; 8]);
+    bytes.extend(0x11u64.to_le_bytes());
+    bytes.extend([0; 32]);
+    bytes.extend(payload);
+    bytes.resize(96 + padded, 0);
+    bytes.chunks(8).map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap())).collect()
+}
+
+/// A program's code, registered as nvcc's constructors do it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program {
+    pub(crate) handle: usize,
+    /// Stands for the kernel `scale`.
+    pub(crate) scale: usize,
+    /// Stand for the variables `factor` and `counter`.
+    pub(crate) factor: usize,
+    pub(crate) counter: usize,
+}
+
+/// An address that nothing else has.
+pub(crate) fn place() -> usize {
+    std::ptr::from_ref(Box::leak(Box::new(0u64))) as usize
+}
+
+pub(crate) fn register(fatbin: Vec<u64>) -> Program {
+    let image = Vec::leak(fatbin).as_ptr() as u64;
+    let around: &'static [u64; 3] = Box::leak(Box::new([0x4662_43b1 | 1 << 32, image, 0]));
+    let handle = rt!(__cudaRegisterFatBinary(around.as_ptr() => *const u64) -> usize);
+    let program = Program { handle, scale: place(), factor: place(), counter: place() };
+    let name = |text: &str| CString::new(text).unwrap().into_raw().cast_const();
+    rt!(__cudaRegisterFunction(
+        handle => usize, program.scale => usize, 0 => usize, name("scale") => *const c_char,
+        -1 => i32, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize
+    ) -> ());
+    for (at, text, constant) in [(program.factor, "factor", 1), (program.counter, "counter", 0)] {
+        rt!(__cudaRegisterVar(
+            handle => usize, at => usize, 0 => usize, name(text) => *const c_char, 0 => i32,
+            4 => usize, constant => i32, 0 => i32
+        ) -> ());
+    }
+    rt!(__cudaRegisterFatBinaryEnd(handle => usize) -> ());
+    program
+}
+
+/// The program of [`PTX`].
+pub(crate) fn program() -> Program {
+    register(fatbin(1, 80, PTX.as_bytes()))
+}
+
+pub(crate) fn allocate(bytes: usize) -> usize {
+    let mut address = 0;
+    ok!(cudaMalloc(&raw mut address => *mut usize, bytes => usize));
+    address
+}
+
+/// Device memory with these numbers.
+pub(crate) fn upload(values: &[f32]) -> usize {
+    let address = allocate(size_of_val(values));
+    ok!(cudaMemcpy(
+        address => usize, values.as_ptr() as usize => usize, size_of_val(values) => usize, 1 => i32
+    ));
+    address
+}
+
+pub(crate) fn download<T: Copy + Default>(address: usize, count: usize) -> Vec<T> {
+    let mut host = vec![T::default(); count];
+    ok!(cudaMemcpy(
+        host.as_mut_ptr() as usize => usize, address => usize, count * size_of::<T>() => usize,
+        2 => i32
+    ));
+    host
+}
+
+/// `scale<<<grid, block, 0, stream>>>(address, count)`; gives the code.
+pub(crate) fn launch(
+    kernel: usize,
+    (grid, block): (u32, u32),
+    stream: usize,
+    address: usize,
+    count: u32,
+) -> u32 {
+    let arguments = [&raw const address as usize, &raw const count as usize];
+    rt!(cudaLaunchKernel(
+        kernel => usize, Dim3(grid, 1, 1) => Dim3, Dim3(block, 1, 1) => Dim3,
+        arguments.as_ptr() => *const usize, 0 => usize, stream => usize
+    ))
+}
