@@ -145,11 +145,11 @@ globalThis.fourLevels = (() => {
     }
   }
 
-  /** What is wider than the screen is reached by the keyboard too. */
+  /** What is wider than the screen, or longer than its box, is reached by the keyboard too. */
   function reachable() {
-    for (const code of document.querySelectorAll("main pre > code, main .table-wrapper")) {
-      if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
-      else code.removeAttribute("tabindex");
+    for (const part of document.querySelectorAll("main pre > code, main .table-wrapper, .fl-still .fl-listing, .fl-still .fl-warps")) {
+      if (part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight + 1) part.tabIndex = 0;
+      else part.removeAttribute("tabindex");
     }
   }
 
