@@ -10,6 +10,7 @@ mod nvrtc;
 mod program;
 mod random;
 mod statements;
+mod texts;
 mod tree;
 
 use std::fs;
@@ -43,7 +44,7 @@ struct Arguments {
     #[arg(long, default_value_t = 40)]
     kernels: usize,
     /// A `site-packages` with NVIDIA's wheels, nvidia-cuda-nvrtc-cu12 among them.
-    #[arg(long, env = "CUDA_WHEELS")]
+    #[arg(long, env = "CUDA_WHEELS", default_value = "wheels")]
     wheels: PathBuf,
     /// Where what differs goes.
     #[arg(long, default_value = "target/fuzz-cuda-c")]
@@ -51,6 +52,9 @@ struct Arguments {
     /// Prints the file of this seed, and nothing else.
     #[arg(long)]
     print: bool,
+    /// Texts that are nearly programs instead, of two kernels: none may panic, or take for ever.
+    #[arg(long)]
+    texts: bool,
 }
 
 /// Threads of the one block.
@@ -164,12 +168,35 @@ fn differs(nvrtc: &Nvrtc, source: &str, kernel: &str, how: How) -> bool {
         && own.and_then(|(emulator, loaded)| run(&emulator, &loaded, kernel, how)) != expected
 }
 
+fn texts(arguments: &Arguments) -> ExitCode {
+    let start = Instant::now();
+    let (mut count, mut wrong) = (0, 0);
+    while count < arguments.files && start.elapsed() < Duration::from_secs(arguments.seconds) {
+        let number = arguments.seed + count;
+        if let Some((text, said)) = texts::check(number, 2) {
+            let path = arguments.keep.join(format!("text_{number}.cu"));
+            let kept = fs::create_dir_all(&arguments.keep).and_then(|()| fs::write(&path, text));
+            if let Err(error) = kept {
+                eprintln!("fuzz: {}: {error}", path.display());
+            }
+            println!("{}: {said}", path.display());
+            wrong += 1;
+        }
+        count += 1;
+    }
+    println!("{count} texts from seed {}, {wrong} wrong", arguments.seed);
+    ExitCode::from(u8::from(wrong > 0))
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let program_of = |number: u64| Generator::new(number).program(arguments.kernels);
     if arguments.print {
         println!("{}", program_of(arguments.seed).source());
         return ExitCode::SUCCESS;
+    }
+    if arguments.texts {
+        return texts(&arguments);
     }
     let Some(nvrtc) = Nvrtc::of_wheels(&arguments.wheels) else {
         eprintln!("fuzz: there is no NVRTC in {}", arguments.wheels.display());

@@ -7,8 +7,10 @@ use super::Lowerer;
 use crate::ir::{Access, BlockId, Function, Memory, Op, Passed, Target, Terminator, Ty, Value};
 use crate::optimise::fold;
 
-/// More instructions than that aren't carried out.
+/// More instructions than that aren't carried out, of all of a source.
 const MOST: u32 = 2_000_000;
+/// A constant expression has at most as many bytes of memory.
+const MOST_BYTES: usize = 1 << 20;
 /// Calls in each other.
 const DEEPEST: usize = 200;
 
@@ -16,7 +18,6 @@ const DEEPEST: usize = 200;
 #[derive(Default)]
 struct Machine {
     memory: HashMap<u64, u8>,
-    steps: u32,
     calls: u64,
     depth: usize,
 }
@@ -35,10 +36,11 @@ impl Machine {
         })
     }
 
-    fn store(&mut self, address: u64, memory: Memory, bits: u64) {
+    fn store(&mut self, address: u64, memory: Memory, bits: u64) -> Option<()> {
         for byte in 0..memory.bytes() {
             self.memory.insert(address.wrapping_add(byte), (bits >> (8 * byte)) as u8);
         }
+        (self.memory.len() <= MOST_BYTES).then_some(())
     }
 }
 
@@ -76,7 +78,8 @@ impl Lowerer<'_> {
         }
         machine.depth += 1;
         machine.calls += 1;
-        let frame = machine.calls << 44;
+        // Variables lie 2^20 bytes apart, and calls 2^40: more of either than there can be.
+        let frame = machine.calls << 40;
         let mut known: HashMap<Value, u64> = HashMap::default();
         let mut result = None;
         let mut at = start;
@@ -84,20 +87,24 @@ impl Lowerer<'_> {
             let block = self.code(number).block(at).clone();
             for own in block.insts {
                 let inst = self.code(number).inst(own).clone();
-                machine.steps += 1;
-                if machine.steps > MOST {
-                    return None;
-                }
+                self.one_more()?;
                 let args: Option<Vec<u64>> =
                     inst.args.iter().map(|arg| self.known(number, &known, *arg)).collect();
                 let types: Vec<Ty> =
                     inst.args.iter().map(|arg| self.code(number).inst(*arg).ty).collect();
                 let bits = match (&inst.op, args) {
-                    (Op::Slot(slot), _) => Some(frame | (u64::from(*slot) + 1) << 20),
+                    (Op::Slot(slot), _) => {
+                        let size = self.code(number).slots[*slot as usize].size;
+                        let place = u64::from(*slot) + 1;
+                        if size > 1 << 19 || place >= 1 << 20 {
+                            return None;
+                        }
+                        Some(frame | place << 20)
+                    }
                     (Op::Param(index), _) => given.get(*index as usize).copied(),
                     (Op::Load(Access { memory, .. }), Some(args)) => machine.load(args[0], *memory),
                     (Op::Store(access), Some(args)) => {
-                        machine.store(args[0], access.memory, args[1]);
+                        machine.store(args[0], access.memory, args[1])?;
                         None
                     }
                     // What isn't known is written: then it isn't known who still knows what he has.
@@ -157,14 +164,16 @@ impl Lowerer<'_> {
                     None => known.remove(&param),
                 };
             }
-            machine.steps += 1;
-            if machine.steps > MOST {
-                break None;
-            }
+            self.one_more()?;
             at = target.block;
         };
         machine.depth -= 1;
         found
+    }
+
+    fn one_more(&mut self) -> Option<()> {
+        self.carried_out += 1;
+        (self.carried_out <= MOST).then_some(())
     }
 
     fn known(

@@ -130,6 +130,8 @@ pub(crate) struct Lowerer<'a> {
     used_names: HashSet<String>,
     /// Functions that are called instead of written out.
     apart: Vec<apart::Apart>,
+    /// How many instructions of constant expressions were carried out.
+    carried_out: u32,
 }
 
 /// Lowers all kernels of a source; what the names that the host asks for are in PTX. `library` is the
@@ -163,6 +165,7 @@ pub(crate) fn lower(
         standing: None,
         used_names: HashSet::default(),
         apart: Vec::new(),
+        carried_out: 0,
     };
     lowerer.built_in_types();
     let mut kernels = Vec::new();

@@ -188,3 +188,20 @@ fn the_library_where_it_is_called() {
     let (memory, _) = crate::common::run(&own, "k", one, &[floats(&[0.0])]);
     assert_eq!(crate::common::as_floats(&memory[0]), [3.0]);
 }
+
+/// A constant expression that never ends, or that would need all memory, is none.
+#[test]
+fn constant_expressions_without_end() {
+    let endless = "__device__ constexpr int f(int n) { while (n >= 0) n = n / 2 + 1; return n; }";
+    let deep = "__device__ constexpr int f(int n) { return n < 0 ? n : f(n / 2 + 1); }";
+    let large = "__device__ constexpr int f(int n) { int a[100000] = {}; for (int i = 0; i < 100000; ++i) a[i] = n; return f(a[5]); }";
+    for function in [endless, deep, large] {
+        let mut source = format!("{function}\n__global__ void k(int *x) {{\n");
+        for number in 0..50 {
+            source.push_str(&format!("    __shared__ int a{number}[f({number})];\n"));
+        }
+        source.push_str("}\n");
+        let said = cuda_c::compile(&source, &cuda_c::Options::default()).unwrap_err();
+        assert!(said.iter().any(|one| one.to_string().contains("has to be known")), "{}", said[0]);
+    }
+}
