@@ -1,7 +1,7 @@
 //! The small engine's rules, held to central differences. An operation that is not on the list isn't
 //! tested: a new one goes here first.
 
-#[expect(unreachable_pub, reason = "the book shows it as a module of an example")]
+#[allow(unreachable_pub, reason = "the book shows it as a module of an example")]
 #[path = "../examples/scalars/engine.rs"]
 mod engine;
 

@@ -2,7 +2,7 @@
 //!
 //!     cargo run -p autograd --example scalars
 
-#[expect(unreachable_pub, reason = "the book shows them without `pub(crate)`")]
+#[allow(unreachable_pub, reason = "the book shows it without `pub(crate)`")]
 mod engine;
 
 use engine::Value;
