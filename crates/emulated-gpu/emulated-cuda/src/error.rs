@@ -19,6 +19,13 @@ pub(crate) struct Error {
     pub(crate) why: Option<String>,
 }
 
+/// What was wrong with an image, for the log that the caller may have passed.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) code: Code,
+    pub(crate) log: String,
+}
+
 impl From<Code> for Error {
     fn from(code: Code) -> Self {
         Self { code, why: None }

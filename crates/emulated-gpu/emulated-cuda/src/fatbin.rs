@@ -8,9 +8,8 @@ use std::io::Read;
 use ptx_emulator::room::filled;
 use tensor::file::MOST_TEXT_BYTES;
 
-use crate::error::Code;
+use crate::error::{Code, Refusal};
 use crate::host;
-use crate::module::Refusal;
 
 /// What a fatbin begins with.
 const MAGIC: [u8; 4] = 0xba55_ed50u32.to_le_bytes();

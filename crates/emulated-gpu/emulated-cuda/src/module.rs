@@ -11,7 +11,7 @@ use ptx_emulator::source::Source;
 
 use crate::abi::{Handle, Pointer};
 use crate::driver::driver;
-use crate::error::{Code, Result};
+use crate::error::{Code, Refusal, Result};
 use crate::fatbin;
 use crate::function::Function;
 use crate::host;
@@ -30,13 +30,6 @@ pub(crate) struct Module {
     /// `CU_JIT_MAX_REGISTERS`
     max_registers: Option<u32>,
     functions: Mutex<HashMap<String, Arc<Function>>>,
-}
-
-/// What was wrong with an image, for the log that the caller may have passed.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) code: Code,
-    pub(crate) log: String,
 }
 
 /// The text of an image.

@@ -68,7 +68,7 @@ fn add(
     image.extend([0; 4]);
     let parsed = text_of(image.as_ptr() as usize).and_then(|text| {
         let checked = ptx_emulator::parse(&Source { name, text });
-        checked.map_err(|diagnostics| crate::module::Refusal {
+        checked.map_err(|diagnostics| crate::error::Refusal {
             code: Code::INVALID_PTX,
             log: diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
         })

@@ -10,9 +10,9 @@ use crate::border::{export, say};
 use crate::capture;
 use crate::context;
 use crate::driver::driver;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Refusal, Result};
 use crate::fatbin;
-use crate::module::{Module, Refusal, ptx_of, text_of};
+use crate::module::{Module, ptx_of, text_of};
 
 /// `CU_JIT_MAX_REGISTERS`
 const MAX_REGISTERS: u32 = 0;

@@ -1,0 +1,242 @@
+// A program of the CUDA runtime as nvcc builds it: each check names what is wrong, and the last line
+// is how many there were. Expected values are computed by the host.
+
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+static int checks = 0, wrong = 0;
+
+#define CHECK(condition)                                                   \
+    do {                                                                   \
+        checks++;                                                          \
+        if (!(condition)) {                                                \
+            wrong++;                                                       \
+            printf("line %d: %s\n", __LINE__, #condition);                 \
+        }                                                                  \
+    } while (0)
+#define OK(call)                                                           \
+    do {                                                                   \
+        cudaError_t code = (call);                                         \
+        checks++;                                                          \
+        if (code != cudaSuccess) {                                         \
+            wrong++;                                                       \
+            printf("line %d: %s: %s\n", __LINE__, #call, cudaGetErrorName(code)); \
+        }                                                                  \
+    } while (0)
+
+__constant__ float factors[4] = {1, 2, 3, 4};
+__device__ unsigned counter;
+__device__ int table[3] = {5, 6, 7};
+__managed__ int shared_with_host = 11;
+
+struct Pair {
+    float a;
+    double b;
+};
+
+// Several instances, a structure by value, and constant memory.
+template <typename T>
+__global__ void scale(T *data, int n, Pair pair) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        data[i] = T(data[i] * factors[i % 4] + pair.a * pair.b);
+        atomicAdd(&counter, 1u);
+    }
+}
+
+// Dynamic shared memory.
+__global__ void reverse(int *data) {
+    extern __shared__ int tile[];
+    tile[threadIdx.x] = data[threadIdx.x];
+    __syncthreads();
+    data[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+}
+
+__global__ void add_managed(int value) { shared_with_host += value; }
+
+__global__ void no_arguments() { atomicAdd(&counter, 100u); }
+
+template <typename T>
+static void scales() {
+    const int n = 100;
+    std::vector<T> host(n), back(n);
+    for (int i = 0; i < n; i++) host[i] = T(i);
+    T *device;
+    OK(cudaMalloc(&device, n * sizeof(T)));
+    OK(cudaMemcpy(device, host.data(), n * sizeof(T), cudaMemcpyHostToDevice));
+    unsigned zero = 0, count;
+    OK(cudaMemcpyToSymbol(counter, &zero, sizeof zero));
+    scale<<<4, 32>>>(device, n, Pair{2.0f, 0.5});
+    OK(cudaGetLastError());
+    OK(cudaMemcpy(back.data(), device, n * sizeof(T), cudaMemcpyDeviceToHost));
+    OK(cudaMemcpyFromSymbol(&count, counter, sizeof count));
+    CHECK(count == unsigned(n));
+    for (int i = 0; i < n; i++) CHECK(back[i] == T(i * (i % 4 + 1) + 1));
+    OK(cudaFree(device));
+}
+
+static void symbols() {
+    float other[4] = {10, 20, 30, 40};
+    OK(cudaMemcpyToSymbol(factors, other + 1, 8, 4));
+    float back[4];
+    OK(cudaMemcpyFromSymbol(back, factors, sizeof back));
+    CHECK(back[0] == 1 && back[1] == 20 && back[2] == 30 && back[3] == 4);
+    float first[4] = {1, 2, 3, 4};
+    OK(cudaMemcpyToSymbol(factors, first, sizeof first));
+    int *address;
+    size_t size;
+    OK(cudaGetSymbolAddress((void **)&address, table));
+    OK(cudaGetSymbolSize(&size, table));
+    CHECK(size == 12);
+    int values[3];
+    OK(cudaMemcpy(values, address, 12, cudaMemcpyDefault));
+    CHECK(values[0] == 5 && values[1] == 6 && values[2] == 7);
+}
+
+static void streams_and_graphs() {
+    cudaStream_t stream;
+    cudaEvent_t from, to;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaEventCreate(&from));
+    OK(cudaEventCreate(&to));
+    int host[8] = {0, 1, 2, 3, 4, 5, 6, 7}, *device, *pinned;
+    OK(cudaMallocAsync(&device, sizeof host, stream));
+    OK(cudaMallocHost(&pinned, sizeof host));
+    memcpy(pinned, host, sizeof host);
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    OK(cudaMemcpyAsync(device, pinned, sizeof host, cudaMemcpyHostToDevice, stream));
+    reverse<<<1, 8, sizeof host, stream>>>(device);
+    OK(cudaMemcpyAsync(pinned, device, sizeof host, cudaMemcpyDeviceToHost, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphInstantiate(&ready, graph, 0));
+    OK(cudaEventRecord(from, stream));
+    for (int i = 0; i < 3; i++) OK(cudaGraphLaunch(ready, stream));
+    OK(cudaEventRecord(to, stream));
+    OK(cudaEventSynchronize(to));
+    for (int i = 0; i < 8; i++) CHECK(pinned[i] == 7 - i);
+    float time = -1;
+    OK(cudaEventElapsedTime(&time, from, to));
+    CHECK(time >= 0);
+    size_t nodes = 0;
+    OK(cudaGraphGetNodes(graph, nullptr, &nodes));
+    CHECK(nodes == 3);
+    int called = 0;
+    OK(cudaLaunchHostFunc(stream, [](void *data) { *(int *)data = 1; }, &called));
+    OK(cudaFreeAsync(device, stream));
+    OK(cudaStreamSynchronize(stream));
+    CHECK(called == 1);
+    OK(cudaGraphExecDestroy(ready));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFreeHost(pinned));
+    OK(cudaEventDestroy(from));
+    OK(cudaEventDestroy(to));
+    OK(cudaStreamDestroy(stream));
+}
+
+static void functions() {
+    cudaFuncAttributes attributes;
+    OK(cudaFuncGetAttributes(&attributes, reverse));
+    CHECK(attributes.maxThreadsPerBlock == 1024 && attributes.sharedSizeBytes == 0);
+    OK(cudaFuncSetAttribute(reverse, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536));
+    OK(cudaFuncGetAttributes(&attributes, reverse));
+    CHECK(attributes.maxDynamicSharedSizeBytes == 65536);
+    int grid = 0, block = 0, blocks = 0;
+    OK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, scale<float>));
+    CHECK(grid > 0 && block > 0 && block % 32 == 0);
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale<float>, block, 0));
+    CHECK(blocks > 0);
+    void *arguments[] = {nullptr};
+    unsigned zero = 0, count;
+    OK(cudaMemcpyToSymbol(counter, &zero, sizeof zero));
+    OK(cudaLaunchCooperativeKernel((void *)no_arguments, dim3(2), dim3(4), arguments, 0, nullptr));
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(1, 2, 1);
+    config.blockDim = dim3(3);
+    OK(cudaLaunchKernelEx(&config, no_arguments));
+    OK(cudaMemcpyFromSymbol(&count, counter, sizeof count));
+    CHECK(count == 1400);
+}
+
+static void errors() {
+    reverse<<<1, 4096>>>(nullptr);
+    CHECK(cudaPeekAtLastError() == cudaErrorInvalidConfiguration);
+    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    CHECK(cudaGetLastError() == cudaSuccess);
+    CHECK(cudaSetDevice(1000) == cudaErrorInvalidDevice);
+    CHECK(cudaMalloc((void **)nullptr, 4) == cudaErrorInvalidValue);
+    cudaArray_t array;
+    cudaChannelFormatDesc channels = cudaCreateChannelDesc<float>();
+    CHECK(channels.x == 32 && channels.f == cudaChannelFormatKindFloat);
+    CHECK(cudaMallocArray(&array, &channels, 4) == cudaErrorNotSupported);
+    CHECK(strcmp(cudaGetErrorString(cudaGetLastError()), "operation not supported") == 0);
+}
+
+static void devices() {
+    int count = 0, device = -1, warp = 0, version = 0;
+    OK(cudaGetDeviceCount(&count));
+    CHECK(count >= 1);
+    cudaDeviceProp properties;
+    OK(cudaGetDeviceProperties(&properties, 0));
+    OK(cudaDeviceGetAttribute(&warp, cudaDevAttrWarpSize, 0));
+    CHECK(warp == 32 && properties.warpSize == 32 && properties.maxThreadsPerBlock == 1024);
+    CHECK(strncmp(properties.name, "Emulated GPU", 12) == 0);
+    CHECK(properties.multiProcessorCount > 0 && properties.unifiedAddressing == 1);
+    CHECK(properties.maxThreadsPerMultiProcessor >= 1024 && properties.cooperativeLaunch == 1);
+    OK(cudaRuntimeGetVersion(&version));
+    CHECK(version >= 12000);
+    std::thread([&] { OK(cudaGetDevice(&device)); }).join();
+    CHECK(device == 0);
+    size_t free = 0, total = 0;
+    OK(cudaMemGetInfo(&free, &total));
+    CHECK(free > 0 && free <= total);
+}
+
+static void memory() {
+    int *managed;
+    OK(cudaMallocManaged(&managed, 8 * sizeof(int)));
+    for (int i = 0; i < 8; i++) managed[i] = i;
+    reverse<<<1, 8, 8 * sizeof(int)>>>(managed);
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < 8; i++) CHECK(managed[i] == 7 - i);
+    cudaPointerAttributes attributes;
+    OK(cudaPointerGetAttributes(&attributes, managed));
+    CHECK(attributes.type == cudaMemoryTypeManaged && attributes.devicePointer == managed);
+    OK(cudaFree(managed));
+    CHECK(shared_with_host == 11);
+    add_managed<<<1, 1>>>(31);
+    OK(cudaDeviceSynchronize());
+    CHECK(shared_with_host == 42);
+    cudaPitchedPtr volume;
+    cudaExtent extent = make_cudaExtent(5, 3, 2);
+    OK(cudaMalloc3D(&volume, extent));
+    OK(cudaMemset3D(volume, 9, extent));
+    unsigned char back[30] = {0};
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = volume;
+    copy.dstPtr = make_cudaPitchedPtr(back, 5, 5, 3);
+    copy.extent = extent;
+    copy.kind = cudaMemcpyDeviceToHost;
+    OK(cudaMemcpy3D(&copy));
+    for (unsigned char byte : back) CHECK(byte == 9);
+    OK(cudaFree(volume.ptr));
+}
+
+int main() {
+    devices();
+    scales<float>();
+    scales<double>();
+    scales<int>();
+    symbols();
+    streams_and_graphs();
+    functions();
+    memory();
+    errors();
+    OK(cudaDeviceReset());
+    scales<float>();
+    printf("%d checks, %d wrong\n", checks, wrong);
+    return wrong != 0;
+}
