@@ -23,7 +23,7 @@ export default {
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.activeElement.matches(".fl-view"));
     await page.keyboard.press("ArrowRight");
-    expect((await page.locator(".fl-moment").innerText()).startsWith("1 of"), "an arrow doesn't step");
+    expect((await page.locator(".fl-panel .fl-moment").innerText()).startsWith("1 of"), "an arrow doesn't step");
     for (let presses = 0; presses < 60 && !(await page.evaluate(() => document.activeElement.matches(".fl-title button"))); presses++) await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Enter");
     expect(await page.evaluate(() => document.activeElement.matches(".fl-open")), "closing leads back to the button");
