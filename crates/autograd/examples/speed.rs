@@ -114,8 +114,8 @@ fn beside_level_1() -> Result<(), Box<dyn Error>> {
         for _ in 0..3 {
             for (rate, level) in rates.iter_mut().zip(&mut levels) {
                 let plan = Plan { runs: 3, steps: None };
-                let (runs, ..) = bench(level.as_mut(), &preset, &set, &start, plan)?;
-                *rate = rate.max(runs[runs.len() / 2]);
+                let found = bench(level.as_mut(), &preset, &set, &start, plan, &|| Ok(None))?;
+                *rate = rate.max(found.rates[found.rates.len() / 2]);
             }
         }
         let [own, textbook, fast] = rates;
