@@ -1,7 +1,7 @@
 //! What a product costs, written in one way after the other: the three products of a layer, as
 //! multiples of the speed of the definition, measured side by side in one run.
 //!
-//!     cargo run --release -p level1-cpu --example products
+//!     cargo run -p level1-cpu --example products
 
 #[expect(unreachable_pub, reason = "the book shows them without `pub(crate)`")]
 mod loops;

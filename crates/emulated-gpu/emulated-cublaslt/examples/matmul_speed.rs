@@ -1,7 +1,7 @@
 //! How fast the emulated cuBLASLt is on this machine: the products of a training step of 784-30-10
 //! with batch 256, and square ones.
 //!
-//!     cargo run --release -p emulated-cublaslt --example products
+//!     cargo run --release -p emulated-cublaslt --example matmul_speed
 
 #![allow(unsafe_code, reason = "the functions are C")]
 
