@@ -46,11 +46,14 @@ export default {
     }
   },
 
-  async "every page, on a wide screen and a narrow one, in either theme"({ open, pages, accessible }) {
-    for (const [width, dark] of [[1280, false], [1280, true], [390, false], [390, true]]) {
+  // Each page in one of the four, in turns, so that pages that are alike are seen in all of them; with EVERY_SETTING each
+  // in all four, which takes four times as long.
+  async "every page, on a wide screen or a narrow one, in one theme or the other"({ open, pages, accessible }) {
+    const settings = [[1280, false], [390, true], [1280, true], [390, false]];
+    for (const [turn, [width, dark]] of settings.entries()) {
       const page = await open("introduction.html", { width, dark });
       const start = page.url();
-      for (const path of pages()) {
+      for (const path of pages().sort().filter((_, at) => process.env.EVERY_SETTING || at % settings.length === turn)) {
         await page.goto(new URL(path, start).href);
         await accessible(page, `${path.replace(".html", "")}-${width}${dark ? "-dark" : ""}`);
       }
