@@ -110,14 +110,8 @@ __device__ float cospif(float x) {
 }
 __device__ void sincospif(float x, float *s, float *c) { *s = sinpif(x); *c = cospif(x); }
 
-// The arc tangent of a number that isn't negative: of 1/t above 1, of (t − 1)/(t + 1) around 1, then its series.
-__device__ double __atan64(double t) {
-    bool steep = t > 1.0;
-    double u = steep ? __ddiv_rn(1.0, t) : t;
-    bool middle = u > 0.41421356237309503;
-    double v = middle ? __ddiv_rn(__dadd_rn(u, -1.0), __dadd_rn(u, 1.0)) : u;
-    double z = __dmul_rn(v, v);
-    double p = __fma_rn(z, -0.02857142857142857, 0.030303030303030304);
+// The arc tangent's series from v³¹ / 31 down to v³ / 3, over v³, in z = v²; p is what comes above.
+__device__ double __arc_series(double z, double p) {
     p = __fma_rn(p, z, -0.03225806451612903);
     p = __fma_rn(p, z, 0.034482758620689655);
     p = __fma_rn(p, z, -0.037037037037037035);
@@ -133,6 +127,17 @@ __device__ double __atan64(double t) {
     p = __fma_rn(p, z, -0.14285714285714285);
     p = __fma_rn(p, z, 0.2);
     p = __fma_rn(p, z, -0.3333333333333333);
+    return p;
+}
+// The arc tangent of a number that isn't negative: of 1/t above 1, of (t − 1)/(t + 1) around 1, then its series.
+__device__ double __atan64(double t) {
+    bool steep = t > 1.0;
+    double u = steep ? __ddiv_rn(1.0, t) : t;
+    bool middle = u > 0.41421356237309503;
+    double v = middle ? __ddiv_rn(__dadd_rn(u, -1.0), __dadd_rn(u, 1.0)) : u;
+    double z = __dmul_rn(v, v);
+    double p = __fma_rn(z, -0.02857142857142857, 0.030303030303030304);
+    p = __arc_series(z, p);
     double a = __fma_rn(__dmul_rn(v, z), p, v);
     a = middle ? __dadd_rn(a, 0.7853981633974483) : a;
     return steep ? __dadd_rn(1.5707963267948966, -a) : a;

@@ -1,32 +1,43 @@
 // What cuda_fp16.h and cuda_bf16.h do with halves and bfloat16s beside their sums and products. Each is
 // computed in float, which has more than twice their digits, and rounded once.
 //
+// What is said of both kinds, N, of the type T: of __half and half, and of __nv_bfloat16 and bfloat16. A
+// pair is T2.
 // The name for one, the name for a pair, and what is done with the floats x, y.
-#define __H1(one, two, e) \
-    __device__ __half one(__half a) { float x = __half2float(a); return __float2half_rn(e); } \
-    __device__ __nv_bfloat16 one(__nv_bfloat16 a) { float x = __bfloat162float(a); return __float2bfloat16(e); } \
-    __device__ __half2 two(__half2 a) { return __halves2half2(one(a.x), one(a.y)); } \
-    __device__ __nv_bfloat162 two(__nv_bfloat162 a) { return __halves2bfloat162(one(a.x), one(a.y)); }
-#define __H2(one, two, e) \
-    __device__ __half one(__half a, __half b) { float x = __half2float(a), y = __half2float(b); return __float2half_rn(e); } \
-    __device__ __nv_bfloat16 one(__nv_bfloat16 a, __nv_bfloat16 b) { float x = __bfloat162float(a), y = __bfloat162float(b); return __float2bfloat16(e); } \
-    __device__ __half2 two(__half2 a, __half2 b) { return __halves2half2(one(a.x, b.x), one(a.y, b.y)); } \
-    __device__ __nv_bfloat162 two(__nv_bfloat162 a, __nv_bfloat162 b) { return __halves2bfloat162(one(a.x, b.x), one(a.y, b.y)); }
-#define __H3(one, two, e) \
-    __device__ __half one(__half a, __half b, __half c) { float x = __half2float(__hfma(a, b, c)); return __float2half_rn(e); } \
-    __device__ __nv_bfloat16 one(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) { float x = __bfloat162float(__hfma(a, b, c)); return __float2bfloat16(e); } \
-    __device__ __half2 two(__half2 a, __half2 b, __half2 c) { return __halves2half2(one(a.x, b.x, c.x), one(a.y, b.y, c.y)); } \
-    __device__ __nv_bfloat162 two(__nv_bfloat162 a, __nv_bfloat162 b, __nv_bfloat162 c) { return __halves2bfloat162(one(a.x, b.x, c.x), one(a.y, b.y, c.y)); }
+#define __H1_OF(T, N, one, two, e) \
+    __device__ T one(T a) { float x = __##N##2float(a); return __float2##N(e); } \
+    __device__ T##2 two(T##2 a) { return __halves2##N##2(one(a.x), one(a.y)); }
+#define __H2_OF(T, N, one, two, e) \
+    __device__ T one(T a, T b) { float x = __##N##2float(a), y = __##N##2float(b); return __float2##N(e); } \
+    __device__ T##2 two(T##2 a, T##2 b) { return __halves2##N##2(one(a.x, b.x), one(a.y, b.y)); }
+#define __H3_OF(T, N, one, two, e) \
+    __device__ T one(T a, T b, T c) { float x = __##N##2float(__hfma(a, b, c)); return __float2##N(e); } \
+    __device__ T##2 two(T##2 a, T##2 b, T##2 c) { return __halves2##N##2(one(a.x, b.x, c.x), one(a.y, b.y, c.y)); }
 // A comparison: of one, of both of a pair, of each as 1 or 0, of each as a mask.
-#define __HC(one, both, each, mask, e) \
-    __device__ bool one(__half a, __half b) { float x = __half2float(a), y = __half2float(b); return e; } \
-    __device__ bool one(__nv_bfloat16 a, __nv_bfloat16 b) { float x = __bfloat162float(a), y = __bfloat162float(b); return e; } \
-    __device__ bool both(__half2 a, __half2 b) { return one(a.x, b.x) && one(a.y, b.y); } \
-    __device__ bool both(__nv_bfloat162 a, __nv_bfloat162 b) { return one(a.x, b.x) && one(a.y, b.y); } \
-    __device__ __half2 each(__half2 a, __half2 b) { return __floats2half2_rn(one(a.x, b.x) ? 1.0f : 0.0f, one(a.y, b.y) ? 1.0f : 0.0f); } \
-    __device__ __nv_bfloat162 each(__nv_bfloat162 a, __nv_bfloat162 b) { return __floats2bfloat162_rn(one(a.x, b.x) ? 1.0f : 0.0f, one(a.y, b.y) ? 1.0f : 0.0f); } \
-    __device__ unsigned mask(__half2 a, __half2 b) { return (one(a.x, b.x) ? 0xffffu : 0u) | (one(a.y, b.y) ? 0xffff0000u : 0u); } \
-    __device__ unsigned mask(__nv_bfloat162 a, __nv_bfloat162 b) { return (one(a.x, b.x) ? 0xffffu : 0u) | (one(a.y, b.y) ? 0xffff0000u : 0u); }
+#define __HC_OF(T, N, one, both, each, mask, e) \
+    __device__ bool one(T a, T b) { float x = __##N##2float(a), y = __##N##2float(b); return e; } \
+    __device__ bool both(T##2 a, T##2 b) { return one(a.x, b.x) && one(a.y, b.y); } \
+    __device__ T##2 each(T##2 a, T##2 b) { return __floats2##N##2_rn(one(a.x, b.x) ? 1.0f : 0.0f, one(a.y, b.y) ? 1.0f : 0.0f); } \
+    __device__ unsigned mask(T##2 a, T##2 b) { return (one(a.x, b.x) ? 0xffffu : 0u) | (one(a.y, b.y) ? 0xffff0000u : 0u); }
+// What is done with the bits.
+#define __HB_OF(T, N, one, two, change) \
+    __device__ T one(T a) { return __word_as_##N(__##N##_as_word(a) change); } \
+    __device__ T##2 two(T##2 a) { return __halves2##N##2(one(a.x), one(a.y)); }
+#define __H1(one, two, e) __H1_OF(__half, half, one, two, e) __H1_OF(__nv_bfloat16, bfloat16, one, two, e)
+#define __H2(one, two, e) __H2_OF(__half, half, one, two, e) __H2_OF(__nv_bfloat16, bfloat16, one, two, e)
+#define __H3(one, two, e) __H3_OF(__half, half, one, two, e) __H3_OF(__nv_bfloat16, bfloat16, one, two, e)
+#define __HC(one, both, each, mask, e) __HC_OF(__half, half, one, both, each, mask, e) __HC_OF(__nv_bfloat16, bfloat16, one, both, each, mask, e)
+#define __HB(one, two, change) __HB_OF(__half, half, one, two, change) __HB_OF(__nv_bfloat16, bfloat16, one, two, change)
+// From one type to another, in each way of rounding, which `by` knows; before and after it, what else it takes.
+#define __WAY(name, from, to, before, by, after, way) __device__ to name##way(from a) { return after(by##way(before(a))); }
+#define __WAYS(name, from, to, before, by, after) \
+    __WAY(name, from, to, before, by, after, _rn) __WAY(name, from, to, before, by, after, _rz) \
+    __WAY(name, from, to, before, by, after, _ru) __WAY(name, from, to, before, by, after, _rd)
+#define __TO(of_half, of_bfloat16, to, by, after) \
+    __WAYS(of_half, __half, to, __half2float, by, after) __WAYS(of_bfloat16, __nv_bfloat16, to, __bfloat162float, by, after)
+// From an integer by way of a float, which is cut in the same direction.
+#define __CUT_BY(name, from, by, way) __device__ __nv_bfloat16 name##way(from a) { return __float2bfloat16##way(by##way(a)); }
+#define __CUT(name, from, by) __CUT_BY(name, from, by, _rz) __CUT_BY(name, from, by, _ru) __CUT_BY(name, from, by, _rd)
 
 __device__ unsigned short __half_as_ushort(__half a) { return (unsigned short)__half_as_word(a); }
 __device__ short __half_as_short(__half a) { return (short)__half_as_word(a); }
@@ -34,14 +45,10 @@ __device__ __half __ushort_as_half(unsigned short a) { return __word_as_half(a);
 __device__ __half __short_as_half(short a) { return __word_as_half((unsigned short)a); }
 __device__ short __bfloat16_as_short(__nv_bfloat16 a) { return (short)__bfloat16_as_ushort(a); }
 __device__ __nv_bfloat16 __short_as_bfloat16(short a) { return __ushort_as_bfloat16((unsigned short)a); }
-__device__ __half __habs(__half a) { return __word_as_half(__half_as_word(a) & 0x7fffu); }
-__device__ __half __hneg(__half a) { return __word_as_half(__half_as_word(a) ^ 0x8000u); }
-__device__ __nv_bfloat16 __habs(__nv_bfloat16 a) { return __ushort_as_bfloat16(__bfloat16_as_ushort(a) & 0x7fff); }
-__device__ __nv_bfloat16 __hneg(__nv_bfloat16 a) { return __ushort_as_bfloat16(__bfloat16_as_ushort(a) ^ 0x8000); }
-__device__ __half2 __habs2(__half2 a) { return __halves2half2(__habs(a.x), __habs(a.y)); }
-__device__ __half2 __hneg2(__half2 a) { return __halves2half2(__hneg(a.x), __hneg(a.y)); }
-__device__ __nv_bfloat162 __habs2(__nv_bfloat162 a) { return __halves2bfloat162(__habs(a.x), __habs(a.y)); }
-__device__ __nv_bfloat162 __hneg2(__nv_bfloat162 a) { return __halves2bfloat162(__hneg(a.x), __hneg(a.y)); }
+__device__ unsigned __bfloat16_as_word(__nv_bfloat16 a) { return a.__x; }
+__device__ __nv_bfloat16 __word_as_bfloat16(unsigned a) { return __ushort_as_bfloat16((unsigned short)a); }
+__HB(__habs, __habs2, & 0x7fffu)
+__HB(__hneg, __hneg2, ^ 0x8000u)
 __device__ bool __hisnan(__half a) { return __half2float(a) != __half2float(a); }
 __device__ bool __hisnan(__nv_bfloat16 a) { return __bfloat162float(a) != __bfloat162float(a); }
 __device__ int __hisinf(__half a) { return fabsf(__half2float(a)) == INFINITY ? (__half2float(a) < 0.0f ? -1 : 1) : 0; }
@@ -92,70 +99,22 @@ __H1(htanh, h2tanh, tanhf(x))
 __H1(htanh_approx, h2tanh_approx, tanhf(x))
 __device__ __half2 __hcmadd(__half2 a, __half2 b, __half2 c) { return __halves2half2(__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))); }
 __device__ __nv_bfloat162 __hcmadd(__nv_bfloat162 a, __nv_bfloat162 b, __nv_bfloat162 c) { return __halves2bfloat162(__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))); }
-__device__ __half2 operator/(__half2 a, __half2 b) { return __h2div(a, b); }
-__device__ __half2 operator-(__half2 a) { return __hneg2(a); }
-__device__ bool operator==(__half2 a, __half2 b) { return __hbeq2(a, b); }
-__device__ bool operator!=(__half2 a, __half2 b) { return __hbneu2(a, b); }
-__device__ int __half2int_rn(__half a) { return __float2int_rn(__half2float(a)); }
-__device__ unsigned __half2uint_rn(__half a) { return __float2uint_rn(__half2float(a)); }
-__device__ long long __half2ll_rn(__half a) { return __float2ll_rn(__half2float(a)); }
-__device__ unsigned long long __half2ull_rn(__half a) { return __float2ull_rn(__half2float(a)); }
-__device__ short __half2short_rn(__half a) { return (short)max(min(__float2int_rn(__half2float(a)), 32767), -32768); }
-__device__ unsigned short __half2ushort_rn(__half a) { return (unsigned short)min(__float2uint_rn(__half2float(a)), 65535u); }
-__device__ int __half2int_rz(__half a) { return __float2int_rz(__half2float(a)); }
-__device__ unsigned __half2uint_rz(__half a) { return __float2uint_rz(__half2float(a)); }
-__device__ long long __half2ll_rz(__half a) { return __float2ll_rz(__half2float(a)); }
-__device__ unsigned long long __half2ull_rz(__half a) { return __float2ull_rz(__half2float(a)); }
-__device__ short __half2short_rz(__half a) { return (short)max(min(__float2int_rz(__half2float(a)), 32767), -32768); }
-__device__ unsigned short __half2ushort_rz(__half a) { return (unsigned short)min(__float2uint_rz(__half2float(a)), 65535u); }
-__device__ int __half2int_ru(__half a) { return __float2int_ru(__half2float(a)); }
-__device__ unsigned __half2uint_ru(__half a) { return __float2uint_ru(__half2float(a)); }
-__device__ long long __half2ll_ru(__half a) { return __float2ll_ru(__half2float(a)); }
-__device__ unsigned long long __half2ull_ru(__half a) { return __float2ull_ru(__half2float(a)); }
-__device__ short __half2short_ru(__half a) { return (short)max(min(__float2int_ru(__half2float(a)), 32767), -32768); }
-__device__ unsigned short __half2ushort_ru(__half a) { return (unsigned short)min(__float2uint_ru(__half2float(a)), 65535u); }
-__device__ int __half2int_rd(__half a) { return __float2int_rd(__half2float(a)); }
-__device__ unsigned __half2uint_rd(__half a) { return __float2uint_rd(__half2float(a)); }
-__device__ long long __half2ll_rd(__half a) { return __float2ll_rd(__half2float(a)); }
-__device__ unsigned long long __half2ull_rd(__half a) { return __float2ull_rd(__half2float(a)); }
-__device__ short __half2short_rd(__half a) { return (short)max(min(__float2int_rd(__half2float(a)), 32767), -32768); }
-__device__ unsigned short __half2ushort_rd(__half a) { return (unsigned short)min(__float2uint_rd(__half2float(a)), 65535u); }
-__device__ signed char __half2char_rz(__half a) { return (signed char)max(min(__float2int_rz(__half2float(a)), 127), -128); }
-__device__ unsigned char __half2uchar_rz(__half a) { return (unsigned char)min(__float2uint_rz(__half2float(a)), 255u); }
-__device__ int __bfloat162int_rn(__nv_bfloat16 a) { return __float2int_rn(__bfloat162float(a)); }
-__device__ unsigned __bfloat162uint_rn(__nv_bfloat16 a) { return __float2uint_rn(__bfloat162float(a)); }
-__device__ long long __bfloat162ll_rn(__nv_bfloat16 a) { return __float2ll_rn(__bfloat162float(a)); }
-__device__ unsigned long long __bfloat162ull_rn(__nv_bfloat16 a) { return __float2ull_rn(__bfloat162float(a)); }
-__device__ short __bfloat162short_rn(__nv_bfloat16 a) { return (short)max(min(__float2int_rn(__bfloat162float(a)), 32767), -32768); }
-__device__ unsigned short __bfloat162ushort_rn(__nv_bfloat16 a) { return (unsigned short)min(__float2uint_rn(__bfloat162float(a)), 65535u); }
-__device__ int __bfloat162int_rz(__nv_bfloat16 a) { return __float2int_rz(__bfloat162float(a)); }
-__device__ unsigned __bfloat162uint_rz(__nv_bfloat16 a) { return __float2uint_rz(__bfloat162float(a)); }
-__device__ long long __bfloat162ll_rz(__nv_bfloat16 a) { return __float2ll_rz(__bfloat162float(a)); }
-__device__ unsigned long long __bfloat162ull_rz(__nv_bfloat16 a) { return __float2ull_rz(__bfloat162float(a)); }
-__device__ short __bfloat162short_rz(__nv_bfloat16 a) { return (short)max(min(__float2int_rz(__bfloat162float(a)), 32767), -32768); }
-__device__ unsigned short __bfloat162ushort_rz(__nv_bfloat16 a) { return (unsigned short)min(__float2uint_rz(__bfloat162float(a)), 65535u); }
-__device__ int __bfloat162int_ru(__nv_bfloat16 a) { return __float2int_ru(__bfloat162float(a)); }
-__device__ unsigned __bfloat162uint_ru(__nv_bfloat16 a) { return __float2uint_ru(__bfloat162float(a)); }
-__device__ long long __bfloat162ll_ru(__nv_bfloat16 a) { return __float2ll_ru(__bfloat162float(a)); }
-__device__ unsigned long long __bfloat162ull_ru(__nv_bfloat16 a) { return __float2ull_ru(__bfloat162float(a)); }
-__device__ short __bfloat162short_ru(__nv_bfloat16 a) { return (short)max(min(__float2int_ru(__bfloat162float(a)), 32767), -32768); }
-__device__ unsigned short __bfloat162ushort_ru(__nv_bfloat16 a) { return (unsigned short)min(__float2uint_ru(__bfloat162float(a)), 65535u); }
-__device__ int __bfloat162int_rd(__nv_bfloat16 a) { return __float2int_rd(__bfloat162float(a)); }
-__device__ unsigned __bfloat162uint_rd(__nv_bfloat16 a) { return __float2uint_rd(__bfloat162float(a)); }
-__device__ long long __bfloat162ll_rd(__nv_bfloat16 a) { return __float2ll_rd(__bfloat162float(a)); }
-__device__ unsigned long long __bfloat162ull_rd(__nv_bfloat16 a) { return __float2ull_rd(__bfloat162float(a)); }
-__device__ short __bfloat162short_rd(__nv_bfloat16 a) { return (short)max(min(__float2int_rd(__bfloat162float(a)), 32767), -32768); }
-__device__ unsigned short __bfloat162ushort_rd(__nv_bfloat16 a) { return (unsigned short)min(__float2uint_rd(__bfloat162float(a)), 65535u); }
-__device__ signed char __bfloat162char_rz(__nv_bfloat16 a) { return (signed char)max(min(__float2int_rz(__bfloat162float(a)), 127), -128); }
-__device__ unsigned char __bfloat162uchar_rz(__nv_bfloat16 a) { return (unsigned char)min(__float2uint_rz(__bfloat162float(a)), 255u); }
-__device__ __half __short2half_rn(short a) { return __int2half_rn(a); }
-__device__ __half __ushort2half_rn(unsigned short a) { return __uint2half_rn(a); }
-__device__ __half __short2half_rz(short a) { return __int2half_rz(a); }
-__device__ __half __ushort2half_rz(unsigned short a) { return __uint2half_rz(a); }
-__device__ __half __short2half_ru(short a) { return __int2half_ru(a); }
-__device__ __half __ushort2half_ru(unsigned short a) { return __uint2half_ru(a); }
-__device__ __half __short2half_rd(short a) { return __int2half_rd(a); }
-__device__ __half __ushort2half_rd(unsigned short a) { return __uint2half_rd(a); }
+__device__ short __to_short(int a) { return (short)max(min(a, 32767), -32768); }
+__device__ unsigned short __to_ushort(unsigned a) { return (unsigned short)min(a, 65535u); }
+__device__ signed char __to_char(int a) { return (signed char)max(min(a, 127), -128); }
+__device__ unsigned char __to_uchar(unsigned a) { return (unsigned char)min(a, 255u); }
+__TO(__half2int, __bfloat162int, int, __float2int, )
+__TO(__half2uint, __bfloat162uint, unsigned, __float2uint, )
+__TO(__half2ll, __bfloat162ll, long long, __float2ll, )
+__TO(__half2ull, __bfloat162ull, unsigned long long, __float2ull, )
+__TO(__half2short, __bfloat162short, short, __float2int, __to_short)
+__TO(__half2ushort, __bfloat162ushort, unsigned short, __float2uint, __to_ushort)
+__device__ signed char __half2char_rz(__half a) { return __to_char(__half2int_rz(a)); }
+__device__ unsigned char __half2uchar_rz(__half a) { return __to_uchar(__half2uint_rz(a)); }
+__device__ signed char __bfloat162char_rz(__nv_bfloat16 a) { return __to_char(__bfloat162int_rz(a)); }
+__device__ unsigned char __bfloat162uchar_rz(__nv_bfloat16 a) { return __to_uchar(__bfloat162uint_rz(a)); }
+__WAYS(__short2half, short, __half, , __int2half, )
+__WAYS(__ushort2half, unsigned short, __half, , __uint2half, )
 // A double as a bfloat16: cut to a float whose last bit says whether there was more. In the other
 // directions it is moved by one where rounding went the wrong way.
 __device__ __nv_bfloat16 __double2bfloat16(double a) {
@@ -183,38 +142,9 @@ __device__ __nv_bfloat16 __ull2bfloat16_rn(unsigned long long a) {
     double cut = __ull2double_rz(a);
     return __double2bfloat16(cut > 1.8e19 || (unsigned long long)cut == a ? cut : __longlong_as_double(__double_as_longlong(cut) | 1ll));
 }
-__device__ __nv_bfloat16 __int2bfloat16_rz(int a) { return __float2bfloat16_rz(__int2float_rz(a)); }
-__device__ __nv_bfloat16 __int2bfloat16_ru(int a) { return __float2bfloat16_ru(__int2float_ru(a)); }
-__device__ __nv_bfloat16 __int2bfloat16_rd(int a) { return __float2bfloat16_rd(__int2float_rd(a)); }
-__device__ __nv_bfloat16 __uint2bfloat16_rz(unsigned a) { return __float2bfloat16_rz(__uint2float_rz(a)); }
-__device__ __nv_bfloat16 __uint2bfloat16_ru(unsigned a) { return __float2bfloat16_ru(__uint2float_ru(a)); }
-__device__ __nv_bfloat16 __uint2bfloat16_rd(unsigned a) { return __float2bfloat16_rd(__uint2float_rd(a)); }
-__device__ __nv_bfloat16 __short2bfloat16_rz(short a) { return __float2bfloat16_rz((float)a); }
-__device__ __nv_bfloat16 __short2bfloat16_ru(short a) { return __float2bfloat16_ru((float)a); }
-__device__ __nv_bfloat16 __short2bfloat16_rd(short a) { return __float2bfloat16_rd((float)a); }
-__device__ __nv_bfloat16 __ushort2bfloat16_rz(unsigned short a) { return __float2bfloat16_rz((float)a); }
-__device__ __nv_bfloat16 __ushort2bfloat16_ru(unsigned short a) { return __float2bfloat16_ru((float)a); }
-__device__ __nv_bfloat16 __ushort2bfloat16_rd(unsigned short a) { return __float2bfloat16_rd((float)a); }
-__device__ __nv_bfloat16 __ll2bfloat16_rz(long long a) { return __float2bfloat16_rz(__ll2float_rz(a)); }
-__device__ __nv_bfloat16 __ll2bfloat16_ru(long long a) { return __float2bfloat16_ru(__ll2float_ru(a)); }
-__device__ __nv_bfloat16 __ll2bfloat16_rd(long long a) { return __float2bfloat16_rd(__ll2float_rd(a)); }
-__device__ __nv_bfloat16 __ull2bfloat16_rz(unsigned long long a) { return __float2bfloat16_rz(__ull2float_rz(a)); }
-__device__ __nv_bfloat16 __ull2bfloat16_ru(unsigned long long a) { return __float2bfloat16_ru(__ull2float_ru(a)); }
-__device__ __nv_bfloat16 __ull2bfloat16_rd(unsigned long long a) { return __float2bfloat16_rd(__ull2float_rd(a)); }
-__device__ __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a) { return __halves2bfloat162(a, a); }
-__device__ __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __halves2bfloat162(a, b); }
-__device__ __nv_bfloat162 __float2bfloat162_rn(float a) { return __floats2bfloat162_rn(a, a); }
-__device__ __nv_bfloat162 __float22bfloat162_rn(float2 a) { return __floats2bfloat162_rn(a.x, a.y); }
-__device__ __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
-__device__ __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a) { return a.y; }
-__device__ __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a) { return __halves2bfloat162(a.x, a.x); }
-__device__ __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a) { return __halves2bfloat162(a.y, a.y); }
-__device__ __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return __halves2bfloat162(a.x, b.x); }
-__device__ __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b) { return __halves2bfloat162(a.y, b.y); }
-__device__ __nv_bfloat162 __hadd2(__nv_bfloat162 a, __nv_bfloat162 b) { return __halves2bfloat162(__hadd(a.x, b.x), __hadd(a.y, b.y)); }
-__device__ __nv_bfloat162 __hsub2(__nv_bfloat162 a, __nv_bfloat162 b) { return __halves2bfloat162(__hsub(a.x, b.x), __hsub(a.y, b.y)); }
-__device__ __nv_bfloat162 __hmul2(__nv_bfloat162 a, __nv_bfloat162 b) { return __halves2bfloat162(__hmul(a.x, b.x), __hmul(a.y, b.y)); }
-__device__ __nv_bfloat162 __hfma2(__nv_bfloat162 a, __nv_bfloat162 b, __nv_bfloat162 c) { return __halves2bfloat162(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)); }
-__device__ __nv_bfloat162 operator+(__nv_bfloat162 a, __nv_bfloat162 b) { return __hadd2(a, b); }
-__device__ __nv_bfloat162 operator-(__nv_bfloat162 a, __nv_bfloat162 b) { return __hsub2(a, b); }
-__device__ __nv_bfloat162 operator*(__nv_bfloat162 a, __nv_bfloat162 b) { return __hmul2(a, b); }
+__CUT(__int2bfloat16, int, __int2float)
+__CUT(__uint2bfloat16, unsigned, __uint2float)
+__CUT(__short2bfloat16, short, __int2float)
+__CUT(__ushort2bfloat16, unsigned short, __uint2float)
+__CUT(__ll2bfloat16, long long, __ll2float)
+__CUT(__ull2bfloat16, unsigned long long, __ull2float)

@@ -1,37 +1,10 @@
-// Pairs of halves, and bfloat16: structs, and what cuda_fp16.h and cuda_bf16.h do with them.
-struct __align__(4) __half2 { __half x, y; };
-typedef __half2 half2;
-__device__ __half2 __halves2half2(__half a, __half b) { __half2 r; r.x = a; r.y = b; return r; }
-__device__ __half2 make_half2(__half a, __half b) { return __halves2half2(a, b); }
-__device__ __half2 __half2half2(__half a) { return __halves2half2(a, a); }
-__device__ __half2 __float2half2_rn(float a) { return __half2half2(__float2half_rn(a)); }
-__device__ __half2 __floats2half2_rn(float a, float b) { return __halves2half2(__float2half_rn(a), __float2half_rn(b)); }
-__device__ __half2 __float22half2_rn(float2 a) { return __floats2half2_rn(a.x, a.y); }
-__device__ float2 __half22float2(__half2 a) { return make_float2(__half2float(a.x), __half2float(a.y)); }
-__device__ float __low2float(__half2 a) { return __half2float(a.x); }
-__device__ float __high2float(__half2 a) { return __half2float(a.y); }
-__device__ __half __low2half(__half2 a) { return a.x; }
-__device__ __half __high2half(__half2 a) { return a.y; }
-__device__ __half2 __low2half2(__half2 a) { return __half2half2(a.x); }
-__device__ __half2 __high2half2(__half2 a) { return __half2half2(a.y); }
-__device__ __half2 __lows2half2(__half2 a, __half2 b) { return __halves2half2(a.x, b.x); }
-__device__ __half2 __highs2half2(__half2 a, __half2 b) { return __halves2half2(a.y, b.y); }
-__device__ __half2 __lowhigh2highlow(__half2 a) { return __halves2half2(a.y, a.x); }
-__device__ __half2 __hadd2(__half2 a, __half2 b) { return __halves2half2(__hadd(a.x, b.x), __hadd(a.y, b.y)); }
-__device__ __half2 __hsub2(__half2 a, __half2 b) { return __halves2half2(__hsub(a.x, b.x), __hsub(a.y, b.y)); }
-__device__ __half2 __hmul2(__half2 a, __half2 b) { return __halves2half2(__hmul(a.x, b.x), __hmul(a.y, b.y)); }
-__device__ __half2 __hfma2(__half2 a, __half2 b, __half2 c) { return __halves2half2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)); }
-__device__ __half2 operator+(__half2 a, __half2 b) { return __hadd2(a, b); }
-__device__ __half2 operator-(__half2 a, __half2 b) { return __hsub2(a, b); }
-__device__ __half2 operator*(__half2 a, __half2 b) { return __hmul2(a, b); }
-
+// bfloat16, and pairs of halves and of bfloat16s: structs, and what cuda_fp16.h and cuda_bf16.h do with them.
 struct __align__(2) __nv_bfloat16 {
     unsigned short __x;
     __nv_bfloat16() = default;
     __device__ __nv_bfloat16(float value) : __x(__float2bfloat16(value).__x) {}
     __device__ operator float() const { return __uint_as_float((unsigned)__x << 16); }
 };
-struct __align__(4) __nv_bfloat162 { __nv_bfloat16 x, y; };
 __device__ unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.__x; }
 __device__ __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { __nv_bfloat16 r; r.__x = a; return r; }
 __device__ float __bfloat162float(__nv_bfloat16 a) { return __uint_as_float((unsigned)a.__x << 16); }
@@ -57,8 +30,43 @@ __device__ __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 
 __device__ __nv_bfloat16 operator+(__nv_bfloat16 a, __nv_bfloat16 b) { return __hadd(a, b); }
 __device__ __nv_bfloat16 operator-(__nv_bfloat16 a, __nv_bfloat16 b) { return __hsub(a, b); }
 __device__ __nv_bfloat16 operator*(__nv_bfloat16 a, __nv_bfloat16 b) { return __hmul(a, b); }
+__device__ __nv_bfloat16 operator/(__nv_bfloat16 a, __nv_bfloat16 b) { return __float2bfloat16(__fdiv_rn(__bfloat162float(a), __bfloat162float(b))); }
+__device__ __nv_bfloat16 operator-(__nv_bfloat16 a) { return __ushort_as_bfloat16(a.__x ^ 0x8000); }
 __device__ bool operator<(__nv_bfloat16 a, __nv_bfloat16 b) { return __bfloat162float(a) < __bfloat162float(b); }
 __device__ bool operator>(__nv_bfloat16 a, __nv_bfloat16 b) { return __bfloat162float(a) > __bfloat162float(b); }
-__device__ __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { __nv_bfloat162 r; r.x = a; r.y = b; return r; }
-__device__ __nv_bfloat162 __floats2bfloat162_rn(float a, float b) { return __halves2bfloat162(__float2bfloat16(a), __float2bfloat16(b)); }
-__device__ float2 __bfloat1622float2(__nv_bfloat162 a) { return make_float2(__bfloat162float(a.x), __bfloat162float(a.y)); }
+// What there is for pairs, T2, of the type T, which names call N. As in the headers, pairs are unequal only
+// where both of their parts are.
+#define __PAIRS(T, N) \
+    struct __align__(4) T##2 { T x, y; }; \
+    __device__ T##2 __halves2##N##2(T a, T b) { T##2 r; r.x = a; r.y = b; return r; } \
+    __device__ T##2 make_##N##2(T a, T b) { return __halves2##N##2(a, b); } \
+    __device__ T##2 __##N##2##N##2(T a) { return __halves2##N##2(a, a); } \
+    __device__ T##2 __float2##N##2_rn(float a) { return __##N##2##N##2(__float2##N(a)); } \
+    __device__ T##2 __floats2##N##2_rn(float a, float b) { return __halves2##N##2(__float2##N(a), __float2##N(b)); } \
+    __device__ T##2 __float22##N##2_rn(float2 a) { return __floats2##N##2_rn(a.x, a.y); } \
+    __device__ float2 __##N##22float2(T##2 a) { return make_float2(__##N##2float(a.x), __##N##2float(a.y)); } \
+    __device__ float __low2float(T##2 a) { return __##N##2float(a.x); } \
+    __device__ float __high2float(T##2 a) { return __##N##2float(a.y); } \
+    __device__ T __low2##N(T##2 a) { return a.x; } \
+    __device__ T __high2##N(T##2 a) { return a.y; } \
+    __device__ T##2 __low2##N##2(T##2 a) { return __halves2##N##2(a.x, a.x); } \
+    __device__ T##2 __high2##N##2(T##2 a) { return __halves2##N##2(a.y, a.y); } \
+    __device__ T##2 __lows2##N##2(T##2 a, T##2 b) { return __halves2##N##2(a.x, b.x); } \
+    __device__ T##2 __highs2##N##2(T##2 a, T##2 b) { return __halves2##N##2(a.y, b.y); } \
+    __device__ T##2 __lowhigh2highlow(T##2 a) { return __halves2##N##2(a.y, a.x); } \
+    __device__ T##2 __hadd2(T##2 a, T##2 b) { return __halves2##N##2(__hadd(a.x, b.x), __hadd(a.y, b.y)); } \
+    __device__ T##2 __hsub2(T##2 a, T##2 b) { return __halves2##N##2(__hsub(a.x, b.x), __hsub(a.y, b.y)); } \
+    __device__ T##2 __hmul2(T##2 a, T##2 b) { return __halves2##N##2(__hmul(a.x, b.x), __hmul(a.y, b.y)); } \
+    __device__ T##2 __hfma2(T##2 a, T##2 b, T##2 c) { return __halves2##N##2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)); } \
+    __device__ T##2 operator+(T##2 a, T##2 b) { return __hadd2(a, b); } \
+    __device__ T##2 operator-(T##2 a, T##2 b) { return __hsub2(a, b); } \
+    __device__ T##2 operator*(T##2 a, T##2 b) { return __hmul2(a, b); } \
+    __device__ T##2 operator/(T##2 a, T##2 b) { return __halves2##N##2(a.x / b.x, a.y / b.y); } \
+    __device__ T##2 operator-(T##2 a) { return __halves2##N##2(-a.x, -a.y); } \
+    __device__ bool operator==(T##2 a, T##2 b) { return a.x == b.x && a.y == b.y; } \
+    __device__ bool operator!=(T##2 a, T##2 b) { return a.x != b.x && a.y != b.y; }
+__PAIRS(__half, half)
+__PAIRS(__nv_bfloat16, bfloat16)
+typedef __half2 half2;
+typedef __nv_bfloat16 nv_bfloat16;
+typedef __nv_bfloat162 nv_bfloat162;

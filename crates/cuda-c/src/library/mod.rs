@@ -1,6 +1,8 @@
 //! What is there before the first line of a source: names of types, macros, and the mathematics that
 //! is written in CUDA C itself.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashSet as HashSet;
 
 use crate::diagnostic::Problems;
@@ -121,7 +123,7 @@ pub(crate) fn tokens(
             called.insert(&*token.text);
         }
     }
-    let wanted = |part: &&str| names(part).any(|name| called.contains(name));
+    let wanted = |part: &&str| names(part).any(|name| called.contains(&*name));
     let mut text = String::new();
     let halves = wanted(&HALF_FUNCTIONS);
     let count = MATHEMATICS.iter().rposition(wanted).map_or(0, |last| last + 1);
@@ -134,7 +136,8 @@ pub(crate) fn tokens(
         text.push_str(INTEGERS);
     }
     let matrices = words.contains("wmma");
-    let pairs = ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162"];
+    let pairs =
+        ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"];
     if matrices || halves || pairs.into_iter().any(|name| words.contains(name)) {
         text.push_str(HALVES);
     }
@@ -153,28 +156,35 @@ pub(crate) fn tokens(
     (file, tokens)
 }
 
-/// What makes functions of its first arguments, by how many: in `integers.cuh` and `half_functions.cuh`.
-const MACROS_OF_FUNCTIONS: [(&str, usize); 7] = [
-    ("__PARTS(", 1),
-    ("__PART(", 1),
-    ("__SUMMED(", 1),
-    ("__H1(", 2),
-    ("__H2(", 2),
-    ("__H3(", 2),
-    ("__HC(", 4),
+/// What makes functions of its first arguments, by how many, and what their names end in: in `integers.cuh`
+/// and `half_functions.cuh`.
+const MACROS_OF_FUNCTIONS: [(&str, usize, &[&str]); 11] = [
+    ("__PARTS(", 1, &[""]),
+    ("__PART(", 1, &[""]),
+    ("__SUMMED(", 1, &[""]),
+    ("__H1(", 2, &[""]),
+    ("__H2(", 2, &[""]),
+    ("__H3(", 2, &[""]),
+    ("__HB(", 2, &[""]),
+    ("__HC(", 4, &[""]),
+    ("__WAYS(", 1, &["_rn", "_rz", "_ru", "_rd"]),
+    ("__TO(", 2, &["_rn", "_rz", "_ru", "_rd"]),
+    ("__CUT(", 1, &["_rz", "_ru", "_rd"]),
 ];
 
 /// The names of the functions that a part of the library defines.
-fn names(part: &str) -> impl Iterator<Item = &str> {
+fn names(part: &str) -> impl Iterator<Item = Cow<'_, str>> {
     part.lines().flat_map(|line| {
-        let made = MACROS_OF_FUNCTIONS
-            .iter()
-            .find_map(|(own, count)| line.strip_prefix(own).map(|rest| (rest, *count)));
-        if let Some((rest, count)) = made {
-            return rest.split(',').take(count).map(str::trim).collect::<Vec<_>>();
+        let made = MACROS_OF_FUNCTIONS.iter().find_map(|(own, count, ends)| {
+            line.strip_prefix(own).map(|rest| (rest, *count, *ends))
+        });
+        if let Some((rest, count, ends)) = made {
+            let names = rest.split(',').take(count).map(str::trim);
+            let ended = names.flat_map(|name| ends.iter().map(move |end| format!("{name}{end}")));
+            return ended.map(Cow::Owned).collect::<Vec<_>>();
         }
         let before = line.strip_prefix("__device__ ").and_then(|rest| rest.split_once('('));
         let name = before.and_then(|(before, _)| before.rsplit_once(' '));
-        name.map(|(_, name)| name.trim_start_matches('*')).into_iter().collect()
+        name.map(|(_, name)| Cow::Borrowed(name.trim_start_matches('*'))).into_iter().collect()
     })
 }

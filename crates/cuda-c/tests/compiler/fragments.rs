@@ -162,25 +162,33 @@ fn of_bytes() {
     }
 }
 
+/// A product of n by n halves in tiles, from `start`; b as `layout` says, a tile of it at `tile`. Then `end`.
+fn by_tiles(n: usize, start: &str, (layout, tile): (&str, &str), end: &str) -> String {
+    format!(
+        "#include <cuda_fp16.h>\n#include <mma.h>\nusing namespace nvcuda;
+        extern \"C\" __global__ void k(const half *a, const half *b, float *c) {{
+            const int n = {n};
+            int row = blockIdx.y * 16, column = blockIdx.x * 16;
+            wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+            wmma::fill_fragment(sum, {start});
+            for (int k = 0; k < n; k += 16) {{
+                wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
+                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::{layout}> fb;
+                wmma::load_matrix_sync(fa, a + row * n + k, n);
+                wmma::load_matrix_sync(fb, b + {tile}, n);
+                wmma::mma_sync(sum, fa, fb, sum);
+            }}
+            {end}
+            wmma::store_matrix_sync(c + row * n + column, sum, n, wmma::mem_row_major);
+        }}"
+    )
+}
+
 /// As a kernel uses them: a larger product, tile by tile, with elements of fragments changed between.
 #[test]
 fn a_product_tile_by_tile() {
-    let source = "#include <cuda_fp16.h>\n#include <mma.h>\nusing namespace nvcuda;
-        extern \"C\" __global__ void k(const half *a, const half *b, float *c) {
-            const int n = 48;
-            int row = blockIdx.y * 16, column = blockIdx.x * 16;
-            wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
-            wmma::fill_fragment(sum, 1.0f);
-            for (int k = 0; k < n; k += 16) {
-                wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
-                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> fb;
-                wmma::load_matrix_sync(fa, a + row * n + k, n);
-                wmma::load_matrix_sync(fb, b + column * n + k, n);
-                wmma::mma_sync(sum, fa, fb, sum);
-            }
-            for (int i = 0; i < sum.num_elements; ++i) sum.x[i] = sum.x[i] * 0.5f;
-            wmma::store_matrix_sync(c + row * n + column, sum, n, wmma::mem_row_major);
-        }";
+    let halved = "for (int i = 0; i < sum.num_elements; ++i) sum.x[i] = sum.x[i] * 0.5f;";
+    let source = by_tiles(48, "1.0f", ("col_major", "column * n + k"), halved);
     let a = |i: usize, j: usize| (i * 5 + j * 3) as i32 % 7 - 3;
     let b = |i: usize, j: usize| (i * 2 + j * 5) as i32 % 6 - 2;
     let arguments = [
@@ -188,7 +196,7 @@ fn a_product_tile_by_tile() {
         bytes(HALF, &matrix(48, 48, false, b)),
         bytes(FLOAT, &vec![0; 48 * 48]),
     ];
-    let memory = both(source, "k", ([3, 3, 1], [32, 1, 1], 0), &arguments);
+    let memory = both(&source, "k", ([3, 3, 1], [32, 1, 1], 0), &arguments);
     for (index, found) in crate::common::as_floats(&memory[2]).into_iter().enumerate() {
         let (i, j) = (index / 48, index % 48);
         let expected = (1 + (0..48).map(|l| a(i, l) * b(l, j)).sum::<i32>()) as f32 * 0.5;
@@ -199,21 +207,7 @@ fn a_product_tile_by_tile() {
 /// Halves of any size between -2 and 2, summed in float: beside the same product in double.
 #[test]
 fn a_product_beside_double() {
-    let source = "#include <cuda_fp16.h>\n#include <mma.h>\nusing namespace nvcuda;
-        extern \"C\" __global__ void k(const half *a, const half *b, float *c) {
-            const int n = 64;
-            int row = blockIdx.y * 16, column = blockIdx.x * 16;
-            wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
-            wmma::fill_fragment(sum, 0.0f);
-            for (int k = 0; k < n; k += 16) {
-                wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
-                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> fb;
-                wmma::load_matrix_sync(fa, a + row * n + k, n);
-                wmma::load_matrix_sync(fb, b + k * n + column, n);
-                wmma::mma_sync(sum, fa, fb, sum);
-            }
-            wmma::store_matrix_sync(c + row * n + column, sum, n, wmma::mem_row_major);
-        }";
+    let source = by_tiles(64, "0.0f", ("row_major", "k * n + column"), "");
     // Eleven digits below 2, which is what a half holds of numbers from 1.
     let numbers = |seed: u32| {
         let all = crate::common::drawn(64 * 64, seed).into_iter();
@@ -233,7 +227,7 @@ fn a_product_beside_double() {
     let (a, b) = (numbers(5), numbers(6));
     assert!(a.iter().chain(&b).all(|x| x.abs() <= 2.0));
     let arguments = [halves(&a), halves(&b), Argument::Bytes(vec![0; 4 * 64 * 64])];
-    let memory = both(source, "k", ([4, 4, 1], [32, 1, 1], 0), &arguments);
+    let memory = both(&source, "k", ([4, 4, 1], [32, 1, 1], 0), &arguments);
     for (index, found) in crate::common::as_floats(&memory[2]).into_iter().enumerate() {
         let (i, j) = (index / 64, index % 64);
         let products = (0..64).map(|l| a[i * 64 + l] * b[l * 64 + j]);

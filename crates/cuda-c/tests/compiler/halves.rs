@@ -92,11 +92,11 @@ fn of_both() -> Vec<String> {
     all
 }
 
-#[test]
-fn of_half() {
-    let mut all = of_both();
+/// From and to integers and float, in each way of rounding, of `kind`, as names call it.
+fn conversions(kind: &str) -> Vec<String> {
+    let mut all = Vec::new();
     for mode in ["rn", "rz", "ru", "rd"] {
-        all.push(format!("__float2half_{mode}(x)"));
+        all.push(format!("__float2{kind}_{mode}(x)"));
         for (ty, value) in [
             ("int", "(int)u"),
             ("uint", "u"),
@@ -105,10 +105,17 @@ fn of_half() {
             ("ll", "l"),
             ("ull", "(unsigned long long)l"),
         ] {
-            all.push(format!("__{ty}2half_{mode}({value})"));
-            all.push(format!("__half2{ty}_{mode}(__hisnan(a) ? b : a)"));
+            all.push(format!("__{ty}2{kind}_{mode}({value})"));
+            all.push(format!("__{kind}2{ty}_{mode}(__hisnan(a) ? b : a)"));
         }
     }
+    all
+}
+
+#[test]
+fn of_half() {
+    let mut all = of_both();
+    all.extend(conversions("half"));
     all.extend(
         [
             "__half_as_ushort(a)",
@@ -123,30 +130,18 @@ fn of_half() {
             "a >= b",
             "a == b",
             "hsqrt(a)",
+            "__half2char_rz(a)",
+            "__half2uchar_rz(a)",
         ]
         .map(String::from),
     );
-    all.extend(["__half2char_rz(a)", "__half2uchar_rz(a)"].map(String::from));
     same(false, &all);
 }
 
 #[test]
 fn of_bfloat16() {
     let mut all = of_both();
-    for mode in ["rn", "rz", "ru", "rd"] {
-        all.push(format!("__float2bfloat16_{mode}(x)"));
-        for (ty, value) in [
-            ("int", "(int)u"),
-            ("uint", "u"),
-            ("short", "(short)u"),
-            ("ushort", "(unsigned short)u"),
-            ("ll", "l"),
-            ("ull", "(unsigned long long)l"),
-        ] {
-            all.push(format!("__{ty}2bfloat16_{mode}({value})"));
-            all.push(format!("__bfloat162{ty}_{mode}(__hisnan(a) ? b : a)"));
-        }
-    }
+    all.extend(conversions("bfloat16"));
     all.extend(
         [
             "__bfloat16_as_ushort(a)",
@@ -157,4 +152,18 @@ fn of_bfloat16() {
         .map(String::from),
     );
     same(true, &all);
+}
+
+/// Operators alone: what they are is there where no function is called that brings it.
+#[test]
+fn operators() {
+    let pairs =
+        ["p + q", "p - q", "p * q", "p / q", "p == q", "p != q", "p == p", "p += q", "p /= q"];
+    for bfloat in [false, true] {
+        same(bfloat, &pairs.map(String::from));
+        let sorts = ["a / b", "a * b", "a != b", "a <= b", "a > b", "a /= b", "a -= b"];
+        same(bfloat, &sorts.map(String::from));
+        same(bfloat, &["__hisnan(a) ? b : -a".into(), "__lowhigh2highlow(p)".into()]);
+        same(bfloat, &["__low2float(p)".into(), "__high2float(p)".into()]);
+    }
 }
