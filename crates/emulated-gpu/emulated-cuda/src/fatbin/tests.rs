@@ -42,14 +42,18 @@ fn packed_by_lz4() -> Vec<u8> {
     lz4_flex::block::compress(TEXT.as_bytes())
 }
 
+/// The text as it is, and packed in both ways.
+fn texts() -> [Vec<u8>; 3] {
+    [
+        entry(PTX, 80, 0, TEXT.as_bytes(), 0),
+        entry(PTX, 80, LZ4, &packed_by_lz4(), TEXT.len()),
+        entry(PTX, 80, ZSTD, PACKED, TEXT.len()),
+    ]
+}
+
 #[test]
 fn texts_come_out_plain_and_packed() {
-    let lz4 = packed_by_lz4();
-    for one in [
-        entry(PTX, 80, 0, TEXT.as_bytes(), 0),
-        entry(PTX, 80, LZ4, &lz4, TEXT.len()),
-        entry(PTX, 80, ZSTD, PACKED, TEXT.len()),
-    ] {
+    for one in texts() {
         let found = ptx_of(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0), one]), 90);
         assert_eq!(found.unwrap(), TEXT);
     }
@@ -78,18 +82,14 @@ fn machine_code_alone_is_refused_with_what_to_ask_for() {
 
 #[test]
 fn what_is_cut_off_is_refused() {
-    let lz4 = packed_by_lz4();
-    for one in [
-        entry(PTX, 80, 0, TEXT.as_bytes(), 0),
-        entry(PTX, 80, LZ4, &lz4, TEXT.len()),
-        entry(PTX, 80, ZSTD, PACKED, TEXT.len()),
-    ] {
+    for one in texts() {
         let whole = container(&[one]);
         for len in 0..whole.len() {
             let refusal = ptx_of(&whole[..len], 90).unwrap_err();
             assert_eq!(refusal.code, Code::INVALID_IMAGE, "{len} bytes: {}", refusal.log);
         }
     }
+    let lz4 = packed_by_lz4();
     for (flag, packed) in [(LZ4, lz4.as_slice()), (ZSTD, PACKED)] {
         for len in 0..packed.len() {
             let whole = container(&[entry(PTX, 80, flag, &packed[..len], TEXT.len())]);
@@ -100,12 +100,7 @@ fn what_is_cut_off_is_refused() {
 
 #[test]
 fn whatever_byte_is_wrong_there_is_an_answer() {
-    let lz4 = packed_by_lz4();
-    for one in [
-        entry(PTX, 80, 0, TEXT.as_bytes(), 0),
-        entry(PTX, 80, LZ4, &lz4, TEXT.len()),
-        entry(PTX, 80, ZSTD, PACKED, TEXT.len()),
-    ] {
+    for one in texts() {
         let whole = container(&[one]);
         for at in 0..whole.len() {
             for wrong in [0, 1, 0x7f, 0x80, 0xff] {
