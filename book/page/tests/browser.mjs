@@ -89,7 +89,7 @@ async function accessible(page, name) {
 }
 let axe = null;
 
-const parts = { blocks: "./blocks.mjs", editing: "./editing.mjs", warp: "./warp.mjs", training: "./training.mjs", puzzles: "./puzzles.mjs", readers: "./readers.mjs" };
+const parts = { blocks: "./blocks.mjs", editing: "./editing.mjs", warp: "./warp.mjs", training: "./training.mjs", puzzles: "./puzzles.mjs", readers: "./readers.mjs", colours: "./colours.mjs" };
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
 for (const part of chosen) {
   const { default: tests } = await import(parts[part]);
