@@ -49,7 +49,7 @@ class Tensor:
 
 
 def launch(name: str, threads: tuple[int, int], *arguments: Tensor | int) -> None:
-    """The kernel of that name, with so many threads along x and y."""
+    """The kernel of that name, with that many threads along x and y."""
     module = ok(cuda.cuModuleLoadData((KERNELS / f"{name}.ptx").read_bytes() + b"\0"))
     function = ok(cuda.cuModuleGetFunction(module, name.encode()))
     block = (32, 8 if threads[1] > 1 else 1)

@@ -37,7 +37,7 @@ const LEFT_ALONE: [&str; 16] = [
 const OF_GPUS: [&str; 8] =
     ["block", "capture", "event", "generic", "mask", "module", "thread", "tile"];
 /// Where these pages are.
-const ON_GPUS: [&str; 5] = ["gpu", "level2", "level3", "level4", "ranks"];
+const ON_GPUS: [&str; 6] = ["autograd/gpu.html", "gpu", "level2", "level3", "level4", "ranks"];
 /// Words that the language has for other things on every page.
 const EVERYDAY: [&str; 2] = ["level", "share"];
 const STYLE: &str = "<style>.content a.term:link,.content a.term:visited{color:inherit;\
