@@ -21,6 +21,7 @@ pub mod paths;
 pub mod readme;
 pub mod runs;
 pub mod share;
+pub mod targets;
 pub mod terms;
 
 /// Something in the book that is not as it should be.

@@ -10,7 +10,7 @@ use book_check::output::{Session, difference};
 use book_check::page::{Page, unlisted};
 use book_check::{
     Problem, columns, commands, html, include, output, paths, read, readme, repository, runs,
-    share, terms,
+    share, targets, terms,
 };
 use tensor::file;
 
@@ -63,6 +63,7 @@ fn pages() -> Result<Vec<Problem>, Problem> {
     let mut problems = include::check(&root, &pages)?;
     problems.extend(pages.iter().flat_map(Page::broken_links).chain(unlisted(&pages)));
     problems.extend(commands::check(&root, &pages)?);
+    problems.extend(targets::check(&root, &pages)?);
     problems.extend(pages.iter().flat_map(|page| paths::check(&root, page)));
     Ok(problems)
 }

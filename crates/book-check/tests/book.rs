@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use book_check::output::{Needs, Session, difference};
 use book_check::page::{Page, unlisted};
-use book_check::{Problem, commands, include, output, paths, read, readme, repository};
+use book_check::{Problem, commands, include, output, paths, read, readme, repository, targets};
 
 fn pages() -> Vec<Page> {
     Page::all(&repository()).unwrap()
@@ -34,6 +34,11 @@ fn every_link_leads_somewhere_and_every_page_is_listed() {
 #[test]
 fn every_command_shown_is_run_somewhere() {
     none(commands::check(&repository(), &pages()).unwrap());
+}
+
+#[test]
+fn what_cargo_is_to_run_is_there() {
+    none(targets::check(&repository(), &pages()).unwrap());
 }
 
 #[test]

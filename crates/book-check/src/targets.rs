@@ -1,0 +1,113 @@
+//! Commands of cargo: the packages that they name are those of the workspace, and have the example, the test or
+//! the measurement that is named. What takes long is run by hand alone, and would keep a name that is gone.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::output::Session;
+use crate::page::{Page, PieceKind};
+use crate::{Problem, files, read};
+
+/// The folders of packages, by their names.
+type Packages = BTreeMap<String, PathBuf>;
+
+/// What a command may name in a package, and the folder that it is in.
+const NAMED: [(&str, &str); 3] =
+    [("--example", "examples"), ("--test", "tests"), ("--bench", "benches")];
+
+/// Checks the commands of all outputs, and those on pages, in blocks of `sh` and within lines.
+///
+/// # Errors
+/// When a file of the repository can't be read.
+pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem> {
+    let packages = packages(repository)?;
+    let mut problems = Vec::new();
+    let mut look = |place: String, command: &str| {
+        problems.extend(missing(command, &packages).map(|what| Problem::new(place, what)));
+    };
+    for session in Session::all(repository)? {
+        for command in session.commands() {
+            look(session.path.display().to_string(), command);
+        }
+    }
+    for page in pages {
+        for piece in page.pieces() {
+            let shown = match &piece.kind {
+                PieceKind::Block(language) => language == "sh",
+                kind => *kind == PieceKind::Code,
+            };
+            for line in piece.text.lines().filter(|_| shown) {
+                look(page.place(piece.line), line);
+            }
+        }
+    }
+    Ok(problems)
+}
+
+fn packages(repository: &Path) -> Result<Packages, Problem> {
+    let mut packages = Packages::new();
+    for path in files(&repository.join("crates"), &["toml"]) {
+        if path.file_name().is_some_and(|name| name == "Cargo.toml") {
+            let text = read(&path)?;
+            let name =
+                text.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
+            if let (Some(name), Some(folder)) = (name, path.parent()) {
+                packages.insert(name.to_owned(), folder.to_owned());
+            }
+        }
+    }
+    Ok(packages)
+}
+
+/// What a command names that isn't there.
+fn missing(command: &str, packages: &Packages) -> Option<String> {
+    let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "--").collect();
+    let after = |word: &str| Some(words[words.iter().position(|is| *is == word)? + 1..].first()?);
+    if !["run", "test", "bench"].contains(after("cargo")?) {
+        return None;
+    }
+    let package = *after("-p")?;
+    let Some(folder) = packages.get(package) else {
+        return Some(format!("`{command}`: there is no package {package}"));
+    };
+    NAMED.iter().find_map(|(option, within)| {
+        let name = after(option)?;
+        let within = folder.join(within);
+        let there = within.join(format!("{name}.rs")).is_file()
+            || within.join(name).join("main.rs").is_file();
+        (!there).then(|| format!("`{command}`: {package} has no {option} {name}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_gone_are_found() {
+        let packages = packages(&crate::repository()).unwrap();
+        assert!(packages.len() > 20, "{packages:?}");
+        for (command, expected) in [
+            ("cargo run -p ptx-emulator -- run x.ptx --example none", None),
+            ("cargo bench -p ptx-emulator-library --bench matmul", None),
+            ("cargo run --target-dir target/native -p level1-cpu --example products", None),
+            ("cargo new crates/own-level", None),
+            ("cargo add -p own-level clap", None),
+            ("cargo test --workspace", None),
+            ("ls", None),
+            (
+                "cargo bench -p ptx-emulator --bench matmul",
+                Some("ptx-emulator has no --bench matmul"),
+            ),
+            ("cargo run -p level5", Some("no package level5")),
+            ("X=1 cargo run -p book-check --example lek -- forget", Some("no --example lek")),
+        ] {
+            let found = missing(command, &packages);
+            let right = match (&found, expected) {
+                (Some(found), Some(expected)) => found.contains(expected),
+                (found, expected) => found.is_none() && expected.is_none(),
+            };
+            assert!(right, "{command}: {found:?}");
+        }
+    }
+}
