@@ -2,14 +2,13 @@
 
 use tensor::Loss;
 
-use crate::epilog::{Epilog, With};
 use crate::error::Result;
-use crate::product::On;
+use crate::operations::Operations;
 use crate::state::State;
 
 /// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead. What the
 /// product's epilog doesn't do, level 2's kernels do.
-pub(crate) fn forward(on: &On, state: &mut State) -> Result<()> {
+pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
     let State { layers, plans, loss, batch, input, p, .. } = state;
     let (batch, last) = (*batch, layers.len() - 1);
     if batch == 0 {
@@ -19,24 +18,17 @@ pub(crate) fn forward(on: &On, state: &mut State) -> Result<()> {
         let (before, rest) = layers.split_at_mut(l);
         let layer = &mut rest[0];
         let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
-        let (product, w, b) = (&plan.forward, layer.w.as_view(), &layer.b);
 
-        // ANCHOR: epilogs
-        match product.epilog() {
-            Epilog::ReluAuxBias => {
-                let with = With::ReluAuxBias(b, &mut layer.mask);
-                on.run(product, &a_prev, &w, &mut layer.a, with)?;
-            }
-            Epilog::Bias => on.run(product, &a_prev, &w, &mut layer.z, With::Bias(b))?,
-            _ => {
-                on.run(product, &a_prev, &w, &mut layer.z, With::Nothing)?;
-                on.kernels.add_bias(&mut layer.z, b, batch, layer.outputs)?;
-                if l < last {
-                    on.kernels.relu(&layer.z, &mut layer.a, batch * layer.outputs)?;
-                }
-            }
+        // ANCHOR: layer
+        let fused = (&mut layer.a, &mut layer.mask);
+        on.matmul_a_bt(&plan.z, &a_prev, &layer.w, &mut layer.z, &layer.b, fused)?;
+        if !plan.adds_b() {
+            on.kernels.add_bias(&mut layer.z, &layer.b, batch, layer.outputs)?;
         }
-        // ANCHOR_END: epilogs
+        if l < last && !plan.makes_a() {
+            on.kernels.relu(&layer.z, &mut layer.a, batch * layer.outputs)?;
+        }
+        // ANCHOR_END: layer
     }
     let (z, classes) = (&layers[last].z, layers[last].outputs);
     match loss {

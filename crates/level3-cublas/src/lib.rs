@@ -17,6 +17,7 @@ mod forward;
 mod graph;
 mod input;
 mod library;
+mod operations;
 mod plan;
 mod product;
 mod program;
@@ -37,7 +38,7 @@ use training::{Level, Parameters, Place};
 use column_major::{ColumnMajor, Form, Shape};
 pub use error::{Error, Result};
 use graph::{Graphs, Phase};
-use product::On;
+use operations::Operations;
 pub use program::{Gemm, Options, Program};
 use ranks::{Communicator, Ranks};
 use state::State;
@@ -97,7 +98,7 @@ impl Default for Rules {
 pub struct Level3 {
     gpu: Gpu,
     network: Network,
-    on: On,
+    on: Operations,
     state: State,
     /// The graphs, where they were asked for.
     graphs: Option<Graphs>,
@@ -145,7 +146,7 @@ impl Level3 {
     ) -> Result<Self> {
         // A graph is one launch, in which no events tell the operations apart.
         let profile = if setup.graph { Profile::default() } else { profile };
-        let on = On::new(gpu, &setup, rules, &profile.profiler)?;
+        let on = Operations::new(gpu, &setup, rules, &profile.profiler)?;
         let state = State::new(&on, network, &setup)?;
         Ok(Self {
             gpu: gpu.clone(),
@@ -168,7 +169,7 @@ impl Level3 {
             self.state.layers.iter().map(|layer| [layer.inputs, layer.outputs]).collect();
         let (kernels, joined) = (&self.on.kernels, Arc::clone(&communicator));
         let (stream, profiler) = (kernels.stream(), kernels.profiler());
-        let (bucket, rules) = (self.bucket, self.on.rules());
+        let (bucket, rules) = (self.bucket, &self.on.rules);
         self.on.ranks = Some(Ranks::new(joined, stream, profiler, &layers, bucket, rules)?);
         Ok(communicator)
     }
@@ -211,7 +212,7 @@ impl Level3 {
 }
 
 /// Puts the launches of a phase into the stream.
-fn launch(on: &On, state: &mut State, phase: Phase) -> Result<()> {
+fn launch(on: &Operations, state: &mut State, phase: Phase) -> Result<()> {
     match phase {
         Phase::Forward => forward::forward(on, state),
         Phase::Backward => backward::backward(on, state),

@@ -3,34 +3,46 @@
 use crate::column_major::Form;
 use crate::epilog::{Epilog, With};
 use crate::error::Result;
-use crate::product::{OWN, On, Product};
+use crate::operations::Operations;
+use crate::product::{OWN, Product};
 use crate::state::Layer;
 
 /// The products of one layer.
 pub(crate) struct Plan {
     /// `z = a_prev · wᵀ`, at best with bias and ReLU.
-    pub(crate) forward: Product,
+    pub(crate) z: Product,
     /// `dw = dzᵀ · a_prev`, at best with `db` where nothing before it makes it.
     pub(crate) dw: Product,
     /// `da = dz · w` for the layer before, at best with its ReLU's gradient and its `db`; none in
     /// the first layer.
     pub(crate) da: Option<Product>,
+    makes_db: bool,
 }
 
 impl Plan {
-    /// Whether `z` of this hidden layer is never written: bias and ReLU are in the product.
-    pub(crate) fn consumes_z(&self) -> bool {
-        self.forward.epilog() == Epilog::ReluAuxBias
+    /// Whether the product `z` adds `b`.
+    pub(crate) fn adds_b(&self) -> bool {
+        self.z.epilog() != Epilog::None
     }
 
-    /// Whether `da` of the layer before is never written: ReLU's gradient is in the product.
-    pub(crate) fn consumes_da(&self) -> bool {
+    /// Whether the product `z` makes `a`, and `z` itself is never written.
+    pub(crate) fn makes_a(&self) -> bool {
+        self.z.epilog() == Epilog::ReluAuxBias
+    }
+
+    /// Whether a product makes `db`: `dw` of this layer, or before it `da` of the layer behind.
+    pub(crate) const fn makes_db(&self) -> bool {
+        self.makes_db
+    }
+
+    /// Whether the product `da` makes `dz` of the layer before, and `da` itself is never written.
+    pub(crate) fn makes_dz(&self) -> bool {
         self.da.as_ref().is_some_and(|da| da.epilog() == Epilog::DreluBgrad)
     }
 
     /// Plans a whole network for batches of one size. Biases and masks have to lie where they are
     /// going to.
-    pub(crate) fn all(on: &On, layers: &mut [Layer], batch: usize) -> Result<Vec<Self>> {
+    pub(crate) fn all(on: &Operations, layers: &mut [Layer], batch: usize) -> Result<Vec<Self>> {
         let last = layers.len() - 1;
         // A batch begins anywhere in the training set where that is on the device, but always with
         // a row.
@@ -46,14 +58,15 @@ impl Plan {
             forward.push(on.plan(Form::ABt, shape, [a_prev(l), OWN], &mut with)?);
         }
         // Gradients are made from the last layer to the first.
-        let mut plans = Vec::new();
-        let mut db_is_made = false;
-        while let Some(product) = forward.pop() {
+        let mut plans: Vec<Self> = Vec::new();
+        while let Some(z) = forward.pop() {
             let l = forward.len();
             let (before, rest) = layers.split_at_mut(l);
             let layer = &mut rest[0];
             let [n, m] = [layer.outputs, layer.inputs];
-            let mut with = match db_is_made {
+            // With its `dz` the layer behind has made its `db`.
+            let has_db = plans.last().is_some_and(Self::makes_dz);
+            let mut with = match has_db {
                 true => With::Nothing,
                 false => With::Bgradb(&mut layer.db),
             };
@@ -70,9 +83,8 @@ impl Plan {
                 }
                 None => None,
             };
-            let plan = Self { forward: product, dw, da };
-            db_is_made = plan.consumes_da();
-            plans.push(plan);
+            let makes_db = has_db || dw.epilog() == Epilog::Bgradb;
+            plans.push(Self { z, dw, da, makes_db });
         }
         plans.reverse();
         Ok(plans)

@@ -1,39 +1,19 @@
-//! The three products of a layer, each planned once and run at every step.
+//! A product in the library's hands: planned once, and run at every step.
 #![allow(unsafe_code, reason = "NVIDIA's libraries take addresses")]
 
-use std::cell::RefCell;
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{CudaContext, DevicePtr, DevicePtrMut};
-use gpu::{Gpu, GpuError, Profiler, Work};
-use level2_cuda_naive::operations::Operations;
+use cudarc::driver::{DevicePtr, DevicePtrMut};
+use gpu::Work;
 
 use crate::column_major::{ColumnMajor, Form, Shape};
 use crate::cublas::Cublas;
 use crate::cublaslt::{Beside, CublasLt, Matmul, Question};
 use crate::epilog::{Epilog, With};
 use crate::error::{Error, Result};
-use crate::ranks::Ranks;
-use crate::{Buffer, Gemm, Rules, Setup, Stream, View};
-
-/// What computes: level 2's kernels, and the library that the products are handed to.
-pub(crate) struct On {
-    /// Level 2's operations, in this level's own stream.
-    pub(crate) kernels: Operations,
-    library: Library,
-    rules: Rules,
-    /// The other ranks, where there are any.
-    pub(crate) ranks: Option<Ranks>,
-    /// Epilogs that the library has no algorithm for, as far as that was said.
-    said: RefCell<HashSet<String>>,
-}
-
-enum Library {
-    Cublas(Rc<Cublas>),
-    CublasLt(Rc<CublasLt>),
-}
+use crate::operations::{Library, Operations};
+use crate::{Buffer, Stream, View};
 
 /// A product, ready to run.
 pub(crate) struct Product {
@@ -48,34 +28,7 @@ enum How {
     Planned(Rc<CublasLt>, Matmul),
 }
 
-impl On {
-    pub(crate) fn new(gpu: &Gpu, setup: &Setup, rules: Rules, profiler: &Profiler) -> Result<Self> {
-        // cudarc's own view of the same context, for this one stream: the caller's goes on ordering
-        // what the caller does.
-        let context = CudaContext::new(gpu.context().ordinal()).map_err(GpuError::from)?;
-        // SAFETY: with this off, cudarc orders nothing between streams. All memory of this level
-        // is used in this one stream, but for what level 2's transfers order by themselves. Left
-        // on, a first stream would wait for the whole context, which may not be waited for while
-        // another level of the process captures.
-        unsafe { context.disable_event_tracking() };
-        // The default stream can't be captured into a graph.
-        let stream = context.new_stream()?;
-        let library = match setup.gemm {
-            Gemm::Cublas => Library::Cublas(Cublas::new(gpu, &stream, setup.tf32)?.into()),
-            Gemm::Cublaslt => Library::CublasLt(CublasLt::new(gpu, &stream, setup.tf32)?.into()),
-        };
-        let kernels = Operations::new(gpu, profiler)?.in_stream(stream);
-        Ok(Self { kernels, library, rules, ranks: None, said: RefCell::default() })
-    }
-
-    pub(crate) const fn stream(&self) -> &Stream {
-        self.kernels.stream()
-    }
-
-    pub(crate) const fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
+impl Operations {
     /// Plans a product with an epilog, whose buffers lie where they are going to; without one where
     /// the library has none for it. `alignments` are those of `a` and `b`, in bytes.
     pub(crate) fn plan(
@@ -178,13 +131,6 @@ impl On {
         let start = event()?;
         launch()?;
         Ok(profiler.launched(work, Some((start, event()?)))?)
-    }
-
-    /// Says something on standard error, once.
-    fn say(&self, text: &str) {
-        if self.said.borrow_mut().insert(text.to_owned()) {
-            host::complain(text);
-        }
     }
 }
 

@@ -14,8 +14,8 @@ use training::Parameters;
 use crate::epilog::Mask;
 use crate::error::Result;
 use crate::input::Input;
+use crate::operations::Operations;
 use crate::plan::Plan;
-use crate::product::On;
 use crate::ranks::Ranks;
 use crate::{Buffer, Setup, Stream, View};
 
@@ -78,7 +78,7 @@ pub(crate) struct Layer {
 
 impl State {
     /// All buffers of a network, for batches of one sample at first. The parameters are 0.
-    pub(crate) fn new(on: &On, network: &Network, setup: &Setup) -> Result<Self> {
+    pub(crate) fn new(on: &Operations, network: &Network, setup: &Setup) -> Result<Self> {
         let stream = on.stream();
         let layer = |n: &[usize]| {
             Ok(Layer {
@@ -88,7 +88,7 @@ impl State {
                 b: stream.alloc_zeros(n[1])?,
                 z: buffer(stream, 1)?,
                 a: buffer(stream, 1)?,
-                mask: Mask::new(stream, 1, (on.rules().mask_ld)(n[1]))?,
+                mask: Mask::new(stream, 1, (on.rules.mask_ld)(n[1]))?,
                 da: buffer(stream, 1)?,
                 dz: buffer(stream, n[1])?,
                 dw: buffer(stream, n[1] * n[0])?,
@@ -113,7 +113,7 @@ impl State {
     /// there was none of that size before. Says whether a buffer is in another place now.
     pub(crate) fn load(
         &mut self,
-        on: &On,
+        on: &Operations,
         batch: &Batch<'_>,
         next: Option<&Batch<'_>>,
     ) -> Result<bool> {
@@ -148,11 +148,11 @@ impl State {
         }
         self.plans = Rc::clone(&self.known[&self.batch]);
         for (l, plan) in self.plans.iter().enumerate() {
-            if !plan.consumes_z() {
+            if !plan.makes_a() {
                 let elements = self.batch * self.layers[l].outputs;
                 moved |= grow(stream, &mut self.layers[l].z, elements)?;
             }
-            if l > 0 && !plan.consumes_da() {
+            if l > 0 && !plan.makes_dz() {
                 let elements = self.batch * self.layers[l].inputs;
                 moved |= grow(stream, &mut self.layers[l - 1].da, elements)?;
             }
@@ -166,7 +166,7 @@ impl State {
     }
 
     /// The loss of the last forward pass, as the preset prints it; waits for the device.
-    pub(crate) fn loss(&mut self, on: &On) -> Result<f32> {
+    pub(crate) fn loss(&mut self, on: &Operations) -> Result<f32> {
         let last = &self.layers[self.layers.len() - 1];
         let (z, y) = (last.z.as_view(), self.input.y());
         let sum = self.losses.sum(&on.kernels, self.loss, (&z, &y), self.batch, last.outputs)?;
@@ -185,8 +185,8 @@ impl State {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
         let layer = |l: usize| &self.layers[l - 1];
         Some(match name {
-            Z(l) if self.plans[l - 1].consumes_z() => return None,
-            Da(l) if self.plans[l].consumes_da() => return None,
+            Z(l) if self.plans[l - 1].makes_a() => return None,
+            Da(l) if self.plans[l].makes_dz() => return None,
             X => self.input.x(),
             Y => self.input.y(),
             P => self.p.as_view(),
@@ -203,7 +203,11 @@ impl State {
     }
 
     /// Replaces all parameters.
-    pub(crate) fn set_parameters(&mut self, on: &On, parameters: &Parameters) -> Result<()> {
+    pub(crate) fn set_parameters(
+        &mut self,
+        on: &Operations,
+        parameters: &Parameters,
+    ) -> Result<()> {
         for (layer, given) in self.layers.iter_mut().zip(&parameters.layers) {
             on.kernels.write(given.w.data(), &mut layer.w)?;
             on.kernels.write(given.b.data(), &mut layer.b)?;

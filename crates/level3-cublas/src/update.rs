@@ -1,12 +1,12 @@
 //! The update: plain stochastic gradient descent.
 
 use crate::error::Result;
-use crate::product::On;
+use crate::operations::Operations;
 use crate::state::State;
 
 /// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer, only now that no
 /// gradient needs the old weights any more.
-pub(crate) fn update(on: &On, state: &mut State, learning_rate: f32) -> Result<()> {
+pub(crate) fn update(on: &Operations, state: &mut State, learning_rate: f32) -> Result<()> {
     for layer in &mut state.layers {
         let (weights, units) = (layer.outputs * layer.inputs, layer.outputs);
         on.kernels.update(&mut layer.w, &layer.dw, learning_rate, weights)?;

@@ -4,14 +4,16 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
+use cudarc::driver::{
+    CudaFunction, CudaModule, CudaStream, LaunchArgs, LaunchConfig, PushKernelArg,
+};
 use cudarc::nvrtc::Ptx;
 use gpu::{Gpu, GpuError, Profiler, Result, Work};
 
 use crate::one_launch::OneLaunch;
 use crate::thread_per_sample::ThreadPerSample;
 use crate::tiled::Tiled;
-use crate::{Rung, View};
+use crate::{Buffer, Rung, View};
 
 /// The kernels of a rung.
 pub(crate) enum Kernels {
@@ -40,7 +42,7 @@ impl Kernels {
                 forward: find("forward")?,
                 backward: find("backward")?,
                 forward_backward: find("forward_backward")?,
-                update: find("update")?,
+                update: Update::new(find("update")?, 1, &on),
                 on,
             }),
             Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => Self::Tiled(Tiled {
@@ -49,7 +51,7 @@ impl Kernels {
                 backward_layer: find("backward_layer")?,
                 output: find_rest("output")?,
                 sum_batch: find_rest("sum_batch")?,
-                update: find_rest("update")?,
+                update: Update::new(find_rest("update")?, 4, &on),
                 inputs_of_a_block: crate::tiled::inputs_of_a_block(rung),
                 on,
             }),
@@ -116,6 +118,36 @@ impl Launcher {
         })?;
         self.stream.synchronize()?;
         Ok(read)
+    }
+}
+
+/// The kernel `update` of a rung.
+pub(crate) struct Update {
+    kernel: CudaFunction,
+    /// Elements that a thread updates.
+    of_a_thread: usize,
+    on: Launcher,
+}
+
+impl Update {
+    /// Threads of a block.
+    const THREADS: usize = 256;
+
+    fn new(kernel: CudaFunction, of_a_thread: usize, on: &Launcher) -> Self {
+        Self { kernel, of_a_thread, on: on.clone() }
+    }
+
+    /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
+    pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
+        let elements = w.len();
+        let buffers = [("w", elements, elements), ("dw", dw.len(), elements)];
+        let work = Work::new("update", &buffers, 2 * elements)?;
+        let count = elements as u32;
+        let mut launch = self.on.stream.launch_builder(&self.kernel);
+        launch.arg(w).arg(dw).arg(&count).arg(&learning_rate);
+        let blocks = elements.div_ceil(self.of_a_thread * Self::THREADS);
+        // SAFETY: these are the kernel's parameters, and it stays within the sizes just checked.
+        unsafe { self.on.launch(launch, grid((blocks, 1), Self::THREADS), work) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Level 4: the network in PTX written by hand, in five rungs of a ladder.
 //!
-//! `forward`, `backward`, `update` and `state` stand beside those of the other levels; `step` is
-//! the training step as fused as a rung allows. What is computed, and how, is in the folder `ptx`;
+//! `forward`, `backward`, `update` and `state` stand beside those of the other levels; `step` says
+//! which rung launches what in their place. What is computed, and how, is in the folder `ptx`;
 //! `thread_per_sample`, `tiled` and `one_launch` launch what lies there (`tiled` also the products on
 //! tensor cores), and `kernels` loads it.
 //!
@@ -143,19 +143,19 @@ impl Level for Level4 {
     }
 
     fn forward(&mut self) -> Result<()> {
-        forward::forward(&mut self.kernels, &mut self.state).map_err(Error::level)
+        self.kernels.forward(&mut self.state).map_err(Error::level)
     }
 
     fn backward(&mut self) -> Result<()> {
-        backward::backward(&mut self.kernels, &mut self.state).map_err(Error::level)
+        self.kernels.backward(&mut self.state).map_err(Error::level)
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
-        update::update(&mut self.kernels, &mut self.state, learning_rate).map_err(Error::level)
+        self.kernels.update(&mut self.state, learning_rate).map_err(Error::level)
     }
 
     fn step(&mut self, learning_rate: f32) -> Result<()> {
-        step::step(&mut self.kernels, &mut self.state, learning_rate).map_err(Error::level)
+        self.kernels.step(&mut self.state, learning_rate).map_err(Error::level)
     }
 
     /// The mean of what the kernels left for each sample.

@@ -4,22 +4,19 @@
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
 use gpu::{GpuError, Result, Work};
 
-use crate::Buffer;
-use crate::kernels::{Launcher, grid};
+use crate::kernels::{Launcher, Update, grid};
 use crate::state::{Layer, State, loss_code};
 
 /// Threads of a block that trains samples: a single warp, so that a batch spreads over as many
 /// multiprocessors as it can.
 const SAMPLES: usize = 32;
-/// Threads of a block that updates.
-const THREADS: usize = 256;
 
 /// The kernels of the first rung.
 pub(crate) struct ThreadPerSample {
     pub(crate) forward: CudaFunction,
     pub(crate) backward: CudaFunction,
     pub(crate) forward_backward: CudaFunction,
-    pub(crate) update: CudaFunction,
+    pub(crate) update: Update,
     pub(crate) on: Launcher,
 }
 
@@ -73,19 +70,6 @@ impl ThreadPerSample {
             self.on.stream.memset_zeros(&mut layer.db)?;
         }
         Ok(())
-    }
-
-    /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
-    pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
-        let elements = w.len();
-        let buffers = [("w", elements, elements), ("dw", dw.len(), elements)];
-        let work = Work::new("update", &buffers, 2 * elements)?;
-        let count = elements as u32;
-        let mut launch = self.on.stream.launch_builder(&self.update);
-        launch.arg(w).arg(dw).arg(&count).arg(&learning_rate);
-        let shape = grid((elements.div_ceil(THREADS), 1), THREADS);
-        // SAFETY: these are the kernel's parameters, and it stays within the sizes just checked.
-        unsafe { self.on.launch(launch, shape, work) }
     }
 }
 

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaFunction, PushKernelArg};
 use gpu::{Result, Work};
 use tensor::Loss;
 
-use crate::kernels::{Launcher, grid};
+use crate::kernels::{Launcher, Update, grid};
 use crate::state::loss_code;
 use crate::{Buffer, Rung, View};
 
@@ -30,31 +30,31 @@ pub(crate) struct Tiled {
     pub(crate) gradient: CudaFunction,
     pub(crate) sum_batch: CudaFunction,
     pub(crate) backward_layer: CudaFunction,
-    pub(crate) update: CudaFunction,
+    pub(crate) update: Update,
     pub(crate) inputs_of_a_block: usize,
     pub(crate) on: Launcher,
 }
 
 /// The shape of a layer in a launch: `B` samples, `m` inputs, `n` units.
 #[derive(Clone, Copy)]
-pub(crate) struct Shape {
+pub(crate) struct LayerShape {
     pub(crate) batch: usize,
     pub(crate) m: usize,
     pub(crate) n: usize,
 }
 
 impl Tiled {
-    /// `out = a_prev · wᵀ + b`, and relu of it in a hidden layer.
-    pub(crate) fn forward_layer(
+    /// `out = a_prev · wᵀ + b`, or relu of that: the kernel `forward_layer`.
+    pub(crate) fn matmul_a_bt_add_bias(
         &self,
         a_prev: &View<'_>,
         w: &Buffer,
         b: &Buffer,
         out: &mut Buffer,
-        shape: Shape,
-        hidden: bool,
+        shape: LayerShape,
+        relu: bool,
     ) -> Result<()> {
-        let Shape { batch, m, n } = shape;
+        let LayerShape { batch, m, n } = shape;
         let buffers = [
             ("a_prev", a_prev.len(), batch * m),
             ("w", w.len(), n * m),
@@ -62,7 +62,7 @@ impl Tiled {
             ("out", out.len(), batch * n),
         ];
         let work = Work::new("forward_layer", &buffers, 2 * batch * n * m)?;
-        let (samples, inputs, units, relu) = (batch as u32, m as u32, n as u32, u32::from(hidden));
+        let (samples, inputs, units, relu) = (batch as u32, m as u32, n as u32, u32::from(relu));
         let mut launch = self.on.stream.launch_builder(&self.forward_layer);
         launch.arg(a_prev).arg(w).arg(b).arg(out);
         launch.arg(&samples).arg(&inputs).arg(&units).arg(&relu);
@@ -99,15 +99,15 @@ impl Tiled {
         unsafe { self.on.launch(launch, shape, work) }
     }
 
-    /// `dw = dzᵀ · a_prev`.
-    pub(crate) fn gradient(
+    /// `dw = dzᵀ · a_prev`: the kernel `gradient`.
+    pub(crate) fn matmul_at_b(
         &self,
         dz: &Buffer,
         a_prev: &View<'_>,
         dw: &mut Buffer,
-        shape: Shape,
+        shape: LayerShape,
     ) -> Result<()> {
-        let Shape { batch, m, n } = shape;
+        let LayerShape { batch, m, n } = shape;
         let buffers = [
             ("dz", dz.len(), batch * n),
             ("a_prev", a_prev.len(), batch * m),
@@ -140,16 +140,16 @@ impl Tiled {
         unsafe { self.on.launch(launch, shape, work) }
     }
 
-    /// `dz_prev = dz · w` where `a_prev` is positive, 0 elsewhere.
-    pub(crate) fn backward_layer(
+    /// `dz_prev = dz · w` where `a_prev` is positive, 0 elsewhere: the kernel `backward_layer`.
+    pub(crate) fn matmul_a_b_relu_backward(
         &self,
         dz: &Buffer,
         w: &Buffer,
         a_prev: &Buffer,
         dz_prev: &mut Buffer,
-        shape: Shape,
+        shape: LayerShape,
     ) -> Result<()> {
-        let Shape { batch, m, n } = shape;
+        let LayerShape { batch, m, n } = shape;
         let buffers = [
             ("dz", dz.len(), batch * n),
             ("w", w.len(), n * m),
@@ -163,20 +163,6 @@ impl Tiled {
         launch.arg(&samples).arg(&inputs).arg(&units);
         let shape = grid((m.div_ceil(self.inputs_of_a_block), batch.div_ceil(TILE)), THREADS);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launch(launch, shape, work) }
-    }
-
-    /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
-    pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
-        let elements = w.len();
-        let buffers = [("w", elements, elements), ("dw", dw.len(), elements)];
-        let work = Work::new("update", &buffers, 2 * elements)?;
-        let count = elements as u32;
-        let mut launch = self.on.stream.launch_builder(&self.update);
-        launch.arg(w).arg(dw).arg(&count).arg(&learning_rate);
-        // Four elements for each thread.
-        let shape = grid((elements.div_ceil(4 * THREADS), 1), THREADS);
-        // SAFETY: these are the kernel's parameters, and it stays within the sizes just checked.
         unsafe { self.on.launch(launch, shape, work) }
     }
 }

@@ -1,0 +1,163 @@
+//! The operations: the three products, which the library computes, beside level 2's kernels, which
+//! do all the rest.
+//!
+//! A product is planned before it runs (`plan`), and with it the epilogue that it has. So each of
+//! them is given, besides its own matrices, the buffers that an epilogue may read or fill; what is
+//! written in place of what, its documentation says.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use cudarc::driver::CudaContext;
+use gpu::{Gpu, GpuError, Profiler};
+use level2_cuda_naive::operations::Operations as Kernels;
+
+use crate::cublas::Cublas;
+use crate::cublaslt::CublasLt;
+use crate::epilog::{Epilog, Mask, With};
+use crate::error::Result;
+use crate::product::Product;
+use crate::ranks::Ranks;
+use crate::state::Layer;
+use crate::{Buffer, Gemm, Rules, Setup, Stream, View};
+
+/// What computes: level 2's kernels, and the library that the products are handed to.
+pub(crate) struct Operations {
+    /// Level 2's operations, in this level's own stream.
+    pub(crate) kernels: Kernels,
+    pub(crate) library: Library,
+    pub(crate) rules: Rules,
+    /// The other ranks, where there are any.
+    pub(crate) ranks: Option<Ranks>,
+    /// Epilogs that the library has no algorithm for, as far as that was said.
+    said: RefCell<HashSet<String>>,
+}
+
+/// Who multiplies matrices.
+pub(crate) enum Library {
+    Cublas(Rc<Cublas>),
+    CublasLt(Rc<CublasLt>),
+}
+
+impl Operations {
+    #[allow(unsafe_code, reason = "the stream's context orders nothing by itself")]
+    pub(crate) fn new(gpu: &Gpu, setup: &Setup, rules: Rules, profiler: &Profiler) -> Result<Self> {
+        // cudarc's own view of the same context, for this one stream: the caller's goes on ordering
+        // what the caller does.
+        let context = CudaContext::new(gpu.context().ordinal()).map_err(GpuError::from)?;
+        // SAFETY: with this off, cudarc orders nothing between streams. All memory of this level
+        // is used in this one stream, but for what level 2's transfers order by themselves. Left
+        // on, a first stream would wait for the whole context, which may not be waited for while
+        // another level of the process captures.
+        unsafe { context.disable_event_tracking() };
+        // The default stream can't be captured into a graph.
+        let stream = context.new_stream()?;
+        let library = match setup.gemm {
+            Gemm::Cublas => Library::Cublas(Cublas::new(gpu, &stream, setup.tf32)?.into()),
+            Gemm::Cublaslt => Library::CublasLt(CublasLt::new(gpu, &stream, setup.tf32)?.into()),
+        };
+        let kernels = Kernels::new(gpu, profiler)?.in_stream(stream);
+        Ok(Self { kernels, library, rules, ranks: None, said: RefCell::default() })
+    }
+
+    pub(crate) const fn stream(&self) -> &Stream {
+        self.kernels.stream()
+    }
+
+    // ANCHOR: products
+    /// `z = a_prev · wᵀ`. With the epilog `BIAS` also `+ b`; with `RELU_AUX_BIAS` `a = relu(z)` and
+    /// the mask of `z` are written, and `z` isn't.
+    pub(crate) fn matmul_a_bt(
+        &self,
+        product: &Product,
+        a_prev: &View<'_>,
+        w: &Buffer,
+        z: &mut Buffer,
+        b: &Buffer,
+        (a, mask): (&mut Buffer, &mut Mask),
+    ) -> Result<()> {
+        let (c, with) = match product.epilog() {
+            Epilog::ReluAuxBias => (a, With::ReluAuxBias(b, mask)),
+            Epilog::Bias => (z, With::Bias(b)),
+            _ => (z, With::Nothing),
+        };
+        self.run(product, a_prev, &w.as_view(), c, with)
+    }
+
+    /// `dw = dzᵀ · a_prev`. With the epilog `BGRADB` also `db = Σ_batch dz`.
+    pub(crate) fn matmul_at_b(
+        &self,
+        product: &Product,
+        dz: &Buffer,
+        a_prev: &View<'_>,
+        dw: &mut Buffer,
+        db: &mut Buffer,
+    ) -> Result<()> {
+        let with = match product.epilog() {
+            Epilog::Bgradb => With::Bgradb(db),
+            _ => With::Nothing,
+        };
+        self.run(product, &dz.as_view(), a_prev, dw, with)
+    }
+
+    /// `da = dz · w`, of the layer before. With the epilog `DRELU_BGRAD` that layer's `dz` and
+    /// `db = Σ_batch dz` are written, and `da` isn't; its mask says where its `z` was not negative.
+    pub(crate) fn matmul_a_b(
+        &self,
+        product: &Product,
+        dz: &Buffer,
+        w: &Buffer,
+        da: &mut Buffer,
+        mask: &Mask,
+        (dz_prev, db_prev): (&mut Buffer, &mut Buffer),
+    ) -> Result<()> {
+        let (c, with) = match product.epilog() {
+            Epilog::DreluBgrad => (dz_prev, With::DreluBgrad(mask, db_prev)),
+            _ => (da, With::Nothing),
+        };
+        self.run(product, &dz.as_view(), &w.as_view(), c, with)
+    }
+    // ANCHOR_END: products
+
+    /// `dz = (p − y) / B`, the gradient at the last layer, all three `[batch, classes]`. With other
+    /// ranks `batch` is the share of this one, and `B` is that of the whole batch.
+    pub(crate) fn output_gradient(
+        &self,
+        p: &Buffer,
+        y: &View<'_>,
+        dz: &mut Buffer,
+        (batch, whole): (usize, usize),
+        classes: usize,
+    ) -> Result<()> {
+        if self.ranks.is_none() {
+            return Ok(self.kernels.output_gradient(p, y, dz, batch, classes)?);
+        }
+        let batches = (batch, (self.rules.divisor)(batch, whole));
+        Ok(self.kernels.output_gradient_of_share(p, y, dz, batches, classes)?)
+    }
+
+    /// Adds what the other ranks have to the gradients of layer `l`, the first of `layers`, while
+    /// this one goes on; nothing where there are no others.
+    pub(crate) fn all_reduce(&self, l: usize, layers: &mut [Layer]) -> Result<()> {
+        self.ranks.as_ref().map_or(Ok(()), |ranks| ranks.reduce(l, layers))
+    }
+
+    /// Has the kernels wait for what the other ranks have added.
+    pub(crate) fn wait_for_ranks(&self) -> Result<()> {
+        self.ranks.as_ref().map_or(Ok(()), Ranks::wait)
+    }
+
+    /// The gradients of a share without samples.
+    pub(crate) fn no_gradients(&self, layers: &mut [Layer]) -> Result<()> {
+        let alone = || Err(GpuError::NoBatch { operation: "backward" }.into());
+        self.ranks.as_ref().map_or_else(alone, |ranks| ranks.nothing_to_add(layers))
+    }
+
+    /// Says something on standard error, once.
+    pub(crate) fn say(&self, text: &str) {
+        if self.said.borrow_mut().insert(text.to_owned()) {
+            host::complain(text);
+        }
+    }
+}
