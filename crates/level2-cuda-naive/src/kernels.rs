@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::{
     CudaFunction, CudaSlice, CudaStream, LaunchArgs, LaunchConfig, PushKernelArg,
 };
-use gpu::{Gpu, Profiler, Result, Work};
+use gpu::{Gpu, GpuError, Profiler, Result, Work};
 
 use crate::launch::matrix;
 use crate::{Buffer, Products, View};
@@ -161,7 +161,7 @@ impl Operations {
         Ok(read)
     }
 
-    /// Launches a kernel.
+    /// Launches a kernel, which needs something to compute on.
     ///
     /// # Safety
     /// The arguments are those that the kernel takes, and it stays within their buffers.
@@ -171,6 +171,9 @@ impl Operations {
         shape: LaunchConfig,
         work: Work,
     ) -> Result<()> {
+        if shape.grid_dim.0 == 0 || shape.grid_dim.1 == 0 {
+            return Err(GpuError::NoBatch { operation: work.operation });
+        }
         // SAFETY: as the caller promises.
         unsafe { self.profiler.launch(launch, shape, work) }
     }

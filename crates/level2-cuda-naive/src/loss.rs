@@ -26,6 +26,14 @@ impl Losses {
         Ok(Self { samples: state::buffer(stream, batch)?, sum: state::buffer(stream, 1)? })
     }
 
+    /// Makes room for so many samples.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn make_room(&mut self, stream: &Arc<CudaStream>, batch: usize) -> Result<()> {
+        state::grow(stream, &mut self.samples, batch).map(|_| ())
+    }
+
     /// The loss from the logits `z` and the targets `y`, both `[batch, classes]`, as presets print
     /// it. The host waits, and divides.
     ///

@@ -9,7 +9,7 @@
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
 use data::{Batch, Dataset};
-use gpu::{Gpu, Profile, Work};
+use gpu::{Gpu, GpuError, Profile, Work};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
@@ -80,15 +80,15 @@ impl PerSample {
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> gpu::Result<()> {
+        // Until there is room for all of it, no batch is there.
+        self.batch = 0;
         self.input.load(batch, next)?;
-        self.batch = batch.len();
         let (stream, units) = (self.on.stream(), self.units(self.network.layers()));
-        if self.z.len() < self.batch * units {
-            for buffer in [&mut self.z, &mut self.a, &mut self.dz] {
-                *buffer = state::buffer(stream, self.batch * units)?;
-            }
-            self.losses = Losses::new(stream, self.batch)?;
+        for buffer in [&mut self.z, &mut self.a, &mut self.dz] {
+            state::grow(stream, buffer, batch.len() * units)?;
         }
+        self.losses.make_room(stream, batch.len())?;
+        self.batch = batch.len();
         Ok(())
     }
 
@@ -97,8 +97,8 @@ impl PerSample {
         let (batch, layers) = (self.batch, self.network.layers());
         let (units, count) = (self.units(layers), self.network.parameter_count());
         let stream = self.on.stream();
-        if backward && self.gradients.len() < batch * count {
-            self.gradients = state::buffer(stream, batch * count)?;
+        if backward {
+            state::grow(stream, &mut self.gradients, batch * count)?;
         }
         let loss = match self.network.loss {
             Loss::CrossEntropy => 0_u32,
@@ -193,6 +193,9 @@ impl PerSample {
 
     fn mean_loss(&mut self) -> gpu::Result<f32> {
         let (batch, classes) = (self.batch, self.network.outputs());
+        if batch == 0 {
+            return Err(GpuError::NoBatch { operation: "loss" });
+        }
         let start = batch * self.units(self.network.layers() - 1);
         let z: View<'_> = self.z.slice(start..start + batch * classes);
         self.losses.mean(&self.on, self.network.loss, (&z, &self.input.y()), batch, classes)

@@ -122,12 +122,10 @@ impl Inputs {
 
     /// Makes room for a batch.
     fn fit(&mut self, batch: &Batch<'_>) -> Result<()> {
-        self.len = elements(batch);
-        for (buffer, elements) in [(&mut self.x, self.len.0), (&mut self.y, self.len.1)] {
-            if buffer.len() < elements {
-                *buffer = state::buffer(&self.stream, elements)?;
-            }
-        }
+        let (x, y) = elements(batch);
+        state::grow(&self.stream, &mut self.x, x)?;
+        state::grow(&self.stream, &mut self.y, y)?;
+        self.len = (x, y);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use crate::state::State;
 /// don't do, level 2's kernels do. Where there are other ranks, what they have is added to each layer's
 /// gradients meanwhile.
 pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
+    state.is_loaded("backward")?;
     let State { layers, plans, batch, whole, input, p, .. } = state;
     let (batch, last) = (*batch, layers.len() - 1);
     if batch == 0 {

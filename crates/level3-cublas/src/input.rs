@@ -6,9 +6,9 @@ use cudarc::driver::CudaStream;
 use data::{Batch, Dataset};
 use gpu::Result;
 use level2_cuda_naive::operations::Operations;
+use level2_cuda_naive::state::grow;
 use level2_cuda_naive::transfer::{How, Transfer};
 
-use crate::state::grow;
 use crate::{Buffer, View};
 
 /// The batch on the device, brought there in one of level 2's ways.
@@ -49,8 +49,8 @@ impl Input {
         self.transfer.load(batch, next)?;
         let Some(Fixed { stream, x, y, len }) = &mut self.fixed else { return Ok(false) };
         let (from_x, from_y) = (self.transfer.x(), self.transfer.y());
+        let moved = [grow(stream, x, from_x.len())?, grow(stream, y, from_y.len())?];
         *len = (from_x.len(), from_y.len());
-        let moved = [grow(stream, x, len.0)?, grow(stream, y, len.1)?];
         stream.memcpy_dtod(&from_x, &mut x.slice_mut(..len.0))?;
         stream.memcpy_dtod(&from_y, &mut y.slice_mut(..len.1))?;
         Ok(moved.contains(&true))

@@ -186,7 +186,7 @@ impl Level3 {
         let Self { on, state, graphs, .. } = self;
         let Some(graphs) = graphs else { return launch(on, state, phase) };
         if phase == Phase::Forward && state.batch == 0 {
-            return Ok(());
+            return launch(on, state, phase);
         }
         let key = (phase, state.batch, state.whole);
         if !graphs.has(key) {
@@ -231,11 +231,12 @@ impl Level for Level3 {
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> training::Result<()> {
-        let moved = self.state.load(&self.on, batch, next).map_err(training::Error::level)?;
-        if let Some(graphs) = self.graphs.as_mut().filter(|_| moved) {
+        let moved = self.state.load(&self.on, batch, next);
+        // Where there was no memory for all buffers, some may have moved.
+        if let (Some(graphs), Ok(true) | Err(_)) = (&mut self.graphs, &moved) {
             graphs.clear();
         }
-        Ok(())
+        moved.map(|_| ()).map_err(training::Error::level)
     }
 
     fn forward(&mut self) -> training::Result<()> {

@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use cudarc::driver::{CudaSlice, DeviceRepr};
 use data::Batch;
+use gpu::GpuError;
 use level2_cuda_naive::loss::{Losses, mean};
+use level2_cuda_naive::state::grow;
 use tensor::{Loss, Network, TensorName};
 use training::Parameters;
 
@@ -30,7 +32,7 @@ pub(crate) struct State {
     pub(crate) loss: Loss,
     /// `B`, the number of samples of the loaded batch; of a rank's share of it, which may be empty.
     pub(crate) batch: usize,
-    /// The number of samples of the whole batch.
+    /// The number of samples of the whole batch; 0 until one is loaded.
     pub(crate) whole: usize,
     /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they get here.
     pub(crate) input: Input,
@@ -38,8 +40,6 @@ pub(crate) struct State {
     pub(crate) p: Buffer,
     /// Where the loss is made.
     losses: Losses,
-    /// The samples that the buffers have room for.
-    capacity: usize,
     /// The plans for every size of batch that there was.
     known: HashMap<usize, Rc<[Plan]>>,
 }
@@ -104,60 +104,73 @@ impl State {
             input: Input::new(&on.kernels, setup.transfer, setup.graph)?,
             p: buffer(stream, network.outputs())?,
             losses: Losses::new(stream, 1)?,
-            capacity: 1,
             known: HashMap::new(),
         })
     }
 
     /// Takes in a batch, told the one after it too, makes room for it, and plans its products where
     /// there was none of that size before. Says whether a buffer is in another place now.
+    ///
+    /// Where the device has no memory left, no batch is loaded afterwards, and some buffers may be in
+    /// other places.
     pub(crate) fn load(
         &mut self,
         on: &Operations,
         batch: &Batch<'_>,
         next: Option<&Batch<'_>>,
     ) -> Result<bool> {
-        self.whole = batch.whole();
-        if batch.is_empty() {
-            self.batch = 0;
-            return Ok(false);
+        // Until there is room for all of it, no batch is there.
+        (self.batch, self.whole) = (0, 0);
+        let mut moved = false;
+        if !batch.is_empty() {
+            moved |= self.input.load(batch, next.filter(|next| !next.is_empty()))?;
+            moved |= self.make_room(on, batch.len())?;
         }
-        let mut moved = self.input.load(batch, next.filter(|next| !next.is_empty()))?;
-        if batch.len() == self.batch {
-            return Ok(moved);
-        }
-        self.batch = batch.len();
+        (self.batch, self.whole) = (batch.len(), batch.whole());
+        Ok(moved)
+    }
+
+    /// Makes room for batches of one size, and finds or makes their plans. Says whether a buffer is in
+    /// another place now.
+    fn make_room(&mut self, on: &Operations, batch: usize) -> Result<bool> {
         let (stream, last) = (on.stream(), self.layers.len() - 1);
-        if self.batch > self.capacity {
-            self.capacity = self.batch;
-            self.losses = Losses::new(stream, self.capacity)?;
-        }
+        let mut moved = false;
+        self.losses.make_room(stream, batch)?;
         for (l, layer) in self.layers.iter_mut().enumerate() {
-            let elements = self.batch * layer.outputs;
+            let elements = batch * layer.outputs;
             moved |= grow(stream, &mut layer.dz, elements)?;
             if l < last {
                 moved |= grow(stream, &mut layer.a, elements)?;
-                moved |= layer.mask.grow(stream, self.batch)?;
+                moved |= layer.mask.grow(stream, batch)?;
             } else {
                 moved |= grow(stream, &mut self.p, elements)?;
             }
         }
-        if !self.known.contains_key(&self.batch) {
-            let plans = Plan::all(on, &mut self.layers, self.batch)?;
-            self.known.insert(self.batch, plans.into());
-        }
-        self.plans = Rc::clone(&self.known[&self.batch]);
-        for (l, plan) in self.plans.iter().enumerate() {
+        let plans = match self.known.get(&batch) {
+            Some(plans) => Rc::clone(plans),
+            None => Plan::all(on, &mut self.layers, batch)?.into(),
+        };
+        for (l, plan) in plans.iter().enumerate() {
+            let layer = &mut self.layers[l];
+            let (inputs, outputs) = (batch * layer.inputs, batch * layer.outputs);
             if !plan.makes_a() {
-                let elements = self.batch * self.layers[l].outputs;
-                moved |= grow(stream, &mut self.layers[l].z, elements)?;
+                moved |= grow(stream, &mut layer.z, outputs)?;
             }
             if l > 0 && !plan.makes_dz() {
-                let elements = self.batch * self.layers[l].inputs;
-                moved |= grow(stream, &mut self.layers[l - 1].da, elements)?;
+                moved |= grow(stream, &mut self.layers[l - 1].da, inputs)?;
             }
         }
+        self.known.insert(batch, Rc::clone(&plans));
+        self.plans = plans;
         Ok(moved)
+    }
+
+    /// Fails where no batch is loaded, not even an empty share of one.
+    pub(crate) fn is_loaded(&self, operation: &'static str) -> Result<()> {
+        if self.whole == 0 {
+            return Err(GpuError::NoBatch { operation }.into());
+        }
+        Ok(())
     }
 
     /// The samples of the largest batch so far; 0 before the first.
@@ -167,6 +180,7 @@ impl State {
 
     /// The loss of the last forward pass, as the preset prints it; waits for the device.
     pub(crate) fn loss(&mut self, on: &Operations) -> Result<f32> {
+        self.is_loaded("loss")?;
         let last = &self.layers[self.layers.len() - 1];
         let (z, y) = (last.z.as_view(), self.input.y());
         let sum = self.losses.sum(&on.kernels, self.loss, (&z, &y), self.batch, last.outputs)?;
@@ -223,11 +237,83 @@ pub(crate) fn buffer<T: DeviceRepr>(stream: &Stream, elements: usize) -> gpu::Re
     Ok(unsafe { stream.alloc(elements) }?)
 }
 
-/// Makes room for so many elements. Says whether the memory is another now.
-pub(crate) fn grow(stream: &Stream, held: &mut Buffer, elements: usize) -> gpu::Result<bool> {
-    let grows = held.len() < elements;
-    if grows {
-        *held = buffer(stream, elements)?;
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use data::{Dataset, Epoch};
+    use gpu::{Choice, Gpu, Profile};
+    use training::{Initialisation, Level};
+
+    use super::*;
+    use crate::{Gemm, Level3};
+
+    /// The emulated GPU reads how much memory it has once, so that this needs a process of its own.
+    #[test]
+    fn a_batch_that_finds_no_memory_leaves_the_level_as_it_was() {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "state::tests::with_little_memory", "--nocapture"])
+            .env("EMULATED_GPU_MEMORY", "96M")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("1 passed"), "{said}");
     }
-    Ok(grows)
+
+    #[test]
+    #[ignore = "run by a_batch_that_finds_no_memory_leaves_the_level_as_it_was, with little memory"]
+    fn with_little_memory() {
+        let gpu = Gpu::open(Choice::Emulated).unwrap();
+        for gemm in [Gemm::Cublas, Gemm::Cublaslt] {
+            for graph in [false, true] {
+                is_left_as_it_was(&gpu, Setup { gemm, graph, ..Setup::default() });
+            }
+        }
+    }
+
+    fn is_left_as_it_was(gpu: &Gpu, setup: Setup) {
+        let network = Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy };
+        let level = || Level3::new(gpu, &network, setup, Profile::default()).unwrap();
+        let start = Parameters::new(&network, Initialisation::UniformFanIn, 1);
+        let few = rows(37);
+        let expected = losses(&mut level(), &start, &few);
+
+        let mut tried = level();
+        assert_eq!(losses(&mut tried, &start, &few), expected, "{setup:?}");
+        // Twice as many each time, until one of the buffers is not to be had.
+        let too_many = (6..20).map(|n| rows(1 << n)).find(|set| load(&mut tried, set).is_err());
+        let too_many = too_many.expect("2^19 rows fit into 96 MB");
+        for _ in 0..2 {
+            let refused = load(&mut tried, &too_many).unwrap_err().to_string();
+            assert!(refused.contains("memory"), "{setup:?}: {refused}");
+            for refused in [tried.forward(), tried.step(0.1), tried.loss().map(|_| ())] {
+                let refused = refused.expect_err("computes on a batch that is not there");
+                assert!(refused.to_string().contains("no batch is loaded"), "{setup:?}: {refused}");
+            }
+        }
+        // A size that was planned, and captured, before some of the buffers were moved.
+        assert_eq!(losses(&mut tried, &start, &few), expected, "{setup:?}");
+    }
+
+    /// The bits of the losses of these rows before and after a step on them.
+    fn losses(level: &mut Level3, start: &Parameters, set: &Dataset) -> [u32; 2] {
+        level.set_parameters(start).unwrap();
+        load(level, set).unwrap();
+        level.step(0.1).unwrap();
+        let before = level.loss().unwrap();
+        level.forward().unwrap();
+        [before, level.loss().unwrap()].map(f32::to_bits)
+    }
+
+    fn load(level: &mut Level3, set: &Dataset) -> training::Result<()> {
+        level.load(&Epoch::in_order(set.len(), set.len(), false).batch(set, 0), None)
+    }
+
+    /// Rows of features that are no two alike, with the ten classes in turn.
+    fn rows(count: usize) -> Dataset {
+        let x = (0..count * 4).map(|i| (i % 17) as f32 / 17.0 - 0.5).collect();
+        let labels = (0..count).map(|i| (i % 10) as u8).collect();
+        Dataset::from_rows(x, labels, 4, 10).unwrap()
+    }
 }

@@ -80,7 +80,7 @@ pub(crate) struct Launcher {
 }
 
 impl Launcher {
-    /// Launches a kernel. The host does not wait.
+    /// Launches a kernel, which needs something to compute on. The host does not wait.
     ///
     /// # Safety
     /// The arguments are those that the kernel takes, and it stays within their buffers.
@@ -90,6 +90,9 @@ impl Launcher {
         shape: LaunchConfig,
         work: Work,
     ) -> Result<()> {
+        if shape.grid_dim.0 == 0 || shape.grid_dim.1 == 0 {
+            return Err(GpuError::NoBatch { operation: work.operation });
+        }
         // SAFETY: as the caller promises.
         unsafe { self.profiler.launch(launch, shape, work) }
     }

@@ -31,7 +31,7 @@ pub mod with_cust;
 
 use cudarc::driver::{CudaSlice, CudaView};
 use data::{Batch, Dataset};
-use gpu::{Gpu, Profile};
+use gpu::{Gpu, GpuError, Profile};
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
@@ -161,6 +161,9 @@ impl Level for Level4 {
     /// The mean of what the kernels left for each sample.
     fn loss(&mut self) -> Result<f32> {
         let batch = self.state.batch;
+        if batch == 0 {
+            return Err(Error::level(GpuError::NoBatch { operation: "loss" }));
+        }
         let losses = self.on.read(&self.state.losses.as_view(), batch).map_err(Error::level)?;
         Ok(losses.iter().sum::<f32>() / batch as f32)
     }

@@ -15,7 +15,7 @@ use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use cust::{CudaApiVersion, CudaFlags};
 use data::{Batch, Dataset};
-use gpu::Choice;
+use gpu::{Choice, GpuError};
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
@@ -185,23 +185,23 @@ impl WithCust {
         plan.map(Some).ok_or_else(|| no_room(&self.network, batch))
     }
 
-    fn make_room(&mut self) -> CudaResult<()> {
-        self.capacity = self.batch;
+    fn make_room(&mut self, batch: usize) -> CudaResult<()> {
         let last = self.layers.len();
         for (layer, l) in self.layers.iter_mut().zip(1..) {
             let rows = |name| {
                 let held = self.rung.materialises(name, last);
-                buffer(if held { self.capacity * layer.outputs } else { 1 })
+                buffer(if held { batch * layer.outputs } else { 1 })
             };
             layer.z = rows(TensorName::Z(l))?;
             layer.a = rows(TensorName::A(l))?;
             layer.da = rows(TensorName::Da(l))?;
             layer.dz = rows(TensorName::Dz(l))?;
         }
-        self.x = buffer(self.capacity * self.network.inputs())?;
-        self.y = buffer(self.capacity * self.network.outputs())?;
-        self.p = buffer(self.capacity * self.network.outputs())?;
-        self.losses = buffer(self.capacity)?;
+        self.x = buffer(batch * self.network.inputs())?;
+        self.y = buffer(batch * self.network.outputs())?;
+        self.p = buffer(batch * self.network.outputs())?;
+        self.losses = buffer(batch)?;
+        self.capacity = batch;
         Ok(())
     }
 
@@ -238,12 +238,12 @@ impl WithCust {
     fn take_in(&mut self, batch: &Batch<'_>, plan: Option<Plan>) -> CudaResult<()> {
         // Nothing that is still running may lose its buffers.
         self.stream.synchronize()?;
-        let is_other = self.batch != batch.len();
-        self.batch = batch.len();
-        if self.batch > self.capacity {
-            self.make_room()?;
+        // From here on buffers may move: until all is there, no batch is.
+        let before = std::mem::take(&mut self.batch);
+        if batch.len() > self.capacity {
+            self.make_room(batch.len())?;
         }
-        if is_other {
+        if before != batch.len() {
             self.plan = plan;
             self.write_table()?;
         }
@@ -253,7 +253,17 @@ impl WithCust {
         batch.copy_x(&mut self.host.0);
         batch.copy_y(&mut self.host.1);
         self.x.index(..x).copy_from(&self.host.0)?;
-        self.y.index(..y).copy_from(&self.host.1)
+        self.y.index(..y).copy_from(&self.host.1)?;
+        self.batch = batch.len();
+        Ok(())
+    }
+
+    /// Fails where there is nothing to compute on.
+    fn is_loaded(&self, operation: &'static str) -> Result<()> {
+        if self.batch == 0 {
+            return Err(Error::level(GpuError::NoBatch { operation }));
+        }
+        Ok(())
     }
 
     fn read(&self, buffer: &DeviceBuffer<f32>, elements: usize) -> Result<Vec<f32>> {
@@ -269,15 +279,27 @@ impl Level for WithCust {
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
+        let (set, network) = (batch.dataset(), &self.network);
+        let rows =
+            [("x", set.features(), network.inputs()), ("y", set.classes(), network.outputs())];
+        for (buffer, elements, expected) in rows {
+            if elements != expected {
+                let operation = "load a row";
+                let other = GpuError::Shape { operation, buffer, elements, expected };
+                return Err(Error::level(other));
+            }
+        }
         let plan = if self.batch == batch.len() { None } else { self.cut(batch.len())? };
         self.take_in(batch, plan).map_err(Error::level)
     }
 
     fn forward(&mut self) -> Result<()> {
+        self.is_loaded("forward")?;
         launches::forward(self).map_err(Error::level)
     }
 
     fn backward(&mut self) -> Result<()> {
+        self.is_loaded("backward")?;
         launches::backward(self).map_err(Error::level)
     }
 
@@ -286,10 +308,12 @@ impl Level for WithCust {
     }
 
     fn step(&mut self, learning_rate: f32) -> Result<()> {
+        self.is_loaded("step")?;
         launches::step(self, learning_rate).map_err(Error::level)
     }
 
     fn loss(&mut self) -> Result<f32> {
+        self.is_loaded("loss")?;
         let losses = self.read(&self.losses, self.batch)?;
         Ok(losses.iter().sum::<f32>() / self.batch as f32)
     }

@@ -117,7 +117,7 @@ impl Slot {
         copies: &Arc<CudaStream>,
         compute: &Arc<CudaStream>,
     ) -> Result<()> {
-        self.held = Some((batch.dataset().clone(), batch.indices().collect()));
+        self.held = None;
         if !self.inputs.fits(batch) {
             // Memory belongs to the kernels' stream: it is given back, and new memory is there,
             // when that stream gets to it; until then nothing may be copied.
@@ -128,7 +128,9 @@ impl Slot {
         self.inputs.fit(batch)?;
         self.staging.fill(batch)?;
         copies.wait(&self.used)?;
-        self.staging.copy(copies, &mut self.inputs)
+        self.staging.copy(copies, &mut self.inputs)?;
+        self.held = Some((batch.dataset().clone(), batch.indices().collect()));
+        Ok(())
     }
     // ANCHOR_END: start
 }

@@ -36,12 +36,13 @@ impl Transfer for Unified {
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
         // The kernels of the last step read this memory.
         self.stream.synchronize()?;
-        self.len = elements(batch);
-        for (shared, elements) in [(&mut self.x, self.len.0), (&mut self.y, self.len.1)] {
+        let len = elements(batch);
+        for (shared, elements) in [(&mut self.x, len.0), (&mut self.y, len.1)] {
             if shared.memory.len() < elements {
                 *shared = Shared::new(&self.stream, elements)?;
             }
         }
+        self.len = len;
         batch.copy_x(&mut self.x.memory.as_mut_slice()?[..self.len.0]);
         batch.copy_y(&mut self.y.memory.as_mut_slice()?[..self.len.1]);
         self.x.send(&self.stream, self.len.0)?;
