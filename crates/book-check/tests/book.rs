@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use book_check::output::{Needs, Session, difference};
-use book_check::page::{Page, unlisted};
+use book_check::page::{Page, PieceKind, unlisted};
 use book_check::{Problem, commands, include, output, paths, read, readme, repository, targets};
 
 fn pages() -> Vec<Page> {
@@ -34,6 +34,26 @@ fn every_link_leads_somewhere_and_every_page_is_listed() {
 #[test]
 fn every_command_shown_is_run_somewhere() {
     none(commands::check(&repository(), &pages()).unwrap());
+}
+
+/// mdBook colours most of these, and `book/colours.js` PTX; a block without a name would stay plain unseen.
+#[test]
+fn every_block_of_code_says_its_language() {
+    let known = ["console", "cpp", "ptx", "python", "rust", "sh", "text"];
+    let blocks = pages().into_iter().flat_map(|page| {
+        let pieces = page.pieces().into_iter();
+        pieces.map(move |piece| (page.place(piece.line), piece.kind)).collect::<Vec<_>>()
+    });
+    none(
+        blocks
+            .filter_map(|(place, kind)| match kind {
+                PieceKind::Block(language) if !known.contains(&&*language) => {
+                    Some(Problem::new(place, format!("a block of code in {language:?}")))
+                }
+                _ => None,
+            })
+            .collect(),
+    );
 }
 
 #[test]
