@@ -62,7 +62,7 @@ fn packages(repository: &Path) -> Result<Packages, Problem> {
 /// What a command names that isn't there.
 fn missing(command: &str, packages: &Packages) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "--").collect();
-    let after = |word: &str| Some(words[words.iter().position(|is| *is == word)? + 1..].first()?);
+    let after = |word: &str| words[words.iter().position(|is| *is == word)? + 1..].first();
     if !["run", "test", "bench"].contains(after("cargo")?) {
         return None;
     }
