@@ -65,7 +65,6 @@ impl Operations {
         self.kernels.stream()
     }
 
-    // ANCHOR: products
     /// `z = a_prev · wᵀ`. With the epilog `BIAS` also `+ b`; with `RELU_AUX_BIAS` `a = relu(z)` and
     /// the mask of `z` are written, and `z` isn't.
     pub(crate) fn matmul_a_bt(
@@ -118,7 +117,6 @@ impl Operations {
         };
         self.run(product, &dz.as_view(), &w.as_view(), c, with)
     }
-    // ANCHOR_END: products
 
     /// `dz = (p − y) / B`, the gradient at the last layer, all three `[batch, classes]`. With other
     /// ranks `batch` is the share of this one, and `B` is that of the whole batch.
