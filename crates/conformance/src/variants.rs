@@ -1,7 +1,7 @@
 //! The one list of what is held to the suite.
 
 use gpu::Choice;
-use level2_cuda_naive::transfer::How;
+use level2_cuda_naive::transfer::Strategy;
 
 use crate::{Check, Variant};
 
@@ -13,13 +13,13 @@ pub fn variants(device: Choice) -> Vec<Variant> {
         all.push(Variant::on_cpu::<level1_cpu::Program>(&format!("--form {form}")));
     }
     for kernels in ["per-operation", "per-sample"] {
-        for transfer in How::ALL {
+        for transfer in Strategy::ALL {
             let options = format!("--kernels {kernels} --transfer {transfer}");
             let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
             // Whatever way the batch came, the kernels are the same. Level 2's own tests train with
             // each way, and expect the same bits.
             all.push(match (transfer, kernels) {
-                (How::Explicit, _) => variant,
+                (Strategy::Explicit, _) => variant,
                 (_, "per-operation") => variant.held_to(&[Check::References, Check::TenSteps]),
                 _ => variant.held_to(&[Check::References]),
             });

@@ -53,7 +53,7 @@ impl Level2 {
     pub fn new(
         gpu: &Gpu,
         network: &Network,
-        transfer: transfer::How,
+        transfer: transfer::Strategy,
         profile: Profile,
     ) -> gpu::Result<Self> {
         Self::with_products(gpu, network, transfer, Products::Naive, profile)
@@ -66,7 +66,7 @@ impl Level2 {
     pub fn with_products(
         gpu: &Gpu,
         network: &Network,
-        transfer: transfer::How,
+        transfer: transfer::Strategy,
         products: Products,
         profile: Profile,
     ) -> gpu::Result<Self> {

@@ -16,7 +16,7 @@ use training::{Error, Level, Parameters, Result};
 use crate::launch::line;
 use crate::loss::Losses;
 use crate::operations::Operations;
-use crate::transfer::{How, Transfer};
+use crate::transfer::{Strategy, Transfer};
 use crate::{Buffer, View, state};
 
 /// The network on the GPU, a sample a thread.
@@ -46,7 +46,12 @@ impl PerSample {
     ///
     /// # Errors
     /// When a kernel can't be loaded, and what the driver says.
-    pub fn new(gpu: &Gpu, network: &Network, transfer: How, profile: Profile) -> gpu::Result<Self> {
+    pub fn new(
+        gpu: &Gpu,
+        network: &Network,
+        transfer: Strategy,
+        profile: Profile,
+    ) -> gpu::Result<Self> {
         let on = Operations::new(gpu, &profile.profiler)?;
         let stream = on.stream();
         let sizes: Vec<u64> = network.sizes.iter().map(|size| *size as u64).collect();

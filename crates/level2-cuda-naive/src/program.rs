@@ -45,7 +45,7 @@ pub struct Options {
     products: Products,
     /// How batches get to the device.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
-    transfer: transfer::How,
+    transfer: transfer::Strategy,
     /// Say at the end where the time went, and write a trace for Perfetto or Chrome to this file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     profile: Option<PathBuf>,

@@ -205,7 +205,7 @@ mod tests {
     use training::{Initialisation, Level};
 
     use super::*;
-    use crate::transfer::How;
+    use crate::transfer::Strategy;
     use crate::{Level2, PerSample};
 
     /// The emulated GPU reads how much memory it has once, so that this needs a process of its own.
@@ -226,7 +226,7 @@ mod tests {
     fn with_little_memory() {
         let gpu = Gpu::open(Choice::Emulated).unwrap();
         let network = Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy };
-        for how in How::ALL {
+        for how in Strategy::ALL {
             let profile = Profile::default;
             is_left_as_it_was(how, || {
                 Box::new(Level2::new(&gpu, &network, how, profile()).unwrap())
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    fn is_left_as_it_was(how: How, level: impl Fn() -> Box<dyn Level>) {
+    fn is_left_as_it_was(how: Strategy, level: impl Fn() -> Box<dyn Level>) {
         let network = Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy };
         let start = Parameters::new(&network, Initialisation::UniformFanIn, 1);
         let few = rows(37);

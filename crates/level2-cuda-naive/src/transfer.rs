@@ -26,7 +26,7 @@ use unified::Unified;
 
 /// How batches get to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum How {
+pub enum Strategy {
     /// Each batch is copied from ordinary memory.
     #[default]
     Explicit,
@@ -40,7 +40,7 @@ pub enum How {
     Resident,
 }
 
-impl How {
+impl Strategy {
     /// Every way there is.
     pub const ALL: [Self; 5] =
         [Self::Explicit, Self::Pinned, Self::Unified, Self::DoubleBuffered, Self::Resident];
@@ -60,7 +60,7 @@ impl How {
     }
 }
 
-impl fmt::Display for How {
+impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Explicit => "explicit",

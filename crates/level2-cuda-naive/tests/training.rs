@@ -6,7 +6,7 @@ mod support;
 
 use data::{Counts, Dataset, Source};
 use gpu::Profile;
-use level2_cuda_naive::transfer::How;
+use level2_cuda_naive::transfer::Strategy;
 use level2_cuda_naive::{Level2, PerSample};
 use tensor::{Loss, Network};
 use training::train::{Outcome, train};
@@ -49,11 +49,11 @@ fn every_transfer_trains_to_the_same_bits() {
             let mut level = Level2::new(&gpu, &preset.network, how, Profile::default()).unwrap();
             run(&mut level, &preset)
         };
-        let explicit = of(How::Explicit);
+        let explicit = of(Strategy::Explicit);
         assert_eq!((explicit.batches, explicit.samples), (15, 660));
         let (first, last) = (explicit.losses[0].loss, explicit.losses[14].loss);
         assert!(last < 0.8 * first, "it learns: {first} to {last}");
-        for how in How::ALL {
+        for how in Strategy::ALL {
             assert_eq!(bits(&of(how)), bits(&explicit), "{how}, shuffled: {shuffle}");
         }
     }
@@ -65,9 +65,10 @@ fn a_thread_for_each_sample_trains_alike() {
     let gpu = support::gpu();
     let preset = preset(true);
     let profile = Profile::default;
-    let mut per_operation = Level2::new(&gpu, &preset.network, How::default(), profile()).unwrap();
+    let mut per_operation =
+        Level2::new(&gpu, &preset.network, Strategy::default(), profile()).unwrap();
     let expected = run(&mut per_operation, &preset);
-    for how in How::ALL {
+    for how in Strategy::ALL {
         let mut level = PerSample::new(&gpu, &preset.network, how, profile()).unwrap();
         let found = run(&mut level, &preset);
         for (found, expected) in found.losses.iter().zip(&expected.losses) {

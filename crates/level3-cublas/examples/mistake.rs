@@ -10,22 +10,22 @@
 use std::path::Path;
 
 use gpu::{Choice, Gpu};
-use level3_cublas::column_major::{ColumnMajor, Form, Shape, column_major};
+use level3_cublas::column_major::{ColumnMajor, Matmul, Shape, column_major};
 use level3_cublas::{Level3, Rules, Setup};
 use training::Preset;
 use training::dump::{Inputs, dump, header};
 
 // ANCHOR: transposition
-fn transposition(form: Form, shape: Shape) -> ColumnMajor {
-    let mut call = column_major(form, shape);
+fn transposition(matmul: Matmul, shape: Shape) -> ColumnMajor {
+    let mut call = column_major(matmul, shape);
     call.first.transposed = false;
     call
 }
 // ANCHOR_END: transposition
 
 // ANCHOR: leading-dimension
-fn leading_dimension(form: Form, shape: Shape) -> ColumnMajor {
-    let mut call = column_major(form, shape);
+fn leading_dimension(matmul: Matmul, shape: Shape) -> ColumnMajor {
+    let mut call = column_major(matmul, shape);
     call.result.ld = shape[0];
     call
 }

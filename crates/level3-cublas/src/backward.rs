@@ -5,7 +5,7 @@ use crate::operations::Operations;
 use crate::state::State;
 
 /// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the
-/// layer before, `da = dz · w` and `dz = da` where its `z` was positive. What the products' epilogs
+/// layer before, `da = dz · w` and `dz = da` where its `z` was positive. What the products' epilogues
 /// don't do, level 2's kernels do. Where there are other ranks, what they have is added to each layer's
 /// gradients meanwhile.
 pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {

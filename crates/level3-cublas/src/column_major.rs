@@ -32,7 +32,7 @@
 
 /// A product of row-major matrices; `c` is `[m, n]` and sums run over `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Matmul {
     /// `c = a · bᵀ`, where `a` is `[m, k]` and `b` is `[n, k]`.
     ABt,
     /// `c = aᵀ · b`, where `a` is `[k, m]` and `b` is `[k, n]`.
@@ -73,21 +73,21 @@ pub struct ColumnMajor {
 // ANCHOR: column-major
 /// The product for a column-major library.
 #[must_use]
-pub const fn column_major(form: Form, [m, n, k]: Shape) -> ColumnMajor {
-    match form {
-        Form::ABt => ColumnMajor {
+pub const fn column_major(matmul: Matmul, [m, n, k]: Shape) -> ColumnMajor {
+    match matmul {
+        Matmul::ABt => ColumnMajor {
             first: read_as(true, n, k),
             second: read_as(false, m, k),
             result: read_as(false, m, n),
             k,
         },
-        Form::AtB => ColumnMajor {
+        Matmul::AtB => ColumnMajor {
             first: read_as(false, k, n),
             second: read_as(true, k, m),
             result: read_as(false, m, n),
             k,
         },
-        Form::AB => ColumnMajor {
+        Matmul::AB => ColumnMajor {
             first: read_as(false, k, n),
             second: read_as(false, m, k),
             result: read_as(false, m, n),
@@ -129,17 +129,17 @@ mod tests {
         let [m, n, k] = [2, 3, 5];
         let a: Vec<f32> = (1..=m * k).map(|i| i as f32).collect();
         let b: Vec<f32> = (1..=k * n).map(|i| (i * i) as f32).collect();
-        for form in [Form::ABt, Form::AtB, Form::AB] {
-            let a_at = |i, l| if form == Form::AtB { a[l * m + i] } else { a[i * k + l] };
-            let b_at = |l, j| if form == Form::ABt { b[j * k + l] } else { b[l * n + j] };
+        for matmul in [Matmul::ABt, Matmul::AtB, Matmul::AB] {
+            let a_at = |i, l| if matmul == Matmul::AtB { a[l * m + i] } else { a[i * k + l] };
+            let b_at = |l, j| if matmul == Matmul::ABt { b[j * k + l] } else { b[l * n + j] };
             let mut expected = Vec::new();
             for i in 0..m {
                 for j in 0..n {
                     expected.push((0..k).map(|l| a_at(i, l) * b_at(l, j)).sum::<f32>());
                 }
             }
-            let call = column_major(form, [m, n, k]);
-            assert_eq!(as_the_library_does(&call, &b, &a), expected, "{form:?}");
+            let call = column_major(matmul, [m, n, k]);
+            assert_eq!(as_the_library_does(&call, &b, &a), expected, "{matmul:?}");
         }
     }
 }

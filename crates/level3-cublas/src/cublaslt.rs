@@ -1,4 +1,4 @@
-//! cuBLASLt: products with epilogs, planned once and run often.
+//! cuBLASLt: products with epilogues, planned once and run often.
 //!
 //! cudarc's safe layer for it computes in TF32 always, and plans anew at every call. This one
 //! stands on the layers below. What is planned is kept: the descriptor, the layouts of the three
@@ -20,7 +20,7 @@ use gpu::Gpu;
 use crate::column_major::{ColumnMajor, Operand};
 use crate::cublas::operation;
 use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
-use crate::epilog::Epilog;
+use crate::epilogue::Epilogue;
 use crate::error::{Error, Result};
 use crate::state::buffer;
 use crate::{Stream, library};
@@ -37,18 +37,20 @@ pub(crate) struct CublasLt {
     workspace: CudaSlice<u8>,
 }
 
-/// The addresses that an epilog reads and writes; 0 where it has none.
+/// The addresses that an epilogue reads and writes; 0 where it has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Beside {
+pub(crate) struct EpiloguePointers {
+    /// `CUBLASLT_MATMUL_DESC_BIAS_POINTER`: a bias to be read, or its gradient to be written.
     pub(crate) bias: u64,
-    pub(crate) mask: u64,
+    /// `CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER`: the mask.
+    pub(crate) aux: u64,
 }
 
 /// What an algorithm is asked for.
-pub(crate) struct Question {
+pub(crate) struct MatmulProblem {
     pub(crate) call: ColumnMajor,
-    pub(crate) epilog: Epilog,
-    pub(crate) beside: Beside,
+    pub(crate) epilogue: Epilogue,
+    pub(crate) pointers: EpiloguePointers,
     /// The leading dimension of the mask.
     pub(crate) mask_ld: usize,
     /// Multiples of so many bytes at which the operands lie: first, second, result.
@@ -56,7 +58,7 @@ pub(crate) struct Question {
 }
 
 /// A product, planned.
-pub(crate) struct Matmul {
+pub(crate) struct PlannedMatmul {
     descriptor: Descriptor,
     first: Layout,
     second: Layout,
@@ -64,9 +66,9 @@ pub(crate) struct Matmul {
     algorithm: cublasLtMatmulAlgo_t,
     alignments: [u32; 3],
     /// What the descriptor holds now.
-    beside: Cell<Beside>,
+    pointers: Cell<EpiloguePointers>,
     /// What the addresses in it were multiples of when the algorithm was chosen.
-    beside_alignments: [u64; 2],
+    pointer_alignments: [u64; 2],
 }
 
 impl CublasLt {
@@ -86,21 +88,25 @@ impl CublasLt {
     }
 
     /// Plans a product; `None` where the library has no algorithm for it.
-    pub(crate) fn plan(&self, question: &Question, product: &str) -> Result<Option<Matmul>> {
+    pub(crate) fn plan(
+        &self,
+        problem: &MatmulProblem,
+        product: &str,
+    ) -> Result<Option<PlannedMatmul>> {
         let said = |call| move |error| refused(call, error, product);
-        let Question { call, epilog, beside, mask_ld, alignments } = question;
+        let MatmulProblem { call, epilogue, pointers, mask_ld, alignments } = problem;
         let descriptor = Descriptor::new(self.compute).map_err(said("cublasLtMatmulDescCreate"))?;
         let describe = || {
             descriptor.set(Of::CUBLASLT_MATMUL_DESC_TRANSA, &operation(&call.first))?;
             descriptor.set(Of::CUBLASLT_MATMUL_DESC_TRANSB, &operation(&call.second))?;
-            descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE, &code(*epilog))?;
+            descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE, &code(*epilogue))?;
             // The heuristic looks at these addresses, for what they are multiples of.
-            if beside.bias != 0 {
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &beside.bias)?;
+            if pointers.bias != 0 {
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &pointers.bias)?;
             }
-            if beside.mask != 0 {
+            if pointers.aux != 0 {
                 let ld = *mask_ld as i64;
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &beside.mask)?;
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &pointers.aux)?;
                 descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &ld)?;
             }
             Ok(())
@@ -137,15 +143,15 @@ impl CublasLt {
             )
         };
         match chosen {
-            Ok(chosen) => Ok(Some(Matmul {
+            Ok(chosen) => Ok(Some(PlannedMatmul {
                 descriptor,
                 first,
                 second,
                 result,
                 algorithm: chosen.algo,
                 alignments: *alignments,
-                beside: Cell::new(*beside),
-                beside_alignments: [beside.bias, beside.mask].map(alignment),
+                pointers: Cell::new(*pointers),
+                pointer_alignments: [pointers.bias, pointers.aux].map(alignment),
             })),
             Err(CublasError(cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED)) => Ok(None),
             Err(error) => Err(refused("cublasLtMatmulAlgoGetHeuristic", error, product)),
@@ -155,28 +161,28 @@ impl CublasLt {
     /// Computes a product.
     ///
     /// # Safety
-    /// At the addresses are matrices, and what the epilog needs, as the product was planned.
+    /// At the addresses are matrices, and what the epilogue needs, as the product was planned.
     pub(crate) unsafe fn run(
         &self,
-        matmul: &Matmul,
+        matmul: &PlannedMatmul,
         [first, second, result]: [u64; 3],
-        beside: Beside,
+        pointers: EpiloguePointers,
         product: impl Fn() -> String,
     ) -> Result<()> {
         let places = [first, second, result].into_iter().zip(matmul.alignments.map(u64::from));
-        let around = [beside.bias, beside.mask].into_iter().zip(matmul.beside_alignments);
+        let around = [pointers.bias, pointers.aux].into_iter().zip(matmul.pointer_alignments);
         for (address, alignment) in places.chain(around) {
             if !address.is_multiple_of(alignment) {
                 return Err(Error::Alignment { product: product(), address, alignment });
             }
         }
         let moved = || {
-            let (then, descriptor) = (matmul.beside.replace(beside), &matmul.descriptor);
-            if then.bias != beside.bias {
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &beside.bias)?;
+            let (then, descriptor) = (matmul.pointers.replace(pointers), &matmul.descriptor);
+            if then.bias != pointers.bias {
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &pointers.bias)?;
             }
-            if then.mask != beside.mask {
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &beside.mask)?;
+            if then.aux != pointers.aux {
+                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &pointers.aux)?;
             }
             Ok(())
         };
@@ -218,14 +224,14 @@ pub(crate) fn alignment(address: u64) -> u64 {
 /// Alignment Requirement").
 const ALLOCATED: u64 = 256;
 
-fn code(epilog: Epilog) -> cublasLtEpilogue_t {
+fn code(epilogue: Epilogue) -> cublasLtEpilogue_t {
     use cublasLtEpilogue_t as Code;
-    match epilog {
-        Epilog::None => Code::CUBLASLT_EPILOGUE_DEFAULT,
-        Epilog::Bias => Code::CUBLASLT_EPILOGUE_BIAS,
-        Epilog::ReluAuxBias => Code::CUBLASLT_EPILOGUE_RELU_AUX_BIAS,
-        Epilog::DreluBgrad => Code::CUBLASLT_EPILOGUE_DRELU_BGRAD,
-        Epilog::Bgradb => Code::CUBLASLT_EPILOGUE_BGRADB,
+    match epilogue {
+        Epilogue::None => Code::CUBLASLT_EPILOGUE_DEFAULT,
+        Epilogue::Bias => Code::CUBLASLT_EPILOGUE_BIAS,
+        Epilogue::ReluAuxBias => Code::CUBLASLT_EPILOGUE_RELU_AUX_BIAS,
+        Epilogue::DreluBgrad => Code::CUBLASLT_EPILOGUE_DRELU_BGRAD,
+        Epilogue::Bgradb => Code::CUBLASLT_EPILOGUE_BGRADB,
     }
 }
 

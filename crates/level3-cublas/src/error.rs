@@ -4,7 +4,7 @@ use cudarc::driver::DriverError;
 use gpu::GpuError;
 use thiserror::Error;
 
-use crate::epilog::Epilog;
+use crate::epilogue::Epilogue;
 
 /// The result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -36,15 +36,15 @@ pub enum Error {
         /// The size.
         size: usize,
     },
-    /// A product is run with another epilog than it was planned with.
-    #[error("{product} was planned with the epilog {planned}, and is run with {given}")]
-    Epilog {
+    /// A product is run with another epilogue than it was planned with.
+    #[error("{product} was planned with the epilogue {planned}, and is run with {given}")]
+    Epilogue {
         /// What was to be computed.
         product: String,
         /// The plan's.
-        planned: Epilog,
+        planned: Epilogue,
         /// The caller's.
-        given: Epilog,
+        given: Epilogue,
     },
     /// NCCL refused a call.
     #[error("{call} says {status}; between emulated GPUs a line on standard error says why")]

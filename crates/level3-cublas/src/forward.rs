@@ -7,7 +7,7 @@ use crate::operations::Operations;
 use crate::state::State;
 
 /// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead. What the
-/// product's epilog doesn't do, level 2's kernels do.
+/// product's epilogue doesn't do, level 2's kernels do.
 pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
     if state.batch == 0 {
         return state.is_loaded("forward");

@@ -7,7 +7,7 @@ use data::{Batch, Dataset};
 use gpu::Result;
 use level2_cuda_naive::operations::Operations;
 use level2_cuda_naive::state::grow;
-use level2_cuda_naive::transfer::{How, Transfer};
+use level2_cuda_naive::transfer::{Strategy, Transfer};
 
 use crate::{Buffer, View};
 
@@ -28,7 +28,7 @@ struct Fixed {
 
 impl Input {
     /// `fixed`: whether every batch has to be in the same place.
-    pub(crate) fn new(on: &Operations, how: How, fixed: bool) -> Result<Self> {
+    pub(crate) fn new(on: &Operations, how: Strategy, fixed: bool) -> Result<Self> {
         let stream = Arc::clone(on.stream());
         let fixed = match fixed {
             true => {

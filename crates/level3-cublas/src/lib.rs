@@ -1,9 +1,9 @@
-//! Level 3: level 2 with its matrix products handed to cuBLAS, then fused with cuBLASLt's epilogs.
+//! Level 3: level 2 with its matrix products handed to cuBLAS, then fused with cuBLASLt's epilogues.
 //!
 //! `forward`, `backward`, `update` and `state` are those of levels 1 and 2, line by line; what is
 //! left of level 2's kernels is used as it is. [`column_major`] says once how row-major matrices
 //! are handed to a library that reads columns. A product is planned once for each size of batch
-//! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilog`] lists what
+//! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilogue`] lists what
 //! cuBLASLt does besides. `graph` replays a whole step as one. [`ranks`] is all that is there of other
 //! GPUs.
 
@@ -11,7 +11,7 @@ mod backward;
 pub mod column_major;
 mod cublas;
 mod cublaslt;
-pub mod epilog;
+pub mod epilogue;
 mod error;
 mod forward;
 mod graph;
@@ -35,7 +35,7 @@ use level2_cuda_naive::transfer;
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, Parameters, Place};
 
-use column_major::{ColumnMajor, Form, Shape};
+use column_major::{ColumnMajor, Matmul, Shape};
 pub use error::{Error, Result};
 use graph::{Graphs, Phase};
 use operations::Operations;
@@ -60,7 +60,7 @@ pub struct Setup {
     /// Whether launches are captured once into a CUDA graph, and replayed.
     pub graph: bool,
     /// How batches get to the device.
-    pub transfer: transfer::How,
+    pub transfer: transfer::Strategy,
     /// With several ranks: gradients are sent as soon as so many bytes of them are there.
     pub bucket: usize,
 }
@@ -69,11 +69,11 @@ pub struct Setup {
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// The product for a column-major library.
-    pub column_major: fn(Form, Shape) -> ColumnMajor,
+    pub column_major: fn(Matmul, Shape) -> ColumnMajor,
     /// The leading dimension of the mask for so many units.
     pub mask_ld: fn(usize) -> usize,
-    /// How much of what `c` held before a product of this form is added to it (cuBLAS alone).
-    pub beta: fn(Form) -> f32,
+    /// How much of what `c` held before this product is added to it (cuBLAS alone).
+    pub beta: fn(Matmul) -> f32,
     /// With several ranks: by how much gradients are divided, from the samples of a share and those
     /// of the whole batch.
     pub divisor: fn(usize, usize) -> usize,
@@ -86,7 +86,7 @@ impl Default for Rules {
         // A result is written without being read.
         Self {
             column_major: column_major::column_major,
-            mask_ld: epilog::mask_ld,
+            mask_ld: epilogue::mask_ld,
             beta: |_| 0.0,
             divisor: |_, whole| whole,
             averages: false,

@@ -15,7 +15,7 @@ use level2_cuda_naive::operations::Operations as Kernels;
 
 use crate::cublas::Cublas;
 use crate::cublaslt::CublasLt;
-use crate::epilog::{Epilog, Mask, With};
+use crate::epilogue::{Epilogue, EpilogueBuffers, Mask};
 use crate::error::Result;
 use crate::product::Product;
 use crate::ranks::Ranks;
@@ -30,7 +30,7 @@ pub(crate) struct Operations {
     pub(crate) rules: Rules,
     /// The other ranks, where there are any.
     pub(crate) ranks: Option<Ranks>,
-    /// Epilogs that the library has no algorithm for, as far as that was said.
+    /// Epilogues that the library has no algorithm for, as far as that was said.
     said: RefCell<HashSet<String>>,
 }
 
@@ -65,7 +65,7 @@ impl Operations {
         self.kernels.stream()
     }
 
-    /// `z = a_prev · wᵀ`. With the epilog `BIAS` also `+ b`; with `RELU_AUX_BIAS` `a = relu(z)` and
+    /// `z = a_prev · wᵀ`. With the epilogue `BIAS` also `+ b`; with `RELU_AUX_BIAS` `a = relu(z)` and
     /// the mask of `z` are written, and `z` isn't.
     pub(crate) fn matmul_a_bt(
         &self,
@@ -76,15 +76,15 @@ impl Operations {
         b: &Buffer,
         (a, mask): (&mut Buffer, &mut Mask),
     ) -> Result<()> {
-        let (c, with) = match product.epilog() {
-            Epilog::ReluAuxBias => (a, With::ReluAuxBias(b, mask)),
-            Epilog::Bias => (z, With::Bias(b)),
-            _ => (z, With::Nothing),
+        let (c, buffers) = match product.epilogue() {
+            Epilogue::ReluAuxBias => (a, EpilogueBuffers::ReluAuxBias(b, mask)),
+            Epilogue::Bias => (z, EpilogueBuffers::Bias(b)),
+            _ => (z, EpilogueBuffers::None),
         };
-        self.run(product, a_prev, &w.as_view(), c, with)
+        self.run(product, a_prev, &w.as_view(), c, buffers)
     }
 
-    /// `dw = dzᵀ · a_prev`. With the epilog `BGRADB` also `db = Σ_batch dz`.
+    /// `dw = dzᵀ · a_prev`. With the epilogue `BGRADB` also `db = Σ_batch dz`.
     pub(crate) fn matmul_at_b(
         &self,
         product: &Product,
@@ -93,14 +93,14 @@ impl Operations {
         dw: &mut Buffer,
         db: &mut Buffer,
     ) -> Result<()> {
-        let with = match product.epilog() {
-            Epilog::Bgradb => With::Bgradb(db),
-            _ => With::Nothing,
+        let buffers = match product.epilogue() {
+            Epilogue::Bgradb => EpilogueBuffers::Bgradb(db),
+            _ => EpilogueBuffers::None,
         };
-        self.run(product, &dz.as_view(), a_prev, dw, with)
+        self.run(product, &dz.as_view(), a_prev, dw, buffers)
     }
 
-    /// `da = dz · w`, of the layer before. With the epilog `DRELU_BGRAD` that layer's `dz` and
+    /// `da = dz · w`, of the layer before. With the epilogue `DRELU_BGRAD` that layer's `dz` and
     /// `db = Σ_batch dz` are written, and `da` isn't; its mask says where its `z` was not negative.
     pub(crate) fn matmul_a_b(
         &self,
@@ -111,11 +111,11 @@ impl Operations {
         mask: &Mask,
         (dz_prev, db_prev): (&mut Buffer, &mut Buffer),
     ) -> Result<()> {
-        let (c, with) = match product.epilog() {
-            Epilog::DreluBgrad => (dz_prev, With::DreluBgrad(mask, db_prev)),
-            _ => (da, With::Nothing),
+        let (c, buffers) = match product.epilogue() {
+            Epilogue::DreluBgrad => (dz_prev, EpilogueBuffers::DreluBgrad(mask, db_prev)),
+            _ => (da, EpilogueBuffers::None),
         };
-        self.run(product, &dz.as_view(), &w.as_view(), c, with)
+        self.run(product, &dz.as_view(), &w.as_view(), c, buffers)
     }
 
     /// `dz = (p − y) / B`, the gradient at the last layer, all three `[batch, classes]`. With other

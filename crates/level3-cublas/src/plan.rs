@@ -1,7 +1,7 @@
-//! Which products a training step makes of a batch of one size, and with which epilogs.
+//! Which products a training step makes of a batch of one size, and with which epilogues.
 
-use crate::column_major::Form;
-use crate::epilog::{Epilog, With};
+use crate::column_major::Matmul;
+use crate::epilogue::{Epilogue, EpilogueBuffers};
 use crate::error::Result;
 use crate::operations::Operations;
 use crate::product::{OWN, Product};
@@ -22,12 +22,12 @@ pub(crate) struct Plan {
 impl Plan {
     /// Whether the product `z` adds `b`.
     pub(crate) fn adds_b(&self) -> bool {
-        self.z.epilog() != Epilog::None
+        self.z.epilogue() != Epilogue::None
     }
 
     /// Whether the product `z` makes `a`, and `z` itself is never written.
     pub(crate) fn makes_a(&self) -> bool {
-        self.z.epilog() == Epilog::ReluAuxBias
+        self.z.epilogue() == Epilogue::ReluAuxBias
     }
 
     /// Whether a product makes `db`: `dw` of this layer, or before it `da` of the layer behind.
@@ -37,7 +37,7 @@ impl Plan {
 
     /// Whether the product `da` makes `dz` of the layer before, and `da` itself is never written.
     pub(crate) fn makes_dz(&self) -> bool {
-        self.da.as_ref().is_some_and(|da| da.epilog() == Epilog::DreluBgrad)
+        self.da.as_ref().is_some_and(|da| da.epilogue() == Epilogue::DreluBgrad)
     }
 
     /// Plans a whole network for batches of one size. Biases and masks have to lie where they are
@@ -51,11 +51,11 @@ impl Plan {
         let mut forward = Vec::new();
         for (l, layer) in layers.iter_mut().enumerate() {
             let shape = [batch, layer.outputs, layer.inputs];
-            let mut with = match l < last {
-                true => With::ReluAuxBias(&layer.b, &mut layer.mask),
-                false => With::Bias(&layer.b),
+            let mut buffers = match l < last {
+                true => EpilogueBuffers::ReluAuxBias(&layer.b, &mut layer.mask),
+                false => EpilogueBuffers::Bias(&layer.b),
             };
-            forward.push(on.plan(Form::ABt, shape, [a_prev(l), OWN], &mut with)?);
+            forward.push(on.plan(Matmul::ABt, shape, [a_prev(l), OWN], &mut buffers)?);
         }
         // Gradients are made from the last layer to the first.
         let mut plans: Vec<Self> = Vec::new();
@@ -66,24 +66,24 @@ impl Plan {
             let [n, m] = [layer.outputs, layer.inputs];
             // With its `dz` the layer behind has made its `db`.
             let has_db = plans.last().is_some_and(Self::makes_dz);
-            let mut with = match has_db {
-                true => With::Nothing,
-                false => With::Bgradb(&mut layer.db),
+            let mut buffers = match has_db {
+                true => EpilogueBuffers::None,
+                false => EpilogueBuffers::Bgradb(&mut layer.db),
             };
-            let dw = on.plan(Form::AtB, [n, m, batch], [OWN, a_prev(l)], &mut with)?;
+            let dw = on.plan(Matmul::AtB, [n, m, batch], [OWN, a_prev(l)], &mut buffers)?;
             let da = match before.last_mut() {
                 Some(previous) => {
                     // Only a mask that was written can be read.
-                    let masked = forward[l - 1].epilog() == Epilog::ReluAuxBias;
-                    let mut with = match masked {
-                        true => With::DreluBgrad(&previous.mask, &mut previous.db),
-                        false => With::Nothing,
+                    let masked = forward[l - 1].epilogue() == Epilogue::ReluAuxBias;
+                    let mut buffers = match masked {
+                        true => EpilogueBuffers::DreluBgrad(&previous.mask, &mut previous.db),
+                        false => EpilogueBuffers::None,
                     };
-                    Some(on.plan(Form::AB, [batch, m, n], [OWN, OWN], &mut with)?)
+                    Some(on.plan(Matmul::AB, [batch, m, n], [OWN, OWN], &mut buffers)?)
                 }
                 None => None,
             };
-            let makes_db = has_db || dw.epilog() == Epilog::Bgradb;
+            let makes_db = has_db || dw.epilogue() == Epilogue::Bgradb;
             plans.push(Self { z, dw, da, makes_db });
         }
         plans.reverse();

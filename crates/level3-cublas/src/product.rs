@@ -7,81 +7,86 @@ use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{DevicePtr, DevicePtrMut};
 use gpu::Work;
 
-use crate::column_major::{ColumnMajor, Form, Shape};
+use crate::column_major::{ColumnMajor, Matmul, Shape};
 use crate::cublas::Cublas;
-use crate::cublaslt::{Beside, CublasLt, Matmul, Question};
-use crate::epilog::{Epilog, With};
+use crate::cublaslt::{CublasLt, EpiloguePointers, MatmulProblem, PlannedMatmul};
+use crate::epilogue::{Epilogue, EpilogueBuffers};
 use crate::error::{Error, Result};
 use crate::operations::{Library, Operations};
 use crate::{Buffer, Stream, View};
 
 /// A product, ready to run.
 pub(crate) struct Product {
-    form: Form,
+    matmul: Matmul,
     shape: Shape,
-    epilog: Epilog,
-    how: How,
+    epilogue: Epilogue,
+    routine: Routine,
 }
 
-enum How {
+/// The library's function that computes it, with what that was told beforehand.
+enum Routine {
     Sgemm(Rc<Cublas>, ColumnMajor),
-    Planned(Rc<CublasLt>, Matmul),
+    Planned(Rc<CublasLt>, PlannedMatmul),
 }
 
 impl Operations {
-    /// Plans a product with an epilog, whose buffers lie where they are going to; without one where
+    /// Plans a product with an epilogue, whose buffers lie where they are going to; without one where
     /// the library has none for it. `alignments` are those of `a` and `b`, in bytes.
     pub(crate) fn plan(
         &self,
-        form: Form,
+        matmul: Matmul,
         shape: Shape,
         alignments: [u32; 2],
-        with: &mut With<'_>,
+        buffers: &mut EpilogueBuffers<'_>,
     ) -> Result<Product> {
-        let call = (self.rules.column_major)(form, shape);
+        let call = (self.rules.column_major)(matmul, shape);
         let lt = match &self.library {
             Library::Cublas(library) => {
-                let how = How::Sgemm(Rc::clone(library), call);
-                return Ok(Product { form, shape, epilog: Epilog::None, how });
+                let routine = Routine::Sgemm(Rc::clone(library), call);
+                return Ok(Product { matmul, shape, epilogue: Epilogue::None, routine });
             }
             Library::CublasLt(lt) => lt,
         };
-        let ask = |epilog: Epilog, beside: Beside, mask_ld: usize| {
+        let ask = |epilogue: Epilogue, pointers: EpiloguePointers, mask_ld: usize| {
             // The library's first operand is our b; results are buffers of their own.
             let alignments = [alignments[1], alignments[0], OWN];
-            let question = Question { call, epilog, beside, mask_ld, alignments };
-            let planned = lt.plan(&question, &describe(form, shape, epilog))?;
-            let product =
-                |matmul| Product { form, shape, epilog, how: How::Planned(Rc::clone(lt), matmul) };
+            let problem = MatmulProblem { call, epilogue, pointers, mask_ld, alignments };
+            let planned = lt.plan(&problem, &describe(matmul, shape, epilogue))?;
+            let product = |planned| Product {
+                matmul,
+                shape,
+                epilogue,
+                routine: Routine::Planned(Rc::clone(lt), planned),
+            };
             Ok::<_, Error>(planned.map(product))
         };
-        let mask_ld = match with {
-            With::ReluAuxBias(_, mask) => mask.ld,
-            With::DreluBgrad(mask, _) => mask.ld,
+        let mask_ld = match buffers {
+            EpilogueBuffers::ReluAuxBias(_, mask) => mask.ld,
+            EpilogueBuffers::DreluBgrad(mask, _) => mask.ld,
             _ => 0,
         };
-        let wanted = with.epilog();
-        if let Some(product) = ask(wanted, beside(with, self.stream()), mask_ld)? {
+        let wanted = buffers.epilogue();
+        if let Some(product) = ask(wanted, pointers(buffers, self.stream()), mask_ld)? {
             return Ok(product);
         }
-        if wanted != Epilog::None {
+        if wanted != Epilogue::None {
             self.say(&format!(
-                "note: cuBLASLt has no algorithm for {}; what the epilog would do is done by \
+                "note: cuBLASLt has no algorithm for {}; what the epilogue would do is done by \
                  kernels",
-                describe(form, shape, wanted)
+                describe(matmul, shape, wanted)
             ));
-            if let Some(product) = ask(Epilog::None, Beside::default(), 0)? {
+            if let Some(product) = ask(Epilogue::None, EpiloguePointers::default(), 0)? {
                 return Ok(product);
             }
         }
         Err(Error::Library {
             call: "cublasLtMatmulAlgoGetHeuristic",
             status: "CUBLAS_STATUS_NOT_SUPPORTED".into(),
-            product: describe(form, shape, Epilog::None),
+            product: describe(matmul, shape, Epilogue::None),
         })
     }
 
-    /// Computes a product. `with` is what it was planned with, or nothing where there was no
+    /// Computes a product. `fused` is what it was planned with, or nothing where there was no
     /// algorithm for that.
     pub(crate) fn run(
         &self,
@@ -89,32 +94,34 @@ impl Operations {
         a: &View<'_>,
         b: &View<'_>,
         c: &mut Buffer,
-        mut with: With<'_>,
+        mut fused: EpilogueBuffers<'_>,
     ) -> Result<()> {
-        let Product { form, shape, epilog, .. } = *product;
-        let what = || describe(form, shape, epilog);
-        if with.epilog() != epilog {
-            let (planned, given) = (epilog, with.epilog());
-            return Err(Error::Epilog { product: what(), planned, given });
+        let Product { matmul, shape, epilogue, .. } = *product;
+        let what = || describe(matmul, shape, epilogue);
+        if fused.epilogue() != epilogue {
+            let (planned, given) = (epilogue, fused.epilogue());
+            return Err(Error::Epilogue { product: what(), planned, given });
         }
         let [m, n, k] = shape;
         let mut buffers = vec![("a", a.len(), m * k), ("b", b.len(), n * k), ("c", c.len(), m * n)];
-        buffers.extend(with.buffers(shape));
-        let work = Work::new(epilog.of(form), &buffers, 2 * m * n * k)?;
+        buffers.extend(fused.buffers(shape));
+        let work = Work::new(epilogue.of(matmul), &buffers, 2 * m * n * k)?;
         self.profiled(work, || {
             let stream = self.stream();
-            let beside = beside(&mut with, stream);
+            let pointers = pointers(&mut fused, stream);
             let (a, _used) = a.device_ptr(stream);
             let (b, _used) = b.device_ptr(stream);
             let (c, _used) = c.device_ptr_mut(stream);
             // SAFETY: the buffers hold what the shape asks for, which was just checked, and the
             // rules say how it lies there. What is ours and comes second, the library has first.
             unsafe {
-                match &product.how {
-                    How::Sgemm(library, call) => {
-                        library.run(call, [b, a, c], (self.rules.beta)(form), what)
+                match &product.routine {
+                    Routine::Sgemm(library, call) => {
+                        library.run(call, [b, a, c], (self.rules.beta)(matmul), what)
                     }
-                    How::Planned(library, matmul) => library.run(matmul, [b, a, c], beside, what),
+                    Routine::Planned(library, planned) => {
+                        library.run(planned, [b, a, c], pointers, what)
+                    }
                 }
             }
         })
@@ -136,35 +143,39 @@ impl Operations {
 
 impl Product {
     /// What is done to the product besides.
-    pub(crate) const fn epilog(&self) -> Epilog {
-        self.epilog
+    pub(crate) const fn epilogue(&self) -> Epilogue {
+        self.epilogue
     }
 }
 
 /// What a buffer of its own is aligned to, in bytes.
 pub(crate) const OWN: u32 = 256;
 
-/// Where an epilog's buffers are.
-fn beside(with: &mut With<'_>, stream: &Stream) -> Beside {
-    match with {
-        With::Nothing => Beside::default(),
-        With::Bias(b) => Beside { bias: b.device_ptr(stream).0, mask: 0 },
-        With::ReluAuxBias(b, mask) => {
-            Beside { bias: b.device_ptr(stream).0, mask: mask.bits.device_ptr_mut(stream).0 }
+/// Where an epilogue's buffers are.
+fn pointers(buffers: &mut EpilogueBuffers<'_>, stream: &Stream) -> EpiloguePointers {
+    match buffers {
+        EpilogueBuffers::None => EpiloguePointers::default(),
+        EpilogueBuffers::Bias(b) => EpiloguePointers { bias: b.device_ptr(stream).0, aux: 0 },
+        EpilogueBuffers::ReluAuxBias(b, mask) => EpiloguePointers {
+            bias: b.device_ptr(stream).0,
+            aux: mask.bits.device_ptr_mut(stream).0,
+        },
+        EpilogueBuffers::DreluBgrad(mask, db) => EpiloguePointers {
+            bias: db.device_ptr_mut(stream).0,
+            aux: mask.bits.device_ptr(stream).0,
+        },
+        EpilogueBuffers::Bgradb(db) => {
+            EpiloguePointers { bias: db.device_ptr_mut(stream).0, aux: 0 }
         }
-        With::DreluBgrad(mask, db) => {
-            Beside { bias: db.device_ptr_mut(stream).0, mask: mask.bits.device_ptr(stream).0 }
-        }
-        With::Bgradb(db) => Beside { bias: db.device_ptr_mut(stream).0, mask: 0 },
     }
 }
 
 /// `matmul_a_bt+BIAS of [8, 30] and [10, 30]`
-fn describe(form: Form, [m, n, k]: Shape, epilog: Epilog) -> String {
-    let name = epilog.of(form);
-    match form {
-        Form::ABt => format!("{name} of [{m}, {k}] and [{n}, {k}]"),
-        Form::AtB => format!("{name} of [{k}, {m}] and [{k}, {n}]"),
-        Form::AB => format!("{name} of [{m}, {k}] and [{k}, {n}]"),
+fn describe(matmul: Matmul, [m, n, k]: Shape, epilogue: Epilogue) -> String {
+    let name = epilogue.of(matmul);
+    match matmul {
+        Matmul::ABt => format!("{name} of [{m}, {k}] and [{n}, {k}]"),
+        Matmul::AtB => format!("{name} of [{k}, {m}] and [{k}, {n}]"),
+        Matmul::AB => format!("{name} of [{m}, {k}] and [{k}, {n}]"),
     }
 }

@@ -52,7 +52,7 @@ pub struct Options {
     graph: bool,
     /// How batches get to the device.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
-    transfer: transfer::How,
+    transfer: transfer::Strategy,
     /// Train on so many GPUs of this machine: each is a rank, which takes its share of every batch.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "distributed",
           value_parser = clap::value_parser!(u8).range(1..=64))]

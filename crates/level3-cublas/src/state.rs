@@ -13,7 +13,7 @@ use level2_cuda_naive::state::grow;
 use tensor::{Loss, Network, TensorName};
 use training::Parameters;
 
-use crate::epilog::Mask;
+use crate::epilogue::Mask;
 use crate::error::Result;
 use crate::input::Input;
 use crate::operations::Operations;
@@ -58,7 +58,7 @@ pub(crate) struct Layer {
     pub(crate) b: Buffer,
 
     // These live for one step: written by the forward pass, read by the backward pass.
-    /// `[B, n]`; unused where the product's epilog consumes it.
+    /// `[B, n]`; unused where the product's epilogue consumes it.
     pub(crate) z: Buffer,
     /// `relu(z)`, `[B, n]`; unused in the last layer, which has `p`.
     pub(crate) a: Buffer,
@@ -66,7 +66,7 @@ pub(crate) struct Layer {
     pub(crate) mask: Mask,
 
     // These live for one step too: written by the backward pass, the last two read by the update.
-    /// `[B, n]`; unused in the last layer, and where the product's epilog consumes it.
+    /// `[B, n]`; unused in the last layer, and where the product's epilogue consumes it.
     pub(crate) da: Buffer,
     /// `[B, n]`.
     pub(crate) dz: Buffer,
@@ -193,7 +193,7 @@ impl State {
     }
 
     /// The buffer of a tensor, which may have room for more than the loaded batch; none where an
-    /// epilog consumes it, for the loss, and for the parameters after the step, which take the
+    /// epilogue consumes it, for the loss, and for the parameters after the step, which take the
     /// place of those before.
     pub(crate) fn view(&self, name: TensorName) -> Option<View<'_>> {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};

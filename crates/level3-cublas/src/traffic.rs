@@ -1,4 +1,4 @@
-//! What a training step launches and moves: level 2, and this level without and with epilogs, one
+//! What a training step launches and moves: level 2, and this level without and with epilogues, one
 //! beside the other.
 //!
 //! Each of them makes one step, and every launch of it is counted, with the bytes of its arguments:
@@ -58,7 +58,7 @@ pub fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
         (profile, profiler)
     };
     let (profile, profiler) = with(gpu);
-    let how = level2_cuda_naive::transfer::How::default();
+    let how = level2_cuda_naive::transfer::Strategy::default();
     let level2 = Level2::new(gpu, network, how, profile).map_err(Error::level)?;
     let mut steps = vec![step("level 2", level2, &profiler, network, batch)?];
     for (of, gemm) in [("--gemm cublas", Gemm::Cublas), ("--gemm cublaslt", Gemm::Cublaslt)] {

@@ -135,7 +135,7 @@ fn a_missing_algorithm_is_said_once_and_done_without() {
 }
 
 #[test]
-fn a_profile_names_products_with_their_epilogs_and_claims_nothing_of_them() {
+fn a_profile_names_products_with_their_epilogues_and_claims_nothing_of_them() {
     let folder = TempDir::new().unwrap();
     let trace = path(&folder, "trace.json");
     let output = level3(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());

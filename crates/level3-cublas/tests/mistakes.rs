@@ -6,7 +6,7 @@
 mod support;
 
 use gpu::{Choice, Gpu};
-use level3_cublas::column_major::{ColumnMajor, Form, Shape, column_major};
+use level3_cublas::column_major::{ColumnMajor, Matmul, Shape, column_major};
 use level3_cublas::{Gemm, Level3, Rules, Setup};
 use support::{GEMMS, blueprint, try_step};
 use tensor::{Dump, TensorName};
@@ -21,7 +21,7 @@ fn with(rules: Rules, preset: &Preset, gemm: Gemm) -> Result<Dump, String> {
     try_step(&mut level.unwrap(), preset, false).map_err(|error| error.to_string())
 }
 
-fn wrong(column_major: fn(Form, Shape) -> ColumnMajor) -> Rules {
+fn wrong(column_major: fn(Matmul, Shape) -> ColumnMajor) -> Rules {
     Rules { column_major, ..Rules::default() }
 }
 
@@ -39,15 +39,15 @@ fn square() -> Preset {
     preset
 }
 
-fn transposed_forward(form: Form, shape: Shape) -> ColumnMajor {
-    let mut call = column_major(form, shape);
-    call.first.transposed ^= form == Form::ABt;
+fn transposed_forward(matmul: Matmul, shape: Shape) -> ColumnMajor {
+    let mut call = column_major(matmul, shape);
+    call.first.transposed ^= matmul == Matmul::ABt;
     call
 }
 
-fn transposed_gradient(form: Form, shape: Shape) -> ColumnMajor {
-    let mut call = column_major(form, shape);
-    call.first.transposed ^= form == Form::AB;
+fn transposed_gradient(matmul: Matmul, shape: Shape) -> ColumnMajor {
+    let mut call = column_major(matmul, shape);
+    call.first.transposed ^= matmul == Matmul::AB;
     call
 }
 
@@ -76,8 +76,8 @@ fn a_wrong_transposition_is_refused_or_differs_where_it_was_made() {
 #[test]
 fn forgotten_columns_are_refused() {
     /// The operands as they are, told as if the library read rows.
-    fn rows(form: Form, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(form, shape);
+    fn rows(matmul: Matmul, shape: Shape) -> ColumnMajor {
+        let mut call = column_major(matmul, shape);
         for operand in [&mut call.first, &mut call.second, &mut call.result] {
             std::mem::swap(&mut operand.rows, &mut operand.columns);
             operand.ld = operand.rows;
@@ -91,18 +91,18 @@ fn forgotten_columns_are_refused() {
 
 #[test]
 fn a_wrong_leading_dimension_is_refused() {
-    fn too_large(form: Form, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(form, shape);
+    fn too_large(matmul: Matmul, shape: Shape) -> ColumnMajor {
+        let mut call = column_major(matmul, shape);
         call.second.ld += 1;
         call
     }
-    fn too_small(form: Form, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(form, shape);
+    fn too_small(matmul: Matmul, shape: Shape) -> ColumnMajor {
+        let mut call = column_major(matmul, shape);
         call.first.ld -= 1;
         call
     }
-    fn of_the_result(form: Form, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(form, shape);
+    fn of_the_result(matmul: Matmul, shape: Shape) -> ColumnMajor {
+        let mut call = column_major(matmul, shape);
         call.result.ld = shape[0];
         call
     }
@@ -117,9 +117,9 @@ fn a_wrong_leading_dimension_is_refused() {
 /// numbers are wrong.
 #[test]
 fn a_leading_dimension_that_fits_differs() {
-    fn narrow(form: Form, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(form, shape);
-        if form == Form::ABt && !call.second.transposed {
+    fn narrow(matmul: Matmul, shape: Shape) -> ColumnMajor {
+        let mut call = column_major(matmul, shape);
+        if matmul == Matmul::ABt && !call.second.transposed {
             call.second.rows -= 1;
             call.second.ld -= 1;
             call.first.rows -= 1;

@@ -37,7 +37,7 @@ fn every_fixture_agrees_however_it_is_computed() {
     }
 }
 
-/// What an epilog consumes is shown as such, and as nothing else.
+/// What an epilogue consumes is shown as such, and as nothing else.
 #[test]
 fn what_is_never_written_is_listed() {
     let gpu = gpu();

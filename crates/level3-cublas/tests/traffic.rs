@@ -7,14 +7,14 @@ use support::gpu;
 use tensor::{Loss, Network};
 
 #[test]
-fn epilogs_save_launches_and_bytes() {
+fn epilogues_save_launches_and_bytes() {
     let network = Network { sizes: vec![784, 30, 10], loss: Loss::Bce };
     let steps = steps(&gpu(), &network, 256).unwrap();
     let [level2, cublas, cublaslt] = &steps[..] else { panic!("{steps:?}") };
     // The same operations, of which cuBLAS computes some.
     assert_eq!(level2.operations, cublas.operations);
     assert_eq!(level2.launches(), 17);
-    // add_bias twice, relu, relu_backward, and sum_batch twice are epilogs.
+    // add_bias twice, relu, relu_backward, and sum_batch twice are epilogues.
     assert_eq!(cublaslt.launches(), 11);
     let of = |step: &level3_cublas::traffic::Step, name: &str| {
         step.operations.iter().find(|of| of.operation == name).copied()

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use data::{Counts, Dataset, Epoch, Source};
 use level1_cpu::{Form, Level1};
-use level2_cuda_naive::transfer::How;
+use level2_cuda_naive::transfer::Strategy;
 use level3_cublas::Setup;
 use support::{GEMMS, gpu, level3};
 use tensor::{Loss, Network, Tensor};
@@ -113,7 +113,7 @@ fn transfers_and_graphs_train_to_the_same_bits() {
         assert_eq!((expected.batches, expected.samples), (15, 660));
         let (first, last) = (expected.losses[0].loss, expected.losses[14].loss);
         assert!(last < 0.8 * first, "it learns: {first} to {last}");
-        for transfer in How::ALL {
+        for transfer in Strategy::ALL {
             for graph in [false, true] {
                 let found = of(Setup { gemm, graph, transfer, ..Setup::default() });
                 assert_eq!(bits(&found), bits(&expected), "{gemm}, {transfer}, graph: {graph}");

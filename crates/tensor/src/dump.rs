@@ -81,7 +81,7 @@ pub struct Header {
     /// to save space. What the step was given is always exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u32>,
-    /// Tensors that this level never holds in memory, such as a `z1` that an epilog consumes.
+    /// Tensors that this level never holds in memory, such as a `z1` that an epilogue consumes.
     /// A comparison shows them as such; any other tensor that is absent is a mistake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_materialised: Vec<TensorName>,

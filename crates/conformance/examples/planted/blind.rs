@@ -6,7 +6,7 @@
 //! This file has those of the forward pass, and `blind_more` those of the backward pass and of the update.
 
 use level3_cublas::Rules;
-use level3_cublas::column_major::{Form, Operand, column_major};
+use level3_cublas::column_major::{Matmul, Operand, column_major};
 use level4_ptx::Rung;
 use tensor::TensorName;
 use tensor::TensorName::{A, B, Loss, P, X, Z};
@@ -97,9 +97,9 @@ fn z() -> Vec<Fault> {
             "x is handed over as if it lay column by column",
             "x is read as if it were stored transposed",
             Planted::Cublas(|| Rules {
-                column_major: |form, [m, n, k]| {
-                    let mut call = column_major(form, [m, n, k]);
-                    if form == Form::ABt {
+                column_major: |matmul, [m, n, k]| {
+                    let mut call = column_major(matmul, [m, n, k]);
+                    if matmul == Matmul::ABt {
                         call.second = Operand { transposed: true, rows: m, columns: k, ld: m };
                     }
                     call

@@ -1,7 +1,7 @@
 //! The blind test's faults of the backward pass and of the update.
 
 use level3_cublas::Rules;
-use level3_cublas::column_major::{Form, Operand, column_major};
+use level3_cublas::column_major::{Matmul, Operand, column_major};
 use level4_ptx::Rung;
 use tensor::TensorName::{BNext, Da, Db, Dw, Dz, W, WNext, X};
 
@@ -74,9 +74,9 @@ fn dw() -> Vec<Fault> {
             "dz is handed over as if it lay transposed",
             "dz2 is read as if it were stored transposed",
             Planted::Cublas(|| Rules {
-                column_major: |form, [m, n, k]| {
-                    let mut call = column_major(form, [m, n, k]);
-                    if form == Form::AtB {
+                column_major: |matmul, [m, n, k]| {
+                    let mut call = column_major(matmul, [m, n, k]);
+                    if matmul == Matmul::AtB {
                         call.second = Operand { transposed: false, rows: k, columns: m, ld: k };
                     }
                     call
@@ -89,9 +89,9 @@ fn dw() -> Vec<Fault> {
             "the inputs are rounded down to a multiple of 8",
             "it was not written, in columns 192 to 195",
             Planted::Cublas(|| Rules {
-                column_major: |form, shape| {
-                    let mut call = column_major(form, shape);
-                    if form == Form::AtB {
+                column_major: |matmul, shape| {
+                    let mut call = column_major(matmul, shape);
+                    if matmul == Matmul::AtB {
                         call.first.rows &= !7;
                         call.result.rows &= !7;
                     }
@@ -198,9 +198,9 @@ fn da() -> Vec<Fault> {
             "the weights are handed over as if they lay transposed",
             "w2 read in column-major order",
             Planted::Cublas(|| Rules {
-                column_major: |form, [m, n, k]| {
-                    let mut call = column_major(form, [m, n, k]);
-                    if form == Form::AB {
+                column_major: |matmul, [m, n, k]| {
+                    let mut call = column_major(matmul, [m, n, k]);
+                    if matmul == Matmul::AB {
                         call.first = Operand { transposed: true, rows: k, columns: n, ld: k };
                     }
                     call

@@ -2,7 +2,7 @@
 //! level 3 tells cuBLAS, and in Rust.
 
 use level3_cublas::Rules;
-use level3_cublas::column_major::Form;
+use level3_cublas::column_major::Matmul;
 use level4_ptx::Rung;
 use tensor::TensorName;
 use tensor::TensorName::{A, Da, Db, Dw, Dz, Loss, P, WNext, Z};
@@ -328,17 +328,23 @@ pub(crate) fn faults() -> Vec<Fault> {
         "dw2 of the step before",
         Dw(2),
         1,
-        || Rules { beta: |form| if form == Form::AtB { 1.0 } else { 0.0 }, ..Rules::default() },
+        || Rules {
+            beta: |matmul| if matmul == Matmul::AtB { 1.0 } else { 0.0 },
+            ..Rules::default()
+        },
     ));
     all.push(cublas(
         "beta = 1/2 where da is passed on",
         "5.0000e-1 times da1 of the step before",
         Da(1),
         1,
-        || Rules { beta: |form| if form == Form::AB { 0.5 } else { 0.0 }, ..Rules::default() },
+        || Rules {
+            beta: |matmul| if matmul == Matmul::AB { 0.5 } else { 0.0 },
+            ..Rules::default()
+        },
     ));
     all.push(cublas("beta = 1 in the forward pass", "z1 of the step before", Z(1), 1, || Rules {
-        beta: |form| if form == Form::ABt { 1.0 } else { 0.0 },
+        beta: |matmul| if matmul == Matmul::ABt { 1.0 } else { 0.0 },
         ..Rules::default()
     }));
     all.extend(crate::one_launch::faults());

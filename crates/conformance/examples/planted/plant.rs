@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use gpu::{Choice, Compiler, Gpu, KERNELS, Profile};
-use level2_cuda_naive::transfer::How;
+use level2_cuda_naive::transfer::Strategy;
 use level2_cuda_naive::{Level2, PerSample};
 use level3_cublas::{Gemm, Level3, Setup};
 use level4_ptx::Level4;
@@ -108,7 +108,7 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
                 .compiling_by(Some(Compiler::BuiltIn))
                 .with_kernels(folder.path().to_owned());
             let per_sample = matches!(*kernel, "train_step" | "update_weights");
-            let (transfer, profile) = (How::default(), Profile::default());
+            let (transfer, profile) = (Strategy::default(), Profile::default());
             let level: Box<dyn Level> = if per_sample {
                 let level = PerSample::new(&gpu, network, transfer, profile);
                 Box::new(level.map_err(Error::level)?)

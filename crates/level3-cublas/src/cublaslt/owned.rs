@@ -30,7 +30,7 @@ impl Layout {
     }
 }
 
-/// What is computed: transpositions, the epilog and its addresses.
+/// What is computed: transpositions, the epilogue and its addresses.
 pub(super) struct Descriptor(pub(super) cublasLtMatmulDesc_t);
 
 impl Descriptor {

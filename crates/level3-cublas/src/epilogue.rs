@@ -6,13 +6,13 @@ use std::fmt;
 use cudarc::driver::CudaSlice;
 use gpu::Result;
 
-use crate::column_major::{Form, Shape};
+use crate::column_major::{Matmul, Shape};
 use crate::state::buffer;
 use crate::{Buffer, Stream};
 
-/// An epilog.
+/// An epilogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Epilog {
+pub enum Epilogue {
     /// The product alone.
     None,
     /// Adds `b` to every sample.
@@ -25,7 +25,7 @@ pub enum Epilog {
     Bgradb,
 }
 
-impl Epilog {
+impl Epilogue {
     /// NVIDIA's name for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -38,51 +38,51 @@ impl Epilog {
         }
     }
 
-    /// The name of an operation with this epilog, as profiles show it.
+    /// The name of an operation with this epilogue, as profiles show it.
     #[must_use]
-    pub const fn of(self, form: Form) -> &'static str {
-        match (form, self) {
-            (Form::ABt, Self::Bias) => "matmul_a_bt+BIAS",
-            (Form::ABt, Self::ReluAuxBias) => "matmul_a_bt+RELU_AUX_BIAS",
-            (Form::AB, Self::DreluBgrad) => "matmul_a_b+DRELU_BGRAD",
-            (Form::AtB, Self::Bgradb) => "matmul_at_b+BGRADB",
-            (Form::ABt, _) => "matmul_a_bt",
-            (Form::AtB, _) => "matmul_at_b",
-            (Form::AB, _) => "matmul_a_b",
+    pub const fn of(self, matmul: Matmul) -> &'static str {
+        match (matmul, self) {
+            (Matmul::ABt, Self::Bias) => "matmul_a_bt+BIAS",
+            (Matmul::ABt, Self::ReluAuxBias) => "matmul_a_bt+RELU_AUX_BIAS",
+            (Matmul::AB, Self::DreluBgrad) => "matmul_a_b+DRELU_BGRAD",
+            (Matmul::AtB, Self::Bgradb) => "matmul_at_b+BGRADB",
+            (Matmul::ABt, _) => "matmul_a_bt",
+            (Matmul::AtB, _) => "matmul_at_b",
+            (Matmul::AB, _) => "matmul_a_b",
         }
     }
 }
 
-impl fmt::Display for Epilog {
+impl fmt::Display for Epilogue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// An epilog with what it reads and writes beside the product.
-pub enum With<'a> {
-    /// Nothing.
-    Nothing,
-    /// [`Epilog::Bias`], of `b`, `[n]`.
+/// An epilogue with what it reads and writes beside the product.
+pub enum EpilogueBuffers<'a> {
+    /// [`Epilogue::None`]: nothing.
+    None,
+    /// [`Epilogue::Bias`], of `b`, `[n]`.
     Bias(&'a Buffer),
-    /// [`Epilog::ReluAuxBias`]: reads `b`, `[n]`, and writes the mask.
+    /// [`Epilogue::ReluAuxBias`]: reads `b`, `[n]`, and writes the mask.
     ReluAuxBias(&'a Buffer, &'a mut Mask),
-    /// [`Epilog::DreluBgrad`]: reads the mask, and writes `db`, `[n]`.
+    /// [`Epilogue::DreluBgrad`]: reads the mask, and writes `db`, `[n]`.
     DreluBgrad(&'a Mask, &'a mut Buffer),
-    /// [`Epilog::Bgradb`]: writes `db`, `[m]`.
+    /// [`Epilogue::Bgradb`]: writes `db`, `[m]`.
     Bgradb(&'a mut Buffer),
 }
 
-impl With<'_> {
-    /// Which epilog it is.
+impl EpilogueBuffers<'_> {
+    /// Which epilogue it is.
     #[must_use]
-    pub const fn epilog(&self) -> Epilog {
+    pub const fn epilogue(&self) -> Epilogue {
         match self {
-            Self::Nothing => Epilog::None,
-            Self::Bias(_) => Epilog::Bias,
-            Self::ReluAuxBias(..) => Epilog::ReluAuxBias,
-            Self::DreluBgrad(..) => Epilog::DreluBgrad,
-            Self::Bgradb(_) => Epilog::Bgradb,
+            Self::None => Epilogue::None,
+            Self::Bias(_) => Epilogue::Bias,
+            Self::ReluAuxBias(..) => Epilogue::ReluAuxBias,
+            Self::DreluBgrad(..) => Epilogue::DreluBgrad,
+            Self::Bgradb(_) => Epilogue::Bgradb,
         }
     }
 
@@ -91,7 +91,7 @@ impl With<'_> {
     pub(crate) fn buffers(&self, [m, n, _]: Shape) -> Vec<(&'static str, usize, usize)> {
         let mask = |mask: &Mask| ("mask", mask.bits.len() / 4, m * mask.ld / 32);
         match self {
-            Self::Nothing => Vec::new(),
+            Self::None => Vec::new(),
             Self::Bias(b) => vec![("b", b.len(), n)],
             Self::ReluAuxBias(b, bits) => vec![("b", b.len(), n), mask(bits)],
             Self::DreluBgrad(bits, db) => vec![mask(bits), ("db", db.len(), n)],
