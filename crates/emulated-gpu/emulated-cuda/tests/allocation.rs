@@ -186,7 +186,7 @@ fn a_block_that_the_host_has_not_is_out_of_memory_and_no_more() {
     if !is_child() {
         for checks in ["memory", "all"] {
             let variables = [("EMULATED_GPU_CHECKS", checks), ("EMULATED_GPU_THREADS", "2")];
-            let output = alone(test, &variables);
+            let output = alone(module_path!(), test, &variables);
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(
                 output.status.success(),

@@ -196,12 +196,18 @@ pub(crate) fn launch(
 }
 
 /// Runs one test of this program alone, in a process with these variables set, and where
-/// [`is_child`] holds.
-pub(crate) fn alone(test: &str, variables: &[(&str, &str)]) -> Output {
+/// [`is_child`] holds. `module` is the test's `module_path!()`.
+pub(crate) fn alone(module: &str, test: &str, variables: &[(&str, &str)]) -> Output {
+    // The harness names tests without the program's own name in front.
+    let path = [module.split_once("::").map_or("", |(_, path)| path), test];
+    let name = path.join("::").trim_start_matches("::").to_owned();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
+    command.args(["--exact", &name, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
     command.envs(variables.iter().copied());
-    command.output().unwrap()
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("running 1 test"), "no test is called {name}: {said}");
+    output
 }
 
 /// Whether this process is one that [`alone`] started.

@@ -1,6 +1,6 @@
 //! The approximations: special values as in the ISA's tables, recorded values, measured errors.
 
-use crate::oracle::PLAIN;
+use super::oracle::PLAIN;
 use ptx_emulator::arithmetic::{approximate as fast, float_binary, float_unary};
 use ptx_emulator::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Type};
 

@@ -1,6 +1,6 @@
 //! Bit fields, bytes and dot products: values written down, and the loops of the ISA.
 
-use crate::oracle::config;
+use super::oracle::config;
 use proptest::prelude::*;
 use ptx_emulator::arithmetic::{
     bit_extract, bit_insert, dot_product, find_nth_set, funnel_shift, lop3, permute,

@@ -1,6 +1,6 @@
 //! `cvt`. Exact rounding between the formats is in `rounding.rs`.
 
-use crate::oracle::{F16, F32, F64, PLAIN, Random, config};
+use super::oracle::{F16, F32, F64, PLAIN, Random, config};
 use proptest::prelude::*;
 use ptx_emulator::arithmetic::convert as fast;
 use ptx_emulator::arithmetic::convert;

@@ -1,6 +1,6 @@
 //! f32 and f64: special values, modifiers, minimum and maximum. Exact rounding is in `rounding.rs`.
 
-use crate::oracle::{F32, F64, PLAIN, Random, mode};
+use super::oracle::{F32, F64, PLAIN, Random, mode};
 use ptx_emulator::arithmetic::approximate::{rcp_approx_f32, rsqrt_approx_f32};
 use ptx_emulator::arithmetic::host::{
     self, flush_f32, max_f32, max_f64, min_f32, min_f64, saturate_f32,

@@ -1,6 +1,6 @@
 //! f16, f16x2, bf16, bf16x2: modifiers and special values. Exact rounding is in `rounding.rs`.
 
-use crate::oracle::{PLAIN, mode};
+use super::oracle::{PLAIN, mode};
 use ptx_emulator::arithmetic::{float_binary, float_unary, fma};
 use ptx_emulator::program::{FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 

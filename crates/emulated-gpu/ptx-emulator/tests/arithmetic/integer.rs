@@ -1,6 +1,6 @@
 //! Integers: values written down, and Rust's own integer types as the second opinion.
 
-use crate::oracle::config;
+use super::oracle::config;
 use proptest::prelude::*;
 use ptx_emulator::arithmetic::integer as fast;
 use ptx_emulator::arithmetic::{carry, int_binary, int_mad, int_unary, sad};

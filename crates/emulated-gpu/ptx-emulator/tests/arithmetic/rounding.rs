@@ -1,6 +1,6 @@
 //! Every format and rounding against exact arithmetic, and the host's unit against the integers.
 
-use crate::oracle::{
+use super::oracle::{
     BF16, E5M2, Exact, F16, F32, F64, ROUNDINGS, Random, Shape, TF32, bits, config, mode, rounding,
 };
 use proptest::prelude::*;

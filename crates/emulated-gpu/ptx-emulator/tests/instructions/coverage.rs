@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_emulator::source::Source;
 
-use crate::matrix;
-use crate::table::{self, HEADER};
+use super::matrix;
+use super::table::{self, HEADER};
 
 /// Every type that PTX has a name for here.
 const TYPES: [(&str, u32); 25] = [

@@ -7,8 +7,8 @@ use ptx_emulator::Emulator;
 use ptx_emulator::source::Source;
 use serde_json::{Value, json};
 
-use crate::table::{self, Case, HEADER, SLOT};
-use crate::{SHOWN, options, run};
+use super::table::{self, Case, HEADER, SLOT};
+use super::{SHOWN, options, run};
 
 /// Answers the requests of its input, a line each.
 const SCRIPT: &str = r#"

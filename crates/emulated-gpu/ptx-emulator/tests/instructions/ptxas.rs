@@ -9,7 +9,7 @@ use std::process::Command;
 use ptx_emulator::parse;
 use ptx_emulator::source::Source;
 
-use crate::coverage::{self, Form};
+use super::coverage::{self, Form};
 
 /// `PTXAS`, or the one on the path.
 fn ptxas() -> Option<PathBuf> {
@@ -164,7 +164,7 @@ fn stricter(text: &str) -> bool {
         // It stores sums of floats in shapes that only integers and bits are multiplied in.
         || name.starts_with("wmma.store.d") && name.contains("m8n8k") && name.ends_with(".f32")
         // It takes halves for what `wmma` does not say the type of.
-        || words[0] == "wmma" && !words[1..].iter().any(|word| crate::matrix::is_type(word))
+        || words[0] == "wmma" && !words[1..].iter().any(|word| super::matrix::is_type(word))
         // ptxas overlooks what is said twice, and a fourth operand that nothing asks for.
         || twice
         || name.starts_with("atom") && !name.contains(".cas") && text.matches(',').count() == 3

@@ -7,7 +7,7 @@ Needs no GPU; the wheels nvidia-cuda-nvrtc-cu12, nvidia-cuda-runtime-cu12 and nv
     python3 compile.py wheels [folder]
 
 With a folder, all programs for these architectures, with each of the options, go there, to be run by
-PROGRAMS=folder cargo test -p ptx-emulator-library --test programs.
+PROGRAMS=folder cargo test -p ptx-emulator-library --test isa programs.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 //! Who holds what, as the text below each figure of the ISA says it ("Matrix Fragments for mma.…"),
 //! shape by shape: for element `i` of a lane its row and its column.
 
-use crate::forms::Product;
+use super::forms::Product;
 
 /// Element `i` of a lane of `a`.
 pub(crate) fn a(product: &Product, lane: usize, i: usize) -> (usize, usize) {

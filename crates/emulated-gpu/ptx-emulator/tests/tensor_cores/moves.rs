@@ -4,7 +4,7 @@
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options, Statistics};
 
-use crate::warp::{Row, Warps};
+use super::warp::{Row, Warps};
 
 /// The matrix in row-major order that lanes hold as the ISA has it: each a pair of a row.
 fn element(row: usize, column: usize) -> u64 {

@@ -3,9 +3,9 @@
 
 use ptx_emulator::Options;
 
-use crate::forms::{Product, bits, products};
-use crate::isa;
-use crate::warp::{Row, Warps};
+use super::forms::{Product, bits, products};
+use super::isa;
+use super::warp::{Row, Warps};
 
 /// A number as an element of a type.
 pub(crate) fn encode(ty: &str, value: i64) -> u64 {

@@ -4,8 +4,8 @@
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Options};
 
-use crate::forms::bits;
-use crate::products::{Random, decode, encode, range};
+use super::forms::bits;
+use super::products::{Random, decode, encode, range};
 
 /// A matrix in memory.
 struct Stored {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use ptx_emulator::Options;
 
-use crate::forms::{Product, bits, products};
-use crate::isa;
-use crate::warp::{Row, Warps};
+use super::forms::{Product, bits, products};
+use super::isa;
+use super::warp::{Row, Warps};
 
 /// A line: the factors, `c`, and what the card answered.
 struct Vector {

@@ -1,0 +1,5 @@
+//! The book is true.
+
+mod pages;
+mod presets;
+mod puzzles;

@@ -1,0 +1,4 @@
+//! Data as the levels get it.
+
+mod digits;
+mod random;

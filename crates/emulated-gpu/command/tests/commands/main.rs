@@ -1,0 +1,4 @@
+//! The commands of `ptx-emulator`.
+
+mod commands;
+mod puzzle;

@@ -1,0 +1,449 @@
+//! Stream capture and graphs: what becomes a graph, and what is illegal meanwhile.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::c_void;
+
+use crate::support::{
+    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, module, ok,
+    read, stream,
+};
+
+const GLOBAL: u32 = 0;
+const THREAD_LOCAL: u32 = 1;
+const RELAXED: u32 = 2;
+
+fn begin(stream: usize, mode: u32) {
+    ok!(cuStreamBeginCapture_v2(stream => usize, mode => u32));
+}
+
+fn end(stream: usize) -> (u32, usize) {
+    let mut graph = 99usize;
+    let code = cu!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
+    (code, graph)
+}
+
+fn status(stream: usize) -> u32 {
+    let mut status = 9u32;
+    ok!(cuStreamIsCapturing(stream => usize, &raw mut status => *mut u32));
+    status
+}
+
+fn instantiate(graph: usize) -> usize {
+    let mut executable = 0usize;
+    ok!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
+    executable
+}
+
+fn nodes(graph: usize) -> Vec<usize> {
+    let mut count = 0usize;
+    let none = std::ptr::null_mut::<usize>();
+    ok!(cuGraphGetNodes(graph => usize, none => *mut usize, &raw mut count => *mut usize));
+    let mut nodes = vec![0usize; count];
+    ok!(cuGraphGetNodes(graph => usize, nodes.as_mut_ptr() => *mut usize, &raw mut count => *mut usize));
+    nodes
+}
+
+#[test]
+fn what_is_captured_is_done_at_each_launch() {
+    let context = context();
+    let stream = stream(1);
+    let module = module(INCREMENT);
+    let increment = function(module, "increment");
+    let (block, other) = (allocate(64), allocate(64));
+    ok!(cuMemsetD32_v2(block => u64, 0 => u32, 16 => usize));
+    assert_eq!(status(stream), 0);
+    begin(stream, THREAD_LOCAL);
+    assert_eq!(status(stream), 1);
+    assert_eq!(launch(increment, (1, 16), stream, &[block, 16]), 0);
+    // What comes next stands behind the kernel.
+    let (mut state, mut id, mut graph, mut count) = (9u32, 0u64, 0usize, 9usize);
+    let mut last = std::ptr::null::<usize>();
+    ok!(cuStreamGetCaptureInfo_v2(
+        stream => usize, &raw mut state => *mut u32, &raw mut id => *mut u64,
+        &raw mut graph => *mut usize, &raw mut last => *mut *const usize, &raw mut count => *mut usize,
+    ));
+    assert_eq!((state, count), (1, 1));
+    // SAFETY: the driver's list of one node, valid until it is asked again.
+    assert_eq!(nodes(graph), [unsafe { *last }]);
+    ok!(cuMemcpyDtoDAsync_v2(other => u64, block => u64, 64 => usize, stream => usize));
+    ok!(cuMemsetD32Async(other => u64, 100 => u32, 1 => usize, stream => usize));
+    let (code, graph) = end(stream);
+    assert_eq!(code, 0);
+    assert_eq!(status(stream), 0);
+    assert_eq!(read(block, 1), [0]);
+    let types: Vec<u32> = nodes(graph)
+        .iter()
+        .map(|node| {
+            let mut node_type = 99u32;
+            ok!(cuGraphNodeGetType(*node => usize, &raw mut node_type => *mut u32));
+            node_type
+        })
+        .collect();
+    assert_eq!(types, [0, 1, 2]);
+    let executable = instantiate(graph);
+    // The executable graph is one of its own.
+    ok!(cuGraphDestroy(graph => usize));
+    for _ in 0..3 {
+        ok!(cuGraphLaunch(executable => usize, stream => usize));
+    }
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(block, 16), [3; 16]);
+    assert_eq!(read(other, 2), [100, 3]);
+    ok!(cuGraphExecDestroy(executable => usize));
+    assert_eq!(cu!(cuGraphLaunch(executable => usize, stream => usize)), code::INVALID_VALUE);
+    assert_eq!(cu!(cuGraphDestroy(graph => usize)), code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn streams_join_a_capture_through_events() {
+    let context = context();
+    let (first, second) = (stream(1), stream(1));
+    let (fork, join) = (event(), event());
+    let block = allocate(8);
+    begin(first, THREAD_LOCAL);
+    ok!(cuEventRecord(fork => usize, first => usize));
+    ok!(cuStreamWaitEvent(second => usize, fork => usize, 0 => u32));
+    assert_eq!(status(second), 1);
+    ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, first => usize));
+    ok!(cuMemsetD32Async(block + 4 => u64, 2 => u32, 1 => usize, second => usize));
+    assert_eq!(end(second).0, code::CAPTURE_UNMATCHED);
+    ok!(cuEventRecord(join => usize, second => usize));
+    ok!(cuStreamWaitEvent(first => usize, join => usize, 0 => u32));
+    let (code, graph) = end(first);
+    assert_eq!((code, status(second)), (0, 0));
+    let mut roots = 0usize;
+    let none = std::ptr::null_mut::<usize>();
+    ok!(cuGraphGetRootNodes(graph => usize, none => *mut usize, &raw mut roots => *mut usize));
+    assert_eq!((nodes(graph).len(), roots), (2, 2));
+    ok!(cuGraphLaunch(instantiate(graph) => usize, first => usize));
+    ok!(cuStreamSynchronize(first => usize));
+    assert_eq!(read(block, 2), [1, 2]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_stream_that_never_came_back_spoils_the_capture() {
+    let context = context();
+    let (first, second) = (stream(1), stream(1));
+    let fork = event();
+    let block = allocate(4);
+    begin(first, THREAD_LOCAL);
+    ok!(cuEventRecord(fork => usize, first => usize));
+    ok!(cuStreamWaitEvent(second => usize, fork => usize, 0 => u32));
+    ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, second => usize));
+    assert_eq!(end(first), (code::CAPTURE_UNJOINED, 0));
+    assert_eq!((status(first), status(second)), (0, 0));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn waiting_for_what_is_captured_is_illegal() {
+    let context = context();
+    let stream = stream(1);
+    type Call = fn(usize) -> u32;
+    let calls: [(&str, Call); 4] = [
+        ("synchronise", |stream| cu!(cuStreamSynchronize(stream => usize))),
+        ("query", |stream| cu!(cuStreamQuery(stream => usize))),
+        ("context", |_| cu!(cuCtxSynchronize())),
+        ("callback", |stream| {
+            unsafe extern "C" fn nothing(_: usize, _: u32, _: *mut c_void) {}
+            type Callback = unsafe extern "C" fn(usize, u32, *mut c_void);
+            cu!(cuStreamAddCallback(
+                stream => usize, nothing => Callback, std::ptr::null_mut() => *mut c_void, 0 => u32
+            ))
+        }),
+    ];
+    for (name, call) in calls {
+        begin(stream, RELAXED);
+        assert_eq!(call(stream), code::CAPTURE_UNSUPPORTED, "{name}");
+        assert_eq!(status(stream), 2, "{name}");
+        let address = allocate(4);
+        assert_eq!(
+            cu!(cuMemsetD32Async(address => u64, 0 => u32, 1 => usize, stream => usize)),
+            code::CAPTURE_INVALIDATED,
+            "{name}"
+        );
+        assert_eq!(end(stream), (code::CAPTURE_INVALIDATED, 0), "{name}");
+        // The stream can be used again.
+        ok!(cuStreamSynchronize(stream => usize));
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn calls_that_may_disturb_a_capture_depend_on_its_mode() {
+    let context = context();
+    let stream = stream(1);
+    let allocation = || {
+        let mut address = 0u64;
+        cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize))
+    };
+    begin(stream, THREAD_LOCAL);
+    assert_eq!(allocation(), code::CAPTURE_UNSUPPORTED);
+    assert_eq!(end(stream).0, code::CAPTURE_INVALIDATED);
+    begin(stream, RELAXED);
+    assert_eq!(allocation(), 0);
+    assert_eq!(end(stream).0, 0);
+    // Another thread's calls are its own affair, unless the capture is global.
+    begin(stream, THREAD_LOCAL);
+    let elsewhere = move || {
+        std::thread::spawn(move || {
+            ok!(cuCtxSetCurrent(context => usize));
+            let mut address = 0u64;
+            cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize))
+        })
+        .join()
+        .unwrap()
+    };
+    assert_eq!(elsewhere(), 0);
+    assert_eq!(end(stream).0, 0);
+    // A thread can say that it knows what it does.
+    begin(stream, THREAD_LOCAL);
+    let mut mode = RELAXED;
+    ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode => *mut u32));
+    assert_eq!(mode, GLOBAL);
+    assert_eq!(allocation(), 0);
+    ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode => *mut u32));
+    assert_eq!(end(stream).0, 0);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_global_capture_forbids_other_threads() {
+    if !crate::support::is_child() {
+        // Alone, as it forbids them to other tests too.
+        let output =
+            crate::support::alone(module_path!(), "a_global_capture_forbids_other_threads", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let context = context();
+    let stream = stream(1);
+    begin(stream, GLOBAL);
+    let code = std::thread::spawn(move || {
+        ok!(cuCtxSetCurrent(context => usize));
+        let mut address = 0u64;
+        cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize))
+    });
+    assert_eq!(code.join().unwrap(), code::CAPTURE_UNSUPPORTED);
+    assert_eq!(end(stream).0, code::CAPTURE_INVALIDATED);
+}
+
+#[test]
+fn the_default_stream_can_not_be_captured_nor_meet_one_that_is() {
+    let context = context();
+    let (blocking, other) = (stream(0), stream(1));
+    let block = allocate(4);
+    let null = cu!(cuStreamBeginCapture_v2(0 => usize, RELAXED => u32));
+    assert_eq!(null, code::CAPTURE_UNSUPPORTED);
+    assert_eq!(cu!(cuStreamBeginCapture_v2(other => usize, 7 => u32)), code::INVALID_VALUE);
+    assert_eq!(end(other).0, code::ILLEGAL_STATE);
+    begin(other, RELAXED);
+    assert_eq!(cu!(cuStreamBeginCapture_v2(other => usize, RELAXED => u32)), code::ILLEGAL_STATE);
+    // A stream that opted out of the default stream does not mind it.
+    ok!(cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
+    assert_eq!(end(other).0, 0);
+    begin(blocking, RELAXED);
+    assert_eq!(cu!(cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize)), code::CAPTURE_IMPLICIT);
+    assert_eq!(end(blocking).0, code::CAPTURE_INVALIDATED);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn captures_keep_apart() {
+    let context = context();
+    let (first, second) = (stream(1), stream(1));
+    let (outside, inside) = (event(), event());
+    ok!(cuEventRecord(outside => usize, second => usize));
+    begin(first, RELAXED);
+    assert_eq!(
+        cu!(cuStreamWaitEvent(first => usize, outside => usize, 0 => u32)),
+        code::CAPTURE_ISOLATION
+    );
+    assert_eq!(end(first).0, code::CAPTURE_INVALIDATED);
+    begin(first, RELAXED);
+    begin(second, RELAXED);
+    ok!(cuEventRecord(inside => usize, first => usize));
+    assert_eq!(cu!(cuEventQuery(inside => usize)), code::CAPTURED_EVENT);
+    assert_eq!(end(first).0, code::CAPTURE_INVALIDATED);
+    begin(first, RELAXED);
+    ok!(cuEventRecord(inside => usize, first => usize));
+    assert_eq!(
+        cu!(cuStreamWaitEvent(second => usize, inside => usize, 0 => u32)),
+        code::CAPTURE_MERGE
+    );
+    assert_eq!(
+        (end(first).0, end(second).0),
+        (code::CAPTURE_INVALIDATED, code::CAPTURE_INVALIDATED)
+    );
+    // The thread that began it ends it.
+    begin(first, THREAD_LOCAL);
+    let elsewhere = std::thread::spawn(move || end(first).0);
+    assert_eq!(elsewhere.join().unwrap(), code::CAPTURE_WRONG_THREAD);
+    assert_eq!(end(first).0, 0);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn memory_of_a_graph_lives_with_it() {
+    let context = context();
+    let stream = stream(1);
+    let result = allocate(4);
+    begin(stream, THREAD_LOCAL);
+    let mut block = 0u64;
+    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 => usize, stream => usize));
+    ok!(cuMemsetD32Async(block => u64, 3 => u32, 1 => usize, stream => usize));
+    ok!(cuMemcpyDtoDAsync_v2(result => u64, block => u64, 4 => usize, stream => usize));
+    ok!(cuMemFreeAsync(block => u64, stream => usize));
+    // What was not allocated in it is not freed in it.
+    assert_eq!(cu!(cuMemFreeAsync(result => u64, stream => usize)), code::INVALID_VALUE);
+    let (code, graph) = end(stream);
+    assert_eq!(code, 0);
+    let executable = instantiate(graph);
+    for _ in 0..2 {
+        ok!(cuMemsetD32Async(result => u64, 0 => u32, 1 => usize, stream => usize));
+        ok!(cuGraphLaunch(executable => usize, stream => usize));
+        ok!(cuStreamSynchronize(stream => usize));
+        assert_eq!(read(result, 1), [3]);
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn graphs_are_made_by_hand() {
+    /// `CUDA_MEMSET_NODE_PARAMS`
+    #[repr(C)]
+    struct Set {
+        target: u64,
+        pitch: usize,
+        value: u32,
+        element: u32,
+        width: usize,
+        height: usize,
+    }
+    /// `CUDA_KERNEL_NODE_PARAMS`
+    #[repr(C)]
+    struct Kernel {
+        function: usize,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared: u32,
+        parameters: *const *const u64,
+        extra: usize,
+        kernel: usize,
+        context: usize,
+    }
+    let context = context();
+    let stream = stream(1);
+    let module = module(INCREMENT);
+    let increment = function(module, "increment");
+    let block = allocate(16);
+    let mut graph = 0usize;
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let none = std::ptr::null::<usize>();
+    let set = Set { target: block, pitch: 0, value: 10, element: 4, width: 4, height: 1 };
+    let mut first = 0usize;
+    ok!(cuGraphAddMemsetNode(
+        &raw mut first => *mut usize, graph => usize, none => *const usize, 0 => usize,
+        &raw const set => *const Set, context => usize,
+    ));
+    let values = [block, 4u64];
+    let pointers = [&raw const values[0], &raw const values[1]];
+    let mut kernel = Kernel {
+        function: increment,
+        grid: [1; 3],
+        block: [4, 1, 1],
+        shared: 0,
+        parameters: pointers.as_ptr(),
+        extra: 0,
+        kernel: 0,
+        context: 0,
+    };
+    let mut second = 0usize;
+    ok!(cuGraphAddKernelNode_v2(
+        &raw mut second => *mut usize, graph => usize, &raw const first => *const usize, 1 => usize,
+        &raw const kernel => *const Kernel,
+    ));
+    // The other way round would be a circle.
+    assert_eq!(
+        cu!(cuGraphAddDependencies(
+            graph => usize, &raw const second => *const usize, &raw const first => *const usize, 1 => usize
+        )),
+        code::INVALID_VALUE
+    );
+    let executable = instantiate(graph);
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(block, 4), [11; 4]);
+    // Other parameters, in the executable graph alone.
+    let fewer = [block, 2u64];
+    let pointers = [&raw const fewer[0], &raw const fewer[1]];
+    kernel.parameters = pointers.as_ptr();
+    ok!(cuGraphExecKernelNodeSetParams_v2(
+        executable => usize, second => usize, &raw const kernel => *const Kernel
+    ));
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(block, 4), [11, 11, 10, 10]);
+    // The graph still has the old ones, which can be asked for.
+    ok!(cuGraphKernelNodeGetParams_v2(second => usize, &raw mut kernel => *mut Kernel));
+    // SAFETY: the driver's list of two parameters of 8 bytes.
+    let told = unsafe { [**kernel.parameters, **kernel.parameters.add(1)] };
+    assert_eq!((kernel.function, told), (increment, values));
+    // And a node can be switched off.
+    ok!(cuGraphNodeSetEnabled(executable => usize, second => usize, 0 => u32));
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(block, 4), [10; 4]);
+    // The clone has nodes of its own, which are found by those of the original.
+    let (mut clone, mut node) = (0usize, 0usize);
+    ok!(cuGraphClone(&raw mut clone => *mut usize, graph => usize));
+    ok!(cuGraphNodeFindInClone(&raw mut node => *mut usize, second => usize, clone => usize));
+    assert_eq!(nodes(clone)[1], node);
+    ok!(cuGraphDestroyNode(first => usize));
+    assert_eq!((nodes(graph).len(), nodes(clone).len()), (1, 2));
+    let executable = instantiate(clone);
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(block, 4), [11; 4]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// Asks for memory, which a capture of the whole process's forbids.
+fn can_allocate() -> bool {
+    let mut block = 0u64;
+    cu!(cuMemAlloc_v2(&raw mut block => *mut u64, 64 => usize)) == 0
+}
+
+#[test]
+fn a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context() {
+    let test = "a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context";
+    if !is_child() {
+        // Others would meet its captures of the whole process's.
+        let output = alone(module_path!(), test, &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let own = context();
+    let captured = stream(1);
+    begin(captured, GLOBAL);
+    assert!(!can_allocate());
+    ok!(cuStreamDestroy_v2(captured => usize));
+    assert!(can_allocate(), "the stream that was captured is gone");
+    begin(stream(1), GLOBAL);
+    assert!(!can_allocate());
+    ok!(cuCtxDestroy_v2(own => usize));
+    let mut primary = 0usize;
+    ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
+    ok!(cuCtxSetCurrent(primary => usize));
+    assert!(can_allocate(), "the context of the capture is gone");
+    begin(stream(1), GLOBAL);
+    assert!(!can_allocate());
+    ok!(cuDevicePrimaryCtxReset_v2(0 => i32));
+    ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
+    ok!(cuCtxSetCurrent(primary => usize));
+    assert!(can_allocate(), "the primary context has been reset");
+}

@@ -1,0 +1,333 @@
+//! Several devices: each has contexts, memory, modules and pools of its own, and is let into the
+//! memory of another where that was asked for.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::collections::HashSet;
+use std::ffi::{c_char, c_void};
+
+use crate::support::{
+    INCREMENT, allocate, alone, code, cu, function, is_child, launch, managed, module, ok, pinned,
+    read, stream,
+};
+
+const PEER_ACCESS_UNSUPPORTED: u32 = 217;
+const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
+const PEER_ACCESS_NOT_ENABLED: u32 = 705;
+
+/// Runs a test alone where there are three devices; what it said, in this process.
+fn of_three(test: &str) -> Option<String> {
+    if is_child() {
+        ok!(cuInit(0 => u32));
+        return None;
+    }
+    let variables = [("EMULATED_GPU_DEVICES", "3"), ("EMULATED_GPU_MEMORY", "64M")];
+    let output = alone(module_path!(), test, &variables);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+    Some(said)
+}
+
+/// A context of a device; current.
+fn context_on(device: i32) -> usize {
+    let mut context = 0;
+    ok!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => u32, device => i32));
+    context
+}
+
+fn enter(context: usize) {
+    ok!(cuCtxSetCurrent(context => usize));
+}
+
+fn zeros(words: usize) -> u64 {
+    let address = allocate(words * 4);
+    ok!(cuMemsetD32_v2(address => u64, 0 => u32, words => usize));
+    ok!(cuCtxSynchronize());
+    address
+}
+
+fn device_of(address: u64) -> i32 {
+    let mut device = -1;
+    // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    ok!(cuPointerGetAttribute(&raw mut device => *mut i32, 9 => u32, address => u64));
+    device
+}
+
+fn free_bytes() -> usize {
+    let (mut free, mut total) = (0usize, 0usize);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    free
+}
+
+/// Adds one to each of 32 words, on the current context's device.
+fn increment(address: u64) -> u32 {
+    let kernel = function(module(INCREMENT), "increment");
+    let launched = launch(kernel, (1, 32), stream(1), &[address, 32]);
+    if launched == 0 { cu!(cuCtxSynchronize()) } else { launched }
+}
+
+#[test]
+fn each_device_says_who_it_is() {
+    if of_three("each_device_says_who_it_is").is_some() {
+        return;
+    }
+    let mut count = 0;
+    ok!(cuDeviceGetCount(&raw mut count => *mut i32));
+    assert_eq!(count, 3);
+    let mut seen = HashSet::new();
+    for ordinal in 0..3 {
+        let (mut device, mut uuid, mut bus) = (-1, [0u8; 16], [0u8; 16]);
+        ok!(cuDeviceGet(&raw mut device => *mut i32, ordinal => i32));
+        ok!(cuDeviceGetUuid_v2(uuid.as_mut_ptr() => *mut u8, device => i32));
+        ok!(cuDeviceGetPCIBusId(bus.as_mut_ptr() => *mut u8, 16 => i32, device => i32));
+        assert!(seen.insert((uuid, bus)), "device {ordinal} is told from the others");
+        let mut again = -1;
+        ok!(cuDeviceGetByPCIBusId(&raw mut again => *mut i32, bus.as_ptr() => *const u8));
+        assert_eq!(again, ordinal);
+        let (mut can, context) = (-1, context_on(ordinal));
+        ok!(cuCtxGetDevice(&raw mut device => *mut i32));
+        assert_eq!(device, ordinal);
+        for peer in 0..3 {
+            ok!(cuDeviceCanAccessPeer(&raw mut can => *mut i32, ordinal => i32, peer => i32));
+            assert_eq!(can, i32::from(peer != ordinal));
+        }
+        ok!(cuCtxDestroy_v2(context => usize));
+    }
+    let mut none = 0;
+    for device in [3, -1] {
+        assert_eq!(
+            cu!(cuDeviceGet(&raw mut none => *mut i32, device => i32)),
+            code::INVALID_DEVICE
+        );
+        let mut context = 0usize;
+        let made = cu!(cuDevicePrimaryCtxRetain(&raw mut context => *mut usize, device => i32));
+        assert_eq!(made, code::INVALID_DEVICE);
+    }
+    // Each has a primary context, and they end one by one.
+    let mut primary = [0usize; 3];
+    for (device, context) in primary.iter_mut().enumerate() {
+        ok!(cuDevicePrimaryCtxRetain(std::ptr::from_mut(context) => *mut usize, device as i32 => i32));
+    }
+    assert_eq!(primary.iter().collect::<HashSet<_>>().len(), 3);
+    ok!(cuDevicePrimaryCtxRelease_v2(1 => i32));
+    let (mut flags, mut active) = (0u32, -1);
+    for device in 0..3 {
+        ok!(cuDevicePrimaryCtxGetState(
+            device => i32, &raw mut flags => *mut u32, &raw mut active => *mut i32
+        ));
+        assert_eq!(active, i32::from(device != 1));
+    }
+}
+
+#[test]
+fn memory_is_of_the_device_that_its_context_is_on() {
+    if of_three("memory_is_of_the_device_that_its_context_is_on").is_some() {
+        return;
+    }
+    let contexts = [0, 1, 2].map(context_on);
+    enter(contexts[1]);
+    let before = free_bytes();
+    let own = allocate(40 << 20);
+    assert_eq!((device_of(own), before - free_bytes()), (1, 40 << 20));
+    let mut more = 0u64;
+    let refused = cu!(cuMemAlloc_v2(&raw mut more => *mut u64, 40 << 20 => usize));
+    assert_eq!(refused, code::OUT_OF_MEMORY);
+    // Another device has memory of its own.
+    enter(contexts[2]);
+    assert_eq!(free_bytes(), before);
+    let other = allocate(40 << 20);
+    assert_eq!(device_of(other), 2);
+    // What is freed is given back where it was taken, whichever context is current.
+    ok!(cuMemFree_v2(own => u64));
+    enter(contexts[1]);
+    assert_eq!(free_bytes(), before);
+    ok!(cuMemFree_v2(other => u64));
+    // Copies go from any device to any other, and to the host.
+    enter(contexts[0]);
+    let here = zeros(32);
+    enter(contexts[1]);
+    let there = zeros(32);
+    assert_eq!(increment(there), 0);
+    ok!(cuMemcpyPeer(
+        here => u64, contexts[0] => usize, there => u64, contexts[1] => usize, 128 => usize
+    ));
+    assert_eq!(read(here, 32), [1; 32]);
+    enter(contexts[2]);
+    ok!(cuMemcpyDtoD_v2(there => u64, here => u64, 128 => usize));
+    assert_eq!(read(there, 32), [1; 32]);
+}
+
+#[test]
+fn a_kernel_reaches_another_device_where_it_was_let_in() {
+    let test = "a_kernel_reaches_another_device_where_it_was_let_in";
+    if let Some(said) = of_three(test) {
+        for part in [
+            "which is on another device",
+            "it is on device 1, and is accessed from device 0",
+            "cuCtxEnablePeerAccess",
+        ] {
+            assert!(said.contains(part), "no `{part}` in:\n{said}");
+        }
+        return;
+    }
+    let contexts = [0, 1].map(context_on);
+    let there = zeros(32);
+    enter(contexts[0]);
+    let enable = |peer| cu!(cuCtxEnablePeerAccess(peer => usize, 0 => u32));
+    assert_eq!(enable(contexts[0]), code::INVALID_VALUE);
+    let second = context_on(0);
+    enter(contexts[0]);
+    assert_eq!(enable(second), PEER_ACCESS_UNSUPPORTED);
+    assert_eq!(enable(contexts[1]), 0);
+    assert_eq!(enable(contexts[1]), PEER_ACCESS_ALREADY_ENABLED);
+    assert_eq!(increment(there), 0);
+    assert_eq!(read(there, 32), [1; 32]);
+    // It goes one way, and for one context.
+    let here = zeros(32);
+    enter(contexts[1]);
+    assert_eq!(cu!(cuCtxDisablePeerAccess(contexts[0] => usize)), PEER_ACCESS_NOT_ENABLED);
+    assert_eq!(increment(here), code::ILLEGAL_ADDRESS);
+    enter(second);
+    assert_eq!(increment(there), code::ILLEGAL_ADDRESS);
+    // What is the host's, or both use, is everybody's.
+    enter(contexts[0]);
+    for shared in [pinned(128), managed(128)] {
+        ok!(cuMemsetD32_v2(shared => u64, 0 => u32, 32 => usize));
+        let third = context_on(2);
+        assert_eq!(increment(shared), 0);
+        assert_eq!(read(shared, 32), [1; 32]);
+        ok!(cuCtxDestroy_v2(third => usize));
+        enter(contexts[0]);
+    }
+    ok!(cuCtxDisablePeerAccess(contexts[1] => usize));
+    assert_eq!(increment(there), code::ILLEGAL_ADDRESS);
+}
+
+#[repr(C)]
+struct Access {
+    kind: i32,
+    device: i32,
+    flags: i32,
+}
+
+#[test]
+fn the_memory_of_a_pool_is_open_to_those_that_the_pool_admits() {
+    let test = "the_memory_of_a_pool_is_open_to_those_that_the_pool_admits";
+    if let Some(said) = of_three(test) {
+        assert!(said.contains("cuMemPoolSetAccess"), "{said}");
+        return;
+    }
+    let contexts = [0, 1].map(context_on);
+    let (mut pool, mut address) = (0usize, 0u64);
+    ok!(cuDeviceGetMemPool(&raw mut pool => *mut usize, 1 => i32));
+    let mut first = 0usize;
+    ok!(cuDeviceGetDefaultMemPool(&raw mut first => *mut usize, 0 => i32));
+    assert_ne!(pool, first);
+    assert_eq!(cu!(cuDeviceSetMemPool(0 => i32, pool => usize)), code::INVALID_VALUE);
+    let own = stream(1);
+    ok!(cuMemAllocAsync(&raw mut address => *mut u64, 128 => usize, own => usize));
+    ok!(cuMemsetD32Async(address => u64, 0 => u32, 32 => usize, own => usize));
+    ok!(cuStreamSynchronize(own => usize));
+    assert_eq!(device_of(address), 1);
+    let set = |device, flags| {
+        let access = Access { kind: 1, device, flags };
+        cu!(cuMemPoolSetAccess(pool => usize, &raw const access => *const Access, 1 => usize))
+    };
+    let admits = |device| {
+        let (location, mut flags) = ([1i32, device], 9u32);
+        ok!(cuMemPoolGetAccess(
+            &raw mut flags => *mut u32, pool => usize, location.as_ptr() => *const i32
+        ));
+        flags
+    };
+    assert_eq!((admits(0), admits(1)), (0, 3));
+    assert_eq!(set(1, 0), code::INVALID_VALUE, "its own device can't be kept out");
+    enter(contexts[0]);
+    // Into what has been allocated, too.
+    assert_eq!(set(0, 3), 0);
+    assert_eq!((admits(0), admits(2)), (3, 0));
+    assert_eq!(increment(address), 0);
+    assert_eq!(read(address, 32), [1; 32]);
+    // Peer access is about other memory.
+    assert_eq!(set(0, 0), 0);
+    ok!(cuCtxEnablePeerAccess(contexts[1] => usize, 0 => u32));
+    assert_eq!(increment(address), code::ILLEGAL_ADDRESS);
+}
+
+/// Adds 1 to a variable, and writes what it was to p.
+const COUNTER: &str = "
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .global .align 4 .u32 counter;
+.visible .entry count(.param .u64 p)
+{
+    .reg .b32 %r;
+    .reg .b64 %p, %c;
+    ld.param.u64 %p, [p];
+    mov.u64 %c, counter;
+    atom.global.add.u32 %r, [%c], 1;
+    st.global.u32 [%p], %r;
+    ret;
+}
+";
+
+#[test]
+fn a_library_has_variables_of_its_own_on_each_device() {
+    if of_three("a_library_has_variables_of_its_own_on_each_device").is_some() {
+        return;
+    }
+    let contexts = [0, 1].map(context_on);
+    let text = std::ffi::CString::new(COUNTER).unwrap();
+    let (mut library, mut kernel) = (0usize, 0usize);
+    let none = std::ptr::null::<c_void>();
+    ok!(cuLibraryLoadData(
+        &raw mut library => *mut usize, text.as_ptr() => *const c_char, none => *const c_void,
+        none => *const c_void, 0 => u32, none => *const c_void, none => *const c_void, 0 => u32
+    ));
+    ok!(cuLibraryGetKernel(
+        &raw mut kernel => *mut usize, library => usize, c"count".as_ptr() => *const c_char
+    ));
+    let mut variables = HashSet::new();
+    for (times, context) in [(3u32, contexts[0]), (2, contexts[1])] {
+        enter(context);
+        let seen = zeros(1);
+        for _ in 0..times {
+            assert_eq!(launch(kernel, (1, 1), 0, &[seen]), 0);
+        }
+        ok!(cuCtxSynchronize());
+        assert_eq!(read(seen, 1), [times - 1]);
+        let mut address = 0u64;
+        ok!(cuLibraryGetGlobal(
+            &raw mut address => *mut u64, std::ptr::null_mut() => *mut usize, library => usize,
+            c"counter".as_ptr() => *const c_char
+        ));
+        assert!(variables.insert(address));
+        assert_eq!(read(address, 1), [times]);
+    }
+}
+
+#[test]
+fn work_of_one_device_waits_for_that_of_another() {
+    if of_three("work_of_one_device_waits_for_that_of_another").is_some() {
+        return;
+    }
+    let contexts = [0, 1].map(context_on);
+    let there = zeros(32);
+    let (slow, done) = (stream(1), crate::support::event());
+    let gate = crate::support::gate(slow);
+    let kernel = function(module(INCREMENT), "increment");
+    assert_eq!(launch(kernel, (1, 32), slow, &[there, 32]), 0);
+    ok!(cuEventRecord(done => usize, slow => usize));
+    enter(contexts[0]);
+    let (here, own) = (zeros(32), stream(1));
+    ok!(cuStreamWaitEvent(own => usize, done => usize, 0 => u32));
+    ok!(cuMemcpyPeerAsync(
+        here => u64, contexts[0] => usize, there => u64, contexts[1] => usize, 128 => usize,
+        own => usize
+    ));
+    assert_eq!(cu!(cuStreamQuery(own => usize)), code::NOT_READY);
+    gate.open();
+    ok!(cuStreamSynchronize(own => usize));
+    assert_eq!(read(here, 32), [1; 32]);
+}

@@ -1,0 +1,131 @@
+//! What CUDA's documentation, or hardware where that is silent, answers at the edges: fills that are
+//! waited for, frees of nothing and without a context, libraries, unknown addresses.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::c_void;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::support::{
+    INCREMENT, allocate, code, context, cu, gate, launch, managed, ok, pinned, read, word,
+};
+
+unsafe extern "C" fn sleep(_: *mut c_void) {
+    std::thread::sleep(Duration::from_millis(200));
+}
+
+#[test]
+fn fills_of_the_hosts_memory_are_done_when_the_call_returns() {
+    let context = context();
+    let null = std::ptr::null_mut::<c_void>();
+    let own = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as u64;
+    ok!(cuMemHostRegister_v2(own as usize => usize, 256 => usize, 0 => u32));
+    for address in [pinned(256), managed(256), own] {
+        // The default stream has something to do first.
+        ok!(cuLaunchHostFunc(
+            0 => usize, sleep => unsafe extern "C" fn(*mut c_void), null => *mut c_void
+        ));
+        ok!(cuMemsetD8_v2(address => u64, 3 => u8, 4 => usize));
+        assert_eq!(word(address).load(Ordering::SeqCst), 0x0303_0303);
+        ok!(cuMemsetD16_v2(address => u64, 4 => u16, 2 => usize));
+        assert_eq!(word(address).load(Ordering::SeqCst), 0x0004_0004);
+        ok!(cuMemsetD2D32_v2(address => u64, 8 => usize, 5 => u32, 1 => usize, 2 => usize));
+        assert_eq!(word(address).load(Ordering::SeqCst), 5);
+    }
+    // The device's own is filled in its time, and the host goes on.
+    let (memory, gate) = (allocate(4), gate(0));
+    ok!(cuMemsetD32_v2(memory => u64, 9 => u32, 1 => usize));
+    gate.open();
+    assert_eq!(read(memory, 1), [9]);
+    ok!(cuMemHostUnregister(own as usize => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn nothing_is_freed_without_an_error() {
+    ok!(cuInit(0 => u32));
+    for _ in 0..2 {
+        // Without a context, then with one.
+        assert_eq!(cu!(cuMemFree_v2(0 => u64)), 0);
+        assert_eq!(cu!(cuMemFreeHost(0 => usize)), 0);
+        assert_eq!(cu!(cuMemHostUnregister(0 => usize)), code::INVALID_VALUE);
+        context();
+    }
+    let mut own = 0usize;
+    while cu!(cuCtxPopCurrent_v2(&raw mut own => *mut usize)) == 0 {
+        ok!(cuCtxDestroy_v2(own => usize));
+    }
+}
+
+#[test]
+fn memory_is_freed_without_a_context() {
+    let mut context = context();
+    let blocks = (allocate(64), pinned(64), managed(64), allocate(64));
+    let own = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as usize;
+    ok!(cuMemHostRegister_v2(own => usize, 256 => usize, 0 => u32));
+    ok!(cuCtxPopCurrent_v2(&raw mut context => *mut usize));
+    let mut address = 0u64;
+    assert_eq!(cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 8 => usize)), code::INVALID_CONTEXT);
+    ok!(cuMemFree_v2(blocks.0 => u64));
+    ok!(cuMemFreeHost(blocks.1 as usize => usize));
+    ok!(cuMemFree_v2(blocks.2 => u64));
+    ok!(cuMemHostUnregister(own => usize));
+    assert_eq!(cu!(cuMemHostUnregister(own => usize)), code::HOST_MEMORY_NOT_REGISTERED);
+    ok!(cuCtxDestroy_v2(context => usize));
+    // Its memory went with the context.
+    assert_eq!(cu!(cuMemFree_v2(blocks.3 => u64)), code::INVALID_VALUE);
+}
+
+#[test]
+fn a_library_belongs_to_no_context() {
+    ok!(cuInit(0 => u32));
+    let text = std::ffi::CString::new(INCREMENT).unwrap();
+    let (mut library, mut kernel, null) = (0usize, 0usize, std::ptr::null::<u32>());
+    ok!(cuLibraryLoadData(
+        &raw mut library => *mut usize, text.as_ptr() => *const i8, null => *const u32,
+        null => *const u32, 0 => u32, null => *const u32, null => *const u32, 0 => u32,
+    ));
+    let name = c"increment".as_ptr();
+    ok!(cuLibraryGetKernel(&raw mut kernel => *mut usize, library => usize, name => *const i8));
+    for _ in 0..2 {
+        let context = context();
+        let memory = allocate(16);
+        ok!(cuMemsetD8_v2(memory => u64, 0 => u8, 16 => usize));
+        assert_eq!(launch(kernel, (1, 4), 0, &[memory, 4]), 0);
+        assert_eq!(read(memory, 4), [1; 4]);
+        // The library stays when the context goes.
+        ok!(cuCtxDestroy_v2(context => usize));
+    }
+    ok!(cuLibraryUnload(library => usize));
+}
+
+#[test]
+fn of_an_unknown_address_the_host_pointer_is_itself() {
+    let context = context();
+    let ask = |address: u64| {
+        let (mut host, mut device, mut kind, mut ordinal) = (1u64, 1u64, 1u32, 1i32);
+        let attributes = [4u32, 3, 2, 9];
+        let data: [*mut c_void; 4] = [
+            (&raw mut host).cast(),
+            (&raw mut device).cast(),
+            (&raw mut kind).cast(),
+            (&raw mut ordinal).cast(),
+        ];
+        ok!(cuPointerGetAttributes(
+            4 => u32, attributes.as_ptr() => *const u32, data.as_ptr() => *const *mut c_void,
+            address => u64,
+        ));
+        (host, device, kind, ordinal)
+    };
+    assert_eq!(ask(0xdead), (0xdead, 0, 0, -2));
+    assert_eq!(ask(0), (0, 0, 0, -2));
+    let memory = allocate(8);
+    assert_eq!(ask(memory), (0, memory, 2, 0), "the host has no pointer to device memory");
+    let mut host = 1u64;
+    assert_eq!(
+        cu!(cuPointerGetAttribute(&raw mut host => *mut u64, 4 => u32, 0xdead => u64)),
+        code::INVALID_VALUE
+    );
+    ok!(cuCtxDestroy_v2(context => usize));
+}

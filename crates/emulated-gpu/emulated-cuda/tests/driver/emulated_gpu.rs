@@ -1,0 +1,203 @@
+//! What `include/emulated_gpu.h` declares: accesses of host libraries, and counts.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::support::{
+    INCREMENT, allocate, alone, code, context, cu, function, is_child, launch, module, ok, read,
+    stream,
+};
+
+/// `EmulatedGpuRange`
+#[repr(C)]
+struct Range {
+    address: u64,
+    width: u64,
+    height: u64,
+    pitch: u64,
+    access: u32,
+    reserved: u32,
+}
+
+const READ: u32 = 1;
+const WRITE: u32 = 2;
+
+fn range(address: u64, (width, height, pitch): (u64, u64, u64), access: u32) -> Range {
+    Range { address, width, height, pitch, access, reserved: 0 }
+}
+
+fn declare(stream: usize, ranges: &[Range]) -> u32 {
+    cu!(emulatedGpuDeclareAccess(
+        stream => usize, c"multiply".as_ptr() => *const c_char, ranges.as_ptr() => *const Range,
+        ranges.len() => usize,
+    ))
+}
+
+static CALLS: AtomicU32 = AtomicU32::new(0);
+
+unsafe extern "C" fn call(_: *mut c_void) {
+    CALLS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// A host library's work: says what it accesses, and has it done.
+fn work(stream: usize, ranges: &[Range]) -> u32 {
+    let declared = declare(stream, ranges);
+    if declared != 0 {
+        return declared;
+    }
+    let null = std::ptr::null_mut::<c_void>();
+    cu!(cuLaunchHostFunc(stream => usize, call => unsafe extern "C" fn(*mut c_void), null => *mut c_void))
+}
+
+#[test]
+fn accesses_of_a_library_are_checked() {
+    let test = "accesses_of_a_library_are_checked";
+    let case = std::env::var("CASE").unwrap_or_default();
+    if !is_child() {
+        for (case, checks, part) in [
+            ("inside", "all", ""),
+            ("beyond", "memory", "illegal address"),
+            ("freed", "memory", "freed"),
+            ("rows", "memory", "illegal address"),
+            ("unwritten", "initialisation", "uninitialised memory"),
+            ("unwritten unchecked", "memory", ""),
+        ] {
+            let output =
+                alone(module_path!(), test, &[("CASE", case), ("EMULATED_GPU_CHECKS", checks)]);
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success(),
+                "{case}: {}{text}",
+                String::from_utf8_lossy(&output.stdout)
+            );
+            assert!(text.contains(part), "{case}: no `{part}` in:\n{text}");
+            assert!(
+                part.is_empty() || text.contains("library multiply, operand 1"),
+                "{case}:\n{text}"
+            );
+        }
+        return;
+    }
+    context();
+    let stream = stream(1);
+    let (a, b) = (allocate(1024), allocate(1024));
+    ok!(cuMemsetD8_v2(a => u64, 0 => u8, 1024 => usize));
+    // Two of every three words of b's first half are written.
+    ok!(cuMemsetD2D8_v2(b => u64, 12 => usize, 0 => u8, 8 => usize, 40 => usize));
+    ok!(cuCtxSynchronize());
+    let first = range(a, (1024, 1, 1024), READ | WRITE);
+    let (second, wanted) = match &*case {
+        // The gaps between the rows are never read.
+        "inside" => (range(b, (8, 40, 12), READ), 0),
+        "beyond" => (range(b, (1025, 1, 1025), WRITE), code::ILLEGAL_ADDRESS),
+        "freed" => {
+            ok!(cuMemFree_v2(b => u64));
+            (range(b, (4, 1, 4), READ), code::ILLEGAL_ADDRESS)
+        }
+        "rows" => (range(b, (8, 100, 12), WRITE), code::ILLEGAL_ADDRESS),
+        "unwritten" => (range(b, (12, 40, 12), READ), code::LAUNCH_FAILED),
+        _ => (range(b, (12, 40, 12), READ), 0),
+    };
+    assert_eq!(work(stream, &[first, second]), 0, "it is checked when its turn has come");
+    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), wanted);
+    assert_eq!(CALLS.load(Ordering::SeqCst), u32::from(wanted == 0));
+}
+
+#[test]
+fn what_a_library_writes_is_initialised() {
+    let test = "what_a_library_writes_is_initialised";
+    if !is_child() {
+        let output = alone(module_path!(), test, &[("EMULATED_GPU_CHECKS", "initialisation")]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    context();
+    let increment = function(module(INCREMENT), "increment");
+    let block = allocate(64);
+    assert_eq!(work(0, &[range(block, (64, 1, 64), WRITE)]), 0);
+    assert_eq!(launch(increment, (1, 16), 0, &[block, 16]), 0);
+    ok!(cuCtxSynchronize());
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let context = context();
+    let stream = stream(1);
+    let block = allocate(8);
+    assert_eq!(declare(stream, &[range(block, (8, 1, 8), 0)]), code::INVALID_VALUE);
+    assert_eq!(declare(stream, &[range(block, (8, 1, 8), 4)]), code::INVALID_VALUE);
+    assert_eq!(declare(0xbad, &[]), code::INVALID_HANDLE);
+    // Nothing is never wrong, wherever it lies.
+    assert_eq!(work(stream, &[range(0, (0, 1, 0), READ), range(0, (4, 0, 4), WRITE)]), 0);
+    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_declaration_is_part_of_a_graph() {
+    let context = context();
+    let stream = stream(1);
+    let block = allocate(8);
+    ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
+    assert_eq!(work(stream, &[range(block, (8, 1, 8), WRITE)]), 0);
+    let (mut graph, mut executable) = (0usize, 0usize);
+    ok!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
+    ok!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    // The memory goes, and the graph is launched all the same.
+    ok!(cuMemFree_v2(block => u64));
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn kernels_are_counted() {
+    if !is_child() {
+        // Alone: counting is switched for the whole process.
+        let output = alone(module_path!(), "kernels_are_counted", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    context();
+    let increment = function(module(INCREMENT), "increment");
+    let block = allocate(1024);
+    let counts = || {
+        let mut counts = [u64::MAX; 11];
+        ok!(emulatedGpuGetCounts(
+            increment => usize, counts.as_mut_ptr() => *mut u64, size_of_val(&counts) => usize
+        ));
+        counts
+    };
+    assert_eq!(counts(), [0; 11]);
+    // 100 threads of 128 come to the addition: four warps, of which the last diverges.
+    assert_eq!(launch(increment, (1, 128), 0, &[block, 100]), 0);
+    ok!(cuCtxSynchronize());
+    let plain = counts();
+    // 8 instructions up to the branch in every warp, 5 more for those that do something, 1 to end.
+    assert_eq!(plain[..3], [1, 1, 4]);
+    assert!(plain[3] >= 4 * 14 && plain[4] >= 128 * 8 + 100 * 5, "{plain:?}");
+    assert_eq!(plain[6..], [0; 5], "not asked for");
+    ok!(emulatedGpuSetCounting(1 => i32));
+    assert_eq!(launch(increment, (1, 128), 0, &[block, 100]), 0);
+    ok!(cuCtxSynchronize());
+    let counted = counts();
+    assert_eq!((counted[0], counted[3]), (2, 2 * plain[3]), "the same instructions again");
+    // One branch of four splits; a load and a store for each warp; 12 sectors and a half each.
+    assert_eq!(counted[6..], [1, 8, 2 * 13, 0, 0]);
+    ok!(emulatedGpuSetCounting(0 => i32));
+    // A shorter structure, of an older header.
+    let mut short = [9u64; 3];
+    ok!(emulatedGpuGetCounts(increment => usize, short.as_mut_ptr() => *mut u64, 16 => usize));
+    assert_eq!(short, [2, 2, 9]);
+    ok!(emulatedGpuResetCounts());
+    assert_eq!(counts(), [0; 11]);
+    assert_eq!(read(block, 1).len(), 1);
+    assert_eq!(
+        cu!(emulatedGpuGetCounts(0 => usize, short.as_mut_ptr() => *mut u64, 16 => usize)),
+        code::INVALID_HANDLE
+    );
+}

@@ -1,0 +1,63 @@
+//! Fatbins through the driver's functions. What may be wrong in one, `src/fatbin/tests.rs` tries.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::{CString, c_char};
+
+use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, ok, read};
+
+/// A fatbin of one entry, as nvcc lays it out uncompressed; without an entry where there is no text.
+fn fatbin(text: &[u8]) -> Vec<u8> {
+    let padded = text.len().next_multiple_of(8);
+    let entries = if text.is_empty() { 0 } else { 80 + padded as u64 };
+    let mut bytes = 0xba55_ed50u32.to_le_bytes().to_vec();
+    bytes.extend([1, 0, 16, 0]);
+    bytes.extend(entries.to_le_bytes());
+    if text.is_empty() {
+        return bytes;
+    }
+    bytes.extend([1, 0, 1, 1, 80, 0, 0, 0]);
+    bytes.extend((padded as u64).to_le_bytes());
+    bytes.extend([0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 7, 0, 80, 0, 0, 0]);
+    bytes.extend([0; 48]);
+    bytes.extend(text);
+    bytes.resize(96 + padded, 0);
+    bytes
+}
+
+#[test]
+fn fatbins_are_loaded_from_memory_and_from_files() {
+    let context = context();
+    let image = fatbin(INCREMENT.as_bytes());
+    let mut module = 0usize;
+    let empty = fatbin(&[]);
+    assert_eq!(
+        cu!(cuModuleLoadData(&raw mut module => *mut usize, empty.as_ptr() => *const u8)),
+        code::NO_BINARY_FOR_GPU
+    );
+    ok!(cuModuleLoadFatBinary(&raw mut module => *mut usize, image.as_ptr() => *const u8));
+    let data = allocate(4);
+    ok!(cuMemsetD32_v2(data => u64, 5 => u32, 1 => usize));
+    assert_eq!(launch(function(module, "increment"), (1, 1), 0, &[data, 1]), 0);
+    assert_eq!(read(data, 1), [6]);
+    // By the structure that a host compiler puts around it, as a library.
+    let around = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
+    let mut library = 0usize;
+    ok!(cuLibraryLoadData(
+        &raw mut library => *mut usize, around.as_ptr() => *const u64, 0 => usize, 0 => usize,
+        0 => u32, 0 => usize, 0 => usize, 0 => u32
+    ));
+    ok!(cuLibraryUnload(library => usize));
+    let path = std::env::temp_dir().join(format!("four-levels-{}.fatbin", std::process::id()));
+    std::fs::write(&path, &image).unwrap();
+    let name = CString::new(path.to_str().unwrap()).unwrap();
+    ok!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char));
+    // One that says that it goes on where the file has ended.
+    std::fs::write(&path, &image[..image.len() - 8]).unwrap();
+    assert_eq!(
+        cu!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char)),
+        code::INVALID_IMAGE
+    );
+    std::fs::remove_file(&path).unwrap();
+    ok!(cuCtxDestroy_v2(context => usize));
+}

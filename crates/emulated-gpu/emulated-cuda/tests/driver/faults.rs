@@ -1,0 +1,291 @@
+//! What a kernel does wrong: the code, that it stays, and the report on standard error.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::support::{
+    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, module, ok,
+    read, stream,
+};
+
+/// Kernels that break one rule each. Parameters of 8 bytes.
+const WRONG: &str = r"
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry misaligned(.param .u64 p)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p];
+    add.s64 %rd2, %rd1, 2;
+    ld.global.u32 %r1, [%rd2];
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+.visible .entry trapped() { trap; ret; }
+.visible .entry endless()
+{
+LOOP:
+    bra LOOP;
+}
+.visible .entry copy(.param .u64 to, .param .u64 from)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [to];
+    ld.param.u64 %rd2, [from];
+    ld.global.u32 %r1, [%rd2];
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+.visible .entry all_write(.param .u64 p)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %ctaid.x;
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+";
+
+/// Runs the test alone with these variables, and gives what it wrote to standard error.
+fn report(test: &str, variables: &[(&str, &str)]) -> String {
+    let output = alone(module_path!(), test, variables);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}{text}", String::from_utf8_lossy(&output.stdout));
+    text
+}
+
+#[test]
+fn an_access_beyond_the_end_ends_the_context() {
+    if !is_child() {
+        let text = report("an_access_beyond_the_end_ends_the_context", &[]);
+        for part in [
+            "illegal address",
+            "increment",
+            "block (0, 0, 0), thread (16, 0, 0)",
+            "ld.global.u32",
+            "64 bytes",
+        ] {
+            assert!(text.contains(part), "no `{part}` in:\n{text}");
+        }
+        return;
+    }
+    static CALLED: AtomicBool = AtomicBool::new(false);
+    unsafe extern "C" fn call(_: *mut c_void) {
+        CALLED.store(true, Ordering::SeqCst);
+    }
+    let first = context();
+    let other = stream(1);
+    let stream = stream(1);
+    let done = event();
+    let (block, number) = (allocate(64), 16u64);
+    let module = module(INCREMENT);
+    let increment = function(module, "increment");
+    assert_eq!(
+        launch(increment, (1, 32), stream, &[block, number + 1]),
+        0,
+        "the launch itself is fine"
+    );
+    let null = std::ptr::null_mut::<c_void>();
+    ok!(cuLaunchHostFunc(
+        stream => usize, call => unsafe extern "C" fn(*mut c_void), null => *mut c_void
+    ));
+    // However soon the kernel fails, work is taken until the program has been told.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(launch(increment, (1, 1), other, &[block, 1]), 0);
+    ok!(cuEventRecord(done => usize, stream => usize));
+    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
+    // It stays: in every stream, for every call that needs the context.
+    let mut address = 0u64;
+    assert_eq!(cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize)), code::ILLEGAL_ADDRESS);
+    assert_eq!(cu!(cuStreamSynchronize(other => usize)), code::ILLEGAL_ADDRESS);
+    assert_eq!(cu!(cuEventQuery(done => usize)), code::ILLEGAL_ADDRESS);
+    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+    assert_eq!(launch(increment, (1, 1), other, &[block, 1]), code::ILLEGAL_ADDRESS);
+    assert!(!CALLED.load(Ordering::SeqCst), "a host function behind a fault is not called");
+    // Another context is another world.
+    let second = context();
+    let fresh = allocate(4);
+    ok!(cuMemsetD32_v2(fresh => u64, 1 => u32, 1 => usize));
+    assert_eq!(read(fresh, 1), [1]);
+    ok!(cuCtxDestroy_v2(second => usize));
+    ok!(cuCtxDestroy_v2(first => usize));
+}
+
+/// The code that a kernel ends with.
+fn ends_with(name: &str, parameters: &[u64]) -> u32 {
+    let kernel = function(module(WRONG), name);
+    assert_eq!(launch(kernel, (2, 1), 0, parameters), 0);
+    cu!(cuCtxSynchronize())
+}
+
+#[test]
+fn each_fault_has_its_code() {
+    let child = |name: &str| std::env::var("KERNEL").is_ok_and(|kernel| kernel == name);
+    if !is_child() {
+        for (kernel, part) in [
+            ("misaligned", "misaligned address"),
+            ("trapped", "trap"),
+            ("endless", "runaway kernel"),
+            ("freed", "freed"),
+            ("null", "illegal address"),
+        ] {
+            let variables = [("KERNEL", kernel), ("EMULATED_GPU_INSTRUCTION_LIMIT", "100000")];
+            let text = report("each_fault_has_its_code", &variables);
+            assert!(text.contains(part), "no `{part}` in:\n{text}");
+        }
+        return;
+    }
+    context();
+    let block = allocate(64);
+    if child("misaligned") {
+        assert_eq!(ends_with("misaligned", &[block]), code::MISALIGNED_ADDRESS);
+    } else if child("trapped") {
+        assert_eq!(ends_with("trapped", &[]), code::LAUNCH_FAILED);
+    } else if child("endless") {
+        assert_eq!(ends_with("endless", &[]), code::LAUNCH_TIMEOUT);
+    } else if child("freed") {
+        ok!(cuMemFree_v2(block => u64));
+        let other = allocate(64);
+        assert_eq!(ends_with("copy", &[other, block]), code::ILLEGAL_ADDRESS);
+    } else {
+        assert_eq!(ends_with("copy", &[block, 0]), code::ILLEGAL_ADDRESS);
+    }
+}
+
+#[test]
+fn checks_are_chosen_by_the_environment() {
+    let test = "checks_are_chosen_by_the_environment";
+    if !is_child() {
+        for (checks, kernel, part) in [
+            ("memory", "copy", None),
+            ("initialisation", "copy", Some("uninitialised memory")),
+            ("all", "copy", Some("uninitialised memory")),
+            ("synchronisation", "all_write", None),
+            ("races", "all_write", Some("race")),
+        ] {
+            let wanted = if part.is_some() { "719" } else { "0" };
+            let variables =
+                [("EMULATED_GPU_CHECKS", checks), ("KERNEL", kernel), ("WANTED", wanted)];
+            let text = report(test, &variables);
+            assert!(part.is_none_or(|part| text.contains(part)), "no {part:?} in:\n{text}");
+        }
+        return;
+    }
+    context();
+    let (to, from) = (allocate(4), allocate(4));
+    let kernel = std::env::var("KERNEL").unwrap();
+    let wanted: u32 = std::env::var("WANTED").unwrap().parse().unwrap();
+    let parameters = [to, from];
+    let count = if kernel == "copy" { 2 } else { 1 };
+    // One block of one thread for the copy, which races with nobody.
+    let function = function(module(WRONG), &kernel);
+    let blocks = if kernel == "copy" { 1 } else { 64 };
+    assert_eq!(launch(function, (blocks, 1), 0, &parameters[..count]), 0);
+    assert_eq!(cu!(cuCtxSynchronize()), wanted);
+}
+
+#[test]
+fn what_was_written_by_any_means_is_initialised() {
+    let test = "what_was_written_by_any_means_is_initialised";
+    if !is_child() {
+        report(test, &[("EMULATED_GPU_CHECKS", "initialisation")]);
+        return;
+    }
+    let context = context();
+    let copy = function(module(WRONG), "copy");
+    let (to, from, third) = (allocate(4), allocate(4), allocate(4));
+    let value = 1u32;
+    let read_it = |from: u64| {
+        assert_eq!(launch(copy, (1, 1), 0, &[to, from]), 0);
+        ok!(cuCtxSynchronize());
+    };
+    ok!(cuMemcpyHtoD_v2(from => u64, &raw const value => *const u32, 4 => usize));
+    read_it(from);
+    ok!(cuMemcpyDtoD_v2(third => u64, from => u64, 4 => usize));
+    read_it(third);
+    // By a kernel.
+    read_it(to);
+    let filled = allocate(4);
+    ok!(cuMemsetD8_v2(filled => u64, 0 => u8, 4 => usize));
+    read_it(filled);
+    let mut managed = 0u64;
+    ok!(cuMemAllocManaged(&raw mut managed => *mut u64, 4 => usize, 1 => u32));
+    read_it(managed);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn leaks_and_counts_are_told_at_the_end() {
+    let test = "leaks_and_counts_are_told_at_the_end";
+    let path =
+        std::env::temp_dir().join(format!("emulated-cuda-counts-{}.json", std::process::id()));
+    if !is_child() {
+        let file = path.to_str().unwrap();
+        let text = report(test, &[("EMULATED_GPU_LEAKS", "1"), ("EMULATED_GPU_STATISTICS", file)]);
+        assert!(text.contains("256 bytes in 1 allocation were never freed"), "{text}");
+        let json = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert!(json["device"].as_str().unwrap().starts_with("Emulated GPU ("));
+        let kernel = &json["kernels"][0];
+        assert_eq!((&kernel["kernel"], &kernel["launches"]), (&"increment".into(), &3.into()));
+        assert_eq!((&kernel["blocks"], &kernel["warps"]), (&6.into(), &12.into()));
+        // Each of 4 warps loads and stores 4 whole sectors, in each of 3 launches.
+        assert_eq!(kernel["global_requests"], 24);
+        assert_eq!(kernel["global_sectors"], 96);
+        return;
+    }
+    context();
+    let increment = function(module(INCREMENT), "increment");
+    let (kept, freed) = (allocate(256), allocate(512));
+    for _ in 0..3 {
+        assert_eq!(launch(increment, (2, 64), 0, &[freed, 128]), 0);
+    }
+    ok!(cuMemFree_v2(freed => u64));
+    assert_ne!(kept, 0);
+}
+
+#[test]
+fn memory_that_ends_with_its_context_has_leaked() {
+    let test = "memory_that_ends_with_its_context_has_leaked";
+    if !is_child() {
+        let text = report(test, &[("EMULATED_GPU_LEAKS", "1")]);
+        assert_eq!(
+            text.matches("300 bytes in 2 allocations were never freed").count(),
+            1,
+            "{text}"
+        );
+        assert!(!text.contains("all memory was freed"), "{text}");
+        let text = report(test, &[("EMULATED_GPU_LEAKS", "1"), ("FREED", "1")]);
+        assert!(text.contains("all memory was freed"), "{text}");
+        return;
+    }
+    let context = context();
+    let blocks = [allocate(100), allocate(200)];
+    if std::env::var_os("FREED").is_some() {
+        for block in blocks {
+            ok!(cuMemFree_v2(block => u64));
+        }
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn failed_calls_are_logged() {
+    let test = "failed_calls_are_logged";
+    if !is_child() {
+        let text = report(test, &[("CUDA_LOG_FILE", "stderr")]);
+        let line = "[cuMemAlloc_v2] CUDA_ERROR_INVALID_VALUE (invalid argument): 0 bytes can't be allocated";
+        assert!(text.contains(line), "{text}");
+        return;
+    }
+    context();
+    let mut address = 0u64;
+    assert_eq!(cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize)), code::INVALID_VALUE);
+}

@@ -1,0 +1,202 @@
+//! Before and during `cuInit`, what the card says it is, and contexts.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::{CStr, c_char};
+
+use crate::support::{alone, code, cu, is_child, ok};
+
+#[test]
+fn nothing_is_done_before_init() {
+    if !is_child() {
+        let output = alone(module_path!(), "nothing_is_done_before_init", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let (mut number, mut version) = (0i32, 0i32);
+    assert_eq!(cu!(cuDeviceGetCount(&raw mut number => *mut i32)), code::NOT_INITIALIZED);
+    assert_eq!(cu!(cuCtxSynchronize()), code::NOT_INITIALIZED);
+    ok!(cuDriverGetVersion(&raw mut version => *mut i32));
+    assert_eq!(version, 13_000);
+    assert_eq!(cu!(cuInit(1 => u32)), code::INVALID_VALUE);
+    assert_eq!(cu!(cuDeviceGetCount(&raw mut number => *mut i32)), code::NOT_INITIALIZED);
+    ok!(cuInit(0 => u32));
+    ok!(cuInit(0 => u32));
+    ok!(cuDeviceGetCount(&raw mut number => *mut i32));
+    assert_eq!(number, 1);
+}
+
+#[test]
+fn an_environment_that_says_nonsense_is_named() {
+    if !is_child() {
+        let variables = [("EMULATED_GPU_CHECKS", "memory,sped")];
+        let output =
+            alone(module_path!(), "an_environment_that_says_nonsense_is_named", &variables);
+        assert!(output.status.success(), "{output:?}");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("EMULATED_GPU_CHECKS: `sped` is no check"), "{text}");
+        return;
+    }
+    assert_eq!(cu!(cuInit(0 => u32)), code::INVALID_VALUE);
+}
+
+#[test]
+fn errors_have_names_and_texts() {
+    let text = |name: bool, error: u32| {
+        let mut text: *const c_char = std::ptr::null();
+        let code = if name {
+            cu!(cuGetErrorName(error => u32, &raw mut text => *mut *const c_char))
+        } else {
+            cu!(cuGetErrorString(error => u32, &raw mut text => *mut *const c_char))
+        };
+        // SAFETY: the driver gives null, or a text that ends in NUL and stays.
+        (code, (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().unwrap()))
+    };
+    assert_eq!(text(true, 0), (0, Some("CUDA_SUCCESS")));
+    assert_eq!(text(true, 700), (0, Some("CUDA_ERROR_ILLEGAL_ADDRESS")));
+    assert_eq!(text(false, 700), (0, Some("an illegal memory access was encountered")));
+    assert_eq!(text(true, 12345), (code::INVALID_VALUE, None));
+    assert_eq!(text(false, 12345), (code::INVALID_VALUE, None));
+}
+
+#[test]
+fn the_card_is_an_emulated_one() {
+    ok!(cuInit(0 => u32));
+    let mut name = [0u8; 128];
+    ok!(cuDeviceGetName(name.as_mut_ptr() => *mut u8, 128 => i32, 0 => i32));
+    let name = CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned();
+    assert!(name.starts_with("Emulated GPU (") && name.ends_with(')'), "{name}");
+    // Cut where there is no more space, with the NUL.
+    let mut short = [9u8; 9];
+    ok!(cuDeviceGetName(short.as_mut_ptr() => *mut u8, 8 => i32, 0 => i32));
+    assert_eq!(&short, b"Emulate\0\x09");
+    let attribute = |which: i32| {
+        let mut value = -1;
+        let code = cu!(cuDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 0 => i32));
+        (code, value)
+    };
+    let known = [
+        (1, 1024),
+        (10, 32),
+        (41, 1),
+        (75, 9),
+        (76, 0),
+        (83, 1),
+        (95, 1),
+        (97, 227 << 10),
+        (115, 1),
+    ];
+    for (which, value) in known {
+        assert_eq!(attribute(which), (0, value), "attribute {which}");
+    }
+    for which in 1..=135 {
+        assert_eq!(attribute(which).0, 0, "attribute {which}");
+    }
+    assert_eq!(attribute(0).0, code::INVALID_VALUE);
+    assert_eq!(attribute(9999).0, code::INVALID_VALUE);
+    let mut device = 0;
+    assert_eq!(cu!(cuDeviceGet(&raw mut device => *mut i32, 1 => i32)), code::INVALID_DEVICE);
+    assert_eq!(cu!(cuDeviceGet(&raw mut device => *mut i32, -1 => i32)), code::INVALID_DEVICE);
+    assert_eq!(cu!(cuDeviceGet(std::ptr::null_mut() => *mut i32, 0 => i32)), code::INVALID_VALUE);
+    let mut bytes = 0usize;
+    ok!(cuDeviceTotalMem_v2(&raw mut bytes => *mut usize, 0 => i32));
+    assert!(bytes > 64 << 20);
+}
+
+#[test]
+fn threads_have_stacks_of_contexts() {
+    ok!(cuInit(0 => u32));
+    std::thread::spawn(|| {
+        let current = || {
+            let mut context = 0;
+            ok!(cuCtxGetCurrent(&raw mut context => *mut usize));
+            context
+        };
+        assert_eq!(current(), 0);
+        assert_eq!(cu!(cuCtxSynchronize()), code::INVALID_CONTEXT);
+        let first = crate::support::context();
+        let second = crate::support::context();
+        assert_eq!(current(), second);
+        let mut popped = 0;
+        ok!(cuCtxPopCurrent_v2(&raw mut popped => *mut usize));
+        assert_eq!((popped, current()), (second, first));
+        ok!(cuCtxPushCurrent_v2(second => usize));
+        ok!(cuCtxSetCurrent(first => usize));
+        assert_eq!(current(), first, "SetCurrent replaces the top");
+        ok!(cuCtxDestroy_v2(second => usize));
+        assert_eq!(cu!(cuCtxSetCurrent(second => usize)), code::INVALID_CONTEXT);
+        assert_eq!(cu!(cuCtxDestroy_v2(second => usize)), code::INVALID_CONTEXT);
+        ok!(cuCtxDestroy_v2(first => usize));
+        assert_eq!(cu!(cuCtxDestroy_v2(0 => usize)), code::INVALID_CONTEXT);
+    })
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn another_thread_sees_that_its_context_is_gone() {
+    let context = crate::support::context();
+    let (ready, is_ready) = std::sync::mpsc::channel::<()>();
+    let (gone, is_gone) = std::sync::mpsc::channel::<()>();
+    let other = std::thread::spawn(move || {
+        ok!(cuCtxSetCurrent(context => usize));
+        ok!(cuCtxSynchronize());
+        ready.send(()).unwrap();
+        is_gone.recv().unwrap();
+        cu!(cuCtxSynchronize())
+    });
+    is_ready.recv().unwrap();
+    ok!(cuCtxDestroy_v2(context => usize));
+    gone.send(()).unwrap();
+    assert_eq!(other.join().unwrap(), code::CONTEXT_IS_DESTROYED);
+}
+
+#[test]
+fn the_primary_context_lives_while_it_is_retained() {
+    if !is_child() {
+        let output = alone(module_path!(), "the_primary_context_lives_while_it_is_retained", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    ok!(cuInit(0 => u32));
+    let retain = || {
+        let mut context = 0;
+        ok!(cuDevicePrimaryCtxRetain(&raw mut context => *mut usize, 0 => i32));
+        context
+    };
+    let active = || {
+        let (mut flags, mut active) = (0u32, 0i32);
+        ok!(cuDevicePrimaryCtxGetState(0 => i32, &raw mut flags => *mut u32, &raw mut active => *mut i32));
+        active
+    };
+    assert_eq!(active(), 0);
+    assert_eq!(cu!(cuDevicePrimaryCtxRelease_v2(0 => i32)), code::INVALID_CONTEXT);
+    let context = retain();
+    assert_eq!(retain(), context);
+    assert_eq!(active(), 1);
+    assert_eq!(cu!(cuCtxDestroy_v2(context => usize)), code::INVALID_CONTEXT);
+    ok!(cuCtxSetCurrent(context => usize));
+    let address = crate::support::allocate(1000);
+    ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
+    assert_eq!(active(), 1);
+    ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
+    assert_eq!(active(), 0);
+    assert_eq!(cu!(cuCtxSynchronize()), code::CONTEXT_IS_DESTROYED);
+    // It comes back under the same handle, and its memory does not.
+    assert_eq!(retain(), context);
+    ok!(cuCtxSynchronize());
+    assert_eq!(cu!(cuMemFree_v2(address => u64)), code::INVALID_VALUE);
+}
+
+#[test]
+fn limits_can_be_set() {
+    let context = crate::support::context();
+    let mut value = 0usize;
+    ok!(cuCtxGetLimit(&raw mut value => *mut usize, 0 => u32));
+    assert_eq!(value, 1024);
+    ok!(cuCtxSetLimit(0 => u32, 4096 => usize));
+    ok!(cuCtxGetLimit(&raw mut value => *mut usize, 0 => u32));
+    assert_eq!(value, 4096);
+    assert_eq!(cu!(cuCtxSetLimit(77 => u32, 1 => usize)), code::UNSUPPORTED_LIMIT);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -1,0 +1,217 @@
+//! Work of a host library, as `include/emulated_gpu.h` declares it: it asks for memory when its turn
+//! has come, and keeps what it was given.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::support::{allocate, alone, code, context, cu, is_child, ok, read, stream};
+
+/// `EmulatedGpuRange`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Range {
+    address: u64,
+    width: u64,
+    height: u64,
+    pitch: u64,
+    access: u32,
+    alignment: u32,
+}
+
+fn range(address: u64, bytes: u64, access: u32, alignment: u32) -> Range {
+    Range { address, width: bytes, height: 1, pitch: bytes, access, alignment }
+}
+
+type Function = extern "C" fn(*mut c_void, *const c_void) -> u32;
+type Release = extern "C" fn(*mut c_void);
+
+/// Work that writes a word to each of these ranges, once it may.
+#[derive(Default)]
+struct Work {
+    ranges: Vec<Range>,
+    /// What it answers where everything was given.
+    answer: u32,
+    /// It waits for this with what it was given.
+    waits: bool,
+    go: AtomicBool,
+    given: AtomicU32,
+    refused: AtomicU32,
+    released: AtomicU32,
+}
+
+extern "C" fn run(data: *mut c_void, door: *const c_void) -> u32 {
+    // SAFETY: the tests never free their work.
+    let work = unsafe { &*data.cast::<Work>() };
+    let code = cu!(emulatedGpuAccess(
+        door => *const c_void, work.ranges.as_ptr() => *const Range, work.ranges.len() => usize
+    ));
+    if code != 0 {
+        work.refused.fetch_add(1, Ordering::SeqCst);
+        return 0;
+    }
+    work.given.fetch_add(1, Ordering::SeqCst);
+    let began = Instant::now();
+    while work.waits
+        && !work.go.load(Ordering::SeqCst)
+        && began.elapsed() < Duration::from_secs(120)
+    {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for range in &work.ranges {
+        // SAFETY: the driver has given the range.
+        unsafe { std::ptr::write_bytes(range.address as *mut u8, 1, range.width as usize) };
+    }
+    work.answer
+}
+
+extern "C" fn release(data: *mut c_void) {
+    // SAFETY: as above.
+    unsafe { &*data.cast::<Work>() }.released.fetch_add(1, Ordering::SeqCst);
+}
+
+impl Work {
+    fn keep(self) -> &'static Self {
+        Box::leak(Box::new(self))
+    }
+
+    fn launch(&'static self, stream: usize) -> u32 {
+        cu!(emulatedGpuLaunchWork(
+            stream => usize, c"multiply".as_ptr() => *const c_char, run => Function,
+            std::ptr::from_ref(self).cast_mut().cast() => *mut c_void, release => Release,
+        ))
+    }
+
+    fn counts(&self) -> [u32; 3] {
+        [&self.given, &self.refused, &self.released].map(|count| count.load(Ordering::SeqCst))
+    }
+}
+
+#[test]
+fn work_is_done_in_its_turn_and_given_back() {
+    let context = context();
+    let (stream, memory) = (stream(1), allocate(8));
+    ok!(cuMemsetD8Async(memory => u64, 0 => u8, 8 => usize, stream => usize));
+    let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.keep();
+    assert_eq!(work.launch(stream), 0);
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(memory, 2), [0x0101_0101, 0]);
+    let began = Instant::now();
+    while work.counts() != [1, 0, 1] {
+        assert!(began.elapsed() < Duration::from_secs(120), "{:?}", work.counts());
+    }
+    // What is refused stays the caller's.
+    assert_eq!(work.launch(0xbad), code::INVALID_HANDLE);
+    let null = std::ptr::null::<c_void>();
+    assert_eq!(
+        cu!(emulatedGpuLaunchWork(
+            stream => usize, c"multiply".as_ptr() => *const c_char, null => *const c_void,
+            null => *const c_void, release => Release,
+        )),
+        code::INVALID_VALUE
+    );
+    assert_eq!(work.counts(), [1, 0, 1]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn work_that_is_captured_is_done_in_each_launch() {
+    let context = context();
+    let (stream, memory) = (stream(1), allocate(8));
+    let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.keep();
+    ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
+    assert_eq!(work.launch(stream), 0);
+    let (mut graph, mut executable) = (0usize, 0usize);
+    ok!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
+    ok!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
+    for _ in 0..3 {
+        ok!(cuGraphLaunch(executable => usize, stream => usize));
+    }
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(work.counts(), [3, 0, 0]);
+    ok!(cuGraphDestroy(graph => usize));
+    assert_eq!(work.counts(), [3, 0, 0], "the executable graph has it");
+    // The memory goes, and the graph is launched all the same.
+    ok!(cuMemFree_v2(memory => u64));
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
+    assert_eq!(work.counts(), [3, 1, 0]);
+    ok!(cuGraphExecDestroy(executable => usize));
+    let began = Instant::now();
+    while work.counts() != [3, 1, 1] {
+        assert!(began.elapsed() < Duration::from_secs(120), "{:?}", work.counts());
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_refusal_ends_the_context_whatever_the_work_answers() {
+    let test = "a_refusal_ends_the_context_whatever_the_work_answers";
+    let case = std::env::var("CASE").unwrap_or_default();
+    if !is_child() {
+        for (case, part) in [
+            ("host", "illegal address\n  library multiply, operand 1, which it writes"),
+            ("beyond", "illegal address"),
+            ("misaligned", "misaligned address\n  library multiply, operand 1"),
+            ("failed", "library multiply: it failed with 719"),
+            ("nonsense", "the access is 1 (read), 2 (write) or 3 (both)"),
+        ] {
+            let output =
+                alone(module_path!(), test, &[("CASE", case), ("CUDA_LOG_FILE", "stderr")]);
+            let said = String::from_utf8_lossy(&output.stderr);
+            let out = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{case}: {out}{said}");
+            assert!(said.contains(part), "{case}: no `{part}` in:\n{said}");
+        }
+        return;
+    }
+    context();
+    let (stream, memory, own) = (stream(1), allocate(1024), [7u32; 4]);
+    let good = range(memory, 1024, 3, 256);
+    let (second, answer, wanted) = match &*case {
+        "host" => (range(own.as_ptr() as u64, 16, 2, 0), 0, code::ILLEGAL_ADDRESS),
+        "beyond" => (range(memory + 1020, 8, 2, 0), 0, code::ILLEGAL_ADDRESS),
+        "misaligned" => (range(memory + 2, 8, 2, 4), 0, code::MISALIGNED_ADDRESS),
+        "failed" => (good, code::LAUNCH_FAILED, code::LAUNCH_FAILED),
+        _ => (range(memory, 8, 4, 0), 0, 0),
+    };
+    let work = Work { ranges: vec![good, second], answer, ..Work::default() }.keep();
+    assert_eq!(work.launch(stream), 0);
+    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), wanted);
+    assert_eq!(own, [7; 4], "the host's memory is as it was");
+    assert_eq!(work.counts()[..2], if answer == 0 { [0, 1] } else { [1, 0] });
+}
+
+#[test]
+fn what_work_was_given_stays_until_it_ends() {
+    let test = "what_work_was_given_stays_until_it_ends";
+    if !is_child() {
+        let output = alone(module_path!(), test, &[]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}: {said}", output.status);
+        return;
+    }
+    context();
+    let (working, freeing) = (stream(1), stream(1));
+    // More than is kept of what was freed.
+    let size = 100 << 20;
+    let memory = allocate(size);
+    let work =
+        Work { ranges: vec![range(memory, size as u64, 2, 4)], waits: true, ..Work::default() };
+    let work = work.keep();
+    assert_eq!(work.launch(working), 0);
+    while work.counts()[0] == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    ok!(cuMemFreeAsync(memory => u64, freeing => usize));
+    ok!(cuStreamSynchronize(freeing => usize));
+    let host: Vec<Vec<u8>> = (0..2).map(|_| vec![5u8; size]).collect();
+    work.go.store(true, Ordering::SeqCst);
+    ok!(cuStreamSynchronize(working => usize));
+    assert!(host.iter().all(|block| block.iter().step_by(4096).all(|&byte| byte == 5)));
+    // Whoever comes later is told.
+    assert_eq!(work.launch(working), 0);
+    assert_eq!(cu!(cuStreamSynchronize(working => usize)), code::ILLEGAL_ADDRESS);
+}

@@ -1,0 +1,337 @@
+//! Memory outlives the work that uses it, whatever threads do: frees, the end of a context,
+//! registered memory that goes away, forks, captures. What would corrupt the process runs in one of its own.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::support::{
+    INCREMENT, allocate, alone, code, context, cu, function, gate, is_child, launch, managed,
+    module, ok, pinned, stream, word,
+};
+
+const PAGE: usize = 4096;
+
+/// `spin` writes to p until another thread writes to f; `store` and `load` access p once.
+const KERNELS: &str = r"
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry spin(.param .u64 p, .param .u64 f)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [p];
+    ld.param.u64 %rd2, [f];
+LOOP:
+    st.global.u32 [%rd1], 0x41414141;
+    ld.volatile.global.u32 %r1, [%rd2];
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra LOOP;
+    ret;
+}
+.visible .entry store(.param .u64 p)
+{
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [p];
+    st.global.u32 [%rd1], 7;
+    ret;
+}
+.visible .entry load(.param .u64 p)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [p];
+    ld.global.u32 %r1, [%rd1];
+    ret;
+}
+";
+
+/// Runs a test in a process of its own, which has to end well; what it says on standard error.
+fn in_child(test: &str, case: &str) -> String {
+    let output = alone(module_path!(), test, &[("CASE", case)]);
+    let (said, error) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{case}: {}\n{said}{error}", output.status);
+    error.into_owned()
+}
+
+/// Waits for something, for so long that only a hang is longer.
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(120), "{what}: no end in two minutes");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_free_leaves_memory_to_a_kernel_that_came_meanwhile() {
+    let test = "a_free_leaves_memory_to_a_kernel_that_came_meanwhile";
+    if !is_child() {
+        ["pinned", "managed", "device"].iter().for_each(|case| drop(in_child(test, case)));
+        return;
+    }
+    let context = context();
+    let spin = function(module(KERNELS), "spin");
+    // The one that frees waits for the streams in this order.
+    let (passed, waited) = (stream(1), stream(1));
+    // More than is kept of what was freed, so that it would go back to the host at once.
+    let size = 100 << 20;
+    let (flag, case) = (pinned(4), std::env::var("CASE").unwrap());
+    let memory = match &*case {
+        "pinned" => pinned(size),
+        "managed" => managed(size),
+        _ => allocate(size),
+    };
+    let gate = gate(waited);
+    let free = std::thread::spawn(move || {
+        ok!(cuCtxSetCurrent(context => usize));
+        match &*case {
+            "pinned" => cu!(cuMemFreeHost(memory as usize => usize)),
+            _ => cu!(cuMemFree_v2(memory => u64)),
+        }
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(launch(spin, (1, 1), passed, &[memory, flag]), 0);
+    eventually("the kernel", || word(memory).load(Ordering::SeqCst) == 0x4141_4141);
+    gate.open();
+    // On a busy machine the thread may come to the first stream only now, and wait for the kernel.
+    let began = Instant::now();
+    while !free.is_finished() && began.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // The host gets none of it while the kernel writes there.
+    let blocks: Vec<Vec<u8>> = (0..2).map(|_| vec![1u8; size]).collect();
+    for block in &blocks {
+        let first = block.as_ptr() as u64;
+        assert!(memory < first || first + size as u64 <= memory, "the host was given the memory");
+        assert!(
+            block.iter().step_by(PAGE).all(|&byte| byte == 1),
+            "the kernel wrote to the host's"
+        );
+    }
+    word(flag).store(1, Ordering::SeqCst);
+    assert_eq!(free.join().unwrap(), 0);
+    ok!(cuStreamSynchronize(passed => usize));
+}
+
+#[test]
+fn a_context_that_ends_takes_no_work() {
+    let context = context();
+    let nothing = function(module(INCREMENT), "nothing");
+    let (passed, waited) = (stream(1), stream(1));
+    let (gate, memory) = (gate(waited), pinned(PAGE));
+    let destroy = std::thread::spawn(move || cu!(cuCtxDestroy_v2(context => usize)));
+    // It waits for the gate; and what it takes until then it waits for.
+    eventually("no refusal", || match launch(nothing, (1, 1), passed, &[]) {
+        0 => false,
+        code => {
+            assert_eq!(code, code::CONTEXT_IS_DESTROYED);
+            true
+        }
+    });
+    assert!(!destroy.is_finished(), "the gate is closed");
+    // The memory is still there: the work before the gate may use it.
+    word(memory).store(1, Ordering::SeqCst);
+    gate.open();
+    assert_eq!(destroy.join().unwrap(), 0);
+}
+
+#[test]
+fn unregistering_waits_for_the_kernels_that_use_the_memory() {
+    let context = context();
+    let spin = function(module(KERNELS), "spin");
+    let (passed, waited) = (stream(1), stream(1));
+    let (flag, own) = (pinned(4), Box::leak(vec![0u32; PAGE].into_boxed_slice()));
+    let address = own.as_ptr() as usize;
+    ok!(cuMemHostRegister_v2(address => usize, 4 * PAGE => usize, 0 => u32));
+    let gate = gate(waited);
+    let unregister = std::thread::spawn(move || {
+        ok!(cuCtxSetCurrent(context => usize));
+        cu!(cuMemHostUnregister(address => usize))
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(launch(spin, (1, 1), passed, &[address as u64, flag]), 0);
+    eventually("the kernel", || word(address as u64).load(Ordering::SeqCst) == 0x4141_4141);
+    gate.open();
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!unregister.is_finished(), "the kernel has the memory");
+    word(flag).store(1, Ordering::SeqCst);
+    assert_eq!(unregister.join().unwrap(), 0);
+    word(address as u64).store(5, Ordering::SeqCst);
+    ok!(cuCtxSynchronize());
+    assert_eq!(word(address as u64).load(Ordering::SeqCst), 5, "nobody writes there any longer");
+    ok!(cuMemFreeHost(flag as usize => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// Pages of the program's own.
+#[cfg(target_os = "linux")]
+fn pages(count: usize, rights: i32) -> usize {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: asks for new pages.
+    let pages =
+        unsafe { libc::mmap(std::ptr::null_mut(), count * PAGE, rights, flags, -1, 0) } as usize;
+    assert_ne!(pages, usize::MAX);
+    pages
+}
+
+#[cfg(target_os = "linux")]
+fn unmap(page: usize) {
+    // SAFETY: the page is this test's own, and nothing refers to it.
+    assert_eq!(unsafe { libc::munmap(page as *mut c_void, PAGE) }, 0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_that_kernels_could_not_write_is_not_registered() {
+    const BOTH: i32 = libc::PROT_READ | libc::PROT_WRITE;
+    let context = context();
+    let register = |address: usize, bytes: usize, flags: u32| cu!(cuMemHostRegister_v2(address => usize, bytes => usize, flags => u32));
+    let hole = pages(3, BOTH);
+    unmap(hole + PAGE);
+    assert_eq!(register(hole, 3 * PAGE, 0), code::INVALID_VALUE, "a hole");
+    assert_eq!(register(hole, PAGE, 0), 0);
+    ok!(cuMemHostUnregister(hole => usize));
+    let read_only = pages(1, libc::PROT_READ);
+    assert_eq!(register(read_only, PAGE, 0), code::INVALID_VALUE, "read-only");
+    let text = crate::support::wait_at as *const () as usize;
+    assert_eq!(register(text, 1, 0), code::INVALID_VALUE, "the program's instructions");
+    assert_eq!(register(usize::MAX - 100, 200, 0), code::INVALID_VALUE, "beyond the end");
+    assert_eq!(register(read_only, 0, 0), code::INVALID_VALUE, "nothing");
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn registered_memory_is_read_only_or_unmapped_and_kernels_find_out() {
+    const BOTH: i32 = libc::PROT_READ | libc::PROT_WRITE;
+    let test = "registered_memory_is_read_only_or_unmapped_and_kernels_find_out";
+    let case = std::env::var("CASE").unwrap_or_default();
+    if !is_child() {
+        for case in ["store", "copy", "fill"] {
+            assert!(in_child(test, case).contains("registered to be read"), "{case}");
+        }
+        for case in ["unmapped", "unmapped copy", "unmapped in part"] {
+            assert!(in_child(test, case).contains("the host has unmapped"), "{case}");
+        }
+        return;
+    }
+    context();
+    let (module, stream, memory) = (module(KERNELS), stream(1), allocate(8));
+    let (store, load) = (function(module, "store"), function(module, "load"));
+    let (rights, flags) =
+        if case.starts_with("unmapped") { (BOTH, 0) } else { (libc::PROT_READ, 8) };
+    let own = pages(2, rights);
+    ok!(cuMemHostRegister_v2(own => usize, 2 * PAGE => usize, flags => u32));
+    let address = own as u64;
+    assert_eq!(launch(load, (1, 1), stream, &[address]), 0);
+    ok!(cuStreamSynchronize(stream => usize));
+    match &*case {
+        "store" => assert_eq!(launch(store, (1, 1), stream, &[address]), 0),
+        "copy" => {
+            ok!(cuMemcpyDtoDAsync_v2(address => u64, memory => u64, 8 => usize, stream => usize));
+        }
+        "fill" => {
+            ok!(cuMemsetD8Async(address => u64, 1 => u8, 8 => usize, stream => usize));
+        }
+        "unmapped" => {
+            unmap(own);
+            unmap(own + PAGE);
+            assert_eq!(launch(store, (1, 1), stream, &[address]), 0);
+        }
+        // One page is there, and the other one not any longer.
+        "unmapped in part" => {
+            unmap(own + PAGE);
+            assert_eq!(launch(store, (1, 1), stream, &[address]), 0);
+        }
+        _ => {
+            unmap(own);
+            unmap(own + PAGE);
+            ok!(cuMemcpyDtoDAsync_v2(memory => u64, address => u64, 8 => usize, stream => usize));
+        }
+    }
+    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_forked_process_is_told_and_does_not_hang() {
+    let test = "a_forked_process_is_told_and_does_not_hang";
+    if !is_child() {
+        in_child(test, "");
+        return;
+    }
+    let context = context();
+    let stop: &'static AtomicBool = Box::leak(Box::default());
+    let busy: Vec<_> = (0..8)
+        .map(|_| {
+            std::thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let mut count = 0i32;
+                    cu!(cuInit(0 => u32));
+                    ok!(cuDeviceGetCount(&raw mut count => *mut i32));
+                    ok!(cuCtxSetCurrent(context => usize));
+                    ok!(cuMemFree_v2(allocate(16) => u64));
+                }
+            })
+        })
+        .collect();
+    // Found before: a process with one thread can't look for symbols safely.
+    let init: unsafe extern "C" fn(u32) -> u32 = crate::support::symbol("cuInit");
+    let count: unsafe extern "C" fn(*mut i32) -> u32 = crate::support::symbol("cuDeviceGetCount");
+    for _ in 0..100 {
+        // SAFETY: the new process calls two functions of the driver's and ends.
+        let process = unsafe { libc::fork() };
+        if process == 0 {
+            let mut number = 0;
+            // SAFETY: as above.
+            unsafe {
+                let codes = (init(0), count(&raw mut number));
+                libc::_exit(i32::from(codes != (code::NOT_INITIALIZED, code::NOT_INITIALIZED)));
+            }
+        }
+        assert!(process > 0);
+        let mut status = 0;
+        // SAFETY: waits for the process that was just made.
+        eventually("a forked process", || unsafe {
+            libc::waitpid(process, &raw mut status, libc::WNOHANG) == process
+        });
+        assert_eq!(status, 0);
+    }
+    stop.store(true, Ordering::Relaxed);
+    busy.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// Whoever puts work into a stream that is captured, each of its nodes comes after the one before.
+#[test]
+fn a_capture_takes_the_work_of_several_threads() {
+    let context = context();
+    let (stream, memory) = (stream(1), allocate(4));
+    // Everybody may: 2 is CU_STREAM_CAPTURE_MODE_RELAXED.
+    ok!(cuStreamBeginCapture_v2(stream => usize, 2 => u32));
+    let threads: Vec<_> = (0..4u8)
+        .map(|value| {
+            std::thread::spawn(move || {
+                ok!(cuCtxSetCurrent(context => usize));
+                for _ in 0..100 {
+                    ok!(cuMemsetD8Async(memory => u64, value => u8, 4 => usize, stream => usize));
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    let mut graph = 0usize;
+    ok!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
+    let (null, mut nodes, mut edges) = (std::ptr::null_mut::<usize>(), 0usize, 0usize);
+    ok!(cuGraphGetNodes(graph => usize, null => *mut usize, &raw mut nodes => *mut usize));
+    ok!(cuGraphGetEdges(
+        graph => usize, null => *mut usize, null => *mut usize, &raw mut edges => *mut usize
+    ));
+    assert_eq!((nodes, edges), (400, 399));
+    ok!(cuCtxDestroy_v2(context => usize));
+}

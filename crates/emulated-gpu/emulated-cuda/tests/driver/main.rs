@@ -1,0 +1,20 @@
+//! The driver's functions, as programs call them.
+
+mod capture;
+mod cudarc;
+mod devices;
+mod documented;
+mod emulated_gpu;
+mod fatbins;
+mod faults;
+mod initialisation;
+mod library_work;
+mod lifetime;
+mod memory;
+mod modules;
+mod python;
+mod resources;
+mod storm;
+mod streams;
+#[path = "../support/mod.rs"]
+mod support;

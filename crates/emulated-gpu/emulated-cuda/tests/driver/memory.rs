@@ -1,0 +1,404 @@
+//! Memory of every kind, copies and fills: results, and what is refused.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use crate::support::{allocate, alone, code, context, cu, is_child, ok, read, stream};
+
+const NULL: *mut u64 = std::ptr::null_mut();
+const WILD: u64 = 0xdead_beef_0000;
+
+fn write(address: u64, values: &[u32]) {
+    let bytes = size_of_val(values);
+    ok!(cuMemcpyHtoD_v2(address => u64, values.as_ptr() => *const u32, bytes => usize));
+}
+
+#[test]
+fn what_can_not_be_allocated_or_freed_is_refused() {
+    let context = context();
+    let mut address = 0u64;
+    assert_eq!(cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize)), code::INVALID_VALUE);
+    assert_eq!(cu!(cuMemAlloc_v2(NULL => *mut u64, 8 => usize)), code::INVALID_VALUE);
+    assert_eq!(
+        cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 1 << 60 => usize)),
+        code::OUT_OF_MEMORY
+    );
+    assert_eq!(
+        cu!(cuMemAlloc_v2(&raw mut address => *mut u64, usize::MAX => usize)),
+        code::OUT_OF_MEMORY
+    );
+    assert_eq!(cu!(cuMemFree_v2(WILD => u64)), code::INVALID_VALUE);
+    let block = allocate(100);
+    assert_eq!(cu!(cuMemFree_v2(block + 4 => u64)), code::INVALID_VALUE, "not its beginning");
+    ok!(cuMemFree_v2(block => u64));
+    assert_eq!(cu!(cuMemFree_v2(block => u64)), code::INVALID_VALUE, "twice");
+    assert_eq!(cu!(cuMemFreeHost(block as usize => usize)), code::INVALID_VALUE);
+    ok!(cuCtxSynchronize());
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn memory_that_is_given_out_is_gone_until_it_is_freed() {
+    if !is_child() {
+        // Alone, as other tests take memory too.
+        let variables = [("EMULATED_GPU_MEMORY", "1M")];
+        let output =
+            alone(module_path!(), "memory_that_is_given_out_is_gone_until_it_is_freed", &variables);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    context();
+    let info = || {
+        let (mut free, mut total) = (0usize, 0usize);
+        ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+        (free, total)
+    };
+    assert_eq!(info(), (1 << 20, 1 << 20));
+    let block = allocate(1000);
+    assert_eq!(info(), ((1 << 20) - 1024, 1 << 20));
+    let mut other = 0u64;
+    assert_eq!(
+        cu!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize)),
+        code::OUT_OF_MEMORY
+    );
+    ok!(cuMemFree_v2(block => u64));
+    assert_eq!(info().0, 1 << 20);
+    ok!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
+    // The host's own memory is none of the card's.
+    let mut host = 0usize;
+    ok!(cuMemHostAlloc(&raw mut host => *mut usize, 4096 => usize, 0 => u32));
+    assert_eq!(info().0, 0);
+    ok!(cuMemFreeHost(host => usize));
+}
+
+#[test]
+fn copies_go_every_way() {
+    let context = context();
+    let (a, b) = (allocate(64), allocate(64));
+    let values: Vec<u32> = (0..16).collect();
+    write(a, &values);
+    ok!(cuMemcpyDtoD_v2(b => u64, a => u64, 64 => usize));
+    assert_eq!(read(b, 16), values);
+    // One part of a buffer to another, and by what the addresses are.
+    ok!(cuMemcpyDtoD_v2(b => u64, a + 32 => u64, 32 => usize));
+    let mut host = [0u32; 16];
+    ok!(cuMemcpy(host.as_mut_ptr() as u64 => u64, b => u64, 64 => usize));
+    assert_eq!(host[..8], values[8..]);
+    assert_eq!(host[8..], values[8..]);
+    let stream = stream(1);
+    ok!(cuMemcpyHtoDAsync_v2(a => u64, host.as_ptr() => *const u32, 64 => usize, stream => usize));
+    let before = host;
+    // The bytes were taken when the call was made.
+    host.fill(7);
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(a, 16), before);
+    ok!(cuMemcpyPeerAsync(
+        b => u64, context => usize, a => u64, context => usize, 64 => usize, stream => usize
+    ));
+    ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr() => *mut u32, b => u64, 64 => usize, stream => usize));
+    assert_eq!(host, before, "memory that is not pinned is there when the call returns");
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn wrong_ends_of_a_copy_are_refused() {
+    let context = context();
+    let block = allocate(64);
+    let host = [0u32; 32];
+    let host = host.as_ptr();
+    let null = std::ptr::null::<u32>();
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block => u64, host => *const u32, 65 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block + 4 => u64, host => *const u32, 64 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(WILD => u64, host => *const u32, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block => u64, null => *const u32, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    let wild = WILD as *const u32;
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block => u64, wild => *const u32, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyDtoH_v2(wild => *const u32, block => u64, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyDtoH_v2(null => *const u32, block => u64, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(cu!(cuMemcpyDtoD_v2(block => u64, WILD => u64, 4 => usize)), code::INVALID_VALUE);
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block => u64, host => *const u32, usize::MAX => usize)),
+        code::INVALID_VALUE
+    );
+    let nowhere = 0xbad_usize;
+    assert_eq!(
+        cu!(cuMemcpyHtoDAsync_v2(block => u64, host => *const u32, 4 => usize, nowhere => usize)),
+        code::INVALID_HANDLE
+    );
+    assert_eq!(
+        cu!(cuMemcpyPeer(block => u64, nowhere => usize, block => u64, context => usize, 4 => usize)),
+        code::INVALID_CONTEXT
+    );
+    // Nothing is always possible.
+    ok!(cuMemcpyHtoD_v2(WILD => u64, null => *const u32, 0 => usize));
+    ok!(cuMemsetD8_v2(WILD => u64, 1 => u8, 0 => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn fills_write_elements() {
+    let context = context();
+    let block = allocate(64);
+    ok!(cuMemsetD32_v2(block => u64, 0xdead_beef => u32, 16 => usize));
+    ok!(cuMemsetD16_v2(block => u64, 0x1234 => u16, 2 => usize));
+    ok!(cuMemsetD8_v2(block + 8 => u64, 0xff => u8, 4 => usize));
+    assert_eq!(read(block, 4), [0x1234_1234, 0xdead_beef, 0xffff_ffff, 0xdead_beef]);
+    // Two rows of one element, 16 bytes apart.
+    ok!(cuMemsetD2D32_v2(block => u64, 16 => usize, 5 => u32, 1 => usize, 2 => usize));
+    assert_eq!(read(block, 5), [5, 0xdead_beef, 0xffff_ffff, 0xdead_beef, 5]);
+    let invalid = code::INVALID_VALUE;
+    assert_eq!(cu!(cuMemsetD32_v2(block => u64, 0 => u32, 17 => usize)), invalid);
+    assert_eq!(cu!(cuMemsetD32_v2(block + 2 => u64, 0 => u32, 1 => usize)), invalid);
+    assert_eq!(cu!(cuMemsetD8_v2(WILD => u64, 0 => u8, 1 => usize)), invalid);
+    assert_eq!(
+        cu!(cuMemsetD2D32_v2(block => u64, 4 => usize, 0 => u32, 2 => usize, 2 => usize)),
+        invalid
+    );
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn rectangles_are_copied() {
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct End {
+        x: usize,
+        y: usize,
+        kind: u32,
+        host: *const u32,
+        device: u64,
+        array: usize,
+        pitch: usize,
+    }
+    /// `CUDA_MEMCPY2D`
+    #[repr(C)]
+    struct Rectangle {
+        source: End,
+        target: End,
+        width: usize,
+        height: usize,
+    }
+    let context = context();
+    let (mut block, mut pitch) = (0u64, 0usize);
+    ok!(cuMemAllocPitch_v2(
+        &raw mut block => *mut u64, &raw mut pitch => *mut usize, 12 => usize, 4 => usize, 4 => u32
+    ));
+    assert!(pitch >= 12 && pitch.is_multiple_of(512));
+    let values: Vec<u32> = (0..20).collect();
+    let host = End { x: 4, y: 1, kind: 1, host: values.as_ptr(), device: 0, array: 0, pitch: 20 };
+    let device =
+        End { x: 0, y: 0, kind: 2, host: std::ptr::null(), device: block, array: 0, pitch };
+    // Of a matrix of 4 × 5: rows 1 to 3, columns 1 to 3.
+    let mut copy = Rectangle { source: host, target: device, width: 12, height: 3 };
+    ok!(cuMemcpy2D_v2(&raw const copy => *const Rectangle));
+    assert_eq!(read(block, 3), [6, 7, 8]);
+    assert_eq!(read(block + 2 * pitch as u64, 3), [16, 17, 18]);
+    copy.height = 5;
+    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
+    copy.height = 3;
+    copy.source.kind = 3;
+    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::NOT_SUPPORTED);
+    copy.source.kind = 9;
+    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn managed_memory_is_the_same_for_both() {
+    let context = context();
+    let mut block = 0u64;
+    let flags = cu!(cuMemAllocManaged(&raw mut block => *mut u64, 16 => usize, 4 => u32));
+    assert_eq!(flags, code::INVALID_VALUE);
+    ok!(cuMemAllocManaged(&raw mut block => *mut u64, 16 => usize, 1 => u32));
+    ok!(cuMemsetD32_v2(block => u64, 7 => u32, 4 => usize));
+    ok!(cuCtxSynchronize());
+    // SAFETY: managed memory, and nothing runs.
+    let host = unsafe { std::slice::from_raw_parts_mut(block as *mut u32, 4) };
+    assert_eq!(host, [7; 4]);
+    host[1] = 8;
+    assert_eq!(read(block, 2), [7, 8]);
+    // Advice is remembered.
+    ok!(cuMemAdvise(block => u64, 16 => usize, 1 => u32, 0 => i32));
+    ok!(cuMemAdvise(block => u64, 16 => usize, 3 => u32, -1 => i32));
+    ok!(cuMemPrefetchAsync(block => u64, 16 => usize, 0 => i32, 0 => usize));
+    let attribute = |which: u32| {
+        let mut value = 99i32;
+        ok!(cuMemRangeGetAttribute(
+            &raw mut value => *mut i32, 4 => usize, which => u32, block => u64, 16 => usize
+        ));
+        value
+    };
+    assert_eq!([1, 2, 3, 4].map(attribute), [1, -1, -2, 0]);
+    assert_eq!(
+        cu!(cuMemAdvise(block => u64, 16 => usize, 9 => u32, 0 => i32)),
+        code::INVALID_VALUE
+    );
+    let device = allocate(16);
+    assert_eq!(
+        cu!(cuMemAdvise(device => u64, 16 => usize, 1 => u32, 0 => i32)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemPrefetchAsync(device => u64, 16 => usize, 0 => i32, 0 => usize)),
+        code::INVALID_VALUE
+    );
+    ok!(cuMemFree_v2(block => u64));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn host_memory_is_registered_once() {
+    let context = context();
+    let mut own = vec![1u32; 1024];
+    let address = own.as_mut_ptr();
+    ok!(cuMemHostRegister_v2(address => *mut u32, 4096 => usize, 0 => u32));
+    assert_eq!(
+        cu!(cuMemHostRegister_v2(address => *mut u32, 16 => usize, 0 => u32)),
+        code::HOST_MEMORY_ALREADY_REGISTERED
+    );
+    let mut device = 0u64;
+    ok!(cuMemHostGetDevicePointer_v2(&raw mut device => *mut u64, address => *mut u32, 0 => u32));
+    assert_eq!(device, address as u64);
+    ok!(cuMemsetD32_v2(device => u64, 3 => u32, 1024 => usize));
+    ok!(cuMemHostUnregister(address => *mut u32));
+    assert_eq!(own, [3; 1024], "unregistering waits for the fill");
+    assert_eq!(cu!(cuMemHostUnregister(address => *mut u32)), code::HOST_MEMORY_NOT_REGISTERED);
+    let null = std::ptr::null_mut::<u32>();
+    assert_eq!(
+        cu!(cuMemHostRegister_v2(null => *mut u32, 16 => usize, 0 => u32)),
+        code::INVALID_VALUE
+    );
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn addresses_are_known() {
+    let context = context();
+    let block = allocate(1000);
+    let (mut base, mut size) = (0u64, 0usize);
+    ok!(cuMemGetAddressRange_v2(&raw mut base => *mut u64, &raw mut size => *mut usize, block + 999 => u64));
+    assert_eq!((base, size), (block, 1000));
+    let (base, size) = (&raw mut base, &raw mut size);
+    assert_eq!(
+        cu!(cuMemGetAddressRange_v2(base => *mut u64, size => *mut usize, block + 1000 => u64)),
+        code::NOT_FOUND
+    );
+    let kind = |address: u64| {
+        let mut value = 0u32;
+        let code = cu!(cuPointerGetAttribute(&raw mut value => *mut u32, 2 => u32, address => u64));
+        (code, value)
+    };
+    assert_eq!(kind(block), (0, 2));
+    let mut host = 0u64;
+    ok!(cuMemAllocHost_v2(&raw mut host => *mut u64, 64 => usize));
+    assert_eq!(kind(host), (0, 1));
+    assert_eq!(kind(WILD).0, code::INVALID_VALUE);
+    // Many at once never fail: what nothing is known of is 0.
+    let (mut first, mut second) = (9u64, 9i32);
+    let data = [(&raw mut first) as usize, (&raw mut second) as usize];
+    let which = [11u32, 9];
+    ok!(cuPointerGetAttributes(
+        2 => u32, which.as_ptr() => *const u32, data.as_ptr() => *const usize, WILD => u64
+    ));
+    // SAFETY: the call has written both.
+    assert_eq!(unsafe { ((&raw const first).read(), (&raw const second).read()) }, (0, -2));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn pooled_memory_is_freed_in_order() {
+    let context = context();
+    let stream = stream(1);
+    let mut block = 0u64;
+    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 64 => usize, stream => usize));
+    ok!(cuMemsetD32Async(block => u64, 6 => u32, 16 => usize, stream => usize));
+    let mut host = [0u32; 16];
+    ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr() => *mut u32, block => u64, 64 => usize, stream => usize));
+    ok!(cuMemFreeAsync(block => u64, stream => usize));
+    assert_eq!(cu!(cuMemFreeAsync(block => u64, stream => usize)), code::INVALID_VALUE, "twice");
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(host, [6; 16]);
+    let mut range = 0u64;
+    assert_eq!(
+        cu!(cuMemGetAddressRange_v2(&raw mut range => *mut u64, NULL => *mut u64, block => u64)),
+        code::NOT_FOUND
+    );
+    // A pool that gives out no more than it may.
+    #[repr(C)]
+    struct Properties {
+        numbers: [i32; 4],
+        security: usize,
+        most: usize,
+        rest: [u64; 7],
+    }
+    let properties = Properties { numbers: [1, 0, 1, 0], security: 0, most: 1024, rest: [0; 7] };
+    let mut pool = 0usize;
+    ok!(cuMemPoolCreate(&raw mut pool => *mut usize, &raw const properties => *const Properties));
+    let from_pool = |size: usize| {
+        let mut address = 0u64;
+        let code = cu!(cuMemAllocFromPoolAsync(
+            &raw mut address => *mut u64, size => usize, pool => usize, stream => usize
+        ));
+        (code, address)
+    };
+    let (first, address) = from_pool(1024);
+    assert_eq!(first, 0);
+    assert_eq!(from_pool(1).0, code::OUT_OF_MEMORY);
+    let attribute = |which: u32| {
+        let mut value = 0u64;
+        ok!(cuMemPoolGetAttribute(pool => usize, which => u32, &raw mut value => *mut u64));
+        value
+    };
+    assert_eq!(attribute(7), 1024);
+    ok!(cuMemFreeAsync(address => u64, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!((attribute(7), attribute(8)), (0, 1024));
+    ok!(cuMemPoolDestroy(pool => usize));
+    assert_eq!(cu!(cuMemPoolDestroy(pool => usize)), code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn what_lies_beside_an_allocation_is_not_the_programs() {
+    let context = context();
+    let (block, freed) = (allocate(100), allocate(100));
+    let mut pinned = 0usize;
+    ok!(cuMemHostAlloc(&raw mut pinned => *mut usize, 64 => usize, 0 => u32));
+    ok!(cuMemFree_v2(freed => u64));
+    let mut host = [7u8; 256];
+    let mut astray = |at: u64, len: usize| {
+        let to_host = cu!(cuMemcpy(host.as_mut_ptr() as u64 => u64, at => u64, len => usize));
+        let to_device = cu!(cuMemcpyHtoD_v2(block => u64, at as usize => usize, len => usize));
+        (to_host, to_device)
+    };
+    let refused = (code::INVALID_VALUE, code::INVALID_VALUE);
+    let page = pinned as u64;
+    for at in [block + 100, block - 1, block - 256, block + 355, freed, freed + 99, page + 64] {
+        assert_eq!(astray(at, 1), refused, "{:#x} beside {block:#x}", at);
+    }
+    assert_eq!(astray(block + 90, 20), refused, "it ends beside it");
+    assert_eq!(astray(page - 1, 2), refused);
+    assert_eq!(astray(page, 64), (0, 0), "pinned memory is the program's");
+    assert_eq!(host[255], 7);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -1,0 +1,358 @@
+//! Modules, functions, and what a launch may ask for.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::{CStr, CString, c_char, c_void};
+
+use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, module, ok, read};
+
+fn load(image: *const u8) -> u32 {
+    let mut module = 0usize;
+    cu!(cuModuleLoadData(&raw mut module => *mut usize, image => *const u8))
+}
+
+#[test]
+fn images_that_are_no_ptx_are_refused() {
+    let context = context();
+    assert_eq!(load(std::ptr::null()), code::INVALID_VALUE);
+    assert_eq!(load(c"\x7fELF\x02\x01\x01".as_ptr().cast()), code::NO_BINARY_FOR_GPU);
+    // A fatbin that is nothing but its first bytes.
+    assert_eq!(load(c"\x50\xed\x55\xba\x01".as_ptr().cast()), code::INVALID_IMAGE);
+    assert_eq!(load(c"int main() {}".as_ptr().cast()), code::INVALID_IMAGE);
+    assert_eq!(load(c"".as_ptr().cast()), code::INVALID_IMAGE);
+    assert_eq!(
+        load(c".version 7.0\n.target sm_80\n.visible .entry f( {".as_ptr().cast()),
+        code::INVALID_PTX
+    );
+    assert_eq!(
+        load(c".version 99.0\n.target sm_80\n".as_ptr().cast()),
+        code::UNSUPPORTED_PTX_VERSION
+    );
+    let mut module = 0usize;
+    let path = c"/nowhere/kernel.ptx";
+    assert_eq!(
+        cu!(cuModuleLoad(&raw mut module => *mut usize, path.as_ptr() => *const c_char)),
+        code::FILE_NOT_FOUND
+    );
+    for (path, expected) in [(c"/dev/zero", code::INVALID_IMAGE), (c"/proc", code::FILE_NOT_FOUND)]
+    {
+        let loaded =
+            cu!(cuModuleLoad(&raw mut module => *mut usize, path.as_ptr() => *const c_char));
+        assert_eq!(loaded, expected, "{path:?}");
+    }
+    // Nothing of this ended the context.
+    ok!(cuCtxSynchronize());
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_text_for_a_newer_card_is_refused_as_by_the_driver() {
+    let context = context();
+    let text = |target: &str| {
+        CString::new(format!(".version 8.8\n.target {target}\n.visible .entry k() {{ ret; }}\n"))
+            .unwrap()
+    };
+    for target in ["sm_100", "sm_100a", "sm_120"] {
+        assert_eq!(load(text(target).as_ptr().cast()), code::INVALID_PTX, "{target}");
+    }
+    for target in ["sm_90", "sm_90a", "sm_52", "compute_80"] {
+        assert_eq!(load(text(target).as_ptr().cast()), 0, "{target}");
+    }
+    let mut log = [1u8; 512];
+    // CU_JIT_ERROR_LOG_BUFFER, …_SIZE_BYTES.
+    let (options, mut values) = ([5u32, 6], [log.as_mut_ptr() as usize, log.len()]);
+    let (mut module, text) = (0usize, text("sm_100"));
+    let code = cu!(cuModuleLoadDataEx(
+        &raw mut module => *mut usize, text.as_ptr() => *const c_char, 2 => u32,
+        options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
+    ));
+    assert_eq!(code, code::INVALID_PTX);
+    let told = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(told.contains("SM version specified by .target is higher"), "{told}");
+    assert!(told.contains("sm_100") && told.contains("sm_90"), "{told}");
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_log_tells_what_is_wrong_with_the_text() {
+    let context = context();
+    let text = c".version 7.0\n.target sm_80\n.visible .entry f() {\n    add.u32 %r1, 1, 2;\n    ret;\n}\n";
+    let mut log = [1u8; 1024];
+    // CU_JIT_ERROR_LOG_BUFFER, …_SIZE_BYTES; and a hint that has no effect.
+    let options = [5u32, 6, 7];
+    let mut values = [log.as_mut_ptr() as usize, log.len(), 4];
+    let mut module = 0usize;
+    let code = cu!(cuModuleLoadDataEx(
+        &raw mut module => *mut usize, text.as_ptr() => *const c_char, 3 => u32,
+        options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
+    ));
+    assert_eq!(code, code::INVALID_PTX);
+    let told = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(told.contains("%r1") && told.contains(":4:"), "{told}");
+    assert_eq!(values[1], told.len(), "the size is that of what was written");
+    // A buffer that is too small is filled, and ends in NUL.
+    values = [log.as_mut_ptr() as usize, 8, 4];
+    cu!(cuModuleLoadDataEx(
+        &raw mut module => *mut usize, text.as_ptr() => *const c_char, 2 => u32,
+        options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
+    ));
+    assert_eq!((log[7], values[1]), (0, 7));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn files_are_loaded() {
+    let context = context();
+    let path = std::env::temp_dir().join(format!("emulated-cuda-{}.ptx", std::process::id()));
+    std::fs::write(&path, INCREMENT).unwrap();
+    let name = CString::new(path.to_str().unwrap()).unwrap();
+    let mut module = 0usize;
+    ok!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char));
+    function(module, "increment");
+    std::fs::remove_file(&path).unwrap();
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn names_that_are_not_there_are_not_found() {
+    let context = context();
+    let module = module(INCREMENT);
+    let mut found = 0usize;
+    let get = |module: usize, name: *const c_char, out: *mut usize| cu!(cuModuleGetFunction(out => *mut usize, module => usize, name => *const c_char));
+    assert_eq!(get(module, c"decrement".as_ptr(), &raw mut found), code::NOT_FOUND);
+    assert_eq!(get(module, std::ptr::null(), &raw mut found), code::INVALID_VALUE);
+    assert_eq!(get(module, c"increment".as_ptr(), std::ptr::null_mut()), code::INVALID_VALUE);
+    assert_eq!(get(0, c"increment".as_ptr(), &raw mut found), code::INVALID_HANDLE);
+    assert_eq!(get(12345, c"increment".as_ptr(), &raw mut found), code::INVALID_HANDLE);
+    let (mut address, mut size) = (0u64, 0usize);
+    assert_eq!(
+        cu!(cuModuleGetGlobal_v2(
+            &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
+            c"table".as_ptr() => *const c_char,
+        )),
+        code::NOT_FOUND
+    );
+    // A function is gone with its module.
+    let increment = function(module, "increment");
+    ok!(cuModuleUnload(module => usize));
+    assert_eq!(cu!(cuModuleUnload(module => usize)), code::INVALID_HANDLE);
+    assert_eq!(launch(increment, (1, 1), 0, &[0, 0]), code::INVALID_HANDLE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn variables_have_addresses() {
+    let context = context();
+    let module = module(
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 table[3] = {4, 5, 6};\n",
+    );
+    let (mut address, mut size) = (0u64, 0usize);
+    ok!(cuModuleGetGlobal_v2(
+        &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
+        c"table".as_ptr() => *const c_char,
+    ));
+    assert_eq!((size, read(address, 3)), (12, vec![4, 5, 6]));
+    assert_eq!(cu!(cuMemFree_v2(address => u64)), code::INVALID_VALUE, "a module frees its own");
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn launches_that_can_not_be_are_refused() {
+    let context = context();
+    let module = module(INCREMENT);
+    let (increment, nothing) = (function(module, "increment"), function(module, "nothing"));
+    let block = allocate(64);
+    let values = [block, 16u64];
+    let pointers = [&raw const values[0], &raw const values[1]];
+    let start = |grid: [u32; 3], threads: [u32; 3], shared: u32, parameters: *const *const u64| {
+        cu!(cuLaunchKernel(
+            increment => usize, grid[0] => u32, grid[1] => u32, grid[2] => u32, threads[0] => u32,
+            threads[1] => u32, threads[2] => u32, shared => u32, 0 => usize,
+            parameters => *const *const u64, std::ptr::null() => *const c_void,
+        ))
+    };
+    let good = pointers.as_ptr();
+    assert_eq!(start([1; 3], [1; 3], 0, good), 0);
+    for (grid, threads, shared) in [
+        ([0, 1, 1], [1; 3], 0),
+        ([1; 3], [1, 0, 1], 0),
+        ([1; 3], [1025, 1, 1], 0),
+        ([1; 3], [32, 32, 2], 0),
+        ([1; 3], [1, 1, 65], 0),
+        ([1, 65_536, 1], [1; 3], 0),
+        ([1; 3], [1; 3], (48 << 10) + 1),
+    ] {
+        assert_eq!(
+            start(grid, threads, shared, good),
+            code::INVALID_VALUE,
+            "{grid:?} {threads:?} {shared}"
+        );
+    }
+    assert_eq!(start([1; 3], [1; 3], 0, std::ptr::null()), code::INVALID_VALUE);
+    assert_eq!(start([1; 3], [1; 3], 0, std::ptr::dangling()), code::INVALID_VALUE);
+    let half = [&raw const values[0], std::ptr::null()];
+    assert_eq!(start([1; 3], [1; 3], 0, half.as_ptr()), code::INVALID_VALUE);
+    assert_eq!(launch(0, (1, 1), 0, &values), code::INVALID_HANDLE);
+    assert_eq!(launch(increment, (1, 1), 0xbad, &values), code::INVALID_HANDLE);
+    // Without parameters none are looked at.
+    assert_eq!(launch(nothing, (1, 1), 0, &[]), 0);
+    ok!(cuCtxSynchronize());
+    assert_eq!(read(block, 2), [1, 0]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn parameters_come_in_one_buffer_too() {
+    let context = context();
+    let module = module(INCREMENT);
+    let increment = function(module, "increment");
+    let block = allocate(64);
+    let buffer = [block, 16u64, 0, 0, 0];
+    let start = |size: usize, extra: &[usize], parameters: *const usize| {
+        let mut list = vec![1usize, buffer.as_ptr() as usize, 2, (&raw const size) as usize];
+        list.extend(extra);
+        cu!(cuLaunchKernel(
+            increment => usize, 1 => u32, 1 => u32, 1 => u32, 16 => u32, 1 => u32, 1 => u32, 0 => u32,
+            0 => usize, parameters => *const usize, list.as_ptr() => *const usize,
+        ))
+    };
+    let null = std::ptr::null();
+    assert_eq!(start(16, &[0], null), 0);
+    assert_eq!(read(block, 16), [1; 16]);
+    assert_eq!(start(8, &[0], null), code::INVALID_VALUE, "one parameter is missing");
+    assert_eq!(start(40, &[0], null), code::INVALID_VALUE, "too many");
+    assert_eq!(start(16, &[7, 7, 0], null), code::INVALID_VALUE, "not in the list");
+    assert_eq!(start(16, &[0], buffer.as_ptr().cast()), code::INVALID_VALUE, "both forms");
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn functions_have_attributes() {
+    let context = context();
+    let module = module(
+        ".version 8.0\n.target sm_80\n.address_size 64\n\
+         .visible .entry f(.param .u64 a, .param .u32 b) .maxntid 128, 1, 1 {\n\
+         .shared .align 4 .b8 tile[1024];\n.reg .b32 %r<4>;\nmov.u32 %r1, tile;\nst.shared.u32 [%r1], 0;\nret;\n}\n",
+    );
+    let f = function(module, "f");
+    let attribute = |which: u32| {
+        let mut value = -1i32;
+        let code = cu!(cuFuncGetAttribute(&raw mut value => *mut i32, which => u32, f => usize));
+        (code, value)
+    };
+    assert_eq!(attribute(0), (0, 128));
+    assert_eq!(attribute(1), (0, 1024));
+    assert_eq!(attribute(5), (0, 80));
+    assert_eq!(attribute(6), (0, 90));
+    assert_eq!(attribute(8), (0, 47 << 10));
+    assert_eq!(attribute(99).0, code::INVALID_VALUE);
+    let set =
+        |which: u32, value: i32| cu!(cuFuncSetAttribute(f => usize, which => u32, value => i32));
+    assert_eq!(set(8, 100 << 10), 0);
+    assert_eq!(attribute(8), (0, 100 << 10));
+    assert_eq!(set(8, 227 << 10), code::INVALID_VALUE, "with what is static it is too much");
+    assert_eq!(set(0, 1), code::INVALID_VALUE);
+    // Blocks beyond .maxntid can't be launched.
+    assert_eq!(launch(f, (1, 129), 0, &[0, 0]), code::INVALID_VALUE);
+    let (mut offset, mut size) = (0usize, 0usize);
+    let info = |index: usize, offset: *mut usize, size: *mut usize| cu!(cuFuncGetParamInfo(f => usize, index => usize, offset => *mut usize, size => *mut usize));
+    assert_eq!(info(1, &raw mut offset, &raw mut size), 0);
+    assert_eq!((offset, size), (8, 4));
+    assert_eq!(info(2, &raw mut offset, &raw mut size), code::INVALID_VALUE);
+    let mut name: *const c_char = std::ptr::null();
+    ok!(cuFuncGetName(&raw mut name => *mut *const c_char, f => usize));
+    // SAFETY: the driver's name of a loaded function.
+    assert_eq!(unsafe { CStr::from_ptr(name) }, c"f");
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn occupancy_is_that_of_the_card() {
+    let context = context();
+    let module = module(INCREMENT);
+    let f = function(module, "nothing");
+    let blocks = |threads: i32, shared: usize| {
+        let mut blocks = -1i32;
+        let code = cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &raw mut blocks => *mut i32, f => usize, threads => i32, shared => usize
+        ));
+        (code, blocks)
+    };
+    // 2048 threads and 32 blocks of a multiprocessor, and 228 KiB of shared memory.
+    assert_eq!(blocks(1024, 0), (0, 2));
+    assert_eq!(blocks(64, 0), (0, 32));
+    assert_eq!(blocks(32, 0), (0, 32));
+    assert_eq!(blocks(32, 100 << 10), (0, 2));
+    assert_eq!(blocks(32, 300 << 10), (0, 0));
+    assert_eq!(blocks(0, 0).0, code::INVALID_VALUE);
+    let (mut grid, mut block) = (0i32, 0i32);
+    ok!(cuOccupancyMaxPotentialBlockSize(
+        &raw mut grid => *mut i32, &raw mut block => *mut i32, f => usize,
+        None => Option<unsafe extern "C" fn(i32) -> usize>, 0 => usize, 256 => i32,
+    ));
+    assert_eq!((grid, block), (132 * 8, 256));
+    // A cooperative grid has to fit as a whole.
+    let cooperative = |blocks: u32| {
+        cu!(cuLaunchCooperativeKernel(
+            f => usize, blocks => u32, 1 => u32, 1 => u32, 1024 => u32, 1 => u32, 1 => u32, 0 => u32,
+            0 => usize, std::ptr::null() => *const c_void,
+        ))
+    };
+    assert_eq!(cooperative(4), 0);
+    assert_eq!(cooperative(2 * 132 + 1), code::COOPERATIVE_LAUNCH_TOO_LARGE);
+    ok!(cuCtxSynchronize());
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn functions_are_found_by_name_and_version() {
+    let get = |name: &CStr, version: i32, flags: u64| {
+        let (mut address, mut status) = (1usize, 9u32);
+        ok!(cuGetProcAddress_v2(
+            name.as_ptr() => *const c_char, &raw mut address => *mut usize, version => i32,
+            flags => u64, &raw mut status => *mut u32,
+        ));
+        (address, status)
+    };
+    let symbol = |name: &str| crate::support::symbol::<unsafe extern "C" fn()>(name) as usize;
+    assert_eq!(get(c"cuMemAlloc", 12_000, 0), (symbol("cuMemAlloc_v2"), 0));
+    assert_eq!(get(c"cuGraphInstantiate", 12_000, 0), (symbol("cuGraphInstantiateWithFlags"), 0));
+    assert_eq!(get(c"cuMemcpyAsync", 12_000, 2), (symbol("cuMemcpyAsync_ptsz"), 0));
+    assert_eq!(get(c"cuMemAdvise", 12_000, 0), (symbol("cuMemAdvise"), 0));
+    assert_eq!(get(c"cuMemAdvise", 13_000, 0), (symbol("cuMemAdvise_v2"), 0));
+    assert_eq!(get(c"cuMemAlloc", 1_000, 0), (0, 2));
+    assert_eq!(get(c"cuTexRefCreate", 12_000, 0), (0, 1));
+    let mut address = 1usize;
+    assert_eq!(
+        cu!(cuGetProcAddress(
+            c"cuNone".as_ptr() => *const c_char, &raw mut address => *mut usize, 12_000 => i32, 0 => u64
+        )),
+        code::NOT_FOUND
+    );
+    assert_eq!(address, 0);
+}
+
+#[test]
+fn a_text_passes_through_the_linker() {
+    let context = context();
+    let mut linker = 0usize;
+    let none = std::ptr::null::<u32>();
+    ok!(cuLinkCreate_v2(0 => u32, none => *const u32, none => *const u32, &raw mut linker => *mut usize));
+    let add = |input: u32, text: &[u8]| {
+        cu!(cuLinkAddData_v2(
+            linker => usize, input => u32, text.as_ptr() => *const u8, text.len() => usize,
+            c"text".as_ptr() => *const c_char, 0 => u32, none => *const u32, none => *const u32,
+        ))
+    };
+    assert_eq!(add(0, INCREMENT.as_bytes()), code::NOT_SUPPORTED);
+    assert_eq!(add(1, b".version 7.0 .target sm_80 .entry"), code::INVALID_PTX);
+    assert_eq!(add(1, INCREMENT.as_bytes()), 0);
+    assert_eq!(add(1, INCREMENT.as_bytes()), code::NOT_SUPPORTED);
+    let (mut image, mut size) = (std::ptr::null::<u8>(), 0usize);
+    ok!(cuLinkComplete(linker => usize, &raw mut image => *mut *const u8, &raw mut size => *mut usize));
+    assert!(size > INCREMENT.len());
+    assert_eq!(load(image), 0);
+    ok!(cuLinkDestroy(linker => usize));
+    assert_eq!(cu!(cuLinkDestroy(linker => usize)), code::INVALID_HANDLE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

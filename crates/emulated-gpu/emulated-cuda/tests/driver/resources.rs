@@ -1,0 +1,411 @@
+//! Sizes, counts and times that a program chooses: what can't be had is refused with CUDA's code, and
+//! the process goes on.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::{c_char, c_void};
+
+use crate::support::{
+    INCREMENT, allocate, alone, code, context, cu, function, is_child, launch, module, ok, read,
+    stream,
+};
+
+/// Runs this test alone, in a process with these variables set; what it said on standard error.
+fn again(test: &str, variables: &[(&str, &str)]) -> String {
+    let output = alone(module_path!(), test, variables);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+    said
+}
+
+const LOCAL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n\
+    { .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }";
+
+/// Counts at p how often a thread was given `bytes` of `times` times.
+const ALLOCATING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
+    .extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n\
+    .visible .entry k(.param .u64 p, .param .u64 bytes, .param .u64 times, .param .u64 frees)\n\
+    {\n.param .b64 size, pointer;\n.reg .b64 %a, %p, %n, %f;\n.reg .b64 %i, %t;\n.reg .pred %q;\n\
+    ld.param.u64 %p, [p];\nld.param.u64 %n, [bytes];\nld.param.u64 %t, [times];\n\
+    ld.param.u64 %f, [frees];\nmov.u64 %i, 0;\nL: st.param.b64 [size], %n;\n\
+    call (pointer), malloc, (size);\nld.param.b64 %a, [pointer];\nsetp.eq.u64 %q, %a, 0;\n@%q bra E;\n\
+    st.u8 [%a], 1;\nadd.u64 %i, %i, 1;\nsetp.eq.u64 %q, %f, 0;\n@%q bra N;\n\
+    st.param.b64 [size], %a;\ncall free, (size);\nN: setp.lt.u64 %q, %i, %t;\n@%q bra L;\n\
+    E: st.global.u64 [%p], %i;\nret;\n}";
+
+/// Kibibytes of memory that this process has or has had at most.
+#[cfg(target_os = "linux")]
+fn memory_of(field: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_nobody_touches_takes_none() {
+    let test = "memory_that_nobody_touches_takes_none";
+    if !is_child() {
+        for checks in ["memory", "all"] {
+            again(test, &[("EMULATED_GPU_CHECKS", checks), ("EMULATED_GPU_MEMORY", "2G")]);
+        }
+        return;
+    }
+    context();
+    let before = memory_of("VmHWM");
+    let block = allocate(1 << 30);
+    let mut host = 0usize;
+    ok!(cuMemHostAlloc(&raw mut host => *mut usize, 1 << 28 => usize, 0 => u32));
+    let mut managed = 0u64;
+    ok!(cuMemAllocManaged(&raw mut managed => *mut u64, 1 << 28 => usize, 1 => u32));
+    ok!(cuMemsetD32_v2(block + (1 << 29) => u64, 7 => u32, 4 => usize));
+    assert_eq!(read(block + (1 << 29), 4), [7; 4]);
+    let grown = memory_of("VmHWM") - before;
+    assert!(grown < 100 << 10, "{grown} KiB for 1.5 GiB that are hardly touched");
+}
+
+#[test]
+fn what_is_promised_can_be_had() {
+    context();
+    let (mut free, mut total) = (0usize, 0usize);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    assert!(free <= total && total >= 1 << 20);
+    let mut address = 0u64;
+    let more = cu!(cuMemAlloc_v2(&raw mut address => *mut u64, total + 1 => usize));
+    assert_eq!(more, code::OUT_OF_MEMORY);
+}
+
+#[test]
+fn variables_of_modules_are_the_devices_memory() {
+    if !is_child() {
+        again("variables_of_modules_are_the_devices_memory", &[("EMULATED_GPU_MEMORY", "1M")]);
+        return;
+    }
+    context();
+    let text = |bytes: u64| {
+        format!(".version 8.0\n.target sm_80\n.address_size 64\n.global .b8 v[{bytes}];\n\0")
+    };
+    let load = |bytes| {
+        let mut module = 0usize;
+        let text = text(bytes);
+        (cu!(cuModuleLoadData(&raw mut module => *mut usize, text.as_ptr() => *const u8)), module)
+    };
+    assert_eq!(load(2 << 20).0, code::OUT_OF_MEMORY);
+    let (loaded, module) = load(1 << 19);
+    assert_eq!(loaded, 0);
+    let (mut free, mut total) = (0usize, 0usize);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    assert_eq!((free, total), (1 << 19, 1 << 20));
+    let mut address = 0u64;
+    let more = cu!(cuMemAlloc_v2(&raw mut address => *mut u64, (1 << 19) + 1 => usize));
+    assert_eq!(more, code::OUT_OF_MEMORY);
+    ok!(cuModuleUnload(module => usize));
+    ok!(cuMemAlloc_v2(&raw mut address => *mut u64, 1 << 20 => usize));
+}
+
+#[test]
+fn launches_of_any_shape_are_refused_or_run() {
+    let context = context();
+    let null = std::ptr::null::<c_void>();
+    for limit in [".maxntid 4294967295,4294967295,4294967295", ".maxntid 65536,65536,1"] {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {limit} {{ ret; }}"
+        );
+        let k = function(module(&text), "k");
+        let mut most = 0;
+        ok!(cuFuncGetAttribute(&raw mut most => *mut i32, 0 => i32, k => usize));
+        assert_eq!(most, 1024);
+        assert_eq!(launch(k, (1, 1), 0, &[]), 0);
+        let huge = u32::MAX;
+        assert_eq!(
+            cu!(cuLaunchKernel(
+                k => usize, huge => u32, huge => u32, huge => u32, huge => u32, huge => u32,
+                huge => u32, huge => u32, 0 => usize, null => *const c_void, null => *const c_void,
+            )),
+            code::INVALID_VALUE
+        );
+        ok!(cuCtxSynchronize());
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn local_memory_that_is_not_there_is_said_at_the_launch() {
+    let test = "local_memory_that_is_not_there_is_said_at_the_launch";
+    if !is_child() {
+        let variables = [("EMULATED_GPU_MEMORY", "1G"), ("CUDA_LOG_FILE", "stderr")];
+        let said = again(test, &variables);
+        assert!(said.contains("524288 for each of 32 threads of 1000 resident blocks"), "{said}");
+        return;
+    }
+    context();
+    let k = function(module(LOCAL), "k");
+    let cooperative = |blocks: u32| {
+        let null = std::ptr::null::<c_void>();
+        cu!(cuLaunchCooperativeKernel(
+            k => usize, blocks => u32, 1 => u32, 1 => u32, 32 => u32, 1 => u32, 1 => u32, 0 => u32,
+            0 => usize, null => *const c_void,
+        ))
+    };
+    assert_eq!(cooperative(1000), code::OUT_OF_MEMORY);
+    assert_eq!(cooperative(4), 0);
+    // Not all at once, there may be any number of them.
+    assert_eq!(launch(k, (100, 32), 0, &[]), 0);
+    ok!(cuCtxSynchronize());
+}
+
+#[test]
+fn a_kernels_malloc_keeps_to_the_limit_of_its_context() {
+    const HEAP: u32 = 2;
+    let context = context();
+    let k = function(module(ALLOCATING), "k");
+    let out = allocate(8);
+    let given = |bytes: u64, times: u64, frees: u64| {
+        assert_eq!(launch(k, (1, 1), 0, &[out, bytes, times, frees]), 0);
+        ok!(cuCtxSynchronize());
+        read(out, 1)[0]
+    };
+    let mut limit = 0usize;
+    ok!(cuCtxGetLimit(&raw mut limit => *mut usize, HEAP => u32));
+    assert_eq!(limit, 8 << 20);
+    ok!(cuCtxSetLimit(HEAP => u32, 1 << 20 => usize));
+    assert_eq!(cu!(cuCtxSetLimit(HEAP => u32, usize::MAX => usize)), code::OUT_OF_MEMORY);
+    assert_eq!(given(100_000, 8000, 1), 8000, "what is freed is there again");
+    assert_eq!(given(100_000, 8000, 0), 10, "ten of 100 kB in 1 MiB");
+    assert_eq!(given(1, 8000, 0), 1513, "what is left, 32 bytes each");
+    // It has its size once a kernel has used it.
+    assert_eq!(cu!(cuCtxSetLimit(HEAP => u32, 2 << 20 => usize)), code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn texts_to_link_of_any_size_are_read_or_refused() {
+    let context = context();
+    let text = format!("{INCREMENT}\0");
+    let mut linker = 0usize;
+    ok!(cuLinkCreate_v2(
+        0 => u32, std::ptr::null() => *const u32, std::ptr::null() => *const usize,
+        &raw mut linker => *mut usize,
+    ));
+    let add = |size: usize| {
+        cu!(cuLinkAddData_v2(
+            linker => usize, 1 => u32, text.as_ptr() => *const u8, size => usize,
+            c"text".as_ptr() => *const c_char, 0 => u32, std::ptr::null() => *const u32,
+            std::ptr::null() => *const usize,
+        ))
+    };
+    for size in [1 << 46, 1 << 63, usize::MAX, 0] {
+        assert_eq!(add(size), code::INVALID_VALUE, "{size}");
+    }
+    assert_eq!(add(text.len()), 0);
+    ok!(cuLinkDestroy(linker => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn declarations_of_any_size_are_checked_soon() {
+    #[repr(C)]
+    struct Range {
+        address: u64,
+        shape: [u64; 3],
+        access: [u32; 2],
+    }
+    if !is_child() {
+        for checks in ["memory", "all"] {
+            let test = "declarations_of_any_size_are_checked_soon";
+            again(test, &[("EMULATED_GPU_CHECKS", checks)]);
+        }
+        return;
+    }
+    context();
+    let block = allocate(64);
+    ok!(cuMemsetD8_v2(block => u64, 0 => u8, 64 => usize));
+    let declare = |shape: [u64; 3], access: u32, count: usize| {
+        let range = Range { address: block, shape, access: [access, 0] };
+        cu!(emulatedGpuDeclareAccess(
+            0 => usize, c"sum".as_ptr() => *const c_char, &raw const range => *const Range,
+            count => usize,
+        ))
+    };
+    // The same row again and again; rows that overlap.
+    for access in [1, 2, 3] {
+        assert_eq!(declare([4, 1 << 40, 0], access, 1), 0);
+        assert_eq!(declare([32, 33, 1], access, 1), 0);
+    }
+    ok!(cuCtxSynchronize());
+    for count in [1 << 40, usize::MAX] {
+        assert_eq!(declare([4, 1, 4], 1, count), code::INVALID_VALUE);
+    }
+}
+
+#[test]
+fn a_process_ends_whatever_stands_in_its_streams() {
+    let test = "a_process_ends_whatever_stands_in_its_streams";
+    let case = std::env::var("CASE").unwrap_or_default();
+    if !is_child() {
+        let folder = std::env::temp_dir().join(format!("emulated-gpu-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("counts.json");
+        for case in ["waits", "runs"] {
+            let said = again(
+                test,
+                &[
+                    ("CASE", case),
+                    ("EMULATED_GPU_LEAKS", "1"),
+                    ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
+                ],
+            );
+            assert!(said.contains("1 pieces of work still stand in streams"), "{case}: {said}");
+            assert!(said.contains("64 bytes in 1 allocation were never freed"), "{case}: {said}");
+            assert!(std::fs::read_to_string(&file).unwrap().contains("kernels"), "{case}");
+            std::fs::remove_file(&file).unwrap();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+        return;
+    }
+    context();
+    let block = allocate(64);
+    let stream = stream(1);
+    if case == "waits" {
+        ok!(cuStreamWaitValue32_v2(stream => usize, block => u64, 5 => u32, 1 => u32));
+    } else {
+        let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
+                    .visible .entry k() { L: bra L; }";
+        assert_eq!(launch(function(module(text), "k"), (1, 1), stream, &[]), 0);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn counts_that_can_not_be_written_leave_the_old_file() {
+    let test = "counts_that_can_not_be_written_leave_the_old_file";
+    if !is_child() {
+        let folder =
+            std::env::temp_dir().join(format!("emulated-gpu-counts-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("counts.json");
+        std::fs::write(&file, "old").unwrap();
+        let variables = [
+            ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
+            ("CASE", folder.to_str().unwrap()),
+        ];
+        let said = again(test, &variables);
+        assert!(said.contains("EMULATED_GPU_STATISTICS: "), "{said}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+        // Nothing else is left there either: the graph was written whole, or not.
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        std::fs::remove_dir_all(&folder).unwrap();
+        return;
+    }
+    context();
+    // As on a full disk: no file may grow. The signal that tells of it is not to end the process.
+    // SAFETY: both calls are allowed at any time.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
+    }
+    let mut graph = 0usize;
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let path = format!("{}/graph.dot\0", std::env::var("CASE").unwrap());
+    let printed = cu!(cuGraphDebugDotPrint(graph => usize, path.as_ptr() => *const u8, 0 => u32));
+    assert_eq!(printed, 304, "CUDA_ERROR_OPERATING_SYSTEM");
+}
+
+#[test]
+fn too_many_threads_are_refused() {
+    if !is_child() {
+        again("too_many_threads_are_refused", &[("EMULATED_GPU_THREADS", "100000")]);
+        let said = again(
+            "too_many_threads_are_refused",
+            &[("EMULATED_GPU_THREADS", "100000"), ("CUDA_LOG_FILE", "stderr")],
+        );
+        assert!(said.contains("100000 host threads: 1024 are the most"), "{said}");
+        return;
+    }
+    assert_eq!(cu!(cuInit(0 => u32)), code::INVALID_VALUE);
+}
+
+#[test]
+fn attributes_say_what_was_declared_and_asked_for() {
+    let context = context();
+    // 40 registers of 64 bits, and more.
+    let values: String = (1..40).map(|i| format!("mov.u64 %rd{i}, {i};\n")).collect();
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o) {{\n\
+         .reg .u64 %rd<40>; .reg .u32 %r; .shared .align 4 .b8 s[40];\n{values}\
+         ld.param.u64 %rd0, [o]; ld.shared.u32 %r, [s+36]; st.global.u32 [%rd0], %r; ret; }}\0"
+    );
+    let attribute = |module: usize, which: i32| {
+        let mut value = -1;
+        let k = function(module, "k");
+        ok!(cuFuncGetAttribute(&raw mut value => *mut i32, which => i32, k => usize));
+        value
+    };
+    let load = |image: *const u8, most: Option<usize>| {
+        let (mut module, count) = (0usize, u32::from(most.is_some()));
+        let (option, value) = (0u32, most.unwrap_or(0));
+        ok!(cuModuleLoadDataEx(
+            &raw mut module => *mut usize, image => *const u8, count => u32,
+            &raw const option => *const u32, &raw const value => *const usize,
+        ));
+        module
+    };
+    let (shared, registers) = (1, 4);
+    for (most, wanted) in
+        [(None, 64), (Some(32), 32), (Some(1), 16), (Some(0), 64), (Some(255), 64)]
+    {
+        let module = load(text.as_ptr(), most);
+        assert_eq!(attribute(module, shared), 40);
+        assert_eq!(attribute(module, registers), wanted, "{most:?}");
+    }
+    // A linker's limit goes with what it has made.
+    let (mut linker, option, value) = (0usize, 0u32, 40usize);
+    ok!(cuLinkCreate_v2(
+        1 => u32, &raw const option => *const u32, &raw const value => *const usize,
+        &raw mut linker => *mut usize,
+    ));
+    ok!(cuLinkAddData_v2(
+        linker => usize, 1 => u32, text.as_ptr() => *const u8, text.len() => usize,
+        c"text".as_ptr() => *const c_char, 0 => u32, std::ptr::null() => *const u32,
+        std::ptr::null() => *const usize,
+    ));
+    let (mut image, mut size) = (std::ptr::null::<u8>(), 0usize);
+    ok!(cuLinkComplete(linker => usize, &raw mut image => *mut *const u8, &raw mut size => *mut usize));
+    assert_eq!(attribute(load(image, None), registers), 40);
+    ok!(cuLinkDestroy(linker => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
+    let test = "what_is_freed_in_a_streams_order_is_there_for_what_comes_after";
+    if !is_child() {
+        again(test, &[("EMULATED_GPU_MEMORY", "24M")]);
+        return;
+    }
+    let context = context();
+    let (stream, gate) = (stream(1), allocate(4));
+    ok!(cuMemsetD32_v2(gate => u64, 0 => u32, 1 => usize));
+    // Nothing in the stream is done until the gate opens.
+    ok!(cuStreamWaitValue32_v2(stream => usize, gate => u64, 1 => u32, 0 => u32));
+    let mut last = 0;
+    for round in 0..10 {
+        let mut block = 0u64;
+        ok!(cuMemAllocAsync(&raw mut block => *mut u64, 20 << 20 => usize, stream => usize));
+        assert_ne!(block, last, "{round}");
+        ok!(cuMemsetD8Async(block => u64, round => u8, 20 << 20 => usize, stream => usize));
+        let mut other = 0u64;
+        let second =
+            cu!(cuMemAllocAsync(&raw mut other => *mut u64, 20 << 20 => usize, stream => usize));
+        assert_eq!(second, code::OUT_OF_MEMORY, "both at once");
+        ok!(cuMemFreeAsync(block => u64, stream => usize));
+        last = block;
+    }
+    ok!(cuMemsetD32_v2(gate => u64, 1 => u32, 1 => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    let (mut free, mut total) = (0usize, 0usize);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    assert_eq!(total - free, 512, "the gate is all that is left");
+    ok!(cuCtxDestroy_v2(context => usize));
+}

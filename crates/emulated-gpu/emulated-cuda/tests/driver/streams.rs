@@ -1,0 +1,266 @@
+//! Streams and events: what waits for what.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use crate::support::{
+    INCREMENT, allocate, code, context, cu, event, function, launch, module, ok, read, stream,
+};
+
+type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// Holds a stream up until somebody sends; gives the sender.
+fn hold(stream: usize) -> Sender<()> {
+    unsafe extern "C" fn wait(data: *mut c_void) {
+        // SAFETY: from `hold`, once.
+        let gate = unsafe { Box::from_raw(data.cast::<Receiver<()>>()) };
+        // A test that failed has dropped the sender, which is an answer too.
+        let _ = gate.recv_timeout(Duration::from_secs(60));
+    }
+    let (open, gate) = channel();
+    let gate = Box::into_raw(Box::new(gate)).cast::<c_void>();
+    ok!(cuLaunchHostFunc(stream => usize, wait => HostFunction, gate => *mut c_void));
+    open
+}
+
+fn query(stream: usize) -> u32 {
+    cu!(cuStreamQuery(stream => usize))
+}
+
+#[test]
+fn work_is_done_in_order_and_later() {
+    let context = context();
+    let stream = stream(1);
+    let module = module(INCREMENT);
+    let increment = function(module, "increment");
+    let block = allocate(4096);
+    let open = hold(stream);
+    ok!(cuMemsetD32Async(block => u64, 5 => u32, 1024 => usize, stream => usize));
+    for _ in 0..10 {
+        assert_eq!(launch(increment, (8, 128), stream, &[block, 1000]), 0);
+    }
+    assert_eq!(query(stream), code::NOT_READY);
+    open.send(()).unwrap();
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(query(stream), 0);
+    let host = read(block, 1024);
+    assert_eq!((&host[..1000], &host[1000..]), (&[15; 1000][..], &[5; 24][..]));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn the_default_stream_waits_for_those_that_do_not_opt_out() {
+    let context = context();
+    let (blocking, other) = (stream(0), stream(1));
+    let open = hold(blocking);
+    let block = allocate(4);
+    // Stream 0 stands behind the blocking stream, and the other one behind nobody.
+    ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, 0 => usize));
+    assert_eq!(query(0), code::NOT_READY);
+    ok!(cuStreamSynchronize(other => usize));
+    assert_eq!(query(other), 0);
+    // What comes into the blocking stream now stands behind stream 0.
+    let second = stream(0);
+    ok!(cuMemsetD32Async(block => u64, 2 => u32, 1 => usize, second => usize));
+    assert_eq!(query(second), code::NOT_READY);
+    open.send(()).unwrap();
+    ok!(cuStreamSynchronize(second => usize));
+    assert_eq!(read(block, 1), [2]);
+    assert_eq!(query(0), 0);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn each_thread_has_a_default_stream_of_its_own() {
+    let context = context();
+    let id = |stream: usize| {
+        let mut id = 0u64;
+        ok!(cuStreamGetId(stream => usize, &raw mut id => *mut u64));
+        id
+    };
+    let here = id(2);
+    assert_eq!(id(2), here);
+    assert_eq!(id(0), id(1));
+    assert_ne!(id(0), here);
+    let mut by_name = 0u64;
+    ok!(cuStreamGetId_ptsz(0 => usize, &raw mut by_name => *mut u64));
+    assert_eq!(by_name, here);
+    let there = std::thread::spawn(move || {
+        ok!(cuCtxSetCurrent(context => usize));
+        let mut id = 0u64;
+        ok!(cuStreamGetId(2 => usize, &raw mut id => *mut u64));
+        id
+    });
+    assert_ne!(there.join().unwrap(), here);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn streams_wait_for_events() {
+    let context = context();
+    let (first, second) = (stream(1), stream(1));
+    let done = event();
+    let block = allocate(4);
+    let open = hold(first);
+    ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, first => usize));
+    ok!(cuEventRecord(done => usize, first => usize));
+    ok!(cuStreamWaitEvent(second => usize, done => usize, 0 => u32));
+    ok!(cuMemsetD32Async(block => u64, 2 => u32, 1 => usize, second => usize));
+    assert_eq!(cu!(cuEventQuery(done => usize)), code::NOT_READY);
+    assert_eq!(query(second), code::NOT_READY);
+    // What the event is recorded in later changes nothing for who waits already, nor does its end.
+    ok!(cuEventDestroy_v2(done => usize));
+    assert_eq!(cu!(cuEventQuery(done => usize)), code::INVALID_HANDLE);
+    open.send(()).unwrap();
+    ok!(cuStreamSynchronize(second => usize));
+    assert_eq!(read(block, 1), [2]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn events_have_times() {
+    let context = context();
+    let stream = stream(1);
+    let (start, end, untimed) = (event(), event(), {
+        let mut event = 0usize;
+        ok!(cuEventCreate(&raw mut event => *mut usize, 2 => u32));
+        event
+    });
+    let elapsed = |start: usize, end: usize| {
+        let mut time = -1.0f32;
+        let code = cu!(cuEventElapsedTime(&raw mut time => *mut f32, start => usize, end => usize));
+        (code, time)
+    };
+    assert_eq!(elapsed(start, end).0, code::INVALID_HANDLE, "never recorded");
+    ok!(cuEventRecord(start => usize, stream => usize));
+    let open = hold(stream);
+    ok!(cuEventRecord(end => usize, stream => usize));
+    ok!(cuEventRecord(untimed => usize, stream => usize));
+    ok!(cuEventSynchronize(start => usize));
+    assert_eq!(elapsed(start, end).0, code::NOT_READY);
+    std::thread::sleep(Duration::from_millis(20));
+    open.send(()).unwrap();
+    ok!(cuEventSynchronize(end => usize));
+    let (code, time) = elapsed(start, end);
+    assert!(code == 0 && time >= 19.0, "{code} {time}");
+    let (code, back) = elapsed(end, start);
+    assert!(code == 0 && back == -time, "{back} {time}");
+    assert_eq!(elapsed(start, untimed).0, code::INVALID_HANDLE, "made without times");
+    let mut made = 0usize;
+    assert_eq!(cu!(cuEventCreate(&raw mut made => *mut usize, 8 => u32)), code::INVALID_VALUE);
+    // One that was never recorded has nothing to wait for.
+    let fresh = event();
+    ok!(cuEventQuery(fresh => usize));
+    ok!(cuEventSynchronize(fresh => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn host_functions_may_not_call_the_driver() {
+    static CODE: AtomicU32 = AtomicU32::new(0);
+    unsafe extern "C" fn call(_: *mut c_void) {
+        CODE.store(cu!(cuCtxSynchronize()), Ordering::SeqCst);
+    }
+    let context = context();
+    let stream = stream(0);
+    ok!(cuLaunchHostFunc(stream => usize, call => HostFunction, std::ptr::null_mut() => *mut c_void));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(CODE.load(Ordering::SeqCst), code::NOT_PERMITTED);
+    let none = None::<HostFunction>;
+    assert_eq!(
+        cu!(cuLaunchHostFunc(stream => usize, none => Option<HostFunction>, std::ptr::null_mut() => *mut c_void)),
+        code::INVALID_VALUE
+    );
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_destroyed_stream_does_what_stands_in_it() {
+    let context = context();
+    let stream = stream(1);
+    let block = allocate(4);
+    let open = hold(stream);
+    ok!(cuMemsetD32Async(block => u64, 9 => u32, 1 => usize, stream => usize));
+    ok!(cuStreamDestroy_v2(stream => usize));
+    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::INVALID_HANDLE);
+    assert_eq!(cu!(cuStreamDestroy_v2(stream => usize)), code::INVALID_HANDLE);
+    assert_eq!(cu!(cuStreamDestroy_v2(0 => usize)), code::INVALID_HANDLE);
+    open.send(()).unwrap();
+    ok!(cuCtxSynchronize());
+    assert_eq!(read(block, 1), [9]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn priorities_are_kept_in_their_range() {
+    let context = context();
+    let (mut least, mut greatest) = (9i32, 9i32);
+    ok!(cuCtxGetStreamPriorityRange(&raw mut least => *mut i32, &raw mut greatest => *mut i32));
+    assert_eq!((least, greatest), (0, -5));
+    for (asked, given) in [(-3, -3), (-100, -5), (100, 0)] {
+        let (mut stream, mut priority) = (0usize, 9i32);
+        ok!(cuStreamCreateWithPriority(&raw mut stream => *mut usize, 1 => u32, asked => i32));
+        ok!(cuStreamGetPriority(stream => usize, &raw mut priority => *mut i32));
+        assert_eq!(priority, given);
+    }
+    let mut stream = 0usize;
+    assert_eq!(cu!(cuStreamCreate(&raw mut stream => *mut usize, 6 => u32)), code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_stream_waits_for_a_number() {
+    let context = context();
+    let (first, second) = (stream(1), stream(1));
+    let block = allocate(8);
+    ok!(cuMemsetD32_v2(block => u64, 0 => u32, 2 => usize));
+    ok!(cuCtxSynchronize());
+    // At least 3.
+    ok!(cuStreamWaitValue32_v2(first => usize, block => u64, 3 => u32, 0 => u32));
+    ok!(cuMemsetD32Async(block + 4 => u64, 1 => u32, 1 => usize, first => usize));
+    assert_eq!(query(first), code::NOT_READY);
+    ok!(cuStreamWriteValue32_v2(second => usize, block => u64, 4 => u32, 0 => u32));
+    ok!(cuStreamSynchronize(first => usize));
+    assert_eq!(read(block, 2), [4, 1]);
+    assert_eq!(
+        cu!(cuStreamWaitValue32_v2(first => usize, block + 2 => u64, 3 => u32, 0 => u32)),
+        code::INVALID_VALUE
+    );
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn many_threads_use_the_driver_at_once() {
+    let context = context();
+    let module = module(INCREMENT);
+    let increment = function(module, "increment");
+    let threads: Vec<_> = (0..8)
+        .map(|thread| {
+            std::thread::spawn(move || {
+                ok!(cuCtxSetCurrent(context => usize));
+                let stream = stream(thread % 2);
+                for round in 1..=20usize {
+                    let mut block = 0u64;
+                    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 * round => usize, stream => usize));
+                    ok!(cuMemsetD32Async(block => u64, thread => u32, round => usize, stream => usize));
+                    assert_eq!(launch(increment, (1, 32), stream, &[block, round as u64]), 0);
+                    let mut host = vec![0u32; round];
+                    ok!(cuMemcpyDtoHAsync_v2(
+                        host.as_mut_ptr() => *mut u32, block => u64, 4 * round => usize, stream => usize
+                    ));
+                    assert_eq!(host, vec![thread + 1; round]);
+                    ok!(cuMemFreeAsync(block => u64, stream => usize));
+                }
+                ok!(cuStreamDestroy_v2(stream => usize));
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -1,0 +1,298 @@
+//! Programs as nvcc builds them, played by the test: kernels, variables, errors, copies, streams,
+//! graphs, devices.
+
+#![allow(unsafe_code, reason = "calls functions in C")]
+
+use std::ffi::{CStr, c_char};
+
+use crate::support::{
+    Dim3, PTX, allocate, download, fatbin, launch, ok, place, program, register, rt, upload,
+};
+
+fn text(pointer: *const c_char) -> String {
+    // SAFETY: the runtime's texts end in NUL.
+    unsafe { CStr::from_ptr(pointer) }.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_kernel_and_its_variables() {
+    let program = program();
+    let data = upload(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+    assert_eq!(launch(program.scale, (2, 4), 0, data, 5), 0);
+    assert_eq!(download::<f32>(data, 5), [2.0, 4.0, 6.0, 8.0, 10.0]);
+    let factor = 10f32;
+    ok!(cudaMemcpyToSymbol(
+        program.factor => usize, &raw const factor => *const f32, 4 => usize, 0 => usize, 1 => i32
+    ));
+    // As nvcc's stub has it: the configuration is pushed, then taken by the stub.
+    let pushed = rt!(__cudaPushCallConfiguration(
+        Dim3(2, 1, 1) => Dim3, Dim3(4, 1, 1) => Dim3, 0 => usize, 0 => usize
+    ));
+    assert_eq!(pushed, 0);
+    let (mut grid, mut block, mut shared, mut stream) =
+        (Dim3(0, 0, 0), Dim3(0, 0, 0), 1usize, 1usize);
+    ok!(__cudaPopCallConfiguration(
+        &raw mut grid => *mut Dim3, &raw mut block => *mut Dim3, &raw mut shared => *mut usize,
+        &raw mut stream => *mut usize
+    ));
+    assert_eq!((grid.0, block.0, shared, stream), (2, 4, 0, 0));
+    let mut kernel = 0usize;
+    ok!(__cudaGetKernel(&raw mut kernel => *mut usize, program.scale => usize));
+    let count = 5u32;
+    let arguments = [&raw const data as usize, &raw const count as usize];
+    ok!(__cudaLaunchKernel(
+        kernel => usize, grid => Dim3, block => Dim3, arguments.as_ptr() => *const usize,
+        shared => usize, stream => usize
+    ));
+    assert_eq!(download::<f32>(data, 5), [20.0, 40.0, 60.0, 80.0, 100.0]);
+    let mut counter = 0u32;
+    ok!(cudaMemcpyFromSymbol(
+        &raw mut counter => *mut u32, program.counter => usize, 4 => usize, 0 => usize, 2 => i32
+    ));
+    assert_eq!(counter, 10);
+    let (mut address, mut size) = (0usize, 0usize);
+    ok!(cudaGetSymbolAddress(&raw mut address => *mut usize, program.counter => usize));
+    ok!(cudaGetSymbolSize(&raw mut size => *mut usize, program.counter => usize));
+    assert_eq!((download::<u32>(address, 1), size), (vec![10], 4));
+    // Beyond its end, and no variable at all.
+    let beyond = rt!(cudaMemcpyFromSymbol(
+        &raw mut counter => *mut u32, program.counter => usize, 4 => usize, 1 => usize, 2 => i32
+    ));
+    assert_eq!(beyond, 1);
+    assert_eq!(rt!(cudaGetSymbolSize(&raw mut size => *mut usize, place() => usize)), 13);
+    ok!(cudaFree(data => usize));
+    rt!(__cudaUnregisterFatBinary(program.handle => usize) -> ());
+    assert_eq!(launch(program.scale, (1, 1), 0, 0, 0), 98);
+}
+
+#[test]
+fn errors_are_remembered_until_they_are_asked_for() {
+    let program = program();
+    assert_eq!(rt!(cudaGetLastError()), 0);
+    assert_eq!(launch(program.scale, (0, 1), 0, 0, 0), 9);
+    assert_eq!(rt!(cudaPeekAtLastError()), 9);
+    assert_eq!(launch(program.scale, (1, 2048), 0, 0, 0), 9);
+    ok!(cudaDeviceSynchronize());
+    assert_eq!(rt!(cudaGetLastError()), 9);
+    assert_eq!(rt!(cudaGetLastError()), 0);
+    assert_eq!(launch(place(), (1, 1), 0, 0, 0), 98);
+    assert_eq!(std::thread::spawn(|| rt!(cudaGetLastError())).join().unwrap(), 0);
+    assert_eq!(rt!(cudaGetLastError()), 98);
+    assert_eq!(rt!(cudaMemcpy(0 => usize, 0 => usize, 4 => usize, 7 => i32)), 21);
+    assert_eq!(
+        rt!(__cudaPopCallConfiguration(
+            0 => usize, 0 => usize, 0 => usize, 0 => usize
+        )),
+        52
+    );
+    assert_eq!(rt!(cudaMallocArray()), 801);
+    for (code, name, meaning) in [
+        (0, "cudaSuccess", "no error"),
+        (2, "cudaErrorMemoryAllocation", "out of memory"),
+        (98, "cudaErrorInvalidDeviceFunction", "invalid device function"),
+        (700, "cudaErrorIllegalAddress", "an illegal memory access was encountered"),
+        (12_345, "unrecognized error code", "unrecognized error code"),
+    ] {
+        assert_eq!(text(rt!(cudaGetErrorName(code => u32) -> *const c_char)), name);
+        assert_eq!(text(rt!(cudaGetErrorString(code => u32) -> *const c_char)), meaning);
+    }
+}
+
+#[test]
+fn code_that_does_not_fit_is_refused_when_it_is_used() {
+    for (kind, capability) in [(2, 90), (1, 120)] {
+        let program = register(fatbin(kind, capability, PTX.as_bytes()));
+        assert_eq!(launch(program.scale, (1, 1), 0, 0, 0), 209);
+        let mut size = 0usize;
+        let asked = rt!(cudaGetSymbolSize(&raw mut size => *mut usize, program.factor => usize));
+        assert_eq!(asked, 209);
+    }
+    // A kernel that the fatbin hasn't.
+    let program = program();
+    let ghost = place();
+    rt!(__cudaRegisterFunction(
+        program.handle => usize, ghost => usize, 0 => usize, c"ghost".as_ptr() => *const c_char,
+        -1 => i32, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize
+    ) -> ());
+    assert_eq!(launch(ghost, (1, 1), 0, 0, 0), 98);
+}
+
+#[test]
+fn properties_are_as_long_as_their_structure() {
+    for (new, len) in [(true, 1008), (false, 1032)] {
+        let mut bytes = vec![0xa5u8; len + 8];
+        let at = bytes.as_mut_ptr();
+        if new {
+            ok!(cudaGetDeviceProperties(at => *mut u8, 1 => i32));
+        } else {
+            ok!(cudaGetDeviceProperties_v2(at => *mut u8, 1 => i32));
+        }
+        assert!(bytes[len..].iter().all(|byte| *byte == 0xa5));
+        assert!(bytes[len - 4..len].iter().all(|byte| *byte == 0));
+        assert!(bytes.starts_with(b"Emulated GPU"));
+        let number = |at: usize| i32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+        let attribute = |which: i32| {
+            let mut value = 0;
+            ok!(cudaDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 1 => i32));
+            value
+        };
+        // warpSize, maxThreadsPerBlock, the capability.
+        assert_eq!((number(308), number(320)), (32, 1024));
+        assert_eq!((number(360), number(364)), (attribute(75), attribute(76)));
+        // The multiprocessors, and whether there are clusters.
+        let (processors, clusters) = if new { (384, 748) } else { (388, 772) };
+        assert_eq!((number(processors), number(clusters)), (attribute(16), attribute(120)));
+    }
+    assert_eq!(rt!(cudaGetDeviceProperties(place() => usize, 2 => i32)), 101);
+    assert_eq!(rt!(cudaGetDeviceProperties(0 => usize, 0 => i32)), 1);
+}
+
+#[test]
+fn devices_are_each_threads_own() {
+    let mut count = 0;
+    ok!(cudaGetDeviceCount(&raw mut count => *mut i32));
+    assert_eq!(count, 2);
+    let device = || {
+        let mut device = -1;
+        ok!(cudaGetDevice(&raw mut device => *mut i32));
+        device
+    };
+    let program = program();
+    std::thread::spawn(move || {
+        assert_eq!(device(), 0);
+        ok!(cudaSetDevice(1 => i32));
+        assert_eq!(device(), 1);
+        assert_eq!(rt!(cudaSetDevice(2 => i32)), 101);
+        assert_eq!(device(), 1);
+        // Its kernels run there, and its variables are the device's own.
+        let there = upload(&[1.0, 1.0]);
+        let factor = 7f32;
+        ok!(cudaMemcpyToSymbol(
+            program.factor => usize, &raw const factor => *const f32, 4 => usize, 0 => usize,
+            1 => i32
+        ));
+        assert_eq!(launch(program.scale, (1, 2), 0, there, 2), 0);
+        assert_eq!(download::<f32>(there, 2), [7.0, 7.0]);
+        ok!(cudaSetDevice(0 => i32));
+        let here = upload(&[1.0, 1.0]);
+        assert_eq!(launch(program.scale, (1, 2), 0, here, 2), 0);
+        assert_eq!(download::<f32>(here, 2), [2.0, 2.0]);
+        // From one to the other.
+        ok!(cudaMemcpyPeer(here => usize, 0 => i32, there => usize, 1 => i32, 8 => usize));
+        assert_eq!(download::<f32>(here, 2), [7.0, 7.0]);
+        let mut attributes = [0u64; 12];
+        ok!(cudaPointerGetAttributes(
+            attributes.as_mut_ptr() => *mut u64, there => usize
+        ));
+        // Device memory (2) of device 1.
+        assert_eq!(attributes[0], 2 | 1 << 32);
+        let local = 0u64;
+        ok!(cudaPointerGetAttributes(
+            attributes.as_mut_ptr() => *mut u64, &raw const local => *const u64
+        ));
+        assert_eq!(attributes[0] as u32, 0);
+    })
+    .join()
+    .unwrap();
+    assert_eq!(std::thread::spawn(device).join().unwrap(), 0);
+}
+
+#[test]
+fn what_is_empty_is_no_error() {
+    let mut address = 1usize;
+    ok!(cudaMalloc(&raw mut address => *mut usize, 0 => usize));
+    assert_eq!(address, 0);
+    ok!(cudaMallocHost(&raw mut address => *mut usize, 0 => usize));
+    ok!(cudaFree(0 => usize));
+    ok!(cudaFreeHost(0 => usize));
+    ok!(cudaMemcpy(0 => usize, 0 => usize, 0 => usize, 3 => i32));
+    assert_eq!(rt!(cudaMalloc(0 => usize, 4 => usize)), 1);
+}
+
+#[test]
+fn rows_and_slices() {
+    let host: Vec<u8> = (0..24).collect();
+    let (mut device, mut pitch) = (0usize, 0usize);
+    ok!(cudaMallocPitch(
+        &raw mut device => *mut usize, &raw mut pitch => *mut usize, 6 => usize, 4 => usize
+    ));
+    assert!(pitch >= 6);
+    ok!(cudaMemcpy2D(
+        device => usize, pitch => usize, host.as_ptr() => *const u8, 6 => usize, 6 => usize,
+        4 => usize, 1 => i32
+    ));
+    ok!(cudaMemset2D(device + 1 => usize, pitch => usize, 0x1ff => i32, 2 => usize, 3 => usize));
+    let mut back = vec![0u8; 24];
+    ok!(cudaMemcpy2D(
+        back.as_mut_ptr() => *mut u8, 6 => usize, device => usize, pitch => usize, 6 => usize,
+        4 => usize, 2 => i32
+    ));
+    let mut expected = host;
+    for row in 0..3 {
+        expected[row * 6 + 1..row * 6 + 3].fill(0xff);
+    }
+    assert_eq!(back, expected);
+    let narrow = rt!(cudaMemcpy2D(
+        device => usize, 5 => usize, back.as_ptr() => *const u8, 6 => usize, 6 => usize, 4 => usize,
+        1 => i32
+    ));
+    assert_eq!(narrow, 12);
+    // Two slices of two rows of two bytes, out of two slices of three rows of four.
+    let from: Vec<u8> = (0..24).collect();
+    let to = allocate(8);
+    let copy: [usize; 20] =
+        [0, 1, 1, 0, from.as_ptr() as usize, 4, 4, 3, 0, 0, 0, 0, to, 2, 2, 2, 2, 2, 2, 1];
+    ok!(cudaMemcpy3D(copy.as_ptr() => *const usize));
+    assert_eq!(download::<u8>(to, 8), [5, 6, 9, 10, 17, 18, 21, 22]);
+}
+
+#[test]
+fn work_in_streams_is_captured_and_repeated() {
+    let program = program();
+    let data = upload(&[1.0, 1.0, 1.0]);
+    let (mut stream, mut graph, mut ready) = (0usize, 0usize, 0usize);
+    ok!(cudaStreamCreateWithFlags(&raw mut stream => *mut usize, 1 => u32));
+    ok!(cudaStreamBeginCapture(stream => usize, 2 => i32));
+    assert_eq!(launch(program.scale, (1, 4), stream, data, 3), 0);
+    ok!(cudaStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
+    ok!(cudaGraphInstantiate(&raw mut ready => *mut usize, graph => usize, 0 => u64));
+    assert_eq!(download::<f32>(data, 3), [1.0; 3]);
+    let (mut from, mut to) = (0usize, 0usize);
+    ok!(cudaEventCreate(&raw mut from => *mut usize));
+    ok!(cudaEventCreateWithFlags(&raw mut to => *mut usize, 0 => u32));
+    ok!(cudaEventRecord(from => usize, stream => usize));
+    for _ in 0..3 {
+        ok!(cudaGraphLaunch(ready => usize, stream => usize));
+    }
+    ok!(cudaEventRecord(to => usize, stream => usize));
+    ok!(cudaEventSynchronize(to => usize));
+    ok!(cudaStreamSynchronize(stream => usize));
+    assert_eq!(rt!(cudaStreamQuery(stream => usize)), 0);
+    let mut time = -1f32;
+    ok!(cudaEventElapsedTime(&raw mut time => *mut f32, from => usize, to => usize));
+    assert!(time >= 0.0);
+    assert_eq!(download::<f32>(data, 3), [8.0; 3]);
+    ok!(cudaGraphExecDestroy(ready => usize));
+    ok!(cudaGraphDestroy(graph => usize));
+    ok!(cudaStreamDestroy(stream => usize));
+}
+
+#[test]
+fn what_a_kernel_needs_and_how_many_fit() {
+    let program = program();
+    let mut attributes = [0u32; 36];
+    ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
+    // Three sizes; then the most threads of a block.
+    assert_eq!(attributes[6], 1024);
+    ok!(cudaFuncSetAttribute(program.scale => usize, 8 => i32, 100_000 => i32));
+    ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
+    assert_eq!(attributes[11], 100_000);
+    let (mut blocks, mut parameters) = (0, 0usize);
+    ok!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &raw mut blocks => *mut i32, program.scale => usize, 256 => i32, 0 => usize
+    ));
+    assert!(blocks >= 1);
+    ok!(cudaFuncGetParamCount(program.scale => usize, &raw mut parameters => *mut usize));
+    assert_eq!(parameters, 2);
+    assert_eq!(rt!(cudaFuncSetAttribute(place() => usize, 8 => i32, 0 => i32)), 98);
+}

@@ -1,0 +1,7 @@
+//! What the ISA says of each instruction, beside what the emulator computes: the arithmetic alone,
+//! single instructions, the matrix units, whole programs.
+
+mod arithmetic;
+mod instructions;
+mod programs;
+mod tensor_cores;

@@ -1,0 +1,4 @@
+//! The host side of a GPU.
+
+mod kernels;
+mod open;

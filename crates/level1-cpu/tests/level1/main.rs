@@ -1,0 +1,7 @@
+//! Level 1 as its readers use it.
+
+mod accuracy;
+mod command_line;
+mod fast;
+mod hostile;
+mod products;

@@ -1,0 +1,244 @@
+//! Each operation, on shapes that fit no block, against a few lines of plain Rust in double
+//! precision.
+
+use gpu::{Profiler, Result};
+use level2_cuda_naive::operations::Operations;
+use level2_cuda_naive::{Buffer, Products};
+
+/// Rows, columns and inner lengths: one, around a warp's 32 and a block's 8 rows, and primes.
+const SIZES: [usize; 7] = [1, 2, 8, 9, 31, 33, 67];
+
+struct Bench {
+    on: Operations,
+    seed: u32,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::with(Products::Naive)
+    }
+
+    fn with(products: Products) -> Self {
+        let on = Operations::with_products(&crate::support::gpu(), &Profiler::off(), products);
+        Self { on: on.unwrap(), seed: 1 }
+    }
+
+    /// Numbers between −2 and 2, and the same on the device.
+    fn random(&mut self, elements: usize) -> (Vec<f64>, Buffer) {
+        let next = || {
+            // Numerical Recipes' generator; the high bits are good enough here.
+            self.seed = self.seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (self.seed >> 8) as f32 / (1 << 22) as f32 - 2.0
+        };
+        let host: Vec<f32> = std::iter::repeat_with(next).take(elements).collect();
+        let device = self.on.stream().clone_htod(&host).unwrap();
+        (host.into_iter().map(f64::from).collect(), device)
+    }
+
+    /// A buffer with a wrong number everywhere, and with room for one more that has to stay.
+    fn output(&self, elements: usize) -> Buffer {
+        self.on.stream().clone_htod(&vec![77.0_f32; elements + 1]).unwrap()
+    }
+
+    #[track_caller]
+    fn check(&self, what: &str, done: Result<()>, found: &Buffer, expected: &[f64]) {
+        done.unwrap();
+        let found = self.on.read(&found.as_view(), found.len()).unwrap();
+        assert_eq!(found.len(), expected.len() + 1);
+        assert_eq!(found[expected.len()], 77.0, "{what} wrote behind its result");
+        for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
+            let error = (f64::from(*found) - expected).abs();
+            assert!(error <= 2e-5 * (1.0 + expected.abs()), "{what}[{i}]: {found}, not {expected}");
+        }
+    }
+}
+
+/// `[rows, columns]` of what `element` says.
+fn matrix(rows: usize, columns: usize, element: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    (0..rows * columns).map(|i| element(i / columns, i % columns)).collect()
+}
+
+#[test]
+fn products() {
+    for products in Products::ALL {
+        products_agree(products);
+    }
+}
+
+fn products_agree(products: Products) {
+    let mut bench = Bench::with(products);
+    for m in SIZES {
+        for n in SIZES {
+            for k in [1, 4, 7, 33] {
+                let shape = format!("m {m}, n {n}, k {k}");
+                let sum = |term: &dyn Fn(usize) -> f64| (0..k).map(term).sum::<f64>();
+                let (a, da) = bench.random(m * k);
+                let (b, db) = bench.random(k * n);
+                let mut c = bench.output(m * n);
+                let done = bench.on.matmul_a_b(&da, &db, &mut c, m, n, k);
+                let expected = matrix(m, n, |i, j| sum(&|l| a[i * k + l] * b[l * n + j]));
+                bench.check(&format!("matmul_a_b, {shape}"), done, &c, &expected);
+
+                let mut c = bench.output(m * n);
+                let done = bench.on.matmul_a_bt(&da.as_view(), &db, &mut c, m, n, k);
+                let expected = matrix(m, n, |i, j| sum(&|l| a[i * k + l] * b[j * k + l]));
+                bench.check(&format!("matmul_a_bt, {shape}"), done, &c, &expected);
+
+                let mut c = bench.output(m * n);
+                let done = bench.on.matmul_at_b(&da, &db.as_view(), &mut c, m, n, k);
+                let expected = matrix(m, n, |i, j| sum(&|l| a[l * m + i] * b[l * n + j]));
+                bench.check(&format!("matmul_at_b, {shape}"), done, &c, &expected);
+            }
+        }
+    }
+}
+
+/// Beyond what a tile takes, in each direction; and where a sum has one order, it has the same bits.
+#[test]
+fn tiles_make_the_same_bits() {
+    let (m, n, k) = (70, 131, 52);
+    let product = |products| {
+        let mut bench = Bench::with(products);
+        let ((_, a), (_, b)) = (bench.random(m * k), bench.random(n * k));
+        let mut c = bench.output(m * n);
+        bench.on.matmul_a_bt(&a.as_view(), &b, &mut c, m, n, k).unwrap();
+        bench.on.read(&c.as_view(), m * n).unwrap()
+    };
+    let naive = product(Products::Naive);
+    for products in [Products::SharedTile, Products::RegisterTile, Products::Vectorised] {
+        assert_eq!(product(products), naive, "{products}");
+    }
+    let apart = |(a, b): (&f32, &f32)| (a - b).abs();
+    let coalesced = product(Products::Coalesced);
+    let worst = naive.iter().zip(&coalesced).map(apart).fold(0.0, f32::max);
+    assert!(worst > 0.0 && worst < 1e-4, "lanes add up in another order: {worst}");
+}
+
+#[test]
+fn rows_and_columns() {
+    let mut bench = Bench::new();
+    for batch in SIZES {
+        for n in SIZES {
+            let shape = format!("batch {batch}, n {n}");
+            let (z, dz) = bench.random(batch * n);
+            let (b, db) = bench.random(n);
+            let (y, dy) = bench.random(batch * n);
+
+            let padded: Vec<f32> = z.iter().map(|z| *z as f32).chain([77.0]).collect();
+            let mut out = bench.on.stream().clone_htod(&padded).unwrap();
+            let done = bench.on.add_bias(&mut out, &db, batch, n);
+            let expected = matrix(batch, n, |i, j| z[i * n + j] + b[j]);
+            bench.check(&format!("add_bias, {shape}"), done, &out, &expected);
+
+            let mut out = bench.output(batch * n);
+            let done = bench.on.softmax(&dz, &mut out, batch, n);
+            let sum = |i: usize| z[i * n..(i + 1) * n].iter().map(|z| z.exp()).sum::<f64>();
+            let expected = matrix(batch, n, |i, j| z[i * n + j].exp() / sum(i));
+            bench.check(&format!("softmax, {shape}"), done, &out, &expected);
+
+            let mut out = bench.output(batch * n);
+            let done = bench.on.output_gradient(&dz, &dy.as_view(), &mut out, batch, n);
+            let expected = matrix(batch, n, |i, j| (z[i * n + j] - y[i * n + j]) / batch as f64);
+            bench.check(&format!("output_gradient, {shape}"), done, &out, &expected);
+
+            let mut out = bench.output(n);
+            let done = bench.on.sum_batch(&dz, &mut out, batch, n);
+            let expected = matrix(1, n, |_, j| (0..batch).map(|i| z[i * n + j]).sum());
+            bench.check(&format!("sum_batch, {shape}"), done, &out, &expected);
+
+            let (dz, dy) = (dz.as_view(), dy.as_view());
+            let mut out = bench.output(batch);
+            let done = bench.on.cross_entropy(&dz, &dy, &mut out, batch, n);
+            let each = |i: usize, term: &dyn Fn(f64, f64) -> f64| {
+                (0..n).map(|j| term(z[i * n + j], y[i * n + j])).sum::<f64>()
+            };
+            let expected = matrix(batch, 1, |i, _| each(i, &|z, y| -y * (z - sum(i).ln())));
+            bench.check(&format!("cross_entropy, {shape}"), done, &out, &expected);
+
+            let mut out = bench.output(batch);
+            let done = bench.on.bce(&dz, &dy, &mut out, batch, n);
+            let term = |z: f64, y: f64| {
+                let p = 1.0 / (1.0 + (-z).exp());
+                -(y * p.ln() + (1.0 - y) * (1.0 - p).ln())
+            };
+            let expected = matrix(batch, 1, |i, _| each(i, &term));
+            bench.check(&format!("bce, {shape}"), done, &out, &expected);
+
+            let mut out = bench.output(batch);
+            let done = bench.on.squared_error(&dz, &dy, &mut out, batch, n);
+            let expected = matrix(batch, 1, |i, _| each(i, &|z, y| 0.5 * (z - y) * (z - y)));
+            bench.check(&format!("squared_error, {shape}"), done, &out, &expected);
+        }
+    }
+}
+
+#[test]
+fn element_by_element() {
+    let mut bench = Bench::new();
+    for elements in [1, 31, 255, 256, 257, 1000] {
+        let (z, dz) = bench.random(elements);
+        let (da, dda) = bench.random(elements);
+        let mut out = bench.output(elements);
+        let done = bench.on.relu(&dz, &mut out, elements);
+        let expected: Vec<f64> = z.iter().map(|z| z.max(0.0)).collect();
+        bench.check("relu", done, &out, &expected);
+
+        let mut out = bench.output(elements);
+        let done = bench.on.relu_backward(&dda, &dz, &mut out, elements);
+        let expected: Vec<f64> =
+            z.iter().zip(&da).map(|(z, da)| if *z > 0.0 { *da } else { 0.0 }).collect();
+        bench.check("relu_backward", done, &out, &expected);
+
+        let mut out = bench.output(elements);
+        let done = bench.on.sigmoid(&dz, &mut out, elements);
+        let expected: Vec<f64> = z.iter().map(|z| 1.0 / (1.0 + (-z).exp())).collect();
+        bench.check("sigmoid", done, &out, &expected);
+
+        let padded: Vec<f32> = z.iter().map(|z| *z as f32).chain([77.0]).collect();
+        let mut out = bench.on.stream().clone_htod(&padded).unwrap();
+        let done = bench.on.update(&mut out, &dda, 0.25, elements);
+        let expected: Vec<f64> = z.iter().zip(&da).map(|(z, da)| z - 0.25 * da).collect();
+        bench.check("update", done, &out, &expected);
+
+        let mut out = bench.output(elements);
+        let done = bench.on.copy(&dz, &mut out, elements);
+        bench.check("copy", done, &out, &z);
+    }
+}
+
+/// Numbers that overflow or underflow an exponential, and those that are none.
+#[test]
+fn what_is_not_finite_stays_visible_and_what_is_stays_finite() {
+    let bench = Bench::new();
+    let device = |values: &[f32]| bench.on.stream().clone_htod(values).unwrap();
+    let read = |buffer: &Buffer| bench.on.read(&buffer.as_view(), buffer.len()).unwrap();
+    let (mut p, mut loss) = (device(&[0.0; 3]), device(&[0.0]));
+    let large = device(&[1000.0, -1000.0, 999.0]);
+    let y = device(&[0.0, 1.0, 0.0]);
+
+    bench.on.softmax(&large, &mut p, 1, 3).unwrap();
+    let found = read(&p);
+    assert!((found[0] - 0.731_058_6).abs() < 1e-6 && found[1] == 0.0, "{found:?}");
+    bench.on.cross_entropy(&large.as_view(), &y.as_view(), &mut loss, 1, 3).unwrap();
+    assert!((read(&loss)[0] - 2000.3132).abs() < 1e-3, "{:?}", read(&loss));
+    bench.on.sigmoid(&large, &mut p, 3).unwrap();
+    assert_eq!(read(&p), [1.0, 0.0, 1.0]);
+    bench.on.bce(&large.as_view(), &y.as_view(), &mut loss, 1, 3).unwrap();
+    assert_eq!(read(&loss), [1000.0 + 1000.0 + 999.0]);
+
+    let broken = device(&[f32::NAN, -1.0, f32::INFINITY]);
+    bench.on.relu(&broken, &mut p, 3).unwrap();
+    let found = read(&p);
+    assert!(found[0].is_nan() && found[1] == 0.0 && found[2] == f32::INFINITY, "{found:?}");
+    bench.on.softmax(&device(&[f32::NAN, 1.0, 2.0]), &mut p, 1, 3).unwrap();
+    assert!(read(&p).iter().all(|p| p.is_nan()), "{:?}", read(&p));
+}
+
+#[test]
+fn a_buffer_that_is_too_small_is_refused_before_the_launch() {
+    let bench = Bench::new();
+    let small = bench.output(3);
+    let mut c = bench.output(6);
+    let said = bench.on.matmul_a_b(&small, &small, &mut c, 2, 3, 4).unwrap_err().to_string();
+    assert_eq!(said, "matmul_a_b: a holds 4 elements, and its shape asks for 8");
+}

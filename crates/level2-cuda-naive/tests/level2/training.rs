@@ -1,0 +1,77 @@
+//! Training is the same, bit for bit, however the batches get to the device: a copy that came too
+//! late or too early would show in the losses. In order and shuffled, with a last batch that is
+//! smaller, and with tests of another set in between.
+
+use data::{Counts, Dataset, Source};
+use gpu::Profile;
+use level2_cuda_naive::transfer::Strategy;
+use level2_cuda_naive::{Level2, PerSample};
+use tensor::{Loss, Network};
+use training::train::{Outcome, train};
+use training::{Console, Level, Parameters, Preset};
+
+/// 3 epochs of 5 batches, the last of each with 20 samples instead of 50, tested after every 4.
+fn preset(shuffle: bool) -> Preset {
+    let mut preset = Preset::find("manning").unwrap();
+    preset.network = Network { sizes: vec![784, 17, 10], loss: Loss::CrossEntropy };
+    preset.samples = 220;
+    preset.batch_size = 50;
+    preset.epochs = 3;
+    preset.shuffle = shuffle;
+    preset.report_every = 1;
+    preset.evaluate_every = Some(4);
+    preset.learning_rate = 0.05;
+    preset
+}
+
+fn run(level: &mut dyn Level, preset: &Preset) -> Outcome {
+    let counts = Counts { train: preset.samples, test: 70 };
+    let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
+    let set = |images| Dataset::new(images, preset.normalisation);
+    let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
+    let (training, test) = (set(&digits.train), set(&digits.test));
+    train(level, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
+}
+
+fn bits(run: &Outcome) -> (Vec<u32>, Vec<usize>) {
+    let losses = run.losses.iter().map(|at| at.loss.to_bits()).collect();
+    (losses, vec![run.batches, run.samples, run.accuracy.correct])
+}
+
+#[test]
+fn every_transfer_trains_to_the_same_bits() {
+    let gpu = crate::support::gpu();
+    for shuffle in [false, true] {
+        let preset = preset(shuffle);
+        let of = |how| {
+            let mut level = Level2::new(&gpu, &preset.network, how, Profile::default()).unwrap();
+            run(&mut level, &preset)
+        };
+        let explicit = of(Strategy::Explicit);
+        assert_eq!((explicit.batches, explicit.samples), (15, 660));
+        let (first, last) = (explicit.losses[0].loss, explicit.losses[14].loss);
+        assert!(last < 0.8 * first, "it learns: {first} to {last}");
+        for how in Strategy::ALL {
+            assert_eq!(bits(&of(how)), bits(&explicit), "{how}, shuffled: {shuffle}");
+        }
+    }
+    assert!(gpu.context().is_event_tracking(), "the caller's context is as it was");
+}
+
+#[test]
+fn a_thread_for_each_sample_trains_alike() {
+    let gpu = crate::support::gpu();
+    let preset = preset(true);
+    let profile = Profile::default;
+    let mut per_operation =
+        Level2::new(&gpu, &preset.network, Strategy::default(), profile()).unwrap();
+    let expected = run(&mut per_operation, &preset);
+    for how in Strategy::ALL {
+        let mut level = PerSample::new(&gpu, &preset.network, how, profile()).unwrap();
+        let found = run(&mut level, &preset);
+        for (found, expected) in found.losses.iter().zip(&expected.losses) {
+            // The order of additions differs, over 15 steps.
+            assert!((found.loss - expected.loss).abs() < 1e-4, "{how}: {found:?} {expected:?}");
+        }
+    }
+}

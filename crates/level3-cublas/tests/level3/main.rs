@@ -1,0 +1,10 @@
+//! Level 3 as its readers use it.
+
+mod command_line;
+mod mistakes;
+mod ranks;
+mod reference;
+mod shapes;
+mod support;
+mod traffic;
+mod training;

@@ -1,0 +1,89 @@
+//! Every fixture agrees with the dump that PyTorch made in double precision, whichever library
+//! multiplies, phase by phase and as a step, launched and replayed; with TF32 within its tolerance.
+
+use std::path::Path;
+
+use crate::support::{GEMMS, gpu, not_materialised, step};
+use level3_cublas::{Gemm, Setup};
+use tensor::{Dump, TensorName};
+use tensor_diff::Verdict;
+use training::Preset;
+
+fn reference(preset: &Preset) -> Dump {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap()
+}
+
+#[test]
+fn every_fixture_agrees_however_it_is_computed() {
+    let gpu = gpu();
+    for preset in Preset::fixtures() {
+        let reference = reference(&preset);
+        for gemm in GEMMS {
+            for tf32 in [false, true] {
+                for graph in [false, true] {
+                    for fused in [false, true] {
+                        let setup = Setup { gemm, tf32, graph, ..Setup::default() };
+                        let found = step(&gpu, &preset, setup, fused);
+                        let comparison = tensor_diff::compare(&reference, &found, 1.0);
+                        let name = &preset.name;
+                        assert!(comparison.agrees(), "{name}, {setup:?}: {comparison:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What an epilogue consumes is shown as such, and as nothing else.
+#[test]
+fn what_is_never_written_is_listed() {
+    let gpu = gpu();
+    for preset in Preset::fixtures() {
+        let of = |gemm| step(&gpu, &preset, Setup { gemm, ..Setup::default() }, false);
+        assert!(not_materialised(&of(Gemm::Cublas)).is_empty());
+        let found = of(Gemm::Cublaslt);
+        let expected: &[&str] = match preset.name.as_str() {
+            "three-layer" => &["z1", "z2", "da2", "da1"],
+            // cuBLASLt may have no DRELU_BGRAD for a batch of one; then da1 is made.
+            "single" if !not_materialised(&found).contains(&"da1".into()) => &["z1"],
+            _ => &["z1", "da1"],
+        };
+        assert_eq!(not_materialised(&found), expected, "{}", preset.name);
+        let comparison = tensor_diff::compare(&reference(&preset), &found, 1.0);
+        let row = comparison.row(TensorName::Z(1)).unwrap();
+        assert_eq!(row.verdict, Verdict::NotMaterialised);
+        assert_eq!(comparison.count(Verdict::NotMaterialised), expected.len());
+    }
+}
+
+/// TF32 is another arithmetic, and it was used: what it computes is outside of single precision's
+/// tolerance.
+#[test]
+fn tf32_is_told_from_single_precision() {
+    let gpu = gpu();
+    // Its second product sums only 32 terms, of rows that tensor cores take.
+    let preset = Preset::find("three-layer").unwrap();
+    for gemm in GEMMS {
+        let setup = Setup { gemm, tf32: true, ..Setup::default() };
+        let mut found = step(&gpu, &preset, setup, false);
+        found.header.dtype = tensor::Dtype::F32;
+        let comparison = tensor_diff::compare(&reference(&preset), &found, 1.0);
+        assert!(!comparison.agrees(), "{gemm}: {comparison:?}");
+    }
+}
+
+/// A graph replays the same launches, so the bits are the same.
+#[test]
+fn a_graph_changes_no_bit() {
+    let gpu = gpu();
+    for preset in Preset::fixtures() {
+        for gemm in GEMMS {
+            let of = |graph, fused| {
+                step(&gpu, &preset, Setup { gemm, graph, ..Setup::default() }, fused).tensors
+            };
+            let launched = of(false, false);
+            assert!(launched == of(true, false) && launched == of(true, true), "{}", preset.name);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What a level is given that doesn't fit: a batch for which the device has no memory, and rows that
+//! are narrower than the network.
+
+use std::process::Command;
+
+use data::{Dataset, Epoch};
+use gpu::{Choice, Gpu, Profile};
+use level4_ptx::{Level4, Rung};
+use tensor::{Loss, Network};
+use training::{Initialisation, Level, Parameters};
+
+fn network() -> Network {
+    Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy }
+}
+
+/// Rows of features that are no two alike, with the ten classes in turn.
+fn rows(count: usize, features: usize) -> Dataset {
+    let x = (0..count * features).map(|i| (i % 17) as f32 / 17.0 - 0.5).collect();
+    let labels = (0..count).map(|i| (i % 10) as u8).collect();
+    Dataset::from_rows(x, labels, features, 10).unwrap()
+}
+
+fn level(gpu: &Gpu, rung: Rung) -> Level4 {
+    let mut level = Level4::new(gpu, &network(), rung, Profile::default()).unwrap();
+    let start = Parameters::new(&network(), Initialisation::UniformFanIn, 1);
+    level.set_parameters(&start).unwrap();
+    level
+}
+
+fn load(level: &mut Level4, set: &Dataset) -> training::Result<()> {
+    level.load(&Epoch::in_order(set.len(), set.len(), false).batch(set, 0), None)
+}
+
+/// The loss of these rows before and after a step on them.
+fn losses(level: &mut Level4, set: &Dataset) -> [f32; 2] {
+    load(level, set).unwrap();
+    level.step(0.1).unwrap();
+    let before = level.loss().unwrap();
+    level.forward().unwrap();
+    [before, level.loss().unwrap()]
+}
+
+#[test]
+fn rows_of_another_network_are_refused() {
+    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    for rung in Rung::ALL {
+        let mut level = level(&gpu, rung);
+        load(&mut level, &rows(7, 3)).unwrap();
+        let refused = [level.forward(), level.step(0.1)];
+        for refused in refused {
+            let said = refused.expect_err("rows of 3 features in a network of 4").to_string();
+            assert!(said.contains("elements, and its shape asks for 28"), "{rung}: {said}");
+        }
+        assert!(losses(&mut level, &rows(7, 4)).iter().all(|loss| loss.is_finite()), "{rung}");
+    }
+}
+
+/// The emulated GPU reads how much memory it has once, so that this needs a process of its own.
+#[test]
+fn a_batch_that_finds_no_memory_leaves_the_level_as_it_was() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "bounds::with_little_memory", "--nocapture"])
+        .env("EMULATED_GPU_MEMORY", "24M")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+#[test]
+#[ignore = "run by a_batch_that_finds_no_memory_leaves_the_level_as_it_was, with little memory"]
+fn with_little_memory() {
+    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    let few = rows(37, 4);
+    for rung in Rung::ALL {
+        let expected = losses(&mut level(&gpu, rung), &few);
+        let mut tried = level(&gpu, rung);
+        losses(&mut tried, &rows(5, 4));
+        let start = Parameters::new(&network(), Initialisation::UniformFanIn, 1);
+        tried.set_parameters(&start).unwrap();
+
+        // Twice as many each time, until one of the buffers is not to be had.
+        let too_many = (6..20).map(|n| rows(1 << n, 4)).find(|set| load(&mut tried, set).is_err());
+        let too_many = too_many.expect("2^19 rows fit into 24 MB");
+        for _ in 0..2 {
+            let refused = load(&mut tried, &too_many).unwrap_err().to_string();
+            assert!(refused.contains("memory"), "{rung}: {refused}");
+            assert!(tried.forward().is_err(), "{rung} computes on a batch that is not there");
+            assert!(tried.step(0.1).is_err(), "{rung} steps on a batch that is not there");
+        }
+        let found = losses(&mut tried, &few);
+        for (a, b) in expected.iter().zip(found) {
+            assert!((a - b).abs() < 1e-5, "{rung}: {expected:?} and {found:?}");
+        }
+    }
+}

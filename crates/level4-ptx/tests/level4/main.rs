@@ -1,0 +1,11 @@
+//! Level 4 as its readers use it.
+
+mod assembles;
+mod bounds;
+mod command_line;
+mod cuts;
+mod reference;
+mod sanitizer;
+#[path = "../support/mod.rs"]
+mod support;
+mod training;

@@ -1,0 +1,4 @@
+//! The emulator of pages.
+
+mod book;
+mod training;

@@ -1,0 +1,13 @@
+//! The comparison: what it finds, names and says, and what it refuses.
+
+mod clean;
+mod command_line;
+mod explained;
+mod faults;
+mod grammar;
+mod hostile;
+mod levels;
+mod pages;
+mod ranks;
+mod reference_dumps;
+mod support;
