@@ -1,7 +1,5 @@
 //! Stream capture and graphs: what becomes a graph, and what is illegal meanwhile.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::c_void;
 
 use crate::support::{

@@ -1,7 +1,5 @@
 //! The driver through unmodified cudarc, as the levels use it.
 
-#![allow(unsafe_code, reason = "loads a library and launches kernels")]
-
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg, sys};
 use cudarc::nvrtc::Ptx;
 

@@ -1,8 +1,6 @@
 //! Several devices: each has contexts, memory, modules and pools of its own, and is let into the
 //! memory of another where that was asked for.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::collections::HashSet;
 use std::ffi::{c_char, c_void};
 

@@ -1,8 +1,6 @@
 //! What CUDA's documentation, or hardware where that is silent, answers at the edges: fills that are
 //! waited for, frees of nothing and without a context, libraries, unknown addresses.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

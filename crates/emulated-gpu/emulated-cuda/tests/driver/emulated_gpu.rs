@@ -1,7 +1,5 @@
 //! What `include/emulated_gpu.h` declares: accesses of host libraries, and counts.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 

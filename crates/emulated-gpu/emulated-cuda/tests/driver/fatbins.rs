@@ -1,7 +1,5 @@
 //! Fatbins through the driver's functions. What may be wrong in one, `src/fatbin/tests.rs` tries.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::{CString, c_char};
 
 use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, ok, read};

@@ -1,7 +1,5 @@
 //! What a kernel does wrong: the code, that it stays, and the report on standard error.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 

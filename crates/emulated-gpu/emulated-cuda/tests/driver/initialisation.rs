@@ -1,7 +1,5 @@
 //! Before and during `cuInit`, what the card says it is, and contexts.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::{CStr, c_char};
 
 use crate::support::{alone, code, cu, is_child, ok};

@@ -1,8 +1,6 @@
 //! Work of a host library, as `include/emulated_gpu.h` declares it: it asks for memory when its turn
 //! has come, and keeps what it was given.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};

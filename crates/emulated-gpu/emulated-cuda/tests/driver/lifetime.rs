@@ -1,8 +1,6 @@
 //! Memory outlives the work that uses it, whatever threads do: frees, the end of a context,
 //! registered memory that goes away, forks, captures. What would corrupt the process runs in one of its own.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
 //! The driver's functions, as programs call them.
+#![allow(unsafe_code, reason = "the functions are C")]
 
 mod capture;
 mod cudarc;

@@ -1,7 +1,5 @@
 //! Memory of every kind, copies and fills: results, and what is refused.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use crate::support::{allocate, alone, code, context, cu, is_child, ok, read, stream};
 
 const NULL: *mut u64 = std::ptr::null_mut();

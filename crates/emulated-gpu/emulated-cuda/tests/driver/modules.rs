@@ -1,7 +1,5 @@
 //! Modules, functions, and what a launch may ask for.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::{CStr, CString, c_char, c_void};
 
 use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, module, ok, read};

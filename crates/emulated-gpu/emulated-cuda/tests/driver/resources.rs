@@ -1,8 +1,6 @@
 //! Sizes, counts and times that a program chooses: what can't be had is refused with CUDA's code, and
 //! the process goes on.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::{c_char, c_void};
 
 use crate::support::{

@@ -2,8 +2,6 @@
 //! and go: whatever the order, a call answers with one of CUDA's codes, and the host's memory stays
 //! its own. A sanitizer sees more of it (`scripts/sanitize-emulator`).
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::support::{INCREMENT, alone, code, cu, function, is_child, launch, module, ok, stream};

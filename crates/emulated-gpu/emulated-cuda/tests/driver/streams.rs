@@ -1,7 +1,5 @@
 //! Streams and events: what waits for what.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};

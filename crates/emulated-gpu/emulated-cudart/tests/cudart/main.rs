@@ -1,4 +1,5 @@
 //! CUDA's runtime, by its functions and under programs that nvcc built.
+#![allow(unsafe_code, reason = "the functions are C")]
 
 mod nvcc;
 mod runtime;

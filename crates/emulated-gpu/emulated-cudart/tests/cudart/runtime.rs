@@ -1,8 +1,6 @@
 //! Programs as nvcc builds them, played by the test: kernels, variables, errors, copies, streams,
 //! graphs, devices.
 
-#![allow(unsafe_code, reason = "calls functions in C")]
-
 use std::ffi::{CStr, c_char};
 
 use crate::support::{
