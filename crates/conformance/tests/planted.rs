@@ -26,59 +26,81 @@ mod tiled;
 
 use std::path::Path;
 
+use faults::Fault;
+use gpu::Gpu;
 use serde_json::{Value, json};
+
+/// What is left of a fault once it was planted, run and read.
+struct Tried {
+    /// What was said, where it is not what is right.
+    missed: Option<String>,
+    /// The page, and what has to be on it.
+    case: Value,
+    is_read: bool,
+    line: String,
+}
+
+/// Plants a fault, and writes the page of what was said of it.
+fn tried(fault: &Fault, gpu: &Gpu, path: &Path) -> Tried {
+    let said = plant::plant(fault, gpu).unwrap_or_else(|error| panic!("{}: {error}", fault.what));
+    let missed = (!said.is_found(fault)).then(|| {
+        format!(
+            "{}: in {} of step {}, and alone it is {:?}, compared {:?}",
+            fault.what, fault.tensor, fault.step, said.alone, said.compared
+        )
+    });
+    let (page, worst) = said.page();
+    let first = format!("First fault: <a href=\"#t0-{0}\"><code>{0}</code>", fault.tensor);
+    let top = page.split("<details").nth(1).unwrap_or_default();
+    let open = format!("id=\"t0-{}\" open", fault.tensor);
+    assert!(page.contains(&first) && top.contains(&open), "the page of {}", fault.what);
+    std::fs::write(path, page).unwrap();
+    let mut case = json!({"page": path, "first": fault.tensor.to_string()});
+    if let Some(worst) = worst.filter(|worst| worst.worst_error.is_finite()) {
+        case["worst"] = serde_json::to_value(worst).unwrap();
+        case["worst"]["tensor"] = json!(format!("t0-{}", fault.tensor));
+    }
+    let reading = said.reading.as_deref().unwrap_or("unexplained");
+    let line = format!("{}: {}: {reading}", said.level, fault.what);
+    Tried { missed, case, is_read: said.is_read(fault), line }
+}
 
 #[test]
 fn every_planted_fault_is_found_and_most_are_explained() {
-    let gpu = plant::device().unwrap();
     let mut faults = faults::faults();
     let in_sight = faults.len();
     faults.extend(blind::faults());
     assert!(in_sight >= 100 && faults.len() >= in_sight + 40, "{in_sight} of {}", faults.len());
-    let mut missed = Vec::new();
-    let mut pages = Vec::new();
     let folder = tempfile::tempdir().unwrap();
-    let mut read = [0, 0];
-    for (at, fault) in faults.iter().enumerate() {
-        let said =
-            plant::plant(fault, &gpu).unwrap_or_else(|error| panic!("{}: {error}", fault.what));
-        if !said.is_found(fault) {
-            missed.push(format!(
-                "{}: in {} of step {}, and alone it is {:?}, compared {:?}",
-                fault.what, fault.tensor, fault.step, said.alone, said.compared
-            ));
-        }
-        let (page, worst) = said.page();
-        let first = format!("First fault: <a href=\"#t0-{0}\"><code>{0}</code>", fault.tensor);
-        let top = page.split("<details").nth(1).unwrap_or_default();
-        let open = format!("id=\"t0-{}\" open", fault.tensor);
-        assert!(page.contains(&first) && top.contains(&open), "the page of {}", fault.what);
-        let path = folder.path().join(format!("{}.html", pages.len()));
-        std::fs::write(&path, page).unwrap();
-        let mut case = json!({"page": path, "first": fault.tensor.to_string()});
-        if let Some(worst) = worst.filter(|worst| worst.worst_error.is_finite()) {
-            case["worst"] = serde_json::to_value(worst).unwrap();
-            case["worst"]["tensor"] = json!(format!("t0-{}", fault.tensor));
-        }
-        pages.push(case);
-        read[usize::from(at >= in_sight)] += usize::from(said.is_read(fault));
-        println!(
-            "{}: {}: {}",
-            said.level,
-            fault.what,
-            said.reading.as_deref().unwrap_or("unexplained")
-        );
+    // No fault knows of another: half of them on a thread of its own.
+    let half = |parity: usize| {
+        let gpu = plant::device().unwrap();
+        let ours = (parity..faults.len()).step_by(2);
+        ours.map(|at| tried(&faults[at], &gpu, &folder.path().join(format!("{at}.html"))))
+            .collect::<Vec<_>>()
+    };
+    let mut halves = std::thread::scope(|scope| {
+        let half = &half;
+        let threads = [0, 1].map(|parity| scope.spawn(move || half(parity)));
+        threads.map(|thread| thread.join().unwrap().into_iter())
+    });
+    let tried: Vec<_> = (0..faults.len()).map(|at| halves[at % 2].next().unwrap()).collect();
+    for one in &tried {
+        println!("{}", one.line);
     }
+    let missed: Vec<_> = tried.iter().filter_map(|one| one.missed.as_deref()).collect();
     assert!(missed.is_empty(), "{}", missed.join("\n"));
-    // A browser takes seconds for each. Those of the blind ones are made in the same way.
-    in_browser(folder.path(), &pages[..in_sight]);
-    for (read, all) in read.into_iter().zip([in_sight, faults.len() - in_sight]) {
+    let (seen, blind) = tried.split_at(in_sight);
+    // A browser takes a while for each. Those of the blind ones are made in the same way.
+    in_browser(folder.path(), &seen.iter().map(|one| &one.case).collect::<Vec<_>>());
+    for part in [seen, blind] {
+        let (read, all) = (part.iter().filter(|one| one.is_read).count(), part.len());
         assert!(3 * read >= 2 * all, "{read} of {all} have a right reading");
     }
 }
 
 /// Pages in a headless browser.
-fn in_browser(folder: &Path, pages: &[Value]) {
+fn in_browser(folder: &Path, pages: &[&Value]) {
     let Some(mut node) = skipped::browser() else { return };
     let list = folder.join("cases.json");
     std::fs::write(&list, serde_json::to_vec(pages).unwrap()).unwrap();
@@ -90,7 +112,7 @@ fn in_browser(folder: &Path, pages: &[Value]) {
 /// The same with nothing planted: no fault is found.
 #[test]
 fn without_a_fault_nothing_is_found() {
-    let fault = faults::Fault {
+    let fault = Fault {
         what: "nothing",
         says: "",
         planted: faults::Planted::Between(|_| {}),
