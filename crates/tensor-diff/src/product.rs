@@ -46,23 +46,41 @@ pub(crate) struct Product<'a> {
 }
 
 impl Product<'_> {
-    fn each(&self, element: impl Fn(usize, usize) -> f64) -> Vec<f64> {
-        (0..self.rows)
-            .flat_map(|i| (0..self.columns).map(move |j| (i, j)))
-            .map(|(i, j)| element(i, j))
-            .collect()
+    /// Adds up what `term` makes of two elements and their errors, for each element of the result
+    /// in the order of `k`.
+    fn sums(&self, term: impl Fn((f64, f64), (f64, f64)) -> f64) -> Vec<f64> {
+        // The right factor laid out as the result's rows are, so that sums that lie beside each
+        // other are added to beside each other.
+        let places = || (0..self.length).flat_map(|k| (0..self.columns).map(move |j| (j, k)));
+        let values: Vec<f64> = places().map(|(j, k)| self.right.at(j, k).0).collect();
+        let errors: Vec<f64> = places().map(|(j, k)| self.right.at(j, k).1).collect();
+        // What an iterator's `sum` begins with.
+        let mut sums = vec![-0.0; self.rows * self.columns];
+        for i in 0..self.rows {
+            let row = &mut sums[i * self.columns..][..self.columns];
+            for k in 0..self.length {
+                let left = self.left.at(i, k);
+                let values = &values[k * self.columns..][..self.columns];
+                let errors = &errors[k * self.columns..][..self.columns];
+                for ((sum, value), error) in row.iter_mut().zip(values).zip(errors) {
+                    *sum += term(left, (*value, *error));
+                }
+            }
+        }
+        sums
     }
 
     /// The product in `float64`.
     pub(crate) fn values(&self) -> Vec<f64> {
-        self.each(|i, j| {
-            (0..self.length).map(|k| self.left.at(i, k).0 * self.right.at(j, k).0).sum()
-        })
+        self.sums(|(p, _), (q, _)| p * q)
     }
 
     /// The part of the product that the terms `k` make.
     pub(crate) fn term(&self, k: usize) -> Vec<f64> {
-        self.each(|i, j| self.left.at(i, k).0 * self.right.at(j, k).0)
+        (0..self.rows)
+            .flat_map(|i| (0..self.columns).map(move |j| (i, j)))
+            .map(|(i, j)| self.left.at(i, k).0 * self.right.at(j, k).0)
+            .collect()
     }
 
     // ANCHOR: errors
@@ -72,19 +90,13 @@ impl Product<'_> {
     ///
     /// `tiny` is what a product near zero and a factor near zero lose by underflow.
     pub(crate) fn errors(&self, relative: f64, tiny: f64) -> Vec<f64> {
-        self.each(|i, j| {
-            (0..self.length)
-                .map(|k| {
-                    let (p, p_error) = self.left.at(i, k);
-                    let (q, q_error) = self.right.at(j, k);
-                    let (p, q) = (p.abs(), q.abs());
-                    let (widest_p, widest_q) = (p + p_error, q + q_error);
-                    p * q_error
-                        + p_error * widest_q
-                        + relative * widest_p * widest_q
-                        + tiny * (1.0 + widest_p + widest_q)
-                })
-                .sum()
+        self.sums(|(p, p_error), (q, q_error)| {
+            let (p, q) = (p.abs(), q.abs());
+            let (widest_p, widest_q) = (p + p_error, q + q_error);
+            p * q_error
+                + p_error * widest_q
+                + relative * widest_p * widest_q
+                + tiny * (1.0 + widest_p + widest_q)
         })
     }
     // ANCHOR_END: errors
