@@ -28,11 +28,12 @@ function outputs(repository) {
 const plain = (line) => line.replaceAll(/0x[0-9a-f]{5,}(?=[^0-9a-f]|$)/g, (address) => (/^0x[0-9a-f]{8}$/.test(address) && /lanes$/.test(line.slice(0, line.indexOf(address)).trim()) ? address : "0x…")).trimEnd();
 
 export default {
-  async "every output of the book is what the page prints"({ expect, open, pages, panel, done, click, repository }) {
+  async "every output of the book is what the page prints"({ expect, open, visit, pages, panel, done, click, repository }) {
     const known = [...outputs(repository).values()];
     const seen = new Set();
+    const page = await open("introduction.html");
     for (const path of pages()) {
-      const page = await open(path);
+      await visit(page, path);
       const count = await page.locator(".fl-block").count();
       for (let at = 0; at < count; at++) {
         const own = await page.locator(".fl-block").nth(at).evaluate((block) => {
@@ -59,15 +60,15 @@ export default {
           seen.add(command);
         }
       }
-      await page.context().close();
     }
     expect(seen.size > 60, `only ${seen.size} commands were found`);
   },
 
-  async "every kernel that the book shows has its commands"({ expect, open, pages, panel, done, click }) {
+  async "every kernel that the book shows has its commands"({ expect, open, visit, pages, panel, done, click }) {
     let count = 0;
+    const page = await open("introduction.html");
     for (const path of pages()) {
-      const page = await open(path);
+      await visit(page, path);
       const total = await page.locator("main code[data-file]").count();
       const unmarked = await page.locator("main code.language-ptx:not([data-file], [data-puzzle])").count();
       expect(unmarked === 0, `${path}: ${unmarked} kernels in PTX can't be run`);
@@ -81,7 +82,6 @@ export default {
         expect(text.includes(file.split("/").pop()) || /\d thread instructions|which is lane/.test(text), `${path}, ${file}: ${text.slice(0, 200)}`);
         count++;
       }
-      await page.context().close();
     }
     expect(count > 70, `${count} kernels`);
   },

@@ -18,24 +18,33 @@ const book = resolve(process.env.BOOK ?? join(repository, "book/html"));
 const executablePath = process.env.CHROMIUM ?? process.env.PATH.split(":").map((folder) => join(folder, "chromium")).find(existsSync);
 
 const failures = [];
-let subject = "";
-/** What has to hold; what doesn't is said at the end. */
-function expect(holds, what) {
-  if (!holds) failures.push(`${subject}: ${what}`);
-}
-
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const address = (path) => pathToFileURL(join(book, path)).href;
 
-/** A page of the book, watched: no script fails, nothing is asked of another host. */
-async function open(path, { width = 1280, dark = false, script = true, without = null, hash = "" } = {}) {
-  const context = await browser.newContext({ offline: true, viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", javaScriptEnabled: script });
-  if (without) await context.route(without, (route) => route.abort());
-  const page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 120) * 1000);
-  page.on("pageerror", (error) => expect(false, `script error: ${error.message}`));
-  page.on("request", (request) => expect(/^(file|blob|data):/.test(request.url()), `asks for ${request.url()}`));
-  await page.goto(pathToFileURL(join(book, path)).href + hash);
-  return page;
+/** Another page of the book, in the same tab. */
+const visit = (page, path) => page.goto(address(path));
+
+/** What a test has of its own: what has to hold, and its tabs, which are closed at its end. */
+function own(subject) {
+  const contexts = [];
+  /** What has to hold; what doesn't is said at the end. */
+  const expect = (holds, what) => {
+    if (!holds) failures.push(`${subject}: ${what}`);
+  };
+  /** A page of the book, watched: no script fails, nothing is asked of another host. */
+  async function open(path, { width = 1280, dark = false, script = true, without = null, hash = "" } = {}) {
+    const context = await browser.newContext({ offline: true, viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", javaScriptEnabled: script });
+    contexts.push(context);
+    if (without) await context.route(without, (route) => route.abort());
+    const page = await context.newPage();
+    page.setDefaultTimeout(Number(process.env.PATIENCE ?? 120) * 1000);
+    page.on("pageerror", (error) => expect(false, `script error: ${error.message}`));
+    page.on("request", (request) => expect(/^(file|blob|data):/.test(request.url()), `asks for ${request.url()}`));
+    await page.goto(address(path) + hash);
+    return page;
+  }
+  const close = () => Promise.all(contexts.map((context) => context.close()));
+  return { expect, open, close, accessible: (page, name) => accessible(expect, page, name) };
 }
 
 /** Opens the panel of the `at`-th block of a page. */
@@ -74,7 +83,7 @@ function pages(folder = book) {
 }
 
 /** Nothing is cut off, and nothing keeps somebody out: of the whole page, mdBook's frame too. */
-async function accessible(page, name) {
+async function accessible(expect, page, name) {
   if (process.env.AXE) {
     axe ??= readFileSync(join(resolve(process.env.AXE), "axe.min.js"), "utf8");
     await page.evaluate(axe);
@@ -91,20 +100,28 @@ let axe = null;
 
 const parts = { blocks: "./blocks.mjs", editing: "./editing.mjs", warp: "./warp.mjs", training: "./training.mjs", puzzles: "./puzzles.mjs", readers: "./readers.mjs", colours: "./colours.mjs" };
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
+const waiting = [];
 for (const part of chosen) {
   const { default: tests } = await import(parts[part]);
-  for (const [name, test] of Object.entries(tests)) {
-    subject = `${part}, ${name}`;
+  for (const [name, test] of Object.entries(tests)) waiting.push([`${part}, ${name}`, test]);
+}
+/** One test after the other, as long as there are some. */
+async function work() {
+  while (waiting.length) {
+    const [subject, test] = waiting.shift();
     const begun = performance.now();
+    const { close, ...tools } = own(subject);
     try {
-      await test({ expect, open, panel, done, click, type, pages, accessible, repository });
+      await test({ ...tools, visit, panel, done, click, type, pages, repository });
     } catch (error) {
-      expect(false, error.stack.split("\nBrowser logs")[0]);
+      tools.expect(false, error.stack.split("\nBrowser logs")[0]);
     }
-    await Promise.all(browser.contexts().map((context) => context.close()));
+    await close();
     console.log(`${subject}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
   }
 }
+// Two beside each other, since each of them waits most of the time.
+await Promise.all([work(), work()]);
 await browser.close();
 if (failures.length) {
   console.error(failures.join("\n"));

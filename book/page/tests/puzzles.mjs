@@ -38,10 +38,11 @@ export default {
     await accessible(page, "puzzles");
   },
 
-  async "the frames and solutions that pages show are tried where they stand"({ expect, open, pages }) {
+  async "the frames and solutions that pages show are tried where they stand"({ expect, open, visit, pages }) {
     let count = 0;
+    const page = await open("introduction.html");
     for (const path of pages().filter((path) => path.startsWith("puzzles/"))) {
-      const page = await open(path);
+      await visit(page, path);
       const blocks = page.locator("main code[data-puzzle]");
       expect((await page.locator("main code:is(.language-ptx, .language-cpp):not([data-puzzle], [data-file])").count()) === 0, `${path}: a block can't be tried`);
       await page.evaluate(() => document.querySelectorAll("details").forEach((details) => { details.open = true; }));
@@ -55,7 +56,6 @@ export default {
         expect(solved === text.startsWith("solution"), `${path}, ${text}: ${await place.locator(".fl-outcome").innerText()}`);
         count++;
       }
-      await page.context().close();
     }
     expect(count > 100, `${count} texts`);
   },

@@ -48,22 +48,22 @@ export default {
 
   // Each page in one of the four, in turns, so that pages that are alike are seen in all of them; with EVERY_SETTING each
   // in all four, which takes four times as long.
-  async "every page, on a wide screen or a narrow one, in one theme or the other"({ open, pages, accessible }) {
+  async "every page, on a wide screen or a narrow one, in one theme or the other"({ open, visit, pages, accessible }) {
     const settings = [[1280, false], [390, true], [1280, true], [390, false]];
     for (const [turn, [width, dark]] of settings.entries()) {
       const page = await open("introduction.html", { width, dark });
-      const start = page.url();
       for (const path of pages().sort().filter((_, at) => process.env.EVERY_SETTING || at % settings.length === turn)) {
-        await page.goto(new URL(path, start).href);
+        await visit(page, path);
         await accessible(page, `${path.replace(".html", "")}-${width}${dark ? "-dark" : ""}`);
       }
     }
   },
 
-  async "a picture of a warp comes alive where it stands, at its moment"({ expect, open, pages }) {
+  async "a picture of a warp comes alive where it stands, at its moment"({ expect, open, visit, pages }) {
     let count = 0;
+    const page = await open("introduction.html");
     for (const path of pages()) {
-      const page = await open(path);
+      await visit(page, path);
       const total = await page.locator(".fl-still").count();
       for (let at = 0; at < total; at++) {
         const still = page.locator(".fl-still").first();
@@ -80,7 +80,6 @@ export default {
         expect(drawn[1] === live[1] && drawn[2] === live[2] && String(drawn[3]) === String(live[3]), `${path}: drawn ${drawn.slice(1)}, and it is ${live.slice(1)}`);
         count++;
       }
-      await page.context().close();
     }
     expect(count >= 7, `${count} pictures`);
   },
