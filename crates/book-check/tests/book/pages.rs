@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use book_check::output::{Needs, Session, difference};
 use book_check::page::{Page, PieceKind, unlisted};
@@ -220,6 +221,41 @@ fn another_machine(_: &Path) -> Vec<(&'static str, OsString)> {
     Vec::new()
 }
 
+/// Sessions in lists that can run beside each other: those that name the same file or folder of
+/// `target`, or run scripts, are in one list, in their order.
+fn apart(sessions: Vec<Session>) -> Vec<Vec<Session>> {
+    let shared = |session: &Session| -> BTreeSet<String> {
+        let words = session.commands().flat_map(|command| {
+            command.split(|c: char| !(c.is_alphanumeric() || "/._-".contains(c)))
+        });
+        let names = words.filter_map(|word| {
+            let (folder, rest) = word.split_once('/')?;
+            let name = rest.split('/').next().filter(|_| folder == "target");
+            name.or((folder == "scripts").then_some(folder)).map(str::to_owned)
+        });
+        names.collect()
+    };
+    let mut lists: Vec<(BTreeSet<String>, Vec<Session>)> = Vec::new();
+    for session in sessions {
+        let mut names = shared(&session);
+        let mut list = Vec::new();
+        lists = lists
+            .into_iter()
+            .filter_map(|(others, before)| {
+                if others.is_disjoint(&names) {
+                    return Some((others, before));
+                }
+                names.extend(others);
+                list.extend(before);
+                None
+            })
+            .collect();
+        list.push(session);
+        lists.push((names, list));
+    }
+    lists.into_iter().map(|(_, list)| list).collect()
+}
+
 /// Runs again what this machine has the means for; the rest is for `scripts/book-outputs`. The
 /// programs believe in another machine than this one, and than the one that made the outputs.
 #[test]
@@ -235,7 +271,7 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
     let folder = tempfile::tempdir().unwrap();
     let machine = another_machine(folder.path());
     let machine: Vec<(&str, &OsStr)> = machine.iter().map(|(n, v)| (*n, v.as_os_str())).collect();
-    let mut problems = Vec::new();
+    let mut run = Vec::new();
     for session in Session::all(&repository()).unwrap() {
         // What no test runs is no matter of this machine.
         let needs = session.needs();
@@ -249,11 +285,26 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
             left_out.entry(why).or_default().push(session.name);
             continue;
         }
-        let printed = session.run_with(&repository(), &machine).unwrap();
-        if let Some(difference) = difference(&session.text, &printed) {
-            problems.push(Problem::new(session.path.display(), difference));
-        }
+        run.push(session);
     }
+    let lists = Mutex::new(apart(run).into_iter());
+    let work = || {
+        let mut problems = Vec::new();
+        loop {
+            let list = lists.lock().unwrap().next();
+            let Some(list) = list else { return problems };
+            for session in list {
+                let printed = session.run_with(&repository(), &machine).unwrap();
+                if let Some(difference) = difference(&session.text, &printed) {
+                    problems.push(Problem::new(session.path.display(), difference));
+                }
+            }
+        }
+    };
+    let mut problems = std::thread::scope(|scope| {
+        let threads = [scope.spawn(work), scope.spawn(work)];
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
     for (why, names) in left_out {
         let say = if why == TIME { skipped::note } else { skipped::skip };
         say(format!("{why}: {}", names.join(", ")));
