@@ -106,21 +106,7 @@ impl Lowerer<'_> {
             self.builder.function.bounds.push(u32::try_from(bits).unwrap_or(u32::MAX));
         }
         let exit = self.builder.new_block();
-        self.frames.push(Frame {
-            name: function.name.clone(),
-            result: Type::Void.into(),
-            slot: None,
-            returns_reference: false,
-            exit,
-            breaks: Vec::new(),
-            continues: Vec::new(),
-            labels: HashMap::default(),
-            cases: Vec::new(),
-            switch_types: Vec::new(),
-            function: Rc::as_ptr(function),
-            own: 0,
-            template: HashMap::default(),
-        });
+        self.frames.push(Frame::new(function, exit));
         let mut bytes: u64 = 0;
         let mut names = HashSet::default();
         for (index, parameter) in function.parameters.iter().enumerate() {
@@ -209,19 +195,12 @@ impl Lowerer<'_> {
         };
         let open = QualifiedType { is_const: false, ..result };
         self.frames.push(Frame {
-            name: function.name.clone(),
             result: open,
             slot,
             returns_reference,
-            exit,
-            breaks: Vec::new(),
-            continues: Vec::new(),
-            labels: HashMap::default(),
-            cases: Vec::new(),
-            switch_types: Vec::new(),
-            function: Rc::as_ptr(function),
             own,
             template: template.clone(),
+            ..Frame::new(function, exit)
         });
         let span = self.builder.span;
         let body = function.body.as_deref().unwrap_or_default();

@@ -103,6 +103,27 @@ struct Frame {
     template: template::Bound,
 }
 
+impl Frame {
+    /// Of a function that gives nothing back, and goes to `exit` at its end.
+    fn new(function: &Rc<Function>, exit: BlockId) -> Self {
+        Self {
+            name: function.name.clone(),
+            result: Type::Void.into(),
+            slot: None,
+            returns_reference: false,
+            exit,
+            breaks: Vec::new(),
+            continues: Vec::new(),
+            labels: HashMap::default(),
+            cases: Vec::new(),
+            switch_types: Vec::new(),
+            function: Rc::as_ptr(function),
+            own: 0,
+            template: HashMap::default(),
+        }
+    }
+}
+
 pub(crate) struct Lowerer<'a> {
     pub(crate) module: Module,
     problems: &'a mut Problems,

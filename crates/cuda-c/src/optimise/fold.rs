@@ -1,6 +1,7 @@
 //! Operations on constants, computed as the GPU would.
 
 use std::cmp::Ordering;
+use std::ops::{Add, Div, Mul, Sub};
 
 use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Op, Ty, UnaryOp};
 
@@ -71,26 +72,26 @@ fn fold_integer(op: BinaryOp, ty: Ty, a: u64, b: u64) -> Option<u64> {
 
 fn fold_f32(op: BinaryOp, a: u64, b: u64) -> Option<u64> {
     let (a, b) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
-    number_f32(match op {
-        BinaryOp::FAdd => a + b,
-        BinaryOp::FSub => a - b,
-        BinaryOp::FMul => a * b,
-        BinaryOp::FDiv => a / b,
-        BinaryOp::FMin if a != b => a.min(b),
-        BinaryOp::FMax if a != b => a.max(b),
-        _ => return None,
-    })
+    number_f32(fold_number(op, a, b, [f32::min, f32::max])?)
 }
 
 fn fold_f64(op: BinaryOp, a: u64, b: u64) -> Option<u64> {
     let (a, b) = (f64::from_bits(a), f64::from_bits(b));
-    number_f64(match op {
+    number_f64(fold_number(op, a, b, [f64::min, f64::max])?)
+}
+
+/// Of numbers with a point; with the smaller and the larger of two.
+fn fold_number<T>(op: BinaryOp, a: T, b: T, [min, max]: [fn(T, T) -> T; 2]) -> Option<T>
+where
+    T: PartialEq + Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T>,
+{
+    Some(match op {
         BinaryOp::FAdd => a + b,
         BinaryOp::FSub => a - b,
         BinaryOp::FMul => a * b,
         BinaryOp::FDiv => a / b,
-        BinaryOp::FMin if a != b => a.min(b),
-        BinaryOp::FMax if a != b => a.max(b),
+        BinaryOp::FMin if a != b => min(a, b),
+        BinaryOp::FMax if a != b => max(a, b),
         _ => return None,
     })
 }

@@ -8,6 +8,18 @@ use crate::ir::{
 };
 
 pub(super) fn run(function: &mut Function) {
+    each_loop(function, |function, graph, dominators, own| {
+        let before = preheader(function, graph, own);
+        hoist(function, graph, dominators, own, before);
+    });
+}
+
+/// Does something with each loop of a function, which may change it: what is known of it is found again for
+/// the next.
+pub(super) fn each_loop(
+    function: &mut Function,
+    mut act: impl FnMut(&mut Function, &Graph, &Dominators, &NaturalLoop),
+) {
     let count = {
         let graph = Graph::of(function);
         Loops::of(&graph, &Dominators::of(&graph)).len()
@@ -16,9 +28,8 @@ pub(super) fn run(function: &mut Function) {
         let graph = Graph::of(function);
         let dominators = Dominators::of(&graph);
         let loops = Loops::of(&graph, &dominators);
-        let Some(own) = loops.get(index).cloned() else { return };
-        let before = preheader(function, &graph, &own);
-        hoist(function, &graph, &dominators, &own, before);
+        let Some(own) = loops.get(index) else { return };
+        act(function, &graph, &dominators, own);
     }
 }
 

@@ -2,28 +2,20 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::invariant::preheader;
+use super::invariant::{each_loop, preheader};
 use super::rewrite::homes;
 use crate::ir::{
-    BinaryOp, BlockId, Compare, CompareKind, Convert, Dominators, Function, Graph, Loops,
-    NaturalLoop, Op, Terminator, Ty, Value,
+    BinaryOp, BlockId, Compare, CompareKind, Convert, Dominators, Function, Graph, NaturalLoop, Op,
+    Terminator, Ty, Value,
 };
 use crate::source::Span;
 
 pub(super) fn run(function: &mut Function) {
-    let count = {
-        let graph = Graph::of(function);
-        Loops::of(&graph, &Dominators::of(&graph)).len()
-    };
-    for index in 0..count {
-        let graph = Graph::of(function);
-        let dominators = Dominators::of(&graph);
-        let loops = Loops::of(&graph, &dominators);
-        let Some(own) = loops.get(index).cloned() else { return };
+    each_loop(function, |function, graph, dominators, own| {
         if own.latches.len() == 1 {
-            reduce(function, &graph, &dominators, &own);
+            reduce(function, graph, dominators, own);
         }
-    }
+    });
 }
 
 struct Look<'a> {
