@@ -100,8 +100,8 @@ impl Ranks {
     }
 
     // ANCHOR: reduce
-    /// Hears that the gradients of layer `l`, the first of `layers`, stand in the kernels' stream,
-    /// and sends them with the bucket that is full now.
+    /// The gradients of layer `l`, the first of `layers`, have been put into the kernels' stream: sends
+    /// them, where a bucket is full now.
     pub(crate) fn reduce(&self, l: usize, layers: &mut [Layer]) -> Result<()> {
         let bucket = &mut layers[..self.buckets[l]];
         if bucket.is_empty() || self.silent.get() {

@@ -4,12 +4,15 @@
 #[path = "../../examples/own_level/own/mod.rs"]
 mod own;
 
+// ANCHOR: uses
 use std::path::{Path, PathBuf};
 
 use conformance::{Check, Report, Variant, run, table};
+
 fn dumps() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps")
 }
+// ANCHOR_END: uses
 
 #[test]
 fn only_the_last_stage_is_a_whole_step() {

@@ -100,7 +100,7 @@ fn untouched(seen: &Seen<'_>) -> Option<String> {
     Some(if !done {
         format!(
             "{name} is as it was before the launch: no thread has written to it. Is the write \
-             missing, does a condition keep everybody away, or does the result stay in a variable?"
+             missing, does a condition keep every thread away, or does the result stay in a variable?"
         )
     } else if wrong == count - first {
         format!(

@@ -24,7 +24,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
         Demand {
             measure: Measure::Sectors,
             ratio: 1.0,
-            says: "Each lane should read one number from global memory, and hear the others' by \
+            says: "Each lane should read one number from global memory, and get the others' by \
                    shuffles.",
         },
         Demand {
@@ -59,7 +59,7 @@ fn case(n: usize) -> Case {
         .suspect(
             (0..n).map(down).collect::<Vec<_>>(),
             "Lane 0 of each warp has the sum, and the others have not: that is what `down` does. With \
-             `xor` each lane hears from a partner that hears from it, and all of them end with the sum.",
+             `xor` each lane and its partner read from each other, and all of them end with the sum.",
         )
         .suspect(
             (0..n).map(four).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-// costly: hear the others' by shuffles
+// costly: get the others' by shuffles
 // out[i] = the sum of x over the warp of thread i. n is a multiple of 32.
 __global__ void warp_sum(unsigned n, const float *x, float *out)
 {
