@@ -165,7 +165,7 @@
 
     function show(puzzle, source = puzzle.sources[0]) {
       drawList(puzzle);
-      const picture = element("div", { class: "fl-picture" });
+      const picture = element("div", { class: "fl-picture", tabindex: "0" });
       // Drawn by this project, and part of the module that this page runs.
       if (puzzle.picture) picture.innerHTML = puzzle.picture;
       box.setAttribute("aria-label", puzzle.title);

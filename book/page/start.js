@@ -147,7 +147,7 @@ globalThis.fourLevels = (() => {
 
   /** What is wider than the screen, or longer than its box, is reached by the keyboard too. */
   function reachable() {
-    for (const part of document.querySelectorAll("main pre > code, main .table-wrapper, .fl-still .fl-listing, .fl-still .fl-warps")) {
+    for (const part of document.querySelectorAll("main pre > code, main .table-wrapper, main figure, .fl-still .fl-listing, .fl-still .fl-warps")) {
       if (part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight + 1) part.tabIndex = 0;
       else part.removeAttribute("tabindex");
     }

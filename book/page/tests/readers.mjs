@@ -55,6 +55,11 @@ export default {
       for (const path of pages().sort().filter((_, at) => process.env.EVERY_SETTING || at % settings.length === turn)) {
         await visit(page, path);
         await accessible(page, `${path.replace(".html", "")}-${width}${dark ? "-dark" : ""}`);
+        const smallest = await page.evaluate(() => Math.min(...[...document.querySelectorAll("main svg text")].map((text) => {
+          const svg = text.closest("svg");
+          return parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+        })));
+        expect(smallest >= 9, `${path}: a label has ${smallest} pixels on a screen of ${width}`);
       }
     }
   },

@@ -105,7 +105,7 @@ fn picture() -> String {
     const COLOURS: [&str; 3] = ["#3b82f6", "#f59e0b", "#22a35a"];
     let mut svg = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 700 250\" width=\"700\" height=\"250\" \
-         role=\"img\" aria-label=\"How many times faster 1 to 16 ranks are than one in the model, for \
+         style=\"min-width:600px\" role=\"img\" aria-label=\"How many times faster 1 to 16 ranks are than one in the model, for \
          four networks over three links: the two small ones never are\">\n",
     );
     let text = |svg: &mut String, x: f64, y: f64, anchor: &str, size: f64, words: &str| {
