@@ -48,7 +48,7 @@ export default {
 
   // Each page in one of the four, in turns, so that pages that are alike are seen in all of them; with EVERY_SETTING each
   // in all four, which takes four times as long.
-  async "every page, on a wide screen or a narrow one, in one theme or the other"({ open, visit, pages, accessible }) {
+  async "every page, on a wide screen or a narrow one, in one theme or the other"({ expect, open, visit, pages, accessible }) {
     const settings = [[1280, false], [390, true], [1280, true], [390, false]];
     for (const [turn, [width, dark]] of settings.entries()) {
       const page = await open("introduction.html", { width, dark });

@@ -1,5 +1,6 @@
 //! The book is true.
 
 mod pages;
+mod pictures;
 mod presets;
 mod puzzles;
