@@ -1,13 +1,13 @@
 //! The emulated GPU for a page: what `ptx-emulator` does at a terminal, asked for and answered in JSON.
 //!
-//! [`Playground::answer`] is all of it. In a browser `border` hands its texts across; the page calls it
+//! [`Playground::answer`] is all of it. In a browser `ffi` hands its texts across; the page calls it
 //! from a worker, which it can end at any time, so that no kernel holds the page up. Whatever a
 //! request asks for becomes an answer; `{"refused": …}` says why nothing could be done.
 
-#[cfg(target_family = "wasm")]
-mod border;
 mod compile;
 mod execute;
+#[cfg(target_family = "wasm")]
+mod ffi;
 #[cfg(not(target_family = "wasm"))]
 pub mod frame;
 mod puzzle;

@@ -6,7 +6,7 @@ use emulated_blas::{
     Access, PointerMode, Real, Rejection, Run, View, Work, check_pointer, load, store,
 };
 
-use crate::border::export;
+use crate::ffi::export;
 use crate::handle::{Handle, open};
 use crate::vector::Vector;
 

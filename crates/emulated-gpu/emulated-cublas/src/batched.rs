@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::border::export;
+use crate::ffi::export;
 use crate::gemm::{DOUBLE, HALF, SINGLE, submit};
 use crate::handle::Handle;
 use crate::operand::Place;

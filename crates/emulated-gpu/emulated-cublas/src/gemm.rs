@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 
 use emulated_blas::{Compute, DataType, Rejection};
 
-use crate::border::export;
+use crate::ffi::export;
 use crate::handle::{Handle, Settings, settings};
 use crate::level3::Gemm;
 use crate::operand::{Operand, Place};

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 
 use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, View, Work};
 
-use crate::border::export;
+use crate::ffi::export;
 use crate::gemm::{DOUBLE, SINGLE, Typed};
 use crate::handle::{Handle, open};
 use crate::level3::check_size;

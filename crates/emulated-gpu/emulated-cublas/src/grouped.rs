@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use emulated_blas::{Compute, DataType, Inputs, PointerMode, Rejection, room, scale_type};
 
-use crate::border::export;
+use crate::ffi::export;
 use crate::gemm::operands;
 use crate::handle::{Handle, open};
 use crate::level3::{Gemm, check_size, launch};

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, Stream, driver};
 
-use crate::border::export;
+use crate::ffi::export;
 
 /// `cublasHandle_t`: a number that is no address, so that a wrong one is found and never followed.
 pub(crate) type Handle = *mut c_void;

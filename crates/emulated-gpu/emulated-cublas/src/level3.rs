@@ -8,7 +8,7 @@ use emulated_blas::{
 };
 
 use crate::handle::{Handle, Settings, open};
-use crate::operand::{Checked, Manner, Operand, Place};
+use crate::operand::{Checked, MakeAccess, Operand, Place};
 
 /// `C = alpha · op(A) · op(B) + beta · C`, for each of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +115,7 @@ impl Gemm {
         }
         c.accesses(Access::write, &mut accesses)?;
         let (compute, batch) = (self.compute, self.batch as u64);
-        let manners: &[Manner] =
+        let makes: &[MakeAccess] =
             if beta.is_known_zero() { &[Access::write] } else { &[Access::read, Access::write] };
         let product = move |inputs: Option<(&Checked, &Checked)>, c: &Checked, index: u64| {
             let c = c.view(Operation::None, index)?;
@@ -136,7 +136,7 @@ impl Gemm {
                 }
                 None => None,
             };
-            let c = c.located(door, manners)?;
+            let c = c.located(door, makes)?;
             for index in 0..batch {
                 let inputs = inputs.as_ref().map(|(a, b)| (&**a, &**b));
                 // All are known now.

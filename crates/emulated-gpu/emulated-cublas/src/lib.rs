@@ -21,7 +21,7 @@
 
 mod asum;
 mod batched;
-mod border;
+mod ffi;
 mod gemm;
 mod gemv;
 mod grouped;

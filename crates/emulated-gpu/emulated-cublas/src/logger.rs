@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use emulated_blas::Rejection;
 
-use crate::border::{REPORT, export};
+use crate::ffi::{REPORT, export};
 use crate::handle::put;
 
 type LogCallback = Option<unsafe extern "C" fn(*const c_char)>;

@@ -8,7 +8,7 @@ use emulated_blas::{
 };
 
 /// How matrices are accessed: [`Access::read`] or [`Access::write`].
-pub(crate) type Manner = fn(u64, u64, u64, u64) -> Access;
+pub(crate) type MakeAccess = fn(u64, u64, u64, u64) -> Access;
 
 /// Where the matrices of a batch are.
 #[derive(Clone, Copy, Debug)]
@@ -132,13 +132,17 @@ impl Checked {
     ///
     /// # Errors
     /// When the host has not the room for the list.
-    pub(crate) fn accesses(&self, manner: Manner, list: &mut Vec<Access>) -> Result<(), Rejection> {
+    pub(crate) fn accesses(
+        &self,
+        make: MakeAccess,
+        list: &mut Vec<Access>,
+    ) -> Result<(), Rejection> {
         match &self.addresses {
-            Addresses::Strided => Access::add_all(list, self.matrix.accesses(manner)),
+            Addresses::Strided => Access::add_all(list, self.matrix.accesses(make)),
             Addresses::Known(addresses) => {
                 for &address in addresses {
                     let one = Matrix { address, batch: 1, ..self.matrix.clone() };
-                    Access::add_all(list, one.accesses(manner))?;
+                    Access::add_all(list, one.accesses(make))?;
                 }
                 Ok(())
             }
@@ -154,15 +158,15 @@ impl Checked {
     pub(crate) fn located(
         &self,
         door: &Door,
-        manners: &[Manner],
+        makes: &[MakeAccess],
     ) -> Result<Cow<'_, Self>, Refused> {
         let Addresses::Array(array) = self.addresses else { return Ok(Cow::Borrowed(self)) };
         let addresses = Addresses::Known(door.addresses(array, self.matrix.batch)?);
         let located = Self { matrix: self.matrix.clone(), addresses };
         let size = self.matrix.ty.size();
         let mut accesses = Vec::new();
-        for &manner in manners {
-            located.accesses(manner, &mut accesses)?;
+        for &make in makes {
+            located.accesses(make, &mut accesses)?;
         }
         for access in &mut accesses {
             *access = access.aligned_to(size);

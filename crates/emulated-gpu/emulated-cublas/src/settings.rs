@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use emulated_blas::{PointerMode, Rejection, Status, Stream, check_range};
 
-use crate::border::export;
+use crate::ffi::export;
 use crate::handle::{Handle, change, open, put, settings};
 
 /// The release that is imitated: cuBLAS 12.9.1.

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 
 use emulated_blas::{Compute, DataType, Rejection, scale_type};
 
-use crate::border::export;
+use crate::ffi::export;
 use crate::gemm::operands;
 use crate::handle::Handle;
 use crate::level3::Gemm;

@@ -6,7 +6,7 @@ use emulated_blas::{Compute, DataType, Rejection, scale_type};
 
 use crate::alignment;
 use crate::attribute::{Field, Opaque};
-use crate::border::{export, put};
+use crate::ffi::{export, put};
 use crate::handle::{Handle, open};
 use crate::preference::Preference;
 use crate::problem::Problem;

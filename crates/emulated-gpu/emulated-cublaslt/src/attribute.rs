@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use emulated_blas::Rejection;
 
-use crate::border::put;
+use crate::ffi::put;
 
 /// A field of a structure that an attribute stands for.
 pub(crate) enum Field<'structure> {

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::attribute::{self, Field, Opaque};
-use crate::border::export;
+use crate::ffi::export;
 
 /// A descriptor. The defaults are those of NVIDIA's `cublasLtMatmulDescAttributes_t`; addresses are
 /// kept as the 64 bits they have.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use emulated_blas::{Driver, Rejection, Status, driver};
 
-use crate::border::{export, put};
+use crate::ffi::{export, put};
 
 /// `cublasLtHandle_t`: a number that is no address, so that a wrong one is found and never followed.
 pub(crate) type Handle = *mut c_void;

@@ -6,8 +6,8 @@ use emulated_blas::{Rejection, Status};
 
 use crate::algorithm::Algorithm;
 use crate::attribute;
-use crate::border::{export, put};
 use crate::descriptor::Descriptor;
+use crate::ffi::{export, put};
 use crate::handle::{Handle, open};
 use crate::layout::Layout;
 use crate::preference::Preference;

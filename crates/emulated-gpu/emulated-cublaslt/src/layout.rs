@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use emulated_blas::{DataType, Matrix, Order, Rejection};
 
 use crate::attribute::{self, Field, Opaque};
-use crate::border::export;
+use crate::ffi::export;
 
 /// A layout. The defaults are those of NVIDIA's `cublasLtMatrixLayoutAttribute_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

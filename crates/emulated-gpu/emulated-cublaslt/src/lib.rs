@@ -23,9 +23,9 @@
 mod algorithm;
 mod alignment;
 mod attribute;
-mod border;
 mod descriptor;
 mod epilogue;
+mod ffi;
 mod finish;
 mod handle;
 mod heuristic;

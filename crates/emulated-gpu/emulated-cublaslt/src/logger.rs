@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use emulated_blas::Rejection;
 
-use crate::border::{REPORT, export};
+use crate::ffi::{REPORT, export};
 
 /// Level, name of the function, message.
 type LogCallback = Option<unsafe extern "C" fn(c_int, *const c_char, *const c_char)>;

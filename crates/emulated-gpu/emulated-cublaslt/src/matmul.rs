@@ -9,9 +9,9 @@ use emulated_blas::{
 
 use crate::algorithm::Algorithm;
 use crate::attribute;
-use crate::border::export;
 use crate::descriptor::Descriptor;
 use crate::epilogue::{Activation, Bias};
+use crate::ffi::export;
 use crate::finish::Sums;
 use crate::handle::{Handle, open};
 use crate::heuristic::Question;

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::attribute::{self, Field, Opaque};
-use crate::border::export;
+use crate::ffi::export;
 
 /// Preferences. The defaults are those of NVIDIA's `cublasLtMatmulPreferenceAttributes_t`.
 #[derive(Clone, Copy, Debug, PartialEq)]

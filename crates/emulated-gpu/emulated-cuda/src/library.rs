@@ -12,8 +12,8 @@ use ptx_emulator::Memory;
 use ptx_emulator::memory::Reach;
 
 use crate::access::{Declaration, Range};
-use crate::border;
 use crate::error::{Code, Error, Result};
+use crate::ffi;
 
 /// `EmulatedGpuWork`: does the work, with what belongs to it and with the door to device memory.
 pub(crate) type WorkFunction = Option<unsafe extern "C" fn(*mut c_void, *const Door<'_>) -> Code>;
@@ -69,7 +69,7 @@ impl Work {
         // SAFETY: the library gave both for this; the door lives for the call.
         let call = || unsafe { run(self.data as *mut c_void, &raw const door) };
         // The door's ranges are accessed at their addresses until the function returns.
-        let code = memory.keep_while(|| border::host_function(call));
+        let code = memory.keep_while(|| ffi::host_function(call));
         let Self { operation, .. } = self;
         match door.refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
@@ -85,7 +85,7 @@ impl Drop for Work {
             && let Some(release) = self.release
         {
             // SAFETY: the library gave both for this, and nothing calls `run` any longer.
-            border::host_function(|| unsafe { release(self.data as *mut c_void) });
+            ffi::host_function(|| unsafe { release(self.data as *mut c_void) });
         }
     }
 }

@@ -8,12 +8,12 @@ use ptx_emulator::{FaultKind, Launch, Memory};
 
 use crate::abi::{Handle, HostFunction, Pointer, StreamCallback};
 use crate::access::Declaration;
-use crate::border;
 use crate::context::Context;
 use crate::copy::{Fill, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::event::{Event, Mark, Recorded};
+use crate::ffi;
 use crate::function::Function;
 use crate::graph::Graph;
 use crate::library;
@@ -97,7 +97,7 @@ impl Operation {
             let first = context.fault().is_none();
             context.raise(error.code);
             if first && let Some(why) = error.why {
-                border::say(&why);
+                ffi::say(&why);
             }
         }
     }
@@ -112,7 +112,7 @@ impl Operation {
             Self::Host { function, data } => {
                 if let Some(function) = *function {
                     // SAFETY: the program gave both for this.
-                    let call = || border::host_function(|| unsafe { function(*data as *mut _) });
+                    let call = || ffi::host_function(|| unsafe { function(*data as *mut _) });
                     // A host library reads device memory at its address, which has to stay.
                     memory.keep_while(call);
                 }
@@ -160,7 +160,7 @@ impl Operation {
 fn callback(function: StreamCallback, stream: Handle, code: Code, data: usize) {
     if let Some(function) = function {
         // SAFETY: the program gave both for this.
-        border::host_function(|| unsafe { function(stream, code, data as *mut _) });
+        ffi::host_function(|| unsafe { function(stream, code, data as *mut _) });
     }
 }
 

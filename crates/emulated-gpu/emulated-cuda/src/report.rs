@@ -9,9 +9,9 @@ use ptx_emulator::memory::{Allocation, AllocationKind};
 use tensor::file::write_atomically;
 
 use crate::abi::{Handle, Pointer};
-use crate::border::say;
 use crate::device;
 use crate::driver::{Driver, driver};
+use crate::ffi::say;
 
 /// How long the next piece of work may take at the end of the process.
 const PATIENCE: Duration = Duration::from_secs(10);

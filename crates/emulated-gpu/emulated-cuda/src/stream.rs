@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::Handle;
-use crate::border;
 use crate::capture::Capture;
 use crate::context::{self, Context};
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi;
 use crate::operation::Operation;
 use crate::queue::{Queue, Ticket};
 
@@ -169,7 +169,7 @@ impl Stream {
     /// Does the work.
     fn run(&self) {
         self.queue.work(|operation| {
-            let code = border::early("a stream", || {
+            let code = ffi::early("a stream", || {
                 operation.run(&self.context);
                 Ok(())
             });
@@ -186,7 +186,7 @@ impl Stream {
 /// `INVALID_HANDLE`, `INVALID_CONTEXT`, and the error that ended its context.
 pub(crate) fn find(handle: Handle) -> Result<Arc<Stream>> {
     let stream = match handle {
-        0 if border::is_per_thread() => context::current()?.thread_stream(),
+        0 if ffi::is_per_thread() => context::current()?.thread_stream(),
         0 | 1 => context::current()?.null_stream(),
         2 => context::current()?.thread_stream(),
         _ => driver()?.stream(handle)?,

@@ -138,7 +138,7 @@ pub(crate) fn per_thread(stream: usize) -> usize {
 ///
 /// # Errors
 /// `cudaErrorInvalidValue` where it is null.
-pub(crate) fn get<T: Copy>(at: *const T, name: &str) -> crate::border::Result<T> {
+pub(crate) fn get<T: Copy>(at: *const T, name: &str) -> crate::ffi::Result<T> {
     required(at, name)?;
     // SAFETY: the program vouches for a pointer that isn't null.
     Ok(unsafe { at.read_unaligned() })
@@ -148,7 +148,7 @@ pub(crate) fn get<T: Copy>(at: *const T, name: &str) -> crate::border::Result<T>
 ///
 /// # Errors
 /// `cudaErrorInvalidValue` where it is null.
-pub(crate) fn set<T>(at: *mut T, value: T, name: &str) -> crate::border::Result {
+pub(crate) fn set<T>(at: *mut T, value: T, name: &str) -> crate::ffi::Result {
     required(at, name)?;
     // SAFETY: the program vouches for a pointer that isn't null.
     unsafe { at.write_unaligned(value) };
@@ -159,7 +159,7 @@ pub(crate) fn set<T>(at: *mut T, value: T, name: &str) -> crate::border::Result 
 ///
 /// # Errors
 /// `cudaErrorInvalidValue` where it is null.
-pub(crate) fn required<T>(at: *const T, name: &str) -> crate::border::Result {
+pub(crate) fn required<T>(at: *const T, name: &str) -> crate::ffi::Result {
     if at.is_null() {
         return Err(crate::code::Code::INVALID_VALUE.because(format!("{name} is null")));
     }

@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 
-use crate::border::Result;
+use crate::ffi::Result;
 
 /// A `cudaError_t`, as the C ABI returns it.
 #[repr(transparent)]

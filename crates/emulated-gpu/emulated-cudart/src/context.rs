@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::border::Result;
 use crate::code::Code;
 use crate::driver;
+use crate::ffi::Result;
 use crate::registry;
 
 thread_local! {

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use crate::border::Result;
 use crate::code::Code;
+use crate::ffi::Result;
 
 /// What the emulated driver has and NVIDIA's has not.
 const EMULATED: &str = "emulatedGpuLaunchWork";

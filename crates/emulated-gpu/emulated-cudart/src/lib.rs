@@ -4,7 +4,7 @@
 //! Nearly every function of the runtime is one of the driver's, with the device's primary context made
 //! current before; those are a table (`api`, `forward`). What the runtime adds is here: the code and
 //! the variables that a program registers before its `main` (`registry`), the device of each thread
-//! (`context`), the error that a thread asks for later (`border`), the directions of copies, and the
+//! (`context`), the error that a thread asks for later (`ffi`), the directions of copies, and the
 //! runtime's own structures (`abi`).
 //!
 //! The driver is reached through its public C functions alone, in whatever `libcuda.so` is loaded or
@@ -23,10 +23,10 @@
 
 mod abi;
 mod api;
-mod border;
 mod code;
 mod context;
 mod driver;
+mod ffi;
 mod registry;
 
 use std::path::PathBuf;

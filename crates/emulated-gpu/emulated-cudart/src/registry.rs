@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::border::Result;
 use crate::code::Code;
 use crate::driver;
+use crate::ffi::Result;
 
 /// A fatbin.
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::arguments::{Config, check_buffer, check_config, data_type, required, set};
-use crate::border::{Code, Error, Result, export, last_error};
 use crate::collective::Collective;
 use crate::communicator::{Handle, check_ranks, find};
 use crate::driver::contexts;
 use crate::element::DataType;
+use crate::ffi::{Code, Error, Result, export, last_error};
 use crate::group::{self, Asked, How, Start};
 use crate::id::UniqueId;
 use crate::operation::{Agreed, Kind};

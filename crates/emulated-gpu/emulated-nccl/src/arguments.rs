@@ -4,8 +4,8 @@ use std::ffi::c_int;
 
 use emulated_blas::driver;
 
-use crate::border::{Error, Result};
 use crate::element::DataType;
+use crate::ffi::{Error, Result};
 
 /// `NCCL_API_MAGIC`
 const MAGIC: u32 = 0xcafe_beef;

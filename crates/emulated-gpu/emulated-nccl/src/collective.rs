@@ -6,8 +6,8 @@
 
 use emulated_blas::{Access, Door, Refused};
 
-use crate::border::{Error, Result, say};
 use crate::communicator::Communicator;
+use crate::ffi::{Error, Result, say};
 use crate::meeting::Who;
 use crate::operation::{Agreed, Kind};
 use crate::reduction::{Factor, Reduction};
@@ -79,7 +79,7 @@ impl Collective {
         accesses.retain(|access| access.width > 0);
         // The others are told, so that they don't wait.
         if let Err(refused) = door.admit(&accesses) {
-            own.seat.fail(crate::border::Code::UnhandledCuda, own.rank());
+            own.seat.fail(crate::ffi::Code::UnhandledCuda, own.rank());
             return Err(refused.into());
         }
         self.agree(own, number)?;
@@ -99,7 +99,7 @@ impl Collective {
         own.seat.meet(Who::Work)?;
         for rank in 0..own.ranks() {
             if let Some(difference) = self.agreed.difference(&region.slot(rank).call) {
-                own.seat.fail(crate::border::Code::InvalidUsage, own.rank());
+                own.seat.fail(crate::ffi::Code::InvalidUsage, own.rank());
                 return Err(Error::usage(format!(
                     "rank {rank} {difference}, in operation {number} of both"
                 )));

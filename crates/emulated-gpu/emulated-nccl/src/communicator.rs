@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::border::{Code, Error, Result};
 use crate::driver::Context;
+use crate::ffi::{Code, Error, Result};
 use crate::id::UniqueId;
 use crate::meeting::Seat;
 use crate::reduction::{FIRST_OWN, Factor, Reduction};

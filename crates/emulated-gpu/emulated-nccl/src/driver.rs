@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use crate::border::{Code, Error, Result};
+use crate::ffi::{Code, Error, Result};
 
 /// A `CUcontext`.
 pub(crate) type Context = usize;

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use emulated_blas::{Run, Stream, Work, driver};
 
-use crate::border::{Error, Result};
 use crate::collective::{Collective, ended};
 use crate::communicator::{Communicator, Handle};
 use crate::driver::{Context, contexts};
+use crate::ffi::{Error, Result};
 use crate::id::UniqueId;
 use crate::meeting::rest;
 use crate::point::{self, Transfer};
@@ -176,7 +176,7 @@ fn make(starts: &[Start]) -> Result {
                 .collect();
             let joined = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
                 let thread = thread.map_err(|error| Error::system("a thread", &error))?;
-                let panicked = || Error::new(crate::border::Code::Internal, "a thread panicked");
+                let panicked = || Error::new(crate::ffi::Code::Internal, "a thread panicked");
                 thread.join().unwrap_or_else(|_| Err(panicked()))
             };
             threads.into_iter().map(joined).collect()

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 
-use crate::border::{Error, Result};
+use crate::ffi::{Error, Result};
 
 /// `NCCL_UNIQUE_ID_BYTES`
 const BYTES: usize = 128;

@@ -23,11 +23,11 @@
 
 mod api;
 mod arguments;
-mod border;
 mod collective;
 mod communicator;
 mod driver;
 mod element;
+mod ffi;
 mod fp8;
 mod group;
 mod id;

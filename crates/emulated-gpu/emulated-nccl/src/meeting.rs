@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
-use crate::border::{Code, Error, Result, say};
+use crate::ffi::{Code, Error, Result, say};
 use crate::region::{ABORTED, JOINED, LEFT, Region};
 
 /// How often those that are waited for are looked at.

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use emulated_blas::{Access, Door};
 
-use crate::border::{Code, Error};
 use crate::collective::Ends;
 use crate::communicator::Communicator;
 use crate::element::DataType;
+use crate::ffi::{Code, Error};
 use crate::region::MAILBOX;
 
 /// A send or a receive.

@@ -2,8 +2,8 @@
 
 use half::{bf16, f16};
 
-use crate::border::{Error, Result};
 use crate::element::{Combine, DataType, E4m3, E5m2, Element};
+use crate::ffi::{Error, Result};
 
 /// `ncclRedOp_t` numbers from here on are operations that a rank has made.
 pub(crate) const FIRST_OWN: u32 = 5;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 use memmap2::MmapRaw;
 
-use crate::border::{Code, Error, Result};
+use crate::ffi::{Code, Error, Result};
 
 /// The most ranks of a communicator.
 pub(crate) const MOST_RANKS: usize = 64;

@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::border::{Error, Result};
 use crate::communicator::Communicator;
+use crate::ffi::{Error, Result};
 use crate::id::UniqueId;
 use crate::meeting::Who;
 use crate::region::Slot;

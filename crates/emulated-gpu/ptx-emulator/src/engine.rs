@@ -1,13 +1,13 @@
 //! The engine: a kernel lowered to steps, and what runs them.
 //!
 //! A launch is a [`grid`] of [`block`]s of [`warp`]s. A warp of 32 lanes runs in lockstep over
-//! [`registers`] that are rows of 32 words; lanes that diverge become fragments, which join again
-//! where they meet. [`run`] is the loop, [`vector`] and [`hot`] are the operations that matter,
+//! [`registers`] that are rows of 32 words; lanes that diverge become splits of it, which join again
+//! where they meet. [`run`] is the loop, [`vector`] and [`simd`] are the operations that matter,
 //! [`access`] and [`space`] the way to memory, and [`lower`] makes the steps.
 //!
 //! In layers, each of which imports from those above it alone: [`registers`], [`lane`], [`state_space`]
 //! and [`image`] are data; [`race`] and [`core`] what a step may touch; [`access`], [`atomics`],
-//! [`collective`], [`matrix`] and others do one kind of step; [`code`] is the steps; [`vector`] and [`hot`]
+//! [`collective`], [`matrix`] and others do one kind of step; [`code`] is the steps; [`vector`] and [`simd`]
 //! compute; [`lower`] makes steps, and [`run`], [`block`] and [`grid`] run them.
 
 mod access;
@@ -25,7 +25,6 @@ mod format;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod fused;
 pub(crate) mod grid;
-mod hot;
 pub(crate) mod image;
 mod initialised;
 mod lane;
@@ -39,6 +38,7 @@ pub(crate) mod record;
 mod recursion;
 mod registers;
 mod run;
+mod simd;
 mod space;
 mod state_space;
 mod straight;

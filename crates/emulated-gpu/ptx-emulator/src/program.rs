@@ -11,7 +11,7 @@ mod operand;
 mod operands;
 mod types;
 
-pub use matrix::{Element, Fragment, Holding, Matrix, Meeting, Multiply, Role, Shape};
+pub use matrix::{Element, Fragment, Holding, InnerProduct, Matrix, Multiply, Role, Shape};
 pub use modes::{
     Approximate, Atomic, BarrierAction, Combine, Comparison, FloatBinary, FloatMode, FloatProperty,
     FloatUnary, IntBinary, IntUnary, Ordering, Permute, Rounding, Scope, Shuffle, Vote,

@@ -4,12 +4,12 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use crate::abi::{Device, Handle, In, Out};
-use crate::border::export;
 use crate::capture;
 use crate::context::{self, Context};
 use crate::device::check;
 use crate::driver::{VERSION, driver};
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::registry::fresh;
 use crate::stream::PRIORITIES;
 

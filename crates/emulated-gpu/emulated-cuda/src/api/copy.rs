@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use crate::abi::{Copy2d, Copy3d, Handle, In, Out, Pointer};
-use crate::border::export;
 use crate::capture;
 use crate::copy::{End, Place, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::operation::Operation;
 use crate::stream;
 

@@ -1,10 +1,10 @@
 //! Devices and their properties.
 
 use crate::abi::{Device, Out, Text};
-use crate::border::export;
 use crate::device::{attribute, bus, check, count, name, uuid};
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::launch::{BLOCK, BLOCK_THREADS, GRID};
 
 /// `CUdevprop`

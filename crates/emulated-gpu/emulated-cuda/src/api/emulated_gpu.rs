@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::abi::{Handle, In, Out, Text};
 use crate::access::{Declaration, READ, Range, WRITE};
-use crate::border::export;
 use crate::counts::Counts;
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::library::{Door, ReleaseFunction, Work, WorkFunction};
 use crate::operation::Operation;
 use crate::stream;

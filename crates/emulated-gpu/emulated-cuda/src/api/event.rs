@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::abi::{Handle, Out};
-use crate::border::export;
 use crate::capture;
 use crate::context;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::event::{DISABLE_TIMING, Event, FLAGS, INTERPROCESS, Mark, Recorded};
+use crate::ffi::export;
 use crate::operation::Operation;
 use crate::registry::fresh;
 use crate::stream::{self, Stream};

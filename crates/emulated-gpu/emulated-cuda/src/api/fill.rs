@@ -2,10 +2,10 @@
 //! waits where the memory is pinned or managed (CUDA Driver API, "API synchronization behavior").
 
 use crate::abi::{Handle, Pointer};
-use crate::border::export;
 use crate::copy::Fill;
 use crate::driver::driver;
 use crate::error::Result;
+use crate::ffi::export;
 use crate::operation::Operation;
 use crate::stream;
 

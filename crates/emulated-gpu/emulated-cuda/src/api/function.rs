@@ -4,10 +4,10 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use crate::abi::{Handle, HostFunction, In, LaunchConfig, Out, SharedBytesOf};
-use crate::border::export;
 use crate::context;
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::function::Function;
 use crate::launch::{PROCESSORS, Shape, prepare};
 use crate::occupancy;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tensor::file::write_atomically;
 
 use crate::abi::{Handle, Out, Text};
-use crate::border::export;
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::graph::{Executable, Graph};
 use crate::operation::Operation;
 use crate::registry::fresh;

@@ -1,9 +1,9 @@
 //! The shape of graphs: which nodes there are, and which come before which.
 
 use crate::abi::{Handle, In, Out};
-use crate::border::export;
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 
 use super::graph_nodes::graph_of;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::abi::{Copy3d, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, SetNode};
-use crate::border::export;
 use crate::copy::{Fill, Place, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::graph::{Graph, Node};
 use crate::launch::{Shape, prepare};
 use crate::operation::Operation;

@@ -3,9 +3,9 @@
 use std::ffi::c_char;
 
 use crate::abi::{In, Out};
-use crate::border::{export, say};
 use crate::driver::{VERSION, initialise};
 use crate::error::Code;
+use crate::ffi::{export, say};
 
 /// The tables that NVRTC 12.9 asks for.
 const NVRTC_TABLES: [[u8; 16]; 2] = [

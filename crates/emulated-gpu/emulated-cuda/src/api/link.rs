@@ -8,9 +8,9 @@ use ptx_emulator::room::filled;
 use ptx_emulator::source::Source;
 
 use crate::abi::{Handle, In, Out, Text};
-use crate::border::{export, say};
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::{export, say};
 use crate::host;
 use crate::module::text_of;
 use crate::registry::fresh;

@@ -2,12 +2,12 @@
 
 use crate::abi::{Handle, In, Location, Out, Pointer};
 use crate::allocations::{Kind, Owner};
-use crate::border::export;
 use crate::capture;
 use crate::context;
 use crate::copy::check_device;
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::stream;
 
 use super::context::synchronize_users;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use tensor::file::{MOST_TEXT_BYTES, open, read};
 
 use crate::abi::{Handle, In, Out, Text};
-use crate::border::{export, say};
 use crate::capture;
 use crate::context;
 use crate::driver::driver;
 use crate::error::{Code, Error, Refusal, Result};
 use crate::fatbin;
+use crate::ffi::{export, say};
 use crate::module::{Module, ptx_of, text_of};
 
 /// `CU_JIT_MAX_REGISTERS`

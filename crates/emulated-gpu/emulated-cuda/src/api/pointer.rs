@@ -2,10 +2,10 @@
 
 use crate::abi::{Handle, In, Location, Out, Pointer};
 use crate::allocations::{Advice, Kind};
-use crate::border::export;
 use crate::copy::check_device;
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 
 /// What the attributes of a pointer are made of.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::abi::{AccessDescription, Device, Handle, In, Location, Out, Pointer, PoolProperties};
 use crate::allocations::{Kind, Owner};
-use crate::border::export;
 use crate::device::check;
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 use crate::operation::Operation;
 use crate::pool::Pool;
 use crate::stream::{self, Stream};

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use crate::abi::{Out, Text};
-use crate::border::export;
 use crate::error::{Code, Result};
+use crate::ffi::export;
 
 use super::{
     context, copy, device, emulated_gpu, event, fill, function, graph, graph_edges, graph_nodes,

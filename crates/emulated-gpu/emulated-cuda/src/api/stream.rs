@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::abi::{Device, Handle, In, Out, Pointer, StreamCallback};
-use crate::border::export;
 use crate::capture::{self, Capture, Mode};
 use crate::context;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::event::Recorded;
+use crate::ffi::export;
 use crate::graph::Graph;
 use crate::operation::Operation;
 use crate::stream::{self, NON_BLOCKING, PRIORITIES, Stream};

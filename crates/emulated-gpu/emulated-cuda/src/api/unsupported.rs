@@ -1,8 +1,8 @@
 //! What programs and libraries link to and the emulator has not: textures, surfaces and the arrays
 //! that they read, memory of graphics libraries and of other processes. To ask for it is an error.
 
-use crate::border::early;
 use crate::error::Code;
+use crate::ffi::early;
 
 /// Functions that refuse, whatever their arguments are: the caller removes those (System V ABI,
 /// "The Stack Frame"), so none need be declared.

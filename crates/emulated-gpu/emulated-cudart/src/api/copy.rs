@@ -1,10 +1,10 @@
 //! Copies and fills.
 
 use crate::abi::{Copy3D, DriverCopy3D, DriverSide, Extent, Pitched, get, per_thread};
-use crate::border::{Result, export, export_on_stream};
 use crate::code::Code;
 use crate::context::{bind, primary};
 use crate::driver;
+use crate::ffi::{Result, export, export_on_stream};
 
 /// `cudaMemcpyKind`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Devices.
 
 use crate::abi::{required, set};
-use crate::border::export;
 use crate::code::Code;
 use crate::context::{bind, count, device, primary, reset, set_device, start};
 use crate::driver;
+use crate::ffi::export;
 
 /// `cudaInitDeviceFlagsAreValid`
 const FLAGS_ARE_VALID: u32 = 1;

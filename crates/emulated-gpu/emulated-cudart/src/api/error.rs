@@ -3,20 +3,20 @@
 use std::ffi::c_char;
 
 use crate::abi::set;
-use crate::border::{self, export};
 use crate::code::Code;
 use crate::driver;
+use crate::ffi::{self, export};
 
 /// The last error of the calling thread, which is forgotten then.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaGetLastError() -> Code {
-    border::take_last()
+    ffi::take_last()
 }
 
 /// The last error of the calling thread.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaPeekAtLastError() -> Code {
-    border::last()
+    ffi::last()
 }
 
 /// What a code is called.

@@ -2,10 +2,10 @@
 
 use crate::abi::{FunctionAttributes, LaunchConfig, get, required, set};
 use crate::api::launch::driver_config;
-use crate::border::{Result, export};
 use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
+use crate::ffi::{Result, export};
 use crate::registry::{is_kernel, kernel};
 
 /// The driver's numbers of attributes, in the order of `cudaFuncAttributes` behind its sizes.
@@ -36,7 +36,7 @@ export! {
         let attribute = |which: i32| {
             let mut value = 0;
             known(driver::cuFuncGetAttribute(&raw mut value, which, kernel))?;
-            Ok::<_, crate::border::Error>(value)
+            Ok::<_, crate::ffi::Error>(value)
         };
         let mut all = FunctionAttributes {
             shared: attribute(1)? as usize,

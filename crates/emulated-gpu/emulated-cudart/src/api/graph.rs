@@ -3,9 +3,9 @@
 
 use crate::abi::{Copy3D, Extent, KernelNode, Pitched, get};
 use crate::api::copy::driver_copy;
-use crate::border::{Result, export};
 use crate::context::bind;
 use crate::driver;
+use crate::ffi::{Result, export};
 use crate::registry::kernel;
 
 /// The context that copies and fills of a graph are in: the calling thread's.

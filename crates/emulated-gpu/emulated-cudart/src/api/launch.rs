@@ -1,10 +1,10 @@
 //! Launches.
 
 use crate::abi::{Dim3, DriverLaunchConfig, LaunchConfig, get, per_thread};
-use crate::border::{Result, export};
 use crate::code::Code;
 use crate::context::{bind, device};
 use crate::driver;
+use crate::ffi::{Result, export};
 use crate::registry::kernel;
 
 /// What there may be of each, as the device's attributes: blocks and threads along each axis, threads.
@@ -18,7 +18,7 @@ fn check(grid: Dim3, block: Dim3) -> Result {
     let most = |which: i32| {
         let mut value = 0;
         driver::cuDeviceGetAttribute(&raw mut value, which, device)?;
-        Ok::<_, crate::border::Error>(value as u64)
+        Ok::<_, crate::ffi::Error>(value as u64)
     };
     let wrong = |what: String| Err(Code::INVALID_CONFIGURATION.because(what));
     for (what, dim, numbers) in [("blocks", grid, GRID), ("threads of a block", block, BLOCK)] {

@@ -1,10 +1,10 @@
 //! Memory: where the runtime is kinder than the driver to what is empty.
 
 use crate::abi::{Extent, Pitched, PointerAttributes, required, set};
-use crate::border::{Result, export};
 use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
+use crate::ffi::{Result, export};
 
 /// An element of rows, for which they are aligned.
 const ELEMENT: u32 = 4;

@@ -2,10 +2,10 @@
 //! `cudaGetDeviceProperties_v2`, and that of CUDA 13.
 
 use crate::abi::required;
-use crate::border::{Result, export};
 use crate::code::Code;
 use crate::context::count;
 use crate::driver;
+use crate::ffi::{Result, export};
 
 /// A run of fields. Numbers are the driver's of its attributes.
 #[derive(Clone, Copy, Debug)]

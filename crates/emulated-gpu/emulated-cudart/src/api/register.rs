@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 
 use crate::abi::{Dim3, set};
-use crate::border::{export, guard};
 use crate::code::Code;
 use crate::context;
+use crate::ffi::{export, guard};
 use crate::registry;
 
 /// Takes in a fatbin, by the structure around it.

@@ -2,9 +2,9 @@
 
 use crate::abi::set;
 use crate::api::copy::{When, copy};
-use crate::border::{Result, export, export_on_stream};
 use crate::code::Code;
 use crate::context::bind;
+use crate::ffi::{Result, export, export_on_stream};
 use crate::registry::variable;
 
 /// `cudaMemcpyKind`s.

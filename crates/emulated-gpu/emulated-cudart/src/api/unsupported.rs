@@ -2,8 +2,8 @@
 
 use std::ffi::c_int;
 
-use crate::border::guard;
 use crate::code::Code;
+use crate::ffi::guard;
 
 /// `cudaChannelFormatDesc`
 #[repr(C)]

@@ -5,7 +5,7 @@ use super::code::{Barrier, BarrierKind, Step, ends};
 use super::core::{Core, Problem};
 use super::registers::{LANES, lanes};
 use super::turn::{Rules, Stopped};
-use super::warp::{Fragment, State, Warp};
+use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
 use crate::limits::BARRIERS;
 
@@ -21,11 +21,11 @@ pub(super) fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32
 
 /// Lanes that stand behind a barrier which others of their warp have come to, and not just to exit.
 pub(super) fn passed_by(warp: &Warp, code: &[Step], pc: u32) -> u32 {
-    let behind = |fragment: &&Fragment| {
-        let exits = fragment.frames.is_none() && ends(&code[fragment.pc as usize].action);
-        fragment.state == State::Ready && fragment.pc > pc && !exits
+    let behind = |split: &&WarpSplit| {
+        let exits = split.frames.is_none() && ends(&code[split.pc as usize].action);
+        split.state == State::Ready && split.pc > pc && !exits
     };
-    warp.fragments.iter().filter(behind).fold(0, |mask, fragment| mask | fragment.mask)
+    warp.splits.iter().filter(behind).fold(0, |mask, split| mask | split.mask)
 }
 
 /// Lanes exit that have passed by a barrier at which others of their warp wait.
@@ -68,7 +68,7 @@ pub(super) fn arrive(
     }
     if rules.check_synchronisation && barrier.aligned {
         let elsewhere = warp
-            .fragments
+            .splits
             .iter()
             .find(|other| matches!(other.state, State::AtBarrier(_)) && other.pc != pc);
         if let Some(other) = elsewhere {

@@ -205,7 +205,7 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
         core.publish(access, lane, atomic.releases);
         if access.bytes == 16 {
             run_wide(core, atomic, source, lane, host);
-            core.look(access, lane, address, atomic.acquires);
+            core.observe(access, lane, address, atomic.acquires);
             continue;
         }
         let b = core.registers.get(source, lane);
@@ -221,7 +221,7 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
                 _ => update(host, access.bytes, |old| combine((op, ty), shared, old, b, c)),
             }
         };
-        core.look(access, lane, address, atomic.acquires);
+        core.observe(access, lane, address, atomic.acquires);
         if let Some(d) = atomic.d {
             core.registers.set(d, lane, old);
         }

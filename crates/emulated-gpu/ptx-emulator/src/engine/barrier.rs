@@ -1,7 +1,7 @@
 //! The sixteen barriers of a block.
 
 use super::code::{Action, BarrierKind, Step};
-use super::race::Threads;
+use super::race::ThreadClocks;
 use super::registers::{LANES, lanes};
 use super::warp::{State, Warp};
 use crate::limits::BARRIERS;
@@ -49,7 +49,7 @@ impl Barriers {
         &mut self,
         code: &[Step],
         warps: &mut [Warp],
-        mut threads: Option<&mut Threads>,
+        mut threads: Option<&mut ThreadClocks>,
     ) {
         for index in lanes(self.used) {
             let state = self.states[index];
@@ -64,11 +64,11 @@ impl Barriers {
             self.used &= !(1 << index);
             for warp in warps.iter_mut() {
                 warp.missing = None;
-                for fragment in &mut warp.fragments {
-                    if fragment.state != State::AtBarrier(index as u8) {
+                for split in &mut warp.splits {
+                    if split.state != State::AtBarrier(index as u8) {
                         continue;
                     }
-                    if let Action::Barrier(barrier) = &code[fragment.pc as usize].action
+                    if let Action::Barrier(barrier) = &code[split.pc as usize].action
                         && let BarrierKind::Reduce { operation, d, .. } = barrier.action
                     {
                         let result = match operation {
@@ -76,12 +76,12 @@ impl Barriers {
                             Atomic::Or => u64::from(state.votes != 0),
                             _ => u64::from(state.votes),
                         };
-                        for lane in lanes(fragment.mask) {
+                        for lane in lanes(split.mask) {
                             warp.registers.set(d, lane, result);
                         }
                     }
-                    fragment.state = State::Ready;
-                    fragment.pc += 1;
+                    split.state = State::Ready;
+                    split.pc += 1;
                 }
             }
         }

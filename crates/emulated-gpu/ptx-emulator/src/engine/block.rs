@@ -5,7 +5,7 @@ use super::code::{Executable, Step};
 use super::core::{Bytes, Core, Problem};
 use super::image::Image;
 use super::profile::Profile;
-use super::race::Threads;
+use super::race::ThreadClocks;
 use super::registers::{LANES, Registers, Slot, lanes};
 use super::run::turn;
 use super::turn::{Rules, Stopped};
@@ -65,7 +65,7 @@ pub(super) struct Block {
     pub(super) warps: Vec<Warp>,
     shared: Bytes,
     /// What its threads know of each other, to find races.
-    threads: Option<Box<Threads>>,
+    threads: Option<Box<ThreadClocks>>,
     barriers: Barriers,
     index: u64,
     /// State of the generator that shuffles the warps; 0 when they keep their order.
@@ -107,7 +107,7 @@ impl Block {
         let warps = warps.collect::<Result<_, _>>()?;
         let shared = executable.shared_bytes(shape.dynamic_shared) as usize;
         let threads = if races {
-            Some(Box::new(Threads::new(shape.threads(), shared as u64)?))
+            Some(Box::new(ThreadClocks::new(shape.threads(), shared as u64)?))
         } else {
             None
         };
@@ -218,29 +218,28 @@ impl Block {
         let waiting: Vec<_> = self
             .warps
             .iter()
-            .flat_map(|warp| warp.fragments.iter().map(move |fragment| (warp, fragment)))
+            .flat_map(|warp| warp.splits.iter().map(move |split| (warp, split)))
             .collect();
         let mut problem = Problem::new(
             FaultKind::Deadlock,
             "every thread of the block that still runs is waiting, and none can go on",
         );
-        for (warp, fragment) in waiting.iter().take(8) {
-            let line = image.source.line_of(image.places[fragment.pc as usize].span.start);
-            let what = match fragment.state {
+        for (warp, split) in waiting.iter().take(8) {
+            let line = image.source.line_of(image.places[split.pc as usize].span.start);
+            let what = match split.state {
                 State::AtBarrier(index) => format!("at barrier {index}"),
                 _ => "for other lanes of the warp".to_owned(),
             };
             problem = problem.note(format!(
                 "warp {}, lanes {:#010x}: wait {what}, line {}: {}",
                 warp.index,
-                fragment.mask,
+                split.mask,
                 line.0,
                 line.2.trim()
             ));
         }
-        let (pc, mask, index) = waiting
-            .first()
-            .map_or((0, 1, 0), |(warp, fragment)| (fragment.pc, fragment.mask, warp.index));
+        let (pc, mask, index) =
+            waiting.first().map_or((0, 1, 0), |(warp, split)| (split.pc, split.mask, warp.index));
         problem.lane = Some(mask.trailing_zeros() as usize);
         (Stopped { problem, pc, mask }, index)
     }

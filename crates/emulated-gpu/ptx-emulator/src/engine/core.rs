@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::image::Image;
 use super::output::Output;
-use super::race::{Races, Shadow as RaceShadow, Threads};
+use super::race::{Races, Shadow as RaceShadow, ThreadClocks};
 use super::registers::Registers;
 use crate::fault::FaultKind;
 use crate::memory::{Heap, Known, Memory, OutOfMemory, Reach, Shadow};
@@ -202,7 +202,7 @@ pub(crate) struct Core<'launch> {
     /// What the launch remembers to find races, where it does.
     pub(super) races: Option<&'launch Races>,
     /// The same, of the block.
-    pub(super) threads: Option<Box<Threads>>,
+    pub(super) threads: Option<Box<ThreadClocks>>,
 }
 
 impl Core<'_> {

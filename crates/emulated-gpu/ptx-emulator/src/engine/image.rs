@@ -11,7 +11,7 @@ use crate::source::{Source, Span};
 
 /// Where a step comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct StepOrigin {
     pub(super) span: Span,
     pub(super) loc: Option<SourceLine>,
 }
@@ -42,7 +42,7 @@ pub(super) enum Home {
 }
 
 /// A function of the kernel.
-pub(super) struct Plan {
+pub(super) struct FunctionLayout {
     pub(super) registers: Vec<Slot>,
     pub(super) homes: Vec<Home>,
     /// The first step of each instruction, and one past the last one's.
@@ -59,7 +59,7 @@ pub(super) struct Plan {
 pub(crate) struct Image {
     pub(super) name: String,
     /// As many as there are steps.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<StepOrigin>,
     pub(super) rows: u32,
     /// Rows that a new block finds zeroed.
     pub(super) cleared: std::ops::Range<u32>,
@@ -86,7 +86,7 @@ pub(crate) struct Image {
     /// What a trace names: the program, and where the lowering has put its registers and variables.
     pub(super) module: Arc<Module>,
     pub(super) kernel: FunctionId,
-    pub(super) plans: HashMap<FunctionId, Plan>,
+    pub(super) plans: HashMap<FunctionId, FunctionLayout>,
     pub(super) module_shared: HashMap<VariableId, Home>,
 }
 

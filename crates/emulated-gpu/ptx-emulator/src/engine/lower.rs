@@ -24,7 +24,7 @@ use self::places::aligned;
 use super::access::choose::Host;
 use super::code::{Action, Builtin, Executable, Step, ends};
 use super::defined::Uses;
-use super::image::{Home, Image, Place, Plan};
+use super::image::{FunctionLayout, Home, Image, StepOrigin};
 use super::registers::{ALWAYS, FIRST_PREDICATE, FIRST_ROW, Slot, Width};
 use crate::checks::Checks;
 use crate::diagnostic::{Problem, Problems};
@@ -74,13 +74,13 @@ struct Lowering<'l> {
     fast: bool,
     problems: &'l mut Problems,
     code: Vec<Step>,
-    places: Vec<Place>,
+    places: Vec<StepOrigin>,
     rows: u32,
     predicates: u32,
     constants: HashMap<(u64, Width), Slot>,
     specials: HashMap<Special, Slot>,
     sites: u32,
-    plans: HashMap<FunctionId, Plan>,
+    plans: HashMap<FunctionId, FunctionLayout>,
     shared: u64,
     module_shared: HashMap<VariableId, Home>,
     /// Constants to be filled with an offset from where dynamic shared memory begins.
@@ -97,7 +97,7 @@ struct Lowering<'l> {
     skips: Vec<(usize, u32)>,
     /// The function whose body is being lowered.
     current: FunctionId,
-    place: Place,
+    place: StepOrigin,
     guard: (u32, u32),
     /// That of the step that is emitted next.
     weight: u32,
@@ -137,7 +137,7 @@ impl<'l> Lowering<'l> {
             taken,
             skips: Vec::new(),
             current: FunctionId(0),
-            place: Place { span: Span::default(), loc: None },
+            place: StepOrigin { span: Span::default(), loc: None },
             guard: (ALWAYS, 0),
             weight: 0,
             guess: false,
@@ -258,7 +258,7 @@ impl<'l> Lowering<'l> {
         let function = self.function(id);
         let first = self.code.len() as u32;
         self.guard = (ALWAYS, 0);
-        self.place = Place { span: function.span, loc: None };
+        self.place = StepOrigin { span: function.span, loc: None };
         if self.code.is_empty()
             && let (Some(pointer), Some(start)) = (self.stack_pointer, self.stack_start)
         {
@@ -274,7 +274,7 @@ impl<'l> Lowering<'l> {
         for (index, instruction) in body.iter().enumerate() {
             self.guess = guesses.contains(&index);
             starts.push(self.code.len() as u32);
-            self.place = Place { span: instruction.span, loc: instruction.loc };
+            self.place = StepOrigin { span: instruction.span, loc: instruction.loc };
             self.guard = match instruction.guard {
                 None => (ALWAYS, 0),
                 Some(guard) => {

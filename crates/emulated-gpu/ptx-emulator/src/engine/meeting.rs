@@ -4,7 +4,7 @@ use super::code::{Action, Step};
 use super::collective::{Collective, CollectiveKind, Everything};
 use super::core::{Core, Problem};
 use super::turn::{Rules, Stopped};
-use super::warp::{Fragment, State, Warp};
+use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
 
 /// A lane executes an instruction that its own mask leaves out.
@@ -31,50 +31,50 @@ pub(super) fn meet(
         }
     }
     let mut met = false;
-    for first in 0..warp.fragments.len() {
-        let leader = &warp.fragments[first];
-        if leader.state != State::Meeting {
+    for first in 0..warp.splits.len() {
+        let leader = &warp.splits[first];
+        if leader.state != State::AtCollective {
             continue;
         }
         let Some(own) = collective(code, leader.pc) else { continue };
         let kind = own.kind;
         let (members, _) = own.members_of(&core.registers, leader.mask);
-        let group: Vec<usize> = (first..warp.fragments.len())
+        let group: Vec<usize> = (first..warp.splits.len())
             .filter(|&index| {
-                let other = &warp.fragments[index];
-                other.state == State::Meeting
+                let other = &warp.splits[index];
+                other.state == State::AtCollective
                     && collective(code, other.pc).is_some_and(|step| {
                         step.kind == own.kind
                             && step.members_of(&core.registers, other.mask).0 == members
                     })
             })
             .collect();
-        let present = group.iter().fold(0, |mask, &index| mask | warp.fragments[index].mask);
+        let present = group.iter().fold(0, |mask, &index| mask | warp.splits[index].mask);
         if members & warp.alive & !present != 0 {
             continue;
         }
         let mut all = Everything::default();
         for &index in &group {
-            let fragment = &warp.fragments[index];
-            if let Some(step) = collective(code, fragment.pc) {
-                step.bring(&core.registers, fragment.mask, &mut all);
+            let split = &warp.splits[index];
+            if let Some(step) = collective(code, split.pc) {
+                step.bring(&core.registers, split.mask, &mut all);
             }
         }
         for &index in &group {
-            let fragment = &mut warp.fragments[index];
-            if let Some(step) = collective(code, fragment.pc) {
+            let split = &mut warp.splits[index];
+            if let Some(step) = collective(code, split.pc) {
                 if rules.check_synchronisation {
-                    let (pc, mask) = (fragment.pc, fragment.mask);
+                    let (pc, mask) = (split.pc, split.mask);
                     step.require_sources(mask, present, &all).map_err(|problem| Stopped {
                         problem,
                         pc,
                         mask,
                     })?;
                 }
-                step.give(&mut core.registers, fragment.mask, present, &all);
+                step.give(&mut core.registers, split.mask, present, &all);
             }
-            fragment.state = State::Ready;
-            fragment.pc += 1;
+            split.state = State::Ready;
+            split.pc += 1;
         }
         if let Some(threads) = &mut core.threads
             && kind != CollectiveKind::Together
@@ -92,7 +92,7 @@ pub(super) fn come(
     core: &mut Core<'_>,
     warp: &mut Warp,
     collective: &Collective,
-    (at, active): (&Fragment, u32),
+    (at, active): (&WarpSplit, u32),
     rules: Rules,
 ) -> Result<u32, Box<Problem>> {
     let (mut left, mut waiting) = (active, 0);
@@ -104,7 +104,7 @@ pub(super) fn come(
         }
         if members & warp.alive & !group != 0 {
             let (pc, frames) = (at.pc, at.frames.clone());
-            warp.fragments.push(Fragment { pc, mask: group, frames, state: State::Meeting });
+            warp.splits.push(WarpSplit { pc, mask: group, frames, state: State::AtCollective });
             waiting |= group;
             continue;
         }
@@ -125,15 +125,15 @@ pub(super) fn come(
 
 /// Nobody in the warp can go on: each waits for lanes that wait elsewhere, or for others.
 pub(super) fn stranded(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
-    let first = &warp.fragments[0];
+    let first = &warp.splits[0];
     let members = match &code[first.pc as usize].action {
         Action::Collective(collective) => collective.members_of(&core.registers, first.mask).0,
         _ => 0,
     };
     let missing = members & warp.alive & !first.mask;
-    let here = |other: &&Fragment| other.pc == first.pc && other.mask & missing != 0;
+    let here = |other: &&WarpSplit| other.pc == first.pc && other.mask & missing != 0;
     let (lanes, lane) = (first.mask, first.mask.trailing_zeros() as usize);
-    let (message, note) = match warp.fragments.iter().find(here) {
+    let (message, note) = match warp.splits.iter().find(here) {
         Some(other) => (
             format!(
                 "lanes {lanes:#010x} name {members:#010x} as members and wait for lanes \

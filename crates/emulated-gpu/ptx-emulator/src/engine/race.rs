@@ -2,7 +2,7 @@
 //! two accesses is weak, and nothing orders them.
 //!
 //! Which of two accesses happens before the other (Lamport, "Time, Clocks, and the Ordering of Events in a
-//! Distributed System", 1978) is told by vector clocks ([`threads`], [`clocks`]; Mattern, "Virtual Time
+//! Distributed System", 1978) is told by vector clocks ([`thread_clocks`], [`clocks`]; Mattern, "Virtual Time
 //! and Global States of Distributed Systems", 1989), and a word remembers single accesses beside them
 //! instead of a clock of its own ([`cell`]; Flanagan and Freund, "FastTrack", PLDI 2009).
 //!
@@ -41,7 +41,7 @@ mod clocks;
 mod detect;
 mod event;
 mod shadow;
-mod threads;
+mod thread_clocks;
 mod variables;
 
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub(super) use self::cell::Does;
 pub(super) use self::event::Semantics;
 pub(crate) use self::shadow::Pool;
 pub(super) use self::shadow::Shadow;
-pub(super) use self::threads::Threads;
+pub(super) use self::thread_clocks::ThreadClocks;
 use self::variables::Variables;
 use crate::program::{Ordering, Scope};
 use crate::room::OutOfMemory;

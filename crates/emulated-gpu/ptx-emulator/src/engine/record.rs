@@ -100,10 +100,10 @@ impl Recorder {
                 origin.is_some_and(|(origin, _)| origin == pending.origin)
             };
             let waiting = warp
-                .fragments
+                .splits
                 .iter()
-                .filter(|fragment| fragment.state != State::Ready && there(fragment.pc))
-                .fold(0, |mask, fragment| mask | fragment.mask);
+                .filter(|split| split.state != State::Ready && there(split.pc))
+                .fold(0, |mask, split| mask | split.mask);
             let done = pending.mask & !waiting;
             let Some(step) = self.record.steps.get_mut(latest) else { continue };
             written(core, &pending, done, &mut self.view, &self.numbers, &mut step.written);
@@ -129,13 +129,13 @@ impl Recorder {
         let (function, instruction) = origin.instruction(core)?;
         let span = instruction.span;
         let text = core.image.source.text.get(span.start as usize..span.end as usize)?;
-        let others = warp.fragments.iter().map(|fragment| Elsewhere {
-            line: self.line(core, fragment.pc),
-            mask: fragment.mask,
-            waits: match fragment.state {
+        let others = warp.splits.iter().map(|split| Elsewhere {
+            line: self.line(core, split.pc),
+            mask: split.mask,
+            waits: match split.state {
                 State::Ready => Waits::Turn,
                 State::AtBarrier(number) => Waits::Barrier(number),
-                State::Meeting => Waits::Lanes,
+                State::AtCollective => Waits::Lanes,
             },
         });
         Some(RecordedStep {

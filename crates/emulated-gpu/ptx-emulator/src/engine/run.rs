@@ -16,7 +16,7 @@ use super::registers::lanes;
 use super::state_space::{LOCAL_WINDOW, in_window};
 use super::straight::{Progress, SPIN, straight, tick};
 use super::turn::{Rules, Stopped, Turn};
-use super::warp::{Fragment, State, Warp, push};
+use super::warp::{State, Warp, WarpSplit, push};
 use super::{atomics, builtin, copy_async, matrix, recursion};
 use crate::fault::FaultKind;
 use crate::program::Special;
@@ -61,8 +61,8 @@ fn run<const PROFILE: bool>(
         core.clock += executed - begun;
         warp.executed = executed;
     };
-    'fragment: loop {
-        let Some((mut fragment, stop)) = warp.pick() else {
+    'split: loop {
+        let Some((mut split, stop)) = warp.pick() else {
             if meet(core, warp, code, rules)? {
                 continue;
             }
@@ -70,41 +70,40 @@ fn run<const PROFILE: bool>(
             if warp.alive == 0 {
                 return Ok((Turn::Exited, threads));
             }
-            if warp.fragments.iter().all(|fragment| fragment.state == State::Meeting) {
+            if warp.splits.iter().all(|split| split.state == State::AtCollective) {
                 return Err(stranded(warp, code, core));
             }
             return Ok((Turn::Waiting, threads));
         };
-        let width = u64::from(fragment.mask.count_ones());
+        let width = u64::from(split.mask.count_ones());
         loop {
             if !PROFILE {
-                let mut progress = Progress { pc: fragment.pc, fuel, executed };
-                let lanes = (fragment.mask, stop);
+                let mut progress = Progress { pc: split.pc, fuel, executed };
+                let lanes = (split.mask, stop);
                 let over = straight(core, code, &mut progress, lanes, deadline)?;
                 threads += width * (progress.executed - executed);
-                (fragment.pc, fuel, executed) = (progress.pc, progress.fuel, progress.executed);
+                (split.pc, fuel, executed) = (progress.pc, progress.fuel, progress.executed);
                 if over {
-                    warp.fragments.push(fragment);
+                    warp.splits.push(split);
                     warp.rotate = true;
                     end(core, warp, executed);
                     return Ok((Turn::Yielded, threads));
                 }
             }
-            if fragment.pc >= stop {
-                warp.fragments.push(fragment);
-                continue 'fragment;
+            if split.pc >= stop {
+                warp.splits.push(split);
+                continue 'split;
             }
-            let pc = fragment.pc;
+            let pc = split.pc;
             let step = &code[pc as usize];
-            let active =
-                fragment.mask & (core.registers.predicates[step.guard as usize] ^ step.flip);
+            let active = split.mask & (core.registers.predicates[step.guard as usize] ^ step.flip);
             executed += u64::from(step.weight);
             threads += width * u64::from(step.weight);
             if PROFILE {
-                profile.step(core, step, pc, fragment.mask, active, warp);
+                profile.step(core, step, pc, split.mask, active, warp);
             }
             if active == 0 {
-                fragment.pc += 1;
+                split.pc += 1;
                 continue;
             }
             let stopped = |problem| Stopped { problem, pc, mask: active };
@@ -124,31 +123,31 @@ fn run<const PROFILE: bool>(
                 Action::General(general) => general(&mut core.registers, active),
                 Action::Branch(target) => {
                     let backward = *target <= pc;
-                    if active == fragment.mask {
-                        fragment.pc = *target;
+                    if active == split.mask {
+                        split.pc = *target;
                     } else {
                         if PROFILE {
                             profile.split(pc);
                         }
-                        let rest = Fragment {
+                        let rest = WarpSplit {
                             pc: pc + 1,
-                            mask: fragment.mask & !active,
-                            frames: fragment.frames.clone(),
+                            mask: split.mask & !active,
+                            frames: split.frames.clone(),
                             state: State::Ready,
                         };
-                        warp.fragments.push(rest);
-                        fragment.pc = *target;
-                        fragment.mask = active;
-                        warp.fragments.push(fragment);
+                        warp.splits.push(rest);
+                        split.pc = *target;
+                        split.mask = active;
+                        warp.splits.push(split);
                         if !backward || tick(&mut fuel, executed, deadline) {
-                            continue 'fragment;
+                            continue 'split;
                         }
                         warp.rotate = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
                     }
                     if backward && !tick(&mut fuel, executed, deadline) {
-                        warp.fragments.push(fragment);
+                        warp.splits.push(split);
                         warp.rotate = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
@@ -168,60 +167,60 @@ fn run<const PROFILE: bool>(
                             stopped(Problem::new(kind, message).lane(lane))
                         })?;
                         // Those that go to the same place join when one of them is picked.
-                        warp.fragments.push(Fragment {
+                        warp.splits.push(WarpSplit {
                             pc: target,
                             mask: 1 << lane,
-                            frames: fragment.frames.clone(),
+                            frames: split.frames.clone(),
                             state: State::Ready,
                         });
                     }
-                    fragment.mask &= !active;
-                    fragment.pc += 1;
-                    if fragment.mask != 0 {
-                        warp.fragments.push(fragment);
+                    split.mask &= !active;
+                    split.pc += 1;
+                    if split.mask != 0 {
+                        warp.splits.push(split);
                     }
                     if !tick(&mut fuel, executed, deadline) {
                         warp.rotate = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
                     }
-                    continue 'fragment;
+                    continue 'split;
                 }
                 Action::Call(target) => {
-                    let inside = Fragment {
+                    let inside = WarpSplit {
                         pc: *target,
                         mask: active,
-                        frames: push(fragment.frames.clone(), pc + 1),
+                        frames: push(split.frames.clone(), pc + 1),
                         state: State::Ready,
                     };
-                    warp.fragments.push(inside);
-                    leave(warp, fragment, active);
-                    continue 'fragment;
+                    warp.splits.push(inside);
+                    leave(warp, split, active);
+                    continue 'split;
                 }
                 Action::Return => {
-                    match &fragment.frames {
+                    match &split.frames {
                         Some(frame) => {
-                            let outside = Fragment {
+                            let outside = WarpSplit {
                                 pc: frame.return_to,
                                 mask: active,
                                 frames: frame.parent.clone(),
                                 state: State::Ready,
                             };
-                            warp.fragments.push(outside);
+                            warp.splits.push(outside);
                         }
                         None => {
                             missed(warp, active)?;
                             warp.alive &= !active;
                         }
                     }
-                    leave(warp, fragment, active);
-                    continue 'fragment;
+                    leave(warp, split, active);
+                    continue 'split;
                 }
                 Action::Exit => {
                     missed(warp, active)?;
                     warp.alive &= !active;
-                    leave(warp, fragment, active);
-                    continue 'fragment;
+                    leave(warp, split, active);
+                    continue 'split;
                 }
                 Action::Atomic(atomic) => {
                     fuel -= SPIN;
@@ -239,12 +238,12 @@ fn run<const PROFILE: bool>(
                 Action::Collective(collective)
                     if collective.kind == CollectiveKind::Together && active == u32::MAX => {}
                 Action::Collective(collective) => {
-                    let waiting = come(core, warp, collective, (&fragment, active), rules)
-                        .map_err(stopped)?;
+                    let waiting =
+                        come(core, warp, collective, (&split, active), rules).map_err(stopped)?;
                     if waiting != 0 {
-                        leave(warp, fragment, waiting);
+                        leave(warp, split, waiting);
                         meet(core, warp, code, rules)?;
-                        continue 'fragment;
+                        continue 'split;
                     }
                 }
                 Action::Barrier(barrier) => {
@@ -257,21 +256,21 @@ fn run<const PROFILE: bool>(
                         let waits = arrive(core, warp, barriers, barrier, pc, mask, rules)
                             .map_err(stopped)?;
                         if let Some(index) = waits {
-                            let waiting = Fragment {
+                            let waiting = WarpSplit {
                                 pc,
                                 mask,
-                                frames: fragment.frames.clone(),
+                                frames: split.frames.clone(),
                                 state: State::AtBarrier(index),
                             };
-                            warp.fragments.push(waiting);
+                            warp.splits.push(waiting);
                         }
                     }
                     if !matches!(barrier.action, BarrierKind::Arrive) {
                         if missing != 0 {
                             warp.missing = Some((pc, active, missing));
                         }
-                        leave(warp, fragment, active);
-                        continue 'fragment;
+                        leave(warp, split, active);
+                        continue 'split;
                     }
                 }
                 Action::Builtin(builtin, arguments) => {
@@ -356,23 +355,23 @@ fn run<const PROFILE: bool>(
                 Action::SaveFrame(frame) => frame.save(core, active).map_err(stopped)?,
                 Action::RestoreFrame(frame) => frame.restore(core, active).map_err(stopped)?,
             }
-            fragment.pc += 1;
+            split.pc += 1;
         }
     }
 }
 
-/// Takes lanes out of a fragment; the rest goes on with the next step.
-fn leave(warp: &mut Warp, mut fragment: Fragment, active: u32) {
-    fragment.mask &= !active;
-    fragment.pc += 1;
-    if fragment.mask != 0 {
-        warp.fragments.push(fragment);
+/// Takes lanes out of a split; the rest goes on with the next step.
+fn leave(warp: &mut Warp, mut split: WarpSplit, active: u32) {
+    split.mask &= !active;
+    split.pc += 1;
+    if split.mask != 0 {
+        warp.splits.push(split);
     }
 }
 
 fn over(warp: &Warp, rules: Rules) -> Result<(), Stopped> {
     let Warp { executed, .. } = *warp;
-    let Some(fragment) = warp.fragments.last() else { return Ok(()) };
+    let Some(split) = warp.splits.last() else { return Ok(()) };
     if executed <= rules.instruction_limit {
         return Ok(());
     }
@@ -381,5 +380,5 @@ fn over(warp: &Warp, rules: Rules) -> Result<(), Stopped> {
         FaultKind::Runaway,
         format!("a warp executed {executed} instructions, more than the limit of {limit}"),
     );
-    Err(Stopped { problem, pc: fragment.pc, mask: fragment.mask })
+    Err(Stopped { problem, pc: split.pc, mask: split.mask })
 }

@@ -14,7 +14,7 @@ use super::turn::Stopped;
 /// An atomic or volatile access costs as much of a turn as so many iterations of a loop: it may be a spin.
 pub(super) const SPIN: i64 = 1 << 10;
 
-/// How far a fragment has come.
+/// How far a split has come.
 pub(super) struct Progress {
     /// The step that is next.
     pub(super) pc: u32,

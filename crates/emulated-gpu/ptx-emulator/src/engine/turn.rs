@@ -7,7 +7,7 @@ use super::core::Problem;
 pub(super) enum Turn {
     /// Every lane has exited.
     Exited,
-    /// Every fragment waits.
+    /// Every split waits.
     Waiting,
     /// It ran for long; others are to have a turn.
     Yielded,

@@ -1,7 +1,8 @@
-//! A warp and its fragments. Lanes that diverge form fragments, each with a place in the program, a
-//! mask and a call stack. The fragment that is deepest in calls, and of those the one that stands
-//! first in the program, runs; fragments that come to the same place join. That is reconvergence without
-//! a stack of masks (Collange, "Stack-less SIMT reconvergence at low cost", 2011).
+//! A warp and its splits. Lanes that diverge form splits ("warp-splits" in Meng, Tarjan and Skadron,
+//! "Dynamic Warp Subdivision for Integrated Branch and Memory Divergence Tolerance", ISCA 2010), each
+//! with a program counter, a mask and a call stack. The split that is deepest in calls, and of those the
+//! one that stands first in the program, runs; splits that come to the same place join. That is
+//! reconvergence without a stack of masks (Collange, "Stack-less SIMT reconvergence at low cost", 2011).
 
 use std::rc::Rc;
 
@@ -16,7 +17,7 @@ pub(super) struct Frame {
     depth: u32,
 }
 
-/// A call stack, shared between fragments that have the same one.
+/// A call stack, shared between splits that have the same one.
 pub(super) type Frames = Option<Rc<Frame>>;
 
 /// Enters a function.
@@ -39,7 +40,7 @@ fn same(a: &Frames, b: &Frames) -> bool {
     }
 }
 
-/// What a fragment is waiting for.
+/// What a split is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing.
@@ -47,12 +48,12 @@ pub(super) enum State {
     /// A barrier of the block.
     AtBarrier(u8),
     /// The other members of a collective instruction.
-    Meeting,
+    AtCollective,
 }
 
-/// Lanes that are at the same place.
+/// Lanes that are at the same place, and run together.
 #[derive(Clone, Debug)]
-pub(super) struct Fragment {
+pub(super) struct WarpSplit {
     pub(super) pc: u32,
     pub(super) mask: u32,
     pub(super) frames: Frames,
@@ -64,12 +65,12 @@ pub(super) struct Fragment {
 pub(crate) struct Warp {
     pub(super) registers: Registers,
     pub(super) local: Bytes,
-    pub(super) fragments: Vec<Fragment>,
+    pub(super) splits: Vec<WarpSplit>,
     /// Lanes that have not exited.
     pub(super) alive: u32,
     /// Its number in the block.
     pub(super) index: u32,
-    /// Its last turn ended because it ran for long: another fragment is to go first.
+    /// Its last turn ended because it ran for long: another split is to go first.
     pub(super) rotate: bool,
     pub(super) executed: u64,
     /// A barrier that lanes wait at, these lanes, and those that had gone by it when they came.
@@ -79,8 +80,8 @@ pub(crate) struct Warp {
 impl Warp {
     /// Puts all lanes of `mask` at the beginning of the program.
     pub(super) fn start(&mut self, mask: u32) {
-        self.fragments.clear();
-        self.fragments.push(Fragment { pc: 0, mask, frames: None, state: State::Ready });
+        self.splits.clear();
+        self.splits.push(WarpSplit { pc: 0, mask, frames: None, state: State::Ready });
         self.alive = mask;
         self.rotate = false;
         self.executed = 0;
@@ -89,42 +90,42 @@ impl Warp {
 
     /// Whether a turn would do something.
     pub(super) fn ready(&self) -> bool {
-        self.fragments.iter().any(|fragment| fragment.state == State::Ready)
+        self.splits.iter().any(|split| split.state == State::Ready)
     }
 
     // ANCHOR: pick
-    /// Takes the fragment that is to run next, joined with those at the same place, and the place
+    /// Takes the split that is to run next, joined with those at the same place, and the place
     /// at which it meets the next one.
-    pub(super) fn pick(&mut self) -> Option<(Fragment, u32)> {
-        if let [only] = &self.fragments[..] {
+    pub(super) fn pick(&mut self) -> Option<(WarpSplit, u32)> {
+        if let [only] = &self.splits[..] {
             // Nothing to choose, nobody to meet.
             return (only.state == State::Ready)
-                .then(|| self.fragments.pop())
+                .then(|| self.splits.pop())
                 .flatten()
-                .map(|fragment| (fragment, u32::MAX));
+                .map(|split| (split, u32::MAX));
         }
         let rotate = std::mem::take(&mut self.rotate);
-        let ready = self.fragments.iter().enumerate().filter(|(_, f)| f.state == State::Ready);
+        let ready = self.splits.iter().enumerate().filter(|(_, f)| f.state == State::Ready);
         let chosen = if rotate {
             ready.map(|(index, _)| index).next()
         } else {
             ready.min_by_key(|(_, f)| (u32::MAX - depth(&f.frames), f.pc)).map(|(index, _)| index)
         }?;
         // `remove`, not `swap_remove`: the order is that of the last turns.
-        let mut fragment = self.fragments.remove(chosen);
+        let mut split = self.splits.remove(chosen);
         let mut stop = u32::MAX;
-        self.fragments.retain(|other| {
-            let meets = other.state == State::Ready && same(&other.frames, &fragment.frames);
-            if meets && other.pc == fragment.pc {
-                fragment.mask |= other.mask;
+        self.splits.retain(|other| {
+            let meets = other.state == State::Ready && same(&other.frames, &split.frames);
+            if meets && other.pc == split.pc {
+                split.mask |= other.mask;
                 return false;
             }
-            if meets && other.pc > fragment.pc {
+            if meets && other.pc > split.pc {
                 stop = stop.min(other.pc);
             }
             true
         });
-        Some((fragment, stop))
+        Some((split, stop))
     }
     // ANCHOR_END: pick
 }

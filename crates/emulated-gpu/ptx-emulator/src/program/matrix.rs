@@ -67,14 +67,14 @@ pub struct Shape {
     pub k: usize,
 }
 
-/// How elements meet.
+/// What an element of the result sums up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meeting {
-    /// They are multiplied.
+pub enum InnerProduct {
+    /// Products of a row's and a column's elements.
     Multiply,
-    /// `.xor.popc`: the bits that are left are counted.
+    /// `.xor.popc`: the bits in which they differ.
     Xor,
-    /// `.and.popc`
+    /// `.and.popc`: the bits that both have.
     And,
 }
 
@@ -116,8 +116,8 @@ pub struct Fragment {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the matrices are named as the ISA names them")]
 pub struct Multiply {
-    /// How elements meet.
-    pub meeting: Meeting,
+    /// What an element of `d` sums up.
+    pub inner_product: InnerProduct,
     /// `.satfinite`
     pub saturate: bool,
     /// Of double precision.

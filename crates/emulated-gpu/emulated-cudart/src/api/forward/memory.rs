@@ -1,8 +1,8 @@
 //! Functions that are the driver's own: the same arguments, and codes and handles that are the same
 //! in both APIs. Pointers and handles are numbers here: they are between the program and the driver.
 
-use crate::border::forward;
 use crate::context::bind;
+use crate::ffi::forward;
 
 // Memory and pools.
 forward! {

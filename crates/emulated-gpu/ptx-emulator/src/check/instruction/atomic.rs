@@ -159,10 +159,8 @@ fn requirements(
     }
     if ordering.is_some() {
         check.require(70, (6, 0))?;
-        if scope.is_none() {
-            // ptxas takes .gpu where none is given, with or without an order.
-        }
     }
+    // ptxas takes .gpu where no scope is given, with or without an order.
     match scope {
         Some(Scope::Cluster) => check.require(90, (7, 8)),
         Some(_) => check.require(60, (5, 0)),

@@ -35,11 +35,6 @@ fn mode(check: &mut Check<'_, '_>, ty: Type) -> Result<(FloatMode, bool)> {
     Ok((FloatMode { rounding, flush, saturate, relu: false }, given))
 }
 
-/// Looks at the type without taking it, so that the modifiers that depend on it can be asked for.
-fn ty(check: &mut Check<'_, '_>, allowed: &[Type]) -> Result<Type> {
-    check.modifiers.ty(allowed)
-}
-
 pub(super) fn add_or_sub(check: &mut Check<'_, '_>, subtract: bool) -> Result<Op> {
     let op = if subtract { FloatBinary::Sub } else { FloatBinary::Add };
     arithmetic(check, op)
@@ -50,7 +45,7 @@ pub(super) fn mul(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 fn arithmetic(check: &mut Check<'_, '_>, op: FloatBinary) -> Result<Op> {
-    let ty = ty(check, &FLOATS)?;
+    let ty = check.modifiers.ty(&FLOATS)?;
     let (mode, _) = mode(check, ty)?;
     require_half(check, ty, 53, 90)?;
     binary(check, op, mode, ty)
@@ -63,13 +58,13 @@ fn binary(check: &mut Check<'_, '_>, op: FloatBinary, mode: FloatMode, ty: Type)
 }
 
 pub(super) fn fma(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = ty(check, &FLOATS)?;
+    let ty = check.modifiers.ty(&FLOATS)?;
     fused(check, ty)
 }
 
 /// `mad` of floating-point types is `fma`.
 pub(super) fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = ty(check, &[Type::F32, Type::F64])?;
+    let ty = check.modifiers.ty(&[Type::F32, Type::F64])?;
     fused(check, ty)
 }
 
@@ -104,7 +99,7 @@ fn fused(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
 }
 
 pub(super) fn div(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = ty(check, &[Type::F32, Type::F64])?;
+    let ty = check.modifiers.ty(&[Type::F32, Type::F64])?;
     let fast = [("approx", Approximate::Approx), ("full", Approximate::Full)];
     let fast = if ty == Type::F32 { check.modifiers.pick(&fast) } else { None };
     let flush = ty == Type::F32 && check.flushes();
@@ -133,7 +128,7 @@ fn precise(check: &mut Check<'_, '_>, fast: &[&str]) -> Result<Rounding> {
 }
 
 pub(super) fn extreme(check: &mut Check<'_, '_>, max: bool) -> Result<Op> {
-    let ty = ty(check, &FLOATS)?;
+    let ty = check.modifiers.ty(&FLOATS)?;
     let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.flushes();
     let nan = ty != Type::F64 && check.modifiers.flag("NaN");
     let xorsign_abs = if ty != Type::F64 && check.modifiers.has("xorsign") {
@@ -162,7 +157,7 @@ pub(super) fn extreme(check: &mut Check<'_, '_>, max: bool) -> Result<Op> {
 }
 
 pub(super) fn copysign(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = ty(check, &[Type::F32, Type::F64])?;
+    let ty = check.modifiers.ty(&[Type::F32, Type::F64])?;
     binary(check, FloatBinary::CopySign, PLAIN, ty)
 }
 
@@ -185,7 +180,7 @@ pub(super) fn abs(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 fn sign(check: &mut Check<'_, '_>, op: FloatUnary) -> Result<Op> {
-    let ty = ty(check, &FLOATS)?;
+    let ty = check.modifiers.ty(&FLOATS)?;
     let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.flushes();
     require_half(check, ty, 53, 80)?;
     unary(check, op, FloatMode { flush, ..PLAIN }, ty)
@@ -200,7 +195,7 @@ pub(super) fn sqrt(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 fn root(check: &mut Check<'_, '_>, op: fn(bool) -> FloatUnary) -> Result<Op> {
-    let ty = ty(check, &[Type::F32, Type::F64])?;
+    let ty = check.modifiers.ty(&[Type::F32, Type::F64])?;
     let wide = ty == Type::F64;
     let approximate = if wide && !matches!(op(true), FloatUnary::Rcp { .. }) {
         false
@@ -222,7 +217,7 @@ fn root(check: &mut Check<'_, '_>, op: fn(bool) -> FloatUnary) -> Result<Op> {
 }
 
 pub(super) fn rsqrt(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = ty(check, &[Type::F32, Type::F64])?;
+    let ty = check.modifiers.ty(&[Type::F32, Type::F64])?;
     approximate(check, FloatUnary::Rsqrt, ty, true)
 }
 
@@ -239,12 +234,12 @@ pub(super) fn lg2(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 fn fast(check: &mut Check<'_, '_>, op: FloatUnary) -> Result<Op> {
-    let ty = ty(check, &[Type::F32])?;
+    let ty = check.modifiers.ty(&[Type::F32])?;
     approximate(check, op, ty, true)
 }
 
 pub(super) fn ex2(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = ty(check, &[Type::F32, Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2])?;
+    let ty = check.modifiers.ty(&[Type::F32, Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2])?;
     require_half(check, ty, 75, 90)?;
     if is_bf16(ty) {
         check.modifiers.need("`.approx`", &[("approx", ())])?;
@@ -255,7 +250,7 @@ pub(super) fn ex2(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 pub(super) fn tanh(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = ty(check, &[Type::F32, Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2])?;
+    let ty = check.modifiers.ty(&[Type::F32, Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2])?;
     require_half(check, ty, 75, 90)?;
     check.require(75, (7, 0))?;
     approximate(check, FloatUnary::Tanh, ty, false)
@@ -278,7 +273,7 @@ pub(super) fn testp(check: &mut Check<'_, '_>) -> Result<Op> {
         ("subnormal", FloatProperty::Subnormal),
     ];
     let property = check.modifiers.need("a property", &properties)?;
-    let ty = ty(check, &[Type::F32, Type::F64])?;
+    let ty = check.modifiers.ty(&[Type::F32, Type::F64])?;
     check.shape("p, a")?;
     let d = check.destination(0, Type::Pred)?;
     Ok(Op::TestProperty { property, ty, d, a: check.source(1, ty)? })

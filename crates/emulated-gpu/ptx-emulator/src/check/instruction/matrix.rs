@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Problem;
 use crate::program::{
-    Destination, Element, Fragment, Holding, Matrix, Meeting, Multiply, Op, Operand, Role,
+    Destination, Element, Fragment, Holding, InnerProduct, Matrix, Multiply, Op, Operand, Role,
     Rounding, Shape, Space, Type,
 };
 
@@ -126,7 +126,7 @@ pub(super) fn mma(check: &mut Check<'_, '_>) -> Result<Op> {
     if !halves && (!a_rows || b_rows) {
         return Err(no_such(check, "a is .row and b .col here"));
     }
-    let meeting = meeting(check, a)?;
+    let inner_product = inner_product(check, a)?;
     if saturate && (c != Element::S32 || a == Element::B1) {
         return Err(no_such(check, ".satfinite is of sums of integers"));
     }
@@ -140,21 +140,21 @@ pub(super) fn mma(check: &mut Check<'_, '_>) -> Result<Op> {
     };
     let fragments =
         [fragment(Role::A, a, a_rows), fragment(Role::B, b, b_rows), fragment(Role::C, c, true)];
-    multiply(check, fragments, result, (meeting, saturate, Rounding::NearestEven))
+    multiply(check, fragments, result, (inner_product, saturate, Rounding::NearestEven))
 }
 
 /// What single bits do.
-pub(super) fn meeting(check: &mut Check<'_, '_>, a: Element) -> Result<Meeting> {
+pub(super) fn inner_product(check: &mut Check<'_, '_>, a: Element) -> Result<InnerProduct> {
     if a != Element::B1 {
-        return Ok(Meeting::Multiply);
+        return Ok(InnerProduct::Multiply);
     }
-    let operations = [("xor", Meeting::Xor), ("and", Meeting::And)];
-    let meeting = check.modifiers.need("an operation", &operations)?;
+    let operations = [("xor", InnerProduct::Xor), ("and", InnerProduct::And)];
+    let inner_product = check.modifiers.need("an operation", &operations)?;
     check.modifiers.need("`.popc`", &[("popc", ())])?;
-    if meeting == Meeting::And {
+    if inner_product == InnerProduct::And {
         check.require(80, (7, 1))?;
     }
-    Ok(meeting)
+    Ok(inner_product)
 }
 
 /// The operands of a product.
@@ -162,12 +162,12 @@ pub(super) fn multiply(
     check: &mut Check<'_, '_>,
     fragments: [Fragment; 3],
     result: Element,
-    (meeting, saturate, rounding): (Meeting, bool, Rounding),
+    (inner_product, saturate, rounding): (InnerProduct, bool, Rounding),
 ) -> Result<Op> {
     check.shape("d, a, b, c")?;
     let [a, b, c] = fragments;
     let multiply = Multiply {
-        meeting,
+        inner_product,
         saturate,
         rounding,
         fragments,

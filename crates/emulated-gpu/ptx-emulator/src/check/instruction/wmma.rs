@@ -3,11 +3,12 @@
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::program::{
-    Element, Fragment, Holding, Matrix, Meeting, Op, Operand, Role, Rounding, Shape, Space, Type,
+    Element, Fragment, Holding, InnerProduct, Matrix, Op, Operand, Role, Rounding, Shape, Space,
+    Type,
 };
 
 use super::matrix::{
-    ELEMENTS, by_rows, destinations, meeting, multiply, no_such, sources, sums, together,
+    ELEMENTS, by_rows, destinations, inner_product, multiply, no_such, sources, sums, together,
 };
 
 const SHAPES: [(&str, (usize, usize, usize)); 7] = [
@@ -134,7 +135,8 @@ fn store(check: &mut Check<'_, '_>) -> Result<Op> {
 fn product(check: &mut Check<'_, '_>) -> Result<Op> {
     // `.xor.popc` stands before the layouts.
     let bitwise = check.modifiers.has("popc");
-    let meeting = if bitwise { meeting(check, Element::B1)? } else { Meeting::Multiply };
+    let inner_product =
+        if bitwise { inner_product(check, Element::B1)? } else { InnerProduct::Multiply };
     aligned(check)?;
     let a_rows = by_rows(check, "the layout of a")?;
     let b_rows = by_rows(check, "the layout of b")?;
@@ -182,5 +184,5 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
         fragment(Role::C, shape, c, true),
     ];
     let rounding = rounding.unwrap_or(Rounding::NearestEven);
-    multiply(check, fragments, result, (meeting, saturate, rounding))
+    multiply(check, fragments, result, (inner_product, saturate, rounding))
 }

@@ -116,7 +116,7 @@ pub(super) fn load_watched<const INIT: bool, const RACE: bool>(
     let _turn = core.races.map(Races::in_turn);
     core.race(access, &addresses, mask, (access.total(), access.semantics), Does::Read)?;
     load(core, access, mask)?;
-    lanes(mask).for_each(|lane| core.look(access, lane, addresses[lane], access.fence));
+    lanes(mask).for_each(|lane| core.observe(access, lane, addresses[lane], access.fence));
     Ok(())
 }
 

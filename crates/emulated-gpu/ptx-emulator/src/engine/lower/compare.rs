@@ -3,8 +3,8 @@
 use super::Lowering;
 use crate::arithmetic;
 use crate::engine::code::{Action, Operands};
-use crate::engine::hot;
 use crate::engine::registers::{NEVER, Width, lanes};
+use crate::engine::simd;
 use crate::program::{Combine, IntBinary, Op, Type};
 
 impl Lowering<'_> {
@@ -18,12 +18,12 @@ impl Lowering<'_> {
                 let w = super::slots::width(ty);
                 let simple = combine.is_none() && q.is_none();
                 let compute =
-                    simple.then(|| hot::compare(comparison, ty, flush, self.fast)).flatten();
+                    simple.then(|| simd::compare(comparison, ty, flush, self.fast)).flatten();
                 if self.fast(compute, &[(d, Width::Predicate), (a, w), (b, w)]) {
                     return;
                 }
                 if let (Some((how, c)), None) = (combine, q)
-                    && let Some(compute) = hot::compare(comparison, ty, flush, self.fast)
+                    && let Some(compute) = simd::compare(comparison, ty, flush, self.fast)
                     && (a.width, b.width) == (w, w)
                 {
                     // In two steps: the comparison, then one operation on words of 32 lanes.
@@ -36,7 +36,7 @@ impl Lowering<'_> {
                         Combine::Xor => IntBinary::Xor,
                     };
                     let operands = Operands { d: d.index, a: holds.index, b: c.index, c: NEVER };
-                    if let Some(compute) = hot::predicate(how) {
+                    if let Some(compute) = simd::predicate(how) {
                         self.emit(Action::Compute(compute, operands));
                     }
                     return;
@@ -93,8 +93,8 @@ impl Lowering<'_> {
                 let d = self.destination(*d, *ty);
                 let w = super::slots::width(*ty);
                 let compute = match w {
-                    Width::Narrow(_) => Some(hot::select(false, self.fast)),
-                    Width::Wide => Some(hot::select(true, self.fast)),
+                    Width::Narrow(_) => Some(simd::select(false, self.fast)),
+                    Width::Wide => Some(simd::select(true, self.fast)),
                     _ => None,
                 };
                 if !self.fast(compute, &[(d, w), (a, w), (b, w), (c, Width::Predicate)]) {

@@ -7,15 +7,14 @@ use super::slots::signed;
 use crate::arithmetic;
 use crate::engine::code::{Action, Barrier, BarrierKind};
 use crate::engine::collective::{Collective, CollectiveKind};
-use crate::engine::hot;
 use crate::engine::registers::{SINK_PREDICATE, Slot, Width, lanes};
+use crate::engine::simd;
 use crate::program::{BarrierAction, Instruction, IntBinary, Op, Scope, Space, Type};
 
 const NOWHERE: Slot = Slot { index: SINK_PREDICATE, width: Width::Predicate };
 
 impl Lowering<'_> {
-    /// An operation of one type, lane by lane: a result narrower than its register is sign-extended
-    /// where the type is signed, as `cvt` and `ld` do.
+    /// The steps of an instruction.
     pub(super) fn instruction(&mut self, instruction: &Instruction) {
         match &instruction.op {
             Op::Mov { ty, d, a } => self.mov(*ty, *d, *a),
@@ -29,7 +28,7 @@ impl Lowering<'_> {
                 let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
                 let c = self.operand(*c, wide);
                 let d = self.destination(*d, wide);
-                let compute = (!saturate).then(|| hot::int_mad(product, ty, self.fast)).flatten();
+                let compute = (!saturate).then(|| simd::int_mad(product, ty, self.fast)).flatten();
                 let (w, t) = (super::slots::width(wide), super::slots::width(ty));
                 if !self.fast(compute, &[(d, w), (a, t), (b, t), (c, w)]) {
                     self.lanes3(d, (a, b, c), move |a, b, c| {
@@ -148,7 +147,7 @@ impl Lowering<'_> {
                 let a = self.operand(*a, ty);
                 let d = self.destination(*d, ty);
                 let w = super::slots::width(ty);
-                let compute = hot::float_unary(op, mode, ty, self.fast);
+                let compute = simd::float_unary(op, mode, ty, self.fast);
                 if !self.fast(compute, &[(d, w), (a, w)]) {
                     self.lanes1(d, a, move |a| arithmetic::float_unary(op, mode, ty, a));
                 }
@@ -158,7 +157,7 @@ impl Lowering<'_> {
                 let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
                 let d = self.destination(*d, ty);
                 let w = super::slots::width(ty);
-                let compute = hot::float_binary(op, mode, ty, self.fast);
+                let compute = simd::float_binary(op, mode, ty, self.fast);
                 if !self.fast(compute, &[(d, w), (a, w), (b, w)]) {
                     self.lanes2(d, (a, b), move |a, b| {
                         arithmetic::float_binary(op, mode, ty, a, b)
@@ -170,7 +169,7 @@ impl Lowering<'_> {
                 let (a, b, c) = self.three(ty, (*a, *b, *c));
                 let d = self.destination(*d, ty);
                 let w = super::slots::width(ty);
-                let compute = hot::fma(mode, ty, self.fast);
+                let compute = simd::fma(mode, ty, self.fast);
                 if !self.fast(compute, &[(d, w), (a, w), (b, w), (c, w)]) {
                     self.lanes3(d, (a, b, c), move |a, b, c| arithmetic::fma(mode, ty, a, b, c));
                 }
@@ -186,7 +185,7 @@ impl Lowering<'_> {
                 let a = self.operand(*a, from);
                 let d = self.destination(*d, to);
                 let Some(b) = *b else {
-                    let compute = hot::convert((to, from), rounding, mode, self.fast)
+                    let compute = simd::convert((to, from), rounding, mode, self.fast)
                         // To an integral value of the same type is another thing.
                         .filter(|_| !integer || is_integer(to));
                     let expected = [(d, super::slots::width(to)), (a, super::slots::width(from))];
@@ -355,7 +354,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Waits for all lanes of the warp.
+    /// Waits for the lanes of a mask.
     pub(super) fn everybody(&mut self, kind: CollectiveKind, mask: Slot) {
         self.collective(kind, Some(mask), NOWHERE, (NOWHERE, NOWHERE));
     }

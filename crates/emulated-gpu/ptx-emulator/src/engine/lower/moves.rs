@@ -4,8 +4,8 @@ use super::Lowering;
 use super::slots::width;
 use crate::arithmetic;
 use crate::engine::code::{Action, Operands};
-use crate::engine::hot;
 use crate::engine::registers::{ALWAYS, NEVER, Slot, Width, lanes};
+use crate::engine::simd;
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::program::{Destination, IntBinary, IntUnary, Operand, Space, Type};
 
@@ -69,14 +69,14 @@ impl Lowering<'_> {
         let a = self.operand(a, ty);
         let d = self.destination(d, result);
         if ty == Type::Pred {
-            if let Some(xor) = hot::predicate(IntBinary::Xor) {
+            if let Some(xor) = simd::predicate(IntBinary::Xor) {
                 let operands = Operands { d: d.index, a: a.index, b: ALWAYS, c: 0 };
                 self.emit(Action::Compute(xor, operands));
             }
             return;
         }
         let w = width(ty);
-        if !self.fast(hot::int_unary(op, ty, self.fast), &[(d, w), (a, w)]) {
+        if !self.fast(simd::int_unary(op, ty, self.fast), &[(d, w), (a, w)]) {
             self.lanes1(d, a, move |a| arithmetic::int_unary(op, ty, a));
         }
     }
@@ -94,14 +94,14 @@ impl Lowering<'_> {
         let (a, b) = (self.operand(a, ty), self.operand(b, second));
         let d = self.destination(d, result);
         if ty == Type::Pred {
-            if let Some(compute) = hot::predicate(op) {
+            if let Some(compute) = simd::predicate(op) {
                 let operands = Operands { d: d.index, a: a.index, b: b.index, c: NEVER };
                 self.emit(Action::Compute(compute, operands));
             }
             return;
         }
         let [w, t, s] = [result, ty, second].map(width);
-        if !self.fast(hot::int_binary(op, ty, self.fast), &[(d, w), (a, t), (b, s)]) {
+        if !self.fast(simd::int_binary(op, ty, self.fast), &[(d, w), (a, t), (b, s)]) {
             self.lanes2(d, (a, b), move |a, b| arithmetic::int_binary(op, ty, a, b));
         }
     }

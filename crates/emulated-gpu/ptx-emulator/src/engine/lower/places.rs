@@ -1,7 +1,7 @@
 //! Where a function's registers and variables go.
 
 use super::{Lowering, slots};
-use crate::engine::image::{Home, ParameterLayout, Plan};
+use crate::engine::image::{FunctionLayout, Home, ParameterLayout};
 use crate::engine::registers::Width;
 use crate::program::{Function, FunctionId, LocalId, Op, Parameter, Space, Symbol};
 
@@ -109,7 +109,10 @@ impl Lowering<'_> {
             self.new_slot(Width::Wide)
         });
         let starts = Vec::new();
-        self.plans.insert(id, Plan { registers, homes, starts, saved_stack, entry: None, circle });
+        self.plans.insert(
+            id,
+            FunctionLayout { registers, homes, starts, saved_stack, entry: None, circle },
+        );
     }
 
     pub(super) fn need_stack(&mut self) {

@@ -2,9 +2,9 @@
 
 use super::Lowering;
 use crate::engine::code::{Action, Operands};
-use crate::engine::hot;
 use crate::engine::image::Home;
 use crate::engine::registers::{ALWAYS, NEVER, SINK, SINK_PREDICATE, Slot, Width};
+use crate::engine::simd;
 use crate::engine::state_space::{FUNCTION_WINDOW, LOCAL_WINDOW};
 use crate::program::{
     Destination, FunctionId, IntBinary, Operand, Register, Space, Special, Symbol, Type,
@@ -80,7 +80,7 @@ impl Lowering<'_> {
             Operand::Not(register) => {
                 let a = self.register(register);
                 let d = self.new_slot(Width::Predicate);
-                if let Some(xor) = hot::predicate(IntBinary::Xor) {
+                if let Some(xor) = simd::predicate(IntBinary::Xor) {
                     let operands = Operands { d: d.index, a: a.index, b: ALWAYS, c: 0 };
                     self.emit_always(Action::Compute(xor, operands));
                 }
@@ -164,15 +164,15 @@ impl Lowering<'_> {
         let operands = Operands { d: d.index, a: a.index, b: NEVER, c: 0 };
         match (d.width, a.width) {
             (Width::Predicate, Width::Predicate) => {
-                if let Some(or) = hot::predicate(IntBinary::Or) {
+                if let Some(or) = simd::predicate(IntBinary::Or) {
                     self.emit(Action::Compute(or, operands));
                 }
             }
             (Width::Narrow(to), Width::Narrow(from)) if from <= to => {
-                self.emit(Action::Compute(hot::copy(false, self.fast), operands));
+                self.emit(Action::Compute(simd::copy(false, self.fast), operands));
             }
             (Width::Wide, Width::Wide) => {
-                self.emit(Action::Compute(hot::copy(true, self.fast), operands));
+                self.emit(Action::Compute(simd::copy(true, self.fast), operands));
             }
             (Width::Quad, Width::Quad) => {
                 let ((dl, dh), (al, ah)) = (d.halves(), a.halves());

@@ -8,7 +8,7 @@
 use super::number::{each, format, packed, spread};
 use crate::arithmetic::tensor_core::{self, COLUMNS, Rules, Sum};
 use crate::engine::registers::{LANES, Registers, Slot, lanes};
-use crate::program::{Element, FloatMode, Fragment, Meeting, Multiply, Role, Shape};
+use crate::program::{Element, FloatMode, Fragment, InnerProduct, Multiply, Role, Shape};
 
 /// Computes; `unsafe` because it may need AVX2 and FMA.
 type Compute = unsafe fn(&Product, &mut Registers);
@@ -21,7 +21,7 @@ const STRIPES: usize = 4;
 /// A product, with its operands found.
 pub(in crate::engine) struct Product {
     compute: Compute,
-    meeting: Meeting,
+    inner_product: InnerProduct,
     saturate: bool,
     mode: FloatMode,
     rules: Rules,
@@ -77,7 +77,7 @@ impl Product {
         let rules = Rules::of(capability, format(a.element));
         Self {
             compute: compute(a, fast),
-            meeting: multiply.meeting,
+            inner_product: multiply.inner_product,
             saturate: multiply.saturate,
             mode: FloatMode {
                 rounding: multiply.rounding,
@@ -237,7 +237,7 @@ fn words(product: &Product, registers: &mut Registers) {
         each::<1, _>(registers.narrow(slot.index), places, c.as_flattened_mut(), |w| w as i32);
     }
     for (a, c) in a.chunks_exact(k).zip(&mut c) {
-        tensor_core::bits(a, &b, c, product.meeting == Meeting::Xor);
+        tensor_core::bits(a, &b, c, product.inner_product == InnerProduct::Xor);
     }
     scatter(product, registers, c.as_flattened());
 }

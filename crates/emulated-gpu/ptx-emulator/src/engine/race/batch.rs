@@ -3,7 +3,7 @@
 use super::cell::{Cell, Conflict, Does};
 use super::event::{Event, Moment, Semantics};
 use super::shadow::{PAGE, Shadow};
-use super::threads::Threads;
+use super::thread_clocks::ThreadClocks;
 use crate::engine::registers::{LANES, lanes};
 
 /// The accesses of one instruction that go to the same shadow.
@@ -24,7 +24,7 @@ pub(super) struct Batch<'batch> {
 
 impl Batch<'_> {
     /// Remembers those of the lanes of a mask; the first that races, and with what.
-    pub(super) fn run(&self, threads: &mut Threads, mask: u32) -> Option<(usize, Conflict)> {
+    pub(super) fn run(&self, threads: &mut ThreadClocks, mask: u32) -> Option<(usize, Conflict)> {
         let moment = threads.moment(self.semantics);
         let threads = &*threads;
         match threads.plainly(self.warp, self.shared) {
@@ -39,7 +39,7 @@ impl Batch<'_> {
     #[inline(always)]
     fn each(
         &self,
-        threads: &Threads,
+        threads: &ThreadClocks,
         moment: Moment,
         mask: u32,
         known: impl Fn(Event, Event) -> bool,

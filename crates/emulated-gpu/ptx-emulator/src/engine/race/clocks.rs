@@ -1,22 +1,23 @@
-//! What a thread knows of others: for each block, up to when it knows the accesses of all its
-//! threads, and of which of them it knows more.
+//! Vector clocks: for each thread of each block, up to which clock its accesses happen before what
+//! comes next. A block's components are mostly alike, so the least of them is kept, and beside it
+//! those that are larger.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is known of one block.
+/// The components of one block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct View {
-    /// Accesses of all threads up to this clock.
-    pub(crate) floor: u32,
-    /// Threads of which more is known, and up to which clock; by thread.
+pub(crate) struct BlockClock {
+    /// The least component: accesses of all threads up to this clock are known.
+    pub(crate) least: u32,
+    /// The larger components: thread and clock; by thread.
     pub(crate) threads: Vec<(u32, u32)>,
 }
 
-impl View {
+impl BlockClock {
     /// Whether it knows what a thread did at a clock.
     pub(crate) fn knows(&self, thread: u32, clock: u32) -> bool {
-        clock <= self.floor
+        clock <= self.least
             || self
                 .threads
                 .binary_search_by_key(&thread, |&(thread, _)| thread)
@@ -25,7 +26,7 @@ impl View {
 
     /// Takes over what another knows.
     pub(crate) fn join(&mut self, other: &Self) {
-        self.floor = self.floor.max(other.floor);
+        self.least = self.least.max(other.least);
         let own = std::mem::take(&mut self.threads);
         let (mut left, mut right) = (own.iter().peekable(), other.threads.iter().peekable());
         loop {
@@ -49,71 +50,73 @@ impl View {
                 }
                 (None, None) => break,
             };
-            if next.1 > self.floor {
+            if next.1 > self.least {
                 self.threads.push(next);
             }
         }
     }
 }
 
-type Views = BTreeMap<u32, Arc<View>>;
+type BlockClocks = BTreeMap<u32, Arc<BlockClock>>;
 
-fn join_view(views: &mut Views, block: u32, view: &Arc<View>) {
-    match views.get_mut(&block) {
+fn join_block(blocks: &mut BlockClocks, block: u32, of_block: &Arc<BlockClock>) {
+    match blocks.get_mut(&block) {
         None => {
-            views.insert(block, Arc::clone(view));
+            blocks.insert(block, Arc::clone(of_block));
         }
-        Some(own) if Arc::ptr_eq(own, view) => {}
-        Some(own) => Arc::make_mut(own).join(view),
+        Some(own) if Arc::ptr_eq(own, of_block) => {}
+        Some(own) => Arc::make_mut(own).join(of_block),
     }
 }
 
-/// What is known of all blocks.
+/// The components of all blocks.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Clocks {
+pub(crate) struct VectorClock {
     /// What many share, of other blocks: so that a copy costs little.
-    common: Arc<Views>,
+    common: Arc<BlockClocks>,
     /// What goes beyond it.
-    views: Views,
+    blocks: BlockClocks,
 }
 
-impl Clocks {
+impl VectorClock {
     /// Whether nothing is known of anybody.
     pub(crate) fn is_empty(&self) -> bool {
-        self.common.is_empty() && self.views.is_empty()
+        self.common.is_empty() && self.blocks.is_empty()
     }
 
     /// Whether it knows what a thread of a block did at a clock.
     pub(crate) fn knows(&self, block: u32, thread: u32, clock: u32) -> bool {
-        let known = |views: &Views| {
-            views.get(&block).is_some_and(|view: &Arc<View>| view.knows(thread, clock))
+        let known = |blocks: &BlockClocks| {
+            blocks
+                .get(&block)
+                .is_some_and(|of_block: &Arc<BlockClock>| of_block.knows(thread, clock))
         };
-        known(&self.views) || known(&self.common)
+        known(&self.blocks) || known(&self.common)
     }
 
     /// Takes over what is known of a block.
-    pub(crate) fn join_view(&mut self, block: u32, view: &Arc<View>) {
-        join_view(&mut self.views, block, view);
+    pub(crate) fn join_block(&mut self, block: u32, of_block: &Arc<BlockClock>) {
+        join_block(&mut self.blocks, block, of_block);
     }
 
     /// Takes over what another knows.
     pub(crate) fn join(&mut self, other: &Self) {
         if !Arc::ptr_eq(&self.common, &other.common) {
-            for (&block, view) in other.common.iter() {
-                join_view(&mut self.views, block, view);
+            for (&block, of_block) in other.common.iter() {
+                join_block(&mut self.blocks, block, of_block);
             }
         }
-        for (&block, view) in &other.views {
-            join_view(&mut self.views, block, view);
+        for (&block, of_block) in &other.blocks {
+            join_block(&mut self.blocks, block, of_block);
         }
     }
 
     /// Everything is shared from now on, and nothing is kept of a block.
     pub(crate) fn settle(&mut self, without: u32) {
-        if !self.views.is_empty() {
-            let mut all = std::mem::take(&mut self.views);
-            for (&block, view) in self.common.iter() {
-                join_view(&mut all, block, view);
+        if !self.blocks.is_empty() {
+            let mut all = std::mem::take(&mut self.blocks);
+            for (&block, of_block) in self.common.iter() {
+                join_block(&mut all, block, of_block);
             }
             all.remove(&without);
             self.common = Arc::new(all);
@@ -122,7 +125,7 @@ impl Clocks {
 }
 
 /// Joins into what may not be there yet.
-pub(crate) fn join(into: &mut Option<Arc<Clocks>>, other: &Arc<Clocks>) {
+pub(crate) fn join(into: &mut Option<Arc<VectorClock>>, other: &Arc<VectorClock>) {
     match into {
         None => *into = Some(Arc::clone(other)),
         Some(own) if Arc::ptr_eq(own, other) => {}
@@ -136,24 +139,24 @@ mod tests {
 
     #[test]
     fn a_join_knows_what_either_knew() {
-        let mut one = View { floor: 3, threads: vec![(1, 5), (4, 9)] };
-        let other = View { floor: 4, threads: vec![(0, 7), (1, 6), (9, 8)] };
+        let mut one = BlockClock { least: 3, threads: vec![(1, 5), (4, 9)] };
+        let other = BlockClock { least: 4, threads: vec![(0, 7), (1, 6), (9, 8)] };
         one.join(&other);
-        assert_eq!(one, View { floor: 4, threads: vec![(0, 7), (1, 6), (4, 9), (9, 8)] });
+        assert_eq!(one, BlockClock { least: 4, threads: vec![(0, 7), (1, 6), (4, 9), (9, 8)] });
         assert!(one.knows(1, 6) && one.knows(2, 4) && !one.knows(2, 5) && !one.knows(4, 10));
-        // What is below the floor needs no mention.
-        one.join(&View { floor: 8, threads: vec![] });
-        assert_eq!(one, View { floor: 8, threads: vec![(4, 9)] });
+        // What is below the least component needs no mention.
+        one.join(&BlockClock { least: 8, threads: vec![] });
+        assert_eq!(one, BlockClock { least: 8, threads: vec![(4, 9)] });
     }
 
     #[test]
     fn blocks_are_known_apart() {
-        let view = |floor| Arc::new(View { floor, threads: Vec::new() });
-        let mut one = Clocks::default();
-        one.join_view(7, &view(3));
+        let of_block = |least| Arc::new(BlockClock { least, threads: Vec::new() });
+        let mut one = VectorClock::default();
+        one.join_block(7, &of_block(3));
         one.settle(0);
         let mut other = one.clone();
-        other.join_view(8, &view(5));
+        other.join_block(8, &of_block(5));
         one.join(&other);
         assert!(one.knows(7, 0, 3) && one.knows(8, 0, 5));
         assert!(!one.knows(7, 0, 4) && !one.knows(9, 0, 1));

@@ -4,7 +4,7 @@ use super::batch::Batch;
 use super::cell::{Conflict, Does};
 use super::event::{HOST, Semantics};
 use super::shadow::Shadow;
-use super::threads::Threads;
+use super::thread_clocks::ThreadClocks;
 use crate::engine::access::instruction::Access;
 use crate::engine::access::pattern::Stretch;
 use crate::engine::core::{Core, Other, Outcome, Problem};
@@ -74,7 +74,7 @@ impl Core<'_> {
 
     fn race_with(
         &mut self,
-        (threads, shared): (&mut Threads, &Shadow),
+        (threads, shared): (&mut ThreadClocks, &Shadow),
         access: &Access,
         addresses: &[u64; LANES],
         mask: u32,
@@ -222,7 +222,7 @@ impl Core<'_> {
     }
 
     /// After a strong read: finds what others have told.
-    pub(in crate::engine) fn look(
+    pub(in crate::engine) fn observe(
         &mut self,
         access: &Access,
         lane: usize,

@@ -17,8 +17,8 @@ pub(crate) const PAGE: usize = 1024;
 pub(crate) const READ_BY_BLOCKS: u64 = u64::MAX;
 
 /// The stamp of a word that several warps of a block have read since its last barrier.
-pub(crate) fn read_by_warps(block: u32, floor: u32) -> u64 {
-    1 << 63 | u64::from(block) << 32 | u64::from(floor)
+pub(crate) fn read_by_warps(block: u32, least: u32) -> u64 {
+    1 << 63 | u64::from(block) << 32 | u64::from(least)
 }
 
 /// The words of 4 KiB of memory.

@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::clocks::{Clocks, join};
+use super::clocks::{VectorClock, join};
 
 /// Locks, so that host threads seldom wait for each other.
 const SHARDS: usize = 16;
 
 /// By address.
-pub(crate) type Published = HashMap<u64, Option<Arc<Clocks>>>;
+pub(crate) type Published = HashMap<u64, Option<Arc<VectorClock>>>;
 
 /// See the module's comment.
 #[derive(Debug, Default)]
@@ -31,12 +31,12 @@ impl Variables {
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn publish(&self, address: u64, clocks: &Arc<Clocks>) {
+    pub(crate) fn publish(&self, address: u64, clocks: &Arc<VectorClock>) {
         join(self.shard(address).entry(address).or_default(), clocks);
         self.any.store(true, Ordering::Release);
     }
 
-    pub(crate) fn find(&self, address: u64) -> Option<Arc<Clocks>> {
+    pub(crate) fn find(&self, address: u64) -> Option<Arc<VectorClock>> {
         if !self.any.load(Ordering::Acquire) {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use crate::engine::code::Executable;
 use crate::engine::core::Core;
-use crate::engine::image::Plan;
+use crate::engine::image::FunctionLayout;
 use crate::engine::registers::Slot;
 use crate::program::{Function, FunctionId, Instruction, Register};
 
@@ -47,6 +47,6 @@ pub(in crate::engine) fn slot_of(
     function: FunctionId,
     register: Register,
 ) -> Option<Slot> {
-    let plan: &Plan = core.image.plans.get(&function)?;
+    let plan: &FunctionLayout = core.image.plans.get(&function)?;
     plan.registers.get(register.0 as usize).copied()
 }

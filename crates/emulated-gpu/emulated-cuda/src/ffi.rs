@@ -1,4 +1,4 @@
-//! The border between C and Rust: every exported function passes here, so that no panic crosses it,
+//! The foreign function interface between C and Rust: every exported function passes here, so that no panic crosses it,
 //! nothing is done before `cuInit`, and what failed can be read in a log.
 
 use std::cell::Cell;
@@ -105,25 +105,25 @@ macro_rules! export {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::error::Code {
             fn body($($argument: $type),*) -> $crate::error::Result $body
-            $crate::border::early(stringify!($name), || body($($argument),*))
+            $crate::ffi::early(stringify!($name), || body($($argument),*))
         }
-        $crate::border::export! { $($rest)* }
+        $crate::ffi::export! { $($rest)* }
     };
     (
         $(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?)
         also $alias:ident $body:block
         $($rest:tt)*
     ) => {
-        $crate::border::export! {
+        $crate::ffi::export! {
             $(#[$meta])* fn $name($($argument: $type),*) $body
         }
         #[doc = concat!("[`", stringify!($name), "`], with stream 0 as the calling thread's own.")]
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $alias($($argument: $type),*) -> $crate::error::Code {
             // SAFETY: the caller vouches for the same as there.
-            $crate::border::per_thread(|| unsafe { $name($($argument),*) })
+            $crate::ffi::per_thread(|| unsafe { $name($($argument),*) })
         }
-        $crate::border::export! { $($rest)* }
+        $crate::ffi::export! { $($rest)* }
     };
     (
         $(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
@@ -133,9 +133,9 @@ macro_rules! export {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::error::Code {
             fn body($($argument: $type),*) -> $crate::error::Result $body
-            $crate::border::call(stringify!($name), || body($($argument),*))
+            $crate::ffi::call(stringify!($name), || body($($argument),*))
         }
-        $crate::border::export! { $($rest)* }
+        $crate::ffi::export! { $($rest)* }
     };
 }
 pub(crate) use export;

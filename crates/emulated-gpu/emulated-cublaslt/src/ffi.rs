@@ -1,4 +1,4 @@
-//! The border between C and Rust.
+//! The foreign function interface between C and Rust.
 
 use emulated_blas::{Rejection, Report};
 
@@ -20,7 +20,7 @@ macro_rules! export {
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
             #[allow(dead_code, reason = "not every function says its name")]
             const NAME: &str = stringify!($name);
-            $crate::border::REPORT.guard(NAME, move || $body)
+            $crate::ffi::REPORT.guard(NAME, move || $body)
         }
     )*};
 }

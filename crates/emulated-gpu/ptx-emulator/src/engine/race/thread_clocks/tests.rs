@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn write(threads: &mut Threads, thread: u32) -> Event {
+fn write(threads: &mut ThreadClocks, thread: u32) -> Event {
     threads.moment(Semantics::default()).of(thread, 0xf)
 }
 
 #[test]
 fn what_is_told_plainly_is_so() {
-    let mut threads = Threads::new(64, 0).unwrap();
+    let mut threads = ThreadClocks::new(64, 0).unwrap();
     threads.start(3);
     let mut events = vec![write(&mut threads, 3)];
     let asynchronous = Semantics { asynchronous: true, ..Semantics::default() };
@@ -36,7 +36,7 @@ fn what_is_told_plainly_is_so() {
 
 #[test]
 fn a_barrier_of_all_orders_everything_before_it() {
-    let mut threads = Threads::new(64, 0).unwrap();
+    let mut threads = ThreadClocks::new(64, 0).unwrap();
     let before = write(&mut threads, 3);
     assert!(threads.knows(3, before, true) && !threads.knows(4, before, true));
     threads.arrive(0, 0, u32::MAX, true);
@@ -48,7 +48,7 @@ fn a_barrier_of_all_orders_everything_before_it() {
 
 #[test]
 fn a_barrier_of_two_warps_orders_these_two() {
-    let mut threads = Threads::new(96, 0).unwrap();
+    let mut threads = ThreadClocks::new(96, 0).unwrap();
     let producer = write(&mut threads, 0);
     let other = write(&mut threads, 64);
     // Warp 0 arrives and goes on, warp 1 waits.
@@ -68,7 +68,7 @@ fn a_barrier_of_two_warps_orders_these_two() {
 
 #[test]
 fn a_warp_barrier_orders_its_members() {
-    let mut threads = Threads::new(64, 0).unwrap();
+    let mut threads = ThreadClocks::new(64, 0).unwrap();
     let event = write(&mut threads, 0);
     threads.warp_sync(0, 0xffff, u32::MAX);
     assert!(threads.knows(15, event, true) && !threads.knows(16, event, true));
@@ -78,7 +78,8 @@ fn a_warp_barrier_orders_its_members() {
 
 #[test]
 fn a_fence_and_a_flag_order_threads_of_two_blocks() {
-    let (mut one, mut other) = (Threads::new(32, 0).unwrap(), Threads::new(32, 0).unwrap());
+    let (mut one, mut other) =
+        (ThreadClocks::new(32, 0).unwrap(), ThreadClocks::new(32, 0).unwrap());
     one.start(0);
     other.start(1);
     let (data, mate) = (write(&mut one, 0), write(&mut one, 1));
@@ -100,7 +101,7 @@ fn a_fence_and_a_flag_order_threads_of_two_blocks() {
 
 #[test]
 fn a_fence_of_the_block_publishes_nothing_to_other_blocks() {
-    let mut threads = Threads::new(32, 0).unwrap();
+    let mut threads = ThreadClocks::new(32, 0).unwrap();
     threads.fence(0, 1, false);
     assert!(threads.publishes(0, false, false).is_some());
     assert!(threads.publishes(0, true, false).is_none());

@@ -2,7 +2,7 @@
 //!
 //! The block has one clock, since its warps take turns on one thread of the host. It goes on
 //! whenever something is ordered. Most orders are alike for all threads of a block (a barrier) or
-//! of a warp (`bar.warp.sync`, a shuffle), so there is a floor for each; what single threads know
+//! of a warp (`bar.warp.sync`, a shuffle), so the least component is kept for each; what single threads know
 //! beyond that, from barriers of some warps, from masks of some lanes, from what others released,
 //! is kept with them.
 
@@ -14,7 +14,7 @@ mod tests;
 use std::sync::Arc;
 
 use super::cell::Cell;
-use super::clocks::{Clocks, View, join};
+use super::clocks::{BlockClock, VectorClock, join};
 use super::event::{Event, LAST_CLOCK, Moment, Semantics};
 use super::shadow::{Pool, READ_BY_BLOCKS, Shadow, read_by_warps};
 use super::variables::Published;
@@ -29,11 +29,11 @@ const WIDE: usize = 1;
 /// What one thread knows beyond its block and its warp.
 #[derive(Clone, Debug, Default)]
 struct Extra {
-    known: Option<Arc<Clocks>>,
+    known: Option<Arc<VectorClock>>,
     /// What a strong write publishes, by its scope: what the last fence closed.
-    released: [Option<Arc<Clocks>>; 2],
+    released: [Option<Arc<VectorClock>>; 2],
     /// What strong reads have found, by scope: a fence makes it known.
-    pending: [Option<Arc<Clocks>>; 2],
+    pending: [Option<Arc<VectorClock>>; 2],
     listed: bool,
 }
 
@@ -43,7 +43,7 @@ struct Arrival {
     warp: u32,
     mask: u32,
     /// What they leave there; `None` where they wait, and so do nothing meanwhile.
-    left: Option<Arc<Clocks>>,
+    left: Option<Arc<VectorClock>>,
 }
 
 /// A `cp.async` that has not been waited for.
@@ -58,36 +58,36 @@ struct Pending {
 /// What comes before an access of a warp whose lanes know no more than their block does, of other
 /// blocks nothing: as it is in most kernels, and quickly told.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plainly {
-    floor: u32,
+pub(crate) struct UniformClock {
+    least: u32,
     /// Of shared memory, where other blocks have left what counts no longer.
     shared: bool,
 }
 
-impl Plainly {
-    /// As [`Threads::knows`], of the thread that does `new`.
+impl UniformClock {
+    /// As [`ThreadClocks::knows`], of the thread that does `new`.
     #[inline(always)]
     pub(crate) fn knows(self, new: Event, old: Event) -> bool {
         if !old.same_block(new) {
             return self.shared;
         }
-        !old.asynchronous() && (old.clock() <= self.floor || old.same_thread(new))
+        !old.asynchronous() && (old.clock() <= self.least || old.same_thread(new))
     }
 }
 
 /// See the module's comment.
 #[derive(Debug)]
-pub(crate) struct Threads {
+pub(crate) struct ThreadClocks {
     block: u32,
     clock: u32,
     /// Something has been accessed since the clock went on.
     accessed: bool,
-    floor: u32,
+    least: u32,
     /// What all threads know of other blocks.
-    base: Arc<Clocks>,
+    base: Arc<VectorClock>,
     /// What all threads have released before the last barrier.
-    base_released: [Option<Arc<Clocks>>; 2],
-    warp_floors: Vec<u32>,
+    base_released: [Option<Arc<VectorClock>>; 2],
+    warp_least: Vec<u32>,
     extras: Vec<Extra>,
     /// Threads whose extra is not empty.
     listed: Vec<u32>,
@@ -101,7 +101,7 @@ pub(crate) struct Threads {
     pub(crate) shared: Option<Box<Shadow>>,
 }
 
-impl Threads {
+impl ThreadClocks {
     /// Threads of a block, with so many bytes of shared memory.
     ///
     /// # Errors
@@ -117,10 +117,10 @@ impl Threads {
             block: 0,
             clock: 1,
             accessed: false,
-            floor: 0,
+            least: 0,
             base: Arc::default(),
             base_released: [None, None],
-            warp_floors: vec![0; threads.div_ceil(LANES as u32) as usize],
+            warp_least: vec![0; threads.div_ceil(LANES as u32) as usize],
             extras: vec![Extra::default(); threads as usize],
             listed: Vec::new(),
             arrivals: Default::default(),
@@ -168,7 +168,7 @@ impl Threads {
         if event.asynchronous() {
             return event.block() != self.block && shared;
         }
-        if clock <= self.floor && event.block() == self.block {
+        if clock <= self.least && event.block() == self.block {
             return true;
         }
         let extra = || {
@@ -179,20 +179,20 @@ impl Threads {
             return of == thread
                 || of / LANES as u32 == thread / LANES as u32
                     && self
-                        .warp_floors
+                        .warp_least
                         .get(of as usize / LANES)
-                        .is_some_and(|&floor| clock <= floor)
+                        .is_some_and(|&least| clock <= least)
                 || extra();
         }
         shared || self.base.knows(event.block(), of, clock) || extra()
     }
 
-    /// Whether [`Plainly`] tells it all of a warp.
+    /// Whether [`UniformClock`] tells it all of a warp.
     #[inline]
-    pub(crate) fn plainly(&self, warp: u32, shared: bool) -> Option<Plainly> {
-        let warp_floor = self.warp_floors.get(warp as usize).copied().unwrap_or(0);
-        let alike = self.listed.is_empty() && warp_floor <= self.floor && self.base.is_empty();
-        alike.then_some(Plainly { floor: self.floor, shared })
+    pub(crate) fn plainly(&self, warp: u32, shared: bool) -> Option<UniformClock> {
+        let warp_least = self.warp_least.get(warp as usize).copied().unwrap_or(0);
+        let alike = self.listed.is_empty() && warp_least <= self.least && self.base.is_empty();
+        alike.then_some(UniformClock { least: self.least, shared })
     }
 
     /// Stamps of words that the threads of this block need not look at to read them.
@@ -201,7 +201,7 @@ impl Threads {
         if !self.listed.is_empty() {
             return [READ_BY_BLOCKS; 2].map(|stamp| stamp - 1);
         }
-        let own = read_by_warps(self.block, self.floor);
+        let own = read_by_warps(self.block, self.least);
         [own, if self.base.is_empty() { READ_BY_BLOCKS } else { own }]
     }
 
@@ -216,10 +216,10 @@ impl Threads {
             let untouched = !writes[0].is_some() && !writes[1].is_some();
             return if untouched { READ_BY_BLOCKS } else { 0 };
         }
-        let earlier = |event: Event| event.block() == self.block && event.clock() <= self.floor;
+        let earlier = |event: Event| event.block() == self.block && event.clock() <= self.least;
         let settled = writes.iter().all(|&write| !write.is_some() || earlier(write));
         let own = a.block() == self.block && !earlier(a) && !earlier(b);
-        if own && settled { read_by_warps(self.block, self.floor) } else { 0 }
+        if own && settled { read_by_warps(self.block, self.least) } else { 0 }
     }
 
     fn list(&mut self, thread: u32) -> &mut Extra {
@@ -232,22 +232,22 @@ impl Threads {
     }
 
     /// What a thread knows now, itself included.
-    fn snapshot(&mut self, thread: u32) -> Clocks {
+    fn snapshot(&mut self, thread: u32) -> VectorClock {
         let upto = self.now();
-        let mut clocks = Clocks::clone(&self.base);
+        let mut clocks = VectorClock::clone(&self.base);
         if let Some(known) = &self.extras[thread as usize].known {
             clocks.join(known);
         }
         let first = thread / LANES as u32 * LANES as u32;
-        let warp_floor = self.warp_floors[thread as usize / LANES];
+        let warp_least = self.warp_least[thread as usize / LANES];
         let mut threads = Vec::new();
-        if warp_floor > self.floor {
+        if warp_least > self.least {
             let last = (first + LANES as u32).min(self.extras.len() as u32);
-            threads = (first..last).map(|mate| (mate, warp_floor)).collect();
+            threads = (first..last).map(|mate| (mate, warp_least)).collect();
         }
-        let mut view = View { floor: self.floor, threads };
-        view.join(&View { floor: 0, threads: vec![(thread, upto)] });
-        clocks.join_view(self.block, &Arc::new(view));
+        let mut of_block = BlockClock { least: self.least, threads };
+        of_block.join(&BlockClock { least: 0, threads: vec![(thread, upto)] });
+        clocks.join_block(self.block, &Arc::new(of_block));
         clocks
     }
 
@@ -257,8 +257,8 @@ impl Threads {
         let members = members & alive;
         if members & alive == alive {
             let upto = self.now();
-            if let Some(floor) = self.warp_floors.get_mut(warp as usize) {
-                *floor = upto;
+            if let Some(least) = self.warp_least.get_mut(warp as usize) {
+                *least = upto;
             }
             if !self.listed.iter().any(|&thread| thread / LANES as u32 == warp) {
                 return;
@@ -269,9 +269,9 @@ impl Threads {
     }
 
     /// Threads that wait for each other, and for what others have left.
-    fn meet(&mut self, list: &[u32], left: Option<Arc<Clocks>>) {
+    fn meet(&mut self, list: &[u32], left: Option<Arc<VectorClock>>) {
         let mut all = left;
-        let mut released: [Option<Arc<Clocks>>; 2] = [None, None];
+        let mut released: [Option<Arc<VectorClock>>; 2] = [None, None];
         for &thread in list {
             self.acquire_pending(thread, WIDE);
             let own = Arc::new(self.snapshot(thread));
@@ -324,12 +324,12 @@ impl Threads {
 
     /// All threads of the block have waited for each other.
     fn everybody(&mut self) {
-        self.floor = self.now();
+        self.least = self.now();
         let listed = std::mem::take(&mut self.listed);
         if listed.is_empty() {
             return;
         }
-        let mut all = Clocks::clone(&self.base);
+        let mut all = VectorClock::clone(&self.base);
         for thread in listed {
             let extra = std::mem::take(&mut self.extras[thread as usize]);
             for clocks in extra.known.iter().chain(extra.pending.iter().flatten()) {

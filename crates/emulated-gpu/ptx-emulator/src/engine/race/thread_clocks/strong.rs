@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Threads;
-use crate::engine::race::clocks::{Clocks, join};
+use super::ThreadClocks;
+use crate::engine::race::clocks::{VectorClock, join};
 use crate::engine::registers::{LANES, lanes};
 
-impl Threads {
+impl ThreadClocks {
     /// A fence of lanes of a warp.
     pub(crate) fn fence(&mut self, warp: u32, mask: u32, wide: bool) {
         for lane in lanes(mask) {
@@ -26,7 +26,7 @@ impl Threads {
         thread: u32,
         wide: bool,
         release: bool,
-    ) -> Option<Arc<Clocks>> {
+    ) -> Option<Arc<VectorClock>> {
         if release {
             return Some(Arc::new(self.snapshot(thread)));
         }
@@ -42,17 +42,23 @@ impl Threads {
     }
 
     /// A strong write publishes to this block.
-    pub(crate) fn publish(&mut self, address: u64, clocks: &Arc<Clocks>) {
+    pub(crate) fn publish(&mut self, address: u64, clocks: &Arc<VectorClock>) {
         join(self.published.entry(address).or_default(), clocks);
     }
 
     /// What has been published to this block at an address.
-    pub(crate) fn published(&self, address: u64) -> Option<Arc<Clocks>> {
+    pub(crate) fn published(&self, address: u64) -> Option<Arc<VectorClock>> {
         self.published.get(&address).cloned().flatten()
     }
 
     /// A strong read of a thread has found what others published.
-    pub(crate) fn found(&mut self, thread: u32, clocks: &Arc<Clocks>, wide: bool, acquire: bool) {
+    pub(crate) fn found(
+        &mut self,
+        thread: u32,
+        clocks: &Arc<VectorClock>,
+        wide: bool,
+        acquire: bool,
+    ) {
         let extra = self.list(thread);
         if acquire {
             join(&mut extra.known, clocks);

@@ -1,4 +1,4 @@
-//! The border between C and Rust: codes, and what is said of an error.
+//! The foreign function interface between C and Rust: codes, and what is said of an error.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -115,7 +115,7 @@ macro_rules! export {
         /// As NVIDIA's documentation of the function has it.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
-            $crate::border::guard(stringify!($name), move || $body)
+            $crate::ffi::guard(stringify!($name), move || $body)
         }
 
         /// The same.

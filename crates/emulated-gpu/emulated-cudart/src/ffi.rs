@@ -1,4 +1,4 @@
-//! The border between C and Rust: codes, the last error of each thread, and what is said of an error.
+//! The foreign function interface between C and Rust: codes, the last error of each thread, and what is said of an error.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -77,8 +77,8 @@ macro_rules! export {
         /// As NVIDIA's documentation of the function has it.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::code::Code {
-            fn body($($argument: $type),*) -> $crate::border::Result $body
-            $crate::border::guard(stringify!($name), || body($($argument),*))
+            fn body($($argument: $type),*) -> $crate::ffi::Result $body
+            $crate::ffi::guard(stringify!($name), || body($($argument),*))
         }
     )*};
 }
@@ -90,7 +90,7 @@ macro_rules! export_on_stream {
         $(#[$meta:meta])*
         fn $name:ident / $own:ident($($argument:ident: $type:ty),* ; $stream:ident) $body:block
     )*) => {$(
-        $crate::border::export! {
+        $crate::ffi::export! {
             $(#[$meta])*
             fn $name($($argument: $type,)* $stream: usize) $body
 
@@ -114,7 +114,7 @@ macro_rules! forward {
         /// As NVIDIA's documentation of the function has it.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::code::Code {
-            $crate::border::guard(stringify!($name), || {
+            $crate::ffi::guard(stringify!($name), || {
                 static FUNCTION: $crate::driver::Function =
                     $crate::driver::Function::new(stringify!($driver));
                 $first()?;

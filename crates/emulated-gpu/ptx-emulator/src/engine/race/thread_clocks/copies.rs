@@ -1,12 +1,12 @@
 //! Copies that a thread doesn't wait for at once: `cp.async`.
 
-use super::{Pending, Threads};
+use super::{Pending, ThreadClocks};
 use crate::engine::race::event::Semantics;
 use crate::engine::race::shadow::PAGE;
 use crate::engine::registers::LANES;
 use crate::engine::registers::lanes;
 
-impl Threads {
+impl ThreadClocks {
     /// Remembers a copy that is under way.
     pub(crate) fn copies(&mut self, thread: u32, address: u64, bytes: u64) {
         let group = self.groups[thread as usize];

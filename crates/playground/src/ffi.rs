@@ -1,4 +1,4 @@
-//! The border to JavaScript: three functions that know nothing but bytes, so that it takes no generated
+//! The foreign function interface to JavaScript: three functions that know nothing but bytes, so that it takes no generated
 //! code on either side. The page asks for room, writes its request there, and reads the answer.
 
 #![allow(unsafe_code, reason = "a name that is not mangled could clash, and is the only one here")]
