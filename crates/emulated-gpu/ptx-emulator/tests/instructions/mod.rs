@@ -4,7 +4,7 @@
 //! The rows are in `rows/`: those that `oracle.py` computes, and those written by hand.
 
 mod coverage;
-mod matrix;
+pub(crate) mod matrix;
 mod page;
 mod ptxas;
 mod table;
