@@ -323,7 +323,8 @@ fn a_rank_that_never_comes_ends_all() {
         assert!(said.contains("of 3 ranks, 1 did not come within 2 s"), "{said}");
     }
     let output = ended(rank(&args, 1, 2, port));
-    assert!(text(&output.stderr).contains("rank 0 is not found within 2 s"));
+    let said = text(&output.stderr);
+    assert!(said.contains("rank 0 is not found within 2 s"), "{said}");
 }
 
 /// Sizes, presets, data, numbers of ranks: what differs is said on every rank, with both values.

@@ -111,6 +111,21 @@ fn a_rank_that_never_comes_is_named_on_every_other() {
     assert!(alone.contains("rank 0 is not found within 1 s at 127.0.0.1"), "{alone}");
 }
 
+/// What a connection to oneself would answer: the same bytes.
+#[test]
+fn an_echo_is_not_rank_0() {
+    let port = port();
+    let echo = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    thread::spawn(move || {
+        while let Ok((mut stream, _)) = echo.accept() {
+            let mut bytes = [0; HELLO];
+            let _ = stream.read_exact(&mut bytes).and_then(|()| stream.write_all(&bytes));
+        }
+    });
+    let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("rank 0 is not found within 1 s at 127.0.0.1"), "{said}");
+}
+
 #[test]
 fn ranks_that_count_otherwise_or_are_twice_there_are_told() {
     for (others, words) in [
