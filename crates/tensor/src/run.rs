@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::de::IgnoredAny;
 
-use crate::dump::{unpacked, write_packed};
+use crate::dump::packed::{unpacked, write_packed};
 use crate::{Dump, DumpError, TensorName};
 
 impl Dump {

@@ -396,12 +396,4 @@ fn largest(row: &[f32]) -> u8 {
 // ANCHOR_END: largest
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_largest_output_wins_and_the_first_on_a_tie() {
-        assert_eq!(largest(&[0.1, 0.7, 0.7, 0.2]), 1);
-        assert_eq!(largest(&[-3.0, -2.0, -5.0]), 1);
-    }
-}
+mod tests;

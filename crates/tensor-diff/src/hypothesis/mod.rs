@@ -73,9 +73,6 @@ pub(crate) struct Scene<'a> {
     seen: Option<hidden::Seen<'a>>,
 }
 
-/// The widths of tiles, chunks and vectors.
-const TILES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-
 /// What the tensor would be, element by element; NaN where nobody knows.
 struct Hypothesis<'s> {
     text: String,

@@ -3,8 +3,9 @@
 
 use tensor::TensorName;
 
+use super::place::TILES;
 use super::sum::{Fold, Sum, View};
-use super::{Hypothesis, Scene, TILES, hypothesis};
+use super::{Hypothesis, Scene, hypothesis};
 use crate::pattern::Pattern;
 
 /// A bias that is left out, added twice, or another's.

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use super::TILES;
 use super::numbers::{plain, simplest_between};
 
 /// The longest pattern of rows, or of columns, that comes again and again.
 const LONGEST_PERIOD: usize = 64;
 /// Fewer elements than this may lie between two values by chance.
 const BETWEEN: usize = 4;
+/// The widths of tiles, chunks and vectors.
+pub(super) const TILES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /// A part of a tensor that holds all its wrong elements.
 pub(super) struct Part {

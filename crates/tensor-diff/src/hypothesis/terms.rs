@@ -3,8 +3,9 @@
 
 use tensor::{Loss, TensorName};
 
+use super::place::TILES;
 use super::sum::Sum;
-use super::{Hypothesis, Scene, TILES, hypothesis};
+use super::{Hypothesis, Scene, hypothesis};
 use crate::pattern::Pattern;
 
 /// The longest stride that is looked for.

@@ -7,7 +7,8 @@ use tensor::{Dump, Loss, TensorName};
 
 use super::index::{At, Axis, Map, Operand};
 use super::numbers::{number, plain};
-use super::{BY_CHANCE, SLACK, Scene, TILES};
+use super::place::TILES;
+use super::{BY_CHANCE, SLACK, Scene};
 use crate::chain::{Chain, count};
 use crate::pattern::{Pattern, PatternKind};
 

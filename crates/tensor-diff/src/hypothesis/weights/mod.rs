@@ -7,10 +7,11 @@ mod operand;
 mod term;
 mod words;
 
+use super::Scene;
 use super::numbers::number;
+use super::place::TILES;
 use super::solve::{Equation, least_squares};
 use super::sum::Sum;
-use super::{Scene, TILES};
 use crate::pattern::Pattern;
 use grouped::Grouping;
 pub(super) use words::of_weights;

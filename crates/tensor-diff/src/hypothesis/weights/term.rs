@@ -1,9 +1,10 @@
 //! Sums whose terms are made otherwise than as a product, whose terms fade, or that go on behind the last
 //! term.
 
+use super::super::Scene;
 use super::super::numbers::number;
+use super::super::place::TILES;
 use super::super::sum::Sum;
-use super::super::{Scene, TILES};
 use crate::pattern::Pattern;
 
 /// What is done to one factor.

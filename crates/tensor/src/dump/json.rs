@@ -1,0 +1,128 @@
+//! A dump as JSON: the fields of the file, and numbers that JSON can't say.
+
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::ser::{SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
+
+use super::Header;
+use crate::TensorName;
+
+#[derive(Deserialize)]
+pub(super) struct Stamp {
+    #[serde(default)]
+    pub(super) format: String,
+    #[serde(default)]
+    pub(super) version: u32,
+}
+
+#[derive(Serialize)]
+pub(super) struct DumpFile<T> {
+    pub(super) format: String,
+    pub(super) version: u32,
+    #[serde(flatten)]
+    pub(super) header: Header,
+    pub(super) tensors: T,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Tensors {
+    pub(super) tensors: Vec<TensorFile<Numbers>>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct TensorFile<T> {
+    pub(super) name: TensorName,
+    pub(super) shape: Vec<usize>,
+    pub(super) data: T,
+}
+
+/// Numbers to be written: NaN and the infinities as strings, `f32` with the fewest digits that
+/// read back as the same `f32`.
+pub(super) struct NumbersOf<'a> {
+    pub(super) data: &'a [f64],
+    pub(super) single: bool,
+}
+
+impl Serialize for NumbersOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sequence = serializer.serialize_seq(Some(self.data.len()))?;
+        for &value in self.data {
+            if value.is_nan() {
+                sequence.serialize_element("NaN")?;
+            } else if value.is_infinite() {
+                sequence.serialize_element(if value > 0.0 { "Infinity" } else { "-Infinity" })?;
+            } else if self.single {
+                sequence.serialize_element(&(value as f32))?;
+            } else {
+                sequence.serialize_element(&value)?;
+            }
+        }
+        sequence.end()
+    }
+}
+
+/// Numbers that were read: JSON numbers, and the strings that stand for what JSON can't say.
+pub(super) struct Numbers(pub(super) Vec<f64>);
+
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumbersVisitor;
+
+        impl<'de> Visitor<'de> for NumbersVisitor {
+            type Value = Numbers;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of numbers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Numbers, A::Error> {
+                let mut numbers = Vec::new();
+                while let Some(Number(value)) = sequence.next_element()? {
+                    numbers.push(value);
+                }
+                Ok(Numbers(numbers))
+            }
+        }
+
+        deserializer.deserialize_seq(NumbersVisitor)
+    }
+}
+
+struct Number(f64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberVisitor;
+
+        impl Visitor<'_> for NumberVisitor {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number, \"NaN\", \"Infinity\" or \"-Infinity\"")
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Number, E> {
+                Ok(Number(value))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Number, E> {
+                Ok(Number(value as f64))
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Number, E> {
+                Ok(Number(value as f64))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Number, E> {
+                match text {
+                    "NaN" => Ok(Number(f64::NAN)),
+                    "Infinity" => Ok(Number(f64::INFINITY)),
+                    "-Infinity" => Ok(Number(f64::NEG_INFINITY)),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}

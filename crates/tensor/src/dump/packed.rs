@@ -1,0 +1,51 @@
+//! Files of dumps, gzipped or not.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+
+use super::{DumpError, MOST_BYTES};
+use crate::file;
+
+/// The bytes of a file, unpacked when it is gzipped, up to a limit for either.
+pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let bytes = file::open(path).and_then(|file| file::read(file, most))?;
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(bytes);
+    }
+    file::read(MultiGzDecoder::new(&bytes[..]), most).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => {
+            io::Error::new(io::ErrorKind::FileTooLarge, format!("unpacked, {error}"))
+        }
+        _ => error,
+    })
+}
+
+/// What a file of dumps holds, unpacked; where there is none of that name, of the packed one's.
+pub(crate) fn unpacked(path: &Path) -> Result<Vec<u8>, DumpError> {
+    let mut packed = path.as_os_str().to_owned();
+    packed.push(".gz");
+    let packed = Path::new(&packed);
+    let found = if !path.exists() && packed.exists() { packed } else { path };
+    read_unpacked(found, MOST_BYTES)
+        .map_err(|source| DumpError::Read { path: path.to_owned(), source })
+}
+
+/// Writes a file of dumps, gzipped when its name ends in `.gz`, whole or not at all.
+pub(crate) fn write_packed(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), DumpError> {
+    let written = file::write_atomically::<io::Error>(path, |writer| {
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            let mut encoder = GzEncoder::new(writer, Compression::default());
+            write(&mut encoder)?;
+            encoder.finish()?;
+            Ok(())
+        } else {
+            write(writer)
+        }
+    });
+    written.map_err(|source| DumpError::Write { path: path.to_owned(), source })
+}

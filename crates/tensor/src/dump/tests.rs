@@ -1,0 +1,194 @@
+//! What is read and written, and what is refused.
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::prelude::*;
+
+use super::packed::read_unpacked;
+use super::*;
+
+fn header(dtype: Dtype) -> Header {
+    Header {
+        level: "level1-cpu".into(),
+        device: "cpu".into(),
+        preset: "softmax".into(),
+        loss: Some(Loss::CrossEntropy),
+        dtype,
+        seed: 1,
+        step: 0,
+        steps: None,
+        rank: None,
+        world_size: None,
+        learning_rate: 0.1,
+        digits: None,
+        not_materialised: Vec::new(),
+    }
+}
+
+fn round_trip(dump: &Dump, name: &str) -> Dump {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    dump.write(&path).unwrap();
+    Dump::read(&path).unwrap()
+}
+
+proptest! {
+    /// Every finite f32, subnormals and −0 among them, comes back bit for bit.
+    #[test]
+    fn finite_f32_round_trips(bits in prop::collection::vec(any::<u32>(), 1..200)) {
+        let values: Vec<f32> =
+            bits.into_iter().map(f32::from_bits).filter(|value| value.is_finite()).collect();
+        let mut dump = Dump::new(header(Dtype::F32));
+        dump.push(TensorName::X, &Tensor::new([values.len()], values.clone()).unwrap());
+        let back = round_trip(&dump, "a.json");
+        let bits = |data: &[f64]| data.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        prop_assert_eq!(bits(&back.tensors[0].data), bits(&dump.tensors[0].data));
+    }
+}
+
+#[test]
+fn non_finite_values_are_words() {
+    let mut dump = Dump::new(header(Dtype::F32));
+    let values = vec![0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
+    dump.push(TensorName::Loss, &Tensor::new([2, 2], values).unwrap());
+    let mut json = Vec::new();
+    dump.to_json(&mut json).unwrap();
+    let json = String::from_utf8(json).unwrap();
+    assert!(json.contains(r#""data":[0.0,"NaN","Infinity","-Infinity"]"#), "{json}");
+    assert!(json.starts_with(r#"{"format":"four-levels-dump","version":1,"level":"#), "{json}");
+    let back = round_trip(&dump, "a.json.gz");
+    assert!(back.tensors[0].data[1].is_nan());
+    assert_eq!(back.tensors[0].data[2..], [f64::INFINITY, f64::NEG_INFINITY]);
+}
+
+#[test]
+fn double_precision_keeps_all_its_digits() {
+    let mut dump = Dump::new(header(Dtype::F64));
+    let data = vec![1.0 / 3.0, 5e-324, f64::MAX];
+    dump.tensors.push(DumpedTensor { name: TensorName::P, shape: vec![3], data });
+    assert_eq!(round_trip(&dump, "a.json"), dump);
+}
+
+/// The header that the design fixes, without the optional loss, whole numbers among the data.
+#[test]
+fn a_dump_written_by_hand_is_read() {
+    let json = br#"{"format": "four-levels-dump", "version": 1, "level": "me", "device": "cpu",
+        "preset": "softmax", "dtype": "f32", "seed": 1, "step": 0, "learning_rate": 0.1,
+        "tensors": [{"name": "x", "shape": [1, 3], "data": [0, -1, "NaN"]}]}"#;
+    let dump = Dump::from_json(json, Path::new("hand.json")).unwrap();
+    assert_eq!(dump.header.loss, None);
+    assert_eq!(dump.tensors[0].data[..2], [0.0, -1.0]);
+}
+
+#[test]
+fn what_is_no_dump_is_refused_with_the_reason() {
+    let tensor = |tensors: &str| {
+        format!(
+            r#"{{"format": "four-levels-dump", "version": 1, "level": "l", "device": "d",
+            "preset": "p", "dtype": "f32", "seed": 1, "step": 0, "learning_rate": 0.1,
+            "tensors": [{tensors}]}}"#
+        )
+    };
+    let cases = [
+        ("not json".into(), "is not a dump: expected ident"),
+        ("[1, 2]".into(), "is not a dump"),
+        ("{}".into(), r#"it says it is "" version 0"#),
+        (r#"{"format": "four-levels-dump", "version": 2}"#.into(), "version 2"),
+        (r#"{"format": "four-levels-dump", "version": 1}"#.into(), "missing field"),
+        (tensor(r#"{"name": "q", "shape": [1], "data": [1]}"#), "\"q\" is not the name"),
+        (tensor(r#"{"name": "x", "shape": [2], "data": [1]}"#), "x: the shape [2] does not hold 1"),
+        (tensor(r#"{"name": "x", "shape": [1], "data": ["nan"]}"#), "invalid value"),
+        (
+            tensor(
+                r#"{"name": "p", "shape": [], "data": [1]},
+                   {"name": "p", "shape": [], "data": [1]}"#,
+            ),
+            "p comes twice",
+        ),
+        (
+            tensor(r#"{"name": "x", "shape": [18446744073709551615, 2], "data": [1]}"#),
+            "does not hold 1",
+        ),
+    ];
+    for (json, reason) in cases {
+        let error = Dump::from_json(json.as_bytes(), Path::new("bad.json")).unwrap_err();
+        assert!(error.to_string().contains(reason), "{json}\ngave: {error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_an_error_plain_or_gzipped() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.json", "a.json.gz"] {
+        let path = folder.path().join(name);
+        let mut dump = Dump::new(header(Dtype::F32));
+        dump.push(TensorName::X, &Tensor::zeros([8, 8]));
+        dump.write(&path).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for cut in [0, 1, 20, whole.len() / 2, whole.len() - 2] {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            assert!(Dump::read(&path).is_err(), "{name} cut to {cut} bytes was accepted");
+        }
+    }
+}
+
+/// A thousand times as much as the file: refused with a sentence, and not unpacked to its end.
+#[test]
+fn what_unpacks_to_more_than_the_limit_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.json.gz");
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(&vec![b' '; 1 << 24]).unwrap();
+    let packed = encoder.finish().unwrap();
+    std::fs::write(&path, &packed).unwrap();
+    assert!(packed.len() < 1 << 16);
+    assert_eq!(read_unpacked(&path, 1 << 24).unwrap().len(), 1 << 24);
+    let error = read_unpacked(&path, (1 << 24) - 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "unpacked, it has more than 16777215 bytes, which is as much as is read"
+    );
+    std::fs::write(&path, vec![b' '; 1 << 17]).unwrap();
+    let error = read_unpacked(&path, 1 << 16).unwrap_err().to_string();
+    assert!(error.starts_with("it has more than 65536 bytes"), "{error}");
+}
+
+/// Cut off anywhere, packed or not, a dump is refused and never taken for a shorter one.
+#[test]
+fn a_dump_that_is_cut_off_at_any_byte_is_refused() {
+    let mut dump = Dump::new(header(Dtype::F32));
+    dump.push(TensorName::X, &Tensor::new([2, 2], vec![1.0, 2.5, f32::NAN, -0.0]).unwrap());
+    dump.push(TensorName::Loss, &Tensor::scalar(0.25));
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.json", "a.json.gz"] {
+        let path = folder.path().join(name);
+        dump.write(&path).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        // The line break at its end is no part of the text.
+        for length in 0..whole.len() - 1 {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let said = Dump::read(&path).expect_err("it is cut off").to_string();
+            assert!(said.contains(name), "{said}");
+        }
+    }
+}
+
+/// A field that nobody knows may be of any size; so may a list of tensors.
+#[test]
+fn what_nobody_knows_is_passed_over_and_too_many_tensors_are_refused() {
+    let mut json = Vec::new();
+    Dump::new(header(Dtype::F32)).to_json(&mut json).unwrap();
+    let json = String::from_utf8(json).unwrap();
+    let other = json.replacen('{', &format!("{{\"other\":[{}0],", "[0],".repeat(1000)), 1);
+    assert!(Dump::from_json(other.as_bytes(), Path::new("a")).unwrap().tensors.is_empty());
+    let tensor = |layer: usize| format!("{{\"name\":\"w{layer}\",\"shape\":[0],\"data\":[]}}");
+    let many: Vec<String> = (1..=MOST_TENSORS + 1).map(tensor).collect();
+    let (start, end) = json.split_at(json.rfind("\n]}").unwrap());
+    let read = |tensors: &[String]| {
+        let json = format!("{start}{}{end}", tensors.join(","));
+        Dump::from_json(json.as_bytes(), Path::new("a"))
+    };
+    assert_eq!(read(&many[1..]).unwrap().tensors.len(), MOST_TENSORS);
+    let said = read(&many).unwrap_err().to_string();
+    assert!(said.ends_with("it has 10001 tensors, and 10000 are read"), "{said}");
+}
