@@ -23,7 +23,7 @@ mod core;
 mod defined;
 mod format;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
-mod fused;
+pub mod fused;
 pub(crate) mod grid;
 pub(crate) mod image;
 mod initialised;

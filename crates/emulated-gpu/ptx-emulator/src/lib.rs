@@ -25,6 +25,8 @@ pub use check::instructions;
 pub use checks::Checks;
 pub use diagnostic::Diagnostic;
 pub use emulator::{Emulator, Kernel, Launch, Loaded, MOST_THREADS, Options};
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+pub use engine::fused;
 pub use engine::image::ParameterLayout;
 pub use engine::output::Output;
 pub use fault::{Fault, FaultKind};

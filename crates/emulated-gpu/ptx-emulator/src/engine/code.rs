@@ -39,6 +39,8 @@ pub(super) struct Step {
     pub(super) flip: u32,
     /// 1 for the first step of an instruction, 0 for the others.
     pub(super) weight: u32,
+    /// The weights of all steps before it.
+    pub(super) before: u32,
     pub(super) action: Action,
 }
 

@@ -1,7 +1,12 @@
-//! `fma.rn.f32` in WebAssembly, which has no such instruction, for 32 lanes at once: in double precision,
-//! and once more, with care, where that could round twice.
+//! `fma.rn.f32` in WebAssembly, for 32 lanes at once. Of relaxed SIMD there is an instruction that may be one, and
+//! not every browser has it: where it was tried and is one, by that. Elsewhere in double precision, and once more,
+//! with care, where that could round twice.
 
 #![allow(unsafe_code, reason = "rows of registers are read and written as vectors")]
+
+mod relaxed;
+
+pub use relaxed::module;
 
 use std::arch::wasm32::{
     f32x4_add, f32x4_demote_f64x2_zero, f32x4_ne, f64x2_add, f64x2_mul, f64x2_promote_low_f32x4,
@@ -9,10 +14,11 @@ use std::arch::wasm32::{
     u32x4_min, u32x4_splat, v128, v128_and, v128_any_true, v128_bitselect, v128_load, v128_or,
     v128_store,
 };
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::code::Operands;
+use super::code::{Compute, Operands};
 use super::lane::{Lane, Stored};
-use super::registers::{LANES, Registers};
+use super::registers::{FIRST_ROW, LANES, Registers};
 use crate::arithmetic::host;
 
 /// Lanes of a vector.
@@ -26,9 +32,67 @@ const HALF_WAY: u32 = 1 << 31;
 /// Takes the two low lanes of a vector to where the high ones are, and leaves 0 behind.
 static UP: [u8; 16] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 1, 2, 3, 4, 5, 6, 7];
 
+/// Whether [`by_instruction`] has been replaced and does what it should.
+static REPLACED: AtomicBool = AtomicBool::new(false);
+
+/// What computes it.
+pub(super) fn compute() -> Compute {
+    if REPLACED.load(Ordering::Relaxed) { by_instruction } else { rows }
+}
+
+/// What a page replaces in the module's table, by the function of [`relaxed::module`].
+fn by_instruction(registers: &mut Registers, operands: &Operands, mask: u32) {
+    rows(registers, operands, mask);
+}
+
+/// Where that is in the table.
+#[must_use]
+pub fn slot() -> usize {
+    let compute: fn(&mut Registers, &Operands, u32) = by_instruction;
+    compute as usize
+}
+
+/// Has kernels that are lowered from now on use what is in that place, if it rounds once, where two roundings
+/// would give something else. Whether it does.
+pub fn use_slot() -> bool {
+    // What the compiler knows of that place is no longer so.
+    let compute: fn(&mut Registers, &Operands, u32) = std::hint::black_box(by_instruction);
+    let right = TRIED
+        .iter()
+        .all(|values| [u32::MAX, 0x8000_ff01].iter().all(|&mask| tried(compute, values, mask)));
+    REPLACED.store(right, Ordering::Relaxed);
+    right
+}
+
+/// Whether a function gives the sums that it should, and writes no others.
+fn tried(compute: fn(&mut Registers, &Operands, u32), values: &[f32; 3], mask: u32) -> bool {
+    let [a, b, c, d] = [0, 1, 2, 3].map(|row| FIRST_ROW + row);
+    let Ok(mut registers) = Registers::new(d + 1, 0) else { return false };
+    for (row, value) in [a, b, c].into_iter().zip(values) {
+        *u32::row_mut(&mut registers, row) = [value.to_bits(); LANES];
+    }
+    compute(&mut registers, &Operands { d, a, b, c }, mask);
+    let sum = host::fma_f32(values[0], values[1], values[2]).to_bits();
+    let row = u32::row(&registers, d);
+    (0..LANES).all(|lane| row[lane] == if mask >> lane & 1 != 0 { sum } else { 0 })
+}
+
+/// What is tried: products that need more digits than there are, with what leaves only those; what is half
+/// way between two floats, but for a digit far below; results that are tiny, and none.
+const TRIED: [[f32; 3]; 8] = [
+    [1.0 + f32::EPSILON, 1.0 + f32::EPSILON, -1.0],
+    [1.0 + f32::EPSILON, 1.0 - f32::EPSILON, -1.0],
+    [0.1, 10.0, -1.0],
+    [1.0 + f32::EPSILON, 0.5 * f32::EPSILON, 1.0],
+    [f32::MIN_POSITIVE, 0.3, f32::MIN_POSITIVE],
+    [f32::MIN_POSITIVE, 0.3, -0.3 * f32::MIN_POSITIVE],
+    [f32::MAX, 2.0, -f32::MAX],
+    [f32::INFINITY, 0.0, 1.0],
+];
+
 /// Computes on the lanes of a mask. A lane is written when its operands have been read: `d` may be any
 /// of them.
-pub(super) fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
     // Where the compiler knew the shuffle, it would join it with the conversion before it, to one of
     // which no instruction does more than a lane.
     // SAFETY: sixteen bytes that are there for ever.

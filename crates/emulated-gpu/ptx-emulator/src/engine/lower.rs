@@ -242,7 +242,8 @@ impl<'l> Lowering<'l> {
 
     fn emit(&mut self, action: Action) {
         let weight = std::mem::take(&mut self.weight);
-        self.code.push(Step { guard: self.guard.0, flip: self.guard.1, weight, action });
+        let before = self.code.last().map_or(0, |step| step.before + step.weight);
+        self.code.push(Step { guard: self.guard.0, flip: self.guard.1, weight, before, action });
         self.places.push(self.place);
     }
 

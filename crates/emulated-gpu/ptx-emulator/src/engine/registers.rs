@@ -37,7 +37,7 @@ pub(super) const FIRST_ROW: u32 = 4;
 /// The registers of one warp.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registers {
-    rows: Vec<Row>,
+    rows: Box<[Row]>,
     /// One bit for each lane.
     pub(super) predicates: Vec<u32>,
     /// For rows and for predicates, which lanes something has written; empty where nobody asks.
@@ -84,7 +84,11 @@ impl Registers {
         let mut words = filled(0, predicates.max(FIRST_PREDICATE) as usize)?;
         words[ALWAYS as usize] = u32::MAX;
         let rows = filled(Row([0; LANES]), rows.max(FIRST_ROW) as usize)?;
-        Ok(Self { rows, predicates: words, defined: [Vec::new(), Vec::new()] })
+        Ok(Self {
+            rows: rows.into_boxed_slice(),
+            predicates: words,
+            defined: [Vec::new(), Vec::new()],
+        })
     }
 
     /// From now on it is remembered what something writes; what is here by now is known.
@@ -133,6 +137,16 @@ impl Registers {
     #[inline(always)]
     pub(super) fn narrow_mut(&mut self, index: u32) -> &mut [u32; LANES] {
         &mut self.rows[index as usize].0
+    }
+
+    /// Where in these the address of the first row is; `None` where a reference to rows isn't an address
+    /// and a number, in this order.
+    #[cfg(target_family = "wasm")]
+    pub(super) fn offset_of_rows(&self) -> Option<usize> {
+        let offset = std::mem::offset_of!(Self, rows);
+        // SAFETY: the first word of a field of two.
+        let word = unsafe { (&raw const *self).byte_add(offset).cast::<usize>().read() };
+        (word == self.rows.as_ptr().addr()).then_some(offset)
     }
 
     /// A row of 64-bit words.

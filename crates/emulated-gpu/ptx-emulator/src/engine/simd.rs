@@ -280,7 +280,7 @@ pub(super) fn fma(mode: FloatMode, ty: Type, fast: bool) -> Option<Compute> {
     }
     #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
     if (ty, mode.flush) == (Type::F32, false) {
-        return Some(super::fused::rows);
+        return Some(super::fused::compute());
     }
     Some(match (ty, mode.flush) {
         (Type::F32, false) => compile::<FmaF32>(fast),

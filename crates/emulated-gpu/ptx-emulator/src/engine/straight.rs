@@ -40,7 +40,10 @@ pub(super) fn straight(
     (mask, stop): (u32, u32),
     deadline: u64,
 ) -> Result<bool, Stopped> {
-    let Progress { mut pc, mut fuel, mut executed } = *progress;
+    let Progress { mut pc, mut fuel, executed } = *progress;
+    // What is executed, less what stands before the step that is next: it stays as it is until a branch.
+    let ahead = |executed: u64, pc: u32| executed.wrapping_sub(u64::from(code[pc as usize].before));
+    let mut apart = ahead(executed, pc);
     let over = loop {
         if pc >= stop {
             break false;
@@ -53,20 +56,19 @@ pub(super) fn straight(
                     // SAFETY: the lowering chose a version for this host's features.
                     unsafe { compute(&mut core.registers, operands, active) };
                 }
-                Action::Transfer(transfer, access) => {
+                // One that is strong costs more of a turn, and is left to the loop outside.
+                Action::Transfer(transfer, access) if !access.strong => {
                     core.step = pc;
-                    if access.strong {
-                        fuel -= SPIN;
-                    }
                     // SAFETY: as above.
                     if let Err(problem) = unsafe { transfer(core, access, active) } {
                         return Err(Stopped { problem, pc, mask: active });
                     }
                 }
                 Action::Branch(target) if active == mask => {
-                    executed += u64::from(step.weight);
+                    let executed = apart.wrapping_add(u64::from(step.before + step.weight));
                     let backward = *target <= pc;
                     pc = *target;
+                    apart = ahead(executed, pc);
                     if backward && !tick(&mut fuel, executed, deadline) {
                         break true;
                     }
@@ -75,9 +77,9 @@ pub(super) fn straight(
                 _ => break false,
             }
         }
-        executed += u64::from(step.weight);
         pc += 1;
     };
+    let executed = apart.wrapping_add(u64::from(code[pc as usize].before));
     *progress = Progress { pc, fuel, executed };
     Ok(over)
 }

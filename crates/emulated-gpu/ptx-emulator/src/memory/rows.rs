@@ -54,3 +54,32 @@ pub(crate) fn copy_own<T: super::words::Word, const N: usize>(to: &mut [T; N], f
     // SAFETY: two arrays of one length, of which the one that is written is borrowed uniquely.
     unsafe { copy(to.as_mut_ptr().cast(), from.as_ptr().cast(), size_of_val(to)) };
 }
+
+/// Fills a part of a row of registers with one word.
+#[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
+#[inline(always)]
+pub(crate) fn fill_own<T: super::words::Word>(to: &mut [T], word: T) {
+    to.fill(word);
+}
+
+/// The same by vectors: the compiler writes word by word, and whoever reads a vector of them soon after
+/// waits for all.
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+#[inline(always)]
+pub(crate) fn fill_own<T: super::words::Word>(to: &mut [T], word: T) {
+    use std::arch::wasm32::{u32x4_splat, u64x2_splat, v128, v128_store};
+    // SAFETY: words are of 4 or 8 bytes, and any bits are numbers.
+    let vector = unsafe {
+        match size_of::<T>() {
+            4 => u32x4_splat(std::mem::transmute_copy(&word)),
+            8 => u64x2_splat(std::mem::transmute_copy(&word)),
+            _ => return to.fill(word),
+        }
+    };
+    let mut vectors = to.chunks_exact_mut(size_of::<v128>() / size_of::<T>());
+    for to in &mut vectors {
+        // SAFETY: as many bytes of the row, which may lie at any address.
+        unsafe { v128_store(to.as_mut_ptr().cast(), vector) };
+    }
+    vectors.into_remainder().fill(word);
+}

@@ -16,6 +16,7 @@ use super::pattern::{HALF, Stretch, inside, stretches};
 use crate::engine::core::{Core, Outcome, Problem};
 use crate::engine::race::Does;
 use crate::engine::registers::{LANES, lanes};
+use crate::memory::rows::fill_own;
 use crate::memory::words::{load_row, store_row};
 
 #[inline(always)]
@@ -79,7 +80,7 @@ fn load_stretches<
                 }
             } else if found[which].uniform {
                 // SAFETY: as above.
-                half.fill(unsafe { T::load(hosts[which]) });
+                fill_own(half, unsafe { T::load(hosts[which]) });
             } else {
                 // SAFETY: as above.
                 unsafe { load_row::<T, AVX>(hosts[which], half) };
