@@ -9,6 +9,7 @@
 //! | bit fields, bytes | [`bit_extract`], [`bit_insert`], [`find_nth_set`], [`lop3`], [`funnel_shift`], [`permute`], [`dot_product`] |
 //! | f16, f16x2, bf16, bf16x2, f32, f64 | [`float_binary`], [`float_unary`], [`fma`] |
 //! | `cvt` | [`convert()`] |
+//! | `vadd` and its kin, `cvt.pack` | [`video`] |
 //! | `mma`, `wmma` | [`tensor_core`] |
 //! | `setp`, `set`, `slct`, `selp`, `testp` | [`compare()`], [`compare_both`], [`combine`], [`set_value`], [`select_by_sign`], [`select`], [`test_property`] |
 //!
@@ -33,6 +34,7 @@ pub mod host;
 pub mod integer;
 pub mod soft;
 pub mod tensor_core;
+mod video;
 
 pub use bit_field::{
     bit_extract, bit_insert, dot_product, find_nth_set, funnel_shift, lop3, permute,
@@ -43,3 +45,4 @@ pub use compare::{
 pub use convert::convert;
 pub use float::{float_binary, float_unary, fma};
 pub use integer::{carry, int_binary, int_mad, int_unary, sad};
+pub use video::video;

@@ -7,11 +7,12 @@
 //!
 //! In layers, each of which imports from those above it alone: [`registers`], [`lane`], [`state_space`]
 //! and [`image`] are data; [`race`] and [`core`] what a step may touch; [`access`], [`atomics`],
-//! [`collective`], [`matrix`] and others do one kind of step; [`code`] is the steps; [`vector`] and [`simd`]
+//! [`collective`], [`matrix`], [`asynchronous`] and others do one kind of step; [`code`] is the steps; [`vector`] and [`simd`]
 //! compute; [`lower`] makes steps, and [`run`], [`block`] and [`grid`] run them.
 
 mod access;
 mod arrival;
+mod asynchronous;
 mod atomics;
 mod barrier;
 mod block;
@@ -31,6 +32,7 @@ mod lane;
 pub(crate) mod lower;
 mod matrix;
 mod meeting;
+mod objects;
 pub(crate) mod output;
 mod profile;
 pub(crate) mod race;
@@ -47,5 +49,6 @@ mod turn;
 mod vector;
 mod warp;
 pub(crate) mod watch;
+mod workspace;
 
 pub(crate) use lower::function_address;

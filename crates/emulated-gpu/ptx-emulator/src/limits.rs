@@ -12,6 +12,9 @@ pub(crate) const GRID_SHAPE: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 pub(crate) const RESIDENT_WARPS: u64 = 132 * 64;
 /// Bytes of shared memory of a block, as on devices of compute capability 9.0.
 pub(crate) const SHARED_BYTES: u64 = 227 << 10;
+/// Of it, what the system keeps for itself where a kernel asks for it (CUDA C++ Programming Guide, "Compute
+/// Capability 8.x": 1 KB).
+pub(crate) const RESERVED_SHARED: u32 = 1 << 10;
 /// Bytes of local memory of a thread (CUDA C++ Programming Guide, "Technical Specifications").
 pub(crate) const LOCAL_BYTES: u64 = 512 << 10;
 /// Bytes of a kernel's parameters (PTX ISA, "Parameter State Space").

@@ -3,6 +3,7 @@
 //!
 //! Nothing here is text any more, except names that a person will want to read in a report.
 
+mod asynchronous;
 mod fragment;
 mod matrix;
 mod modes;
@@ -10,19 +11,23 @@ mod op;
 mod operand;
 mod operands;
 mod types;
+mod video;
 
-pub use matrix::{Element, Fragment, Holding, InnerProduct, Matrix, Multiply, Role, Shape};
+pub use asynchronous::{Asynchronous, ObjectAction};
+pub use matrix::{
+    Element, Fragment, Holding, InnerProduct, Matrix, Metadata, Multiply, Role, Shape,
+};
 pub use modes::{
     Approximate, Atomic, BarrierAction, Combine, Comparison, FloatBinary, FloatMode, FloatProperty,
     FloatUnary, IntBinary, IntUnary, Ordering, Permute, Rounding, Scope, Shuffle, Vote,
 };
 pub use op::{CallArgument, Op};
 pub use operand::{
-    Address, Destination, FunctionId, Label, LocalId, Operand, Register, Special, Symbol,
-    VariableId,
+    Address, Destination, FunctionId, Label, LocalId, Operand, Read, Register, Special, Symbol,
+    VariableId, Written,
 };
-pub use operands::{Read, Written};
 pub use types::{Space, Type};
+pub use video::{ScalarVideo, SimdVideo, Video, VideoMad, VideoOperation, VideoPart, VideoSecond};
 
 use crate::source::Span;
 

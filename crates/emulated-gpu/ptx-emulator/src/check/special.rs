@@ -1,5 +1,6 @@
 //! Special registers (PTX ISA, "Special Registers").
 
+use crate::limits::RESERVED_SHARED;
 use crate::program::{Special, Type};
 
 /// What a special register reads as.
@@ -53,16 +54,25 @@ pub(super) fn named(name: &str, member: Option<&str>) -> Option<(Reads, Type)> {
         "%cluster_ctarank" => (Special::ClusterCtaRank, Type::U32),
         "%cluster_nctarank" => (Special::ClusterNCtaRank, Type::U32),
         "%is_explicit_cluster" => (Special::IsExplicitCluster, Type::Pred),
+        // The driver's, of which this is what compilers ask for.
+        "%envreg1" => (Special::Workspace { high: true }, Type::U32),
+        "%envreg2" => (Special::Workspace { high: false }, Type::U32),
         "%current_graph_exec" => return Some((Reads::Constant(0), Type::U64)),
         _ => {
             let number = |prefix: &str, below: u32| {
                 let number = name.strip_prefix(prefix)?.parse::<u32>().ok()?;
                 (number < below).then_some((Reads::Nothing, Type::U32))
             };
+            // Two parts, of which cooperative groups use the second.
             let reserved = || {
-                let rest = name.strip_prefix("%reserved_smem_offset_")?;
-                matches!(rest, "begin" | "end" | "cap" | "0" | "1")
-                    .then_some((Reads::Nothing, Type::U32))
+                let special = match name.strip_prefix("%reserved_smem_offset_")? {
+                    "begin" | "0" => Special::ReservedShared(0),
+                    "1" => Special::ReservedShared(RESERVED_SHARED / 2),
+                    "end" => Special::ReservedShared(RESERVED_SHARED),
+                    "cap" => Special::ReservedSharedSize,
+                    _ => return None,
+                };
+                Some((Reads::As(special), Type::U32))
             };
             let wide = || {
                 let middle = name.strip_prefix("%pm")?.strip_suffix("_64")?;

@@ -1,6 +1,7 @@
-//! The sixteen barriers of a block.
+//! The sixteen barriers of a block, and the barrier objects in its shared memory.
 
 use super::code::{Action, BarrierKind, Step};
+use super::objects::Objects;
 use super::race::ThreadClocks;
 use super::registers::{LANES, lanes};
 use super::warp::{State, Warp};
@@ -26,6 +27,10 @@ pub(super) struct Barriers {
     states: [BarrierState; BARRIERS],
     /// One bit for each that somebody waits at or has come to.
     used: u32,
+    /// How many times somebody has come to one.
+    arrivals: u64,
+    /// Those that a kernel keeps in shared memory.
+    pub(super) objects: Objects,
 }
 
 impl Barriers {
@@ -35,6 +40,12 @@ impl Barriers {
         state.arrived += threads;
         state.expected = expected;
         self.used |= 1 << index;
+        self.arrivals += 1;
+    }
+
+    /// How many times something has been done to one of them, of either kind.
+    pub(super) fn events(&self) -> u64 {
+        self.arrivals + self.objects.events
     }
 
     /// And bring a predicate.

@@ -3,14 +3,14 @@
 use super::barrier::Barriers;
 use super::code::{Executable, Step};
 use super::core::{Bytes, Core, Problem};
-use super::image::Image;
 use super::profile::Profile;
 use super::race::ThreadClocks;
 use super::registers::{LANES, Registers, Slot, lanes};
 use super::run::turn;
 use super::turn::{Rules, Stopped};
-use super::warp::{State, Warp};
+use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
+use crate::limits::RESERVED_SHARED;
 use crate::program::Special;
 use crate::room::OutOfMemory;
 
@@ -24,6 +24,8 @@ pub(super) struct Shape {
     pub(super) grid_id: u64,
     /// Host threads, which play the multiprocessors.
     pub(super) processors: u32,
+    /// Where the blocks of a cooperative grid wait for each other; 0 where they don't.
+    pub(super) workspace: u64,
 }
 
 impl Shape {
@@ -51,6 +53,10 @@ fn position(index: u64, shape: [u32; 3]) -> [u32; 3] {
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
 }
 
+/// Nanoseconds of a wait at first, and of the longest: about an hour.
+const SHORTEST_WAIT: u64 = 1 << 19;
+const LONGEST_WAIT: u64 = 1 << 42;
+
 /// What a pass over a block's warps came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
@@ -70,6 +76,8 @@ pub(super) struct Block {
     index: u64,
     /// State of the generator that shuffles the warps; 0 when they keep their order.
     shuffle: u64,
+    /// Nanoseconds that its threads have last been waiting in vain, by the device's timer.
+    waited: u64,
     pub(super) thread_instructions: u64,
 }
 
@@ -126,7 +134,12 @@ impl Block {
     ) {
         self.index = index;
         self.barriers = Barriers::default();
+        self.waited = 0;
         self.shared.clear();
+        // The system hands it over zeroed.
+        if let (Some(shadow), Some(at)) = (self.shared.shadow(), executable.reserved) {
+            shadow.set(at as usize, RESERVED_SHARED as usize, true);
+        }
         if let Some(threads) = &mut self.threads {
             threads.start(index);
         }
@@ -176,6 +189,7 @@ impl Block {
         rules: Rules,
     ) -> Result<Pass, (Stopped, u32)> {
         let count = self.warps.len();
+        let timed = core.timed;
         core.block = self.index;
         let (first, stride) = self.order(count);
         let mut moved = false;
@@ -198,7 +212,18 @@ impl Block {
         if self.warps.iter().all(|warp| warp.alive == 0) {
             return Ok(Pass::Finished);
         }
-        if moved { Ok(Pass::Going) } else { Err(self.deadlock(core.image)) }
+        let (seen, events) = (core.seen, self.barriers.events());
+        if moved && !self.warps.iter().all(|warp| warp.spins(seen, events)) {
+            self.waited = 0;
+            return Ok(Pass::Going);
+        }
+        if moved && core.timed != timed && self.waited < LONGEST_WAIT {
+            // They look at the clock: the time passes for which they may be willing to wait.
+            self.waited = self.waited.max(SHORTEST_WAIT) * 2;
+            core.ahead = core.ahead.wrapping_add(self.waited);
+            return Ok(Pass::Going);
+        }
+        Err(self.deadlock(core))
     }
 
     /// In which order the warps take turns: from which, and how many further the next one is.
@@ -214,7 +239,8 @@ impl Block {
         (first, stride)
     }
 
-    fn deadlock(&self, image: &Image) -> (Stopped, u32) {
+    fn deadlock(&self, core: &Core<'_>) -> (Stopped, u32) {
+        let (image, events) = (core.image, self.barriers.events());
         let waiting: Vec<_> = self
             .warps
             .iter()
@@ -224,10 +250,18 @@ impl Block {
             FaultKind::Deadlock,
             "every thread of the block that still runs is waiting, and none can go on",
         );
-        for (warp, split) in waiting.iter().take(8) {
-            let line = image.source.line_of(image.places[split.pc as usize].span.start);
-            let what = match split.state {
-                State::AtBarrier(index) => format!("at barrier {index}"),
+        // A test of an object stands before where its split does.
+        let object = |(warp, split): &(&Warp, &WarpSplit)| warp.polled(split, core.seen, events);
+        let place = |at: &(&Warp, &WarpSplit)| at.1.pc - u32::from(object(at).is_some());
+        for at in waiting.iter().take(8) {
+            let (warp, split) = at;
+            let line = image.source.line_of(image.places[place(at) as usize].span.start);
+            let what = match (split.state, object(at)) {
+                (State::AtBarrier(index), _) => format!("at barrier {index}"),
+                (State::Ready, Some(object)) => format!(
+                    "at the barrier object at {object:#x} of shared memory, {}",
+                    self.barriers.objects.waits_for(object)
+                ),
                 _ => "for other lanes of the warp".to_owned(),
             };
             problem = problem.note(format!(
@@ -239,7 +273,7 @@ impl Block {
             ));
         }
         let (pc, mask, index) =
-            waiting.first().map_or((0, 1, 0), |(warp, split)| (split.pc, split.mask, warp.index));
+            waiting.first().map_or((0, 1, 0), |at| (place(at), at.1.mask, at.0.index));
         problem.lane = Some(mask.trailing_zeros() as usize);
         (Stopped { problem, pc, mask }, index)
     }
@@ -273,6 +307,8 @@ fn constant_special(
             Special::DynamicSharedSize => shape.dynamic_shared,
             Special::TotalSharedSize => executable.shared_bytes(shape.dynamic_shared) as u32,
             Special::ClusterNCtaId(_) | Special::ClusterNCtaRank => 1,
+            Special::Workspace { high: true } => (shape.workspace >> 32) as u32,
+            Special::Workspace { high: false } => shape.workspace as u32,
             Special::GridId => {
                 registers.set(slot, lane, shape.grid_id);
                 continue;

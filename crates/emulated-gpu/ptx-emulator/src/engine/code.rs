@@ -4,9 +4,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::access::instruction::Access;
+use super::asynchronous::AsynchronousStep;
 use super::atomics::AtomicAccess;
 use super::collective::Collective;
-use super::copy_async::CopyAsync;
 use super::core::{Core, Outcome};
 use super::defined::Uses;
 use super::image::Image;
@@ -50,10 +50,7 @@ pub(super) enum Action {
     General(General),
     Transfer(Transfer, Box<Access>),
     Atomic(Box<AtomicAccess>),
-    CopyAsync(Box<CopyAsync>),
-    CopyAsyncCommit,
-    /// With the number of groups that may be under way still; `None` for none, open ones included.
-    CopyAsyncWait(Option<u32>),
+    Asynchronous(Box<AsynchronousStep>),
     /// Goes to a step.
     Branch(u32),
     BranchIndexed {

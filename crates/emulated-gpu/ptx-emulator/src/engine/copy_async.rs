@@ -6,7 +6,7 @@
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
-use super::race::{Does, Semantics};
+use super::race::{Copied, Does, Semantics};
 use super::registers::{LANES, Slot, lanes};
 use super::state_space::StateSpace;
 use crate::fault::FaultKind;
@@ -62,7 +62,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
         core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, semantics), Does::Write)?;
         if let Some(threads) = &mut core.threads {
             let thread = core.warp * LANES as u32 + lane as u32;
-            threads.copies(thread, to, bytes);
+            threads.copies(Copied { thread, address: to, bytes }, false);
         }
         // SAFETY: `bytes` (4, 8 or 16) bytes at `host` have been checked.
         unsafe { words::write(host, &buffer[..bytes.min(16) as usize]) };

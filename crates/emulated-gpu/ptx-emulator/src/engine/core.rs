@@ -194,6 +194,12 @@ pub(crate) struct Core<'launch> {
     pub(super) block: u64,
     /// Steps executed by this host thread, the device's clock.
     pub(super) clock: u64,
+    /// How many times something has been looked at that others than the block change: what a strong or
+    /// atomic access finds; and how many times a clock.
+    pub(super) seen: u64,
+    pub(super) timed: u64,
+    /// Nanoseconds that `%globaltimer` is ahead: time in which all threads of a block did nothing but wait.
+    pub(super) ahead: u64,
     pub(super) deterministic: bool,
     /// Reads of memory that nothing has written are faults.
     pub(super) initialisation: bool,
@@ -210,10 +216,10 @@ impl Core<'_> {
     pub(super) fn global_timer(&self) -> u64 {
         // There a page gives no clock.
         if self.deterministic || cfg!(target_family = "wasm") {
-            return self.clock;
+            return self.clock.wrapping_add(self.ahead);
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        now.as_nanos() as u64
+        (now.as_nanos() as u64).wrapping_add(self.ahead)
     }
 
     /// Forgets which allocations were found where.

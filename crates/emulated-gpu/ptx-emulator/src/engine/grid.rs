@@ -13,6 +13,7 @@ use super::race::{Pool, Races};
 use super::registers::{LANES, Registers};
 use super::turn::{Rules, Stopped};
 use super::watch::Watch;
+use super::workspace::Workspace;
 use crate::fault::{Fault, FaultKind, OtherAccess, Report};
 use crate::memory::{Heap, Memory, OutOfMemory, Reach};
 use crate::statistics::Statistics;
@@ -73,6 +74,11 @@ pub(crate) fn run(
         .map_err(|error| refused(executable, error.to_string()))?;
     let given = grid.parameters.len().min(parameters.len() as usize);
     parameters.as_mut_slice()[..given].copy_from_slice(&grid.parameters[..given]);
+    let workspace = match grid.cooperative {
+        true => Workspace::of(executable, setting.memory)
+            .map_err(|error| refused(executable, error.to_string()))?,
+        false => None,
+    };
     let threads = setting.pool.map_or(1, |pool| pool.current_num_threads() + 1);
     let shape = Shape {
         grid: grid.grid,
@@ -80,6 +86,7 @@ pub(crate) fn run(
         dynamic_shared: grid.dynamic_shared,
         grid_id: setting.grid_id,
         processors: threads as u32,
+        workspace: workspace.as_ref().map_or(0, Workspace::address),
     };
     let profile = (setting.statistics || setting.trace.is_some())
         .then(|| Profile::new(executable, setting.trace.clone()));
@@ -163,6 +170,9 @@ impl Shared<'_> {
             warp: 0,
             block: 0,
             clock: 0,
+            seen: 0,
+            timed: 0,
+            ahead: 0,
             deterministic: self.setting.deterministic,
             initialisation: self.setting.check_initialisation,
             step: 0,

@@ -88,6 +88,10 @@ pub(crate) struct Image {
     pub(super) kernel: FunctionId,
     pub(super) plans: HashMap<FunctionId, FunctionLayout>,
     pub(super) module_shared: HashMap<VariableId, Home>,
+    /// Where the shared memory begins that belongs to the system, where a kernel uses it.
+    pub(super) reserved: Option<u64>,
+    /// The registers that no clock decides; none where nobody asks.
+    pub(super) untimed: Vec<Slot>,
 }
 
 impl std::fmt::Debug for Image {

@@ -2,7 +2,9 @@
 //! variable a place, each label a step. Functions have slots of their own, not frames: one that may
 //! come to call itself keeps what it has there on a stack meanwhile.
 
+mod asynchronous;
 mod calls;
+mod clocks;
 mod compare;
 mod guesses;
 mod instruction;
@@ -82,6 +84,8 @@ struct Lowering<'l> {
     sites: u32,
     plans: HashMap<FunctionId, FunctionLayout>,
     shared: u64,
+    /// Where the part of it is that belongs to the system.
+    reserved: Option<u64>,
     module_shared: HashMap<VariableId, Home>,
     /// Constants to be filled with an offset from where dynamic shared memory begins.
     dynamic_shared: HashMap<(i64, Width), Slot>,
@@ -127,6 +131,7 @@ impl<'l> Lowering<'l> {
             sites: 1,
             plans: HashMap::new(),
             shared: 0,
+            reserved: None,
             module_shared: HashMap::new(),
             dynamic_shared: HashMap::new(),
             local: 0,
@@ -190,6 +195,10 @@ impl<'l> Lowering<'l> {
         let local_bytes = self.bounded(local, LOCAL_BYTES, "local memory of a thread", function);
         let shared_variables = self.shared_variables();
         let static_shared = self.bounded(self.shared, SHARED_BYTES, "shared memory", function);
+        let each = || self.plans.iter().map(|(&id, plan)| (self.function(id), plan));
+        let asked = each().any(|(function, _)| clocks::tests(function));
+        let untimed = each().filter(|_| asked).flat_map(|(f, plan)| clocks::untimed(f, plan));
+        let untimed = untimed.collect();
         let image = Image {
             name: function.name.clone(),
             rows: self.rows,
@@ -214,6 +223,8 @@ impl<'l> Lowering<'l> {
             kernel: id,
             plans: self.plans,
             module_shared: self.module_shared,
+            reserved: self.reserved,
+            untimed,
             places: self.places,
         };
         Executable { image, code: self.code }

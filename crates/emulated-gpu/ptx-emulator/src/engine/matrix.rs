@@ -3,6 +3,7 @@
 mod memory;
 mod number;
 mod product;
+mod sparse;
 
 pub(super) use memory::{Moved, Tile, Transposed};
 pub(super) use product::Product;
@@ -31,7 +32,7 @@ pub(super) fn run(core: &mut Core<'_>, step: &MatrixStep, active: u32) -> Outcom
             .note("launch whole warps, and let no lane exit or branch away before it"));
     }
     match step {
-        MatrixStep::Product(product) => product.run(&mut core.registers),
+        MatrixStep::Product(product) => return product.run(&mut core.registers),
         MatrixStep::Transposed(transposed) => transposed.run(&mut core.registers),
         MatrixStep::Moved(moved) => return moved.run(core),
         MatrixStep::Tile(tile) => return tile.run(core),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::access::instruction::Access;
+use super::asynchronous::AsynchronousStep;
 use super::code::{Action, Executable, Step};
 use super::core::Core;
 use super::matrix::MatrixStep;
@@ -76,6 +77,13 @@ impl Profile {
                 }
                 MatrixStep::Product(_) | MatrixStep::Transposed(_) => {}
             },
+            // What a `cp.async` moves is not counted among accesses.
+            Action::Asynchronous(step) if !matches!(**step, AsynchronousStep::Copy(_)) => {
+                let first = active.trailing_zeros() as usize;
+                for (access, bytes, _) in step.accesses(core, first) {
+                    counted(access, &of_lanes(access, active), bytes);
+                }
+            }
             _ => {}
         }
     }

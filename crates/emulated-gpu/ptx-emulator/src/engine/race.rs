@@ -18,6 +18,8 @@
 //!   thread had closed off with a fence before; a release tells everything. The reader knows it
 //!   after a fence, an acquire, or (as in the sample threadFenceReduction) a barrier. Scopes count:
 //!   a fence or an access of `.cta` tells other blocks nothing.
+//! - Who has waited for a phase of a barrier object (`mbarrier`) knows what those have done who arrived
+//!   in it, and the copies that it counted.
 //! - What a strong read or an atomic operation has observed precedes what its thread does next, even
 //!   without a fence: the observed write itself, not what came before it.
 //! - Nothing else orders two blocks. A barrier of a cooperative grid is made of the above.
@@ -29,8 +31,8 @@
 //! which gives some value that was there (PTX ISA, "Limitations on Mixed-size Data-races"); the CUDA C++
 //! Programming Guide, "Atomic Functions", writes atomic operations so.
 //! Two lanes that store the same value with the same instruction are let pass: one of them is
-//! performed (CUDA C++ Programming Guide, "SIMT Architecture"). The write of a `cp.async` is one of
-//! a thread of its own until it has been waited for.
+//! performed (CUDA C++ Programming Guide, "SIMT Architecture"). The write of an asynchronous copy to shared
+//! memory is one of a thread of its own until it has been waited for, and so is the read of one from there.
 //!
 //! A word remembers two reads and two writes ([`cell`]), so a kernel in which some threads wait for
 //! some others can hide a race from it. What it reports is one.
@@ -48,10 +50,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) use self::cell::Does;
+pub(super) use self::clocks::{VectorClock, join};
 pub(super) use self::event::Semantics;
 pub(crate) use self::shadow::Pool;
 pub(super) use self::shadow::Shadow;
-pub(super) use self::thread_clocks::ThreadClocks;
+pub(super) use self::thread_clocks::{Copied, ThreadClocks};
 use self::variables::Variables;
 use crate::program::{Ordering, Scope};
 use crate::room::OutOfMemory;

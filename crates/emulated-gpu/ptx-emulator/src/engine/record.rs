@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::access::instruction::Access;
 use super::code::{Action, BarrierKind, Executable};
 use super::core::Core;
-use super::registers::lanes;
+use super::registers::{LANES, lanes};
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use super::trace::origin::{Origin, origins};
 use super::trace::view::View;
@@ -172,12 +172,10 @@ impl Recorder {
         let found = match self.executable.code.get(pc as usize).map(|step| &step.action) {
             Some(Action::Transfer(_, access)) => vec![one(access, access.total(), kind)],
             Some(Action::Atomic(atomic)) => vec![one(&atomic.access, atomic.access.bytes, kind)],
-            Some(Action::CopyAsync(copy)) => {
-                let bytes = u64::from(copy.copy);
-                vec![
-                    one(&copy.from, bytes, AccessKind::Load),
-                    one(&copy.to, bytes, AccessKind::Store),
-                ]
+            Some(Action::Asynchronous(step)) => {
+                let first = active.trailing_zeros() as usize % LANES;
+                let each = step.accesses(core, first).into_iter();
+                each.map(|(access, bytes, kind)| one(access, bytes, kind)).collect()
             }
             _ => Vec::new(),
         };

@@ -91,6 +91,24 @@ impl Registers {
         })
     }
 
+    /// A number that tells what some of them hold from what they held before.
+    pub(super) fn digest(&self, slots: &[Slot]) -> u64 {
+        let mix = |sum: u64, word: u32| {
+            (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        };
+        slots.iter().fold(0, |sum, slot| {
+            let at = slot.index as usize;
+            let rows = match slot.width {
+                Width::Predicate => return mix(sum, self.predicates[at]),
+                Width::Narrow(_) => 1,
+                Width::Wide => 2,
+                Width::Quad => 4,
+            };
+            let words = self.rows[at..at + rows].iter().flat_map(|row| row.0);
+            words.fold(sum, mix)
+        })
+    }
+
     /// From now on it is remembered what something writes; what is here by now is known.
     ///
     /// # Errors

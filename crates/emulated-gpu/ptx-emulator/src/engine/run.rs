@@ -17,7 +17,7 @@ use super::state_space::{LOCAL_WINDOW, in_window};
 use super::straight::{Progress, SPIN, straight, tick};
 use super::turn::{Rules, Stopped, Turn};
 use super::warp::{State, Warp, WarpSplit, push};
-use super::{atomics, builtin, copy_async, matrix, recursion};
+use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion};
 use crate::fault::FaultKind;
 use crate::program::Special;
 
@@ -116,6 +116,7 @@ fn run<const PROFILE: bool>(
                     core.step = pc;
                     if access.strong {
                         fuel -= SPIN;
+                        core.seen += 1;
                     }
                     // SAFETY: as above.
                     unsafe { transfer(core, access, active) }.map_err(stopped)?;
@@ -224,12 +225,25 @@ fn run<const PROFILE: bool>(
                 }
                 Action::Atomic(atomic) => {
                     fuel -= SPIN;
+                    core.seen += 1;
                     core.step = pc;
                     atomics::run(core, atomic, active).map_err(stopped)?;
                 }
-                Action::CopyAsync(copy) => {
+                Action::Asynchronous(asynchronous) => {
                     core.step = pc;
-                    copy_async::run(core, copy, active).map_err(stopped)?;
+                    let objects = &mut barriers.objects;
+                    let waits = asynchronous::run(core, objects, asynchronous, active, rules)
+                        .map_err(stopped)?;
+                    if let Some(object) = waits {
+                        split.pc += 1;
+                        let registers = core.registers.digest(&core.image.untimed);
+                        let others = (core.seen, barriers.events());
+                        warp.poll(registers, (&split, object), others);
+                        warp.splits.push(split);
+                        warp.rotate = true;
+                        end(core, warp, executed);
+                        return Ok((Turn::Yielded, threads));
+                    }
                 }
                 Action::Matrix(matrix) => {
                     core.step = pc;
@@ -274,9 +288,11 @@ fn run<const PROFILE: bool>(
                     }
                 }
                 Action::Builtin(builtin, arguments) => {
+                    core.seen += 1;
                     builtin::run(core, *builtin, arguments, active).map_err(stopped)?;
                 }
                 Action::ReadClock { d, which } => {
+                    core.timed += 1;
                     let value = match which {
                         Special::GlobalTimer | Special::GlobalTimerLo => core.global_timer(),
                         Special::GlobalTimerHi => core.global_timer() >> 32,
@@ -331,16 +347,6 @@ fn run<const PROFILE: bool>(
                     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
                     if let Some(threads) = &mut core.threads {
                         threads.fence(core.warp, active, *wide);
-                    }
-                }
-                Action::CopyAsyncCommit => {
-                    if let Some(threads) = &mut core.threads {
-                        threads.commit(core.warp, active);
-                    }
-                }
-                Action::CopyAsyncWait(pending) => {
-                    if let Some(threads) = &mut core.threads {
-                        threads.wait(core.warp, active, *pending);
                     }
                 }
                 Action::Uses(uses) => uses.run(&mut core.registers, active).map_err(stopped)?,

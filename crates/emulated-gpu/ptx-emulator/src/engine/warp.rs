@@ -75,6 +75,26 @@ pub(crate) struct Warp {
     pub(super) executed: u64,
     /// A barrier that lanes wait at, these lanes, and those that had gone by it when they came.
     pub(super) missing: Option<(u32, u32, u32)>,
+    /// Splits that have tested a phase of a barrier object which is not over.
+    pub(super) polls: Vec<Poll>,
+}
+
+/// Failed tests that are remembered of a warp: two for each lane.
+const MOST_POLLS: usize = 64;
+
+/// A test that failed, as it was the last time.
+pub(super) struct Poll {
+    /// Behind it.
+    pc: u32,
+    mask: u32,
+    /// The place of the object.
+    object: u64,
+    /// What the warp's registers held, what it had seen of others, what had been done to barriers.
+    registers: u64,
+    seen: u64,
+    events: u64,
+    /// All of that was the same the time before: so it goes on, as long as nobody does anything.
+    again: bool,
 }
 
 impl Warp {
@@ -86,11 +106,50 @@ impl Warp {
         self.rotate = false;
         self.executed = 0;
         self.missing = None;
+        self.polls.clear();
     }
 
     /// Whether a turn would do something.
     pub(super) fn ready(&self) -> bool {
         self.splits.iter().any(|split| split.state == State::Ready)
+    }
+
+    /// A split, which stands behind a test, found a phase of an object that is not over. `registers` is
+    /// a digest of what they hold, but for what depends on a clock.
+    pub(super) fn poll(
+        &mut self,
+        registers: u64,
+        (split, object): (&WarpSplit, u64),
+        (seen, events): (u64, u64),
+    ) {
+        let WarpSplit { pc, mask, .. } = *split;
+        let now = Poll { pc, mask, object, registers, seen, events, again: false };
+        let same = |old: &&mut Poll| (old.pc, old.mask) == (pc, mask);
+        match self.polls.iter_mut().find(same) {
+            Some(old) => {
+                let state = |poll: &Poll| (poll.object, poll.registers, poll.seen, poll.events);
+                let again = state(old) == state(&now);
+                *old = Poll { again, ..now };
+            }
+            None => {
+                // Splits come and go.
+                self.polls.truncate(MOST_POLLS - 1);
+                self.polls.push(now);
+            }
+        }
+    }
+
+    /// The object at which a split tests the same again and again, and nothing has changed since.
+    pub(super) fn polled(&self, split: &WarpSplit, seen: u64, events: u64) -> Option<u64> {
+        let found =
+            self.polls.iter().find(|poll| (poll.pc, poll.mask) == (split.pc, split.mask))?;
+        (found.again && (found.seen, found.events) == (seen, events)).then_some(found.object)
+    }
+
+    /// Whether all that run do nothing but test phases that are not over.
+    pub(super) fn spins(&self, seen: u64, events: u64) -> bool {
+        let mut ready = self.splits.iter().filter(|split| split.state == State::Ready);
+        ready.all(|split| self.polled(split, seen, events).is_some())
     }
 
     // ANCHOR: pick

@@ -1,8 +1,7 @@
 //! What the instructions of the matrix units do.
 
 use super::modes::Rounding;
-use super::operand::{Address, Destination, Operand};
-use super::operands::{Read, Written};
+use super::operand::{Address, Destination, Operand, Read, Written, base};
 use super::types::{Space, Type};
 
 /// The type of an element of a matrix.
@@ -112,6 +111,17 @@ pub struct Fragment {
     pub holding: Holding,
 }
 
+/// Which elements of `a` are kept in `mma.sp`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Metadata {
+    /// The word that each lane brings.
+    pub metadata: Operand,
+    /// Which lanes of four bring it.
+    pub selector: u32,
+    /// `::ordered_metadata`: places in a chunk are named in their order.
+    pub ordered: bool,
+}
+
 /// `mma.sync`, `mma.sp.sync` and `wmma.mma.sync`.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the matrices are named as the ISA names them")]
@@ -125,8 +135,8 @@ pub struct Multiply {
     pub fragments: [Fragment; 3],
     /// The type of the result, which may differ from that of `c`.
     pub result: Element,
-    /// Of `mma.sp`: the metadata, and which lanes of four bring it.
-    pub sparse: Option<(Operand, u32)>,
+    /// Of `mma.sp`, whose fragment of `a` is of the elements that are kept.
+    pub sparse: Option<Metadata>,
     pub d: Vec<Destination>,
     pub a: Vec<Operand>,
     pub b: Vec<Operand>,
@@ -181,10 +191,6 @@ impl Matrix {
         let all = |ty: Type, list: &[Operand]| -> Vec<Read> {
             list.iter().map(|&operand| (operand, Some(ty))).collect()
         };
-        let base = |address: &Address| -> Vec<Read> {
-            let register = matches!(address.base, Operand::Register(_));
-            if register { vec![(address.base, None)] } else { Vec::new() }
-        };
         let strided = |stride: &Option<Operand>| -> Vec<Read> {
             stride.iter().map(|&stride| (stride, Some(Type::U32))).collect()
         };
@@ -193,7 +199,8 @@ impl Matrix {
                 let lists = [&multiply.a, &multiply.b, &multiply.c];
                 let factors = multiply.fragments.iter().zip(lists);
                 let factors = factors.flat_map(|(of, list)| all(of.element.register(), list));
-                let metadata = multiply.sparse.iter().map(|&(data, _)| (data, Some(Type::B32)));
+                let metadata =
+                    multiply.sparse.iter().map(|sparse| (sparse.metadata, Some(Type::B32)));
                 factors.chain(metadata).collect()
             }
             Self::Load { address, .. } => base(address),

@@ -1,5 +1,6 @@
 //! What one instruction does.
 
+use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;
 use super::modes::{
     Atomic, BarrierAction, Combine, Comparison, FloatBinary, FloatMode, FloatProperty, FloatUnary,
@@ -7,6 +8,7 @@ use super::modes::{
 };
 use super::operand::{Address, Destination, Label, LocalId, Operand, Register};
 use super::types::{Space, Type};
+use super::video::Video;
 
 /// What one instruction does. Types have been checked: operands are as wide as the type says (or
 /// wider, where the ISA relaxes that: `ld`, `st` and `cvt` between registers).
@@ -138,6 +140,14 @@ pub enum Op {
         a: Operand,
         b: Operand,
         c: Operand,
+    },
+    /// `vadd` and its kin, `cvt.pack`: on words, of which they take parts.
+    Video {
+        form: Video,
+        d: Destination,
+        a: Operand,
+        b: Operand,
+        c: Option<Operand>,
     },
     /// `setp`: `p`, and `q` the opposite of the comparison, each combined with `c`.
     SetPredicate {
@@ -275,20 +285,8 @@ pub enum Op {
         space: Space,
         address: Address,
     },
-    /// `cp.async`: `copy` bytes to shared memory, of which the first `source` are read.
-    CopyAsync {
-        to: Address,
-        from: Address,
-        copy: u32,
-        source: Option<Operand>,
-        ignore_source: Option<Operand>,
-    },
-    /// `cp.async.commit_group`
-    CopyAsyncCommit,
-    /// `cp.async.wait_group N`; `None` for `wait_all`.
-    CopyAsyncWait {
-        pending: Option<u32>,
-    },
+    /// Asynchronous copies, and barrier objects in shared memory.
+    Asynchronous(Box<Asynchronous>),
     /// `bra`; `.uni` asserts that all lanes go the same way.
     Branch {
         target: Label,

@@ -1,5 +1,7 @@
 //! What instructions take and give: registers, constants, addresses.
 
+use super::types::Type;
+
 /// An index into [`Module::variables`](super::Module::variables).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VariableId(pub u32);
@@ -84,6 +86,14 @@ pub enum Special {
     ClusterCtaRank,
     ClusterNCtaRank,
     IsExplicitCluster,
+    /// `%envreg1` and `%envreg2`: the address of the grid's workspace, as cooperative groups find it.
+    Workspace {
+        high: bool,
+    },
+    /// `%reserved_smem_offset_…`: so far into the shared memory that belongs to the system.
+    ReservedShared(u32),
+    /// `%reserved_smem_offset_cap`: how much that is.
+    ReservedSharedSize,
 }
 
 /// An address: a base and a constant offset in bytes.
@@ -93,4 +103,18 @@ pub struct Address {
     pub base: Operand,
     /// Added to it.
     pub offset: i64,
+}
+
+/// Something that an instruction reads, and the type it reads it as; `None` where that is the
+/// declared one.
+pub type Read = (Operand, Option<Type>);
+/// A register that an instruction writes, and the type it writes it as, likewise.
+pub type Written = (Register, Option<Type>);
+
+/// The register of an address.
+pub(super) fn base(address: &Address) -> Vec<Read> {
+    match address.base {
+        Operand::Register(_) => vec![(address.base, None)],
+        _ => Vec::new(),
+    }
 }

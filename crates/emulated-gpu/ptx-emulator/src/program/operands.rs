@@ -2,14 +2,8 @@
 
 use super::modes::{Atomic, BarrierAction, IntBinary, IntUnary, Vote};
 use super::op::{CallArgument, Op};
-use super::operand::{Address, Destination, Operand, Register};
+use super::operand::{Destination, Operand, Read, Written, base};
 use super::types::Type;
-
-/// Something that an instruction reads, and the type it reads it as; `None` where that is the
-/// declared one.
-pub type Read = (Operand, Option<Type>);
-/// A register that an instruction writes, and the type it writes it as, likewise.
-pub type Written = (Register, Option<Type>);
 
 impl Op {
     /// What it reads, in the order in which PTX writes it; not what stands in memory, but the
@@ -61,6 +55,9 @@ impl Op {
             ),
             Self::FunnelShift { a, b, c, .. } => and(all(Type::B32, &[a, b]), all(Type::U32, &[c])),
             Self::Permute { a, b, c, .. } => all(Type::B32, &[a, b, c]),
+            Self::Video { a, b, c, .. } => {
+                and(all(Type::B32, &[a, b]), c.iter().map(|&c| (c, Some(Type::B32))).collect())
+            }
             Self::DotProduct { a_signed, b_signed, a, b, c, .. } => {
                 let sum = if *a_signed || *b_signed { Type::S32 } else { Type::U32 };
                 and(all(Type::B32, &[a, b]), all(sum, &[c]))
@@ -88,13 +85,7 @@ impl Op {
                 and(base(address), all(*ty, &operands))
             }
             Self::Hint { address, .. } => base(address),
-            Self::CopyAsync { to, from, source, ignore_source, .. } => and(
-                and(base(to), base(from)),
-                and(
-                    source.iter().map(|&source| (source, Some(Type::U32))).collect(),
-                    ignore_source.iter().map(|&ignore| (ignore, Some(Type::Pred))).collect(),
-                ),
-            ),
+            Self::Asynchronous(asynchronous) => asynchronous.reads(),
             Self::BranchIndexed { index, .. } => all(Type::U32, &[index]),
             Self::Call { callee, arguments, .. } => {
                 let callee = std::iter::once(callee).filter(|o| matches!(o, Operand::Register(_)));
@@ -129,8 +120,6 @@ impl Op {
             Self::Matrix(matrix) => matrix.reads(),
             Self::StackSave { .. } => Vec::new(),
             Self::Fence { .. }
-            | Self::CopyAsyncCommit
-            | Self::CopyAsyncWait { .. }
             | Self::Branch { .. }
             | Self::Return
             | Self::Exit
@@ -177,9 +166,10 @@ impl Op {
             }
             Self::Unpack { parts, part, .. } => many(parts, *part),
             Self::FindNthSet { d, .. } => one(d, Type::U32),
-            Self::FunnelShift { d, .. } | Self::Permute { d, .. } | Self::ActiveMask { d } => {
-                one(d, Type::B32)
-            }
+            Self::FunnelShift { d, .. }
+            | Self::Permute { d, .. }
+            | Self::Video { d, .. }
+            | Self::ActiveMask { d } => one(d, Type::B32),
             Self::Lop3 { d, predicate, .. } => {
                 two(d, Type::B32, &predicate.as_ref().map(|(_, p, _)| *p))
             }
@@ -212,13 +202,11 @@ impl Op {
             }
             Self::StackAllocate { d, .. } | Self::StackSave { d } => one(d, Type::U64),
             Self::Matrix(matrix) => matrix.writes(),
+            Self::Asynchronous(asynchronous) => asynchronous.writes(),
             Self::StackRestore { .. } => Vec::new(),
             Self::Store { .. }
             | Self::Fence { .. }
             | Self::Hint { .. }
-            | Self::CopyAsync { .. }
-            | Self::CopyAsyncCommit
-            | Self::CopyAsyncWait { .. }
             | Self::Branch { .. }
             | Self::BranchIndexed { .. }
             | Self::Return
@@ -231,16 +219,10 @@ impl Op {
     }
 }
 
-fn base(address: &Address) -> Vec<Read> {
-    match address.base {
-        Operand::Register(_) => vec![(address.base, None)],
-        _ => Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::Register;
     use crate::source::Source;
 
     /// The names of what each instruction of a body reads and writes.

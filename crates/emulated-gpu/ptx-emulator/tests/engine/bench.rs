@@ -8,7 +8,7 @@ use ptx_emulator::{Emulator, Fault, Launch, Options, Statistics};
 pub(crate) fn kernel(pointers: usize, body: &str) -> String {
     let list: Vec<String> = (0..pointers).map(|i| format!(".param .u64 p{i}")).collect();
     let mut text = format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k({})\n{{\n.reg .b64 %p<{}>;\n",
+        ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k({})\n{{\n.reg .b64 %p<{}>;\n",
         list.join(", "),
         pointers.max(1)
     );

@@ -10,6 +10,7 @@ mod control;
 mod faults;
 mod launches;
 mod memory;
+mod objects;
 mod patterns;
 mod printing;
 mod resources;

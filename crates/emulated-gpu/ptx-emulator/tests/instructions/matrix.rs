@@ -16,6 +16,73 @@ pub(crate) enum Operand {
     Address(char),
     /// One register.
     One,
+    /// A number.
+    Number(u32),
+}
+
+/// `mma.sp`, of matrices of 16 rows and 8 columns.
+#[derive(Clone, Debug)]
+pub(crate) struct SparseProduct {
+    /// Columns of a.
+    pub(crate) k: usize,
+    pub(crate) d: &'static str,
+    pub(crate) a: &'static str,
+    pub(crate) b: &'static str,
+    /// `satfinite`, or nothing.
+    pub(crate) modifier: &'static str,
+    /// `::ordered_metadata`, or nothing.
+    pub(crate) metadata: &'static str,
+    pub(crate) selector: u32,
+}
+
+impl SparseProduct {
+    pub(crate) fn name(&self) -> String {
+        let Self { k, d, a, b, modifier, metadata, .. } = self;
+        let before = if modifier.is_empty() { String::new() } else { format!(".{modifier}") };
+        format!("mma.sp{metadata}.sync.aligned.m16n8k{k}.row.col{before}.{d}.{a}.{b}.{d}")
+    }
+
+    /// Registers of d, a, b, c.
+    pub(crate) fn registers(&self) -> [usize; 4] {
+        let of = |elements: usize, ty: &str| elements / 32 / (32 / bits(ty));
+        let sums = of(16 * 8, self.d);
+        [sums, of(16 * self.k / 2, self.a), of(self.k * 8, self.b), sums]
+    }
+}
+
+/// All of `mma.sp`, with each selector.
+pub(crate) fn sparse_products() -> Vec<SparseProduct> {
+    let mut found = Vec::new();
+    let mut add = |k, types: [&'static str; 3], modifier, selectors| {
+        let [d, a, b] = types;
+        for metadata in ["", "::ordered_metadata"] {
+            for selector in 0..selectors {
+                found.push(SparseProduct { k, d, a, b, modifier, metadata, selector });
+            }
+        }
+    };
+    for (k, selectors) in [(16, 4), (32, 2)] {
+        add(k, ["f16", "f16", "f16"], "", selectors);
+        add(k, ["f32", "f16", "f16"], "", selectors);
+        add(k, ["f32", "bf16", "bf16"], "", selectors);
+        add(k / 2, ["f32", "tf32", "tf32"], "", selectors);
+    }
+    for a in ["e4m3", "e5m2"] {
+        for b in ["e4m3", "e5m2"] {
+            add(64, ["f32", a, b], "", 1);
+        }
+    }
+    for modifier in ["", "satfinite"] {
+        for (k, selectors) in [(32, 2), (64, 1)] {
+            for (a, b) in [("s8", "s8"), ("s8", "u8"), ("u8", "s8"), ("u8", "u8")] {
+                add(k, ["s32", a, b], modifier, selectors);
+            }
+            for (a, b) in [("s4", "s4"), ("s4", "u4"), ("u4", "s4"), ("u4", "u4")] {
+                add(2 * k, ["s32", a, b], modifier, selectors);
+            }
+        }
+    }
+    found
 }
 
 /// Vector operands of a product: d, a, b, c.
@@ -178,6 +245,14 @@ pub(crate) fn all() -> Vec<Form> {
         let operands = vectors.map(|(count, ty)| Operand::Vector(count, class(ty))).collect();
         found.push(Form { name: product.name(), operands });
     }
+    for product in sparse_products() {
+        let [d, a, b, c] = product.registers().map(|count| Operand::Vector(count, 'r'));
+        let selector = Operand::Number(product.selector);
+        found.push(Form {
+            name: product.name(),
+            operands: vec![d, a, b, c, Operand::One, selector],
+        });
+    }
     let layouts = |ty: &str| -> &'static [(bool, bool)] {
         if matches!(ty, "s4" | "u4" | "b1") {
             &[(true, false)]
@@ -282,6 +357,7 @@ impl Form {
             }
             Operand::Address(which) => format!("[%{which}]"),
             Operand::One => "%r1".into(),
+            Operand::Number(number) => number.to_string(),
         };
         let list: Vec<String> = self.operands.iter().map(operand).collect();
         format!("{} {}", self.name, list.join(", "))

@@ -1651,6 +1651,210 @@ def memory_and_lanes():
     flush_to("warp", "What the lanes of a warp do together: 32 rows are the 32 lanes.")
 
 
+# Video instructions -----------------------------------------------------------------------------
+
+VIDEO = ["vadd", "vsub", "vabsdiff", "vmin", "vmax", "vavrg"]
+COMPARED = ["eq", "ne", "lt", "le", "gt", "ge"]
+WORDS = [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x80FF7F01, 0x7F8000FE, 0x0020001F]
+
+
+def signed_name(ty):
+    return ty.startswith("s")
+
+
+def extended_to(bits, sign, word):
+    word &= (1 << bits) - 1
+    return word - (1 << bits) if sign and word >> (bits - 1) else word
+
+
+def selected(selector, sign, word):
+    """What `.b2`, `.h1` or nothing takes of a word, as a number."""
+    if not selector:
+        return extended_to(32, sign, word)
+    bits = 8 if selector[0] == "b" else 16
+    return extended_to(bits, sign, word >> (bits * int(selector[1])))
+
+
+def clamped(value, bits, sign):
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if sign else (0, (1 << bits) - 1)
+    return max(low, min(high, value))
+
+
+def primary(op, a, b, how=""):
+    if op in ("vshl", "vshr"):
+        amount = b % 32 if how == "wrap" else min(b, 32)
+        return a * 2**amount if op == "vshl" else math.floor(Fraction(a, 2**amount))
+    if op == "vset":
+        return int({"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[how])
+    if op == "vavrg":
+        total = a + b
+        return math.floor(Fraction(total + 1 if total >= 0 else total, 2))
+    return {"vadd": a + b, "vsub": a - b, "vabsdiff": abs(a - b), "vmin": min(a, b), "vmax": max(a, b)}[op]
+
+
+def words_for(text, arity, count=6):
+    generator = draw(text)
+    word = lambda: generator.choice(WORDS) if generator.random() < 0.5 else generator.getrandbits(32)
+    return [[word() for _ in range(arity)] for _ in range(count)]
+
+
+def dotted(selector):
+    return f".{selector}" if selector else ""
+
+
+def in_words(numbers):
+    return [f"0x{number % 2**32:08x}" for number in numbers]
+
+
+def scalar_video(op, types, how="", sat=False, second="", parts=("", "", "")):
+    d_part, a_part, b_part = parts
+    name = f"{op}.{'.'.join(types)}{'.sat' if sat else ''}{dotted(how)}{dotted(second)}"
+    third = bool(second or d_part)
+    text = f"{name} %r5{dotted(d_part)}, %r1{dotted(a_part)}, %r2{dotted(b_part)}{', %r3' if third else ''}"
+    sign = op != "vset" and signed_name(types[0])
+    a_sign, b_sign = (signed_name(ty) for ty in types[-2:])
+    vectors = []
+    for words in words_for(text, 3 if third else 2):
+        a, b, c = (words + [0])[:3]
+        value = primary(op, selected(a_part, a_sign, a), selected(b_part, b_sign, b), how)
+        bits = {"b": 8, "h": 16}.get(d_part[:1], 32)
+        if sat:
+            value = clamped(value, bits, sign)
+        number = extended_to(32, sign, c)
+        value = {"": value, "add": value + number, "min": min(value, number), "max": max(value, number)}[second]
+        if d_part:
+            at = bits * int(d_part[1])
+            ones = ((1 << bits) - 1) << at
+            value = (c & ~ones) | (value << at & ones)
+        vectors.append((in_words(words), in_words([value])))
+    emit(text, vectors)
+
+
+def video_mad(types, negated=("", "", ""), po=False, shift=0, sat=False, parts=("", "")):
+    name = f"vmad.{'.'.join(types)}{'.po' if po else ''}{'.sat' if sat else ''}{f'.shr{shift}' if shift else ''}"
+    n, p = negated, parts
+    text = f"{name} %r5, {n[0]}%r1{dotted(p[0])}, {n[1]}%r2{dotted(p[1])}, {n[2]}%r3"
+    product_negated, third_negated = n[0] != n[1], n[2] == "-"
+    signs = [signed_name(ty) for ty in types[1:]]
+    final = any(signs) or product_negated or third_negated
+    vectors = []
+    for words in words_for(text, 3):
+        a, b, c = words
+        value = selected(p[0], signs[0], a) * selected(p[1], signs[1], b)
+        if product_negated:
+            value = -value
+        # Of c the complement is taken, as a word, and one is added.
+        value += extended_to(32, final, ~c if third_negated else c) + (1 if third_negated or po else 0)
+        value = math.floor(Fraction(value, 2**shift))
+        if sat:
+            value = clamped(value, 32, final)
+        vectors.append((in_words(words), in_words([value])))
+    emit(text, vectors)
+
+
+def simd_video(op, count, types, how="", sat=False, add=False, mask="", selectors=("", "")):
+    bits = 32 // count
+    letter_of = "h" if count == 2 else "b"
+    name = f"{op}{count}.{'.'.join(types)}{'.sat' if sat else ''}{dotted(how)}{'.add' if add else ''}"
+    full = [letter_of + selector if selector else "" for selector in (mask, *selectors)]
+    text = f"{name} %r5{dotted(full[0])}, %r1{dotted(full[1])}, %r2{dotted(full[2])}, %r3"
+    sign = op != "vset" and signed_name(types[0])
+    signs = [signed_name(ty) for ty in types[-2:]]
+    numbers = "".join(str(at) for at in range(2 * count))
+    # The highest element is named first.
+    chosen = [selectors[0] or numbers[:count][::-1], selectors[1] or numbers[count:][::-1]]
+    computed = mask or numbers[:count]
+    vectors = []
+    for words in words_for(text, 3):
+        a, b, d = words
+        both = b << 32 | a
+        for at in range(count):
+            if str(at) not in computed:
+                continue
+            x, y = (extended_to(bits, signs[side], both >> (bits * int(chosen[side][::-1][at]))) for side in (0, 1))
+            value = primary(op, x, y, how)
+            if sat:
+                value = clamped(value, bits, sign)
+            if add:
+                d += value
+            else:
+                ones = ((1 << bits) - 1) << (bits * at)
+                d = (d & ~ones) | (value << (bits * at) & ones)
+        vectors.append((in_words(words), in_words([d])))
+    emit(text, vectors)
+
+
+def packing(to, third):
+    bits, sign = int(to[1:]), signed_name(to)
+    text = f"cvt.pack.sat.{to}.s32{'.b32' if third else ''} %r5, %r1, %r2{', %r3' if third else ''}"
+    vectors = []
+    for words in words_for(text, 3 if third else 2):
+        a, b = (clamped(extended_to(32, True, word), bits, sign) % 2**bits for word in words[:2])
+        c = words[2] if third else 0
+        vectors.append((in_words(words), in_words([c << (2 * bits) | a << bits | b])))
+    emit(text, vectors)
+
+
+def scalar_videos(pairs, triples):
+    parts = [("", "b0", "h1"), ("b3", "h0", "b2"), ("h1", "b1", "b3"), ("b0", "", ""), ("h0", "", "h1"), ("b1", "b3", ""), ("b2", "h1", "b0")]
+    for op in VIDEO[:5]:
+        for types in triples:
+            for sat in (False, True):
+                scalar_video(op, types, sat=sat)
+        for at, part in enumerate(parts):
+            scalar_video(op, triples[at], sat=at % 2 == 0, parts=part)
+        for at, second in enumerate(["add", "min", "max", "add", "min", "max"]):
+            scalar_video(op, triples[at + 1], sat=at < 3, second=second, parts=("", "b2", ""))
+    for op in ("vshl", "vshr"):
+        for at, types in enumerate(pairs):
+            for how in ("clamp", "wrap"):
+                scalar_video(op, (*types, "u32"), how, sat=how == "wrap")
+                scalar_video(op, (*types, "u32"), how, second=["add", "min", "max", "add"][at])
+                scalar_video(op, (*types, "u32"), how, sat=at % 2 == 0, parts=parts[at + 1])
+    for at, how in enumerate(COMPARED):
+        for types in pairs:
+            scalar_video("vset", types, how)
+        scalar_video("vset", pairs[at % 4], how, second=["add", "min", "max"][at % 3])
+        scalar_video("vset", pairs[at % 4], how, parts=parts[at + 1])
+    signs = [("-", "", ""), ("", "-", ""), ("", "", "-"), ("-", "-", "")]
+    for at, types in enumerate(triples):
+        video_mad(types)
+        video_mad(types, po=True, shift=[0, 7, 15][at % 3], sat=at % 2 == 0)
+        video_mad(types, negated=signs[at % 4], sat=at % 2 == 1, shift=[15, 0, 7][at % 3])
+        video_mad(types, parts=[("b0", "h1"), ("h0", "b3"), ("b2", ""), ("", "b1")][at % 4], shift=7)
+
+
+def simd_videos(pairs, triples):
+    for count in (2, 4):
+        masks = ["0", "1", "10"] if count == 2 else ["0", "1", "10", "20", "310", "3210", "32", "3"]
+        two, four = [("32", "10"), ("01", "33"), ("", "20")], [("7654", "3210"), ("0000", "7176"), ("", "0246")]
+        selects = two if count == 2 else four
+        for op in VIDEO:
+            for at, types in enumerate(triples):
+                mask = masks[at % len(masks)]
+                simd_video(op, count, types)
+                simd_video(op, count, types, sat=True, mask=mask)
+                simd_video(op, count, types, add=True, mask=mask, selectors=selects[at % 3])
+                simd_video(op, count, types, selectors=selects[(at + 1) % 3])
+        for at, how in enumerate(COMPARED):
+            for types in pairs:
+                simd_video("vset", count, types, how)
+            simd_video("vset", count, pairs[at % 4], how, add=True, mask=masks[at % len(masks)])
+            simd_video("vset", count, pairs[at % 4], how, mask=masks[at % len(masks)], selectors=selects[at % 3])
+
+
+def video():
+    pairs = list(itertools.product(["u32", "s32"], repeat=2))
+    triples = list(itertools.product(["u32", "s32"], repeat=3))
+    scalar_videos(pairs, triples)
+    simd_videos(pairs, triples)
+    for to in ("u16", "s16"):
+        packing(to, False)
+    for to in ("u8", "s8", "u4", "s4", "u2", "s2"):
+        packing(to, True)
+    flush_to("video", "Video instructions and cvt.pack, by the pseudocode of the ISA.")
+
+
 if __name__ == "__main__":
     ROWS.mkdir(exist_ok=True)
     all_integers()
@@ -1660,3 +1864,4 @@ if __name__ == "__main__":
     comparisons()
     conversions()
     memory_and_lanes()
+    video()

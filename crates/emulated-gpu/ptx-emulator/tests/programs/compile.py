@@ -29,13 +29,17 @@ KEPT = {
     "idioms": [(60, ""), (80, "-line")],
     "printing": [(52, ""), (90, "-debug")],
     "calls": [(75, ""), (90, "-debug")],
+    "barriers": [(80, ""), (90, "-line")],
+    "bulk": [(90, "")],
+    "grid": [(70, ""), (90, "-line")],
+    "wide": [(80, ""), (90, "")],
 }
 ARCHITECTURES = [52, 61, 70, 80, 90]
 
 
 def least(stem):
     """What the program asks of the architecture."""
-    return {"tiles": 70, "groups": 70, "matches": 70, "idioms": 50}.get(stem, 50)
+    return {"tiles": 70, "groups": 70, "matches": 70, "idioms": 50, "barriers": 80, "bulk": 90, "grid": 60, "wide": 80}.get(stem, 50)
 
 
 def compile_ptx(nvrtc, includes, source, architecture, options):

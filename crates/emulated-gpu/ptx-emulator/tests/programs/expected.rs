@@ -273,3 +273,50 @@ pub(crate) fn calls(x: u32) -> [u32; 4] {
     let fibonacci = |n: u32| (0..n).fold((0, 1), |(a, b), _| (b, a + b)).0;
     [table, area + 1_000_000 * sides, fibonacci(x % 12), u32::from(x.is_multiple_of(2))]
 }
+
+/// Phases of a block of 64, threads that drop out, copies, a pipeline: 5 words for each thread.
+pub(crate) fn barriers(operands: &[u32]) -> Vec<u32> {
+    let n = 64;
+    let mut x = operands[..n].to_vec();
+    for phase in 0..3 {
+        let before = x.clone();
+        for (t, own) in x.iter_mut().enumerate() {
+            *own = own.wrapping_mul(5).wrapping_add(before[(t + 1) % n]) ^ phase;
+        }
+    }
+    let words = |t: usize| {
+        let dropped = if t.is_multiple_of(2) { x[t].wrapping_add(x[t + 1]) } else { x[t] };
+        let piped = (0..4).fold(0_u32, |sum, batch| {
+            sum.wrapping_mul(3).wrapping_add(operands[batch * n + (t + 1) % n])
+        });
+        [x[t], dropped, operands[2 * n - 1 - t], operands[3 * n - 1 - t], piped]
+    };
+    (0..n).flat_map(words).collect()
+}
+
+/// Four rounds in which each thread adds what that of the next block had.
+pub(crate) fn grid(blocks: usize, threads: usize) -> Vec<u32> {
+    let n = blocks * threads;
+    let mut x: Vec<u32> = (1..=n as u32).collect();
+    for _ in 0..4 {
+        let before = x.clone();
+        for (me, own) in x.iter_mut().enumerate() {
+            *own = own.wrapping_mul(3).wrapping_add(before[(me + threads) % n]);
+        }
+    }
+    x.iter().map(|x| x.wrapping_add(7 + blocks as u32)).collect()
+}
+
+/// Sums, shuffles and votes of tiles of 64: 3 words for each thread.
+pub(crate) fn wide(operands: &[u32]) -> Vec<u32> {
+    let tiles = operands.chunks(64).enumerate();
+    tiles
+        .flat_map(|(rank, tile)| {
+            let sum = tile.iter().fold(0_u32, |sum, x| sum.wrapping_add(*x));
+            let any = tile.iter().any(|x| x % 64 == 5);
+            let all = tile.iter().all(|x| x % 2 == 0);
+            let words = [sum, tile[rank * 7 + 3], u32::from(any) * 2 + u32::from(all)];
+            std::iter::repeat_n(words, 64).flatten()
+        })
+        .collect()
+}

@@ -31,6 +31,7 @@ fn texts(stem: &str) -> Vec<(String, String)> {
 /// What a program is run with.
 struct Run {
     stem: &'static str,
+    cooperative: bool,
     grid: u32,
     block: u32,
     /// The words of each buffer, in the order of the parameters.
@@ -40,7 +41,7 @@ struct Run {
 impl Run {
     /// One block, a result and an operand.
     fn new(stem: &'static str, block: u32, results: usize, operands: Vec<u32>) -> Self {
-        Self { stem, grid: 1, block, buffers: vec![vec![0; results], operands] }
+        Self { stem, cooperative: false, grid: 1, block, buffers: vec![vec![0; results], operands] }
     }
 
     /// Runs every text of the program, without and with sanitizers, and hands over what its buffers
@@ -76,6 +77,7 @@ impl Run {
                     grid: [self.grid, 1, 1],
                     block: [self.block, 1, 1],
                     parameters: addresses.iter().flat_map(|a| a.to_le_bytes()).collect(),
+                    cooperative: self.cooperative,
                     ..Launch::default()
                 };
                 // Twice: what a launch leaves has to be good for the next.
@@ -83,7 +85,7 @@ impl Run {
                     if let Err(fault) = emulator.launch(&loaded.kernel("k").unwrap(), &launch) {
                         panic!("{name}, {checks:?}: {fault}");
                     }
-                    if self.stem != "idioms" {
+                    if !["idioms", "grid"].contains(&self.stem) {
                         break;
                     }
                 }
@@ -193,7 +195,8 @@ fn idioms_of_the_guide() {
     let greatest = floats.iter().copied().fold(0.0, f32::max);
     let operands = floats.iter().map(|x| x.to_bits()).collect();
     let buffers = vec![vec![0; 6], vec![0; 16], operands];
-    Run { stem: "idioms", grid: 8, block: 64, buffers }.check(|name, buffers, _| {
+    let run = Run { stem: "idioms", cooperative: false, grid: 8, block: 64, buffers };
+    run.check(|name, buffers, _| {
         let total = &buffers[0];
         let double =
             |at: usize| f64::from_bits(u64::from(total[at]) | u64::from(total[at + 1]) << 32);
@@ -233,6 +236,43 @@ fn calls_through_tables_and_recursion() {
     let operands = numbers(64);
     let expected: Vec<u32> = operands.iter().flat_map(|&x| expected::calls(x % 1000)).collect();
     Run::new("calls", 64, expected.len(), operands).check(|name, buffers, _| {
+        same(name, &buffers[0], &expected);
+    });
+}
+
+#[test]
+fn barriers_and_pipelines_of_libcu() {
+    let operands = numbers(256);
+    let expected = expected::barriers(&operands);
+    Run::new("barriers", 64, expected.len(), operands).check(|name, buffers, _| {
+        same(name, &buffers[0], &expected);
+    });
+}
+
+#[test]
+fn bulk_copies() {
+    let operands = numbers(256);
+    let expected: Vec<u32> =
+        operands.chunks(64).flat_map(|tile| tile.iter().rev().map(|x| x.wrapping_mul(3))).collect();
+    Run::new("bulk", 64, expected.len(), operands).check(|name, buffers, _| {
+        same(name, &buffers[0], &expected);
+    });
+}
+
+#[test]
+fn blocks_that_wait_for_each_other() {
+    let (grid, block) = (6, 64);
+    let expected = expected::grid(grid as usize, block as usize);
+    let buffers = vec![vec![0; expected.len()], vec![0; 2 * expected.len()]];
+    let run = Run { stem: "grid", cooperative: true, grid, block, buffers };
+    run.check(|name, buffers, _| same(name, &buffers[0], &expected));
+}
+
+#[test]
+fn tiles_of_several_warps() {
+    let operands = numbers(128);
+    let expected = expected::wide(&operands);
+    Run::new("wide", 128, expected.len(), operands).check(|name, buffers, _| {
         same(name, &buffers[0], &expected);
     });
 }

@@ -3,6 +3,7 @@
 mod isa;
 mod moves;
 mod products;
+mod sparse;
 mod tiles;
 mod vectors;
 mod warp;

@@ -46,7 +46,7 @@ impl Warps {
             next += count;
         }
         let mut statement = self.text.clone();
-        for (vector, letter) in vectors.iter().zip(["%d", "%a", "%b", "%c"]) {
+        for (vector, letter) in vectors.iter().zip(["%d", "%a", "%b", "%c", "%e"]) {
             statement = statement.replace(letter, vector);
         }
         text += &format!("{statement};\n");

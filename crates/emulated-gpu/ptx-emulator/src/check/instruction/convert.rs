@@ -1,7 +1,7 @@
 //! `cvt` (PTX ISA, "Data Movement and Conversion Instructions: cvt").
 
 use crate::diagnostic::Problem;
-use crate::program::{Destination, FloatMode, Op, Operand, Rounding, Type};
+use crate::program::{Destination, FloatMode, Op, Operand, Rounding, Type, Video};
 
 use super::moves::special_register;
 use crate::check::context::Result;
@@ -33,8 +33,8 @@ const TO_INTEGER: [(&str, Rounding); 4] = [
 const ROUNDED: [(&str, Rounding); 4] = crate::check::modifiers::ROUNDINGS;
 
 pub(super) fn cvt(check: &mut Check<'_, '_>) -> Result<Op> {
-    if check.modifiers.has("pack") {
-        return Err(super::not_emulated(check));
+    if check.modifiers.flag("pack") {
+        return pack(check);
     }
     let mut targets = CONVERTED.to_vec();
     targets.extend([Type::F16x2, Type::Bf16x2, Type::Tf32, Type::E4m3x2, Type::E5m2x2]);
@@ -258,4 +258,30 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let b = if two { Some(check.source(2, from)?) } else { None };
     let mode = FloatMode { rounding, flush: false, saturate, relu };
     Ok(Op::Convert { to, from, rounding: Some(rounding), integer: false, mode, d, a, b })
+}
+
+/// `cvt.pack`: two integers of 32 bits, limited and packed; with narrow ones a third operand fills up.
+fn pack(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.need("`.sat`", &[("sat", ())])?;
+    let types = [
+        ("u16", (16, false)),
+        ("s16", (16, true)),
+        ("u8", (8, false)),
+        ("s8", (8, true)),
+        ("u4", (4, false)),
+        ("s4", (4, true)),
+        ("u2", (2, false)),
+        ("s2", (2, true)),
+    ];
+    let (bits, signed) = check.modifiers.need("the type of the parts", &types)?;
+    check.modifiers.need("the type of a and b", &[("s32", ())])?;
+    check.require(if bits < 8 { 75 } else { 72 }, (6, 5))?;
+    if bits < 16 {
+        check.modifiers.need("the type of c", &[("b32", ())])?;
+    }
+    check.shape(if bits < 16 { "d, a, b, c" } else { "d, a, b" })?;
+    let d = check.destination(0, Type::B32)?;
+    let (a, b) = (check.source(1, Type::S32)?, check.source(2, Type::S32)?);
+    let c = if bits < 16 { Some(check.source(3, Type::B32)?) } else { None };
+    Ok(Op::Video { form: Video::Pack { bits, signed }, d, a, b, c })
 }

@@ -1,37 +1,38 @@
 //! `cp.async` (PTX ISA, "Data Movement and Conversion Instructions: Non-bulk copy").
 
 use crate::diagnostic::Problem;
-use crate::program::{Op, Space, Type};
+use crate::program::{Asynchronous, ObjectAction, Op, Space, Type};
 
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::syntax::{Expression, Node, OperandKind};
 
 pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
-    if ["bulk", "reduce", "mbarrier"]
-        .iter()
-        .any(|name| check.written.modifiers.iter().any(|word| word.text.starts_with(name)))
-    {
+    let words = || check.written.modifiers.iter().map(|word| word.text);
+    if words().any(|word| matches!(word, "reduce" | "tensor")) {
         return Err(super::not_emulated(check));
     }
+    let bulk = words().any(|word| word == "bulk");
     check.modifiers.need("`.async`", &[("async", ())])?;
+    if bulk {
+        return super::bulk::bulk(check);
+    }
     check.require(80, (7, 0))?;
+    let done = |op: Asynchronous| Ok(Op::Asynchronous(Box::new(op)));
+    if check.modifiers.flag("mbarrier") {
+        return arrive(check);
+    }
     if check.modifiers.flag("commit_group") {
         check.shape("")?;
-        return Ok(Op::CopyAsyncCommit);
+        return done(Asynchronous::Commit { bulk: false });
     }
     if check.modifiers.flag("wait_all") {
         check.shape("")?;
-        return Ok(Op::CopyAsyncWait { pending: None });
+        return done(Asynchronous::Wait { pending: None });
     }
     if check.modifiers.flag("wait_group") {
         check.shape("n")?;
-        let pending = check.number(0)?;
-        let Ok(pending) = u32::try_from(pending) else {
-            return Err(Problem::new(check.operand(0)?.span, "too many groups")
-                .help("name how many of the latest groups may still be on their way"));
-        };
-        return Ok(Op::CopyAsyncWait { pending: Some(pending) });
+        return done(Asynchronous::Wait { pending: Some(pending(check)?) });
     }
     let all = check.modifiers.need("`.ca` or `.cg`", &[("ca", true), ("cg", false)])?;
     let shared = [("shared", ()), ("shared::cta", ())];
@@ -68,7 +69,27 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
     if policy {
         check.source(last, Type::B64)?;
     }
-    Ok(Op::CopyAsync { to, from, copy: copy as u32, source, ignore_source })
+    done(Asynchronous::Copy { to, from, copy: copy as u32, source, ignore_source })
+}
+
+/// How many of the latest groups may still be under way.
+pub(super) fn pending(check: &mut Check<'_, '_>) -> Result<u32> {
+    let pending = check.number(0)?;
+    u32::try_from(pending).or_else(|_| {
+        Err(Problem::new(check.operand(0)?.span, "too many groups")
+            .help("name how many of the latest groups may still be on their way"))
+    })
+}
+
+/// `cp.async.mbarrier.arrive`
+fn arrive(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.need("`.arrive`", &[("arrive", ())])?;
+    let counted = check.modifiers.flag("noinc");
+    let space = super::mbarrier::own_space(check)?;
+    check.modifiers.ty(&[Type::B64])?;
+    check.shape("[object]")?;
+    let address = check.address(0, space)?;
+    Ok(super::mbarrier::object(ObjectAction::CopiesArrive { counted }, space, address))
 }
 
 fn is_predicate(check: &mut Check<'_, '_>, index: usize) -> bool {

@@ -90,8 +90,12 @@ pub(super) fn by_rows(check: &mut Check<'_, '_>, what: &str) -> Result<bool> {
 pub(super) fn mma(check: &mut Check<'_, '_>) -> Result<Op> {
     let words = &check.written.modifiers;
     let newer = words.iter().any(|word| word.text.starts_with("kind::"));
-    if newer || words.iter().any(|word| word.text.starts_with("sp")) {
+    if newer {
         return Err(super::not_emulated(check));
+    }
+    let sparse = check.modifiers.pick(&[("sp", false), ("sp::ordered_metadata", true)]);
+    if let Some(ordered) = sparse {
+        return super::sparse::mma(check, ordered);
     }
     check.modifiers.need("`.sync`", &[("sync", ())])?;
     check.modifiers.need("`.aligned`", &[("aligned", ())])?;

@@ -3,6 +3,7 @@
 mod arithmetic;
 mod atomic;
 mod bits;
+mod bulk;
 mod cache;
 mod compare;
 mod control;
@@ -10,9 +11,12 @@ mod convert;
 mod copy;
 mod float;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod moves;
+mod sparse;
 mod sync;
+mod video;
 mod warp;
 mod wmma;
 
@@ -42,8 +46,35 @@ pub(super) fn check<'a>(
 
 type Rule = fn(&mut Check<'_, '_>) -> Result<Op>;
 
+/// The video instructions.
+const VIDEO: [&str; 23] = [
+    "vabsdiff",
+    "vabsdiff2",
+    "vabsdiff4",
+    "vadd",
+    "vadd2",
+    "vadd4",
+    "vavrg2",
+    "vavrg4",
+    "vmad",
+    "vmax",
+    "vmax2",
+    "vmax4",
+    "vmin",
+    "vmin2",
+    "vmin4",
+    "vset",
+    "vset2",
+    "vset4",
+    "vshl",
+    "vshr",
+    "vsub",
+    "vsub2",
+    "vsub4",
+];
+
 /// The instructions that are emulated.
-const RULES: [(&str, Rule); 96] = [
+const RULES: [(&str, Rule); 97] = [
     ("abs", arithmetic::abs),
     ("activemask", warp::activemask),
     ("add", arithmetic::add),
@@ -93,6 +124,7 @@ const RULES: [(&str, Rule); 96] = [
     ("madc", arithmetic::madc),
     ("match", warp::matches),
     ("max", arithmetic::max),
+    ("mbarrier", mbarrier::mbarrier),
     ("membar", sync::membar),
     ("min", arithmetic::min),
     ("mma", matrix::mma),
@@ -144,16 +176,15 @@ const RULES: [(&str, Rule); 96] = [
 
 /// The names of the instructions that are emulated, without modifiers.
 pub fn instructions() -> impl Iterator<Item = &'static str> {
-    RULES.iter().map(|(name, _)| *name)
+    RULES.iter().map(|(name, _)| *name).chain(VIDEO)
 }
 
 /// Instructions that PTX has and the emulator has not.
-const UNSUPPORTED: [&str; 39] = [
+const UNSUPPORTED: [&str; 15] = [
     "clusterlaunchcontrol",
     "getctarank",
     "istypep",
     "mapa",
-    "mbarrier",
     "multimem",
     "suld",
     "suq",
@@ -164,29 +195,6 @@ const UNSUPPORTED: [&str; 39] = [
     "tex",
     "tld4",
     "txq",
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
     "wgmma",
 ];
 
@@ -205,6 +213,9 @@ fn operation(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     if let Some((_, rule)) = RULES.iter().find(|(name, _)| *name == opcode) {
         return rule(check);
+    }
+    if VIDEO.contains(&opcode) {
+        return video::video(check);
     }
     if UNSUPPORTED.contains(&opcode) {
         return unsupported(check);
@@ -251,8 +262,7 @@ fn unknown(check: &Check<'_, '_>) -> Problem {
         ));
     }
     let lower = opcode.to_ascii_lowercase();
-    let names = RULES.iter().map(|(name, _)| *name);
-    match closest(&lower, names) {
+    match closest(&lower, instructions()) {
         Some(close) => problem.help(format!("did you mean `{close}`?")),
         None => problem.help("the instructions are listed in the PTX ISA, \"Instruction Set\""),
     }

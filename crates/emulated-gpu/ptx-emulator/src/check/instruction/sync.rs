@@ -110,7 +110,10 @@ pub(super) fn membar(check: &mut Check<'_, '_>) -> Result<Op> {
 
 /// There is one way to memory here, so that a fence between ways is one in memory.
 fn proxy(check: &mut Check<'_, '_>) -> Result<Op> {
-    if check.written.modifiers.iter().any(|word| word.text.starts_with("tensormap")) {
+    let refused = |text: &str| {
+        ["tensormap", "sync_restrict", "async::generic"].iter().any(|word| text.starts_with(word))
+    };
+    if check.written.modifiers.iter().any(|word| refused(word.text)) {
         return Err(super::not_emulated(check));
     }
     check.modifiers.need("a proxy", &[("proxy", ())])?;
@@ -131,7 +134,16 @@ pub(super) fn fence(check: &mut Check<'_, '_>) -> Result<Op> {
     if check.written.modifiers.iter().any(|word| word.text.starts_with("proxy")) {
         return proxy(check);
     }
-    if check.modifiers.has("mbarrier_init") || check.modifiers.has("op_restrict") {
+    if check.modifiers.flag("mbarrier_init") {
+        // What makes an object known to other blocks of a cluster, of which there are none.
+        check.modifiers.need("`.release`", &[("release", ())])?;
+        check.modifiers.need("`.cluster`", &[("cluster", ())])?;
+        check.require(90, (8, 0))?;
+        check.shape("")?;
+        return Ok(Op::Fence { scope: Scope::Cluster });
+    }
+    let words = &check.written.modifiers;
+    if words.iter().any(|word| word.text.starts_with("sync_restrict")) {
         return Err(super::not_emulated(check));
     }
     check.require(70, (6, 0))?;

@@ -101,8 +101,10 @@ pub(super) fn redux(check: &mut Check<'_, '_>) -> Result<Op> {
     ];
     let op = check.modifiers.need("an operation", &operations)?;
     if check.modifiers.peek_type() == Some(Type::F32) {
-        // Came with sm_100a.
-        return Err(super::not_emulated(check));
+        return Err(super::not_emulated(check).help(
+            "`redux` of .f32 came with sm_100, and the emulated card is of compute capability 9.0: add up \
+             with shfl.sync",
+        ));
     }
     let bits = matches!(op, Atomic::And | Atomic::Or | Atomic::Xor);
     let ty = check.modifiers.ty(if bits { &[Type::B32] } else { &[Type::U32, Type::S32] })?;

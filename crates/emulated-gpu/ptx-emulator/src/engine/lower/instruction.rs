@@ -130,6 +130,11 @@ impl Lowering<'_> {
                 let mode = *mode;
                 self.words(*d, (*a, *b, *c), move |a, b, c| arithmetic::permute(mode, a, b, c));
             }
+            Op::Video { form, d, a, b, c } => {
+                let form = *form;
+                let c = c.unwrap_or(crate::program::Operand::Immediate(0));
+                self.words(*d, (*a, *b, c), move |a, b, c| arithmetic::video(&form, a, b, c));
+            }
             Op::DotProduct { high, a_signed, b_signed, d, a, b, c } => {
                 let (high, signs) = (*high, (*a_signed, *b_signed));
                 self.words(*d, (*a, *b, *c), move |a, b, c| {
@@ -237,11 +242,7 @@ impl Lowering<'_> {
             }
             // Hardware drops a prefetch that leads nowhere.
             Op::Hint { .. } => self.emit(Action::Nothing),
-            Op::CopyAsyncCommit => self.emit(Action::CopyAsyncCommit),
-            Op::CopyAsyncWait { pending } => self.emit(Action::CopyAsyncWait(*pending)),
-            Op::CopyAsync { to, from, copy, source, ignore_source } => {
-                self.copy_async((*to, *from), *copy, *source, *ignore_source);
-            }
+            Op::Asynchronous(asynchronous) => self.asynchronous(asynchronous),
             Op::Branch { target, .. } => self.emit(Action::Branch(target.0)),
             Op::BranchIndexed { index, targets, .. } => {
                 let index = self.operand(*index, Type::U32);

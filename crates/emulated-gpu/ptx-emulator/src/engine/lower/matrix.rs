@@ -20,8 +20,10 @@ impl Lowering<'_> {
                     self.read(&multiply.c, c.element.register()),
                     self.written(&multiply.d, multiply.result.register()),
                 ];
+                let sparse = multiply.sparse.as_ref();
+                let metadata = sparse.map(|sparse| self.operand(sparse.metadata, Type::B32));
                 let capability = self.loading.capability;
-                let product = Product::new(multiply, registers, capability, self.fast);
+                let product = Product::new(multiply, registers, metadata, capability, self.fast);
                 MatrixStep::Product(Box::new(product))
             }
             Matrix::Transpose { d, a } => {

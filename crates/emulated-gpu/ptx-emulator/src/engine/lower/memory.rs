@@ -6,7 +6,6 @@ use crate::engine::access::choose::transfer;
 use crate::engine::access::instruction::Access;
 use crate::engine::atomics::AtomicAccess;
 use crate::engine::code::Action;
-use crate::engine::copy_async::CopyAsync;
 use crate::engine::image::Home;
 use crate::engine::race::{Semantics, semantics};
 use crate::engine::registers::{Slot, Width};
@@ -121,20 +120,6 @@ impl Lowering<'_> {
         let d = d.flatten().map(|register| self.register(register));
         let atomic = AtomicAccess { op, ty, access, compare_with, d, acquires, releases };
         self.emit(Action::Atomic(Box::new(atomic)));
-    }
-
-    pub(super) fn copy_async(
-        &mut self,
-        (to, from): (Address, Address),
-        copy: u32,
-        source: Option<Operand>,
-        ignore: Option<Operand>,
-    ) {
-        let to = self.access(Space::Shared, to, Type::B8);
-        let from = self.access(Space::Global, from, Type::B8);
-        let source = source.map(|source| self.operand(source, Type::U32));
-        let ignore = ignore.map(|ignore| (self.operand(ignore, Type::Pred), false));
-        self.emit(Action::CopyAsync(Box::new(CopyAsync { to, from, copy, source, ignore })));
     }
 }
 

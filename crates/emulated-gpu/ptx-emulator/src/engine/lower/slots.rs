@@ -6,6 +6,7 @@ use crate::engine::image::Home;
 use crate::engine::registers::{ALWAYS, NEVER, SINK, SINK_PREDICATE, Slot, Width};
 use crate::engine::simd;
 use crate::engine::state_space::{FUNCTION_WINDOW, LOCAL_WINDOW};
+use crate::limits::RESERVED_SHARED;
 use crate::program::{
     Destination, FunctionId, IntBinary, Operand, Register, Space, Special, Symbol, Type,
 };
@@ -94,6 +95,15 @@ impl Lowering<'_> {
     }
 
     fn special(&mut self, special: Special) -> Slot {
+        if let Special::ReservedShared(offset) = special {
+            let start = self.reserved.unwrap_or_else(|| self.shared.next_multiple_of(128));
+            self.reserved = Some(start);
+            self.shared = self.shared.max(start + u64::from(RESERVED_SHARED));
+            return self.constant(start + u64::from(offset), Width::Narrow(32));
+        }
+        if special == Special::ReservedSharedSize {
+            return self.constant(u64::from(RESERVED_SHARED), Width::Narrow(32));
+        }
         let width = match special {
             Special::Clock64 | Special::GlobalTimer | Special::GridId => Width::Wide,
             _ => Width::Narrow(32),

@@ -6,12 +6,14 @@
 )]
 
 use super::number::{each, format, packed, spread};
+use super::sparse::Sparse;
 use crate::arithmetic::tensor_core::{self, COLUMNS, Rules, Sum};
+use crate::engine::core::Outcome;
 use crate::engine::registers::{LANES, Registers, Slot, lanes};
 use crate::program::{Element, FloatMode, Fragment, InnerProduct, Multiply, Role, Shape};
 
 /// Computes; `unsafe` because it may need AVX2 and FMA.
-type Compute = unsafe fn(&Product, &mut Registers);
+type Compute = unsafe fn(&Product, &[u16], &mut Registers);
 
 /// Rows of `a`, and of `c` (eight columns wide), at most: of all matrices of a warp.
 const ROWS: usize = 32;
@@ -34,6 +36,8 @@ pub(in crate::engine) struct Product {
     /// element of the tile.
     places: [Vec<u16>; 4],
     registers: [Vec<Slot>; 4],
+    /// `mma.sp`, of which the places of `a` are found when it runs.
+    sparse: Option<Sparse>,
 }
 
 /// Where an element lies in its tile: rows of `a` behind each other, `b` and `c` in stripes of eight
@@ -68,6 +72,7 @@ impl Product {
     pub(in crate::engine) fn new(
         multiply: &Multiply,
         registers: [Vec<Slot>; 4],
+        metadata: Option<Slot>,
         capability: u32,
         fast: bool,
     ) -> Self {
@@ -75,8 +80,11 @@ impl Product {
         let d = Fragment { element: multiply.result, ..c };
         // A sum of halves is one of the unit's only where d is one too.
         let rules = Rules::of(capability, format(a.element));
+        let sparse = multiply.sparse.zip(metadata).map(|(sparse, slot)| {
+            Sparse::new(slot, (sparse.selector, sparse.ordered), a, b.shape.k)
+        });
         Self {
-            compute: compute(a, fast),
+            compute: compute(a.element, b.shape.k, fast),
             inner_product: multiply.inner_product,
             saturate: multiply.saturate,
             mode: FloatMode {
@@ -88,23 +96,34 @@ impl Product {
             rules,
             elements: [a.element, b.element, c.element],
             result: multiply.result,
-            shape: a.shape,
+            shape: b.shape,
             matrices: a.matrices(),
             places: [places(a), places(b), places(c), places(d)],
             registers,
+            sparse,
         }
     }
 
-    pub(super) fn run(&self, registers: &mut Registers) {
+    /// Multiplies, and adds.
+    ///
+    /// # Errors
+    /// Where metadata have no meaning.
+    pub(super) fn run(&self, registers: &mut Registers) -> Outcome {
+        let expanded = self.sparse.as_ref().map(|sparse| sparse.places(registers)).transpose()?;
+        let places = expanded.as_deref().unwrap_or(&self.places[0]);
         // SAFETY: `new` chose a version for this host's features.
-        unsafe { (self.compute)(self, registers) };
+        unsafe { (self.compute)(self, places, registers) };
+        Ok(())
     }
 
     /// The rows of each register of a matrix, with the places of its elements.
     fn rows(&self, which: usize) -> impl Iterator<Item = (Slot, &[u16])> {
-        let slots = &self.registers[which];
-        let each = self.places[which].len() / slots.len().max(1);
-        slots.iter().copied().zip(self.places[which].chunks_exact(each.max(1)))
+        each_row(&self.registers[which], &self.places[which])
+    }
+
+    /// The same of `a`, whose elements are in these places.
+    fn rows_of_a<'p>(&'p self, places: &'p [u16]) -> impl Iterator<Item = (Slot, &'p [u16])> {
+        each_row(&self.registers[0], places)
     }
 
     /// Stripes of eight columns that `b` and `c` have, of all matrices.
@@ -113,8 +132,13 @@ impl Product {
     }
 }
 
-fn compute(a: Fragment, fast: bool) -> Compute {
-    match (a.element, a.shape.k) {
+fn each_row<'p>(slots: &'p [Slot], places: &'p [u16]) -> impl Iterator<Item = (Slot, &'p [u16])> {
+    let each = places.len() / slots.len().max(1);
+    slots.iter().copied().zip(places.chunks_exact(each.max(1)))
+}
+
+fn compute(a: Element, k: usize, fast: bool) -> Compute {
+    match (a, k) {
         (Element::F64, _) => doubles,
         (Element::B1, _) => words,
         (Element::S8 | Element::U8 | Element::S4 | Element::U4, _) => integers,
@@ -135,23 +159,23 @@ fn host<const K: usize>(fast: bool) -> Compute {
     floats_portable::<K>
 }
 
-fn floats_portable<const K: usize>(product: &Product, registers: &mut Registers) {
-    floats::<K>(product, registers);
+fn floats_portable<const K: usize>(product: &Product, places: &[u16], registers: &mut Registers) {
+    floats::<K>(product, places, registers);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn floats_avx2<const K: usize>(product: &Product, registers: &mut Registers) {
-    floats::<K>(product, registers);
+fn floats_avx2<const K: usize>(product: &Product, places: &[u16], registers: &mut Registers) {
+    floats::<K>(product, places, registers);
 }
 
 #[inline(always)]
-fn floats<const K: usize>(product: &Product, registers: &mut Registers) {
+fn floats<const K: usize>(product: &Product, places: &[u16], registers: &mut Registers) {
     let mut a = [[0.0; K]; ROWS];
     let mut b = [[[0.0; COLUMNS]; K]; STRIPES];
     let mut c = [[0.0; COLUMNS]; ROWS];
     let [a_element, b_element, c_element] = product.elements;
-    for (slot, places) in product.rows(0) {
+    for (slot, places) in product.rows_of_a(places) {
         spread(a_element, registers.narrow(slot.index), places, a.as_flattened_mut());
     }
     for (slot, places) in product.rows(1) {
@@ -194,14 +218,14 @@ fn integer(element: Element) -> impl Fn(u32) -> i32 {
     }
 }
 
-fn integers(product: &Product, registers: &mut Registers) {
+fn integers(product: &Product, places: &[u16], registers: &mut Registers) {
     let (m, k) = (product.shape.m, product.shape.k);
     let mut a = vec![0; m * k];
     let mut b = vec![[0; COLUMNS]; k * product.stripes()];
     let mut c = vec![[0; COLUMNS]; m * product.stripes()];
-    let factors = |which: usize, out: &mut [i32]| {
+    let factors = |which: usize, places: &[u16], out: &mut [i32]| {
         let element = product.elements[which];
-        for (slot, places) in product.rows(which) {
+        for (slot, places) in each_row(&product.registers[which], places) {
             let row = registers.narrow(slot.index);
             match element {
                 Element::S8 | Element::U8 => each::<4, _>(row, places, out, integer(element)),
@@ -210,9 +234,9 @@ fn integers(product: &Product, registers: &mut Registers) {
             }
         }
     };
-    factors(0, &mut a);
-    factors(1, b.as_flattened_mut());
-    factors(2, c.as_flattened_mut());
+    factors(0, places, &mut a);
+    factors(1, &product.places[1], b.as_flattened_mut());
+    factors(2, &product.places[2], c.as_flattened_mut());
     for stripe in 0..product.stripes() {
         let (b, c) = (&b[stripe * k..(stripe + 1) * k], &mut c[stripe * m..(stripe + 1) * m]);
         for (a, c) in a.chunks_exact(k).zip(c) {
@@ -222,7 +246,7 @@ fn integers(product: &Product, registers: &mut Registers) {
     scatter(product, registers, c.as_flattened());
 }
 
-fn words(product: &Product, registers: &mut Registers) {
+fn words(product: &Product, _: &[u16], registers: &mut Registers) {
     let (m, k) = (product.shape.m, product.shape.k / 32);
     let mut a = vec![0; m * k];
     let mut b = vec![[0; COLUMNS]; k];
@@ -251,7 +275,7 @@ fn scatter(product: &Product, registers: &mut Registers, sums: &[i32]) {
     }
 }
 
-fn doubles(product: &Product, registers: &mut Registers) {
+fn doubles(product: &Product, _: &[u16], registers: &mut Registers) {
     let (m, k) = (product.shape.m, product.shape.k);
     let mut a = vec![0; m * k];
     let mut b = vec![[0; COLUMNS]; k];

@@ -128,16 +128,16 @@ impl Cell {
         (self.steps[2], self.steps[3]) = (step | observes, kept_step);
     }
 
-    /// The asynchronous write of a thread has been waited for: from now on it is `settled`.
+    /// The asynchronous access of a thread has been waited for: from now on it is `settled`.
     pub(crate) fn settle(&mut self, settled: Event) {
-        for write in &mut self.writes {
-            if write.asynchronous() && write.same_thread(settled) {
-                *write = Event::new(
+        for event in self.writes.iter_mut().chain(&mut self.reads) {
+            if event.asynchronous() && event.same_thread(settled) {
+                *event = Event::new(
                     settled.block(),
                     settled.thread(),
                     settled.clock(),
                     super::event::Semantics::default(),
-                    write.bytes(),
+                    event.bytes(),
                 );
             }
         }
@@ -146,7 +146,7 @@ impl Cell {
     /// The two reads, where both are weak and of the whole word; and the writes.
     #[inline]
     pub(crate) fn read_by(&self) -> Option<([Event; 2], [Event; 2])> {
-        let plain = |read: Event| read.bytes() == WHOLE && !read.strong();
+        let plain = |read: Event| read.bytes() == WHOLE && !read.strong() && !read.asynchronous();
         (plain(self.reads[0]) && plain(self.reads[1])).then_some((self.reads, self.writes))
     }
 }

@@ -169,7 +169,9 @@ impl Core<'_> {
         problem.other = Some(Other { block: event.block(), thread: event.thread(), step, wrote });
         let same_block = u64::from(event.block()) == self.block & u64::from(HOST);
         let advice = if event.asynchronous() {
-            "a cp.async has not been waited for: cp.async.wait_group (or wait_all), then a barrier"
+            "an asynchronous copy has not been waited for: a cp.async with cp.async.wait_group (or \
+             wait_all), then a barrier; a cp.async.bulk by its barrier object, or with \
+             cp.async.bulk.wait_group"
         } else if !same_block {
             "blocks of a grid run in any order: use atomics with fences around them (of .gpu scope), \
              a barrier of a cooperative grid, or two kernels"

@@ -13,6 +13,8 @@ mod tests;
 
 use std::sync::Arc;
 
+pub(crate) use self::copies::Copied;
+use self::copies::Pending;
 use super::cell::Cell;
 use super::clocks::{BlockClock, VectorClock, join};
 use super::event::{Event, LAST_CLOCK, Moment, Semantics};
@@ -44,15 +46,6 @@ struct Arrival {
     mask: u32,
     /// What they leave there; `None` where they wait, and so do nothing meanwhile.
     left: Option<Arc<VectorClock>>,
-}
-
-/// A `cp.async` that has not been waited for.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    thread: u32,
-    group: u32,
-    address: u64,
-    bytes: u64,
 }
 
 /// What comes before an access of a warp whose lanes know no more than their block does, of other
@@ -95,8 +88,8 @@ pub(crate) struct ThreadClocks {
     /// What strong writes have published to this block.
     published: Published,
     copies: Vec<Pending>,
-    /// How many groups of copies each thread has committed.
-    groups: Vec<u32>,
+    /// How many groups of copies each thread has committed, of `cp.async` and of `cp.async.bulk`.
+    groups: [Vec<u32>; 2],
     /// `None` while it is looked at.
     pub(crate) shared: Option<Box<Shadow>>,
 }
@@ -126,7 +119,7 @@ impl ThreadClocks {
             arrivals: Default::default(),
             published: Published::new(),
             copies: Vec::new(),
-            groups: vec![0; threads as usize],
+            groups: std::array::from_fn(|_| vec![0; threads as usize]),
             shared: None,
         }
     }

@@ -7,7 +7,9 @@ use super::view::View;
 use crate::engine::core::Core;
 use crate::engine::image::{Home, Image};
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW};
-use crate::program::{Address, Function, FunctionId, Matrix, Op, Operand, Space, Symbol};
+use crate::program::{
+    Address, Asynchronous, Function, FunctionId, Matrix, ObjectAction, Op, Operand, Space, Symbol,
+};
 use crate::trace::Value;
 
 /// So far behind the end of an allocation an address is still shown as an offset into it.
@@ -30,9 +32,19 @@ impl View {
             Op::Store { space, address, .. } => (None, place(*space, address)),
             Op::Atomic { space, address, d: Some(Some(_)), .. } => (place(*space, address), None),
             Op::Atomic { space, address, .. } => (None, place(*space, address)),
-            Op::CopyAsync { to, from, .. } => {
-                (place(Space::Global, from), place(Space::Shared, to))
-            }
+            Op::Asynchronous(asynchronous) => match &**asynchronous {
+                Asynchronous::Copy { to, from, .. } => {
+                    (place(Space::Global, from), place(Space::Shared, to))
+                }
+                Asynchronous::Bulk { to: (to_space, to), from: (from_space, from), .. } => {
+                    (place(*from_space, from), place(*to_space, to))
+                }
+                Asynchronous::Barrier { action: ObjectAction::Test { .. }, space, address } => {
+                    (place(*space, address), None)
+                }
+                Asynchronous::Barrier { space, address, .. } => (None, place(*space, address)),
+                _ => (None, None),
+            },
             Op::Matrix(matrix) => match matrix {
                 Matrix::Load { space, address, .. }
                 | Matrix::LoadFragment { space, address, .. } => (place(*space, address), None),

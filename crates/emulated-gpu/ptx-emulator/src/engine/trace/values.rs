@@ -108,5 +108,8 @@ pub(super) fn special_name(special: Special) -> String {
         Special::ClusterCtaRank => "%cluster_ctarank".into(),
         Special::ClusterNCtaRank => "%cluster_nctarank".into(),
         Special::IsExplicitCluster => "%is_explicit_cluster".into(),
+        Special::Workspace { high } => format!("%envreg{}", if high { 1 } else { 2 }),
+        Special::ReservedShared(offset) => format!("%reserved_smem_offset_begin+{offset}"),
+        Special::ReservedSharedSize => "%reserved_smem_offset_cap".into(),
     }
 }

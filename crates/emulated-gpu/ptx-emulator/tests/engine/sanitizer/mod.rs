@@ -2,5 +2,6 @@
 
 mod initcheck;
 mod memcheck;
+mod objects;
 mod racecheck;
 mod synccheck;

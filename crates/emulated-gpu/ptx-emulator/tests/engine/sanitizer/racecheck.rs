@@ -69,7 +69,7 @@ fn devices() -> Vec<Emulator> {
 }
 
 /// `faulty` races on every device, `clean` on none.
-fn twins(shape: (u32, u32), faulty: &str, clean: &str) {
+pub(super) fn twins(shape: (u32, u32), faulty: &str, clean: &str) {
     for emulator in devices() {
         let kind = run(&emulator, shape, faulty).err().map(|fault| fault.kind);
         assert_eq!(kind, Some(FaultKind::Race), "{faulty}");

@@ -1,40 +1,76 @@
-//! Copies that a thread doesn't wait for at once: `cp.async`.
+//! Copies that a thread doesn't wait for at once: `cp.async`, `cp.async.bulk`.
 
-use super::{Pending, ThreadClocks};
+use std::sync::Arc;
+
+use super::ThreadClocks;
+use crate::engine::race::clocks::{BlockClock, VectorClock};
 use crate::engine::race::event::Semantics;
 use crate::engine::race::shadow::PAGE;
-use crate::engine::registers::LANES;
-use crate::engine::registers::lanes;
+use crate::engine::registers::{LANES, lanes};
+
+/// Bytes of shared memory that are copied while their thread goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copied {
+    pub(crate) thread: u32,
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A copy that has not been waited for, and the thread's group of them that it is in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    copied: Copied,
+    group: u32,
+    bulk: bool,
+}
 
 impl ThreadClocks {
     /// Remembers a copy that is under way.
-    pub(crate) fn copies(&mut self, thread: u32, address: u64, bytes: u64) {
-        let group = self.groups[thread as usize];
-        self.copies.push(Pending { thread, group, address, bytes });
+    pub(crate) fn copies(&mut self, copied: Copied, bulk: bool) {
+        let group = self.groups[usize::from(bulk)][copied.thread as usize];
+        self.copies.push(Pending { copied, group, bulk });
     }
 
-    /// `cp.async.commit_group`
-    pub(crate) fn commit(&mut self, warp: u32, mask: u32) {
+    /// The `cp.async` copies of a thread that are under way.
+    pub(crate) fn under_way(&self, thread: u32) -> Vec<Copied> {
+        let own = self.copies.iter().filter(|copy| !copy.bulk && copy.copied.thread == thread);
+        own.map(|copy| copy.copied).collect()
+    }
+
+    /// `cp.async.commit_group`, and that of `cp.async.bulk`.
+    pub(crate) fn commit(&mut self, warp: u32, mask: u32, bulk: bool) {
         for lane in lanes(mask) {
-            self.groups[warp as usize * LANES + lane] += 1;
+            self.groups[usize::from(bulk)][warp as usize * LANES + lane] += 1;
         }
     }
 
     /// `cp.async.wait_group`, of all but the last `pending` groups, and `wait_all`: what has been
     /// copied is there now.
-    pub(crate) fn wait(&mut self, warp: u32, mask: u32, pending: Option<u32>) {
-        let groups = &self.groups;
+    pub(crate) fn wait(&mut self, warp: u32, mask: u32, pending: Option<u32>, bulk: bool) {
+        let groups = &self.groups[usize::from(bulk)];
         let done = |copy: &Pending| {
-            let of_mask =
-                copy.thread / LANES as u32 == warp && mask & 1 << (copy.thread % LANES as u32) != 0;
+            let thread = copy.copied.thread;
+            let of_mask = thread / LANES as u32 == warp && mask & 1 << (thread % LANES as u32) != 0;
             // Groups are counted as they are committed; an open one waits for `wait_all` only.
-            let committed = groups[copy.thread as usize];
-            of_mask && pending.is_none_or(|pending| copy.group.saturating_add(pending) < committed)
+            let committed = groups[thread as usize];
+            copy.bulk == bulk
+                && of_mask
+                && pending.is_none_or(|pending| copy.group.saturating_add(pending) < committed)
         };
         let (complete, left): (Vec<Pending>, Vec<Pending>) =
             std::mem::take(&mut self.copies).into_iter().partition(done);
         self.copies = left;
-        let Some(shared) = self.shared.take() else { return };
+        let complete: Vec<Copied> = complete.into_iter().map(|copy| copy.copied).collect();
+        self.settle(&complete);
+    }
+
+    /// Copies are there: from now on they are accesses of their threads like others. Gives what those know
+    /// who have waited for them.
+    pub(crate) fn settle(&mut self, complete: &[Copied]) -> Option<Arc<VectorClock>> {
+        if complete.is_empty() {
+            return None;
+        }
+        let shared = self.shared.take()?;
         for copy in complete {
             let settled = self.moment(Semantics::default()).of(copy.thread, 0);
             let last = shared.word(copy.address + copy.bytes.max(1) - 1);
@@ -45,5 +81,13 @@ impl ThreadClocks {
             }
         }
         self.shared = Some(shared);
+        let upto = self.now();
+        let mut of_block = BlockClock::default();
+        for copy in complete {
+            of_block.join(&BlockClock { least: 0, threads: vec![(copy.thread, upto)] });
+        }
+        let mut known = VectorClock::default();
+        known.join_block(self.block, &Arc::new(of_block));
+        Some(Arc::new(known))
     }
 }

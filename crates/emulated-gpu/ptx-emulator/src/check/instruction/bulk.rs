@@ -1,0 +1,112 @@
+//! `cp.async.bulk` in one dimension (PTX ISA, "Data Movement and Conversion Instructions: Bulk copy").
+
+use crate::diagnostic::Problem;
+use crate::program::{Asynchronous, Op, Operand, Space, Type};
+
+use crate::check::context::Result;
+use crate::check::operands::Check;
+
+pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.need("`.bulk`", &[("bulk", ())])?;
+    check.require(90, (8, 0))?;
+    if check.modifiers.flag("commit_group") {
+        check.shape("")?;
+        return Ok(Op::Asynchronous(Box::new(Asynchronous::Commit { bulk: true })));
+    }
+    if check.modifiers.flag("wait_group") {
+        let read = check.modifiers.flag("read");
+        check.shape("n")?;
+        let pending = super::copy::pending(check)?;
+        return Ok(Op::Asynchronous(Box::new(Asynchronous::WaitBulk { pending, read })));
+    }
+    if check.modifiers.flag("prefetch") {
+        return prefetch(check);
+    }
+    if check.modifiers.has("multicast::cluster") || check.modifiers.has("cp_mask") {
+        return Err(super::not_emulated(check));
+    }
+    let spaces = [
+        ("shared::cluster", Place::Cluster),
+        ("shared::cta", Place::Block),
+        ("global", Place::Global),
+    ];
+    // They stand in the order of the operands.
+    let (to, from) = (check.modifiers.pick(&spaces), check.modifiers.pick(&spaces));
+    let group = match (to, from) {
+        (Some(Place::Block | Place::Cluster), Some(Place::Global))
+        | (Some(Place::Cluster), Some(Place::Block)) => false,
+        (Some(Place::Global), Some(Place::Block)) => true,
+        _ => {
+            let problem = Problem::new(
+                check.name_span(),
+                "`cp.async.bulk` needs where it copies to and from",
+            );
+            return Err(problem.help(
+                "write .shared::cta.global, .shared::cluster.global, .shared::cluster.shared::cta or \
+                 .global.shared::cta",
+            ));
+        }
+    };
+    let space = |place: Option<Place>| match place {
+        Some(Place::Global) => Space::Global,
+        _ => Space::Shared,
+    };
+    if to == Some(Place::Block) {
+        check.require(90, (8, 6))?;
+    }
+    let complete = [("mbarrier::complete_tx::bytes", ())];
+    check
+        .modifiers
+        .need("how its end is told", if group { &[("bulk_group", ())] } else { &complete })?;
+    let hinted = (space(to) == Space::Global || space(from) == Space::Global)
+        && check.modifiers.flag("L2::cache_hint");
+    check.shape(match (group, hinted) {
+        (true, false) => "[to], [from], size",
+        (true, true) => "[to], [from], size, policy",
+        (false, false) => "[to], [from], size, [object]",
+        (false, true) => "[to], [from], size, [object], policy",
+    })?;
+    let (to, from) = (space(to), space(from));
+    let (to, from) = ((to, check.address(0, to)?), (from, check.address(1, from)?));
+    let bytes = size(check, 2)?;
+    let barrier = if group { None } else { Some(check.address(3, Space::Shared)?) };
+    if hinted {
+        check.source(check.count() - 1, Type::B64)?;
+    }
+    Ok(Op::Asynchronous(Box::new(Asynchronous::Bulk { to, from, bytes, barrier })))
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Cluster,
+    Block,
+    Global,
+}
+
+/// There are no caches: only what it says is looked at.
+fn prefetch(check: &mut Check<'_, '_>) -> Result<Op> {
+    check.modifiers.need("`.L2`", &[("L2", ())])?;
+    check.modifiers.need("`.global`", &[("global", ())])?;
+    let hinted = check.modifiers.flag("L2::cache_hint");
+    check.shape(if hinted { "[a], size, policy" } else { "[a], size" })?;
+    let address = check.address(0, Space::Global)?;
+    size(check, 1)?;
+    if hinted {
+        check.source(2, Type::B64)?;
+    }
+    Ok(Op::Hint { space: Space::Global, address })
+}
+
+fn size(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
+    let bytes = check.source(index, Type::U32)?;
+    if let Operand::Immediate(count) = bytes
+        && !count.is_multiple_of(16)
+    {
+        let problem = Problem::new(
+            check.operand(index)?.span,
+            format!("{count} bytes can't be copied in bulk"),
+        );
+        return Err(problem.help("write a multiple of 16"));
+    }
+    Ok(bytes)
+}

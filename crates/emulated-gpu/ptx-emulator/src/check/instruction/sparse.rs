@@ -1,0 +1,98 @@
+//! `mma.sp` (PTX ISA, "Matrix multiply-accumulate operation using mma.sp instruction with sparse matrix A").
+
+use crate::diagnostic::Problem;
+use crate::program::{
+    Element, Fragment, Holding, InnerProduct, Matrix, Metadata, Multiply, Op, Role, Rounding,
+    Shape, Type,
+};
+
+use super::matrix::{ELEMENTS, by_rows, destinations, no_such, sources, together};
+use crate::check::context::Result;
+use crate::check::operands::Check;
+
+const SHAPES: [(&str, usize); 5] =
+    [("m16n8k8", 8), ("m16n8k16", 16), ("m16n8k32", 32), ("m16n8k64", 64), ("m16n8k128", 128)];
+
+/// For factors of a type and so many columns how many selectors there are: as many times the metadata
+/// fit into four lanes.
+fn selectors(a: Element, k: usize) -> Option<u64> {
+    Some(match (a, k) {
+        (Element::F16 | Element::Bf16, 16) | (Element::Tf32, 8) => 4,
+        (Element::F16 | Element::Bf16, 32) | (Element::Tf32, 16) => 2,
+        (Element::S8 | Element::U8, 32) | (Element::S4 | Element::U4, 64) => 2,
+        (Element::S8 | Element::U8 | Element::E4m3 | Element::E5m2, 64) => 1,
+        (Element::S4 | Element::U4, 128) => 1,
+        _ => return None,
+    })
+}
+
+pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
+    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
+    let k = check.modifiers.need("a shape", &SHAPES)?;
+    let a_rows = by_rows(check, "the layout of a")?;
+    let b_rows = by_rows(check, "the layout of b")?;
+    let saturate = check.modifiers.flag("satfinite");
+    let [result, a, b, c] = [
+        check.modifiers.need("the type of d", &ELEMENTS)?,
+        check.modifiers.need("the type of a", &ELEMENTS)?,
+        check.modifiers.need("the type of b", &ELEMENTS)?,
+        check.modifiers.need("the type of c", &ELEMENTS)?,
+    ];
+    let Some(selectors) = selectors(a, k) else {
+        return Err(no_such(check, "sparse factors of this type come in other shapes"));
+    };
+    let eight = matches!(a, Element::E4m3 | Element::E5m2);
+    check.require(if eight { 89 } else { 80 }, if eight { (8, 4) } else { (7, 1) })?;
+    if ordered {
+        check.require(80, (8, 5))?;
+    }
+    if !together(a, b) {
+        return Err(no_such(check, "a and b have to be of the same kind"));
+    }
+    let sums: &[Element] = match a {
+        Element::F16 => &[Element::F16, Element::F32],
+        Element::Bf16 | Element::Tf32 | Element::E4m3 | Element::E5m2 => &[Element::F32],
+        _ => &[Element::S32],
+    };
+    if !sums.contains(&c) || result != c {
+        return Err(no_such(check, "c and d can't be of these types"));
+    }
+    if !a_rows || b_rows {
+        return Err(no_such(check, "a is .row and b .col here"));
+    }
+    if saturate && c != Element::S32 {
+        return Err(no_such(check, ".satfinite is of sums of integers"));
+    }
+    check.shape("d, a, b, c, metadata, selector")?;
+    let fragment = |role, element, k| Fragment {
+        role,
+        shape: Shape { m: 16, n: 8, k },
+        element,
+        by_rows: role != Role::B,
+        holding: Holding::Drawn,
+    };
+    // Half of the elements of `a` are there.
+    let fragments = [fragment(Role::A, a, k / 2), fragment(Role::B, b, k), fragment(Role::C, c, k)];
+    let metadata = check.source(4, Type::B32)?;
+    let selector = check.number(5)?;
+    if selector >= selectors {
+        let problem =
+            Problem::new(check.operand(5)?.span, format!("there is no selector {selector} here"));
+        return Err(problem.help(format!("write a number below {selectors}")));
+    }
+    let [a, b, c] = fragments;
+    let multiply = Multiply {
+        inner_product: InnerProduct::Multiply,
+        saturate,
+        rounding: Rounding::NearestEven,
+        fragments,
+        result,
+        sparse: Some(Metadata { metadata, selector: selector as u32, ordered }),
+        d: destinations(check, 0, c)?,
+        a: sources(check, 1, a)?,
+        b: sources(check, 2, b)?,
+        c: sources(check, 3, c)?,
+    };
+    Ok(Op::Matrix(Matrix::Multiply(Box::new(multiply))))
+}

@@ -1,0 +1,338 @@
+//! Asynchronous copies and the barrier objects that count them. A bulk copy, like a `cp.async`, is done at
+//! once, and its bytes come to its object at once; racecheck finds who does not wait.
+
+#![allow(unsafe_code, reason = "bytes are copied between checked ranges of device memory")]
+
+use super::access::instruction::Access;
+use super::copy_async::{self, CopyAsync};
+use super::core::{Core, Outcome, Problem};
+use super::initialised::Resolved;
+use super::objects::{Arrival, Objects, Phase, Status, Wrong};
+use super::race::{Copied, Does, Semantics};
+use super::registers::{LANES, Slot, lanes};
+use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
+use super::turn::Rules;
+use crate::fault::FaultKind;
+use crate::memory::words::{self, Word};
+use crate::record::AccessKind;
+
+/// A step of them.
+pub(super) enum AsynchronousStep {
+    /// `cp.async`
+    Copy(CopyAsync),
+    Commit {
+        bulk: bool,
+    },
+    /// With the number of groups that may be under way still; `None` for none, open ones included.
+    Wait {
+        pending: Option<u32>,
+        bulk: bool,
+    },
+    Bulk(Bulk),
+    Object {
+        access: Access,
+        action: Act,
+    },
+}
+
+/// `cp.async.bulk`
+pub(super) struct Bulk {
+    pub(super) to: Access,
+    pub(super) from: Access,
+    pub(super) bytes: Slot,
+    /// The object that takes the bytes as transactions.
+    pub(super) object: Option<Access>,
+}
+
+/// What is done to an object.
+pub(super) enum Act {
+    Initialise {
+        count: Slot,
+    },
+    Invalidate,
+    Arrive {
+        drop: bool,
+        incomplete: bool,
+        releases: bool,
+        count: Option<Slot>,
+        expected: Option<Slot>,
+        d: Slot,
+    },
+    /// Transactions are expected, or have come.
+    Transact {
+        count: Slot,
+        come: bool,
+    },
+    Test {
+        acquires: bool,
+        parity: bool,
+        phase: Slot,
+        d: Slot,
+    },
+    CopiesArrive {
+        counted: bool,
+    },
+}
+
+impl AsynchronousStep {
+    /// What it accesses in memory, so many bytes for each lane: those of the first.
+    pub(super) fn accesses(
+        &self,
+        core: &Core<'_>,
+        first: usize,
+    ) -> Vec<(&Access, u64, AccessKind)> {
+        match self {
+            Self::Copy(CopyAsync { to, from, copy, .. }) => {
+                let bytes = u64::from(*copy);
+                vec![(from, bytes, AccessKind::Load), (to, bytes, AccessKind::Store)]
+            }
+            Self::Bulk(Bulk { to, from, bytes, object }) => {
+                let bytes = core.registers.get(*bytes, first) & 0xffff_ffff;
+                let copy = [(from, bytes, AccessKind::Load), (to, bytes, AccessKind::Store)];
+                let object = object.iter().map(|object| (object, 8, AccessKind::Atomic));
+                copy.into_iter().filter(|_| bytes > 0).chain(object).collect()
+            }
+            Self::Object { access, action } => {
+                let tests = matches!(action, Act::Test { .. });
+                vec![(access, 8, if tests { AccessKind::Load } else { AccessKind::Atomic })]
+            }
+            Self::Commit { .. } | Self::Wait { .. } => Vec::new(),
+        }
+    }
+}
+
+/// An object that a lane names: its place in shared memory, what stands there, where the host has it.
+#[derive(Clone, Copy)]
+struct Named {
+    at: u64,
+    stored: u64,
+    host: *mut u8,
+}
+
+/// Does a step for the lanes of a mask. Where a lane has tested a phase that is not over, the place of
+/// the object: others are to go on.
+pub(super) fn run(
+    core: &mut Core<'_>,
+    objects: &mut Objects,
+    step: &AsynchronousStep,
+    mask: u32,
+    rules: Rules,
+) -> Result<Option<u64>, Box<Problem>> {
+    let warp = core.warp;
+    match step {
+        AsynchronousStep::Copy(copy) => copy_async::run(core, copy, mask)?,
+        AsynchronousStep::Commit { bulk } => {
+            if let Some(threads) = &mut core.threads {
+                threads.commit(warp, mask, *bulk);
+            }
+        }
+        AsynchronousStep::Wait { pending, bulk } => {
+            if let Some(threads) = &mut core.threads {
+                threads.wait(warp, mask, *pending, *bulk);
+            }
+        }
+        AsynchronousStep::Bulk(bulk) => {
+            for lane in lanes(mask) {
+                bulk.run(core, objects, lane)?;
+            }
+        }
+        AsynchronousStep::Object { access, action } => {
+            let mut waits = None;
+            for lane in lanes(mask) {
+                waits = act(core, objects, (access, action), lane, rules)?.or(waits);
+            }
+            return Ok(waits);
+        }
+    }
+    Ok(None)
+}
+
+/// Finds the object that a lane names. `whole` is for those that make it or end it: an ordinary write.
+fn named(
+    core: &mut Core<'_>,
+    access: &Access,
+    lane: usize,
+    whole: bool,
+) -> Result<Named, Box<Problem>> {
+    let address = access.of_lane(core, lane);
+    let at = match access.room {
+        StateSpace::Shared => address,
+        _ if in_window(address, SHARED_WINDOW) => address - SHARED_WINDOW,
+        _ => {
+            let message =
+                format!("{address:#x} is not in shared memory, where barrier objects are");
+            let problem = Problem::new(FaultKind::IllegalAddress, message);
+            return Err(problem.lane(lane).address(address));
+        }
+    };
+    let host = core.resolve(access.room, access.site, address, 8, lane, true)?;
+    if core.initialisation {
+        let (room, site, bytes) = (access.room, access.site, 8);
+        let resolved = Resolved { room, site, address, bytes, lane };
+        if whole {
+            core.mark_written(resolved);
+        } else {
+            core.require_written(resolved)?;
+        }
+    }
+    let semantics = Semantics { strong: !whole, ..Semantics::default() };
+    let does = if whole { Does::Write } else { Does::Update };
+    core.race(access, &[address; LANES], 1 << lane, (8, semantics), does)?;
+    // SAFETY: `resolve` has checked eight bytes, and their alignment.
+    let stored = unsafe { u64::load(host) };
+    Ok(Named { at, stored, host })
+}
+
+fn wrong(core: &Core<'_>, wrong: Wrong, at: u64, lane: usize) -> Box<Problem> {
+    let problem = Problem::new(FaultKind::InvalidInstruction, wrong).lane(lane).address(at);
+    match core.near(StateSpace::Shared, at) {
+        Some(near) => problem.note(near),
+        None => problem,
+    }
+}
+
+/// What is done by one lane; the place of an object that it has to wait for.
+fn act(
+    core: &mut Core<'_>,
+    objects: &mut Objects,
+    (access, action): (&Access, &Act),
+    lane: usize,
+    rules: Rules,
+) -> Result<Option<u64>, Box<Problem>> {
+    let whole = matches!(action, Act::Initialise { .. } | Act::Invalidate);
+    let object = named(core, access, lane, whole)?;
+    let Named { at, stored, host } = object;
+    let thread = core.warp * LANES as u32 + lane as u32;
+    let narrow = |slot: Slot, core: &Core<'_>| core.registers.get(slot, lane) & 0xffff_ffff;
+    let new = match action {
+        Act::Initialise { count } => {
+            let strict = rules.check_synchronisation;
+            objects.initialise(at, stored, narrow(*count, core), strict)
+        }
+        Act::Invalidate => objects.invalidate(at, stored),
+        Act::Arrive { drop, incomplete, releases, count, expected, d } => {
+            let arrival = Arrival {
+                count: count.map_or(1, |count| narrow(count, core)),
+                expected: expected.map_or(0, |count| narrow(count, core) as i64),
+                drop: *drop,
+                incomplete: *incomplete,
+            };
+            let known = core
+                .threads
+                .as_mut()
+                .and_then(|threads| threads.publishes(thread, false, *releases));
+            core.registers.set(*d, lane, stored);
+            objects.arrive((at, stored), arrival, known)
+        }
+        Act::Transact { count, come } => {
+            objects.transact((at, stored), narrow(*count, core), *come)
+        }
+        Act::Test { acquires, parity, phase, d } => {
+            let phase = match parity {
+                true => Phase::Parity(narrow(*phase, core)),
+                false => Phase::State(core.registers.get(*phase, lane)),
+            };
+            let over = objects.test((at, stored), phase, core.threads.as_deref_mut());
+            let over = over.map_err(|problem| wrong(core, problem, at, lane))?;
+            core.registers.set(*d, lane, u64::from(over.is_some()));
+            if let (Some(Some(known)), Some(threads)) = (&over, &mut core.threads) {
+                threads.found(thread, known, false, *acquires);
+            }
+            return Ok(if over.is_none() { Some(at) } else { None });
+        }
+        Act::CopiesArrive { counted } => {
+            let copies =
+                core.threads.as_ref().map_or_else(Vec::new, |threads| threads.under_way(thread));
+            let carried = objects.carry((at, stored), copies);
+            // Without `.noinc` one arrival more is expected, and has come.
+            let once = Arrival { count: 1, expected: 0, drop: false, incomplete: false };
+            carried.and_then(|()| match counted {
+                true => objects.arrive((at, stored), once, None),
+                false => Ok(stored),
+            })
+        }
+    };
+    let new = new.map_err(|problem| wrong(core, problem, at, lane))?;
+    // SAFETY: `named` has checked eight bytes, and their alignment.
+    unsafe { new.store(host) };
+    Ok(None)
+}
+
+/// `mbarrier.pending_count`: what the state of an arrival said.
+pub(super) fn pending_count(state: u64) -> u64 {
+    Status::of(state).map_or(0, |status| status.pending as u64)
+}
+
+impl Bulk {
+    fn run(&self, core: &mut Core<'_>, objects: &mut Objects, lane: usize) -> Outcome {
+        let bytes = core.registers.get(self.bytes, lane) & 0xffff_ffff;
+        let (to, from) = (self.to.of_lane(core, lane), self.from.of_lane(core, lane));
+        for (what, number) in [("size", bytes), ("target", to), ("source", from)] {
+            if !number.is_multiple_of(16) {
+                let message =
+                    format!("cp.async.bulk: the {what} {number:#x} is not a multiple of 16");
+                return Err(Problem::new(FaultKind::Misaligned, message)
+                    .lane(lane)
+                    .address(number));
+            }
+        }
+        let thread = core.warp * LANES as u32 + lane as u32;
+        if bytes > 0 {
+            let source = self.read(core, from, bytes, lane)?;
+            let target = self.write(core, to, bytes, lane)?;
+            // SAFETY: `bytes` bytes at both have been checked.
+            unsafe { words::copy(target, source, bytes as usize) };
+        }
+        let Some(access) = &self.object else {
+            if let Some(threads) = &mut core.threads {
+                threads.copies(Copied { thread, address: from, bytes }, true);
+            }
+            return Ok(());
+        };
+        let Named { at, stored, host } = named(core, access, lane, false)?;
+        let copies = core.threads.is_some().then_some(Copied { thread, address: to, bytes });
+        let carried = objects.carry((at, stored), copies);
+        let new = carried.and_then(|()| objects.transact((at, stored), bytes, true));
+        let new = new.map_err(|problem| wrong(core, problem, at, lane))?;
+        // SAFETY: `named` has checked eight bytes, and their alignment.
+        unsafe { new.store(host) };
+        Ok(())
+    }
+
+    fn read(
+        &self,
+        core: &mut Core<'_>,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+    ) -> Result<*const u8, Box<Problem>> {
+        let (room, site) = (self.from.room, self.from.site);
+        let host = core.resolve_bytes(room, site, address, bytes, lane, false)?;
+        if core.initialisation {
+            core.require_written(Resolved { room, site, address, bytes, lane })?;
+        }
+        // What is copied away from shared memory is still being read when the thread goes on.
+        let asynchronous = self.object.is_none();
+        let semantics = Semantics { asynchronous, ..Semantics::default() };
+        core.race(&self.from, &[address; LANES], 1 << lane, (bytes, semantics), Does::Read)?;
+        Ok(host)
+    }
+
+    fn write(
+        &self,
+        core: &mut Core<'_>,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+    ) -> Result<*mut u8, Box<Problem>> {
+        let (room, site) = (self.to.room, self.to.site);
+        let host = core.resolve_bytes(room, site, address, bytes, lane, true)?;
+        if core.initialisation {
+            core.mark_written(Resolved { room, site, address, bytes, lane });
+        }
+        let asynchronous = self.object.is_some();
+        let semantics = Semantics { asynchronous, ..Semantics::default() };
+        core.race(&self.to, &[address; LANES], 1 << lane, (bytes, semantics), Does::Write)?;
+        Ok(host)
+    }
+}

@@ -1,0 +1,55 @@
+//! Which registers depend on what a clock said: those of a loop that tests a barrier object, and looks at the
+//! time meanwhile, change though nothing else does.
+
+use std::collections::HashSet;
+
+use crate::engine::image::FunctionLayout;
+use crate::engine::registers::Slot;
+use crate::program::{Asynchronous, Function, ObjectAction, Op, Operand, Register, Special};
+
+/// Whether a function tests a phase of a barrier object.
+pub(super) fn tests(function: &Function) -> bool {
+    let is_test = |op: &Op| match op {
+        Op::Asynchronous(asynchronous) => matches!(
+            **asynchronous,
+            Asynchronous::Barrier { action: ObjectAction::Test { .. }, .. }
+        ),
+        _ => false,
+    };
+    function.body.iter().flatten().any(|instruction| is_test(&instruction.op))
+}
+
+/// The places of a function's registers but for those whose value depends on a clock.
+pub(super) fn untimed(function: &Function, layout: &FunctionLayout) -> Vec<Slot> {
+    let mut timed: HashSet<Register> = HashSet::new();
+    let depends = |operand: Operand, timed: &HashSet<Register>| match operand {
+        Operand::Register(register) | Operand::Not(register) => timed.contains(&register),
+        Operand::Special(special) => matches!(
+            special,
+            Special::Clock
+                | Special::ClockHi
+                | Special::Clock64
+                | Special::GlobalTimer
+                | Special::GlobalTimerLo
+                | Special::GlobalTimerHi
+        ),
+        _ => false,
+    };
+    // Until nothing is new: what is written later in the text may be read earlier, in a loop.
+    loop {
+        let before = timed.len();
+        for instruction in function.body.iter().flatten() {
+            let guarded = instruction.guard.is_some_and(|guard| timed.contains(&guard.register));
+            let reads = instruction.op.reads();
+            if guarded || reads.iter().any(|&(operand, _)| depends(operand, &timed)) {
+                timed.extend(instruction.op.writes().iter().map(|&(register, _)| register));
+            }
+        }
+        if timed.len() == before {
+            break;
+        }
+    }
+    let slots = layout.registers.iter().enumerate();
+    let untimed = slots.filter(|(index, _)| !timed.contains(&Register(*index as u32)));
+    untimed.map(|(_, &slot)| slot).collect()
+}

@@ -1,0 +1,254 @@
+//! `mma.sp`: products of integers in every form against sums of integers, the elements of `a`, and the
+//! metadata that say where they stand, put where the ISA has them.
+
+use ptx_emulator::source::Source;
+use ptx_emulator::{Emulator, FaultKind, Launch, Options};
+
+use super::forms::{SparseProduct, bits, sparse_products};
+use super::products::{Random, decode, encode, range};
+use super::warp::{Row, Warps};
+
+/// A matrix by rows.
+type Matrix = Vec<Vec<i64>>;
+/// Of each row, and of each chunk of it, which of its places are kept.
+type Choices = Vec<Vec<(usize, usize)>>;
+/// What is kept of `a`; `a`, `b` and `c`.
+type Case = (Choices, Matrix, Matrix, Matrix);
+
+/// Columns of a chunk, and of those that are kept or left out together.
+fn chunk(ty: &str) -> (usize, usize) {
+    match ty {
+        "tf32" => (2, 1),
+        "s4" | "u4" => (8, 2),
+        _ => (4, 1),
+    }
+}
+
+/// Of element `i` of a lane's part of `a`: its row, and the columns of which its register holds half
+/// ("Matrix fragments for sparse mma…").
+fn columns_of(product: &SparseProduct, lane: usize, i: usize) -> (usize, std::ops::Range<usize>) {
+    let (group, thread) = (lane >> 2, lane % 4);
+    let row = |low: bool| if low { group } else { group + 8 };
+    let (row, first, width) = match (product.k, product.a) {
+        (16, "f16" | "bf16") => (row(i < 2), thread * 4, 4),
+        (32, "f16" | "bf16") => {
+            (row(i < 2 || (4..6).contains(&i)), thread * 4 + if i < 4 { 0 } else { 16 }, 4)
+        }
+        (8, "tf32") => (row(i == 0), thread * 2, 2),
+        (16, "tf32") => (row(i.is_multiple_of(2)), thread * 2 + if i < 2 { 0 } else { 8 }, 2),
+        (32, _) => (row(i < 4), thread * 8, 8),
+        (64, "s4" | "u4") => (row(i < 8), thread * 16, 16),
+        (64, _) => (row(i < 4 || (8..12).contains(&i)), thread * 8 + if i < 8 { 0 } else { 32 }, 8),
+        (128, _) => {
+            (row(i < 8 || (16..24).contains(&i)), thread * 16 + if i < 16 { 0 } else { 64 }, 16)
+        }
+        other => panic!("{other:?}"),
+    };
+    (row, first..first + width)
+}
+
+/// The lane that has the metadata of a chunk of a row, and the lowest of their four bits.
+fn metadata_of(product: &SparseProduct, row: usize, column: usize) -> (usize, usize) {
+    let (group, below, f) = (row % 8, row / 8, product.selector as usize);
+    let at = column / chunk(product.a).0;
+    let half = column / (product.k / 2);
+    match (product.k, product.a) {
+        (16, "f16" | "bf16") | (8, "tf32") => (4 * group + f, 16 * below + 4 * at),
+        (32, "f16" | "bf16") | (16, "tf32") => {
+            (4 * group + 2 * f + half, 16 * below + 4 * (at % 4))
+        }
+        (32, _) | (64, "s4" | "u4") => (4 * group + 2 * f + below, 4 * at),
+        _ => (4 * group + 2 * half + below, 4 * (at % 8)),
+    }
+}
+
+/// Some that are kept.
+fn choose(random: &mut Random, product: &SparseProduct) -> Choices {
+    let (width, run) = chunk(product.a);
+    let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+    let halves = [(0, 1), (2, 3)];
+    let mut one = || match width / run {
+        2 => halves[random.next() as usize % 2],
+        _ => pairs[random.next() as usize % 6],
+    };
+    (0..16).map(|_| (0..product.k / width).map(|_| one()).collect()).collect()
+}
+
+/// The columns of a row that are kept, in their order.
+fn kept(product: &SparseProduct, choices: &[(usize, usize)]) -> Vec<usize> {
+    let (width, run) = chunk(product.a);
+    let mut found = Vec::new();
+    for (at, &(first, second)) in choices.iter().enumerate() {
+        if width == 2 {
+            // Places are those of halves of a number.
+            found.push(at * width + first / 2);
+            continue;
+        }
+        for place in [first, second] {
+            found.extend((0..run).map(|part| at * width + place * run + part));
+        }
+    }
+    found
+}
+
+fn pack(ty: &str, count: usize, element: impl Fn(usize, usize) -> i64) -> Vec<Row> {
+    let parts = 32 / bits(ty);
+    (0..count)
+        .map(|register| {
+            std::array::from_fn(|lane| {
+                (0..parts).fold(0, |word, part| {
+                    word | encode(ty, element(lane, register * parts + part)) << (part * bits(ty))
+                })
+            })
+        })
+        .collect()
+}
+
+/// The registers of a warp that hold a product: a, b, c, metadata.
+fn registers(
+    product: &SparseProduct,
+    choices: &[Vec<(usize, usize)>],
+    (a, b, c): (&Matrix, &Matrix, &Matrix),
+) -> Vec<Row> {
+    let [_, of_a, of_b, of_c] = product.registers();
+    let columns: Vec<Vec<usize>> = choices.iter().map(|row| kept(product, row)).collect();
+    let run_of = |ty: &str| 4 * 32 / bits(ty);
+    let mut all = pack(product.a, of_a, |lane, i| {
+        let (row, range) = columns_of(product, lane, i);
+        // The elements of a run of columns that lie in this lane, in their order.
+        let before = (0..i).filter(|&j| columns_of(product, lane, j) == (row, range.clone()));
+        let own: Vec<usize> =
+            columns[row].iter().copied().filter(|column| range.contains(column)).collect();
+        a[row][own[before.count()]]
+    });
+    all.extend(pack(product.b, of_b, |lane, i| {
+        let parts = 32 / bits(product.b);
+        b[i / parts * run_of(product.b) + lane % 4 * parts + i % parts][lane / 4]
+    }));
+    all.extend(pack(product.d, of_c, |lane, i| c[lane / 4 + 8 * (i / 2)][lane % 4 * 2 + i % 2]));
+    // What the other lanes bring is not looked at.
+    let mut metadata = [0xffff_ffff_u64; 32];
+    for (row, choices) in choices.iter().enumerate() {
+        for (at, &(first, second)) in choices.iter().enumerate() {
+            let (lane, shift) = metadata_of(product, row, at * chunk(product.a).0);
+            metadata[lane] &= !(0xf << shift);
+            metadata[lane] |= ((second << 2 | first) as u64) << shift;
+        }
+    }
+    all.push(metadata);
+    all
+}
+
+fn check(product: &SparseProduct, cases: &[Case]) {
+    let [d, a, b, c] = product.registers();
+    let inputs: Vec<Vec<Row>> =
+        cases.iter().map(|(choices, a, b, c)| registers(product, choices, (a, b, c))).collect();
+    for portable in [false, true] {
+        let warps = Warps {
+            text: format!(
+                "{} {{%d}}, {{%a}}, {{%b}}, {{%c}}, %e, {}",
+                product.name(),
+                product.selector
+            ),
+            written: (32, d),
+            read: vec![(32, a), (32, b), (32, c), (32, 1)],
+            options: Options { portable, ..Options::default() },
+        };
+        for (rows, (choices, a, b, c)) in warps.run(&inputs).iter().zip(cases) {
+            let parts = 32 / bits(product.d);
+            for (register, row) in rows.iter().enumerate() {
+                for (lane, word) in row.iter().enumerate() {
+                    for part in 0..parts {
+                        let i = register * parts + part;
+                        let (m, n) = (lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2);
+                        let columns = kept(product, &choices[m]);
+                        let sum: i64 = columns.iter().map(|&k| a[m][k] * b[k][n]).sum();
+                        let low = word >> (16 * part) & if parts == 2 { 0xffff } else { u64::MAX };
+                        assert_eq!(
+                            decode(product.d, low),
+                            c[m][n] + sum,
+                            "{}, selector {}: row {m}, column {n}",
+                            product.name(),
+                            product.selector
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn filled(rows: usize, columns: usize, mut number: impl FnMut() -> i64) -> Matrix {
+    (0..rows).map(|_| (0..columns).map(|_| number()).collect()).collect()
+}
+
+#[test]
+fn sparse_products_of_integers_are_exact_in_every_form() {
+    let mut random = Random(3);
+    let all = sparse_products();
+    assert!(all.len() > 60, "{}", all.len());
+    for product in &all {
+        let cases: Vec<_> = (0..4)
+            .map(|_| {
+                let choices = choose(&mut random, product);
+                let a = filled(16, product.k, || random.between(range(product.a)));
+                let b = filled(product.k, 8, || random.between(range(product.b)));
+                let c = filled(16, 8, || random.between((-100, 100)));
+                (choices, a, b, c)
+            })
+            .collect();
+        check(product, &cases);
+    }
+}
+
+#[test]
+fn every_element_that_is_kept_meets_its_row_of_b() {
+    for product in sparse_products().iter().filter(|product| product.modifier.is_empty()) {
+        let mut random = Random(4);
+        let zeros = filled(16, 8, || 0);
+        let mut cases = Vec::new();
+        // One element of `a` that is not 0, in a place of its own.
+        for row in 0..16 {
+            for at in 0..product.k / chunk(product.a).0 {
+                let choices = choose(&mut random, product);
+                let width = chunk(product.a).0;
+                let own: Vec<usize> =
+                    kept(product, &choices[row]).into_iter().filter(|c| c / width == at).collect();
+                let mut a = filled(16, product.k, || 0);
+                a[row][own[random.next() as usize % own.len()]] = 1;
+                let b = filled(product.k, 8, || random.between(range(product.b)));
+                cases.push((choices, a, b, zeros.clone()));
+            }
+        }
+        let step = if cases.len() > 130 { 3 } else { 1 };
+        let cases: Vec<_> = cases.into_iter().step_by(step).collect();
+        check(product, &cases);
+    }
+}
+
+#[test]
+fn metadata_without_meaning_are_a_fault() {
+    let run = |name: &str, metadata: u32| {
+        let text = format!(
+            ".version 8.8\n.target sm_90a\n.address_size 64\n.entry k()\n{{\n\
+             .reg .b32 %r<9>; mov.b32 %r0, 0; mov.b32 %r1, {metadata:#x};\n\
+             mma.{name} {{%r5, %r6, %r7, %r8}}, {{%r0, %r0}}, {{%r0, %r0}}, {{%r0, %r0, %r0, %r0}}, %r1, 0;\n\
+             ret;\n}}\n"
+        );
+        let emulator = Emulator::new(Options::default());
+        let loaded = emulator.load(Source { name: "sparse.ptx".into(), text }).unwrap();
+        let launch = Launch { grid: [1; 3], block: [32, 1, 1], ..Launch::default() };
+        emulator.launch(&loaded.kernel("k").unwrap(), &launch).map(|_| ()).map_err(|f| f.kind)
+    };
+    let (plain, ordered) = ("sp.sync", "sp::ordered_metadata.sync");
+    let half = "aligned.m16n8k16.row.col.f32.f16.f16.f32";
+    let wrong = Err(FaultKind::InvalidInstruction);
+    assert_eq!(run(&format!("{plain}.{half}"), 0x4444_4444), Ok(()));
+    assert_eq!(run(&format!("{plain}.{half}"), 0x4444_5444), wrong);
+    // Out of their order places may be named where nothing says that they are in it.
+    assert_eq!(run(&format!("{plain}.{half}"), 0x4444_1444), Ok(()));
+    assert_eq!(run(&format!("{ordered}.{half}"), 0x4444_1444), wrong);
+    let single = "aligned.m16n8k8.row.col.f32.tf32.tf32.f32";
+    assert_eq!(run(&format!("{ordered}.{single}"), 0xe44e_4e4e), Ok(()));
+    assert_eq!(run(&format!("{ordered}.{single}"), 0xe44e_4e8e), wrong);
+}
