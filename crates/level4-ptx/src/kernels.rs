@@ -12,7 +12,7 @@ use gpu::{Gpu, GpuError, Profiler, Result, Work};
 
 use crate::one_launch::OneLaunch;
 use crate::thread_per_sample::ThreadPerSample;
-use crate::tiled::Tiled;
+use crate::tiled::{Tiled, Tiles};
 use crate::{Buffer, Rung, View};
 
 /// The kernels of a rung.
@@ -45,16 +45,18 @@ impl Kernels {
                 update: Update::new(find("update")?, 1, &on),
                 on,
             }),
-            Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => Self::Tiled(Tiled {
-                forward_layer: find("forward_layer")?,
-                gradient: find("gradient")?,
-                backward_layer: find("backward_layer")?,
-                output: find_rest("output")?,
-                sum_batch: find_rest("sum_batch")?,
-                update: Update::new(find_rest("update")?, 4, &on),
-                inputs_of_a_block: crate::tiled::inputs_of_a_block(rung),
-                on,
-            }),
+            Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
+                Self::Tiled(Tiled {
+                    forward_layer: find("forward_layer")?,
+                    gradient: find("gradient")?,
+                    backward_layer: find("backward_layer")?,
+                    output: find_rest("output")?,
+                    sum_batch: find_rest("sum_batch")?,
+                    update: Update::new(find_rest("update")?, 4, &on),
+                    tiles: Tiles::of(rung),
+                    on,
+                })
+            }
             Rung::OneLaunch => Self::OneLaunch(OneLaunch::new(gpu, find("step")?, on)?),
         })
     }

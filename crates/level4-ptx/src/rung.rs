@@ -19,12 +19,20 @@ pub enum Rung {
     TensorCores,
     /// The same in single precision: each factor is the sum of three TF32 numbers.
     ThreeTf32,
+    /// The products of `tiled` with 64 results in the registers of each thread, its copies asynchronous.
+    RegisterTiles,
 }
 
 impl Rung {
     /// Every rung, from the first to the last.
-    pub const ALL: [Self; 5] =
-        [Self::ThreadPerSample, Self::Tiled, Self::OneLaunch, Self::TensorCores, Self::ThreeTf32];
+    pub const ALL: [Self; 6] = [
+        Self::ThreadPerSample,
+        Self::Tiled,
+        Self::OneLaunch,
+        Self::TensorCores,
+        Self::ThreeTf32,
+        Self::RegisterTiles,
+    ];
 
     /// The name as `--kernels` takes it.
     #[must_use]
@@ -35,6 +43,7 @@ impl Rung {
             Self::OneLaunch => "one-launch",
             Self::TensorCores => "tensor-cores",
             Self::ThreeTf32 => "three-tf32",
+            Self::RegisterTiles => "register-tiles",
         }
     }
 
@@ -47,6 +56,7 @@ impl Rung {
             Self::OneLaunch => "ptx/one_launch.ptx",
             Self::TensorCores => "ptx/tensor_cores.ptx",
             Self::ThreeTf32 => "ptx/three_tf32.ptx",
+            Self::RegisterTiles => "ptx/register_tiles.ptx",
         }
     }
 
@@ -59,13 +69,14 @@ impl Rung {
             Self::OneLaunch => include_str!("../../../ptx/one_launch.ptx"),
             Self::TensorCores => include_str!("../../../ptx/tensor_cores.ptx"),
             Self::ThreeTf32 => include_str!("../../../ptx/three_tf32.ptx"),
+            Self::RegisterTiles => include_str!("../../../ptx/register_tiles.ptx"),
         }
     }
 
     /// The rung whose kernels it has beside its own: all but the products.
     pub(crate) const fn rest(self) -> Option<Self> {
         match self {
-            Self::TensorCores | Self::ThreeTf32 => Some(Self::Tiled),
+            Self::TensorCores | Self::ThreeTf32 | Self::RegisterTiles => Some(Self::Tiled),
             _ => None,
         }
     }
@@ -75,7 +86,7 @@ impl Rung {
     pub const fn least_capability(self) -> (i32, i32) {
         match self {
             Self::ThreadPerSample | Self::Tiled | Self::OneLaunch => (5, 2),
-            Self::TensorCores | Self::ThreeTf32 => (8, 0),
+            Self::TensorCores | Self::ThreeTf32 | Self::RegisterTiles => (8, 0),
         }
     }
 

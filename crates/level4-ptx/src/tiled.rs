@@ -1,8 +1,9 @@
 //! The second rung: launches of the kernels of `ptx/tiled.ptx`, one for each operation; and of those
-//! that take the place of its products in `ptx/tensor_cores.ptx` and `ptx/three_tf32.ptx`.
+//! that take the place of its products in `ptx/tensor_cores.ptx`, `ptx/three_tf32.ptx` and
+//! `ptx/register_tiles.ptx`.
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
-use cudarc::driver::{CudaFunction, PushKernelArg};
+use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
 use gpu::{Result, Work};
 use tensor::Loss;
 
@@ -12,14 +13,36 @@ use crate::{Buffer, Rung, View};
 
 /// Threads of a block.
 const THREADS: usize = 256;
-/// Samples, units or inputs along the side of a tile.
-const TILE: usize = 32;
+/// Units that a block of `sum_batch` computes.
+const UNITS: usize = 32;
 
-/// Inputs that a block of `backward_layer` computes.
-pub(crate) const fn inputs_of_a_block(rung: Rung) -> usize {
-    match rung {
-        Rung::TensorCores | Rung::ThreeTf32 => 2 * TILE,
-        _ => TILE,
+/// How much a block of each product computes.
+#[derive(Clone, Copy)]
+pub(crate) struct Tiles {
+    /// Threads of a block.
+    pub(crate) threads: usize,
+    /// Of `forward_layer`: units, samples.
+    pub(crate) forward: (usize, usize),
+    /// Of `gradient`: inputs, units.
+    pub(crate) gradient: (usize, usize),
+    /// Of `backward_layer`: inputs, samples.
+    pub(crate) backward: (usize, usize),
+}
+
+impl Tiles {
+    pub(crate) const fn of(rung: Rung) -> Self {
+        let (threads, side, inputs) = match rung {
+            Rung::RegisterTiles => (64, 64, 64),
+            Rung::TensorCores | Rung::ThreeTf32 => (THREADS, 32, 64),
+            _ => (THREADS, 32, 32),
+        };
+        let [forward, gradient, backward] = [(side, side), (64, side), (inputs, side)];
+        Self { threads, forward, gradient, backward }
+    }
+
+    /// The grid of a product with so many columns and rows.
+    fn grid(self, columns: usize, rows: usize, of_a_block: (usize, usize)) -> LaunchConfig {
+        grid((columns.div_ceil(of_a_block.0), rows.div_ceil(of_a_block.1)), self.threads)
     }
 }
 
@@ -31,7 +54,7 @@ pub(crate) struct Tiled {
     pub(crate) sum_batch: CudaFunction,
     pub(crate) backward_layer: CudaFunction,
     pub(crate) update: Update,
-    pub(crate) inputs_of_a_block: usize,
+    pub(crate) tiles: Tiles,
     pub(crate) on: Launcher,
 }
 
@@ -66,7 +89,7 @@ impl Tiled {
         let mut launch = self.on.stream.launch_builder(&self.forward_layer);
         launch.arg(a_prev).arg(w).arg(b).arg(out);
         launch.arg(&samples).arg(&inputs).arg(&units).arg(&relu);
-        let shape = grid((n.div_ceil(TILE), batch.div_ceil(TILE)), THREADS);
+        let shape = self.tiles.grid(n, batch, self.tiles.forward);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
         unsafe { self.on.launch(launch, shape, work) }
     }
@@ -117,7 +140,7 @@ impl Tiled {
         let (samples, inputs, units) = (batch as u32, m as u32, n as u32);
         let mut launch = self.on.stream.launch_builder(&self.gradient);
         launch.arg(dz).arg(a_prev).arg(dw).arg(&samples).arg(&inputs).arg(&units);
-        let shape = grid((m.div_ceil(2 * TILE), n.div_ceil(TILE)), THREADS);
+        let shape = self.tiles.grid(m, n, self.tiles.gradient);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
         unsafe { self.on.launch(launch, shape, work) }
     }
@@ -135,7 +158,7 @@ impl Tiled {
         let (samples, units) = (batch as u32, n as u32);
         let mut launch = self.on.stream.launch_builder(&self.sum_batch);
         launch.arg(dz).arg(db).arg(&samples).arg(&units);
-        let shape = grid((n.div_ceil(TILE), 1), THREADS);
+        let shape = grid((n.div_ceil(UNITS), 1), THREADS);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
         unsafe { self.on.launch(launch, shape, work) }
     }
@@ -161,7 +184,7 @@ impl Tiled {
         let mut launch = self.on.stream.launch_builder(&self.backward_layer);
         launch.arg(dz).arg(w).arg(a_prev).arg(dz_prev);
         launch.arg(&samples).arg(&inputs).arg(&units);
-        let shape = grid((m.div_ceil(self.inputs_of_a_block), batch.div_ceil(TILE)), THREADS);
+        let shape = self.tiles.grid(m, batch, self.tiles.backward);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
         unsafe { self.on.launch(launch, shape, work) }
     }

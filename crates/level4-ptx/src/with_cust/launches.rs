@@ -11,13 +11,15 @@ use cust::sys::{CUresult, cuLaunchCooperativeKernel};
 use super::{Failure, WithCust};
 use crate::one_launch::{BACKWARD, FORWARD, UPDATE};
 use crate::state::loss_code;
-use crate::tiled::inputs_of_a_block;
+use crate::tiled::Tiles;
 use crate::{Plan, Rung};
 
 pub(super) fn forward(on: &mut WithCust) -> Result<(), Failure> {
     match on.rung {
         Rung::ThreadPerSample => all_layers(on, "forward"),
-        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => tiled_forward(on),
+        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
+            tiled_forward(on)
+        }
         Rung::OneLaunch => one_launch(on, 0.0, FORWARD),
     }
 }
@@ -38,7 +40,9 @@ pub(super) fn backward(on: &mut WithCust) -> Result<(), Failure> {
             }?;
             Ok(())
         }
-        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => tiled_backward(on),
+        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
+            tiled_backward(on)
+        }
         Rung::OneLaunch => one_launch(on, 0.0, BACKWARD),
     }
 }
@@ -47,7 +51,7 @@ pub(super) fn update(on: &mut WithCust, learning_rate: f32) -> Result<(), Failur
     // Elements that a block of 256 threads updates.
     let of_a_block = match on.rung {
         Rung::ThreadPerSample => 256,
-        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => 1024,
+        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => 1024,
         Rung::OneLaunch => return one_launch(on, learning_rate, UPDATE),
     };
     let kernel = rest(on).get_function("update")?;
@@ -72,7 +76,7 @@ pub(super) fn step(on: &mut WithCust, learning_rate: f32) -> Result<(), Failure>
             zero_gradients(on)?;
             all_layers(on, "forward_backward")?;
         }
-        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 => {
+        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
             tiled_forward(on)?;
             tiled_backward(on)?;
         }
@@ -113,12 +117,14 @@ fn tiled_forward(on: &WithCust) -> Result<(), Failure> {
     let (batch, stream) = (on.batch as u32, &on.stream);
     let last = on.layers.len() - 1;
     let kernel = on.module.get_function("forward_layer")?;
+    let tiles = Tiles::of(on.rung);
+    let threads = tiles.threads as u32;
     for (l, layer) in on.layers.iter().enumerate() {
         let (m, n) = (layer.inputs as u32, layer.outputs as u32);
         let (out, relu) = if l < last { (&layer.a, 1_u32) } else { (&layer.z, 0) };
         // SAFETY: these are the kernel's parameters, and the buffers have these shapes.
         unsafe {
-            launch!(kernel<<<(n.div_ceil(32), batch.div_ceil(32)), 256, 0, stream>>>(
+            launch!(kernel<<<grid(n, batch, tiles.forward), threads, 0, stream>>>(
                 a_prev(on, l), layer.w.as_device_ptr(), layer.b.as_device_ptr(),
                 out.as_device_ptr(), batch, m, n, relu
             ))
@@ -141,12 +147,13 @@ fn tiled_backward(on: &WithCust) -> Result<(), Failure> {
     let gradient = on.module.get_function("gradient")?;
     let sum_batch = rest(on).get_function("sum_batch")?;
     let backward_layer = on.module.get_function("backward_layer")?;
-    let inputs = inputs_of_a_block(on.rung) as u32;
+    let tiles = Tiles::of(on.rung);
+    let threads = tiles.threads as u32;
     for (l, layer) in on.layers.iter().enumerate().rev() {
         let (m, n) = (layer.inputs as u32, layer.outputs as u32);
         // SAFETY: these are the kernels' parameters, and the buffers have these shapes.
         unsafe {
-            launch!(gradient<<<(m.div_ceil(64), n.div_ceil(32)), 256, 0, stream>>>(
+            launch!(gradient<<<grid(m, n, tiles.gradient), threads, 0, stream>>>(
                 layer.dz.as_device_ptr(), a_prev(on, l), layer.dw.as_device_ptr(), batch, m, n
             ))?;
             launch!(sum_batch<<<n.div_ceil(32), 256, 0, stream>>>(
@@ -157,7 +164,7 @@ fn tiled_backward(on: &WithCust) -> Result<(), Failure> {
             let before = &on.layers[l - 1];
             // SAFETY: as above.
             unsafe {
-                launch!(backward_layer<<<(m.div_ceil(inputs), batch.div_ceil(32)), 256, 0, stream>>>(
+                launch!(backward_layer<<<grid(m, batch, tiles.backward), threads, 0, stream>>>(
                     layer.dz.as_device_ptr(), layer.w.as_device_ptr(),
                     before.a.as_device_ptr(), before.dz.as_device_ptr(), batch, m, n
                 ))
@@ -165,6 +172,11 @@ fn tiled_backward(on: &WithCust) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The blocks for so many columns and rows.
+fn grid(columns: u32, rows: u32, of_a_block: (usize, usize)) -> (u32, u32) {
+    (columns.div_ceil(of_a_block.0 as u32), rows.div_ceil(of_a_block.1 as u32))
 }
 
 /// Where the kernels lie that are not products.

@@ -23,7 +23,7 @@ fn a_rung_that_does_not_exist_is_a_usage_error() {
 #[test]
 fn a_card_that_is_too_old_for_a_rung_is_told_so() {
     for (rung, capability, runs) in
-        [("tensor-cores", "7.5", false), ("three-tf32", "7.0", false), ("tiled", "7.0", true)]
+        [("tensor-cores", "7.5", false), ("register-tiles", "7.0", false), ("tiled", "7.0", true)]
     {
         let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
             .args(["bench", "--device", "emulated", "--data", "digits", "--kernels", rung])
@@ -54,6 +54,7 @@ fn the_profile_shows_what_each_rung_launches() {
         ("tiled", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
         ("one-launch", &["step"]),
         ("tensor-cores", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
+        ("register-tiles", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
     ] {
         let output = level4(&[&args[..], &more, &["--kernels", rung]].concat());
         let said = String::from_utf8_lossy(&output.stdout);

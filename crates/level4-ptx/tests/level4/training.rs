@@ -45,6 +45,8 @@ fn rungs_train_alike_and_alike_each_time() {
         let tiled = losses(Rung::Tiled);
         assert!(tiled[14] < 0.9 * tiled[0], "nothing is learnt: {tiled:?}");
         assert_eq!(tiled, losses(Rung::Tiled));
+        // Other tiles, and every sum in the same order.
+        assert_eq!(tiled, losses(Rung::RegisterTiles));
         let fused = losses(Rung::OneLaunch);
         assert_eq!(fused, losses(Rung::OneLaunch));
         let [single, tf32] = [Rung::ThreeTf32, Rung::TensorCores].map(|rung| {
