@@ -22,6 +22,16 @@ pub(crate) struct Input {
     place: Place,
 }
 
+/// Samples of the training set, on the device.
+pub(crate) struct Found<'a> {
+    pub(crate) x: View<'a>,
+    pub(crate) y: View<'a>,
+    /// Rows of `x` and of `y`.
+    pub(crate) rows: usize,
+    /// Which of the rows each sample is; none where the rows are the samples, in their order.
+    pub(crate) order: Option<Vec<u32>>,
+}
+
 /// Where the loaded batch is.
 #[derive(Clone, Copy)]
 enum Place {
@@ -81,6 +91,23 @@ impl Input {
         write(&self.on.profiler, &self.on.stream, &self.host.1, &mut self.y)?;
         self.place = Place::Copied(x, y);
         Ok(())
+    }
+
+    /// Finds the samples of several batches on the device; none where one is not of the training set.
+    pub(crate) fn find(&self, batches: &[Batch<'_>]) -> Option<Found<'_>> {
+        let (set, x, y) = self.set.as_ref()?;
+        if batches.iter().any(|batch| !std::ptr::eq(set.x(), batch.dataset().x())) {
+            return None;
+        }
+        let rows: Vec<usize> = batches.iter().flat_map(Batch::indices).collect();
+        let (start, count) = (*rows.first()?, rows.len());
+        if rows.iter().enumerate().all(|(i, &row)| row == start + i) {
+            let part = |each: usize| start * each..(start + count) * each;
+            let (x, y) = (x.slice(part(set.features())), y.slice(part(set.classes())));
+            return Some(Found { x, y, rows: count, order: None });
+        }
+        let order = Some(rows.into_iter().map(|row| row as u32).collect());
+        Some(Found { x: x.as_view(), y: y.as_view(), rows: set.len(), order })
     }
 
     /// `x`, `[B, n0]`.

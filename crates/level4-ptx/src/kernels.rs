@@ -10,16 +10,19 @@ use cudarc::driver::{
 use cudarc::nvrtc::Ptx;
 use gpu::{Gpu, GpuError, Profiler, Result, Work};
 
+use crate::cooperative::Cooperative;
 use crate::one_launch::OneLaunch;
 use crate::thread_per_sample::ThreadPerSample;
 use crate::tiled::{Tiled, Tiles};
-use crate::{Buffer, Rung, View};
+use crate::whole_epoch::WholeEpoch;
+use crate::{Buffer, Plan, Rung, View};
 
 /// The kernels of a rung.
 pub(crate) enum Kernels {
     ThreadPerSample(ThreadPerSample),
     Tiled(Tiled),
     OneLaunch(OneLaunch),
+    WholeEpoch(WholeEpoch),
 }
 
 impl Kernels {
@@ -57,7 +60,19 @@ impl Kernels {
                     on,
                 })
             }
-            Rung::OneLaunch => Self::OneLaunch(OneLaunch::new(gpu, find("step")?, on)?),
+            Rung::OneLaunch => {
+                let cut = |network: &_, batch, shared, resident: &mut dyn FnMut(usize) -> usize| {
+                    Plan::new(network, batch, shared, resident)
+                };
+                Self::OneLaunch(OneLaunch(Cooperative::new(gpu, find("step")?, cut, on)?))
+            }
+            Rung::WholeEpoch => {
+                let cut = |network: &_, batch, shared, resident: &mut dyn FnMut(usize) -> usize| {
+                    Plan::of_an_epoch(network, batch, shared, resident)
+                };
+                let together = Cooperative::new(gpu, find("train")?, cut, on)?;
+                Self::WholeEpoch(WholeEpoch::new(together)?)
+            }
         })
     }
 }

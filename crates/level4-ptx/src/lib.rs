@@ -1,4 +1,4 @@
-//! Level 4: the network in PTX written by hand, in five rungs of a ladder.
+//! Level 4: the network in PTX written by hand, in seven rungs of a ladder.
 //!
 //! `forward`, `backward`, `update` and `state` stand beside those of the other levels; `step` says
 //! which rung launches what in their place. What is computed, and how, is in the folder `ptx`;
@@ -13,6 +13,7 @@
 //! script wants a CUDA installation; `scripts/test-cust` gives it the emulated driver.
 
 mod backward;
+mod cooperative;
 mod forward;
 mod input;
 mod kernels;
@@ -26,6 +27,7 @@ mod table;
 mod thread_per_sample;
 mod tiled;
 mod update;
+mod whole_epoch;
 #[cfg(feature = "cust")]
 pub mod with_cust;
 
@@ -54,6 +56,8 @@ pub struct Level4 {
     kernels: Kernels,
     on: Launcher,
     state: State,
+    /// Batches of a launch, at most.
+    at_once: usize,
     profile: Profile,
 }
 
@@ -91,7 +95,13 @@ impl Level4 {
         let kernels = Kernels::load(gpu, rung, ptx, &profile.profiler).map_err(Error::level)?;
         let on = Launcher { stream: gpu.stream(), profiler: profile.profiler.clone() };
         let state = State::new(&on, network, rung).map_err(Error::level)?;
-        Ok(Self { network: network.clone(), rung, kernels, on, state, profile })
+        // Between launches somebody may ask to stop: on hardware after milliseconds.
+        let at_once = match rung {
+            Rung::WholeEpoch if gpu.is_emulated() => 64,
+            Rung::WholeEpoch => 1024,
+            _ => 1,
+        };
+        Ok(Self { network: network.clone(), rung, kernels, on, state, at_once, profile })
     }
 }
 
@@ -130,15 +140,7 @@ impl Level for Level4 {
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
-        let widest = self.network.sizes.iter().max().copied().unwrap_or_default();
-        counted(batch.len().saturating_mul(widest), "a batch")?;
-        let plan = match &mut self.kernels {
-            Kernels::OneLaunch(kernel) => {
-                let plan = kernel.plan(&self.network, batch.len());
-                Some(plan.ok_or_else(|| no_room(&self.network, batch.len()))?)
-            }
-            _ => None,
-        };
+        let plan = planned(&mut self.kernels, &self.network, batch.len())?;
         self.state.load(batch, plan).map_err(Error::level)
     }
 
@@ -158,13 +160,42 @@ impl Level for Level4 {
         self.kernels.step(&mut self.state, learning_rate).map_err(Error::level)
     }
 
+    fn at_once(&self) -> usize {
+        self.at_once
+    }
+
+    fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
+        if let (Kernels::WholeEpoch(_), [first, .., last]) = (&self.kernels, batches) {
+            let plan = planned(&mut self.kernels, &self.network, first.len())?;
+            self.state.expect(first.len(), plan).map_err(Error::level)?;
+            if let Kernels::WholeEpoch(kernel) = &mut self.kernels
+                && batches.iter().rev().skip(1).all(|batch| batch.len() == first.len())
+                && last.len() <= first.len()
+                && kernel.steps(&mut self.state, batches, learning_rate).map_err(Error::level)?
+            {
+                // Afterwards it is as if the last one had been loaded alone.
+                self.load(last, None)?;
+                let before = &batches[..batches.len() - 1];
+                self.state.losses_from = before.iter().map(Batch::len).sum();
+                return Ok(());
+            }
+        }
+        for (k, batch) in batches.iter().enumerate() {
+            self.load(batch, batches.get(k + 1))?;
+            self.step(learning_rate)?;
+        }
+        Ok(())
+    }
+
     /// The mean of what the kernels left for each sample.
     fn loss(&mut self) -> Result<f32> {
         let batch = self.state.batch;
         if batch == 0 {
             return Err(Error::level(GpuError::NoBatch { operation: "loss" }));
         }
-        let losses = self.on.read(&self.state.losses.as_view(), batch).map_err(Error::level)?;
+        let State { losses, losses_from, .. } = &self.state;
+        let losses = losses.slice(*losses_from..*losses_from + batch);
+        let losses = self.on.read(&losses, batch).map_err(Error::level)?;
         Ok(losses.iter().sum::<f32>() / batch as f32)
     }
 
@@ -202,6 +233,33 @@ impl Level for Level4 {
     fn report(&mut self) -> Result<Vec<String>> {
         self.profile.report().map_err(Error::level)
     }
+}
+
+/// How a batch of that size is cut, by the rungs that cut batches.
+fn planned<'a>(
+    kernels: &'a mut Kernels,
+    network: &Network,
+    batch: usize,
+) -> Result<Option<&'a Plan>> {
+    let widest = network.sizes.iter().max().copied().unwrap_or_default();
+    counted(batch.saturating_mul(widest), "a batch")?;
+    let (on, refusal): (_, fn(&Network, usize) -> Error) = match kernels {
+        Kernels::OneLaunch(kernel) => (&mut kernel.0, no_room),
+        Kernels::WholeEpoch(kernel) => (&mut kernel.together, off_chip),
+        _ => return Ok(None),
+    };
+    on.plan(network, batch).map(Some).ok_or_else(|| refusal(network, batch))
+}
+
+/// The weights of hidden layers have to fit on chip, in blocks that are all there at once.
+fn off_chip(network: &Network, batch: usize) -> Error {
+    let hidden = network.sizes.len() - 2;
+    let weights: usize = network.sizes.windows(2).take(hidden).map(|n| n[0] * n[1]).sum();
+    Error::Usage(format!(
+        "the device can't keep the {} kB of hidden weights of {network} on chip, in blocks that are \
+         all there at once, with batches of {batch}: choose --kernels one-launch",
+        (weights * size_of::<f32>()).div_ceil(1000)
+    ))
 }
 
 /// The one launch needs all of its blocks on the device at once, or the device can't do that.

@@ -1,4 +1,4 @@
-//! How the last rung cuts a training step into blocks.
+//! How the rungs whose blocks wait for each other cut a training step into blocks.
 
 use tensor::Network;
 
@@ -9,7 +9,7 @@ const FOUR: usize = 4;
 /// Elements that the kernel counts, in 32 bits, in a layer's sums over the chunks.
 const COUNTED: usize = 1 << 30;
 
-/// The grid of `step` in `ptx/one_launch.ptx`: the batch is cut into `chunks` of samples, the units
+/// The grid of `step` in `ptx/one_launch.ptx`, and of `train` in `ptx/whole_epoch.ptx`: the batch is cut into `chunks` of samples, the units
 /// of every layer into `groups`, and there is one block for each pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -41,11 +41,7 @@ impl Plan {
         shared: usize,
         mut resident: impl FnMut(usize) -> usize,
     ) -> Option<Self> {
-        // The last layer is computed by whole samples; its units matter only where it is the only
-        // layer.
-        let units = &network.sizes[1..];
-        let hidden = &units[..units.len() - 1];
-        let widest = hidden.iter().max().or(units.last()).map_or(1, |n| n.div_ceil(FOUR));
+        let widest = Self::fours(network);
         // On chip if at all possible; then as many chunks as there may be; then groups as small as
         // can be.
         for on_chip in [true, false] {
@@ -68,6 +64,34 @@ impl Plan {
             }
         }
         None
+    }
+
+    /// Plans for launches of many batches: every block keeps the weights of its units on chip, and
+    /// takes all samples of a batch, whose places in the set it keeps there too.
+    ///
+    /// None where the weights of the hidden layers don't fit on the device.
+    #[must_use]
+    pub fn of_an_epoch(
+        network: &Network,
+        batch: usize,
+        shared: usize,
+        mut resident: impl FnMut(usize) -> usize,
+    ) -> Option<Self> {
+        let widest = Self::fours(network);
+        let mut plans = (1..=widest).map(|fours| {
+            let mut plan = Self::cut(network, batch, 1, widest.div_ceil(fours), true);
+            plan.shared += 4 * batch;
+            plan
+        });
+        plans.find(|plan| plan.shared <= shared && plan.blocks() <= resident(plan.shared))
+    }
+
+    /// How many groups there may be: as many as the widest layer has units, four to a group. The last
+    /// layer is computed by whole samples, so that its units matter only where it is the only one.
+    fn fours(network: &Network) -> usize {
+        let units = &network.sizes[1..];
+        let hidden = &units[..units.len() - 1];
+        hidden.iter().max().or(units.last()).map_or(1, |n| n.div_ceil(FOUR))
     }
 
     fn cut(network: &Network, batch: usize, chunks: usize, groups: usize, on_chip: bool) -> Self {
@@ -131,6 +155,20 @@ mod tests {
         assert_eq!(plan(512).unwrap().chunks, 16);
         assert_eq!(plan(1024).unwrap().chunks, 16);
         assert_eq!(plan(4096).unwrap().chunks, 16);
+    }
+
+    #[test]
+    fn an_epoch_keeps_all_weights_on_chip_or_is_not_planned() {
+        let plan =
+            |sizes: &[usize], room| Plan::of_an_epoch(&network(sizes), 64, 100 << 10, |_| room);
+        let roomy = plan(&[784, 128, 10], 132).unwrap();
+        assert_eq!((roomy.chunks, roomy.groups, &roomy.per[..]), (1, 32, &[4, 4][..]));
+        assert_eq!(roomy.shared, 4 * (4 * 784 + 4 * 64 + 64));
+        let tight = plan(&[784, 128, 10], 8).unwrap();
+        assert_eq!((tight.groups, &tight.per[..]), (8, &[16, 4][..]));
+        // Four units of 784 numbers are 12.5 kB, and a block has 100.
+        assert_eq!(plan(&[784, 1024, 10], 8), None);
+        assert_eq!(plan(&[784, 1024, 10], 132).unwrap().groups, 128);
     }
 
     #[test]

@@ -21,17 +21,20 @@ pub enum Rung {
     ThreeTf32,
     /// The products of `tiled` with 64 results in the registers of each thread, its copies asynchronous.
     RegisterTiles,
+    /// Many training steps in one cooperative launch, weights kept on chip from step to step.
+    WholeEpoch,
 }
 
 impl Rung {
     /// Every rung, from the first to the last.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ThreadPerSample,
         Self::Tiled,
         Self::OneLaunch,
         Self::TensorCores,
         Self::ThreeTf32,
         Self::RegisterTiles,
+        Self::WholeEpoch,
     ];
 
     /// The name as `--kernels` takes it.
@@ -44,6 +47,7 @@ impl Rung {
             Self::TensorCores => "tensor-cores",
             Self::ThreeTf32 => "three-tf32",
             Self::RegisterTiles => "register-tiles",
+            Self::WholeEpoch => "whole-epoch",
         }
     }
 
@@ -57,6 +61,7 @@ impl Rung {
             Self::TensorCores => "ptx/tensor_cores.ptx",
             Self::ThreeTf32 => "ptx/three_tf32.ptx",
             Self::RegisterTiles => "ptx/register_tiles.ptx",
+            Self::WholeEpoch => "ptx/whole_epoch.ptx",
         }
     }
 
@@ -70,6 +75,7 @@ impl Rung {
             Self::TensorCores => include_str!("../../../ptx/tensor_cores.ptx"),
             Self::ThreeTf32 => include_str!("../../../ptx/three_tf32.ptx"),
             Self::RegisterTiles => include_str!("../../../ptx/register_tiles.ptx"),
+            Self::WholeEpoch => include_str!("../../../ptx/whole_epoch.ptx"),
         }
     }
 
@@ -85,7 +91,7 @@ impl Rung {
     #[must_use]
     pub const fn least_capability(self) -> (i32, i32) {
         match self {
-            Self::ThreadPerSample | Self::Tiled | Self::OneLaunch => (5, 2),
+            Self::ThreadPerSample | Self::Tiled | Self::OneLaunch | Self::WholeEpoch => (5, 2),
             Self::TensorCores | Self::ThreeTf32 | Self::RegisterTiles => (8, 0),
         }
     }
@@ -111,7 +117,21 @@ impl Rung {
             (_, Da(_)) => false,
             // Only partial sums are, one for each chunk of the batch.
             (Self::OneLaunch, Dw(_) | Db(_)) => false,
+            // They live in the registers of the threads that update by them.
+            (Self::WholeEpoch, Dw(_) | Db(_)) => false,
             _ => true,
+        }
+    }
+
+    /// Whether it wants a buffer of this tensor's shape: for the tensor, or in its place for a second
+    /// copy of another one, `a` for `da`, `w` for `dw` and `b` for `db`.
+    pub(crate) const fn holds(self, name: TensorName, layers: usize) -> bool {
+        use TensorName::{Da, Db, Dw};
+        match (self, name) {
+            (Self::WholeEpoch, Da(l)) => l < layers,
+            // The first layer's are read by nobody but the block that updates them.
+            (Self::WholeEpoch, Dw(l) | Db(l)) => l > 1,
+            _ => self.materialises(name, layers),
         }
     }
 }

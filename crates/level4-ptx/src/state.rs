@@ -28,8 +28,10 @@ pub(crate) struct State {
     pub(crate) input: Input,
     /// `p`, `[B, C]`.
     pub(crate) p: Buffer,
-    /// The loss of each sample, `[B]`.
+    /// The loss of each sample, `[B]`; after a launch of many batches, of all their samples.
     pub(crate) losses: Buffer,
+    /// Where those of the loaded batch begin.
+    pub(crate) losses_from: usize,
     /// A record for each layer: what the kernels that take all layers are given.
     pub(crate) table: CudaSlice<u64>,
     /// The samples that the buffers have room for.
@@ -76,7 +78,7 @@ impl State {
         let last = network.layers();
         let layer = |l: usize| {
             let (m, n) = (network.sizes[l - 1], network.sizes[l]);
-            let gradients = rung.materialises(TensorName::Dw(l), last);
+            let gradients = rung.holds(TensorName::Dw(l), last);
             let one = || buffer(stream, 1);
             Ok(Layer {
                 inputs: m,
@@ -100,6 +102,7 @@ impl State {
             input: Input::new(on)?,
             p: buffer(stream, 1)?,
             losses: buffer(stream, 1)?,
+            losses_from: 0,
             table: stream.alloc_zeros(last * Record::WORDS)?,
             capacity: 0,
             stream: Arc::clone(stream),
@@ -117,16 +120,27 @@ impl State {
     /// Where the device has no memory left, no batch is loaded afterwards, and what was there is as
     /// large as it was: the next batch finds room, or fails in the same way.
     pub(crate) fn load(&mut self, batch: &Batch<'_>, plan: Option<&Plan>) -> Result<()> {
-        // From here on buffers may move, and the table that names them is of no batch.
         let before = std::mem::take(&mut self.batch);
         self.input.load(batch)?;
-        if batch.len() > self.capacity {
-            self.make_room(batch.len())?;
+        self.fit(before, batch.len(), plan)
+    }
+
+    /// Makes room for batches of that size, which are found elsewhere than where batches are loaded.
+    pub(crate) fn expect(&mut self, batch: usize, plan: Option<&Plan>) -> Result<()> {
+        let before = std::mem::take(&mut self.batch);
+        self.fit(before, batch, plan)
+    }
+
+    /// From here on buffers may move, and the table that names them is of no batch.
+    fn fit(&mut self, before: usize, batch: usize, plan: Option<&Plan>) -> Result<()> {
+        self.losses_from = 0;
+        if batch > self.capacity {
+            self.make_room(batch)?;
         }
-        if before != batch.len() {
+        if before != batch {
             self.write_table(plan)?;
         }
-        self.batch = batch.len();
+        self.batch = batch;
         Ok(())
     }
 
@@ -134,7 +148,7 @@ impl State {
         let last = self.layers.len();
         for (layer, l) in self.layers.iter_mut().zip(1..) {
             let rows = |name| {
-                let held = self.rung.materialises(name, last);
+                let held = self.rung.holds(name, last);
                 buffer(&self.stream, if held { batch * layer.outputs } else { 1 })
             };
             layer.z = rows(TensorName::Z(l))?;
@@ -144,8 +158,16 @@ impl State {
         }
         let classes = self.layers[last - 1].outputs;
         self.p = buffer(&self.stream, batch * classes)?;
-        self.losses = buffer(&self.stream, batch)?;
+        self.room_for_losses(batch)?;
         self.capacity = batch;
+        Ok(())
+    }
+
+    /// Makes room for the losses of so many samples.
+    pub(crate) fn room_for_losses(&mut self, samples: usize) -> Result<()> {
+        if self.losses.len() < samples {
+            self.losses = buffer(&self.stream, samples)?;
+        }
         Ok(())
     }
 
@@ -153,7 +175,7 @@ impl State {
     fn write_table(&mut self, plan: Option<&Plan>) -> Result<()> {
         let mut words = Vec::new();
         for (l, layer) in self.layers.iter_mut().enumerate() {
-            if let Some(plan) = plan {
+            if let (Some(plan), Rung::OneLaunch) = (plan, self.rung) {
                 let elements = plan.chunks * layer.outputs * (layer.inputs + 1);
                 if layer.partial.len() < elements {
                     layer.partial = buffer(&self.stream, elements)?;

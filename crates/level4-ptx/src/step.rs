@@ -18,6 +18,7 @@ impl Kernels {
             Self::ThreadPerSample(on) => on.forward(state),
             Self::Tiled(on) => forward(on, state),
             Self::OneLaunch(on) => on.step(state, 0.0, FORWARD, "forward"),
+            Self::WholeEpoch(on) => on.step(state, 0.0, FORWARD, "forward"),
         }
     }
 
@@ -27,6 +28,7 @@ impl Kernels {
             Self::ThreadPerSample(on) => on.backward(state),
             Self::Tiled(on) => backward(on, state),
             Self::OneLaunch(on) => on.step(state, 0.0, BACKWARD, "backward"),
+            Self::WholeEpoch(on) => on.step(state, 0.0, BACKWARD, "backward"),
         }
     }
 
@@ -36,6 +38,7 @@ impl Kernels {
             Self::ThreadPerSample(on) => update(&on.update, state, learning_rate),
             Self::Tiled(on) => update(&on.update, state, learning_rate),
             Self::OneLaunch(on) => on.step(state, learning_rate, UPDATE, "update"),
+            Self::WholeEpoch(on) => on.step(state, learning_rate, UPDATE, "update"),
         }
     }
 
@@ -48,6 +51,9 @@ impl Kernels {
                 backward(on, state)?;
             }
             Self::OneLaunch(on) => {
+                return on.step(state, learning_rate, FORWARD | BACKWARD | UPDATE, "step");
+            }
+            Self::WholeEpoch(on) => {
                 return on.step(state, learning_rate, FORWARD | BACKWARD | UPDATE, "step");
             }
         }

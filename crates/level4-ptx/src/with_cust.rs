@@ -116,8 +116,15 @@ impl WithCust {
     /// A network with all parameters 0.
     ///
     /// # Errors
-    /// When the PTX can't be loaded, and what the driver says.
+    /// For `whole-epoch`, when the PTX can't be loaded, and what the driver says.
     pub fn new(network: &Network, rung: Rung) -> Result<Self> {
+        if rung == Rung::WholeEpoch {
+            return Err(Error::Usage(
+                "--host cust has no launch of many batches: choose --kernels one-launch, or --host \
+                 cudarc"
+                    .into(),
+            ));
+        }
         Self::start(network, rung).map_err(Error::level)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use data::Dataset;
+use data::{Batch, Dataset};
 use serde::Serialize;
 use tensor::Network;
 
@@ -105,14 +105,22 @@ pub fn bench(
         let mut done = 0;
         while done < steps {
             let order = epoch_order(preset, train.len(), position / per_epoch);
-            for k in position % per_epoch..per_epoch.min(position % per_epoch + steps - done) {
-                let batch = order.batch(train, k);
-                let next = (k + 1 < per_epoch).then(|| place.share(&order.batch(train, k + 1)));
-                level.load(&place.share(&batch), next.as_ref())?;
-                level.step(preset.learning_rate)?;
-                samples += batch.len();
-                position += 1;
-                done += 1;
+            let mut k = position % per_epoch;
+            let end = per_epoch.min(k + steps - done);
+            while k < end {
+                let together = level.at_once().min(end - k);
+                let batches: Vec<_> = (k..k + together).map(|k| order.batch(train, k)).collect();
+                k += together;
+                if let [batch] = &batches[..] {
+                    let next = (k < per_epoch).then(|| place.share(&order.batch(train, k)));
+                    level.load(&place.share(batch), next.as_ref())?;
+                    level.step(preset.learning_rate)?;
+                } else {
+                    level.steps(&batches, preset.learning_rate)?;
+                }
+                samples += batches.iter().map(Batch::len).sum::<usize>();
+                position += together;
+                done += together;
             }
         }
         let loss = level.loss()?;

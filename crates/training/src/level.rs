@@ -54,6 +54,25 @@ pub trait Level {
         self.update(learning_rate)
     }
 
+    /// How many batches the level would take at once, at most, by [`steps`](Self::steps). Where it
+    /// is 1, that is never called.
+    fn at_once(&self) -> usize {
+        1
+    }
+
+    /// A training step on each of these batches, one after the other, as by [`load`](Self::load) and
+    /// [`step`](Self::step). Afterwards the last of them is the one that is loaded.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
+        for (k, batch) in batches.iter().enumerate() {
+            self.load(batch, batches.get(k + 1))?;
+            self.step(learning_rate)?;
+        }
+        Ok(())
+    }
+
     /// The loss of the last forward pass, as the preset prints it. Waits for the device; the
     /// training loop asks only when it reports.
     ///

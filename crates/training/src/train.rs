@@ -3,94 +3,15 @@
 use std::time::{Duration, Instant};
 
 use data::{Batch, Dataset, Epoch};
-use serde::{Deserialize, Serialize};
 use tensor::{Tensor, TensorName};
 
 use crate::{Console, Error, Level, Parameters, Preset, Result, divergence, ranks};
 
-/// The loss of one batch, before its update.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LossAt {
-    /// The batch, counted from 0 over all epochs.
-    pub batch: usize,
-    /// The loss, as the preset prints it.
-    pub loss: f32,
-}
+mod outcome;
 
-/// How many of the test images were recognised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Accuracy {
-    /// Images whose largest output is that of their label.
-    pub correct: usize,
-    /// Images tested.
-    pub total: usize,
-}
-
-impl Accuracy {
-    /// `correct / total`, between 0 and 1.
-    #[must_use]
-    pub fn fraction(self) -> f64 {
-        self.correct as f64 / self.total as f64
-    }
-}
-
-/// The test accuracy after a number of batches.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct AccuracyAt {
-    /// The number of batches trained so far.
-    pub batches: usize,
-    /// The fraction of the test images that was recognised.
-    pub accuracy: f64,
-}
-
-/// How long the training of a number of batches had taken.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TimeAt {
-    /// The number of batches trained so far.
-    pub batches: usize,
-    /// Seconds spent in training steps, without testing.
-    pub seconds: f64,
-}
-
-/// Where the time of a run went, in seconds, as the loop sees it: work that a device is only given
-/// is waited for later.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Phases {
-    /// Batches brought to where they are computed on.
-    pub load: f64,
-    /// Steps, or giving them to the device.
-    pub step: f64,
-    /// Waiting for the device, when a loss is asked for.
-    pub wait: f64,
-    /// Looking for parameters that are not finite; not counted as training.
-    pub check: f64,
-    /// Testing; not counted as training.
-    pub test: f64,
-}
-
-/// A test image that was taken for another digit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mistake {
-    /// Its index in the test set.
-    pub image: usize,
-    /// What it is.
-    pub label: u8,
-    /// What it was taken for.
-    pub predicted: u8,
-    /// By how much the wrong output was larger than the right one.
-    pub margin: f32,
-}
-
-/// A test in detail.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Examination {
-    /// How many were recognised.
-    pub accuracy: Accuracy,
-    /// `[label][predicted]`: how many images.
-    pub confusion: Vec<Vec<usize>>,
-    /// The mistakes with the largest margins, the worst first.
-    pub mistakes: Vec<Mistake>,
-}
+pub use outcome::{
+    Accuracy, AccuracyAt, Examination, LossAt, Mistake, Outcome, Phases, StopReason, TimeAt,
+};
 
 /// Several ranks ask each other whether to stop at every so many batches: each answer waits for the
 /// device.
@@ -98,47 +19,6 @@ const ASK_EVERY: usize = 8;
 
 /// How many mistakes are kept.
 pub const MISTAKES: usize = 40;
-
-/// Why training ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StopReason {
-    /// All epochs are done.
-    Epochs,
-    /// The preset's number of batches is done.
-    MaxBatches,
-    /// The test accuracy passed the preset's mark.
-    Accuracy,
-    /// A signal asked for it, such as Ctrl-C.
-    Interrupted,
-}
-
-/// What a training run came to.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Losses, at every batch that reports and at the last one.
-    pub losses: Vec<LossAt>,
-    /// Test accuracies, the final one last.
-    pub accuracies: Vec<AccuracyAt>,
-    /// The final test accuracy.
-    pub accuracy: Accuracy,
-    /// The final test in detail.
-    pub examination: Examination,
-    /// When each loss was reported and each test made.
-    pub times: Vec<TimeAt>,
-    /// Where the time went.
-    pub phases: Phases,
-    /// Batches trained.
-    pub batches: usize,
-    /// Samples trained, over all epochs.
-    pub samples: usize,
-    /// Time spent in training steps, without testing.
-    pub training_time: Duration,
-    /// Why training ended.
-    pub stop_reason: StopReason,
-    /// The trained parameters.
-    pub parameters: Parameters,
-}
 
 /// The order in which a preset goes through `samples` samples in an epoch, counted from 0.
 #[must_use]
@@ -207,17 +87,25 @@ pub fn train(
     // ANCHOR: loop
     'epochs: for epoch in 0..preset.epochs {
         let order = epoch_order(preset, train.len(), epoch);
-        for k in 0..per_epoch {
-            let batch = order.batch(train, k);
-            let next = (k + 1 < per_epoch).then(|| place.share(&order.batch(train, k + 1)));
-            timed(&mut run.phases.load, || level.load(&place.share(&batch), next.as_ref()))?;
-            timed(&mut run.phases.step, || level.step(preset.learning_rate))?;
-            let index = run.batches;
-            run.batches += 1;
-            run.samples += batch.len();
-            progress.inc(1);
+        let mut k = 0;
+        while k < per_epoch {
+            let unasked = batches_unasked(preset, run.batches, planned);
+            let together = level.at_once().min(unasked).min(per_epoch - k);
+            let batches: Vec<_> = (k..k + together).map(|k| order.batch(train, k)).collect();
+            k += together;
+            if let [batch] = &batches[..] {
+                let next = (k < per_epoch).then(|| place.share(&order.batch(train, k)));
+                timed(&mut run.phases.load, || level.load(&place.share(batch), next.as_ref()))?;
+                timed(&mut run.phases.step, || level.step(preset.learning_rate))?;
+            } else {
+                timed(&mut run.phases.step, || level.steps(&batches, preset.learning_rate))?;
+            }
+            run.batches += together;
+            run.samples += batches.iter().map(Batch::len).sum::<usize>();
+            progress.inc(together as u64);
             // ANCHOR_END: loop
 
+            let index = run.batches - 1;
             let done = run.batches == planned;
             let interrupted = match place.is_alone() {
                 true => console.interrupted(),
@@ -287,6 +175,18 @@ pub fn train(
         run.accuracies.push(AccuracyAt { batches: run.batches, accuracy });
     }
     Ok(run)
+}
+
+/// How many batches there are until the next one whose loss is reported, after which the network is
+/// tested, or which is the last; `done` are trained.
+fn batches_unasked(preset: &Preset, done: usize, planned: usize) -> usize {
+    // Losses are reported at batches whose number is a multiple, tests made after so many.
+    let report = match preset.report_every {
+        0 => usize::MAX,
+        every => done.next_multiple_of(every) - done + 1,
+    };
+    let test = preset.evaluate_every.map_or(usize::MAX, |every| every - done % every.max(1));
+    report.min(test).min(planned - done).max(1)
 }
 
 /// Before anything was tested.

@@ -1,4 +1,5 @@
-//! The launches of every rung, by name: those of `thread_per_sample`, `tiled` and `one_launch`.
+//! The launches of every rung, by name: those of `thread_per_sample`, `tiled` and `one_launch`. That of
+//! `whole_epoch` is not among them: `WithCust::new` refuses it.
 
 use std::ffi::c_void;
 
@@ -20,7 +21,7 @@ pub(super) fn forward(on: &mut WithCust) -> Result<(), Failure> {
         Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
             tiled_forward(on)
         }
-        Rung::OneLaunch => one_launch(on, 0.0, FORWARD),
+        Rung::OneLaunch | Rung::WholeEpoch => one_launch(on, 0.0, FORWARD),
     }
 }
 
@@ -43,7 +44,7 @@ pub(super) fn backward(on: &mut WithCust) -> Result<(), Failure> {
         Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
             tiled_backward(on)
         }
-        Rung::OneLaunch => one_launch(on, 0.0, BACKWARD),
+        Rung::OneLaunch | Rung::WholeEpoch => one_launch(on, 0.0, BACKWARD),
     }
 }
 
@@ -52,7 +53,7 @@ pub(super) fn update(on: &mut WithCust, learning_rate: f32) -> Result<(), Failur
     let of_a_block = match on.rung {
         Rung::ThreadPerSample => 256,
         Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => 1024,
-        Rung::OneLaunch => return one_launch(on, learning_rate, UPDATE),
+        Rung::OneLaunch | Rung::WholeEpoch => return one_launch(on, learning_rate, UPDATE),
     };
     let kernel = rest(on).get_function("update")?;
     let stream = &on.stream;
@@ -80,7 +81,9 @@ pub(super) fn step(on: &mut WithCust, learning_rate: f32) -> Result<(), Failure>
             tiled_forward(on)?;
             tiled_backward(on)?;
         }
-        Rung::OneLaunch => return one_launch(on, learning_rate, FORWARD | BACKWARD | UPDATE),
+        Rung::OneLaunch | Rung::WholeEpoch => {
+            return one_launch(on, learning_rate, FORWARD | BACKWARD | UPDATE);
+        }
     }
     update(on, learning_rate)
 }

@@ -55,6 +55,17 @@ fn rows_of_another_network_are_refused() {
     }
 }
 
+/// Whole-epoch wants all weights of hidden layers on chip.
+#[test]
+fn a_network_that_does_not_fit_on_chip_is_told_which_rung_takes_it() {
+    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    let network = Network { sizes: vec![4096, 8192, 10], loss: Loss::CrossEntropy };
+    let mut level = Level4::new(&gpu, &network, Rung::WholeEpoch, Profile::default()).unwrap();
+    let said = load(&mut level, &rows(8, 4096)).unwrap_err().to_string();
+    assert!(said.contains("134218 kB of hidden weights of 4096-8192-10"), "{said}");
+    assert!(said.ends_with("choose --kernels one-launch"), "{said}");
+}
+
 /// The emulated GPU reads how much memory it has once, so that this needs a process of its own.
 #[test]
 fn a_batch_that_finds_no_memory_leaves_the_level_as_it_was() {

@@ -36,6 +36,21 @@ fn steps_are_clean() {
     }
 }
 
+/// Many steps in a launch: in order and shuffled, with one layer and with three, in two orders of warps
+/// and of blocks.
+#[test]
+fn launches_of_many_steps_are_clean() {
+    for (sizes, shuffle) in [("784-17-10", "false"), ("784-10", "true"), ("784-20-9-10", "true")] {
+        let args = ["--kernels", "whole-epoch", "--sizes", sizes, "--shuffle", shuffle];
+        let set = ["--data", "digits", "--samples", "90", "--batch-size", "20"];
+        let more = ["--drop-last", "false"];
+        let bench = ["bench", "--runs", "1", "--steps", "9"];
+        for seed in ["1", "12"] {
+            is_clean(&[&bench[..], &args, &set, &more].concat(), seed);
+        }
+    }
+}
+
 /// Steps one after the other, on batches of two sizes.
 #[test]
 fn training_is_clean() {

@@ -54,11 +54,45 @@ fn rungs_train_alike_and_alike_each_time() {
             assert_eq!(once, losses(rung));
             once
         });
+        let epoch = losses(Rung::WholeEpoch);
         // Sums in another order, over 15 steps; factors of 11 bits.
-        let others = [(fused, 1e-4), (losses(Rung::ThreadPerSample), 1e-4), (single, 1e-4)];
+        let others =
+            [(fused, 1e-4), (losses(Rung::ThreadPerSample), 1e-4), (single, 1e-4), (epoch, 1e-4)];
         for (other, apart) in others.into_iter().chain([(tf32, 1e-2)]) {
             for (a, b) in tiled.iter().zip(&other) {
                 assert!((a - b).abs() < apart, "{tiled:?} and {other:?}");
+            }
+        }
+    }
+}
+
+/// However many steps a launch takes, odd and even, in order and shuffled, with a smaller batch at the
+/// end and one layer or three, what is learnt is the same to the bit.
+#[test]
+fn many_steps_in_a_launch_are_the_same_steps() {
+    for sizes in [vec![784, 17, 10], vec![784, 10], vec![784, 36, 13, 10]] {
+        for shuffle in [false, true] {
+            let mut preset = preset(shuffle);
+            preset.network.sizes = sizes.clone();
+            preset.evaluate_every = None;
+            let mut parameters = [1, 2, 3, 100].map(|report_every| {
+                preset.report_every = report_every;
+                let outcome = run(Rung::WholeEpoch, &preset);
+                let last = *outcome.losses.last().unwrap();
+                (outcome.losses.len(), last, outcome.parameters)
+            });
+            assert_eq!(parameters[0].0, 15);
+            assert_eq!(parameters[3].0, 2);
+            let (_, loss, expected) = &parameters[0];
+            for (_, found_loss, found) in &parameters[1..] {
+                assert_eq!((found_loss, found), (loss, expected), "{sizes:?}, {shuffle}");
+            }
+            // And they are the steps of another rung, up to rounding.
+            preset.report_every = 100;
+            let one_launch = run(Rung::OneLaunch, &preset).parameters;
+            for (a, b) in one_launch.layers.iter().zip(&mut parameters[3].2.layers) {
+                let apart = a.w.data().iter().zip(b.w.data()).map(|(a, b)| (a - b).abs());
+                assert!(apart.fold(0.0, f32::max) < 1e-4, "{sizes:?}, {shuffle}");
             }
         }
     }
