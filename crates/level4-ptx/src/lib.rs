@@ -12,7 +12,9 @@
 //! With the cargo feature `cust`, `--host cust` runs the same through the crate cust, whose build
 //! script wants a CUDA installation; `scripts/test-cust` gives it the emulated driver.
 
+mod auto;
 mod backward;
+mod choice;
 mod cooperative;
 mod forward;
 mod input;
@@ -256,8 +258,8 @@ fn off_chip(network: &Network, batch: usize) -> Error {
     let hidden = network.sizes.len() - 2;
     let weights: usize = network.sizes.windows(2).take(hidden).map(|n| n[0] * n[1]).sum();
     Error::Usage(format!(
-        "the device can't keep the {} kB of hidden weights of {network} on chip, in blocks that are \
-         all there at once, with batches of {batch}: choose --kernels one-launch",
+        "{network}, batches of {batch}: the device can't keep {} kB of hidden weights on chip, in \
+         blocks that are all there at once: choose --kernels one-launch",
         (weights * size_of::<f32>()).div_ceil(1000)
     ))
 }

@@ -7,9 +7,11 @@ use clap::ValueEnum;
 use clap::{Args, ValueHint};
 use gpu::{DeviceArgs, Profile};
 use tensor::{Dtype, Network};
-use training::{Error, Level, Result};
+use training::{Error, Level, Preset, Result};
 
-use crate::{Level4, Rung};
+use crate::Level4;
+use crate::auto::Auto;
+use crate::choice::{self, Choice};
 
 /// Who speaks to the driver.
 #[cfg(feature = "cust")]
@@ -30,7 +32,7 @@ pub struct Options {
     device: DeviceArgs,
     /// Which PTX a training step runs: the rung of the ladder.
     #[arg(long, value_name = "RUNG", value_enum, default_value_t)]
-    kernels: Rung,
+    kernels: Choice,
     /// Who speaks to the driver.
     #[cfg(feature = "cust")]
     #[arg(long, value_name = "CRATE", value_enum, default_value_t)]
@@ -67,14 +69,27 @@ impl training::Program for Program {
         options.profile.iter().map(|path| ("--profile", path.as_path())).collect()
     }
 
+    const PLANS: bool = true;
+
+    fn plan(options: &Options, preset: &Preset) -> Result<Vec<String>> {
+        let gpu = options.device.open().map_err(Error::level)?;
+        choice::plan(&gpu, &preset.network, preset.batch_size)
+    }
+
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
         #[cfg(feature = "cust")]
         if options.host == Host::Cust {
             crate::with_cust::device(options.device.device)?;
-            return Ok(Box::new(crate::with_cust::WithCust::new(network, options.kernels)?));
+            let Choice::One(rung) = options.kernels else {
+                return Err(Error::Usage("--host cust has no --kernels auto: name a rung".into()));
+            };
+            return Ok(Box::new(crate::with_cust::WithCust::new(network, rung)?));
         }
         let gpu = options.device.open().map_err(Error::level)?;
         let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
-        Ok(Box::new(Level4::new(&gpu, network, options.kernels, profile)?))
+        Ok(match options.kernels {
+            Choice::One(rung) => Box::new(Level4::new(&gpu, network, rung, profile)?),
+            Choice::Auto => Box::new(Auto::new(gpu, network, profile)),
+        })
     }
 }

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use tensor::{Dtype, Network};
 
 use crate::ranks::Place;
-use crate::{Error, Level, Result};
+use crate::{Error, Level, Preset, Result};
 
 mod commands;
 mod needs;
@@ -42,6 +42,18 @@ pub trait Program {
     /// the work begins that no other option writes the same.
     fn outputs(_options: &Self::Options) -> Vec<(&'static str, &Path)> {
         Vec::new()
+    }
+
+    /// Whether the level has several ways to compute, of which [`plan`](Self::plan) has something to say.
+    const PLANS: bool = false;
+
+    /// Which of its ways the level could take with a preset on its device, and why not the others:
+    /// lines for the user.
+    ///
+    /// # Errors
+    /// What its device says.
+    fn plan(_options: &Self::Options, _preset: &Preset) -> Result<Vec<String>> {
+        Err(Error::Usage(format!("{} has one way to compute, and nothing to plan", Self::NAME)))
     }
 
     /// Makes the level.
@@ -102,6 +114,8 @@ enum Command<O: Args> {
     Bench(BenchArgs<O>),
     /// Recognises digits with saved parameters.
     Predict(PredictArgs<O>),
+    /// Says which kernels this device can run with this network and batch, and why not the others.
+    Plan(PlanArgs<O>),
 }
 
 #[derive(Args)]
@@ -185,6 +199,14 @@ struct BenchArgs<O: Args> {
 }
 
 #[derive(Args)]
+struct PlanArgs<O: Args> {
+    #[command(flatten)]
+    preset: PresetArgs,
+    #[command(flatten)]
+    options: O,
+}
+
+#[derive(Args)]
 struct PredictArgs<O: Args> {
     #[command(flatten)]
     preset: PresetArgs,
@@ -211,8 +233,21 @@ pub fn main<P: Program>() -> ExitCode {
     host::main(run::<P>)
 }
 
+fn plan<P: Program>(args: &PlanArgs<P::Options>) -> Result<()> {
+    let preset = args.preset.preset()?;
+    needs::of_training(&preset.network)?;
+    for line in P::plan(&args.options, &preset)? {
+        host::print(&format!("{line}\n")).map_err(Error::Output)?;
+    }
+    Ok(())
+}
+
 fn run<P: Program>() -> ExitCode {
-    let cli: Cli<P::Options> = match host::parse(|command| command.name(P::NAME).about(P::ABOUT)) {
+    let named = |command: clap::Command| {
+        let command = command.name(P::NAME).about(P::ABOUT);
+        command.mut_subcommand("plan", |plan| plan.hide(!P::PLANS))
+    };
+    let cli: Cli<P::Options> = match host::parse(named) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
@@ -222,6 +257,7 @@ fn run<P: Program>() -> ExitCode {
         Some(Command::Dump(args)) => commands::dump::<P>(&args),
         Some(Command::Bench(args)) => commands::bench::<P>(&args),
         Some(Command::Predict(args)) => commands::predict::<P>(&args),
+        Some(Command::Plan(args)) => plan::<P>(&args),
     };
     ExitCode::from(match result {
         Ok(()) => host::signals::received().map_or(0, host::signals::exit_code),

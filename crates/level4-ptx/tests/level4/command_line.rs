@@ -66,3 +66,52 @@ fn the_profile_shows_what_each_rung_launches() {
         }
     }
 }
+
+/// What a plan says of a rung, and which one `auto` takes.
+fn planned(args: &[&str], capability: &str) -> (Vec<String>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
+        .args(["plan", "--device", "emulated"])
+        .args(args)
+        .env("EMULATED_GPU_CAPABILITY", capability)
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8(output.stdout).expect("the program writes UTF-8");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines: Vec<String> = said.lines().skip(1).map(String::from).collect();
+    let auto = lines.last().and_then(|line| line.strip_prefix("auto")).expect("auto is last");
+    (lines[..lines.len() - 1].to_vec(), auto.trim().to_owned())
+}
+
+#[test]
+fn a_plan_says_which_rungs_run_and_why_the_others_do_not() {
+    let no = |lines: &[String]| lines.iter().filter(|line| line.contains("  no   ")).count();
+    let (lines, auto) = planned(&["--sizes", "784-30-10", "--batch-size", "8"], "9.0");
+    assert_eq!((lines.len(), no(&lines), &auto[..]), (7, 0, "whole-epoch"));
+    // Too many samples for a block, and too few units for a tile.
+    let (_, auto) = planned(&["--sizes", "784-30-10", "--batch-size", "256"], "9.0");
+    assert_eq!(auto, "one-launch");
+    let (_, auto) = planned(&["--sizes", "784-128-10", "--batch-size", "256"], "9.0");
+    assert_eq!(auto, "register-tiles");
+    let large = ["--sizes", "784-4096-4096-10", "--batch-size", "64"];
+    let (lines, auto) = planned(&large, "7.0");
+    assert_eq!((no(&lines), &auto[..]), (4, "one-launch"));
+    assert!(lines[6].contains("can't keep 79954 kB of hidden weights on chip"), "{}", lines[6]);
+    assert!(lines[5].contains("wants compute capability 8.0"), "{}", lines[5]);
+}
+
+#[test]
+fn auto_says_what_it_takes_and_trains_with_it() {
+    let args = ["bench", "--device", "emulated", "--data", "digits", "--samples", "64"];
+    let more = ["--runs", "1", "--steps", "3", "--batch-size", "16", "--kernels"];
+    let last = |rung| {
+        let output = level4(&[&args[..], &more, &[rung]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        (out.lines().find(|line| line.starts_with("loss of")).map(String::from), said)
+    };
+    let (auto, said) = last("auto");
+    assert_eq!(said, "note: --kernels auto takes whole-epoch\n");
+    assert!(auto.is_some());
+    assert_eq!(auto, last("whole-epoch").0);
+}
