@@ -70,7 +70,7 @@ impl Kernels {
                 let cut = |network: &_, batch, shared, resident: &mut dyn FnMut(usize) -> usize| {
                     Plan::of_an_epoch(network, batch, shared, resident)
                 };
-                let together = Cooperative::new(gpu, find("train")?, cut, on)?;
+                let together = Cooperative::new(gpu, find("steps")?, cut, on)?;
                 Self::WholeEpoch(WholeEpoch::new(together)?)
             }
         })

@@ -2,8 +2,9 @@
 //!
 //! `forward`, `backward`, `update` and `state` stand beside those of the other levels; `step` says
 //! which rung launches what in their place. What is computed, and how, is in the folder `ptx`;
-//! `thread_per_sample`, `tiled` and `one_launch` launch what lies there (`tiled` also the products on
-//! tensor cores), and `kernels` loads it.
+//! `thread_per_sample`, `tiled`, `one_launch` and `whole_epoch` launch what lies there (`tiled` also the
+//! products on tensor cores and from register tiles), and `kernels` loads it. `choice` says which rungs
+//! a device can run.
 //!
 //! A kernel that takes a whole network, of any number of layers, is told of it by a table in the
 //! device's memory ([`Record`]). A launch whose blocks wait for each other has to fit onto the

@@ -9,7 +9,7 @@ const FOUR: usize = 4;
 /// Elements that the kernel counts, in 32 bits, in a layer's sums over the chunks.
 const COUNTED: usize = 1 << 30;
 
-/// The grid of `step` in `ptx/one_launch.ptx`, and of `train` in `ptx/whole_epoch.ptx`: the batch is cut into `chunks` of samples, the units
+/// The grid of `step` in `ptx/one_launch.ptx`, and of `steps` in `ptx/whole_epoch.ptx`: the batch is cut into `chunks` of samples, the units
 /// of every layer into `groups`, and there is one block for each pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {

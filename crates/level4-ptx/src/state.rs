@@ -114,7 +114,7 @@ impl State {
         self.input.dataset(set)
     }
 
-    /// Takes in a batch, and makes room for it. The last rung says how it cuts batches of this
+    /// Takes in a batch, and makes room for it. Rungs whose blocks wait say how they cut batches of this
     /// size, which the kernel finds in the table.
     ///
     /// Where the device has no memory left, no batch is loaded afterwards, and what was there is as

@@ -54,7 +54,7 @@ impl Kernels {
                 return on.step(state, learning_rate, FORWARD | BACKWARD | UPDATE, "step");
             }
             Self::WholeEpoch(on) => {
-                return on.step(state, learning_rate, FORWARD | BACKWARD | UPDATE, "step");
+                return on.step(state, learning_rate, FORWARD | BACKWARD | UPDATE, "steps");
             }
         }
         self.update(state, learning_rate)

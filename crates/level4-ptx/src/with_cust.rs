@@ -176,7 +176,7 @@ impl WithCust {
         })
     }
 
-    /// How a batch of that size is cut; only the last rung asks.
+    /// How a batch of that size is cut; only the third rung asks.
     fn cut(&self, batch: usize) -> Result<Option<Plan>> {
         if self.rung != Rung::OneLaunch {
             return Ok(None);

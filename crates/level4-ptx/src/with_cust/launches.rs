@@ -193,7 +193,7 @@ fn a_prev(on: &WithCust, layer: usize) -> DevicePointer<f32> {
     buffer.as_device_ptr()
 }
 
-/// The step of the last rung. cust has no cooperative launch, but it passes on the driver's.
+/// The step of the third rung. cust has no cooperative launch, but it passes on the driver's.
 fn one_launch(on: &WithCust, learning_rate: f32, phases: u32) -> Result<(), Failure> {
     let Some(plan) = &on.plan else { return Ok(()) };
     let kernel = on.module.get_function("step")?;

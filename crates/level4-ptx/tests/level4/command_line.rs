@@ -53,6 +53,7 @@ fn the_profile_shows_what_each_rung_launches() {
         ("thread-per-sample", &["forward_backward", "update"][..]),
         ("tiled", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
         ("one-launch", &["step"]),
+        ("whole-epoch", &["steps"]),
         ("tensor-cores", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
         ("register-tiles", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
     ] {

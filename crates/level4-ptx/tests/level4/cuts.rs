@@ -1,4 +1,4 @@
-//! The last rung on devices that have little room, straight on the emulator: however the work is
+//! The third rung on devices that have little room, straight on the emulator: however the work is
 //! cut into blocks, and whether the weights fit on chip or not, the step is the same.
 
 use std::path::Path;
