@@ -1,5 +1,6 @@
-//! The third rung on devices that have little room, straight on the emulator: however the work is
-//! cut into blocks, and whether the weights fit on chip or not, the step is the same.
+//! The rungs whose blocks wait for each other on devices that have little room, straight on the
+//! emulator: however the work is cut into blocks, and whether the weights fit on chip or not, the step
+//! is the same.
 
 use std::path::Path;
 
@@ -9,9 +10,9 @@ use tensor::{Dtype, Dump, Loss, Network, Tensor, TensorName};
 use training::Preset;
 
 /// One step of a fixture, cut by a plan; a launch for each number of phases.
-fn step(network: &Network, reference: &Dump, plan: &Plan, phases: &[u32]) -> Dump {
+fn step(rung: Rung, network: &Network, reference: &Dump, plan: &Plan, phases: &[u32]) -> Dump {
     use Arg::{F32, U32, U64};
-    let rung = Rung::OneLaunch;
+    let epoch = rung == Rung::WholeEpoch;
     let bench = Bench::new(rung.file(), rung.ptx(), checked());
     let get = |name| reference.get(name).unwrap().to_tensor();
     let batch = get(TensorName::X).shape()[0];
@@ -28,8 +29,11 @@ fn step(network: &Network, reference: &Dump, plan: &Plan, phases: &[u32]) -> Dum
                 z: bench.room(batch * n),
                 a: if l < last { bench.room(batch * n) } else { 0 },
                 dz: bench.room(batch * n),
-                partial: bench.room(plan.chunks * n * (m + 1)),
-                ..Record::default()
+                partial: if epoch { 0 } else { bench.room(plan.chunks * n * (m + 1)) },
+                // Second copies of a, w and b.
+                da: if epoch && l < last { bench.room(batch * n) } else { 0 },
+                dw: if epoch && l > 1 { bench.room(n * m) } else { 0 },
+                db: if epoch && l > 1 { bench.room(n) } else { 0 },
             }
         })
         .collect();
@@ -40,7 +44,7 @@ fn step(network: &Network, reference: &Dump, plan: &Plan, phases: &[u32]) -> Dum
         Loss::Bce => 1,
         Loss::SquaredError => 2,
     };
-    let mut args = [
+    let given = [
         U64(bench.words(&words)),
         U32(records.len() as u32),
         U32(loss),
@@ -48,18 +52,21 @@ fn step(network: &Network, reference: &Dump, plan: &Plan, phases: &[u32]) -> Dum
         U64(bench.floats(get(TensorName::Y).data())),
         U64(p),
         U64(losses),
-        U32(batch as u32),
-        F32(reference.header.learning_rate),
-        U32(0),
-        U32(plan.chunks as u32),
-        U32(plan.groups as u32),
-        U32(u32::from(plan.on_chip)),
-        U64(bench.zeros(1)),
     ];
+    let rate = F32(reference.header.learning_rate);
+    let (samples, barrier) = (U32(batch as u32), U64(bench.zeros(1)));
     for &phases in phases {
-        args[9] = U32(phases);
+        let rest = if epoch {
+            let rows = U32((plan.shared - 4 * batch) as u32);
+            vec![U64(0), samples, samples, rate, U32(phases), rows, barrier]
+        } else {
+            let cut = [plan.chunks as u32, plan.groups as u32, u32::from(plan.on_chip)];
+            vec![samples, rate, U32(phases), U32(cut[0]), U32(cut[1]), U32(cut[2]), barrier]
+        };
+        let args = [&given[..], &rest].concat();
+        let entry = if epoch { "steps" } else { "step" };
         let (grid, threads) = ([plan.blocks() as u32, 1, 1], Plan::THREADS as u32);
-        if let Err(fault) = bench.try_launch("step", grid, threads, plan.shared as u32, true, &args)
+        if let Err(fault) = bench.try_launch(entry, grid, threads, plan.shared as u32, true, &args)
         {
             panic!("{fault}");
         }
@@ -118,7 +125,7 @@ fn every_cut_agrees_with_the_references() {
                 continue;
             };
             met[usize::from(plan.on_chip)] += 1;
-            let found = step(network, &reference, &plan, phases);
+            let found = step(Rung::OneLaunch, network, &reference, &plan, phases);
             let comparison = tensor_diff::compare(&reference, &found, 1.0);
             assert!(comparison.agrees(), "{} by {plan:?}: {comparison:?}", preset.name);
         }
@@ -128,9 +135,89 @@ fn every_cut_agrees_with_the_references() {
         if plan.blocks() > 1000 {
             continue;
         }
-        let found = step(network, &reference, &plan, &[7]);
+        let found = step(Rung::OneLaunch, network, &reference, &plan, &[7]);
         let comparison = tensor_diff::compare(&reference, &found, 1.0);
         assert!(comparison.agrees(), "{} by {plan:?}: {comparison:?}", preset.name);
     }
     assert!(met[0] > 3 && met[1] > 3, "{met:?}");
+}
+
+#[test]
+fn an_epoch_agrees_with_the_references_however_it_is_cut() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    let mut refused = 0;
+    for preset in Preset::fixtures() {
+        let reference = Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap();
+        let (network, batch) = (&preset.network, preset.batch_size);
+        for (room, phases) in [(1000, &[7][..]), (3, &[1, 2, 4]), (1, &[3, 4])] {
+            let Some(plan) = Plan::of_an_epoch(network, batch, 160 << 10, |_| room) else {
+                refused += 1;
+                continue;
+            };
+            let found = step(Rung::WholeEpoch, network, &reference, &plan, phases);
+            let comparison = tensor_diff::compare(&reference, &found, 1.0);
+            assert!(comparison.agrees(), "{} by {plan:?}: {comparison:?}", preset.name);
+        }
+    }
+    assert!(refused < 8, "{refused} plans don't fit");
+}
+
+/// What two blocks read of each other exists twice. Where it does not, or a barrier is missing, the
+/// sanitizer says so: that it says nothing of the kernel as it is means something.
+#[test]
+fn an_epoch_without_its_copies_or_barriers_is_a_race() {
+    use Arg::{F32, U32, U64};
+    for (what, from, to) in [
+        ("as it is", "", ""),
+        ("one copy of a", "and.b32 next, parity, 1;", "mov.u32 next, 0;"),
+        ("one barrier", "output_done:", "output_done:\n    bra forward_done;"),
+    ] {
+        let ptx = Rung::WholeEpoch.ptx().replacen(from, to, usize::from(!from.is_empty()));
+        assert_eq!(ptx == Rung::WholeEpoch.ptx(), from.is_empty(), "{what}");
+        let bench = Bench::new("whole_epoch.ptx", &ptx, checked());
+        let ones = |count| bench.floats(&vec![0.25; count]);
+        let layer = |m: u32, n: u32, deep: bool| Record {
+            m,
+            n,
+            per: 4,
+            w: ones((m * n) as usize),
+            b: ones(n as usize),
+            z: bench.room(2 * n as usize),
+            a: if deep { 0 } else { bench.room(2 * n as usize) },
+            da: if deep { 0 } else { bench.room(2 * n as usize) },
+            dz: bench.room(2 * n as usize),
+            dw: if deep { bench.room((m * n) as usize) } else { 0 },
+            db: if deep { bench.room(n as usize) } else { 0 },
+            partial: 0,
+        };
+        // Three batches of two samples; two blocks.
+        let words: Vec<u64> =
+            [layer(16, 8, false), layer(8, 2, true)].iter().flat_map(Record::words).collect();
+        let args = [
+            U64(bench.words(&words)),
+            U32(2),
+            U32(0),
+            U64(ones(6 * 16)),
+            U64(ones(6 * 2)),
+            U64(bench.room(4)),
+            U64(bench.room(6)),
+            U64(0),
+            U32(6),
+            U32(2),
+            F32(0.1),
+            U32(7),
+            U32(4 * (4 * 16 + 4 * 2)),
+            U64(bench.zeros(1)),
+        ];
+        let shared = 4 * (4 * 16 + 4 * 2 + 2);
+        let fault = bench.try_launch("steps", [2, 1, 1], 32, shared, true, &args).err();
+        let said = fault.map(|fault| fault.to_string()).unwrap_or_default();
+        let expected = match what {
+            "as it is" => "",
+            "one copy of a" => "race: global",
+            _ => "global",
+        };
+        assert_eq!(said.is_empty(), expected.is_empty(), "{what}: {said}");
+        assert!(said.contains(expected), "{what}: {said}");
+    }
 }
