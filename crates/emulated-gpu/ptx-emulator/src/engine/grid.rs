@@ -75,7 +75,7 @@ pub(crate) fn run(
     let given = grid.parameters.len().min(parameters.len() as usize);
     parameters.as_mut_slice()[..given].copy_from_slice(&grid.parameters[..given]);
     let workspace = match grid.cooperative {
-        true => Workspace::of(executable, setting.memory)
+        true => Workspace::of(executable, setting.memory, setting.reach.device)
             .map_err(|error| refused(executable, error.to_string()))?,
         false => None,
     };

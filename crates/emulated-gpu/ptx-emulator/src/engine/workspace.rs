@@ -2,7 +2,7 @@
 //! launch, and the code of cooperative groups, which is a part of the kernel, finds it in `%envreg1` and 2.
 
 use super::image::Image;
-use crate::memory::{Memory, OutOfMemory};
+use crate::memory::{Home, Memory, OutOfMemory};
 use crate::program::Special;
 
 /// A launch's own.
@@ -14,17 +14,22 @@ pub(super) struct Workspace<'launch> {
 impl<'launch> Workspace<'launch> {
     const BYTES: u32 = 8;
 
-    /// That of a launch, where the kernel asks for it.
+    /// That of a launch on a device, where the kernel asks for it.
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub(super) fn of(image: &Image, memory: &'launch Memory) -> Result<Option<Self>, OutOfMemory> {
+    pub(super) fn of(
+        image: &Image,
+        memory: &'launch Memory,
+        device: u32,
+    ) -> Result<Option<Self>, OutOfMemory> {
         let asks = |special: &Special| matches!(special, Special::Workspace { .. });
         if !image.specials.iter().any(|(_, special)| asks(special)) {
             return Ok(None);
         }
         let size = u64::from(Self::BYTES);
-        let workspace = Self { memory, address: memory.allocate(size, 256)? };
+        let home = Home { device, ..Home::default() };
+        let workspace = Self { memory, address: memory.allocate_at(home, size, 256)? };
         let begin = [Self::BYTES.to_le_bytes(), [0; 4]].concat();
         match memory.write(workspace.address, &begin) {
             Ok(()) => Ok(Some(workspace)),
