@@ -158,6 +158,16 @@ impl Region {
     }
 }
 
+/// The memory that half a warp accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    /// Its first byte.
+    pub(super) start: u64,
+    pub(super) bytes: u64,
+    /// It is one element, which every lane accesses; else each lane has its own.
+    pub(super) uniform: bool,
+}
+
 /// What an access site found last time.
 #[derive(Clone)]
 pub(super) struct Site {
@@ -205,6 +215,8 @@ pub(crate) struct Core<'launch> {
     pub(super) initialisation: bool,
     /// The step that runs, where it accesses memory.
     pub(super) step: u32,
+    /// What a site has found last for others that follow.
+    pub(super) kept: Option<(u32, [Stretch; 2])>,
     /// What the launch remembers to find races, where it does.
     pub(super) races: Option<&'launch Races>,
     /// The same, of the block.

@@ -176,6 +176,7 @@ impl Shared<'_> {
             deterministic: self.setting.deterministic,
             initialisation: self.setting.check_initialisation,
             step: 0,
+            kept: None,
             races: self.races.as_ref(),
             threads: None,
         }

@@ -1,8 +1,7 @@
 //! initcheck's part that is memory: which bytes something has written. Registered memory, variables of the module and parameters always are.
 
 use super::access::instruction::Access;
-use super::access::pattern::Stretch;
-use super::core::{Core, Outcome, Problem};
+use super::core::{Core, Outcome, Problem, Stretch};
 use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_window};
 use crate::fault::FaultKind;
 use crate::memory::Known;

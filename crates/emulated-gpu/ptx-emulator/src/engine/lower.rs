@@ -2,6 +2,7 @@
 //! variable a place, each label a step. Functions have slots of their own, not frames: one that may
 //! come to call itself keeps what it has there on a stack meanwhile.
 
+mod again;
 mod asynchronous;
 mod calls;
 mod clocks;
@@ -166,6 +167,7 @@ impl<'l> Lowering<'l> {
             self.body(each);
         }
         self.link();
+        again::mark(&mut self.code);
         let constant_bytes: u64 =
             self.module.variables.iter().filter(|v| v.space == Space::Const).map(|v| v.size).sum();
         let constant_bytes = constant_bytes as u32;

@@ -1,5 +1,6 @@
 //! The engine through its public API: small PTX programs, with the values that the ISA gives.
 
+mod again;
 mod allocations;
 mod arithmetic;
 mod atomics;

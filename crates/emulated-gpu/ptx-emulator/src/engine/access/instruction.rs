@@ -31,6 +31,19 @@ pub(in crate::engine) struct Access {
     pub(in crate::engine) guess: bool,
     /// Nobody writes there while a kernel runs.
     pub(in crate::engine) constant: bool,
+    /// Whether another access, of the same steps without a branch, has the same address but for the offset.
+    pub(in crate::engine) kept: Kept,
+}
+
+/// Whether what is found of the addresses of an access holds for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Kept {
+    /// It does not.
+    No,
+    /// Some that come after it.
+    ForOthers,
+    /// It was found by the one with this site.
+    By(u32),
 }
 
 impl Access {

@@ -9,22 +9,12 @@
     reason = "on some hosts the compiler is kept from knowing a number too well, or vectors are loaded"
 )]
 
-use super::instruction::Access;
-use crate::engine::core::{Core, Region};
+use super::instruction::{Access, Kept};
+use crate::engine::core::{Core, Region, Stretch};
 use crate::engine::registers::{LANES, Width};
 
 /// Lanes of half a warp.
 pub(super) const HALF: usize = LANES / 2;
-
-/// The memory that half a warp accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) struct Stretch {
-    /// Its first byte.
-    pub(in crate::engine) start: u64,
-    pub(in crate::engine) bytes: u64,
-    /// It is one element, which every lane accesses; else each lane has its own.
-    pub(in crate::engine) uniform: bool,
-}
 
 /// An address as a register holds it.
 trait Address: Copy + PartialEq {
@@ -221,20 +211,40 @@ fn both<A: Address, const FULL: bool>(
 /// warp take part.
 #[inline(always)]
 pub(super) fn stretches<const FULL: bool>(
-    core: &Core<'_>,
+    core: &mut Core<'_>,
     access: &Access,
     mask: u32,
     bytes: u64,
 ) -> Option<[Stretch; 2]> {
-    let mut found = if access.address.width == Width::Wide {
-        both::<u64, FULL>(core.registers.wide(access.address.index), mask, bytes as u32)?
-    } else {
-        both::<u32, FULL>(core.registers.narrow(access.address.index), mask, bytes as u32)?
+    let mut found = match (access.kept, core.kept) {
+        // All lanes took part there, too: no branch lies between.
+        (Kept::By(site), Some((of, found))) if site == of => found,
+        _ => {
+            let found = both_of_row::<FULL>(core, access, mask, bytes);
+            if access.kept == Kept::ForOthers {
+                core.kept = if FULL { found.map(|found| (access.site, found)) } else { None };
+            }
+            found?
+        }
     };
     for stretch in &mut found {
         stretch.start = stretch.start.wrapping_add(access.offset);
     }
     Some(found)
+}
+
+#[inline(always)]
+fn both_of_row<const FULL: bool>(
+    core: &Core<'_>,
+    access: &Access,
+    mask: u32,
+    bytes: u64,
+) -> Option<[Stretch; 2]> {
+    if access.address.width == Width::Wide {
+        both::<u64, FULL>(core.registers.wide(access.address.index), mask, bytes as u32)
+    } else {
+        both::<u32, FULL>(core.registers.narrow(access.address.index), mask, bytes as u32)
+    }
 }
 
 /// Where the host has both, where both are inside a region and each element is aligned.

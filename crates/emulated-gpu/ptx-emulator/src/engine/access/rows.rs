@@ -12,8 +12,8 @@
 use super::each::{mark_all_written, require_all_written};
 use super::element::Element;
 use super::instruction::Access;
-use super::pattern::{HALF, Stretch, inside, stretches};
-use crate::engine::core::{Core, Outcome, Problem};
+use super::pattern::{HALF, inside, stretches};
+use crate::engine::core::{Core, Outcome, Problem, Stretch};
 use crate::engine::race::Does;
 use crate::engine::registers::{LANES, lanes};
 use crate::memory::rows::fill_own;

@@ -6,7 +6,7 @@ use super::recursion::Spot;
 use super::slots::{function_address, sink, width};
 use crate::diagnostic::Problem;
 use crate::engine::access::choose::transfer;
-use crate::engine::access::instruction::Access;
+use crate::engine::access::instruction::{Access, Kept};
 use crate::engine::code::{Action, Argument, Builtin, BuiltinArguments};
 use crate::engine::defined::Uses;
 use crate::engine::image::Home;
@@ -140,6 +140,7 @@ impl Lowering<'_> {
             semantics: Semantics::default(),
             guess: false,
             constant: false,
+            kept: Kept::No,
         };
         let function = transfer(&access, store, self.host());
         self.emit(Action::Transfer(function, Box::new(access)));

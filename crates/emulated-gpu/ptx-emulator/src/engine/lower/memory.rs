@@ -3,7 +3,7 @@
 use super::Lowering;
 use super::slots::signed;
 use crate::engine::access::choose::transfer;
-use crate::engine::access::instruction::Access;
+use crate::engine::access::instruction::{Access, Kept};
 use crate::engine::atomics::AtomicAccess;
 use crate::engine::code::Action;
 use crate::engine::image::Home;
@@ -44,6 +44,7 @@ impl Lowering<'_> {
             semantics: Semantics::default(),
             guess: false,
             constant: space == Space::Const,
+            kept: Kept::No,
         }
     }
 
