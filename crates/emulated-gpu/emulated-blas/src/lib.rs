@@ -29,6 +29,7 @@ mod room;
 mod rounding;
 mod scalar;
 mod status;
+pub mod tensor_cores;
 mod work;
 
 pub use access::Access;

@@ -1,4 +1,4 @@
-//! `d = alpha · a · b + beta · c`, on all cores, by the crate `gemm`.
+//! `d = alpha · a · b + beta · c`, on all cores, by the crate `gemm`, or as tensor cores do it.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -6,9 +6,9 @@ use gemm::Parallelism;
 use rayon::prelude::*;
 
 use crate::scalar::rounded;
+use crate::tensor_cores::Units;
 use crate::{
-    Compute, DataType, Inputs, Matrix, Operation, Order, Real, Rejection, Scalar, filled, load,
-    room, store,
+    Compute, DataType, Matrix, Operation, Order, Real, Rejection, Scalar, filled, load, room, store,
 };
 
 /// Elements below which converting an operand on several threads costs more than it saves.
@@ -49,7 +49,7 @@ impl View {
     }
 
     /// Whether all its lines can be loaded 16 bytes at a time, as tensor cores are fed.
-    fn suits_tensor_cores(self) -> bool {
+    pub(crate) fn suits_tensor_cores(self) -> bool {
         const WIDTH: u64 = 16;
         let step = self.row.unsigned_abs().max(self.column.unsigned_abs()) as u64 * self.ty.size();
         self.address.is_multiple_of(WIDTH) && step.is_multiple_of(WIDTH)
@@ -62,7 +62,7 @@ impl View {
 
     /// # Safety
     /// The element has to be readable.
-    unsafe fn get<T: Real>(self, row: usize, column: usize) -> T {
+    pub(crate) unsafe fn get<T: Real>(self, row: usize, column: usize) -> T {
         let index = row as isize * self.row + column as isize * self.column;
         // SAFETY: the caller's promise.
         unsafe { load(self.address, self.ty, index) }
@@ -70,7 +70,7 @@ impl View {
 
     /// # Safety
     /// The element has to be writable, by nobody else meanwhile.
-    unsafe fn set<T: Real>(self, row: usize, column: usize, value: T) {
+    pub(crate) unsafe fn set<T: Real>(self, row: usize, column: usize, value: T) {
         let index = row as isize * self.row + column as isize * self.column;
         // SAFETY: the caller's promise.
         unsafe { store(self.address, self.ty, index, value) }
@@ -110,11 +110,11 @@ pub struct Product {
     pub alpha: Scalar,
     /// Scales `c`.
     pub beta: Scalar,
-    /// In what is multiplied and summed. Inputs are rounded only where `a` and `b` begin at, and
-    /// their lines lie apart by, multiples of 16 bytes: the fast types allow tensor cores and do
-    /// not demand them, and so aligned operands are what they are documented to want (cuBLAS
-    /// documentation, "Tensor Core Usage").
+    /// In what is multiplied and summed. The fast types allow tensor cores and do not demand them:
+    /// inputs are rounded only where they are used ([`tensor_cores`](crate::tensor_cores)).
     pub compute: Compute,
+    /// The compute capability of the card, as 90 for 9.0: by whose rules tensor cores add.
+    pub capability: u32,
 }
 
 impl Product {
@@ -126,13 +126,14 @@ impl Product {
     pub fn check_room(&self) -> Result<(), Rejection> {
         let size = if self.compute == Compute::F64 { size_of::<f64>() } else { size_of::<f32>() };
         let ty = if self.compute == Compute::F64 { DataType::F64 } else { DataType::F32 };
-        let operand = |view: View, elements: usize| {
-            let rounded = matches!(self.compute, Compute::F32(inputs) if inputs != Inputs::Full);
-            if view.ty == ty && !rounded { 0 } else { elements }
-        };
+        let operand = |view: View, elements: usize| if view.ty == ty { 0 } else { elements };
         let count = |rows: usize, columns: usize| rows.saturating_mul(columns);
         let (m, n, k) = (self.m, self.n, self.k);
-        let copies = operand(self.a, count(m, k)).saturating_add(operand(self.b, count(k, n)));
+        let copies = if Units::of(self).is_some() {
+            Units::elements([m, n, k])
+        } else {
+            operand(self.a, count(m, k)).saturating_add(operand(self.b, count(k, n)))
+        };
         // What finishes columns may need the result beside itself.
         let result = if self.d.ty == ty && self.d.row == 1 { 0 } else { count(m, n) };
         let elements = copies.saturating_add(result);
@@ -179,19 +180,16 @@ impl Product {
         unsafe {
             match self.compute {
                 Compute::F64 => self.run_in::<f64>(
-                    Inputs::Full,
+                    None,
                     finish.map(|finish| {
                         move |column: usize, values: &mut [f64]| {
                             finish(column, Column::F64(values));
                         }
                     }),
                 ),
-                Compute::F32(inputs) => {
-                    let fast = self.a.suits_tensor_cores() && self.b.suits_tensor_cores();
-                    let inputs = if fast { inputs } else { Inputs::Full };
-                    self.run_in::<f32>(inputs, in_f32(finish))
+                Compute::F32(_) | Compute::F16 => {
+                    self.run_in::<f32>(Units::of(self), in_f32(finish))
                 }
-                Compute::F16 => self.run_in::<f32>(Inputs::Full, in_f32(finish)),
             }
         }
     }
@@ -200,7 +198,7 @@ impl Product {
     /// As of `run`.
     unsafe fn run_in<T: Real>(
         &self,
-        inputs: Inputs,
+        units: Option<Units>,
         mut finish: Option<impl FnMut(usize, &mut [T])>,
     ) -> Result<(), Rejection> {
         let (m, n) = (self.m, self.n);
@@ -220,7 +218,7 @@ impl Product {
         };
         // SAFETY: the caller's promise; `target` is `d`, or the scratch memory of `m · n` elements.
         unsafe {
-            self.multiply::<T>(target, inputs)?;
+            self.multiply::<T>(target, units)?;
             for column in 0..n {
                 if let Some(finish) = &mut finish {
                     let first = (target.address as *mut T).offset(column as isize * target.column);
@@ -240,10 +238,15 @@ impl Product {
     ///
     /// # Safety
     /// As of `run`, with `target` for `d`.
-    unsafe fn multiply<T: Real>(&self, target: View, inputs: Inputs) -> Result<(), Rejection> {
+    unsafe fn multiply<T: Real>(
+        &self,
+        target: View,
+        units: Option<Units>,
+    ) -> Result<(), Rejection> {
         let (m, n, k) = (self.m, self.n, self.k);
         // SAFETY: the caller's promise.
-        let (alpha, beta) = unsafe { (rounded::<T>(self.alpha.get()), rounded(self.beta.get())) };
+        let (alpha, beta): (T, T) =
+            unsafe { (rounded(self.alpha.get()), rounded(self.beta.get())) };
         let zero = T::default();
         let one = T::from_f32(1.0);
         let no_product = k == 0 || alpha == zero;
@@ -272,8 +275,11 @@ impl Product {
                 }
                 return Ok(());
             }
-            let a = Operand::new(self.a, m, k, inputs)?;
-            let b = Operand::new(self.b, k, n, inputs)?;
+            if let Some(units) = units {
+                return units.multiply(self, target, (alpha.to_f32(), beta.to_f32()));
+            }
+            let a = Operand::new(self.a, m, k)?;
+            let b = Operand::new(self.b, k, n)?;
             if !gemm_runs_here() {
                 let (a, b) = ((a.pointer(), a.row, a.column), (b.pointer(), b.row, b.column));
                 let c = (target.address as *mut T, target.row, target.column);
@@ -338,13 +344,8 @@ struct Operand<T> {
 impl<T: Real> Operand<T> {
     /// # Safety
     /// The view's `rows · columns` elements have to be readable.
-    unsafe fn new(
-        view: View,
-        rows: usize,
-        columns: usize,
-        inputs: Inputs,
-    ) -> Result<Self, Rejection> {
-        if view.ty == T::TYPE && inputs == Inputs::Full {
+    unsafe fn new(view: View, rows: usize, columns: usize) -> Result<Self, Rejection> {
+        if view.ty == T::TYPE {
             let View { address, row, column, .. } = view;
             return Ok(Self { address, row, column, copy: None });
         }
@@ -357,7 +358,7 @@ impl<T: Real> Operand<T> {
         let fill = |(line, values): (usize, &mut [T])| {
             for (index, value) in values.iter_mut().enumerate() {
                 // SAFETY: the caller's promise: `index` and `line` are inside the view.
-                *value = unsafe { along.get::<T>(index, line) }.rounded(inputs);
+                *value = unsafe { along.get::<T>(index, line) };
             }
         };
         debug_assert_eq!(copy.len(), lines * length);

@@ -11,9 +11,14 @@ fn value(index: usize) -> f64 {
     (((index * 7919 + 13) % 2003) as f64 / 1001.0 - 1.0) * 1.7
 }
 
+/// Two words at a multiple of 16 bytes.
+#[derive(Clone, Copy)]
+#[repr(align(16))]
+struct Pair([u64; 2]);
+
 /// Memory for a matrix, filled with values rounded to its type.
 struct Buffer {
-    words: Vec<u64>,
+    words: Vec<Pair>,
     matrix: Matrix,
 }
 
@@ -23,7 +28,7 @@ impl Buffer {
         let apart = if order == Order::Column { columns } else { rows };
         let ld = beside.max(1) + pad;
         let elements = ld * apart.max(1);
-        let mut words = vec![0u64; elements];
+        let mut words = vec![Pair([0; 2]); elements.div_ceil(2)];
         let address = words.as_mut_ptr() as u64;
         let matrix = Matrix {
             name: "A",
@@ -47,7 +52,7 @@ impl Buffer {
     fn get(&self, row: usize, column: usize) -> f64 {
         let (row_stride, column_stride) = self.matrix.strides();
         let index = row as isize * row_stride + column as isize * column_stride;
-        assert!(index >= 0 && (index as usize) < self.words.len());
+        assert!(index >= 0 && (index as usize) < self.words.iter().map(|pair| pair.0.len()).sum());
         // SAFETY: the index was just checked.
         unsafe { load(self.matrix.address, self.matrix.ty, index) }
     }
@@ -67,6 +72,7 @@ struct Case {
     types: (DataType, DataType, Compute),
     alpha: f64,
     beta: f64,
+    capability: u32,
 }
 
 fn operation(transposed: bool) -> Operation {
@@ -98,6 +104,7 @@ fn check(case: &Case) {
         alpha: Scalar::Value(case.alpha),
         beta: Scalar::Value(case.beta),
         compute,
+        capability: case.capability,
     };
     // SAFETY: the buffers live, are large enough, and do not overlap.
     unsafe { product.run(None) }.unwrap();
@@ -108,10 +115,14 @@ fn check(case: &Case) {
     };
     let fast = suits(&a.matrix) && suits(&b.matrix);
     let input = |x: f64| match compute {
-        Compute::F32(inputs) if fast => f64::from((x as f32).rounded(inputs)),
+        // Before 8.0 only halves go through tensor cores.
+        Compute::F32(inputs) if fast && (case.capability >= 80 || inputs == Inputs::F16) => {
+            f64::from((x as f32).rounded(inputs))
+        }
         _ => x,
     };
-    // Sums err by at most γ_k Σ|a||b|, and the stored result by a rounding of its own type.
+    // Sums err by at most γ_k Σ|a||b|, twice and a half where digits are cut off, and the stored result by a
+    // rounding of its own type.
     let unit = if compute == Compute::F64 { 2f64.powi(-53) } else { 2f64.powi(-24) };
     let stored = match c_type {
         DataType::F16 => 2f64.powi(-11),
@@ -132,7 +143,7 @@ fn check(case: &Case) {
             let expected = case.alpha * sum + case.beta * old;
             let magnitude = case.alpha.abs() * size + (case.beta * old).abs();
             let bound =
-                (k as f64 + 4.0) * 2.0 * unit * magnitude + stored * expected.abs() + 1e-7 * stored;
+                (k as f64 + 4.0) * 2.5 * unit * magnitude + stored * expected.abs() + 1e-7 * stored;
             let got = c.get(row, column);
             assert!(
                 (got - expected).abs() <= bound,
@@ -181,8 +192,9 @@ proptest! {
         types in prop::sample::select(TYPES.to_vec()),
         alpha in prop::sample::select(vec![0.0, 1.0, -0.5, 2.0]),
         beta in prop::sample::select(vec![0.0, 1.0, -1.5]),
+        capability in prop::sample::select(vec![61, 70, 75, 80, 86, 89, 90]),
     ) {
-        check(&Case { shape, transposed, rows_first, pad, types, alpha, beta });
+        check(&Case { shape, transposed, rows_first, pad, types, alpha, beta, capability });
     }
 }
 
@@ -197,6 +209,7 @@ fn large_enough_for_threads() {
             types,
             alpha: 1.0,
             beta: 0.0,
+            capability: 90,
         });
     }
 }
@@ -221,6 +234,7 @@ fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize)
         alpha: Scalar::Value(alpha),
         beta: Scalar::Value(beta),
         compute: Compute::F32(inputs),
+        capability: 90,
     };
     // SAFETY: one element each.
     unsafe { product.run(None) }.unwrap();
@@ -272,6 +286,7 @@ fn columns_are_finished_in_order_before_they_are_stored() {
         alpha: Scalar::Value(1.0),
         beta: Scalar::Value(0.0),
         compute: Compute::F32(Inputs::Full),
+        capability: 90,
     };
     let mut seen = Vec::new();
     let mut finish = |column: usize, values: emulated_blas::Column<'_>| {
@@ -284,4 +299,51 @@ fn columns_are_finished_in_order_before_they_are_stored() {
     assert_eq!(seen, [(0, vec![10.0, 20.0, 30.0]), (1, vec![20.0, 40.0, 60.0])]);
     let stored = d.map(half::f16::to_f32);
     assert_eq!(stored, [10.0, 20.5, 30.0, 0.0, 20.0, 40.5, 60.0, 0.0]);
+}
+
+/// Operands whose lines are multiples of 16 bytes go through tensor cores, which cut off: every element is
+/// what the model says of its factors, in order.
+#[test]
+fn sums_are_those_of_the_cards_tensor_cores() {
+    use tensor_core::{Format, Rules, Sum, dot};
+    let (m, n, k) = (24, 40, 200);
+    for (ab, compute, format) in [
+        (DataType::F32, Compute::F32(Inputs::Tf32), Format::Tf32),
+        (DataType::F32, Compute::F32(Inputs::F16), Format::F16),
+        (DataType::F32, Compute::F32(Inputs::Bf16), Format::Bf16),
+        (DataType::F16, Compute::F32(Inputs::Full), Format::F16),
+        (DataType::Bf16, Compute::F32(Inputs::Full), Format::Bf16),
+    ] {
+        for capability in [80, 90] {
+            let a = Buffer::new(ab, m, k, 0, Order::Column);
+            let b = Buffer::new(ab, k, n, 0, Order::Column);
+            let d = Buffer::new(DataType::F32, m, n, 0, Order::Column);
+            let product = Product {
+                m,
+                n,
+                k,
+                a: a.view(Operation::None),
+                b: b.view(Operation::None),
+                c: d.view(Operation::None),
+                d: d.view(Operation::None),
+                alpha: Scalar::Value(1.0),
+                beta: Scalar::Value(0.0),
+                compute,
+                capability,
+            };
+            // SAFETY: the buffers live, are large enough, and do not overlap.
+            unsafe { product.run(None) }.unwrap();
+            let Compute::F32(inputs) = compute else { unreachable!("all are in single precision") };
+            let input = |x: f64| (x as f32).rounded(inputs);
+            let rules = Rules::of(capability, format);
+            for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+                let mut factors: Vec<(f32, f32)> =
+                    (0..k).map(|p| (input(a.get(row, p)), input(b.get(p, column)))).collect();
+                factors.resize(k.next_multiple_of(16), (0.0, 0.0));
+                let model = dot(&rules, (format, format), Sum::Single, &factors, 0.0);
+                let got = d.get(row, column);
+                assert!(got == f64::from(model), "{compute:?} on {capability}: {got}, not {model}");
+            }
+        }
+    }
 }

@@ -89,6 +89,7 @@ impl Gemv {
         }
         Access::add_all(&mut accesses, y_memory.accesses(Access::write))?;
         let (x, y, strides) = (x.view(), y.view(), self.strides);
+        let capability = driver.capability;
         let product = move |index: i64| {
             let step = |view: View, stride: i64| {
                 let bytes = stride.wrapping_mul(index).wrapping_mul(size);
@@ -97,7 +98,7 @@ impl Gemv {
             let (m, k) = (rows as usize, columns as usize);
             let a = View::of(&matrix, operation, index as u64);
             let (b, c) = (step(x, strides.1), step(y, strides.2));
-            Product { m, n: 1, k, a, b, c, d: c, alpha, beta, compute }
+            Product { m, n: 1, k, a, b, c, d: c, alpha, beta, compute, capability }
         };
         product(0).check_room()?;
         let run: Run = Box::new(move |_| {

@@ -115,6 +115,7 @@ impl Gemm {
         }
         c.accesses(Access::write, &mut accesses)?;
         let (compute, batch) = (self.compute, self.batch as u64);
+        let capability = driver.capability;
         let makes: &[MakeAccess] =
             if beta.is_known_zero() { &[Access::write] } else { &[Access::read, Access::write] };
         let product = move |inputs: Option<(&Checked, &Checked)>, c: &Checked, index: u64| {
@@ -124,7 +125,8 @@ impl Gemm {
                 None => (c, c),
             };
             let k = if inputs.is_some() { k as usize } else { 0 };
-            Some(Product { m: m as usize, n: n as usize, k, a, b, c, d: c, alpha, beta, compute })
+            let (m, n) = (m as usize, n as usize);
+            Some(Product { m, n, k, a, b, c, d: c, alpha, beta, compute, capability })
         };
         if let Some(first) = product(inputs.as_ref().map(|(a, b)| (a, b)), &c, 0) {
             first.check_room()?;

@@ -28,11 +28,11 @@ impl Operands {
         let b = View::of(&problem.b, problem.operations.1, index);
         let c = View::of(&problem.c, Operation::None, index);
         let d = View::of(&problem.d, Operation::None, index);
-        let compute = problem.compute;
+        let (compute, capability) = (problem.compute, self.capability);
         // A result in row order is the transposed one in column order; only epilogues that treat
         // every element alike get here with it.
         match problem.d.order {
-            Order::Column => Product { m, n, k, a, b, c, d, alpha, beta, compute },
+            Order::Column => Product { m, n, k, a, b, c, d, alpha, beta, compute, capability },
             Order::Row => Product {
                 m: n,
                 n: m,
@@ -44,6 +44,7 @@ impl Operands {
                 alpha,
                 beta,
                 compute,
+                capability,
             },
         }
     }

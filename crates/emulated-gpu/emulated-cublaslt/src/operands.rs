@@ -20,6 +20,8 @@ pub(crate) struct Addresses {
 #[derive(Clone, Debug)]
 pub(crate) struct Operands {
     pub(crate) problem: Problem,
+    /// Of the card.
+    pub(crate) capability: u32,
     pub(crate) accesses: Vec<Access>,
 }
 
@@ -50,13 +52,14 @@ impl Operands {
             matrix.check_bounds(driver)?;
         }
         check_aliases(&problem, reads_c)?;
-        let mut operands = Self { problem, accesses: Vec::new() };
+        let capability = driver.capability;
+        let mut operands = Self { problem, capability, accesses: Vec::new() };
         operands.check_bias(driver)?;
         operands.check_aux(driver)?;
         if let Some(algorithm) = algorithm {
             operands.check_alignment(algorithm)?;
         }
-        let Self { problem, accesses } = &mut operands;
+        let Self { problem, accesses, .. } = &mut operands;
         accesses.extend([alpha.access(), beta.access()].into_iter().flatten());
         if !alpha.is_known_zero() {
             Access::add_all(accesses, problem.a.accesses(Access::read))?;
@@ -70,7 +73,7 @@ impl Operands {
     }
 
     fn check_bias(&mut self, driver: &Driver) -> Result<(), Rejection> {
-        let Self { problem, accesses } = self;
+        let Self { problem, accesses, .. } = self;
         let (bias, len) = (problem.epilogue.bias, problem.bias_len());
         if bias == Bias::None {
             return Ok(());
@@ -102,7 +105,7 @@ impl Operands {
     }
 
     fn check_aux(&mut self, driver: &Driver) -> Result<(), Rejection> {
-        let Self { problem, accesses } = self;
+        let Self { problem, accesses, .. } = self;
         let epilogue = problem.epilogue;
         if !epilogue.has_aux() {
             return Ok(());

@@ -10,7 +10,7 @@
 //! | f16, f16x2, bf16, bf16x2, f32, f64 | [`float_binary`], [`float_unary`], [`fma`] |
 //! | `cvt` | [`convert()`] |
 //! | `vadd` and its kin, `cvt.pack` | [`video`] |
-//! | `mma`, `wmma` | [`tensor_core`] |
+//! | `mma`, `wmma` of integers, bits and doubles | [`inner_product`]; of narrower numbers, the crate [`tensor_core`] |
 //! | `setp`, `set`, `slct`, `selp`, `testp` | [`compare()`], [`compare_both`], [`combine`], [`set_value`], [`select_by_sign`], [`select`], [`test_property`] |
 //!
 //! For the common ones there are besides small functions on Rust's own types, meant to be inlined
@@ -31,9 +31,9 @@ pub mod float;
 pub mod format;
 pub mod half;
 pub mod host;
+pub mod inner_product;
 pub mod integer;
 pub mod soft;
-pub mod tensor_core;
 mod video;
 
 pub use bit_field::{

@@ -121,11 +121,6 @@ impl Format {
         (1 << (self.exponent_bits - 1)) - 1
     }
 
-    /// The exponent of the least normal number.
-    pub(super) const fn least_normal_exponent(self) -> i32 {
-        1 - self.bias()
-    }
-
     /// The exponent of the last bit of a subnormal number.
     pub(super) const fn least_exponent(self) -> i32 {
         1 - self.bias() - self.fraction_bits as i32

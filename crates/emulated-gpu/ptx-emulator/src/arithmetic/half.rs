@@ -57,12 +57,6 @@ fn from_bf16(a: u16) -> f64 {
     f64::from(bf16_to_f32(a))
 }
 
-/// The f16 nearest to a number, as a number.
-#[inline(always)]
-pub(super) fn nearest_f16(x: f64) -> f32 {
-    f16_to_f32(to_f16(x))
-}
-
 #[inline(always)]
 fn to_f16(x: f64) -> u16 {
     round::<10, 15>(x)

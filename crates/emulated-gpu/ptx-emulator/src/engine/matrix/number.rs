@@ -22,13 +22,14 @@ fn eight(format: Format) -> [f32; 256] {
 }
 
 /// A type whose products are rounded, as its format.
-pub(super) fn format(element: Element) -> Format {
+pub(super) fn format(element: Element) -> tensor_core::Format {
+    use tensor_core::Format;
     match element {
         Element::F16 => Format::F16,
-        Element::Bf16 => Format::BF16,
-        Element::Tf32 => Format::TF32,
-        Element::E4m3 => Format::E4M3,
-        Element::E5m2 => Format::E5M2,
+        Element::Bf16 => Format::Bf16,
+        Element::Tf32 => Format::Tf32,
+        Element::E4m3 => Format::E4m3,
+        Element::E5m2 => Format::E5m2,
         _ => Format::F32,
     }
 }

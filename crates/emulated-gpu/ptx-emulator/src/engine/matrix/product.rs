@@ -5,9 +5,11 @@
     reason = "functions compiled for AVX2 and FMA are called, where the host has been asked"
 )]
 
+use tensor_core::{COLUMNS, Rules, Sum};
+
 use super::number::{each, format, packed, spread};
 use super::sparse::Sparse;
-use crate::arithmetic::tensor_core::{self, COLUMNS, Rules, Sum};
+use crate::arithmetic::inner_product;
 use crate::engine::core::Outcome;
 use crate::engine::registers::{LANES, Registers, Slot, lanes};
 use crate::program::{Element, FloatMode, Fragment, InnerProduct, Multiply, Role, Shape};
@@ -240,7 +242,7 @@ fn integers(product: &Product, places: &[u16], registers: &mut Registers) {
     for stripe in 0..product.stripes() {
         let (b, c) = (&b[stripe * k..(stripe + 1) * k], &mut c[stripe * m..(stripe + 1) * m]);
         for (a, c) in a.chunks_exact(k).zip(c) {
-            tensor_core::integers(a, b, c, product.saturate);
+            inner_product::integers(a, b, c, product.saturate);
         }
     }
     scatter(product, registers, c.as_flattened());
@@ -261,7 +263,7 @@ fn words(product: &Product, _: &[u16], registers: &mut Registers) {
         each::<1, _>(registers.narrow(slot.index), places, c.as_flattened_mut(), |w| w as i32);
     }
     for (a, c) in a.chunks_exact(k).zip(&mut c) {
-        tensor_core::bits(a, &b, c, product.inner_product == InnerProduct::Xor);
+        inner_product::bits(a, &b, c, product.inner_product == InnerProduct::Xor);
     }
     scatter(product, registers, c.as_flattened());
 }
@@ -291,7 +293,7 @@ fn doubles(product: &Product, _: &[u16], registers: &mut Registers) {
     gather(1, b.as_flattened_mut());
     gather(2, c.as_flattened_mut());
     for (a, c) in a.chunks_exact(k).zip(&mut c) {
-        tensor_core::doubles(a, &b, c, product.mode);
+        inner_product::doubles(a, &b, c, product.mode);
     }
     for (slot, places) in product.rows(3) {
         for (lane, place) in lanes(u32::MAX).zip(places) {

@@ -25,14 +25,20 @@
 //! authors have it. A NaN among products and `c`, or infinities of both signs, give the NaN
 //! 0x7fffffff (0x7fff in half precision), infinities of one sign themselves; a sum too great is an
 //! infinity.
+//!
+//! [`dot`] is the model in full, of one sum; [`multiply`] the same of the tile of an `mma`, eight columns
+//! side by side; [`Strip::sum`] of one row of a matrix with sixteen columns of another, as long as they may
+//! be, which is what a library of matrix products is made of.
 
 mod dot;
-mod exact;
+mod format;
 mod parts;
 mod rules;
+mod strip;
 mod tile;
 
 pub use dot::dot;
-pub use exact::{bits, doubles, integers};
+pub use format::Format;
 pub use rules::{Rules, Sum};
+pub use strip::{Line, Strip, WIDTH};
 pub use tile::{COLUMNS, multiply};

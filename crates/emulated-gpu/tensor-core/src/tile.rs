@@ -1,9 +1,9 @@
 //! Tiles of sums, eight columns side by side.
 
-use super::dot::dot;
-use super::parts::{Part, aligned_c, finished, scaled, up};
-use super::rules::{Rules, Sum};
-use crate::arithmetic::format::Format;
+use crate::dot::dot;
+use crate::format::Format;
+use crate::parts::{Part, aligned_c, finished, scaled, up};
+use crate::rules::{Rules, Sum};
 
 /// The columns of a tile: the lanes of an AVX2 register.
 pub const COLUMNS: usize = 8;

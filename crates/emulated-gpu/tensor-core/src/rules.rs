@@ -1,6 +1,6 @@
 //! The rules of each generation.
 
-use crate::arithmetic::format::Format;
+use crate::format::Format;
 
 /// How a generation of matrix units adds. See the [module](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl Rules {
     /// came with a later card has the rules of that one.
     #[must_use]
     pub fn of(capability: u32, format: Format) -> Self {
-        let narrow = format == Format::E4M3 || format == Format::E5M2;
+        let narrow = format == Format::E4m3 || format == Format::E5m2;
         let capability = match format {
             Format::F16 => capability,
             _ if narrow => capability.max(89),
@@ -30,7 +30,7 @@ impl Rules {
         };
         let least = if capability >= 90 { -133 } else { -1000 };
         let plain = |fraction, group| Self { fraction, group, result: 23, late: false, least };
-        let wide = format == Format::TF32;
+        let wide = format == Format::Tf32;
         match capability {
             0..80 => plain(23, 4),
             80..90 if narrow => Self { result: 13, ..plain(13, 16) },

@@ -1,8 +1,7 @@
 //! Numbers taken apart, and sums put together.
 
-use super::rules::{Rules, Sum};
-use crate::arithmetic::format::Format;
-use crate::arithmetic::half::nearest_f16;
+use crate::format::{Format, nearest_half};
+use crate::rules::{Rules, Sum};
 
 /// The exponent of a zero: that of a product with one is still below every other.
 const ZERO: i32 = -(1 << 20);
@@ -25,7 +24,7 @@ impl Part {
         let exponent = field.max(1) - 127;
         let magnitude = bits & 0x007f_ffff | u32::from(field != 0) << 23;
         let kept = exponent.max(format.least_normal_exponent());
-        let shift = (23 - format.fraction_bits as i32).wrapping_add(kept.wrapping_sub(exponent));
+        let shift = (23 - format.fraction_bits() as i32).wrapping_add(kept.wrapping_sub(exponent));
         let magnitude = magnitude.wrapping_shr(shift.min(31) as u32);
         let exponent = if magnitude == 0 { ZERO } else { kept };
         Self { exponent, magnitude, sign: bits as i32 >> 31 }
@@ -44,7 +43,7 @@ impl Part {
 /// How far up the product of two magnitudes goes to have as many bits of fraction as are kept.
 #[inline(always)]
 pub(super) fn up(rules: &Rules, a: Format, b: Format) -> u32 {
-    rules.fraction.saturating_sub(a.fraction_bits + b.fraction_bits)
+    rules.fraction.saturating_sub(a.fraction_bits() + b.fraction_bits())
 }
 
 /// `c` with as many bits of fraction as are kept.
@@ -66,7 +65,7 @@ pub(super) fn scaled(rules: &Rules, top: i32, sum: f64) -> f64 {
 #[inline(always)]
 pub(super) fn finished(rules: &Rules, sum: Sum, value: f64) -> f32 {
     if sum == Sum::Half {
-        return nearest_f16(value);
+        return nearest_half(value);
     }
     let below = 52 - rules.result;
     let cut = f64::from_bits(value.to_bits() >> below << below);

@@ -1,8 +1,8 @@
 //! One sum of products, whatever is in it.
 
-use super::parts::{Part, aligned_c, finished, scaled, up};
-use super::rules::{Rules, Sum};
-use crate::arithmetic::format::Format;
+use crate::format::Format;
+use crate::parts::{Part, aligned_c, finished, scaled, up};
+use crate::rules::{Rules, Sum};
 
 /// `c + Σ aᵢ·bᵢ` as a matrix unit adds it. The factors are numbers of their formats, `c` one of what
 /// the sum becomes.

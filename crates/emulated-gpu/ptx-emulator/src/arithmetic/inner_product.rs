@@ -1,7 +1,9 @@
-//! Sums that the ISA says all of: integers, bits, double precision. A row of `a`, eight columns of `b`.
+//! Inner products of `mma` that the ISA says all of: integers, bits, double precision. A row of `a`, eight
+//! columns of `b`. How narrow floating-point factors are added is the crate `tensor_core`'s.
 
-use super::tile::COLUMNS;
-use crate::arithmetic::float::fma;
+use tensor_core::COLUMNS;
+
+use super::float::fma;
 use crate::program::{FloatMode, Type};
 
 /// `c[n] + Σ a[k]·b[k][n]` of factors of up to 9 bits, 256 at most. With `saturate` the sum is limited to

@@ -1,0 +1,82 @@
+//! The formats of factors and sums: no more of them than the units' sums depend on.
+
+/// A format of floating-point numbers. Numbers of all of them are handed over as the `f32` of their value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// IEEE half precision.
+    F16,
+    /// The upper half of an `f32`.
+    Bf16,
+    /// 8 bits of exponent, 10 of fraction.
+    Tf32,
+    /// IEEE single precision, that of sums.
+    F32,
+    /// 8 bits, 3 of them fraction.
+    E4m3,
+    /// 8 bits, 2 of them fraction.
+    E5m2,
+}
+
+impl Format {
+    /// Bits of fraction.
+    #[must_use]
+    pub const fn fraction_bits(self) -> u32 {
+        match self {
+            Self::F16 | Self::Tf32 => 10,
+            Self::Bf16 => 7,
+            Self::F32 => 23,
+            Self::E4m3 => 3,
+            Self::E5m2 => 2,
+        }
+    }
+
+    /// The exponent of the least normal number, which subnormal ones have too.
+    #[must_use]
+    pub const fn least_normal_exponent(self) -> i32 {
+        match self {
+            Self::F16 | Self::E5m2 => -14,
+            Self::Bf16 | Self::Tf32 | Self::F32 => -126,
+            Self::E4m3 => -6,
+        }
+    }
+}
+
+/// The number of half precision nearest to a finite one, ties to even, in one rounding.
+#[inline(always)]
+pub(crate) fn nearest_half(value: f64) -> f32 {
+    // Its exponent, and that of the last bit it keeps; a subnormal double is zero here in any case.
+    let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    let last = exponent.max(-14) - 10;
+    let unit = f64::from_bits(((last.min(900) + 1023) as u64) << 52);
+    // A division by a power of two is exact.
+    let rounded = (value / unit).round_ties_even() * unit;
+    // 65,520 is halfway to what would be the next one, and goes up.
+    if rounded.abs() > 65_504.0 { f32::INFINITY.copysign(rounded as f32) } else { rounded as f32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_rounded_once_and_to_even() {
+        let unit = (-10_f64).exp2();
+        for (value, half) in [
+            (0.0, 0.0),
+            (1.0, 1.0),
+            (-1.0 - unit / 2.0, -1.0),
+            (1.0 + 1.5 * unit, 1.0 + 2.0 * unit),
+            // By way of single precision this would be 1.
+            (1.0 + unit / 2.0 + (-40_f64).exp2(), 1.0 + unit),
+            (65_519.999, 65_504.0),
+            (65_520.0, f64::INFINITY),
+            (-1e300, f64::NEG_INFINITY),
+            ((-24_f64).exp2(), (-24_f64).exp2()),
+            (1.5 * (-24_f64).exp2(), 2.0 * (-24_f64).exp2()),
+            ((-25_f64).exp2(), 0.0),
+            (-(-25_f64).exp2() * 1.0001, -(-24_f64).exp2()),
+        ] {
+            assert_eq!(f64::from(nearest_half(value)), half, "{value:e}");
+        }
+    }
+}

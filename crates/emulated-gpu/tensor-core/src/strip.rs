@@ -1,0 +1,294 @@
+//! Sums as long as the matrices are: a row of one matrix with sixteen columns of another.
+//!
+//! Nearly all numbers lie in a range in which no step of the model can leave `f32`: the product of two
+//! factors of 11 bits is exact, a multiplication by a power of two is too, and cutting off is a conversion
+//! to an integer. There a product takes six instructions, for as many columns as a register has lanes.
+//! Everything else (infinities, NaN, what is next to the ends of the range) goes through
+//! [`multiply`](crate::multiply).
+
+#![allow(
+    unsafe_code,
+    reason = "conversions to integers of what is known to fit, and AVX2 where the host has it"
+)]
+
+use crate::format::Format;
+use crate::rules::{Rules, Sum};
+use crate::tile::{COLUMNS, multiply};
+
+/// The columns of a strip.
+pub const WIDTH: usize = 16;
+/// Lengths are padded with zeros, which add nothing, to a multiple of this: the largest group.
+const DEPTH: usize = 16;
+/// The exponents that products may have to go the fast way. Above the least one, what is cut off is of
+/// normal numbers; below the greatest, `MOST` of them stay finite.
+const LEAST: i32 = -100;
+const GREATEST: i32 = 60;
+/// The longest sum that goes the fast way.
+const MOST: usize = 1 << 20;
+
+/// Exponents of the factors of a line that aren't zero.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    least: i32,
+    greatest: i32,
+    finite: bool,
+}
+
+impl Range {
+    /// That of zeros, which goes with any other.
+    const EMPTY: Self = Self { least: 400, greatest: -400, finite: true };
+
+    fn with(self, value: f32, power: f32) -> Self {
+        if value == 0.0 {
+            return self;
+        }
+        let exponent = (power.to_bits() >> 23) as i32 - 127;
+        Self {
+            least: self.least.min(exponent),
+            greatest: self.greatest.max(exponent),
+            finite: self.finite && value.is_finite(),
+        }
+    }
+
+    /// Whether all products of the two are in the range of the fast way.
+    fn suits(self, other: Self) -> bool {
+        self.finite
+            && other.finite
+            && self.least + other.least >= LEAST
+            && self.greatest + other.greatest <= GREATEST
+    }
+}
+
+/// 2 to the exponent that the units see of a factor; 0 of a zero.
+fn power(value: f32, format: Format) -> f32 {
+    let least = f32::from_bits(((format.least_normal_exponent() + 127) as u32) << 23);
+    if value == 0.0 { 0.0 } else { f32::from_bits(value.to_bits() & 0x7f80_0000).max(least) }
+}
+
+/// How many elements a line of a sum of so many products has: padded.
+const fn padded(length: usize) -> usize {
+    length.next_multiple_of(DEPTH)
+}
+
+/// A row of the one matrix.
+#[derive(Debug)]
+pub struct Line<'a> {
+    format: Format,
+    values: &'a [f32],
+    powers: &'a [f32],
+    range: Range,
+}
+
+impl<'a> Line<'a> {
+    /// How many elements it takes to hold the factors of a sum of so many products.
+    #[must_use]
+    pub const fn elements(length: usize) -> usize {
+        padded(length).saturating_mul(2)
+    }
+
+    /// The factors that `of` gives, which are numbers of the format, in `memory` of
+    /// [`elements`](Self::elements); `None` where that has another length.
+    pub fn new(
+        format: Format,
+        length: usize,
+        memory: &'a mut [f32],
+        of: impl Fn(usize) -> f32,
+    ) -> Option<Self> {
+        if memory.len() != Self::elements(length) {
+            return None;
+        }
+        let (values, powers) = memory.split_at_mut(padded(length));
+        let mut range = Range::EMPTY;
+        for (k, (value, place)) in values.iter_mut().zip(powers.iter_mut()).enumerate() {
+            *value = if k < length { of(k) } else { 0.0 };
+            *place = power(*value, format);
+            range = range.with(*value, *place);
+        }
+        Some(Self { format, values, powers, range })
+    }
+}
+
+/// Sixteen columns of the other.
+#[derive(Debug)]
+pub struct Strip<'a> {
+    format: Format,
+    values: &'a [[f32; WIDTH]],
+    powers: &'a [[f32; WIDTH]],
+    range: Range,
+}
+
+impl<'a> Strip<'a> {
+    /// How many rows of sixteen elements it takes to hold the factors of sums of so many products.
+    #[must_use]
+    pub const fn rows(length: usize) -> usize {
+        padded(length).saturating_mul(2)
+    }
+
+    /// The factors that `of` gives for a place in the sum and a column, which are numbers of the format,
+    /// in `memory` of [`rows`](Self::rows); `None` where that has another length. Columns from `columns`
+    /// on are zeros.
+    pub fn new(
+        format: Format,
+        (length, columns): (usize, usize),
+        memory: &'a mut [[f32; WIDTH]],
+        of: impl Fn(usize, usize) -> f32,
+    ) -> Option<Self> {
+        if memory.len() != Self::rows(length) {
+            return None;
+        }
+        let (values, powers) = memory.split_at_mut(padded(length));
+        let mut range = Range::EMPTY;
+        for (k, (values, powers)) in values.iter_mut().zip(powers.iter_mut()).enumerate() {
+            for (column, (value, place)) in values.iter_mut().zip(powers).enumerate() {
+                *value = if k < length && column < columns { of(k, column) } else { 0.0 };
+                *place = power(*value, format);
+                range = range.with(*value, *place);
+            }
+        }
+        Some(Self { format, values, powers, range })
+    }
+
+    /// The sums of the products of a row's factors with each column's, from 0 on, as
+    /// [`dot`](crate::dot) adds them. Of lines of different lengths what is beyond the shorter one counts
+    /// as zeros.
+    #[must_use]
+    pub fn sum(&self, rules: &Rules, line: &Line<'_>) -> [f32; WIDTH] {
+        let length = line.values.len().min(self.values.len());
+        let plain = rules.result == 23 && !rules.late && (23..=25).contains(&rules.fraction);
+        if !plain || length > MOST || !line.range.suits(self.range) {
+            return self.any(rules, line);
+        }
+        match rules.group {
+            4 => self.near::<4>(rules.fraction, line),
+            8 => self.near::<8>(rules.fraction, line),
+            16 => self.near::<16>(rules.fraction, line),
+            _ => self.any(rules, line),
+        }
+    }
+
+    /// Whatever the numbers are.
+    fn any(&self, rules: &Rules, line: &Line<'_>) -> [f32; WIDTH] {
+        let mut sums = [0.0; WIDTH];
+        let formats = (line.format, self.format);
+        let (a, _) = line.values.as_chunks::<DEPTH>();
+        let (b, _) = self.values.as_chunks::<DEPTH>();
+        for (a, b) in a.iter().zip(b) {
+            for (half, sums) in sums.as_chunks_mut::<COLUMNS>().0.iter_mut().enumerate() {
+                let b = b.map(|row| std::array::from_fn(|n| row[half * COLUMNS + n]));
+                tile(rules, formats, a, &b, sums);
+            }
+        }
+        sums
+    }
+
+    /// Where no step leaves the normal numbers.
+    fn near<const GROUP: usize>(&self, fraction: u32, line: &Line<'_>) -> [f32; WIDTH] {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            return unsafe { near_avx2::<GROUP>(fraction, line, self) };
+        }
+        near::<GROUP>(fraction, line, self)
+    }
+}
+
+/// A tile of one row.
+fn tile(
+    rules: &Rules,
+    formats: (Format, Format),
+    a: &[f32; DEPTH],
+    b: &[[f32; COLUMNS]; DEPTH],
+    sums: &mut [f32; COLUMNS],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the host has AVX2.
+        unsafe { tile_avx2(rules, formats, a, b, sums) };
+        return;
+    }
+    multiply(rules, formats, Sum::Single, &[*a], b, std::slice::from_mut(sums));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn tile_avx2(
+    rules: &Rules,
+    formats: (Format, Format),
+    a: &[f32; DEPTH],
+    b: &[[f32; COLUMNS]; DEPTH],
+    sums: &mut [f32; COLUMNS],
+) {
+    multiply(rules, formats, Sum::Single, &[*a], b, std::slice::from_mut(sums));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn near_avx2<const GROUP: usize>(
+    fraction: u32,
+    line: &Line<'_>,
+    strip: &Strip<'_>,
+) -> [f32; WIDTH] {
+    near::<GROUP>(fraction, line, strip)
+}
+
+/// Products whose sum fits into 32 bits: each is below 2² at no more than 25 bits of fraction.
+const AT_ONCE: usize = 8;
+
+#[inline(always)]
+fn near<const GROUP: usize>(fraction: u32, line: &Line<'_>, strip: &Strip<'_>) -> [f32; WIDTH] {
+    let least = f32::from_bits(((LEAST + 127) as u32) << 23);
+    let mut sums = [0.0_f32; WIDTH];
+    let rows = line.values.as_chunks::<GROUP>().0.iter().zip(line.powers.as_chunks::<GROUP>().0);
+    let columns =
+        strip.values.as_chunks::<GROUP>().0.iter().zip(strip.powers.as_chunks::<GROUP>().0);
+    for ((a, a_powers), (b, b_powers)) in rows.zip(columns) {
+        // 2 to the largest exponent.
+        let mut top = [least; WIDTH];
+        for n in 0..WIDTH {
+            let power = f32::from_bits(sums[n].to_bits() & 0x7f80_0000);
+            top[n] = if power > top[n] { power } else { top[n] };
+        }
+        for k in 0..GROUP {
+            for n in 0..WIDTH {
+                let power = a_powers[k] * b_powers[k][n];
+                top[n] = if power > top[n] { power } else { top[n] };
+            }
+        }
+        // 2^fraction / top, and its inverse: the exponents of both are those of normal numbers.
+        let mut up = [0.0_f32; WIDTH];
+        let mut down = [0.0_f32; WIDTH];
+        for n in 0..WIDTH {
+            let bits = top[n].to_bits();
+            up[n] = f32::from_bits(((254 + fraction) << 23).wrapping_sub(bits));
+            down[n] = f32::from_bits(bits.wrapping_sub(fraction << 23));
+        }
+        // No product is greater than 2² times `top`, no sum than twice: what is converted is below 2^27.
+        // SAFETY: so it fits, and `Line` and `Strip` have seen to it that everything is finite.
+        let cut = |x: f32| unsafe { x.to_int_unchecked::<i32>() };
+        let mut total = [0_i32; WIDTH];
+        for n in 0..WIDTH {
+            total[n] = cut(sums[n] * up[n]);
+        }
+        let mut rest = [0_i32; WIDTH];
+        for k in 0..GROUP {
+            let into = if k < AT_ONCE { &mut total } else { &mut rest };
+            for n in 0..WIDTH {
+                into[n] = into[n].wrapping_add(cut(a[k] * b[k][n] * up[n]));
+            }
+        }
+        for n in 0..WIDTH {
+            sums[n] = if GROUP <= AT_ONCE {
+                let nearest = total[n] as f32;
+                // Where the nearest of 24 bits is greater, the one below it is what is left of the sum.
+                // SAFETY: a sum of eight products and one sum is below 2^30 + 2^27.
+                let beyond = unsafe { nearest.to_int_unchecked::<i32>() };
+                let above = u32::from(beyond.wrapping_abs() > total[n].wrapping_abs());
+                f32::from_bits(nearest.to_bits().wrapping_sub(above))
+            } else {
+                let sum = f64::from(total[n]) + f64::from(rest[n]);
+                f64::from_bits(sum.to_bits() & !0x1fff_ffff) as f32
+            } * down[n];
+        }
+    }
+    sums
+}

@@ -1,0 +1,111 @@
+//! Long sums against the model in full, one sum at a time.
+
+use proptest::prelude::*;
+use tensor_core::{Format, Line, Rules, Strip, Sum, WIDTH, dot};
+
+const FORMATS: [Format; 3] = [Format::Tf32, Format::F16, Format::Bf16];
+const CAPABILITIES: [u32; 6] = [70, 75, 80, 89, 90, 100];
+
+/// The number of a format that is left of an `f32` when what the format lacks is cut off.
+fn of(format: Format, value: f32) -> f32 {
+    let kept = f32::from_bits(
+        value.to_bits() >> (23 - format.fraction_bits()) << (23 - format.fraction_bits()),
+    );
+    if format != Format::F16 || !kept.is_finite() {
+        return kept;
+    }
+    let unit = (-24_f32).exp2();
+    let subnormal = (value / unit).trunc() * unit;
+    if kept.abs() < (-14_f32).exp2() { subnormal } else { kept.clamp(-65_504.0, 65_504.0) }
+}
+
+fn check(format: Format, capability: u32, a: &[f32], b: &[[f32; WIDTH]]) {
+    let rules = Rules::of(capability, format);
+    let length = a.len();
+    let mut line = vec![7.0; Line::elements(length)];
+    let line = Line::new(format, length, &mut line, |k| of(format, a[k])).unwrap();
+    let mut strip = vec![[7.0; WIDTH]; Strip::rows(length)];
+    let strip =
+        Strip::new(format, (length, WIDTH), &mut strip, |k, n| of(format, b[k][n])).unwrap();
+    let sums = strip.sum(&rules, &line);
+    for n in 0..WIDTH {
+        let mut factors: Vec<(f32, f32)> =
+            (0..length).map(|k| (of(format, a[k]), of(format, b[k][n]))).collect();
+        // As an instruction's depth asks for it; a sum of zeros is +0, after −0 too.
+        factors.resize(length.next_multiple_of(16), (0.0, 0.0));
+        let expected = dot(&rules, (format, format), Sum::Single, &factors, 0.0);
+        assert_eq!(
+            sums[n].to_bits(),
+            expected.to_bits(),
+            "column {n}: {:e}, not {expected:e}; {format:?} on {capability}",
+            sums[n]
+        );
+    }
+}
+
+/// Numbers of near exponents, of far ones, and all there are.
+fn number() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        8 => -4.0_f32..4.0,
+        2 => Just(0.0),
+        2 => (-1.0_f32..1.0, -20..20_i32).prop_map(|(x, e)| x * (e as f32).exp2()),
+        1 => (1.0_f32..2.0, -70..40_i32).prop_map(|(x, e)| x * (e as f32).exp2()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn every_sum_is_the_models(
+        factors in prop::collection::vec((number(), prop::array::uniform16(number())), 0..70),
+        format in prop::sample::select(FORMATS.to_vec()),
+        capability in prop::sample::select(CAPABILITIES.to_vec()),
+    ) {
+        let (a, b): (Vec<f32>, Vec<_>) = factors.into_iter().unzip();
+        check(format, capability, &a, &b);
+    }
+
+    #[test]
+    fn whatever_the_numbers_are(
+        factors in prop::collection::vec((any::<f32>(), prop::array::uniform16(any::<f32>())), 1..40),
+        format in prop::sample::select(FORMATS.to_vec()),
+        capability in prop::sample::select(CAPABILITIES.to_vec()),
+    ) {
+        let (a, b): (Vec<f32>, Vec<_>) = factors.into_iter().unzip();
+        check(format, capability, &a, &b);
+    }
+}
+
+#[test]
+fn one_column_that_is_not_finite_leaves_the_others_alone() {
+    let mut b = vec![[0.75; WIDTH]; 20];
+    b[3][5] = f32::INFINITY;
+    b[4][9] = f32::NAN;
+    for capability in CAPABILITIES {
+        check(Format::Tf32, capability, &[1.25; 20], &b);
+    }
+}
+
+/// Of 784 terms of one sign, cutting off takes a little of nearly each sum.
+#[test]
+fn sums_of_one_sign_drift_down() {
+    let value =
+        |index: usize| of(Format::Tf32, ((index * 7919 + 13) % 2003) as f32 / 2003.0 + 0.001);
+    for (capability, least, most) in [(80, 40.0, 784.0), (90, 20.0, 784.0)] {
+        let rules = Rules::of(capability, Format::Tf32);
+        let factors: Vec<(f32, f32)> = (0..784).map(|k| (value(k), value(3 * k + 1))).collect();
+        let exact: f64 = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b)).sum();
+        let sum = dot(&rules, (Format::Tf32, Format::Tf32), Sum::Single, &factors, 0.0);
+        let units = (f64::from(sum) - exact) / exact * 24_f64.exp2();
+        assert!(-most < units && units < -least, "{capability}: {units}");
+        let nearest = factors.iter().fold(0.0_f32, |sum, &(a, b)| a.mul_add(b, sum));
+        let units = (f64::from(nearest) - exact) / exact * 24_f64.exp2();
+        assert!(units.abs() < 20.0, "to nearest: {units}");
+    }
+}
+
+#[test]
+fn memory_of_another_length_is_refused() {
+    assert!(Line::new(Format::Tf32, 3, &mut [0.0; 3], |_| 1.0).is_none());
+    assert!(Strip::new(Format::Tf32, (3, 1), &mut [[0.0; WIDTH]; 3], |_, _| 1.0).is_none());
+}
