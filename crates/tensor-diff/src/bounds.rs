@@ -122,7 +122,8 @@ impl Bounds {
                 let bias = carried(TensorName::B(layer))?;
                 let steps = product.length + 1;
                 let mut bound = product.errors(rounding.product(steps), rounding.tiny());
-                let gamma = rounding.gamma(steps);
+                // Some add b to the sum of products, others begin it with b.
+                let gamma = rounding.product_sum(steps);
                 for row in bound.chunks_exact_mut(product.columns.max(1)) {
                     for (bound, (b, d)) in row.iter_mut().zip(bias.clone()) {
                         *bound += d + gamma * (b.abs() + d);

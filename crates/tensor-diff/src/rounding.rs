@@ -7,6 +7,25 @@
 //! - γₙ: N. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, section 3.1 and
 //!   lemma 3.1: n factors `1 + δ`, `|δ| ≤ u`, multiply to at most `1 + γₙ`, `γₙ = n·u / (1 − n·u)`.
 //!   It holds for every order of summation and with or without fused multiply-add.
+//! - Sums of products on tensor cores, under TF32, which cut off where others round. The units add `g`
+//!   products and the sum so far at once (F. A. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor
+//!   Cores", arXiv 2512.07004; before them M. Fasi, N. Higham, M. Mikaitis and S. Pranesh, "Numerical behavior
+//!   of NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021). Let `S` be the sum of the magnitudes of
+//!   those `g + 1` terms, and `e` the largest of their exponents, so that `2^e ≤ S`. What a term has below
+//!   `2^(e−f)` is cut off, but the one with the exponent `e` has no digits there: `g` terms lose less than
+//!   `2^(e−f) ≤ 2^−f·S` each. The sum is cut off to 24 digits, and loses less than `2u` of itself, which
+//!   isn't more than `S`. As whatever is cut off only shrinks, `S` is at most the sum of the magnitudes of
+//!   all products so far. So n products, in `⌈n/g⌉` groups, err by at most
+//!
+//!   ```text
+//!   (n·2^−f + ⌈n/g⌉·2u) · Σ|aᵢ||bᵢ|
+//!   ```
+//!
+//!   With compute capability 8.x, `f` = 24 and `g` = 4, that is `n + 2·⌈n/4⌉` times `u`; with 9.0, `f` = 25 and
+//!   `g` = 8, it is less, and 8.x is what is allowed. Sums that several accumulators share are allowed for:
+//!   each has fewer products, and adding the parts up is a rounding for each. Zeros, which fill up an
+//!   instruction, lose nothing. n roundings to nearest would be `n` times `u`, which isn't enough: a test
+//!   here has the sum that shows it.
 //! - `exp`, `log`, division: the *CUDA C++ Programming Guide*, appendix on mathematical functions.
 //!   The bound taken is that of the fast intrinsics `__expf`, `__logf` and `__fdividef`, the widest
 //!   there is: a level written in PTX uses `ex2.approx`, which is what they are made of. `expf` (2
@@ -33,8 +52,9 @@ const DIVISION_ULPS: f64 = 2.0;
 struct Side {
     /// Unit roundoff: rounding to nearest errs by at most `unit·|value|`.
     unit: f64,
-    /// The same for the additions inside of a matrix product.
-    product_unit: f64,
+    /// The products of a group that tensor cores add and cut off at once; `None` where every addition
+    /// of a matrix product rounds to nearest.
+    group: Option<usize>,
     /// The relative error of a matrix product's inputs.
     product_input: f64,
     /// The smallest normal number: what is below it may become 0 (`.ftz`).
@@ -48,17 +68,13 @@ impl Side {
         match dtype {
             Dtype::F64 => {
                 let unit = (-53_f64).exp2();
-                Self { unit, product_unit: unit, product_input: 0.0, tiny: f64::MIN_POSITIVE }
+                Self { unit, group: None, product_input: 0.0, tiny: f64::MIN_POSITIVE }
             }
-            Dtype::F32 => {
-                Self { unit: single, product_unit: single, product_input: 0.0, tiny: smallest }
-            }
-            // 10 fraction bits, rounded to nearest. Tensor cores cut off rather than round when
-            // they add (M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA
-            // tensor cores", PeerJ Computer Science 7:e330, 2021): a whole ulp, not half of one.
+            Dtype::F32 => Self { unit: single, group: None, product_input: 0.0, tiny: smallest },
+            // 10 fraction bits, rounded to nearest.
             Dtype::Tf32 => Self {
                 unit: single,
-                product_unit: 2.0 * single,
+                group: Some(4),
                 product_input: (-11_f64).exp2(),
                 tiny: smallest,
             },
@@ -72,14 +88,25 @@ impl Side {
     fn rounded(self, digits: Option<u32>) -> Self {
         let Some(digits) = digits else { return self };
         let decimal = 3.0 * 0.5 * 10_f64.powi(1 - digits.min(400) as i32);
-        Self { unit: self.unit + decimal, product_unit: self.product_unit + decimal, ..self }
+        Self { unit: self.unit + decimal, ..self }
+    }
+
+    /// γₙ of an ordinary sum.
+    fn gamma(&self, n: usize) -> f64 {
+        grown(n as f64 * self.unit)
+    }
+
+    /// The same of a sum of products.
+    fn product_sum(&self, n: usize) -> f64 {
+        // What a group loses once more, as a multiple of the unit roundoff of what it adds in.
+        let cut = self.group.map_or(0.0, |group| 2.0 * n.div_ceil(group) as f64);
+        grown(n as f64 * self.unit + cut * (-24_f64).exp2())
     }
 }
 
-/// γₙ of unit roundoff `unit`, or infinity where n is so large that nothing can be said.
-fn gamma_of(n: usize, unit: f64) -> f64 {
-    let nu = n as f64 * unit;
-    if nu < 1.0 { nu / (1.0 - nu) } else { f64::INFINITY }
+/// γ of all relative errors together, or infinity where they are so many that nothing can be said.
+fn grown(errors: f64) -> f64 {
+    if errors < 1.0 { errors / (1.0 - errors) } else { f64::INFINITY }
 }
 
 /// The rounding errors of two dumps together.
@@ -112,14 +139,20 @@ impl Rounding {
 
     /// γₙ: the relative error of n roundings in a row, or of each term of a sum of n terms.
     pub(crate) fn gamma(&self, n: usize) -> f64 {
-        self.sum(|side| gamma_of(n, side.unit))
+        self.sum(|side| side.gamma(n))
+    }
+
+    /// The relative error of a term that is added to a sum of products, in which it takes part in `n`
+    /// additions: γₙ, and more where tensor cores cut off.
+    pub(crate) fn product_sum(&self, n: usize) -> f64 {
+        self.sum(|side| side.product_sum(n))
     }
 
     /// The relative error of each term of a matrix product in which a term takes part in `n`
     /// roundings, its inputs' rounding to TF32 included: `(1 + t)²·(1 + γₙ) − 1`.
     pub(crate) fn product(&self, n: usize) -> f64 {
         self.sum(|side| {
-            let (gamma, t) = (gamma_of(n, side.product_unit), side.product_input);
+            let (gamma, t) = (side.product_sum(n), side.product_input);
             gamma + (2.0 * t + t * t) * (1.0 + gamma)
         })
     }
@@ -149,6 +182,9 @@ impl Rounding {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use tensor_core::Format;
+
     use super::*;
 
     #[test]
@@ -167,6 +203,67 @@ mod tests {
         assert!(tf32.product(30) > 2.0 * (-11_f64).exp2());
         assert!(tf32.product(30) < 2.1 * (-11_f64).exp2());
         assert_eq!(tf32.gamma(30), f32.gamma(30));
+    }
+
+    /// A sum of so many products of TF32 numbers on tensor cores, and what it is off, as a multiple of
+    /// 2⁻²⁴ Σ|aᵢ||bᵢ|.
+    fn units_off(capability: u32, factors: &[(f32, f32)]) -> f64 {
+        let rules = tensor_core::Rules::of(capability, Format::Tf32);
+        let formats = (Format::Tf32, Format::Tf32);
+        let sum = tensor_core::dot(&rules, formats, tensor_core::Sum::Single, factors, 0.0);
+        let products = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b));
+        let exact: f64 = products.clone().sum();
+        let size: f64 = products.map(f64::abs).sum();
+        (f64::from(sum) - exact).abs() / size * 24_f64.exp2()
+    }
+
+    const TENSOR_CORES: [u32; 4] = [80, 86, 89, 90];
+
+    /// 1, and then in each group of four three products of nearly a unit of what is kept, and one of nearly
+    /// two: an A100 loses four units of their digits, and one more when it cuts the sum off.
+    #[test]
+    fn sums_that_are_cut_off_need_more_than_roundings_to_nearest() {
+        let (unit, below) = ((-12_f32).exp2(), 2.0 - (-10_f32).exp2());
+        let product = |k: usize| match k {
+            0 => (1.0, 1.0),
+            _ if k % 4 == 0 => (unit, unit * below),
+            _ => (unit, unit * below / 2.0),
+        };
+        let factors: Vec<(f32, f32)> = (0..784).map(product).collect();
+        let off = units_off(80, &factors);
+        let of = |rounding: Rounding| rounding.product_sum(784) * 24_f64.exp2();
+        let to_nearest = of(Rounding::new(Dtype::F64, Dtype::F32));
+        let cut_off = of(Rounding::new(Dtype::F64, Dtype::Tf32));
+        assert!(off > 1.2 * to_nearest, "{off} is within {to_nearest}");
+        assert!(off < cut_off, "{off} is beyond {cut_off}");
+        // Rounding to nearest is within its own bound, of the same products.
+        let nearest = factors.iter().fold(0.0_f32, |sum, &(a, b)| a.mul_add(b, sum));
+        let exact: f64 = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b)).sum();
+        assert!((f64::from(nearest) - exact).abs() / exact * 24_f64.exp2() <= to_nearest);
+        for capability in TENSOR_CORES {
+            assert!(units_off(capability, &factors) < cut_off);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sums_on_tensor_cores_are_within_the_bound(
+            factors in prop::collection::vec((-2.0_f32..2.0, -2.0_f32..2.0, -12..12_i32), 1..200),
+            capability in prop::sample::select(TENSOR_CORES.to_vec()),
+            positive in any::<bool>(),
+        ) {
+            let tf32 = |x: f32| {
+                let x = f32::from_bits(x.to_bits() & 0xffff_e000);
+                if positive { x.abs() } else { x }
+            };
+            let factors: Vec<(f32, f32)> =
+                factors.into_iter().map(|(a, b, e)| (tf32(a), tf32(b * (e as f32).exp2()))).collect();
+            prop_assume!(factors.iter().any(|&(a, b)| a * b != 0.0));
+            let allowed =
+                Rounding::new(Dtype::F64, Dtype::Tf32).product_sum(factors.len()) * 24_f64.exp2();
+            let off = units_off(capability, &factors);
+            prop_assert!(off <= allowed, "{} of {}", off, allowed);
+        }
     }
 
     /// The constants are multiples of float32's unit roundoff.

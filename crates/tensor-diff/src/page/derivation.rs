@@ -21,7 +21,8 @@ pub(crate) fn derivation(name: TensorName, candidate: &Dump, reference: Option<&
     let gamma = |n: usize| format!("γ({n}) = {:.2e}", rounding.gamma(n));
     let product = |n: usize| {
         let tf32 = matches!(candidate.header.dtype, Dtype::Tf32);
-        let rounded = if tf32 { ", the factors rounded to TF32" } else { "" };
+        let rounded =
+            if tf32 { ", the factors rounded to TF32 and their sums cut off" } else { "" };
         format!("γ({n}) = {:.2e}{rounded}", rounding.product(n))
     };
     let own = match name {

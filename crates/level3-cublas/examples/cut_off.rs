@@ -1,0 +1,58 @@
+//! What a sum of 784 positive products is off, added up by cuBLAS in single precision and on tensor cores.
+//!
+//!     cargo run -p level3-cublas --example cut_off
+//!
+//! All factors are TF32 numbers, so that nothing is lost before the sums. `EMULATED_GPU_CAPABILITY` is the
+//! card that the emulated GPU adds as; on a machine with a GPU that one computes.
+
+use gpu::{Choice, Gpu, Profile};
+use level3_cublas::{Gemm, Level3, Setup};
+use tensor::TensorName;
+use training::Preset;
+use training::dump::{Inputs, dump, header};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // ANCHOR: factors
+    // A network of one layer: its z is a product of matrices, and a bias of 0.
+    let mut preset = Preset::find("softmax").ok_or("there is no preset softmax")?;
+    preset.network.sizes = vec![784, 16];
+    preset.batch_size = 64;
+    let mut inputs = Inputs::fixture(&preset);
+    let mut state = 1_u32;
+    // From 1/1024 to 1, in steps of as much.
+    let mut factor = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 22) as f32 / 1024.0 + 1.0 / 1024.0
+    };
+    // ANCHOR_END: factors
+    let x: Vec<f32> = (0..64 * 784).map(|_| factor()).collect();
+    inputs.set = data::Dataset::from_rows(x, vec![0; 64], 784, 16)?;
+    let layer = &mut inputs.parameters.layers[0];
+    layer.w.data_mut().fill_with(&mut factor);
+    layer.b.data_mut().fill(0.0);
+    let gpu = Gpu::open(Choice::Auto)?;
+    println!("{}", gpu.device());
+    println!("off by, in units of 2⁻²⁴ Σ|ab|:       mean      least   greatest");
+    for (tf32, name) in [(false, "single precision"), (true, "tensor cores, TF32")] {
+        let setup = Setup { gemm: Gemm::Cublas, tf32, ..Setup::default() };
+        let mut level = Level3::new(&gpu, &preset.network, setup, Profile::default())?;
+        let header = header("level3-cublas", gpu.device(), &preset, 0);
+        let found = dump(&mut level, header, &preset, &inputs, false)?;
+        let data = |name| found.get(name).map(|tensor| &tensor.data).ok_or("a tensor is missing");
+        let (x, w, z) = (data(TensorName::X)?, data(TensorName::W(1))?, data(TensorName::Z(1))?);
+        // ANCHOR: units
+        let mut units = Vec::new();
+        for (i, &z) in z.iter().enumerate() {
+            let (row, column) = (i / 16 * 784, i % 16 * 784);
+            // Exact: these products have 20 bits, and their sum 30.
+            let exact: f64 = (0..784).map(|k| x[row + k] * w[column + k]).sum();
+            units.push((z - exact) / exact * 2_f64.powi(24));
+        }
+        // ANCHOR_END: units
+        let mean = units.iter().sum::<f64>() / units.len() as f64;
+        let least = units.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = units.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        println!("{name:<30} {mean:>10.1} {least:>10.1} {greatest:>10.1}");
+    }
+    Ok(())
+}
