@@ -21,12 +21,16 @@ pub fn parse(line: &str) -> Result<Command, String> {
     let mut options = Options { words: words.collect(), at: 0, files: Vec::new() };
     let command = match verb.as_str() {
         "check" => {
-            options.each(|name, _| Err(unknown(name)))?;
+            let mut fidelity = false;
+            options.each(|name, value| match name {
+                "fidelity" => flag(&mut fidelity, name, value),
+                _ => Err(unknown(name)),
+            })?;
             if options.files.is_empty() {
                 return Err("check wants a file".to_owned());
             }
             let files = options.files.iter().map(Into::into).collect();
-            Command::Check(check::Arguments { files })
+            Command::Check(check::Arguments { files, fidelity })
         }
         "run" => {
             let mut show = SHOWN;

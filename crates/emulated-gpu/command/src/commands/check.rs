@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write};
 use std::path::PathBuf;
 
+use super::fidelity;
 use super::{DONE, FAILED, Failure, Setting, Told, UNUSABLE, read};
 use ptx_emulator::program::{Function, Module, Parameter, Space};
 
@@ -13,6 +14,10 @@ pub struct Arguments {
     /// The files: PTX, or CUDA C where they are called `.cu`.
     #[cfg_attr(feature = "cli", arg(required = true, value_name = "FILE"))]
     pub files: Vec<PathBuf>,
+    /// Say of every instruction how near its result is to a card's: exact, exact as far as is known, within
+    /// the error that the ISA states, or refused.
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub fidelity: bool,
 }
 
 /// Checks every file, and gives which is the worst that was found. What can't be read is reported, and
@@ -34,8 +39,19 @@ pub(super) fn run(arguments: &Arguments, setting: &Setting<'_>, told: &mut Told)
             }
         };
         match ptx_emulator::parse(&source) {
-            Ok(module) => told.print(format!("{}: {}\n", source.name, summary(&module))),
-            Err(diagnostics) => worst = worst.max(errors(&source.name, &diagnostics, told)),
+            Ok(module) => {
+                told.print(format!("{}: {}\n", source.name, summary(&module)));
+                if arguments.fidelity {
+                    told.print(fidelity::of_module(&module, &source));
+                }
+            }
+            Err(diagnostics) => {
+                worst = worst.max(errors(&source.name, &diagnostics, told));
+                if arguments.fidelity {
+                    let lines = diagnostics.iter().map(|diagnostic| diagnostic.text.as_str());
+                    told.print(fidelity::of_errors(lines));
+                }
+            }
         }
     }
     worst

@@ -4,6 +4,7 @@
 
 pub mod argument;
 pub mod check;
+pub mod fidelity;
 pub mod launch;
 pub mod profile;
 pub mod run;

@@ -1,4 +1,5 @@
 //! The commands of `ptx-emulator`.
 
 mod commands;
+mod fidelity;
 mod puzzle;
