@@ -226,7 +226,7 @@ mod tests {
         let (unit, below) = ((-12_f32).exp2(), 2.0 - (-10_f32).exp2());
         let product = |k: usize| match k {
             0 => (1.0, 1.0),
-            _ if k % 4 == 0 => (unit, unit * below),
+            _ if k.is_multiple_of(4) => (unit, unit * below),
             _ => (unit, unit * below / 2.0),
         };
         let factors: Vec<(f32, f32)> = (0..784).map(product).collect();
