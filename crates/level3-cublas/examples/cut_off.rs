@@ -1,4 +1,4 @@
-//! What a sum of 784 positive products is off, added up by cuBLAS in single precision and on tensor cores.
+//! What a sum of 784 positive products is off, rounded to nearest, and added up by cuBLAS on tensor cores.
 //!
 //!     cargo run -p level3-cublas --example cut_off
 //!
@@ -32,23 +32,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     layer.b.data_mut().fill(0.0);
     let gpu = Gpu::open(Choice::Auto)?;
     println!("{}", gpu.device());
+    let setup = Setup { gemm: Gemm::Cublas, tf32: true, ..Setup::default() };
+    let mut level = Level3::new(&gpu, &preset.network, setup, Profile::default())?;
+    let header = header("level3-cublas", gpu.device(), &preset, 0);
+    let found = dump(&mut level, header, &preset, &inputs, false)?;
+    let data = |name| found.get(name).map(|tensor| &tensor.data).ok_or("a tensor is missing");
+    let (x, w, z) = (data(TensorName::X)?, data(TensorName::W(1))?, data(TensorName::Z(1))?);
+    // ANCHOR: units
+    let (mut nearest, mut tensor_cores) = (Vec::new(), Vec::new());
+    for (i, &z) in z.iter().enumerate() {
+        let (row, column) = (i / 16 * 784, i % 16 * 784);
+        let factors = (0..784).map(|k| (x[row + k], w[column + k]));
+        // Exact: these products have 20 bits, and their sum 30.
+        let exact: f64 = factors.clone().map(|(x, w)| x * w).sum();
+        let units = |sum: f64| (sum - exact) / exact * 2_f64.powi(24);
+        tensor_cores.push(units(z));
+        // The same in single precision, one fused multiply-add after another.
+        let sum = factors.fold(0.0_f32, |sum, (x, w)| (x as f32).mul_add(w as f32, sum));
+        nearest.push(units(sum.into()));
+    }
+    // ANCHOR_END: units
     println!("off by, in units of 2⁻²⁴ Σ|ab|:       mean      least   greatest");
-    for (tf32, name) in [(false, "single precision"), (true, "tensor cores, TF32")] {
-        let setup = Setup { gemm: Gemm::Cublas, tf32, ..Setup::default() };
-        let mut level = Level3::new(&gpu, &preset.network, setup, Profile::default())?;
-        let header = header("level3-cublas", gpu.device(), &preset, 0);
-        let found = dump(&mut level, header, &preset, &inputs, false)?;
-        let data = |name| found.get(name).map(|tensor| &tensor.data).ok_or("a tensor is missing");
-        let (x, w, z) = (data(TensorName::X)?, data(TensorName::W(1))?, data(TensorName::Z(1))?);
-        // ANCHOR: units
-        let mut units = Vec::new();
-        for (i, &z) in z.iter().enumerate() {
-            let (row, column) = (i / 16 * 784, i % 16 * 784);
-            // Exact: these products have 20 bits, and their sum 30.
-            let exact: f64 = (0..784).map(|k| x[row + k] * w[column + k]).sum();
-            units.push((z - exact) / exact * 2_f64.powi(24));
-        }
-        // ANCHOR_END: units
+    for (name, units) in [("rounded to nearest", nearest), ("tensor cores", tensor_cores)] {
         let mean = units.iter().sum::<f64>() / units.len() as f64;
         let least = units.iter().copied().fold(f64::INFINITY, f64::min);
         let greatest = units.iter().copied().fold(f64::NEG_INFINITY, f64::max);
