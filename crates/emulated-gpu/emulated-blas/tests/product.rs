@@ -115,8 +115,10 @@ fn check(case: &Case) {
     };
     let fast = suits(&a.matrix) && suits(&b.matrix);
     let input = |x: f64| match compute {
-        // Before 8.0 only halves go through tensor cores.
-        Compute::F32(inputs) if fast && (case.capability >= 80 || inputs == Inputs::F16) => {
+        // TF32 and bfloat16 go through tensor cores from 8.0 on, halves from 7.0 on.
+        Compute::F32(inputs)
+            if fast && case.capability >= if inputs == Inputs::F16 { 70 } else { 80 } =>
+        {
             f64::from((x as f32).rounded(inputs))
         }
         _ => x,
