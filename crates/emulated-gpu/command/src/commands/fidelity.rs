@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ptx_emulator::program::{
-    Approximate, Atomic, Element, FloatBinary, FloatUnary, Holding, IntBinary, Matrix, Module,
-    Multiply, Op, Operand, Special, Type,
+    Approximate, Asynchronous, Atomic, Element, FloatBinary, FloatUnary, Holding, IntBinary, Matrix, Module,
+    Multiply, ObjectAction, Op, Operand, Special, Type,
 };
 use ptx_emulator::source::{Source, Span};
 
@@ -46,8 +46,56 @@ impl Fidelity {
             Op::Shuffle { mask: None, .. } | Op::Vote { mask: None, .. } => Self::Known(
                 "without .sync, among the lanes that run together: that depends on the scheduling",
             ),
-            // Of all else the ISA says every bit: integers, IEEE arithmetic, conversions, memory, control.
-            _ => Self::Exact,
+            Op::Asynchronous(asynchronous) => of_asynchronous(asynchronous),
+            Op::StackSave { .. } | Op::StackRestore { .. } | Op::StackAllocate { .. } => {
+                Self::Known("where the stack lies is open")
+            }
+            // Of these the ISA says every bit: integers, IEEE arithmetic, conversions, memory, control. They
+            // are named, so that nothing new counts as exact before somebody has thought of it.
+            Op::Mov { .. }
+            | Op::Pack { .. }
+            | Op::Unpack { .. }
+            | Op::IntUnary { .. }
+            | Op::IntBinary { .. }
+            | Op::IntMad { .. }
+            | Op::Carry { .. }
+            | Op::Sad { .. }
+            | Op::BitExtract { .. }
+            | Op::BitInsert { .. }
+            | Op::FindNthSet { .. }
+            | Op::Lop3 { .. }
+            | Op::FunnelShift { .. }
+            | Op::Permute { .. }
+            | Op::DotProduct { .. }
+            | Op::SetPredicate { .. }
+            | Op::Set { .. }
+            | Op::Select { .. }
+            | Op::SelectBySign { .. }
+            | Op::FloatBinary { .. }
+            | Op::Fma { .. }
+            | Op::TestProperty { .. }
+            | Op::Convert { .. }
+            | Op::ConvertAddress { .. }
+            | Op::IsSpace { .. }
+            | Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::Fence { .. }
+            | Op::Hint { .. }
+            | Op::Branch { .. }
+            | Op::BranchIndexed { .. }
+            | Op::Call { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::Nothing
+            | Op::Barrier { .. }
+            | Op::WarpBarrier { .. }
+            | Op::Shuffle { .. }
+            | Op::Vote { .. }
+            | Op::Match { .. }
+            | Op::Reduce { .. }
+            | Op::Video { .. } => Self::Exact,
         }
     }
 
@@ -64,6 +112,17 @@ impl Fidelity {
             Self::Exact => "",
             Self::Known(why) | Self::Within(why) => why,
         }
+    }
+}
+
+fn of_asynchronous(asynchronous: &Asynchronous) -> Fidelity {
+    let Asynchronous::Barrier { action, .. } = asynchronous else { return Fidelity::Exact };
+    match action {
+        ObjectAction::Arrive { .. } => Fidelity::Known("the bits of the state that it gives are open"),
+        ObjectAction::Test { .. } => {
+            Fidelity::Known("how often it is asked until the phase is over depends on the scheduling")
+        }
+        _ => Fidelity::Exact,
     }
 }
 
