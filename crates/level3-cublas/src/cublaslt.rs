@@ -2,7 +2,8 @@
 //!
 //! cudarc's safe layer for it computes in TF32 always, and plans anew at every call. This one
 //! stands on the layers below. What is planned is kept: the descriptor, the layouts of the three
-//! matrices, and the algorithm that the library's heuristic chose for them.
+//! matrices, and the algorithm that the library's heuristic chose for them, or `autotune` among its
+//! candidates.
 #![allow(unsafe_code, reason = "cuBLASLt is a C library")]
 
 use std::cell::Cell;
@@ -10,21 +11,24 @@ use std::ffi::c_void;
 
 use cudarc::cublaslt::result::{self, CublasError};
 use cudarc::cublaslt::sys::{
-    cublasComputeType_t, cublasLtEpilogue_t, cublasLtMatmulAlgo_t,
+    self, cublasComputeType_t, cublasLtEpilogue_t, cublasLtMatmulAlgo_t,
     cublasLtMatmulDescAttributes_t as Of, cublasLtMatmulPreferenceAttributes_t as Prefer,
-    cublasStatus_t, cudaDataType,
+    cudaDataType,
 };
+use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags};
 use cudarc::driver::{CudaSlice, DevicePtr};
-use gpu::Gpu;
+use gpu::{Gpu, GpuError};
 
 use crate::column_major::{ColumnMajor, Operand};
 use crate::cublas::operation;
+use crate::cublaslt::autotune::{Candidate, Cost, MOST};
 use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
 use crate::epilogue::Epilogue;
 use crate::error::{Error, Result};
 use crate::state::buffer;
 use crate::{Stream, library};
 
+mod autotune;
 mod owned;
 
 /// A handle of cuBLASLt, for one stream.
@@ -35,6 +39,10 @@ pub(crate) struct CublasLt {
     /// Memory that algorithms may compute in. One is enough: products in one stream run one after
     /// the other.
     workspace: CudaSlice<u8>,
+    /// Whether the heuristic's candidates are measured; and on an emulated GPU, by counts.
+    autotune: bool,
+    emulated: bool,
+    multiprocessors: usize,
 }
 
 /// The addresses that an epilogue reads and writes; 0 where it has none.
@@ -69,10 +77,12 @@ pub(crate) struct PlannedMatmul {
     pointers: Cell<EpiloguePointers>,
     /// What the addresses in it were multiples of when the algorithm was chosen.
     pointer_alignments: [u64; 2],
+    /// What was measured of the candidates, where they were.
+    pub(crate) measured: Option<String>,
 }
 
 impl CublasLt {
-    pub(crate) fn new(gpu: &Gpu, stream: &Stream, tf32: bool) -> Result<Self> {
+    pub(crate) fn new(gpu: &Gpu, stream: &Stream, tf32: bool, autotune: bool) -> Result<Self> {
         library::install(gpu, "cublasLt", emulated_cublaslt::library_path())?;
         let compute = if tf32 {
             cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
@@ -84,6 +94,10 @@ impl CublasLt {
             stream: stream.clone(),
             compute,
             workspace: buffer(stream, library::workspace(gpu)?)?,
+            autotune,
+            emulated: gpu.is_emulated(),
+            multiprocessors: usize::try_from(gpu.context().attribute(MULTIPROCESSORS)?)
+                .unwrap_or(1),
         })
     }
 
@@ -129,9 +143,13 @@ impl CublasLt {
             preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, d)
         };
         prefer().map_err(said("cublasLtMatmulPreferenceSetAttribute"))?;
-        // SAFETY: everything in it lives, and describes what it is passed as.
-        let chosen = unsafe {
-            result::get_matmul_algo_heuristic(
+        let mut answers = Vec::with_capacity(MOST);
+        let wanted = if self.autotune { MOST } else { 1 };
+        let mut found = 0;
+        // SAFETY: everything in it lives, and describes what it is passed as; there is room for as many
+        // answers as are asked for, and as many are there as the library says.
+        let asked = unsafe {
+            let asked = sys::cublasLtMatmulAlgoGetHeuristic(
                 self.handle.0,
                 descriptor.0,
                 first.0,
@@ -140,22 +158,85 @@ impl CublasLt {
                 result.0,
                 result.0,
                 preference.0,
-            )
+                wanted as i32,
+                answers.as_mut_ptr(),
+                &raw mut found,
+            );
+            if asked.result().is_ok() {
+                answers.set_len(usize::try_from(found).unwrap_or(0).min(wanted));
+            }
+            asked
         };
-        match chosen {
-            Ok(chosen) => Ok(Some(PlannedMatmul {
-                descriptor,
-                first,
-                second,
-                result,
-                algorithm: chosen.algo,
-                alignments: *alignments,
-                pointers: Cell::new(*pointers),
-                pointer_alignments: [pointers.bias, pointers.aux].map(alignment),
-            })),
-            Err(CublasError(cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED)) => Ok(None),
-            Err(error) => Err(refused("cublasLtMatmulAlgoGetHeuristic", error, product)),
+        if asked == autotune::NONE {
+            return Ok(None);
         }
+        asked.result().map_err(said("cublasLtMatmulAlgoGetHeuristic"))?;
+        let usable = answers.iter().filter(|answer| answer.state.result().is_ok());
+        let candidates = usable.map(Candidate::new).collect::<std::result::Result<Vec<_>, _>>();
+        let candidates = candidates.map_err(said("cublasLtMatmulAlgoConfigGetAttribute"))?;
+        let Some(chosen) = candidates.first() else { return Ok(None) };
+        let mut planned = PlannedMatmul {
+            descriptor,
+            first,
+            second,
+            result,
+            algorithm: chosen.algorithm,
+            alignments: *alignments,
+            pointers: Cell::new(*pointers),
+            pointer_alignments: [pointers.bias, pointers.aux].map(alignment),
+            measured: None,
+        };
+        if self.autotune {
+            let costs = self.costs(&mut planned, &candidates, problem, product)?;
+            planned.algorithm = candidates[autotune::best(&costs)].algorithm;
+            planned.measured = Some(autotune::table(product, &candidates, &costs));
+        }
+        Ok(Some(planned))
+    }
+
+    /// Measures all candidates, each with operands of its own, and with the epilogue's buffers, which
+    /// a step fills again before it reads them.
+    fn costs(
+        &self,
+        planned: &mut PlannedMatmul,
+        candidates: &[Candidate],
+        problem: &MatmulProblem,
+        product: &str,
+    ) -> Result<Vec<Cost>> {
+        let MatmulProblem { call, pointers, .. } = problem;
+        let shape = [call.result.rows, call.result.columns, call.k];
+        if self.emulated {
+            let cost = |candidate: &Candidate| candidate.counts(shape, self.multiprocessors);
+            return Ok(candidates.iter().map(cost).collect());
+        }
+        let zeros = |operand: &Operand| -> Result<CudaSlice<f32>> {
+            Ok(self.stream.alloc_zeros(operand.ld * operand.columns).map_err(GpuError::from)?)
+        };
+        let operands = [zeros(&call.first)?, zeros(&call.second)?, zeros(&call.result)?];
+        let addresses = operands.each_ref().map(|operand| operand.device_ptr(&self.stream).0);
+        let mut costs = Vec::new();
+        for candidate in candidates {
+            planned.algorithm = candidate.algorithm;
+            // SAFETY: the operands are as large as the call says, and live until the stream is waited for.
+            let run = || unsafe { self.run(planned, addresses, *pointers, || product.to_owned()) };
+            let event = || {
+                let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
+                self.stream.record_event(flags).map_err(GpuError::from)
+            };
+            // What the library refuses after all isn't kept.
+            if run().is_err() {
+                costs.push(Cost::Unknown);
+                continue;
+            }
+            let start = event()?;
+            for _ in 0..autotune::RUNS {
+                run()?;
+            }
+            let milliseconds = start.elapsed_ms(&event()?).map_err(GpuError::from)?;
+            costs.push(Cost::Time(1e-3 * f64::from(milliseconds) / autotune::RUNS as f64));
+        }
+        self.stream.synchronize().map_err(GpuError::from)?;
+        Ok(costs)
     }
 
     /// Computes a product.
@@ -214,6 +295,9 @@ impl CublasLt {
         done.map_err(|error| refused("cublasLtMatmul", error, &product()))
     }
 }
+
+const MULTIPROCESSORS: CUdevice_attribute =
+    CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 
 /// The largest power of two, up to that of the driver's allocations, that divides an address.
 pub(crate) fn alignment(address: u64) -> u64 {

@@ -57,6 +57,8 @@ pub struct Setup {
     pub gemm: Gemm,
     /// Whether inputs of products are rounded to TF32, which tensor cores multiply.
     pub tf32: bool,
+    /// Whether the algorithms that cuBLASLt's heuristic offers are measured, and the best one is kept.
+    pub autotune: bool,
     /// Whether launches are captured once into a CUDA graph, and replayed.
     pub graph: bool,
     /// How batches get to the device.

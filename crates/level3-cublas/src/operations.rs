@@ -55,7 +55,10 @@ impl Operations {
         let stream = context.new_stream()?;
         let library = match setup.gemm {
             Gemm::Cublas => Library::Cublas(Cublas::new(gpu, &stream, setup.tf32)?.into()),
-            Gemm::Cublaslt => Library::CublasLt(CublasLt::new(gpu, &stream, setup.tf32)?.into()),
+            Gemm::Cublaslt => {
+                let lt = CublasLt::new(gpu, &stream, setup.tf32, setup.autotune)?;
+                Library::CublasLt(lt.into())
+            }
         };
         let kernels = Kernels::new(gpu, profiler)?.in_stream(stream);
         Ok(Self { kernels, library, rules, ranks: None, said: RefCell::default() })

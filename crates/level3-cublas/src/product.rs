@@ -52,6 +52,9 @@ impl Operations {
             let alignments = [alignments[1], alignments[0], OWN];
             let problem = MatmulProblem { call, epilogue, pointers, mask_ld, alignments };
             let planned = lt.plan(&problem, &describe(matmul, shape, epilogue))?;
+            if let Some(measured) = planned.as_ref().and_then(|planned| planned.measured.as_ref()) {
+                self.say(measured);
+            }
             let product = |planned| Product {
                 matmul,
                 shape,

@@ -47,6 +47,10 @@ pub struct Options {
     /// Let tensor cores multiply, which round their inputs to 10 bits behind the point (TF32).
     #[arg(long)]
     tf32: bool,
+    /// Measure the algorithms that cuBLASLt's heuristic offers for each product, keep the best, and say
+    /// which it was. The emulated GPU has no clock: there it is counted what each asks of a card.
+    #[arg(long)]
+    autotune: bool,
     /// Capture the launches of a step once into a CUDA graph, and replay it.
     #[arg(long)]
     graph: bool,
@@ -168,9 +172,13 @@ impl Options {
         let gpu = self.open(place)?;
         let trace = self.profile.as_deref().map(|path| place.file(path));
         let profile = Profile::new(&gpu, trace.as_deref()).map_err(Error::level)?;
-        let Self { gemm, tf32, graph, transfer, traffic, bucket, .. } = *self;
+        let Self { gemm, tf32, autotune, graph, transfer, traffic, bucket, .. } = *self;
+        if autotune && gemm == Gemm::Cublas {
+            let what = "--autotune chooses among algorithms of cuBLASLt: leave out --gemm cublas";
+            return Err(Error::Usage(what.into()));
+        }
         let bucket = (bucket as usize).saturating_mul(1024);
-        let setup = Setup { gemm, tf32, graph, transfer, bucket };
+        let setup = Setup { gemm, tf32, autotune, graph, transfer, bucket };
         let level = Level3::new(&gpu, network, setup, profile).map_err(Error::level)?;
         Ok(level.telling_traffic(traffic))
     }

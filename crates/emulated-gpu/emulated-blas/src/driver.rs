@@ -23,6 +23,8 @@ pub(crate) const OUT_OF_MEMORY: c_int = 2;
 const INVALID_HANDLE: c_int = 400;
 /// `CUDA_ERROR_NOT_FOUND`
 const NOT_FOUND: c_int = 500;
+/// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT`.
+const MULTIPROCESSORS: c_int = 16;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
 const CAPABILITY_MAJOR: c_int = 75;
 const CAPABILITY_MINOR: c_int = 76;
@@ -84,6 +86,8 @@ pub struct Driver {
     pub(crate) ask_door: AskDoor,
     /// The compute capability of its cards, as 90 for 9.0.
     pub capability: u32,
+    /// How many multiprocessors they have.
+    pub multiprocessors: u32,
 }
 
 /// The emulated driver.
@@ -112,9 +116,10 @@ impl Driver {
         // SAFETY: the signatures are those of NVIDIA's cuda.h and of the emulated driver's
         // emulated_gpu.h.
         let driver = unsafe {
-            let capability = check_emulated(&library)?;
+            let (capability, multiprocessors) = check_emulated(&library)?;
             Self {
                 capability,
+                multiprocessors,
                 ctx_get_current: symbol(&library, "cuCtxGetCurrent")?,
                 ctx_set_current: symbol(&library, "cuCtxSetCurrent")?,
                 primary_ctx_retain: symbol(&library, "cuDevicePrimaryCtxRetain")?,
@@ -285,13 +290,13 @@ unsafe fn symbol<T: Copy>(library: &Library, name: &str) -> Result<T, Rejection>
     }
 }
 
-/// The compute capability of its first card; all emulated ones have the same.
+/// The compute capability and the multiprocessors of its first card; all emulated ones have the same.
 ///
 /// # Safety
 /// The library has to be a CUDA driver.
-unsafe fn check_emulated(library: &Library) -> Result<u32, Rejection> {
+unsafe fn check_emulated(library: &Library) -> Result<(u32, u32), Rejection> {
     let mut name = [0 as c_char; 256];
-    let (mut major, mut minor) = (0, 0);
+    let (mut major, mut minor, mut multiprocessors) = (0, 0, 0);
     // SAFETY: the signatures are those of NVIDIA's cuda.h, and `name` has the length that is told.
     let name = unsafe {
         let init: unsafe extern "C" fn(c_uint) -> c_int = symbol(library, "cuInit")?;
@@ -307,6 +312,7 @@ unsafe fn check_emulated(library: &Library) -> Result<u32, Rejection> {
             get_name(name.as_mut_ptr(), name.len() as c_int - 1, device),
             attribute(&raw mut major, CAPABILITY_MAJOR, device),
             attribute(&raw mut minor, CAPABILITY_MINOR, device),
+            attribute(&raw mut multiprocessors, MULTIPROCESSORS, device),
         ] {
             if code != 0 {
                 return Err(Rejection::uninitialized(format!(
@@ -317,7 +323,7 @@ unsafe fn check_emulated(library: &Library) -> Result<u32, Rejection> {
         CStr::from_ptr(name.as_ptr()).to_string_lossy()
     };
     if name.starts_with(EMULATED) {
-        return Ok((10 * major + minor).unsigned_abs());
+        return Ok(((10 * major + minor).unsigned_abs(), multiprocessors.unsigned_abs()));
     }
     Err(Rejection::uninitialized(format!(
         "the CUDA driver's device is \"{name}\", which is no emulated one: load NVIDIA's library \

@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use crate::scalar::rounded;
 use crate::tensor_cores::Units;
 use crate::{
-    Compute, DataType, Matrix, Operation, Order, Real, Rejection, Scalar, filled, load, room, store,
+    Compute, DataType, Matrix, Operation, Order, Real, Rejection, Scalar, Split, filled, load,
+    room, store,
 };
 
 /// Elements below which converting an operand on several threads costs more than it saves.
@@ -46,6 +47,13 @@ impl View {
     #[must_use]
     pub fn transposed(self) -> Self {
         Self { row: self.column, column: self.row, ..self }
+    }
+
+    /// The same from a row and a column on.
+    pub(crate) fn from(self, row: usize, column: usize) -> Self {
+        let elements = row as isize * self.row + column as isize * self.column;
+        let bytes = elements as i64 * self.ty.size() as i64;
+        Self { address: self.address.wrapping_add_signed(bytes), ..self }
     }
 
     /// Whether all its lines can be loaded 16 bytes at a time, as tensor cores are fed.
@@ -115,6 +123,8 @@ pub struct Product {
     pub compute: Compute,
     /// The compute capability of the card, as 90 for 9.0: by whose rules tensor cores add.
     pub capability: u32,
+    /// Whether its sums are split.
+    pub split: Split,
 }
 
 impl Product {
@@ -238,7 +248,7 @@ impl Product {
     ///
     /// # Safety
     /// As of `run`, with `target` for `d`.
-    unsafe fn multiply<T: Real>(
+    pub(crate) unsafe fn multiply<T: Real>(
         &self,
         target: View,
         units: Option<Units>,
@@ -274,6 +284,9 @@ impl Product {
                     }
                 }
                 return Ok(());
+            }
+            if self.split.parts > 1 {
+                return self.multiply_in_parts(target, units, (alpha, beta));
             }
             if let Some(units) = units {
                 return units.multiply(self, target, (alpha.to_f32(), beta.to_f32()));

@@ -2,7 +2,9 @@
 
 #![allow(unsafe_code, reason = "products take addresses")]
 
-use emulated_blas::{Compute, DataType, Inputs, Matrix, Operation, Order, Product, Scalar, View};
+use emulated_blas::{
+    Compute, DataType, Inputs, Matrix, Operation, Order, Product, Scalar, Split, View,
+};
 use emulated_blas::{Real, load, store, to_tf32};
 use proptest::prelude::*;
 
@@ -73,6 +75,8 @@ struct Case {
     alpha: f64,
     beta: f64,
     capability: u32,
+    /// Of split sums.
+    parts: usize,
 }
 
 fn operation(transposed: bool) -> Operation {
@@ -93,6 +97,7 @@ fn check(case: &Case) {
     let b = Buffer::new(ab, rows, columns, case.pad + 1, order(case.rows_first.1));
     let c = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
     let before = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
+    let mut workspace = vec![0_u64; case.parts * m * n + 1];
     let product = Product {
         m,
         n,
@@ -105,6 +110,7 @@ fn check(case: &Case) {
         beta: Scalar::Value(case.beta),
         compute,
         capability: case.capability,
+        split: Split { parts: case.parts, address: workspace.as_mut_ptr() as u64 },
     };
     // SAFETY: the buffers live, are large enough, and do not overlap.
     unsafe { product.run(None) }.unwrap();
@@ -195,8 +201,9 @@ proptest! {
         alpha in prop::sample::select(vec![0.0, 1.0, -0.5, 2.0]),
         beta in prop::sample::select(vec![0.0, 1.0, -1.5]),
         capability in prop::sample::select(vec![61, 70, 75, 80, 86, 89, 90]),
+        parts in 1usize..4,
     ) {
-        check(&Case { shape, transposed, rows_first, pad, types, alpha, beta, capability });
+        check(&Case { shape, transposed, rows_first, pad, types, alpha, beta, capability, parts });
     }
 }
 
@@ -212,6 +219,7 @@ fn large_enough_for_threads() {
             alpha: 1.0,
             beta: 0.0,
             capability: 90,
+            parts: 1,
         });
     }
 }
@@ -237,6 +245,7 @@ fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize)
         beta: Scalar::Value(beta),
         compute: Compute::F32(inputs),
         capability: 90,
+        split: Split::NONE,
     };
     // SAFETY: one element each.
     unsafe { product.run(None) }.unwrap();
@@ -289,6 +298,7 @@ fn columns_are_finished_in_order_before_they_are_stored() {
         beta: Scalar::Value(0.0),
         compute: Compute::F32(Inputs::Full),
         capability: 90,
+        split: Split::NONE,
     };
     let mut seen = Vec::new();
     let mut finish = |column: usize, values: emulated_blas::Column<'_>| {
@@ -332,6 +342,7 @@ fn sums_are_those_of_the_cards_tensor_cores() {
                 beta: Scalar::Value(0.0),
                 compute,
                 capability,
+                split: Split::NONE,
             };
             // SAFETY: the buffers live, are large enough, and do not overlap.
             unsafe { product.run(None) }.unwrap();

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
     Access, Compute, DataType, Door, Driver, Operation, Product, Refused, Rejection, Run, Scalar,
-    Stream, Work, room,
+    Split, Stream, Work, room,
 };
 
 use crate::handle::{Handle, Settings, open};
@@ -126,7 +126,20 @@ impl Gemm {
             };
             let k = if inputs.is_some() { k as usize } else { 0 };
             let (m, n) = (m as usize, n as usize);
-            Some(Product { m, n, k, a, b, c, d: c, alpha, beta, compute, capability })
+            Some(Product {
+                m,
+                n,
+                k,
+                a,
+                b,
+                c,
+                d: c,
+                alpha,
+                beta,
+                compute,
+                capability,
+                split: Split::NONE,
+            })
         };
         if let Some(first) = product(inputs.as_ref().map(|(a, b)| (a, b)), &c, 0) {
             first.check_room()?;

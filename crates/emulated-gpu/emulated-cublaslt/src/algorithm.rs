@@ -1,8 +1,12 @@
-//! `cublasLtMatmulAlgo_t`: there is one algorithm, and what it may assume of addresses.
+//! `cublasLtMatmulAlgo_t`: which tiles an algorithm works in, whether it splits sums, and what it may assume
+//! of addresses.
+//!
+//! The CPU multiplies in its own way. Of an algorithm's configuration it is the split of sums that makes a
+//! difference to the result, and is carried out; a tile decides how many blocks there would be on a card.
 
 use std::ffi::{c_int, c_void};
 
-use emulated_blas::{Compute, DataType, Rejection, scale_type};
+use emulated_blas::{Compute, DataType, Rejection, Split, scale_type};
 
 use crate::alignment;
 use crate::attribute::{Field, Opaque};
@@ -12,8 +16,18 @@ use crate::preference::Preference;
 use crate::problem::Problem;
 use crate::{attribute, epilogue::Bias};
 
-/// The number of the one algorithm.
+/// The number of the one family of algorithms.
 const ID: c_int = 0;
+/// Its tiles: their numbers in `cublasLtMatmulTile_t`, rows and columns.
+const TILES: [(i32, u64, u64); 4] = [(20, 128, 128), (15, 64, 64), (11, 32, 32), (5, 16, 16)];
+/// How many parts sums are split into, where they are.
+const PARTS: i32 = 4;
+/// The products that make it worth while.
+const WORTH_SPLITTING: u64 = 256;
+/// `CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE`: parts are added in the type of the computation.
+const REDUCTION: i32 = 2;
+/// The most parts: each has at least an instruction's products of what a kernel is made for.
+const MOST_PARTS: i32 = 256;
 
 /// An algorithm. Programs copy it as 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +35,10 @@ const ID: c_int = 0;
 pub(crate) struct Algorithm {
     mark: u32,
     id: i32,
-    /// Remembered and without effect, as all that follow: `TILE_ID` to `STAGES_ID`.
     tile: i32,
     split_k: i32,
     reduction_scheme: i32,
+    /// Remembered and without effect, as all that follow: `CTA_SWIZZLING` to `CLUSTER_SHAPE_ID`.
     swizzling: i32,
     custom_option: i32,
     stages: i32,
@@ -79,12 +93,36 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm for a problem: loads as wide as the preferences, the leading dimensions and
-    /// the addresses in the descriptor allow.
+    /// How many parts its sums are split into.
+    pub(crate) fn parts(&self) -> u64 {
+        self.split_k.clamp(1, MOST_PARTS).unsigned_abs().into()
+    }
+
+    /// The bytes that it needs beside the operands.
+    pub(crate) fn workspace(&self, problem: &Problem) -> u64 {
+        let (m, n, _) = problem.sizes;
+        Split::workspace(self.parts(), m.saturating_mul(n), problem.compute)
+    }
+
+    /// The blocks that its tiles make of a problem.
+    pub(crate) fn blocks(&self, problem: &Problem) -> u64 {
+        let (m, n, _) = problem.sizes;
+        let known = TILES.iter().find(|(id, ..)| *id == self.tile);
+        let &(_, rows, columns) = known.unwrap_or(&TILES[1]);
+        let tiles = m.div_ceil(rows).saturating_mul(n.div_ceil(columns));
+        tiles.saturating_mul(self.parts()).saturating_mul(problem.d.batch)
+    }
+
+    /// The algorithms for a problem, larger tiles first, those that split sums behind those that don't:
+    /// loads as wide as the preferences, the leading dimensions and the addresses in the descriptor
+    /// allow.
     ///
     /// # Errors
     /// When operands are to be aligned to less than an element.
-    pub(crate) fn choose(problem: &Problem, preference: &Preference) -> Result<Self, Rejection> {
+    pub(crate) fn choose(
+        problem: &Problem,
+        preference: &Preference,
+    ) -> Result<Vec<Self>, Rejection> {
         let mut alignments = [16; 6];
         let matrices = [&problem.a, &problem.b, &problem.c, &problem.d];
         for (index, (matrix, promised)) in
@@ -113,15 +151,25 @@ impl Algorithm {
             let least = if problem.epilogue.has_mask() { 1 } else { size };
             alignments[5] = alignment::of(descriptor.aux.cast_unsigned()).max(least) as u8;
         }
-        Ok(Self::new(alignments))
+        let plain = TILES.map(|(tile, ..)| Self { tile, ..Self::new(alignments) });
+        let split = plain.map(|one| Self { split_k: PARTS, reduction_scheme: REDUCTION, ..one });
+        let allowed = |one: &Self| {
+            problem.sizes.2 >= WORTH_SPLITTING
+                && preference.allows(one.workspace(problem), REDUCTION)
+        };
+        Ok(plain.into_iter().chain(split.into_iter().filter(allowed)).collect())
     }
 }
 
 /// What the algorithm can do, `cublasLtMatmulAlgoCapAttributes_t`.
 fn capability(attribute: c_int) -> Option<u32> {
     Some(match attribute {
-        // SPLITK_SUPPORT, REDUCTION_SCHEME_MASK, CTA_SWIZZLING_SUPPORT
-        0..=2 => 0,
+        // SPLITK_SUPPORT
+        0 => 1,
+        // REDUCTION_SCHEME_MASK
+        1 => REDUCTION.unsigned_abs(),
+        // CTA_SWIZZLING_SUPPORT
+        2 => 0,
         // STRIDED_BATCH_SUPPORT, OUT_OF_PLACE_RESULT_SUPPORT
         3 | 4 => 1,
         // UPLO_SUPPORT, CUSTOM_OPTION_MAX
@@ -210,7 +258,7 @@ export! {
         attribute::get(algorithm, attr, buf, size, written, "algo")
     }
 
-    /// Sets an attribute of the configuration: remembered, without effect.
+    /// Sets an attribute of the configuration. `SPLITK_NUM` takes effect; the rest is remembered.
     fn cublasLtMatmulAlgoConfigSetAttribute(
         algorithm: *mut Algorithm,
         attr: c_int,

@@ -25,13 +25,12 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    fn new(algorithm: Algorithm) -> Self {
+    fn new(algorithm: Algorithm, problem: &Problem, multiprocessors: u32) -> Self {
         Self {
             algorithm,
-            // The CPU needs none.
-            workspace_size: 0,
+            workspace_size: algorithm.workspace(problem) as usize,
             state: Status::Success.code(),
-            waves_count: 1.0,
+            waves_count: algorithm.blocks(problem) as f32 / multiprocessors.max(1) as f32,
             reserved: [0; 4],
         }
     }
@@ -67,7 +66,7 @@ fn ask(
     returned: *mut c_int,
 ) -> Result<(), Rejection> {
     put(returned, 0, "returnAlgoCount")?;
-    open(handle)?;
+    let driver = open(handle)?;
     if requested < 1 {
         return Err(Rejection::invalid(format!(
             "requestedAlgoCount is {requested}: it has to be at least 1"
@@ -75,9 +74,13 @@ fn ask(
     }
     let preference = attribute::read(preference, "preference")?;
     let problem = question.read()?;
-    let algorithm = Algorithm::choose(&problem, &preference)?;
-    put(answers, Answer::new(algorithm), "heuristicResultsArray")?;
-    put(returned, 1, "returnAlgoCount")
+    let mut algorithms = Algorithm::choose(&problem, &preference)?;
+    algorithms.truncate(requested.unsigned_abs() as usize);
+    for (index, &algorithm) in algorithms.iter().enumerate() {
+        let answer = Answer::new(algorithm, &problem, driver.multiprocessors);
+        put(answers.wrapping_add(index), answer, "heuristicResultsArray")?;
+    }
+    put(returned, algorithms.len() as c_int, "returnAlgoCount")
 }
 
 fn check(
@@ -86,14 +89,14 @@ fn check(
     algorithm: *const Algorithm,
     answer: *mut Answer,
 ) -> Result<(), Rejection> {
-    open(handle)?;
-    let algorithm = attribute::read(algorithm, "algo")?;
-    question.read()?;
-    put(answer, Answer::new(algorithm), "result")
+    let driver = open(handle)?;
+    let algorithm: Algorithm = attribute::read(algorithm, "algo")?;
+    let problem = question.read()?;
+    put(answer, Answer::new(algorithm, &problem, driver.multiprocessors), "result")
 }
 
 export! {
-    /// The algorithms for a problem, the fastest first: one, or none with
+    /// The algorithms for a problem, as many as are asked for, or none with
     /// `CUBLAS_STATUS_NOT_SUPPORTED`.
     fn cublasLtMatmulAlgoGetHeuristic(
         handle: Handle,

@@ -28,11 +28,13 @@ impl Operands {
         let b = View::of(&problem.b, problem.operations.1, index);
         let c = View::of(&problem.c, Operation::None, index);
         let d = View::of(&problem.d, Operation::None, index);
-        let (compute, capability) = (problem.compute, self.capability);
+        let (compute, capability, split) = (problem.compute, self.capability, self.split);
         // A result in row order is the transposed one in column order; only epilogues that treat
         // every element alike get here with it.
         match problem.d.order {
-            Order::Column => Product { m, n, k, a, b, c, d, alpha, beta, compute, capability },
+            Order::Column => {
+                Product { m, n, k, a, b, c, d, alpha, beta, compute, capability, split }
+            }
             Order::Row => Product {
                 m: n,
                 n: m,
@@ -45,6 +47,7 @@ impl Operands {
                 beta,
                 compute,
                 capability,
+                split,
             },
         }
     }
@@ -90,7 +93,7 @@ impl Operands {
     }
 }
 
-/// The workspace is not used, but has to be what it is said to be.
+/// The workspace has to be what it is said to be, also where it isn't used.
 fn check_workspace(
     driver: &emulated_blas::Driver,
     workspace: *mut c_void,
@@ -148,6 +151,9 @@ export! {
         let mut operands =
             Operands::check(driver, problem, addresses, scalars, algorithm.as_ref())?;
         check_workspace(driver, workspace, workspace_size)?;
+        if let Some(algorithm) = &algorithm {
+            operands.place_parts(algorithm, (workspace as u64, workspace_size as u64))?;
+        }
         operands.product(0, scalars).check_room()?;
         let accesses = std::mem::take(&mut operands.accesses);
         let run: Run = Box::new(move |_| {

@@ -1,6 +1,6 @@
 //! Checks of what only the call itself tells: addresses.
 
-use emulated_blas::{Access, Driver, Matrix, Rejection, Scalar, check_range};
+use emulated_blas::{Access, Driver, Matrix, Rejection, Scalar, Split, check_range};
 
 use crate::algorithm::Algorithm;
 use crate::epilogue::Bias;
@@ -22,6 +22,8 @@ pub(crate) struct Operands {
     pub(crate) problem: Problem,
     /// Of the card.
     pub(crate) capability: u32,
+    /// How sums are split, and where in the workspace their parts go.
+    pub(crate) split: Split,
     pub(crate) accesses: Vec<Access>,
 }
 
@@ -53,7 +55,8 @@ impl Operands {
         }
         check_aliases(&problem, reads_c)?;
         let capability = driver.capability;
-        let mut operands = Self { problem, capability, accesses: Vec::new() };
+        let split = Split::NONE;
+        let mut operands = Self { problem, capability, split, accesses: Vec::new() };
         operands.check_bias(driver)?;
         operands.check_aux(driver)?;
         if let Some(algorithm) = algorithm {
@@ -70,6 +73,28 @@ impl Operands {
         }
         Access::add_all(accesses, problem.d.accesses(Access::write))?;
         Ok(operands)
+    }
+
+    /// Gives the parts of split sums their place, which the algorithm asks for.
+    pub(crate) fn place_parts(
+        &mut self,
+        algorithm: &Algorithm,
+        (workspace, size): (u64, u64),
+    ) -> Result<(), Rejection> {
+        let needed = algorithm.workspace(&self.problem);
+        if needed == 0 {
+            return Ok(());
+        }
+        let alignment = 16;
+        if workspace == 0 || size < needed || !workspace.is_multiple_of(alignment) {
+            return Err(Rejection::invalid(format!(
+                "the workspace has {size} bytes at {workspace:#x}: algo splits its sums into {} parts, for \
+                 which it needs {needed} bytes at a multiple of {alignment}",
+                algorithm.parts()
+            )));
+        }
+        self.split = Split { parts: algorithm.parts() as usize, address: workspace };
+        Access::add_all(&mut self.accesses, [Access::write_bytes(workspace, needed)])
     }
 
     fn check_bias(&mut self, driver: &Driver) -> Result<(), Rejection> {

@@ -91,6 +91,32 @@ fn dumps_tell_their_arithmetic_and_what_they_do_not_hold() {
     assert!(found.get("not_materialised").is_none());
 }
 
+#[test]
+fn autotune_says_what_it_measured_and_what_it_keeps() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "dump.json");
+    let dump = |options: &[&str]| {
+        let args = [&["dump", "--preset", "softmax", "--out", &out], &EMULATED[..], options];
+        level3(&args.concat())
+    };
+    let output = dump(&["--autotune"]);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    // z, dw and da of two layers, but for da of the first; no clock was asked.
+    assert_eq!(said.matches("counted, not timed").count(), 5, "{said}");
+    assert_eq!(said.matches("<- kept").count(), 5, "{said}");
+    // A sum of 784 is worth splitting, and eight rows fill no large tile.
+    let first = said
+        .lines()
+        .take_while(|line| !line.contains("matmul_a_bt+BIAS"))
+        .find(|line| line.contains("kept"));
+    let first = first.unwrap_or_else(|| panic!("{said}"));
+    assert!(first.contains("tile 16 x 16") && first.contains("split-K 4"), "{first}");
+    let output = dump(&["--autotune", "--gemm", "cublas"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("leave out --gemm cublas"));
+}
+
 /// Where there is a real GPU these say other things, and rightly.
 #[test]
 fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {

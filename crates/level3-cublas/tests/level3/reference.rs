@@ -35,6 +35,21 @@ fn every_fixture_agrees_however_it_is_computed() {
     }
 }
 
+/// Whichever of the candidates is kept.
+#[test]
+fn every_fixture_agrees_with_autotuned_products() {
+    let gpu = gpu();
+    for preset in Preset::fixtures() {
+        let reference = reference(&preset);
+        for (tf32, graph) in [(false, false), (true, true)] {
+            let setup = Setup { autotune: true, tf32, graph, ..Setup::default() };
+            let found = step(&gpu, &preset, setup, true);
+            let comparison = tensor_diff::compare(&reference, &found, 1.0);
+            assert!(comparison.agrees(), "{}, {setup:?}: {comparison:?}", preset.name);
+        }
+    }
+}
+
 /// What an epilogue consumes is shown as such, and as nothing else.
 #[test]
 fn what_is_never_written_is_listed() {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ptx_emulator::program::{
-    Approximate, Asynchronous, Atomic, Element, FloatBinary, FloatUnary, Holding, IntBinary, Matrix, Module,
-    Multiply, ObjectAction, Op, Operand, Special, Type,
+    Approximate, Asynchronous, Atomic, Element, FloatBinary, FloatUnary, Holding, IntBinary,
+    Matrix, Module, Multiply, ObjectAction, Op, Operand, Special, Type,
 };
 use ptx_emulator::source::{Source, Span};
 
@@ -118,10 +118,12 @@ impl Fidelity {
 fn of_asynchronous(asynchronous: &Asynchronous) -> Fidelity {
     let Asynchronous::Barrier { action, .. } = asynchronous else { return Fidelity::Exact };
     match action {
-        ObjectAction::Arrive { .. } => Fidelity::Known("the bits of the state that it gives are open"),
-        ObjectAction::Test { .. } => {
-            Fidelity::Known("how often it is asked until the phase is over depends on the scheduling")
+        ObjectAction::Arrive { .. } => {
+            Fidelity::Known("the bits of the state that it gives are open")
         }
+        ObjectAction::Test { .. } => Fidelity::Known(
+            "how often it is asked until the phase is over depends on the scheduling",
+        ),
         _ => Fidelity::Exact,
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "the functions are C")]
 
+mod algorithms;
 mod descriptors;
 mod epilogues;
 mod graphs;

@@ -151,7 +151,7 @@ impl Shape {
         if self.row_order { row * self.ld + column } else { column * self.ld + row }
     }
 
-    fn layout(&self) -> sys::cublasLtMatrixLayout_t {
+    pub(crate) fn layout(&self) -> sys::cublasLtMatrixLayout_t {
         let mut layout = std::ptr::null_mut();
         let ty = match self.ty {
             Type::F32 => sys::cudaDataType_t::CUDA_R_32F,
@@ -228,7 +228,7 @@ impl Call {
         }
     }
 
-    fn descriptor(&self) -> sys::cublasLtMatmulDesc_t {
+    pub(crate) fn descriptor(&self) -> sys::cublasLtMatmulDesc_t {
         let mut descriptor = std::ptr::null_mut();
         let scale = match self.shapes[0].ty {
             Type::F64 => sys::cudaDataType_t::CUDA_R_64F,

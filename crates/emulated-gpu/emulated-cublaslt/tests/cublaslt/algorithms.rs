@@ -1,0 +1,176 @@
+//! The heuristic's candidates: what each says of itself, and that each computes the product.
+
+use std::ffi::{c_int, c_void};
+
+use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as Answer};
+
+use crate::messages::Messages;
+use crate::support::{Call, Lt, Shape, Type};
+
+/// Asks for as many algorithms as there are, with so many bytes of workspace.
+fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer> {
+    let (descriptor, layouts) = (call.descriptor(), call.shapes.map(|shape| shape.layout()));
+    let mut preference = std::ptr::null_mut();
+    let mut answers = Vec::with_capacity(most as usize);
+    let mut found: c_int = -1;
+    let attribute =
+        sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
+    // SAFETY: everything passed was made just now, and there is room for `most` answers.
+    unsafe {
+        assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
+        let value = (&raw const workspace).cast::<c_void>();
+        let set = sys::cublasLtMatmulPreferenceSetAttribute(preference, attribute, value, 8);
+        assert_eq!(set as u32, 0);
+        let [a, b, c, d] = layouts;
+        let status = sys::cublasLtMatmulAlgoGetHeuristic(
+            lt.handle,
+            descriptor,
+            a,
+            b,
+            c,
+            d,
+            preference,
+            most,
+            answers.as_mut_ptr(),
+            &raw mut found,
+        );
+        assert_eq!(status as u32, 0);
+        answers.set_len(found as usize);
+        sys::cublasLtMatmulPreferenceDestroy(preference);
+        sys::cublasLtMatmulDescDestroy(descriptor);
+        for layout in layouts {
+            sys::cublasLtMatrixLayoutDestroy(layout);
+        }
+    }
+    answers
+}
+
+fn attribute(answer: &Answer, which: sys::cublasLtMatmulAlgoConfigAttributes_t) -> i32 {
+    let (mut value, mut written) = (0_i32, 0);
+    // SAFETY: the attribute has 4 bytes, for which there is room.
+    let status = unsafe {
+        let place = (&raw mut value).cast();
+        sys::cublasLtMatmulAlgoConfigGetAttribute(
+            &raw const answer.algo,
+            which,
+            place,
+            4,
+            &raw mut written,
+        )
+    };
+    assert_eq!((status as u32, written), (0, 4));
+    value
+}
+
+fn parts(answer: &Answer) -> i32 {
+    attribute(answer, sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_SPLITK_NUM)
+}
+
+/// Multiplies with an algorithm; `workspace` is its address and its bytes.
+fn run(lt: &Lt, call: &Call, answer: &Answer, workspace: (u64, usize)) -> u32 {
+    let (descriptor, layouts) = (call.descriptor(), call.shapes.map(|shape| shape.layout()));
+    let (alpha, beta) = (call.scalars.0 as f32, call.scalars.1 as f32);
+    let ([a, b, c, d], [pa, pb, pc, pd]) = (layouts, call.addresses);
+    // SAFETY: everything passed was made just now; the library checks addresses.
+    unsafe {
+        let status = sys::cublasLtMatmul(
+            lt.handle,
+            descriptor,
+            (&raw const alpha).cast(),
+            pa as *const _,
+            a,
+            pb as *const _,
+            b,
+            (&raw const beta).cast(),
+            pc as *const _,
+            c,
+            pd as *mut _,
+            d,
+            &raw const answer.algo,
+            workspace.0 as *mut _,
+            workspace.1,
+            lt.stream.cu_stream().cast(),
+        );
+        sys::cublasLtMatmulDescDestroy(descriptor);
+        for layout in layouts {
+            sys::cublasLtMatrixLayoutDestroy(layout);
+        }
+        status as u32
+    }
+}
+
+const SIZES: (usize, usize, usize) = (20, 24, 300);
+const WORKSPACE: usize = 1 << 20;
+
+fn value(index: usize) -> f64 {
+    let value = ((index * 7919 + 13) % 2003) as f64 / 1001.0 - 1.0;
+    Type::F32.round(value)
+}
+
+#[test]
+fn every_candidate_computes_the_product() {
+    let lt = Lt::new();
+    let (m, n, k) = SIZES;
+    let (a, b): (Vec<f64>, Vec<f64>) =
+        ((0..m * k).map(value).collect(), (0..k * n).map(|i| value(3 * i + 1)).collect());
+    let c: Vec<f64> = (0..m * n).map(|i| value(5 * i)).collect();
+    let (a_memory, b_memory) = (lt.numbers(Type::F32, &a), lt.numbers(Type::F32, &b));
+    let c_memory = lt.numbers(Type::F32, &c);
+    let workspace = lt.put(&vec![0_u8; WORKSPACE]);
+    let shapes = [(m, k), (k, n), (m, n), (m, n)].map(|(r, c)| Shape::new(Type::F32, r, c));
+    for (compute, unit) in [
+        (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F, 2_f64.powi(-24)),
+        (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32, 2_f64.powi(-17)),
+    ] {
+        let d = lt.numbers(Type::F32, &vec![0.0; m * n]);
+        let addresses = [&a_memory, &b_memory, &c_memory, &d].map(|memory| lt.address(memory));
+        let call = Call { compute, scalars: (1.5, 0.5), ..Call::new(shapes, addresses) };
+        let all = candidates(&lt, &call, WORKSPACE, 20);
+        assert_eq!(all.iter().map(parts).collect::<Vec<_>>(), [1, 1, 1, 1, 4, 4, 4, 4]);
+        // Without room for parts, and no more than are asked for.
+        assert_eq!(candidates(&lt, &call, 0, 20).len(), 4);
+        assert_eq!(candidates(&lt, &call, WORKSPACE, 3).len(), 3);
+        let mut results: Vec<Vec<f64>> = Vec::new();
+        for answer in &all {
+            let split = parts(answer) > 1;
+            assert_eq!(answer.workspaceSize, if split { 4 * m * n * 4 } else { 0 });
+            assert_eq!(run(&lt, &call, answer, (lt.address(&workspace), WORKSPACE)), 0);
+            let found = lt.get_numbers(Type::F32, &d);
+            for (i, &found) in found.iter().enumerate() {
+                let (row, column) = (i % m, i / m);
+                let products = (0..k).map(|l| a[l * m + row] * b[column * k + l]);
+                let size: f64 = products.clone().map(f64::abs).sum();
+                let expected = 1.5 * products.sum::<f64>() + 0.5 * c[i];
+                let bound = 1.5 * (k as f64) * unit * size + 1e-6;
+                assert!((found - expected).abs() <= bound, "{found}, not {expected}");
+            }
+            results.push(found);
+        }
+        // The tile changes nothing, the split the last digits.
+        assert!(results[..4].iter().all(|result| *result == results[0]));
+        assert!(results[4..].iter().all(|result| *result == results[4]));
+        assert_ne!(results[0], results[4]);
+        // 20 by 24 is one tile of 32 by 32, and four of 16 by 16.
+        let waves: Vec<f32> = all.iter().map(|answer| answer.wavesCount).collect();
+        assert_eq!(waves[3], 4.0 * waves[2]);
+        assert_eq!(waves[7], 4.0 * waves[3]);
+    }
+}
+
+#[test]
+fn split_sums_without_a_workspace_are_refused() {
+    let lt = Lt::new();
+    let messages = Messages::listen();
+    let (m, n, k) = SIZES;
+    let shapes = [(m, k), (k, n), (m, n), (m, n)].map(|(r, c)| Shape::new(Type::F32, r, c));
+    let memory: Vec<_> =
+        shapes.iter().map(|of| lt.numbers(Type::F32, &vec![1.0; of.rows * of.columns])).collect();
+    let addresses = std::array::from_fn(|i| lt.address(&memory[i]));
+    let call = Call::new(shapes, addresses);
+    let all = candidates(&lt, &call, WORKSPACE, 8);
+    let workspace = lt.put(&[0_u8; 64]);
+    assert_eq!(run(&lt, &call, &all[7], (0, 0)), 7);
+    messages.expect(&["algo splits its sums into 4 parts, for which it needs 7680 bytes"]);
+    assert_eq!(run(&lt, &call, &all[7], (lt.address(&workspace), 64)), 7);
+    messages.expect(&["the workspace has 64 bytes"]);
+}
