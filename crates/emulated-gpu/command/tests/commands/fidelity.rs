@@ -101,3 +101,31 @@ fn what_is_refused_is_listed() {
     );
     assert!(!report.contains("exact"), "{report}");
 }
+
+#[test]
+fn a_barrier_object_is_exact_but_for_what_is_asked_again_and_again() {
+    let body = "\
+    .shared .align 8 .b64 object;
+    mbarrier.init.shared.b64 [object], 32;
+    mbarrier.arrive.shared.b64 %rd, [object];
+AGAIN:
+    mbarrier.try_wait.shared.b64 %p, [object], %rd;
+    @!%p bra AGAIN;
+    mbarrier.inval.shared.b64 [object];
+    ret;
+}
+";
+    let output = fidelity(&[HEAD, body].concat());
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{report}");
+    for (opcode, expected) in [
+        ("mbarrier.init.shared.b64", "exact"),
+        ("mbarrier.arrive.shared.b64", "exact as far as known: the bits of the state"),
+        ("mbarrier.try_wait.shared.b64", "exact as far as known: how often it is asked"),
+        ("mbarrier.inval.shared.b64", "exact"),
+    ] {
+        let said = said(&report, opcode);
+        let right = if expected == "exact" { said == expected } else { said.starts_with(expected) };
+        assert!(right, "{opcode}: {said}");
+    }
+}
