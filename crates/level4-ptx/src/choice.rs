@@ -8,7 +8,7 @@ use tensor::{Dtype, Network};
 use training::{Error, Result};
 
 use crate::kernels::Kernels;
-use crate::{Rung, planned, runs_on};
+use crate::{Rung, countable_batch, planned, runs_on};
 
 /// What `--kernels` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +70,7 @@ impl ValueEnum for Choice {
 /// Why it can't.
 fn how(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String> {
     runs_on(gpu, rung)?;
+    countable_batch(network, batch)?;
     let layers = network.layers();
     let launches = |launches| format!("{launches} launches a step");
     match rung {

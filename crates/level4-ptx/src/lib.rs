@@ -126,6 +126,12 @@ fn runs_on(gpu: &Gpu, rung: Rung) -> Result<()> {
     )))
 }
 
+/// Whether the kernels can count what a batch takes in every layer.
+fn countable_batch(network: &Network, batch: usize) -> Result<()> {
+    let widest = network.sizes.iter().max().copied().unwrap_or_default();
+    counted(batch.saturating_mul(widest), "a batch")
+}
+
 /// The kernels count the elements of a buffer, and some of them its bytes, in 32 bits.
 fn counted(elements: usize, what: &str) -> Result<()> {
     if elements <= 1 << 30 {
@@ -244,8 +250,7 @@ fn planned<'a>(
     network: &Network,
     batch: usize,
 ) -> Result<Option<&'a Plan>> {
-    let widest = network.sizes.iter().max().copied().unwrap_or_default();
-    counted(batch.saturating_mul(widest), "a batch")?;
+    countable_batch(network, batch)?;
     let (on, refusal): (_, fn(&Network, usize) -> Error) = match kernels {
         Kernels::OneLaunch(kernel) => (&mut kernel.0, no_room),
         Kernels::WholeEpoch(kernel) => (&mut kernel.together, off_chip),

@@ -100,6 +100,16 @@ fn a_plan_says_which_rungs_run_and_why_the_others_do_not() {
     assert!(lines[5].contains("wants compute capability 8.0"), "{}", lines[5]);
 }
 
+/// What training refuses with any rung, no plan promises.
+#[test]
+fn a_plan_does_not_promise_what_the_kernels_can_not_count() {
+    let large = ["--sizes", "784-300000-10", "--batch-size", "60000"];
+    let output = level4(&[&["plan", "--device", "emulated"][..], &large].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("a batch would have 18000000000 elements"), "{said}");
+}
+
 #[test]
 fn auto_says_what_it_takes_and_trains_with_it() {
     let args = ["bench", "--device", "emulated", "--data", "digits", "--samples", "64"];
