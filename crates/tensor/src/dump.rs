@@ -34,16 +34,19 @@ pub enum Dtype {
     F64,
     /// binary32 whose matrix products round their inputs to 10 fraction bits: 2⁻¹¹.
     Tf32,
+    /// binary32 whose matrix products round their inputs to 7 fraction bits, bfloat16: 2⁻⁸.
+    Bf16,
 }
 
 impl Dtype {
-    /// The name in the header: `f32`, `f64` or `tf32`.
+    /// The name in the header: `f32`, `f64`, `tf32` or `bf16`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::Tf32 => "tf32",
+            Self::Bf16 => "bf16",
         }
     }
 }

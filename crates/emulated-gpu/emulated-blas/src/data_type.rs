@@ -99,8 +99,8 @@ pub enum Inputs {
 /// In what products are formed and summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// Half precision by its name; the emulated library sums in single precision and rounds the
-    /// result once, which no GPU is more exact than.
+    /// Half precision: tensor cores keep their sums in it. Where they don't multiply, the emulated library
+    /// sums in single precision and rounds the result once, which no GPU is more exact than.
     F16,
     /// Single precision.
     F32(Inputs),

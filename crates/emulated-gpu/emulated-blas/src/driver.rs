@@ -79,6 +79,7 @@ pub struct Driver {
     primary_ctx_retain: unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int,
     mem_get_address_range: unsafe extern "C" fn(*mut u64, *mut usize, u64) -> c_int,
     pointer_get_attribute: unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int,
+    memcpy: unsafe extern "C" fn(u64, u64, usize) -> c_int,
     memcpy_to_host: unsafe extern "C" fn(*mut c_void, u64, usize, Stream) -> c_int,
     stream_is_capturing: unsafe extern "C" fn(Stream, *mut c_int) -> c_int,
     stream_synchronize: unsafe extern "C" fn(Stream) -> c_int,
@@ -125,6 +126,7 @@ impl Driver {
                 primary_ctx_retain: symbol(&library, "cuDevicePrimaryCtxRetain")?,
                 mem_get_address_range: symbol(&library, "cuMemGetAddressRange_v2")?,
                 pointer_get_attribute: symbol(&library, "cuPointerGetAttribute")?,
+                memcpy: symbol(&library, "cuMemcpy")?,
                 memcpy_to_host: symbol(&library, "cuMemcpyDtoHAsync_v2")?,
                 stream_is_capturing: symbol(&library, "cuStreamIsCapturing")?,
                 stream_synchronize: symbol(&library, "cuStreamSynchronize")?,
@@ -245,6 +247,28 @@ impl Driver {
             unsafe { (self.memcpy_to_host)(addresses.as_mut_ptr().cast(), array, size, stream) };
         self.synchronize(stream)?;
         if code == 0 { Ok(addresses) } else { Err(refused(code)) }
+    }
+
+    /// Reads an array of addresses from the host's memory, by the driver's door: it refuses what is
+    /// neither an allocation of the device nor clear of all of them.
+    ///
+    /// # Errors
+    /// When it is refused.
+    ///
+    /// # Safety
+    /// Memory of the host's at `array` has that many addresses.
+    pub unsafe fn addresses_of_host(
+        &self,
+        array: u64,
+        count: usize,
+    ) -> Result<Vec<u64>, Rejection> {
+        let mut addresses = filled(0u64, count)?;
+        let size = size_of_val(addresses.as_slice());
+        // SAFETY: there is space for as many bytes as are told, and the caller's promise.
+        match unsafe { (self.memcpy)(addresses.as_mut_ptr() as u64, array, size) } {
+            0 => Ok(addresses),
+            code => Err(refused(code)),
+        }
     }
 
     /// Puts work on a stream.

@@ -6,16 +6,19 @@
 //! - products go the way of tensor cores where the type of computation allows it, and `a` and `b` begin
 //!   at, and their lines lie apart by, multiples of 16 bytes, which is what aligned operands are documented
 //!   to want (cuBLAS documentation, "Tensor Core Usage"); halves go it for single-precision sums
-//!   (`CUBLAS_COMPUTE_32F`) too;
+//!   (`CUBLAS_COMPUTE_32F`) too. Half-precision sums (`CUBLAS_COMPUTE_16F`) that go another way are made in
+//!   single precision, and the result is rounded once;
 //! - a sum runs along `k` in order, from 0, through one accumulator; its last instruction is filled up
 //!   with zeros, which add nothing. A kernel that splits `k` (split-K, or warps that share a sum) has other
 //!   partial sums, and other last bits;
-//! - `alpha` and `beta` come after, each with a rounding of single precision.
+//! - `alpha` and `beta` come after, each with a rounding of single precision, of half-precision sums too,
+//!   whose result is then rounded to half. That such a sum is rounded to nearest once for each group of
+//!   products is the model's; no published measurement has them.
 
 #![allow(unsafe_code, reason = "operands and results are raw device memory")]
 
 use rayon::prelude::*;
-use tensor_core::{Format, Line, Rules, Strip, WIDTH};
+use tensor_core::{Format, Line, Rules, Strip, Sum, WIDTH};
 
 use crate::product::{Product, View};
 use crate::{Compute, DataType, Inputs, Real, Rejection, filled, room};
@@ -30,6 +33,8 @@ const WORTH_SHARING: usize = 1 << 18;
 pub(crate) struct Units {
     rules: Rules,
     format: Format,
+    /// What is kept of a sum from group to group.
+    sum: Sum,
     /// What operands are rounded to first.
     inputs: Inputs,
 }
@@ -42,14 +47,17 @@ impl Units {
             (Compute::F32(inputs @ Inputs::Tf32), _) => (Format::Tf32, inputs),
             (Compute::F32(inputs @ Inputs::F16), _) => (Format::F16, inputs),
             (Compute::F32(inputs @ Inputs::Bf16), _) => (Format::Bf16, inputs),
-            (Compute::F32(Inputs::Full), DataType::F16) => (Format::F16, Inputs::Full),
+            (Compute::F32(Inputs::Full) | Compute::F16, DataType::F16) => {
+                (Format::F16, Inputs::Full)
+            }
             (Compute::F32(Inputs::Full), DataType::Bf16) => (Format::Bf16, Inputs::Full),
             _ => return None,
         };
         // The first tensor cores, of 7.0, take halves; TF32 and bfloat16 came with 8.0.
         let first = if format == Format::F16 { 70 } else { 80 };
         let rules = Rules::of(product.capability, format);
-        (suits && product.capability >= first).then_some(Self { rules, format, inputs })
+        let sum = if product.compute == Compute::F16 { Sum::Half } else { Sum::Single };
+        (suits && product.capability >= first).then_some(Self { rules, format, sum, inputs })
     }
 
     /// Single-precision numbers that the factors take while they are multiplied.
@@ -108,7 +116,7 @@ impl Units {
             for (i, line) in lines.iter().enumerate().skip(from).take(LINES) {
                 // The memory of both has the length that they ask for.
                 let (Some(line), Some(columns)) = (line, &strips[strip]) else { continue };
-                let sums = columns.sum(&self.rules, line);
+                let sums = columns.sum(&self.rules, self.sum, line);
                 for (j, &sum) in (strip * WIDTH..n).zip(&sums) {
                     // SAFETY: the caller's promise; every element belongs to one block.
                     unsafe {

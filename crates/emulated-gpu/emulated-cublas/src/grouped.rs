@@ -75,9 +75,8 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         let mut prepared = Vec::new();
         let mut first = 0u64;
         for group in 0..groups {
-            let at = |array: u64| {
-                if array == 0 { Place::Array(0) } else { Place::Array(array + 8 * first) }
-            };
+            let at =
+                |array: u64| Place::ArrayAnywhere(if array == 0 { 0 } else { array + 8 * first });
             let scalar = |array: *const c_void| {
                 array.cast::<u8>().wrapping_add(group * scale.size() as usize).cast()
             };

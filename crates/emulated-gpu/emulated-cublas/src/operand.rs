@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use emulated_blas::{
     Access, DataType, Door, Driver, Matrix, Operation, Order, Refused, Rejection, Stream, View,
-    check_range, room,
+    check_range,
 };
 
 /// How matrices are accessed: [`Access::read`] or [`Access::write`].
@@ -15,8 +15,10 @@ pub(crate) type MakeAccess = fn(u64, u64, u64, u64) -> Access;
 pub(crate) enum Place {
     /// The first is at an address, each next one that many elements further.
     Strided(u64, i64),
-    /// Their addresses are in an array, in device memory or in the host's.
+    /// Their addresses are in an array in device memory.
     Array(u64),
+    /// The same, or in the host's, from where cudarc passes those of groups.
+    ArrayAnywhere(u64),
 }
 
 /// An operand of a product.
@@ -54,7 +56,7 @@ impl Operand {
     pub(crate) fn matrix(&self, rows: i64, columns: i64, batch: i64) -> Matrix {
         let (address, batch_stride) = match self.place {
             Place::Strided(address, stride) => (address, stride),
-            Place::Array(_) => (0, 0),
+            Place::Array(_) | Place::ArrayAnywhere(_) => (0, 0),
         };
         Matrix {
             name: self.name,
@@ -78,10 +80,14 @@ impl Operand {
         stream: Stream,
         matrix: Matrix,
     ) -> Result<Checked, Rejection> {
-        let Place::Array(array) = self.place else {
-            matrix.check_address()?;
-            matrix.check_bounds(driver)?;
-            return Ok(Checked { matrix, addresses: Addresses::Strided });
+        let (array, anywhere) = match self.place {
+            Place::Array(array) => (array, false),
+            Place::ArrayAnywhere(array) => (array, true),
+            Place::Strided(..) => {
+                matrix.check_address()?;
+                matrix.check_bounds(driver)?;
+                return Ok(Checked { matrix, addresses: Addresses::Strided });
+            }
         };
         let name = self.name;
         if array == 0 || !array.is_multiple_of(8) {
@@ -90,17 +96,20 @@ impl Operand {
             )));
         }
         let count = matrix.batch;
-        let addresses = if driver.range_of(array)?.is_some() {
-            check_range(driver, &format!("the array of pointers to {name}"), array, count * 8)?;
+        let addresses = if anywhere && driver.range_of(array)?.is_none() {
+            // SAFETY: it is in the host's memory, for which the caller of the C function vouches.
+            unsafe { driver.addresses_of_host(array, count as usize) }?
+        } else {
+            check_range(
+                driver,
+                &format!("the array of pointers to {name}"),
+                array,
+                count.saturating_mul(8),
+            )?;
             if driver.is_capturing(stream)? {
                 return Ok(Checked { matrix, addresses: Addresses::Array(array) });
             }
             driver.addresses(stream, array, count as usize)?
-        } else {
-            let mut addresses = room(count as usize)?;
-            // SAFETY: it is in the host's memory, for which the caller vouches.
-            addresses.extend((0..count).map(|index| unsafe { pointer(array, index) }));
-            addresses
         };
         for (index, &address) in addresses.iter().enumerate() {
             let one = Matrix { address, batch: 1, ..matrix.clone() };
@@ -182,11 +191,4 @@ impl Checked {
             _ => None,
         }
     }
-}
-
-/// # Safety
-/// The pointer of that number has to be readable.
-unsafe fn pointer(array: u64, index: u64) -> u64 {
-    // SAFETY: the caller's promise; the array is aligned.
-    unsafe { *(array as *const u64).add(index as usize) }
 }

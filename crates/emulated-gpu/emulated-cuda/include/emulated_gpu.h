@@ -110,6 +110,13 @@ typedef struct EmulatedGpuCounts {
     uint64_t global_sectors;      /* sectors of 32 bytes that they touched */
     uint64_t shared_requests;     /* instructions of warps that accessed shared memory */
     uint64_t shared_passes;       /* passes that they took: more where banks conflict */
+    uint64_t global_written_sectors; /* those of global_sectors that were written to */
+    /* Floating-point multiply-adds of lanes that took part: of fma and mad, two where two numbers are
+     * packed into one; */
+    uint64_t fma_multiply_adds;
+    uint64_t tensor_multiply_adds; /* of mma and wmma, m * n * k each, also of integers; */
+    uint64_t other_multiply_adds;  /* of both, those that are not of f32, or of tf32 in mma and wmma. */
+    uint64_t single_operations;    /* add, sub and mul of floats that are no part of these */
 } EmulatedGpuCounts;
 
 /* Whether each instruction is counted in launches that begin from now on; off at first, unless
@@ -118,7 +125,8 @@ CUresult emulatedGpuSetCounting(int on);
 
 /* The counts of a kernel since it was loaded or since the last reset. Launches that still stand in
  * streams are not among them: synchronise first. `size` is sizeof(EmulatedGpuCounts) as the caller
- * knows it, so that the structure may grow. */
+ * knows it, so that the structure may grow at its end: no more than that is written, and what the
+ * driver does not know stays as it is. */
 CUresult emulatedGpuGetCounts(CUfunction function, EmulatedGpuCounts *counts, size_t size);
 
 /* All counts of all kernels begin anew. */

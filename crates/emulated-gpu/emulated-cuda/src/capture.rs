@@ -95,7 +95,8 @@ impl Capture {
     ///
     /// # Errors
     /// `ILLEGAL_STATE` when it is captured already, `STREAM_CAPTURE_UNSUPPORTED` for the legacy
-    /// default stream.
+    /// default stream, `CONTEXT_IS_DESTROYED` and `INVALID_HANDLE` where another thread destroys the
+    /// context or the stream meanwhile.
     pub(crate) fn begin(
         stream: &Arc<Stream>,
         mode: Mode,
@@ -117,10 +118,22 @@ impl Capture {
             thread: thread::current().id(),
             state: Mutex::new(State { streams, ..State::default() }),
         });
+        let driver = driver()?;
+        // Until it is on the list, and its stream knows of it, the context is not destroyed: who does that
+        // ends the captures of all streams.
+        let Some(_turn) = stream.context.order.turn() else {
+            return Err(Code::CONTEXT_IS_DESTROYED.into());
+        };
+        driver.captures.insert(capture.id as Handle, Arc::clone(&capture));
         if !stream.take_part(&capture) {
+            driver.captures.remove(capture.id as Handle);
             return Err(Code::ILLEGAL_STATE.because("the stream is captured already"));
         }
-        driver()?.captures.insert(capture.id as Handle, capture);
+        // Who destroys a stream takes it off the list first, and ends its capture then.
+        if stream.kind == Kind::Created && driver.stream(stream.handle).is_err() {
+            capture.abandon(driver);
+            return Err(Code::INVALID_HANDLE.because("another thread has destroyed the stream"));
+        }
         Ok(())
     }
 

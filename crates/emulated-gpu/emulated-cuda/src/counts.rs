@@ -36,6 +36,16 @@ pub(crate) struct Counts {
     pub(crate) shared_requests: u64,
     /// Passes that they took: more than the requests where banks conflict.
     pub(crate) shared_passes: u64,
+    /// Those of the sectors that were written to.
+    pub(crate) global_written_sectors: u64,
+    /// Multiply-adds of floating-point numbers by the units for single numbers.
+    pub(crate) fma_multiply_adds: u64,
+    /// Multiply-adds by the matrix units.
+    pub(crate) tensor_multiply_adds: u64,
+    /// Those of both that are of other types than single precision, and TF32 on the matrix units.
+    pub(crate) other_multiply_adds: u64,
+    /// Floating-point additions, subtractions and products that are no part of a multiply-add.
+    pub(crate) single_operations: u64,
 }
 
 /// The counts of every kernel.
@@ -63,6 +73,11 @@ impl Register {
             counts.global_sectors += line.global_sectors;
             counts.shared_requests += line.shared_requests;
             counts.shared_passes += line.shared_passes;
+            counts.global_written_sectors += line.global_written_sectors;
+            counts.fma_multiply_adds += line.fma_multiply_adds;
+            counts.tensor_multiply_adds += line.tensor_multiply_adds;
+            counts.other_multiply_adds += line.other_multiply_adds;
+            counts.single_operations += line.single_operations;
         }
     }
 
@@ -96,6 +111,11 @@ impl Register {
                     "global_sectors": counts.global_sectors,
                     "shared_requests": counts.shared_requests,
                     "shared_passes": counts.shared_passes,
+                    "global_written_sectors": counts.global_written_sectors,
+                    "fma_multiply_adds": counts.fma_multiply_adds,
+                    "tensor_multiply_adds": counts.tensor_multiply_adds,
+                    "other_multiply_adds": counts.other_multiply_adds,
+                    "single_operations": counts.single_operations,
                 })
             })
             .collect();

@@ -121,6 +121,7 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         checks: settings.checks,
         instruction_limit: settings.instruction_limit,
         memory: Some(memory),
+        reserve_addresses: true,
         capability: Some(settings.capability),
         ..Options::default()
     });

@@ -22,6 +22,8 @@ static ARMED: AtomicBool = AtomicBool::new(false);
 /// Large blocks that were asked for while armed, and which of them is refused.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
+/// Where pages were refused: who asks for them again, in smaller steps, is refused again.
+static REFUSED_PAGES: AtomicUsize = AtomicUsize::new(0);
 
 fn is_refused(size: usize) -> bool {
     size >= LARGE
@@ -75,6 +77,24 @@ unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: u
     0
 }
 
+/// Pages of addresses that are reserved: how the driver gets its memory where it may reserve them.
+///
+/// # Safety
+/// As that of the C library.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, rights: i32) -> i32 {
+    let is_again =
+        ARMED.load(Ordering::SeqCst) && REFUSED_PAGES.load(Ordering::SeqCst) == start as usize;
+    if is_again || is_refused(size) {
+        REFUSED_PAGES.store(start as usize, Ordering::SeqCst);
+        // SAFETY: each thread has a place for it.
+        unsafe { libc::__errno_location().write(libc::ENOMEM) };
+        return -1;
+    }
+    // SAFETY: the caller's arguments, which the system checks.
+    unsafe { libc::syscall(libc::SYS_mprotect, start, size, libc::c_long::from(rights)) as i32 }
+}
+
 /// A variable of 64 KiB; a kernel that has 64 KiB of local memory a thread, one that has `malloc`
 /// give it a block of the heap, and one that adds 1 to each of n numbers.
 const KERNELS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
@@ -113,7 +133,7 @@ fn launched(code: u32) -> Result<(), Failed> {
 }
 
 /// Numbers that the work of a program should come to.
-const N: usize = 1 << 18;
+const N: usize = 1 << 17;
 
 /// What a program does with memory whose size it chooses, in a context of its own; `host` and `found`
 /// are N numbers of the program's own.
@@ -180,43 +200,79 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     Ok(())
 }
 
-#[test]
-fn a_block_that_the_host_has_not_is_out_of_memory_and_no_more() {
-    let test = "a_block_that_the_host_has_not_is_out_of_memory_and_no_more";
-    if !is_child() {
-        for checks in ["memory", "all"] {
-            let variables = [("EMULATED_GPU_CHECKS", checks), ("EMULATED_GPU_THREADS", "2")];
-            let output = alone(module_path!(), test, &variables);
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(
-                output.status.success(),
-                "checks {checks}: {}{said}",
-                String::from_utf8_lossy(&output.stdout)
-            );
-        }
-        return;
-    }
+/// Names the variable that says where a child's allocations lie: `heap`, where it may not reserve
+/// addresses for them, or `addresses`.
+const PLACE: &str = "ALLOCATION_TEST_PLACE";
+/// Names the variable that says which large block a child is refused.
+const BLOCK: &str = "ALLOCATION_TEST_BLOCK";
+
+/// A limit of this process's addresses, which the driver takes for a wish that it reserve none.
+fn limit_addresses() {
+    let limit = libc::rlimit { rlim_cur: 1 << 46, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the limit is read from a place for one.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+}
+
+/// Works with one block refused, then again: how many large blocks were asked for the first time.
+fn refuse(block: usize) -> usize {
     let (host, mut found) = (vec![3u32; N], vec![0u32; N]);
     let mut work = || work(&host, &mut found);
     assert_eq!(cu!(cuInit(0 => u32)), 0);
-    assert_eq!(work(), Ok(()));
-    let mut refused = 0;
-    loop {
-        ASKED.store(0, Ordering::SeqCst);
-        REFUSED.store(refused, Ordering::SeqCst);
-        ARMED.store(true, Ordering::SeqCst);
-        let done = work();
-        ARMED.store(false, Ordering::SeqCst);
-        if ASKED.load(Ordering::SeqCst) <= refused {
-            assert_eq!(done, Ok(()));
-            break;
+    REFUSED.store(block, Ordering::SeqCst);
+    ARMED.store(true, Ordering::SeqCst);
+    let done = work();
+    ARMED.store(false, Ordering::SeqCst);
+    let asked = ASKED.load(Ordering::SeqCst);
+    match done {
+        Ok(()) => {}
+        Err((call, code)) => {
+            assert!(asked > block, "{call} failed with {code}, and nothing was refused");
+            assert_eq!(code, code::OUT_OF_MEMORY, "{call}, at large block {block}");
         }
-        if let Err((call, code)) = done {
-            assert_eq!(code, code::OUT_OF_MEMORY, "{call}, at large block {refused}");
-        }
-        assert_eq!(work(), Ok(()), "after large block {refused} was refused");
-        refused += 1;
     }
-    println!("{refused} large blocks, each refused once");
-    assert!(refused >= 8, "the driver asked for {refused} large blocks alone");
+    assert_eq!(work(), Ok(()), "after large block {block} was refused");
+    asked
+}
+
+#[test]
+fn a_block_that_the_host_has_not_is_out_of_memory_and_no_more() {
+    let test = "a_block_that_the_host_has_not_is_out_of_memory_and_no_more";
+    if is_child() {
+        if std::env::var(PLACE).unwrap() == "heap" {
+            limit_addresses();
+        }
+        let asked = refuse(std::env::var(BLOCK).unwrap().parse().unwrap());
+        println!("asked for {asked} large blocks");
+        return;
+    }
+    for (checks, place) in [("memory", "heap"), ("memory", "addresses"), ("all", "addresses")] {
+        let mut block = 0;
+        // A process for each: what was kept from the last round is not asked for again.
+        loop {
+            let number = block.to_string();
+            let variables = [
+                ("EMULATED_GPU_CHECKS", checks),
+                ("EMULATED_GPU_THREADS", "2"),
+                (PLACE, place),
+                (BLOCK, &number),
+            ];
+            let output = alone(module_path!(), test, &variables);
+            let said = String::from_utf8_lossy(&output.stdout);
+            let context = || {
+                let error = String::from_utf8_lossy(&output.stderr);
+                format!("checks {checks}, {place}, block {block}: {said}{error}")
+            };
+            assert!(output.status.success(), "{}", context());
+            let asked = said
+                .lines()
+                .find_map(|line| line.split("asked for ").nth(1)?.split(' ').next()?.parse().ok());
+            let asked: usize = asked.unwrap_or_else(|| panic!("{}", context()));
+            if asked <= block {
+                break;
+            }
+            block += 1;
+        }
+        assert!(block >= 6, "checks {checks}, {place}: {block} large blocks alone were asked for");
+        println!("checks {checks}, {place}: {block} large blocks, each refused once");
+    }
 }

@@ -51,6 +51,10 @@ pub struct Options {
     /// Bytes that allocations and variables may take in all, and what a launch keeps of its blocks;
     /// by default [`machine::memory`](crate::machine::memory).
     pub memory: Option<u64>,
+    /// Device memory and pinned memory lie in a range of addresses that the process has for nothing
+    /// else: an address in it that no allocation holds is never memory of the program's. Takes no
+    /// memory. For callers that get addresses of both kinds in the same places, as CUDA's functions do.
+    pub reserve_addresses: bool,
     /// Does without AVX2 and FMA where the host has them. The results are the same, which is what
     /// this is for: to show it.
     pub portable: bool,
@@ -82,6 +86,7 @@ impl Emulator {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let memory = Arc::new(Memory::new(
+            options.reserve_addresses,
             options.checks.initialisation,
             options.memory.unwrap_or_else(crate::machine::memory),
         ));

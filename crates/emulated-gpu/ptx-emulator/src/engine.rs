@@ -45,6 +45,7 @@ mod space;
 mod state_space;
 mod straight;
 pub(crate) mod trace;
+mod traffic;
 mod turn;
 mod vector;
 mod warp;

@@ -16,8 +16,11 @@ mod known;
 mod launch_heap;
 mod leases;
 mod mapped;
+mod pages;
+mod pieces;
 mod reach;
 pub(crate) mod rows;
+mod space;
 mod table;
 pub(crate) mod words;
 
@@ -32,6 +35,7 @@ pub use launch_heap::Heap;
 use leases::Leases;
 pub(crate) use reach::elsewhere;
 pub use reach::{Devices, Home, Reach};
+use space::Space;
 use table::Table;
 pub(crate) use table::{Found, Neighbourhood, Shadow, read_only, unmapped};
 
@@ -66,10 +70,11 @@ impl Drop for Lease<'_> {
 
 impl Memory {
     /// Memory of so many bytes a device, that knows, where `track` says so, of each byte whether something has
-    /// written it.
-    pub(crate) fn new(track: bool, most: u64) -> Self {
+    /// written it; where `reserve` says so, in addresses of its own, as far as the process may have them.
+    pub(crate) fn new(reserve: bool, track: bool, most: u64) -> Self {
+        let space = if reserve { Space::reserve() } else { None };
         Self {
-            table: RwLock::new(Table::new(track, most)),
+            table: RwLock::new(Table::new(space, track, most)),
             leases: Leases::default(),
             is_full: AtomicBool::new(false),
         }
@@ -269,11 +274,7 @@ impl Memory {
         if !mapped::populate(address, len, writable) {
             return Err(RegisterError::NoAccess { address, len, writable });
         }
-        if self.write_table().register(address, len, writable) {
-            Ok(())
-        } else {
-            Err(RegisterError::Range { address, len })
-        }
+        self.write_table().register(address, len, writable)
     }
 
     /// Takes back what [`register`](Self::register) did, and waits for the work that may have found

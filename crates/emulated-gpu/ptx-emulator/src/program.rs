@@ -12,6 +12,7 @@ mod operand;
 mod operands;
 mod types;
 mod video;
+mod work;
 
 pub use asynchronous::{Asynchronous, ObjectAction};
 pub use matrix::{
@@ -28,6 +29,7 @@ pub use operand::{
 };
 pub use types::{Space, Type};
 pub use video::{ScalarVideo, SimdVideo, Video, VideoMad, VideoOperation, VideoPart, VideoSecond};
+pub use work::Work;
 
 use crate::source::Span;
 

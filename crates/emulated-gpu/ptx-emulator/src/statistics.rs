@@ -33,10 +33,20 @@ pub struct LineStatistics {
     pub global_requests: u64,
     /// 32-byte sectors of global memory that they touched; 4 for each request of 32 contiguous words.
     pub global_sectors: u64,
+    /// Those of them that were written to; an atomic operation's are.
+    pub global_written_sectors: u64,
     /// Executions that accessed shared memory.
     pub shared_requests: u64,
     /// Passes that they took: 1 for each without a bank conflict (32 banks of 4 bytes).
     pub shared_passes: u64,
+    /// Multiply-adds of floating-point numbers by the units for single numbers, in lanes that took part.
+    pub fma_multiply_adds: u64,
+    /// Multiply-adds by the matrix units.
+    pub tensor_multiply_adds: u64,
+    /// Those of both that are of other types than single precision, and TF32 on the matrix units.
+    pub other_multiply_adds: u64,
+    /// Floating-point additions, subtractions and products that are no part of a multiply-add.
+    pub single_operations: u64,
 }
 
 impl LineStatistics {
@@ -48,7 +58,12 @@ impl LineStatistics {
         self.splits += other.splits;
         self.global_requests += other.global_requests;
         self.global_sectors += other.global_sectors;
+        self.global_written_sectors += other.global_written_sectors;
         self.shared_requests += other.shared_requests;
         self.shared_passes += other.shared_passes;
+        self.fma_multiply_adds += other.fma_multiply_adds;
+        self.tensor_multiply_adds += other.tensor_multiply_adds;
+        self.other_multiply_adds += other.other_multiply_adds;
+        self.single_operations += other.single_operations;
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct File<'a> {
     pub target: Option<Name<'a>>,
     /// The rest, in order.
     pub items: Vec<Item<'a>>,
+    /// Where each of them stands.
+    pub spans: Vec<Span>,
 }
 
 /// What stands at module scope.

@@ -26,7 +26,7 @@ fn strips(bencher: Bencher<'_, '_>, capability: u32) {
     let strip = Strip::new(Format::Tf32, (LENGTH, WIDTH), &mut memory, of).expect("its length");
     bencher
         .counter(ItemsCount::new(LENGTH * WIDTH))
-        .bench(|| strip.sum(&rules, divan::black_box(&line)));
+        .bench(|| strip.sum(&rules, Sum::Single, divan::black_box(&line)));
 }
 
 /// As [`multiply`] is compiled where nobody asked what the host has.

@@ -152,22 +152,22 @@ impl<'a> Strip<'a> {
     /// [`dot`](crate::dot) adds them. Of lines of different lengths what is beyond the shorter one counts
     /// as zeros.
     #[must_use]
-    pub fn sum(&self, rules: &Rules, line: &Line<'_>) -> [f32; WIDTH] {
+    pub fn sum(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {
         let length = line.values.len().min(self.values.len());
         let plain = rules.result == 23 && !rules.late && (23..=25).contains(&rules.fraction);
-        if !plain || length > MOST || !line.range.suits(self.range) {
-            return self.any(rules, line);
+        if sum == Sum::Half || !plain || length > MOST || !line.range.suits(self.range) {
+            return self.any(rules, sum, line);
         }
         match rules.group {
             4 => self.near::<4>(rules.fraction, line),
             8 => self.near::<8>(rules.fraction, line),
             16 => self.near::<16>(rules.fraction, line),
-            _ => self.any(rules, line),
+            _ => self.any(rules, sum, line),
         }
     }
 
     /// Whatever the numbers are.
-    fn any(&self, rules: &Rules, line: &Line<'_>) -> [f32; WIDTH] {
+    fn any(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {
         let mut sums = [0.0; WIDTH];
         let formats = (line.format, self.format);
         let (a, _) = line.values.as_chunks::<DEPTH>();
@@ -175,7 +175,7 @@ impl<'a> Strip<'a> {
         for (a, b) in a.iter().zip(b) {
             for (half, sums) in sums.as_chunks_mut::<COLUMNS>().0.iter_mut().enumerate() {
                 let b = b.map(|row| std::array::from_fn(|n| row[half * COLUMNS + n]));
-                tile(rules, formats, a, &b, sums);
+                tile(rules, formats, sum, a, &b, sums);
             }
         }
         sums
@@ -196,6 +196,7 @@ impl<'a> Strip<'a> {
 fn tile(
     rules: &Rules,
     formats: (Format, Format),
+    sum: Sum,
     a: &[f32; DEPTH],
     b: &[[f32; COLUMNS]; DEPTH],
     sums: &mut [f32; COLUMNS],
@@ -203,10 +204,10 @@ fn tile(
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the host has AVX2.
-        unsafe { tile_avx2(rules, formats, a, b, sums) };
+        unsafe { tile_avx2(rules, formats, sum, a, b, sums) };
         return;
     }
-    multiply(rules, formats, Sum::Single, &[*a], b, std::slice::from_mut(sums));
+    multiply(rules, formats, sum, &[*a], b, std::slice::from_mut(sums));
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -214,11 +215,12 @@ fn tile(
 fn tile_avx2(
     rules: &Rules,
     formats: (Format, Format),
+    sum: Sum,
     a: &[f32; DEPTH],
     b: &[[f32; COLUMNS]; DEPTH],
     sums: &mut [f32; COLUMNS],
 ) {
-    multiply(rules, formats, Sum::Single, &[*a], b, std::slice::from_mut(sums));
+    multiply(rules, formats, sum, &[*a], b, std::slice::from_mut(sums));
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -11,4 +11,5 @@ mod modes;
 mod refusals;
 mod settings;
 mod support;
+mod threads;
 mod vectors;

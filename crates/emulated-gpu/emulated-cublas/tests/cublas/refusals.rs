@@ -250,6 +250,51 @@ fn one_bad_matrix_of_a_batch_is_named() {
     assert_eq!(blas.get(&c), [1.0; 8], "nothing was computed");
 }
 
+/// cuBLAS has the arrays of pointers in memory of the device. What no allocation holds, such as one that
+/// was freed or a place beside another, is not read.
+#[test]
+fn arrays_of_pointers_that_no_allocation_holds_are_not_read() {
+    let messages = Messages::listen();
+    let blas = Blas::new();
+    let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 4]));
+    let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
+    let (inputs, outputs) = (blas.put(&[pa as u64]), blas.put(&[pc as u64]));
+    let (inputs, outputs) = (blas.address(&inputs), blas.address::<_, *mut f32>(&outputs));
+    let host = [pa as u64];
+    let gone = {
+        let freed = blas.put(&[pa as u64]);
+        blas.address::<_, *const f32>(&freed)
+    };
+    let gemm = |b: *const *const f32, batch: i32| {
+        // SAFETY: the library checks the array that is wrong.
+        unsafe {
+            sys::cublasSgemmBatched(
+                blas.handle,
+                N,
+                N,
+                2,
+                2,
+                2,
+                &raw const one,
+                inputs,
+                2,
+                b,
+                2,
+                &raw const one,
+                outputs,
+                2,
+                batch,
+            )
+        }
+    };
+    for array in [host.as_ptr().cast(), gone.cast_const(), inputs.wrapping_add(1)] {
+        let what = "the array of pointers to B";
+        messages.expect(gemm(array, 1), 7, &[what, "no device allocation holds"]);
+    }
+    messages.expect(gemm(inputs, 2), 7, &["the array of pointers to C", "8 bytes after it"]);
+    assert_eq!(blas.get(&c), [1.0; 4], "nothing was computed");
+}
+
 #[test]
 fn vectors_that_do_not_step_or_do_not_fit() {
     let messages = Messages::listen();

@@ -10,3 +10,4 @@ mod layouts;
 mod messages;
 mod refusals;
 mod support;
+mod threads;

@@ -97,6 +97,11 @@ export! {
             global_sectors,
             shared_requests,
             shared_passes,
+            global_written_sectors,
+            fma_multiply_adds,
+            tensor_multiply_adds,
+            other_multiply_adds,
+            single_operations,
         } = driver.counts.of(driver.function(function)?.handle);
         let all = [
             launches,
@@ -110,6 +115,11 @@ export! {
             global_sectors,
             shared_requests,
             shared_passes,
+            global_written_sectors,
+            fma_multiply_adds,
+            tensor_multiply_adds,
+            other_multiply_adds,
+            single_operations,
         ];
         counts.set_all(all.into_iter().take(size / size_of::<u64>()));
         Ok(())

@@ -1,33 +1,60 @@
-//! Linking at run time. The emulator links nothing with anything: one PTX text goes in, and the same
-//! comes out as the image to load.
+//! Linking at run time: PTX texts go in, alone or out of fatbins, and one text comes out as the image to
+//! load.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ptx_emulator::Diagnostic;
 use ptx_emulator::memory::OutOfMemory;
 use ptx_emulator::room::filled;
 use ptx_emulator::source::Source;
+use tensor::file::MOST_TEXT_BYTES;
 
 use crate::abi::{Handle, In, Out, Text};
 use crate::driver::driver;
-use crate::error::{Code, Result};
+use crate::error::{Code, Refusal, Result};
+use crate::fatbin::is_fatbin;
 use crate::ffi::{export, say};
 use crate::host;
-use crate::module::text_of;
+use crate::module::{ptx_of, text_of};
 use crate::registry::fresh;
 
 use super::module::JitOptions;
 
 /// `CU_JIT_INPUT_PTX`
 const PTX: u32 = 1;
+/// `CU_JIT_INPUT_FATBINARY`
+const FATBINARY: u32 = 2;
 
 /// What has been given to a linker.
 #[derive(Debug, Default)]
 pub(crate) struct Linker {
-    /// The text, ending in NUL: the image that is handed out points here.
-    text: Mutex<Option<Vec<u8>>>,
-    /// What was said when it was made, and how many registers what is linked may have.
+    work: Mutex<Work>,
+    /// What was said when it was made.
     logs: JitOptions,
-    max_registers: Mutex<Option<u32>>,
+}
+
+#[derive(Debug, Default)]
+struct Work {
+    texts: Vec<Source>,
+    /// What was made of them, ending in NUL: the image that is handed out points here.
+    image: Option<Vec<u8>>,
+    /// How many registers what is linked may have.
+    max_registers: Option<u32>,
+}
+
+impl Linker {
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An error of a text, which goes to the log that was asked for.
+    fn refuse(&self, Refusal { code, log }: Refusal) -> crate::error::Error {
+        self.logs.write("", &log);
+        if !self.logs.has_error_log() {
+            say(&log);
+        }
+        code.because(log)
+    }
 }
 
 /// How many registers a thread may have of an image that a linker has made.
@@ -36,56 +63,88 @@ pub(crate) struct Linker {
 /// Before `cuInit`.
 pub(crate) fn max_registers_of(image: usize) -> Result<Option<u32>> {
     let made = driver()?.linkers.all().into_iter().find(|linker| {
-        let text = linker.text.lock().unwrap_or_else(PoisonError::into_inner);
-        text.as_ref().is_some_and(|text| text.as_ptr() as usize == image)
+        linker.work().image.as_ref().is_some_and(|text| text.as_ptr() as usize == image)
     });
-    Ok(made.and_then(|linker| *linker.max_registers.lock().unwrap_or_else(PoisonError::into_inner)))
+    Ok(made.and_then(|linker| linker.work().max_registers))
+}
+
+fn linker(handle: Handle) -> Result<Arc<Linker>> {
+    let missing = || Code::INVALID_HANDLE.because(format!("there is no linker {handle:#x}"));
+    driver()?.linkers.get(handle).ok_or_else(missing)
+}
+
+/// The errors of a text as a log.
+fn refusal(diagnostics: Vec<Diagnostic>) -> Refusal {
+    let log = diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    Refusal { code: Code::INVALID_PTX, log }
+}
+
+/// The PTX of what is to be linked.
+fn ptx(mut bytes: Vec<u8>) -> std::result::Result<String, Refusal> {
+    if bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
+        return ptx_of(&bytes);
+    }
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    let size = bytes.len() as u64;
+    let room = |_| Refusal { code: Code::OUT_OF_MEMORY, log: OutOfMemory { size }.to_string() };
+    bytes.try_reserve(4).map_err(room)?;
+    // It ends in NUL, as it would in memory; at least four bytes are looked at.
+    bytes.extend([0; 4]);
+    text_of(bytes.as_ptr() as usize)
 }
 
 fn add(
-    linker: Handle,
+    handle: Handle,
     input: u32,
     name: String,
     options: JitOptions,
-    text: impl FnOnce() -> Result<Vec<u8>>,
+    bytes: impl FnOnce() -> Result<Vec<u8>>,
 ) -> Result {
-    let missing = || Code::INVALID_HANDLE.because(format!("there is no linker {linker:#x}"));
-    let linker = driver()?.linkers.get(linker).ok_or_else(missing)?;
-    if input != PTX {
-        return Err(Code::NOT_SUPPORTED
-            .because("only PTX can be linked; cubin, fatbin and libraries can't"));
+    let linker = linker(handle)?;
+    if !matches!(input, PTX | FATBINARY) {
+        return Err(Code::NOT_SUPPORTED.because(
+            "only PTX can be linked, alone or in a fatbin; machine code (cubins, objects and libraries \
+             of them) and LLVM's code can't",
+        ));
     }
-    let mut own = linker.text.lock().unwrap_or_else(PoisonError::into_inner);
-    if own.is_some() {
-        return Err(Code::NOT_SUPPORTED
-            .because("the emulator does not link texts with each other: put all of it into one"));
+    let mut work = linker.work();
+    if work.image.is_some() {
+        return Err(Code::INVALID_VALUE.because("the linker has made its image already"));
     }
-    let mut image = text()?;
-    while image.last() == Some(&0) {
-        image.pop();
-    }
-    image.try_reserve(4).map_err(|_| OutOfMemory { size: image.len() as u64 })?;
-    image.extend([0; 4]);
-    let parsed = text_of(image.as_ptr() as usize).and_then(|text| {
-        let checked = ptx_emulator::parse(&Source { name, text });
-        checked.map_err(|diagnostics| crate::error::Refusal {
-            code: Code::INVALID_PTX,
-            log: diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
-        })
+    let text = ptx(bytes()?).and_then(|text| {
+        let source = Source { name, text };
+        ptx_emulator::parse_part(&source).map(|_| source).map_err(refusal)
     });
-    if let Err(refusal) = parsed {
-        linker.logs.write("", &refusal.log);
-        if !linker.logs.has_error_log() {
-            say(&refusal.log);
-        }
-        return Err(refusal.code.because(refusal.log));
+    let source = text.map_err(|refusal| linker.refuse(refusal))?;
+    let size: usize = work.texts.iter().map(|source| source.text.len()).sum();
+    if (size + source.text.len()) as u64 > MOST_TEXT_BYTES {
+        return Err(Code::INVALID_VALUE
+            .because(format!("more than {MOST_TEXT_BYTES} bytes of texts are not linked")));
     }
     linker.logs.write("", "");
-    if let Some(most) = options.max_registers() {
-        *linker.max_registers.lock().unwrap_or_else(PoisonError::into_inner) = Some(most);
-    }
-    *own = Some(image);
+    work.max_registers = options.max_registers().or(work.max_registers);
+    work.texts.push(source);
     Ok(())
+}
+
+/// Links what was added, once.
+fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
+    if work.texts.is_empty() {
+        return Err(Code::INVALID_VALUE.because("nothing was added to the linker"));
+    }
+    if work.image.is_none() {
+        let linked = ptx_emulator::link(&work.texts).and_then(|text| {
+            let source = Source { name: "linked".to_owned(), text };
+            ptx_emulator::parse(&source).map(|_| source.text)
+        });
+        let text = linked.map_err(|diagnostics| linker.refuse(refusal(diagnostics)))?;
+        let mut image = text.into_bytes();
+        image.extend([0; 4]);
+        work.image = Some(image);
+    }
+    Ok(work.image.as_deref().unwrap_or_default())
 }
 
 export! {
@@ -93,8 +152,8 @@ export! {
         out.required()?;
         let logs = JitOptions::of(count, options, values)?;
         let handle = fresh();
-        let max_registers = Mutex::new(logs.max_registers());
-        let linker = Linker { text: Mutex::default(), logs, max_registers };
+        let work = Work { max_registers: logs.max_registers(), ..Work::default() };
+        let linker = Linker { work: Mutex::new(work), logs };
         driver()?.linkers.insert(handle, Arc::new(linker));
         out.set(handle)
     }
@@ -126,10 +185,9 @@ export! {
 
     fn cuLinkComplete(linker: Handle, image: Out<*const u8>, size: Out<usize>) {
         image.required()?;
-        let missing = || Code::INVALID_HANDLE.because(format!("there is no linker {linker:#x}"));
-        let linker = driver()?.linkers.get(linker).ok_or_else(missing)?;
-        let text = linker.text.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = text.as_ref().ok_or_else(|| Code::INVALID_VALUE.because("nothing was added to the linker"))?;
+        let linker = self::linker(linker)?;
+        let mut work = linker.work();
+        let text = complete(&linker, &mut work)?;
         size.set_if_wanted(text.len());
         image.set(text.as_ptr())
     }

@@ -445,3 +445,46 @@ fn a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context() {
     ok!(cuCtxSetCurrent(primary => usize));
     assert!(can_allocate(), "the primary context has been reset");
 }
+
+/// Threads that begin captures, and one that destroys their streams or their context: whoever comes
+/// first, no capture is left that nobody can end.
+#[test]
+fn captures_that_begin_while_their_stream_or_context_goes() {
+    let test = "captures_that_begin_while_their_stream_or_context_goes";
+    if !is_child() {
+        let output = alone(module_path!(), test, &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    context();
+    for round in 0..300 {
+        let mut primary = 0usize;
+        ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
+        ok!(cuCtxSetCurrent(primary => usize));
+        let streams: Vec<usize> = (0..8).map(|_| stream(1)).collect();
+        let start = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                start.wait();
+                for &stream in &streams {
+                    let _ = cu!(cuStreamBeginCapture_v2(stream => usize, GLOBAL => u32));
+                }
+            });
+            start.wait();
+            if round % 2 == 0 {
+                ok!(cuDevicePrimaryCtxReset_v2(0 => i32));
+            } else {
+                for &stream in &streams {
+                    let _ = cu!(cuStreamDestroy_v2(stream => usize));
+                }
+            }
+        });
+        if round % 2 == 0 {
+            ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
+            ok!(cuCtxSetCurrent(primary => usize));
+        }
+        assert!(can_allocate(), "round {round}");
+        while cu!(cuDevicePrimaryCtxRelease_v2(0 => i32)) == 0 {}
+    }
+}

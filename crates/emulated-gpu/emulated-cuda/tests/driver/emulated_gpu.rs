@@ -164,13 +164,13 @@ fn kernels_are_counted() {
     let increment = function(module(INCREMENT), "increment");
     let block = allocate(1024);
     let counts = || {
-        let mut counts = [u64::MAX; 11];
+        let mut counts = [u64::MAX; 16];
         ok!(emulatedGpuGetCounts(
             increment => usize, counts.as_mut_ptr() => *mut u64, size_of_val(&counts) => usize
         ));
         counts
     };
-    assert_eq!(counts(), [0; 11]);
+    assert_eq!(counts(), [0; 16]);
     // 100 threads of 128 come to the addition: four warps, of which the last diverges.
     assert_eq!(launch(increment, (1, 128), 0, &[block, 100]), 0);
     ok!(cuCtxSynchronize());
@@ -178,21 +178,23 @@ fn kernels_are_counted() {
     // 8 instructions up to the branch in every warp, 5 more for those that do something, 1 to end.
     assert_eq!(plain[..3], [1, 1, 4]);
     assert!(plain[3] >= 4 * 14 && plain[4] >= 128 * 8 + 100 * 5, "{plain:?}");
-    assert_eq!(plain[6..], [0; 5], "not asked for");
+    assert_eq!(plain[6..], [0; 10], "not asked for");
     ok!(emulatedGpuSetCounting(1 => i32));
     assert_eq!(launch(increment, (1, 128), 0, &[block, 100]), 0);
     ok!(cuCtxSynchronize());
     let counted = counts();
     assert_eq!((counted[0], counted[3]), (2, 2 * plain[3]), "the same instructions again");
     // One branch of four splits; a load and a store for each warp; 12 sectors and a half each.
-    assert_eq!(counted[6..], [1, 8, 2 * 13, 0, 0]);
+    assert_eq!(counted[6..11], [1, 8, 2 * 13, 0, 0]);
+    // Half of them are written; integers are no floating-point operations.
+    assert_eq!(counted[11..], [13, 0, 0, 0, 0]);
     ok!(emulatedGpuSetCounting(0 => i32));
     // A shorter structure, of an older header.
     let mut short = [9u64; 3];
     ok!(emulatedGpuGetCounts(increment => usize, short.as_mut_ptr() => *mut u64, 16 => usize));
     assert_eq!(short, [2, 2, 9]);
     ok!(emulatedGpuResetCounts());
-    assert_eq!(counts(), [0; 11]);
+    assert_eq!(counts(), [0; 16]);
     assert_eq!(read(block, 1).len(), 1);
     assert_eq!(
         cu!(emulatedGpuGetCounts(0 => usize, short.as_mut_ptr() => *mut u64, 16 => usize)),

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, ok, read};
 
 /// A fatbin of one entry, as nvcc lays it out uncompressed; without an entry where there is no text.
-fn fatbin(text: &[u8]) -> Vec<u8> {
+pub(crate) fn fatbin(text: &[u8]) -> Vec<u8> {
     let padded = text.len().next_multiple_of(8);
     let entries = if text.is_empty() { 0 } else { 80 + padded as u64 };
     let mut bytes = 0xba55_ed50u32.to_le_bytes().to_vec();

@@ -11,6 +11,7 @@ mod faults;
 mod initialisation;
 mod library_work;
 mod lifetime;
+mod linking;
 mod memory;
 mod modules;
 mod python;

@@ -400,3 +400,28 @@ fn what_lies_beside_an_allocation_is_not_the_programs() {
     assert_eq!(host[255], 7);
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+#[test]
+fn what_lies_far_from_every_allocation_is_not_the_programs() {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let addresses = limits.lines().find(|line| line.starts_with("Max address space")).unwrap();
+    if !addresses.contains("unlimited") {
+        skipped::note("`ulimit -v` says that the driver may reserve no addresses");
+        return;
+    }
+    let context = context();
+    let (block, mut host) = (allocate(100), [7u8; 16]);
+    for at in [block + (1 << 14), block + (1 << 20) + 3, block + (1 << 30), block + (1 << 36)] {
+        let to_host = cu!(cuMemcpy(host.as_mut_ptr() as u64 => u64, at => u64, 16 => usize));
+        let to_device = cu!(cuMemcpyHtoD_v2(block => u64, at as usize => usize, 16 => usize));
+        let within = cu!(cuMemcpy(block => u64, at => u64, 16 => usize));
+        let from = cu!(cuMemcpyDtoH_v2(at as usize => usize, block => u64, 16 => usize));
+        assert_eq!([to_host, to_device, within, from], [code::INVALID_VALUE; 4], "{at:#x}");
+        let registered = cu!(cuMemHostRegister_v2(at as usize => usize, 16 => usize, 0 => u32));
+        assert_eq!(registered, code::INVALID_VALUE, "{at:#x}");
+    }
+    assert_eq!(host, [7; 16]);
+    // The program's own memory is what it was.
+    ok!(cuMemcpy(block => u64, host.as_ptr() as u64 => u64, 16 => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}

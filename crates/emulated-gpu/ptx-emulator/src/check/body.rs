@@ -47,6 +47,15 @@ pub(super) fn header<'a>(
     if !context.registers.is_empty() {
         body.declare_shared(&context.registers);
     }
+    if let [_, _, ..] = &function.results[..]
+        && let Some(result) = function.results.iter().find(|one| one.space == Space::Param)
+    {
+        let what = "a result in .param space is the only one";
+        problems.push(
+            Problem::new(result.names[0].name.span, what)
+                .help("declare several results .reg, or put them into one .param array"),
+        );
+    }
     for (list, results) in [(&function.results, true), (&function.parameters, false)] {
         for declaration in list {
             let parameters = match body.parameter(context, declaration, function.entry) {

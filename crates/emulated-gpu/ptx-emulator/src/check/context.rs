@@ -33,6 +33,8 @@ pub(super) enum Global {
 pub(super) struct Context<'a> {
     pub(super) module: Module,
     pub(super) names: HashMap<&'a str, Global>,
+    /// Nothing is linked with it: what it declares it has to define.
+    pub(super) alone: bool,
     /// The letter behind `sm_90a`, which allows instructions of that architecture only.
     pub(super) specific: bool,
     /// What calls through registers expect.

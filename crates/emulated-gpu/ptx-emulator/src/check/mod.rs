@@ -23,7 +23,8 @@ use crate::syntax::File;
 pub use instruction::instructions;
 pub(crate) use instruction::intrinsic;
 
-/// Checks a file. The module is whole only where `problems` stays empty.
-pub(crate) fn module(file: &File, problems: &mut Problems) -> Module {
-    module::check(file, problems)
+/// Checks a file, `alone` if nothing is linked with it. The module is whole only where `problems` stays
+/// empty.
+pub(crate) fn module(file: &File, alone: bool, problems: &mut Problems) -> Module {
+    module::check(file, alone, problems)
 }

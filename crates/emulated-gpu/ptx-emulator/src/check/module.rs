@@ -19,8 +19,8 @@ const CONSTANT_BANK: u64 = 1 << 16;
 /// As many registers may be declared at module scope.
 const MOST_REGISTERS: usize = 1 << 10;
 
-/// Checks a file, item after item.
-pub(super) fn check(file: &File, problems: &mut Problems) -> Module {
+/// Checks a file, item after item; `alone` if nothing is linked with it.
+pub(super) fn check(file: &File, alone: bool, problems: &mut Problems) -> Module {
     let mut context = Context {
         module: Module {
             version: (6, 0),
@@ -33,6 +33,7 @@ pub(super) fn check(file: &File, problems: &mut Problems) -> Module {
         names: HashMap::new(),
         prototypes: Vec::new(),
         registers: Vec::new(),
+        alone,
         specific: false,
         compared: std::cell::Cell::new(0),
     };

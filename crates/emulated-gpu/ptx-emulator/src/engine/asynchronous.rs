@@ -99,7 +99,30 @@ impl AsynchronousStep {
             Self::Commit { .. } | Self::Wait { .. } => Vec::new(),
         }
     }
+
+    /// What it moves for one lane: what is read, what is written, and the barrier object; not what is
+    /// of no bytes.
+    pub(super) fn moved(&self, core: &Core<'_>, lane: usize) -> [Option<Moved>; 3] {
+        let part = |access: &Access, bytes: u64| {
+            (bytes > 0).then(|| (access.room, access.of_lane(core, lane), bytes))
+        };
+        match self {
+            Self::Copy(copy) => {
+                let written = part(&copy.to, u64::from(copy.copy));
+                [part(&copy.from, copy.wanted(core, lane)), written, None]
+            }
+            Self::Bulk(Bulk { to, from, bytes, object }) => {
+                let bytes = core.registers.get(*bytes, lane) & 0xffff_ffff;
+                [part(from, bytes), part(to, bytes), object.as_ref().and_then(|at| part(at, 8))]
+            }
+            Self::Object { access, .. } => [None, None, part(access, 8)],
+            Self::Commit { .. } | Self::Wait { .. } => [None; 3],
+        }
+    }
 }
+
+/// Where an access leads, and how many bytes it is of.
+pub(super) type Moved = (StateSpace, u64, u64);
 
 /// An object that a lane names: its place in shared memory, what stands there, where the host has it.
 #[derive(Clone, Copy)]

@@ -21,19 +21,27 @@ pub(super) struct CopyAsync {
     pub(super) ignore: Option<(Slot, bool)>,
 }
 
+impl CopyAsync {
+    /// Bytes that a lane reads; the others of its copy become 0.
+    pub(super) fn wanted(&self, core: &Core<'_>, lane: usize) -> u64 {
+        let bytes = u64::from(self.copy);
+        let ignored = self
+            .ignore
+            .is_some_and(|(slot, negated)| (core.registers.get(slot, lane) != 0) != negated);
+        match self.source {
+            _ if ignored => 0,
+            Some(slot) => (core.registers.get(slot, lane) & 0xffff_ffff).min(bytes),
+            None => bytes,
+        }
+    }
+}
+
 /// Copies for the lanes of a mask; bytes beyond the source's size become 0.
 pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
     let bytes = u64::from(copy.copy);
     for lane in lanes(mask) {
         let (to, from) = (copy.to.of_lane(core, lane), copy.from.of_lane(core, lane));
-        let ignored = copy
-            .ignore
-            .is_some_and(|(slot, negated)| (core.registers.get(slot, lane) != 0) != negated);
-        let wanted = match copy.source {
-            _ if ignored => 0,
-            Some(slot) => (core.registers.get(slot, lane) & 0xffff_ffff).min(bytes),
-            None => bytes,
-        };
+        let wanted = copy.wanted(core, lane);
         if from & (bytes - 1) != 0 {
             let message = format!(
                 "cp.async of {bytes} bytes from {from:#x}, which is not a multiple of {bytes}"

@@ -4,11 +4,19 @@
 //! make them where the value does not matter; the copy is as unknown as the original. Every other
 //! use of it is one, but that a lane brings it to a shuffle: then it is one in the lanes that read it
 //! there, as it is copied to them. What is packed from several registers is known when one of them is.
+//! Nor is it a fault to set a field of bits in such a register, or to store it to memory of the thread's
+//! own, which then holds nothing (`lower/carried.rs`).
+
+use std::iter;
 
 use super::core::{Outcome, Problem};
-use super::registers::{Registers, Slot};
+use super::lower::carried::Carried;
+use super::registers::{LANES, Registers, Slot};
+use super::state_space::{LOCAL_WINDOW, in_window};
 use crate::fault::FaultKind;
-use crate::program::{Function, Instruction, Op, Operand, Register};
+use crate::program::{
+    Function, Instruction, IntBinary, Op, Operand, Register, Space, Symbol, Type,
+};
 
 /// What an instruction does to what is known; run before it.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +25,19 @@ pub(super) struct Uses {
     guard: Option<(Slot, u32, String)>,
     /// What has to be known.
     reads: Vec<(Slot, String)>,
+    /// What has to be known where the store leaves the thread's own memory.
+    stored: Option<Stored>,
     flow: Flow,
     writes: Vec<Slot>,
+}
+
+/// Registers that are stored and only carried.
+#[derive(Clone, Debug)]
+struct Stored {
+    /// Where to, by a generic address.
+    address: Slot,
+    offset: u64,
+    values: Vec<(Slot, String)>,
 }
 
 /// What is known of the results.
@@ -35,7 +54,12 @@ enum Flow {
 
 impl Uses {
     /// Of an instruction of a function whose registers are in these slots.
-    pub(super) fn of(instruction: &Instruction, function: &Function, slots: &[Slot]) -> Self {
+    pub(super) fn of(
+        instruction: &Instruction,
+        function: &Function,
+        slots: &[Slot],
+        carried: &Carried,
+    ) -> Self {
         let slot = |register: Register| slots.get(register.0 as usize).copied();
         let name = |register: Register| {
             let info = function.registers.get(register.0 as usize);
@@ -48,6 +72,11 @@ impl Uses {
         let named = |register: Register| Some((slot(register)?, name(register)));
         let read = |operand: Operand| of_operand(operand).and_then(named);
         let source = |operand: Operand| of_operand(operand).and_then(slot);
+        let carries = |operand: Operand| match operand {
+            Operand::Register(register) => carried.holds(register),
+            _ => false,
+        };
+        let mut stored = None;
         let (reads, flow) = match &instruction.op {
             Op::Mov { a, .. } | Op::Unpack { a, .. } => {
                 (Vec::new(), source(*a).map_or(Flow::Known, |a| Flow::Any(vec![a])))
@@ -65,6 +94,35 @@ impl Uses {
                     negated: matches!(c, Operand::Not(_)),
                 });
                 (read(*c).into_iter().collect(), flow)
+            }
+            // A field is cleared in a word, or set: that makes it known.
+            Op::IntBinary { op: op @ (IntBinary::And | IntBinary::Or), ty, a, b, .. }
+                if *ty != Type::Pred && (carries(*a) || carries(*b)) =>
+            {
+                let (carried, others): (Vec<_>, Vec<_>) =
+                    [*a, *b].into_iter().partition(|&a| carries(a));
+                let known = *op == IntBinary::Or && !others.is_empty();
+                let carried = carried.into_iter().filter_map(source).collect();
+                let flow = if known { Flow::Known } else { Flow::Any(carried) };
+                (others.into_iter().filter_map(read).collect(), flow)
+            }
+            Op::Store { space, address, a, .. } if a.iter().any(|&a| carries(a)) => {
+                let (carried, others): (Vec<_>, Vec<_>) = a.iter().partition(|&&a| carries(a));
+                let carried = carried.into_iter().filter_map(read);
+                let mut reads: Vec<_> =
+                    iter::once(address.base).chain(others).filter_map(read).collect();
+                match (space, address.base) {
+                    (Space::Local, _) | (Space::Param, Operand::Address(Symbol::Local(_), _)) => {}
+                    (Space::Generic, Operand::Register(base)) => {
+                        stored = slot(base).map(|slot| Stored {
+                            address: slot,
+                            offset: address.offset as u64,
+                            values: carried.collect(),
+                        });
+                    }
+                    _ => reads.extend(carried),
+                }
+                (reads, Flow::Known)
             }
             // Who reads the value that a lane brings, the shuffle itself finds out.
             Op::Shuffle { lane, clamp, mask, .. } => {
@@ -85,7 +143,7 @@ impl Uses {
             writes.retain(|(register, _)| Some(*register) != d);
         }
         let writes = writes.into_iter().filter_map(|(register, _)| slot(register)).collect();
-        Self { guard, reads, flow, writes }
+        Self { guard, reads, stored, flow, writes }
     }
 
     /// Of something that only writes.
@@ -95,18 +153,28 @@ impl Uses {
 
     /// Whether there is nothing to do.
     pub(super) fn is_empty(&self) -> bool {
-        self.guard.is_none() && self.reads.is_empty() && self.writes.is_empty()
+        self.guard.is_none()
+            && self.reads.is_empty()
+            && self.stored.is_none()
+            && self.writes.is_empty()
     }
 
     /// For the lanes of a mask.
     pub(super) fn run(&self, registers: &mut Registers, mask: u32) -> Outcome {
         let mut active = mask;
         if let Some((slot, flip, name)) = &self.guard {
-            require(registers, *slot, name, mask)?;
+            require(registers, *slot, mask, || unwritten(name))?;
             active &= registers.predicates[slot.index as usize] ^ flip;
         }
         for (slot, name) in &self.reads {
-            require(registers, *slot, name, active)?;
+            require(registers, *slot, active, || unwritten(name))?;
+        }
+        if let Some(stored) = &self.stored {
+            let leaves = active & !stored.own(registers);
+            for (slot, name) in &stored.values {
+                let what = || format!("{name} is stored, and nothing has written what it holds");
+                require(registers, *slot, leaves, what)?;
+            }
         }
         let known = match &self.flow {
             Flow::Known => u32::MAX,
@@ -127,14 +195,28 @@ impl Uses {
     }
 }
 
-fn require(registers: &Registers, slot: Slot, name: &str, mask: u32) -> Outcome {
+impl Stored {
+    /// The lanes that store to memory of their own.
+    fn own(&self, registers: &Registers) -> u32 {
+        let own = |&lane: &usize| {
+            let address = registers.get(self.address, lane).wrapping_add(self.offset);
+            in_window(address, LOCAL_WINDOW)
+        };
+        (0..LANES).filter(own).fold(0, |mask, lane| mask | 1 << lane)
+    }
+}
+
+fn unwritten(name: &str) -> String {
+    format!("{name} is read, and this thread has not written it")
+}
+
+fn require(registers: &Registers, slot: Slot, mask: u32, message: impl Fn() -> String) -> Outcome {
     let unknown = mask & !registers.defined(slot);
     if unknown == 0 {
         return Ok(());
     }
-    let message = format!("{name} is read, and this thread has not written it");
     let lane = unknown.trailing_zeros() as usize;
-    let problem = Problem::new(FaultKind::Uninitialised, message).lane(lane);
+    let problem = Problem::new(FaultKind::Uninitialised, message()).lane(lane);
     Err(problem.note(match unknown.count_ones() {
         1 => "it holds any value: write it first, on every way that leads here".to_owned(),
         n => format!(

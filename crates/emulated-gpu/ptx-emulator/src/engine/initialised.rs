@@ -1,4 +1,5 @@
-//! initcheck's part that is memory: which bytes something has written. Registered memory, variables of the module and parameters always are.
+//! initcheck's part that is memory: which bytes something has written. Registered
+//! memory, variables of the module and parameters always are.
 
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem, Stretch};
@@ -21,6 +22,18 @@ impl Resolved {
     fn stretch(access: &Access, stretch: &Stretch) -> Self {
         let Stretch { start, bytes, .. } = *stretch;
         Self { room: access.room, site: access.site, address: start, bytes, lane: 0 }
+    }
+}
+
+impl Resolved {
+    /// Whether it is in memory of the thread's own.
+    pub(super) fn is_own(self) -> bool {
+        match self.room {
+            StateSpace::Local => true,
+            StateSpace::Param => self.address >= LOCAL_WINDOW,
+            StateSpace::Generic => in_window(self.address, LOCAL_WINDOW),
+            StateSpace::Shared | StateSpace::Global => false,
+        }
     }
 }
 
@@ -57,6 +70,20 @@ impl Core<'_> {
         if let Some((shadow, at)) = self.shadow(access) {
             shadow.set(at, access.bytes as usize, true);
         }
+    }
+
+    /// Notes that an access has written what nothing had written.
+    pub(super) fn mark_unknown(&self, access: Resolved) {
+        if let Some((shadow, at)) = self.shadow(access) {
+            shadow.set(at, access.bytes as usize, false);
+        }
+    }
+
+    /// Whether nothing has written any byte of an access.
+    pub(super) fn holds_nothing(&self, access: Resolved) -> bool {
+        self.shadow(access).is_some_and(|(shadow, at)| {
+            (0..access.bytes as usize).all(|byte| !shadow.all(at + byte, 1))
+        })
     }
 
     /// Whether something has written all that two halves of a warp read in the region of an access.

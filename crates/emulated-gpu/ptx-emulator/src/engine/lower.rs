@@ -5,6 +5,7 @@
 mod again;
 mod asynchronous;
 mod calls;
+pub(super) mod carried;
 mod clocks;
 mod compare;
 mod guesses;
@@ -23,6 +24,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::carried::Carried;
+use self::guesses::Guesses;
 use self::places::aligned;
 use super::access::choose::Host;
 use super::code::{Action, Builtin, Executable, Step, ends};
@@ -106,8 +109,11 @@ struct Lowering<'l> {
     guard: (u32, u32),
     /// That of the step that is emitted next.
     weight: u32,
+    guesses: Guesses,
     /// The instruction that is being lowered loads what a compare-and-swap checks.
     guess: bool,
+    /// It loads what is only carried, or may store something of that kind.
+    carries: bool,
 }
 
 impl<'l> Lowering<'l> {
@@ -146,7 +152,9 @@ impl<'l> Lowering<'l> {
             place: StepOrigin { span: Span::default(), loc: None },
             guard: (ALWAYS, 0),
             weight: 0,
+            guesses: Guesses::default(),
             guess: false,
+            carries: false,
         }
     }
 
@@ -283,9 +291,15 @@ impl<'l> Lowering<'l> {
         }
         let body = function.body.as_deref().unwrap_or(&[]);
         let mut starts = Vec::with_capacity(body.len() + 1);
-        let guesses =
-            if self.loading.checks.races { guesses::guesses(body) } else { HashSet::new() };
+        let guesses = if self.loading.checks.races {
+            self.guesses.of(self.module, id)
+        } else {
+            HashSet::new()
+        };
+        let initialisation = self.loading.checks.initialisation;
+        let carried = if initialisation { Carried::of(function) } else { Carried::default() };
         for (index, instruction) in body.iter().enumerate() {
+            self.carries = carried.at(index, instruction);
             self.guess = guesses.contains(&index);
             starts.push(self.code.len() as u32);
             self.place = StepOrigin { span: instruction.span, loc: instruction.loc };
@@ -296,10 +310,8 @@ impl<'l> Lowering<'l> {
                 }
             };
             self.weight = 1;
-            if self.loading.checks.initialisation
-                && let Some(plan) = self.plans.get(&id)
-            {
-                let uses = Uses::of(instruction, function, &plan.registers);
+            if initialisation && let Some(plan) = self.plans.get(&id) {
+                let uses = Uses::of(instruction, function, &plan.registers, &carried);
                 if !uses.is_empty() {
                     self.emit_always(Action::Uses(Box::new(uses)));
                 }

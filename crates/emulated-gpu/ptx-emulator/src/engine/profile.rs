@@ -4,20 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::access::instruction::Access;
-use super::asynchronous::AsynchronousStep;
 use super::code::{Action, Executable, Step};
 use super::core::Core;
 use super::matrix::MatrixStep;
 use super::registers::lanes;
-use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
+use super::traffic;
 use super::warp::Warp;
 use super::watch::Watch;
+use crate::program::Work;
 use crate::statistics::LineStatistics;
-
-/// Bytes of a sector, the unit in which global memory is fetched.
-const SECTOR: u64 = 32;
-/// Shared memory has as many banks, each 4 bytes wide.
-const BANKS: usize = 32;
 
 /// One count for each step.
 #[derive(Clone, Default)]
@@ -56,7 +51,8 @@ impl Profile {
             lanes(mask).map(|lane| access.of_lane(core, lane)).collect()
         };
         let mut counted = |access: &Access, addresses: &[u64], bytes: u64| {
-            count_access(count, access.room, addresses, bytes);
+            let parts: Vec<(u64, u64)> = addresses.iter().map(|&at| (at, bytes)).collect();
+            traffic::count(count, access.room, &parts);
         };
         match &step.action {
             Action::Transfer(_, access) => {
@@ -77,11 +73,15 @@ impl Profile {
                 }
                 MatrixStep::Product(_) | MatrixStep::Transposed(_) => {}
             },
-            // What a `cp.async` moves is not counted among accesses.
-            Action::Asynchronous(step) if !matches!(**step, AsynchronousStep::Copy(_)) => {
-                let first = active.trailing_zeros() as usize;
-                for (access, bytes, _) in step.accesses(core, first) {
-                    counted(access, &of_lanes(access, active), bytes);
+            Action::Asynchronous(step) => {
+                let of_lanes: Vec<_> = lanes(active).map(|lane| step.moved(core, lane)).collect();
+                for which in 0..3 {
+                    let moved = of_lanes.iter().filter_map(|moved| moved[which]);
+                    let parts: Vec<(u64, u64)> = moved.map(|(_, at, bytes)| (at, bytes)).collect();
+                    let room = of_lanes.iter().find_map(|moved| moved[which]);
+                    if let Some((room, ..)) = room {
+                        traffic::count(count, room, &parts);
+                    }
                 }
             }
             _ => {}
@@ -121,48 +121,31 @@ impl Profile {
                 }
             }
         }
+        let works = works(executable);
         by_place
             .into_iter()
             .filter(|(_, count)| count.executions > 0)
-            .map(|(start, count)| LineStatistics {
-                line: executable.source.line_of(start).0,
-                ..count
+            .map(|(start, count)| {
+                let work = works.get(&start).copied().unwrap_or_default();
+                let in_all_lanes = |of_a_lane: u32| u64::from(of_a_lane) * count.active_lanes;
+                LineStatistics {
+                    line: executable.source.line_of(start).0,
+                    global_written_sectors: if work.stores { count.global_sectors } else { 0 },
+                    fma_multiply_adds: in_all_lanes(work.fma),
+                    tensor_multiply_adds: in_all_lanes(work.tensor),
+                    other_multiply_adds: in_all_lanes(work.other),
+                    single_operations: in_all_lanes(work.single),
+                    ..count
+                }
             })
             .collect()
     }
 }
 
-/// An access of lanes to `bytes` bytes each.
-fn count_access(count: &mut LineStatistics, room: StateSpace, addresses: &[u64], bytes: u64) {
-    let shared = match room {
-        StateSpace::Shared => true,
-        StateSpace::Global => false,
-        StateSpace::Generic => addresses.iter().any(|&address| in_window(address, SHARED_WINDOW)),
-        StateSpace::Local | StateSpace::Param => return,
-    };
-    if !shared {
-        let mut sectors: Vec<u64> = addresses
-            .iter()
-            .flat_map(|&address| address / SECTOR..=address.saturating_add(bytes - 1) / SECTOR)
-            .collect();
-        sectors.sort_unstable();
-        sectors.dedup();
-        count.global_requests += 1;
-        count.global_sectors += sectors.len() as u64;
-        return;
-    }
-    count.shared_requests += 1;
-    // Lanes whose words together fill the banks once go in one pass.
-    let together = (BANKS as u64 * 4 / bytes.max(4)).max(1) as usize;
-    for group in addresses.chunks(together) {
-        let mut words: Vec<u64> = group
-            .iter()
-            .flat_map(|&address| address / 4..=address.saturating_add(bytes - 1) / 4)
-            .collect();
-        words.sort_unstable();
-        words.dedup();
-        let mut banks = [0u64; BANKS];
-        words.iter().for_each(|word| banks[(word % BANKS as u64) as usize] += 1);
-        count.shared_passes += banks.iter().max().copied().unwrap_or(0);
-    }
+/// What each instruction calculates, by its place in the text.
+fn works(executable: &Executable) -> BTreeMap<u32, Work> {
+    let functions =
+        executable.plans.keys().filter_map(|id| executable.module.functions.get(id.0 as usize));
+    let bodies = functions.filter_map(|function| function.body.as_deref());
+    bodies.flatten().map(|each| (each.span.start, each.op.work())).collect()
 }

@@ -2,9 +2,12 @@
 //! blocks are taken and given back. It stays where it is for as long as the owner lives, so that a
 //! kernel that goes on using what it has freed reaches the heap's memory and no other.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
-use crate::room::{OutOfMemory, Zeroed};
+use super::pieces::Pieces;
+use super::space::{Block, Space};
+use crate::room::OutOfMemory;
 
 /// Blocks begin at multiples of this (CUDA C++ Programming Guide, "Dynamic Global Memory
 /// Allocation").
@@ -15,51 +18,33 @@ const GUARD: u64 = 16;
 /// See the module's comment.
 #[derive(Debug)]
 pub(super) struct Heap {
-    room: Zeroed,
-    /// What nobody has: how long the piece at an address is.
-    free: BTreeMap<u64, u64>,
-    /// The same, by length.
-    by_length: BTreeSet<(u64, u64)>,
+    block: Block,
+    free: Pieces,
     /// Freed and not yet given out again, so that its use is noticed: address and size.
     freed: VecDeque<(u64, u64)>,
 }
 
 impl Heap {
-    pub(super) fn new(bytes: u64) -> Result<Self, OutOfMemory> {
-        let len = usize::try_from(bytes).map_err(|_| OutOfMemory { size: bytes })?;
-        let room = Zeroed::new(len, ALIGN as usize)?;
-        let mut heap = Self {
-            room,
-            free: BTreeMap::new(),
-            by_length: BTreeSet::new(),
-            freed: VecDeque::new(),
-        };
-        let (start, len) = (heap.room.as_ptr() as u64, bytes / ALIGN * ALIGN);
-        if len > 0 {
-            heap.insert(start, len);
-        }
-        Ok(heap)
+    pub(super) fn new(space: Option<&Arc<Space>>, bytes: u64) -> Result<Self, OutOfMemory> {
+        let block = Block::new(space, bytes, ALIGN)?;
+        let free = Pieces::new(ALIGN, block.start(), bytes / ALIGN * ALIGN);
+        Ok(Self { block, free, freed: VecDeque::new() })
     }
 
     /// All of it.
-    pub(super) fn room(&self) -> &Zeroed {
-        &self.room
+    pub(super) fn block(&self) -> &Block {
+        &self.block
     }
 
     /// A block of `size` bytes, where there is still one to be had.
     pub(super) fn allocate(&mut self, size: u64) -> Option<u64> {
         let len = taken(size)?;
         loop {
-            // The shortest piece that will do.
-            if let Some(&(length, address)) = self.by_length.range((len, 0)..).next() {
-                self.remove(address, length);
-                if length > len {
-                    self.insert(address + len, length - len);
-                }
+            if let Some(address) = self.free.take(len, ALIGN) {
                 return Some(address);
             }
             let (address, size) = self.freed.pop_front()?;
-            self.merge(address, taken(size)?);
+            self.free.give(address, taken(size)?);
         }
     }
 
@@ -71,31 +56,6 @@ impl Heap {
     /// The blocks that were freed last.
     pub(super) fn freed(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         self.freed.iter().copied()
-    }
-
-    /// Makes one piece of a free block and those beside it.
-    fn merge(&mut self, mut address: u64, mut length: u64) {
-        if let Some((&below, &its)) = self.free.range(..address).next_back()
-            && below + its == address
-        {
-            self.remove(below, its);
-            (address, length) = (below, length + its);
-        }
-        if let Some(&its) = self.free.get(&(address + length)) {
-            self.remove(address + length, its);
-            length += its;
-        }
-        self.insert(address, length);
-    }
-
-    fn insert(&mut self, address: u64, length: u64) {
-        self.free.insert(address, length);
-        self.by_length.insert((length, address));
-    }
-
-    fn remove(&mut self, address: u64, length: u64) {
-        self.free.remove(&address);
-        self.by_length.remove(&(length, address));
     }
 }
 
@@ -110,7 +70,7 @@ mod tests {
 
     #[test]
     fn blocks_are_apart_and_come_back() {
-        let mut heap = Heap::new(1 << 20).unwrap();
+        let mut heap = Heap::new(None, 1 << 20).unwrap();
         let mut blocks: Vec<(u64, u64)> =
             (0..100).map(|i| (heap.allocate(i * 40).unwrap(), i * 40)).collect();
         blocks.sort_unstable();
@@ -130,12 +90,12 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_refused() {
-        let mut heap = Heap::new(4096).unwrap();
+        let mut heap = Heap::new(None, 4096).unwrap();
         for size in [4096, 1 << 40, u64::MAX, u64::MAX - 15] {
             assert_eq!(heap.allocate(size), None, "{size}");
         }
         assert!(heap.allocate(4080).is_some());
-        assert_eq!(Heap::new(0).unwrap().allocate(1), None);
-        assert!(Heap::new(u64::MAX).is_err());
+        assert_eq!(Heap::new(None, 0).unwrap().allocate(1), None);
+        assert!(Heap::new(None, u64::MAX).is_err());
     }
 }

@@ -3,6 +3,7 @@
 mod describe;
 mod heaps;
 mod initialised;
+mod own;
 
 pub(crate) use describe::{read_only, unmapped};
 
@@ -15,7 +16,8 @@ use super::heap::Heap;
 use super::known::Known;
 use super::mapped;
 use super::reach::{Devices, Home, Reach, elsewhere};
-use crate::room::{OutOfMemory, Zeroed};
+use super::space::{Block, Space};
+use crate::room::OutOfMemory;
 
 /// Space on either side of an allocation that belongs to nobody.
 const GUARD: u64 = 256;
@@ -61,7 +63,7 @@ struct Live {
     size: u64,
     /// Its memory and the space around it; `None` where that is somebody else's: the program's, or a
     /// heap's.
-    host: Option<Zeroed>,
+    host: Option<Block>,
     /// Whose heap it is from.
     heap: Option<u64>,
     kind: AllocationKind,
@@ -76,7 +78,7 @@ struct Live {
 impl Live {
     /// Whether it is one of the host's blocks that touches a range, with the space around it.
     fn has_block_at(&self, address: u64, end: u64) -> bool {
-        self.host.as_ref().is_some_and(|host| touches(host, address, end))
+        self.host.as_ref().is_some_and(|host| host.touches(address, end))
     }
 
     /// As the leak report lists it.
@@ -91,7 +93,7 @@ struct Freed {
     address: u64,
     size: u64,
     /// Its memory and the space around it.
-    host: Zeroed,
+    host: Block,
     /// Leases with lower numbers may have found it.
     before: u64,
 }
@@ -106,6 +108,8 @@ struct Usage {
 /// Every allocation of every device.
 #[derive(Debug)]
 pub(super) struct Table {
+    /// Where allocations lie, if not in the process's heap.
+    space: Option<Arc<Space>>,
     live: BTreeMap<u64, Live>,
     freed: VecDeque<Freed>,
     freed_bytes: u64,
@@ -120,8 +124,9 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(track: bool, most: u64) -> Self {
+    pub(super) fn new(space: Option<Arc<Space>>, track: bool, most: u64) -> Self {
         Self {
+            space,
             most,
             used: BTreeMap::new(),
             live: BTreeMap::new(),
@@ -148,18 +153,18 @@ impl Table {
         // It is aligned and begins with as much guard, so what follows it is aligned too.
         let front = GUARD.max(align);
         let total = size.max(1).checked_add(front).and_then(|size| size.checked_add(GUARD));
-        let bytes = |bytes: u64| usize::try_from(bytes).map_err(|_| OutOfMemory { size });
         // What is the host's is not the device's.
         let used = if kind == AllocationKind::Host { 0 } else { self.usage(home.device).all };
         let fits = used.checked_add(size).is_some_and(|used| used <= self.most);
         if !fits {
             return Err(OutOfMemory { size });
         }
-        let host = Zeroed::new(bytes(total.ok_or(OutOfMemory { size })?)?, bytes(align)?)
-            .map_err(|_| OutOfMemory { size })?;
+        let total = total.ok_or(OutOfMemory { size })?;
+        let host =
+            Block::new(self.space.as_ref(), total, align).map_err(|_| OutOfMemory { size })?;
         // The host zeroes what it gives a module or registers; `malloc`ed memory is as it was.
         let shadow = if kind == AllocationKind::Device { self.shadow(size)? } else { None };
-        let address = host.as_ptr() as u64 + front;
+        let address = host.start() + front;
         self.count(kind, home, |bytes| *bytes += size);
         let (host, heap, writable, is_leaving) = (Some(host), None, true, false);
         let live = Live { size, host, heap, kind, name, shadow, writable, is_leaving, home };
@@ -258,38 +263,6 @@ impl Table {
         false
     }
 
-    pub(super) fn register(&mut self, address: u64, len: u64, writable: bool) -> bool {
-        let Some(end) = address.checked_add(len) else { return false };
-        let overlaps = self
-            .live
-            .range(..end)
-            .next_back()
-            .is_some_and(|(base, live)| base + live.size.max(1) > address);
-        if len == 0 || address == 0 || overlaps {
-            return false;
-        }
-        let live = Live {
-            size: len,
-            host: None,
-            heap: None,
-            kind: AllocationKind::Registered,
-            name: None,
-            shadow: None,
-            writable,
-            is_leaving: false,
-            home: Home::everywhere(),
-        };
-        self.live.insert(address, live);
-        true
-    }
-
-    pub(super) fn unregister(&mut self, address: u64) -> bool {
-        if self.live.get(&address).is_none_or(|live| live.kind != AllocationKind::Registered) {
-            return false;
-        }
-        self.live.remove(&address).is_some()
-    }
-
     pub(super) fn find(&self, address: u64, len: u64) -> Found {
         let below = self.live.range(..=address).next_back();
         if let Some((&base, live)) = below
@@ -303,23 +276,6 @@ impl Table {
             address < freed + size && freed < address.saturating_add(len)
         };
         if self.every_freed().any(touches) { Found::Freed } else { Found::Nothing }
-    }
-
-    /// Whether a range touches the device's memory or the space around it without being inside one
-    /// allocation: it can't be memory of the program's own.
-    pub(super) fn is_astray(&self, address: u64, len: u64) -> bool {
-        let end = address.saturating_add(len);
-        if len == 0 || matches!(self.find(address, len), Found::Live { .. }) {
-            return false;
-        }
-        // Blocks don't overlap: of those that begin below the end, the last one ends last.
-        let is_block = |(_, live): &(&u64, &Live)| live.host.is_some();
-        let below = self.live.range(..end).rev().find(is_block);
-        let above = self.live.range(end..).find(is_block);
-        let heaps = self.heaps.values().chain(self.retired.iter().map(|(heap, _)| heap));
-        below.into_iter().chain(above).any(|(_, live)| live.has_block_at(address, end))
-            || heaps.into_iter().any(|heap| touches(heap.room(), address, end))
-            || self.freed.iter().any(|freed| touches(&freed.host, address, end))
     }
 
     /// Address and size of what was freed not long ago, the last first.
@@ -380,10 +336,4 @@ impl Table {
     pub(super) fn allocations(&self) -> Vec<Allocation> {
         self.live.iter().map(|(&address, live)| live.listed(address)).collect()
     }
-}
-
-/// Whether a block has bytes between two addresses.
-fn touches(block: &Zeroed, address: u64, end: u64) -> bool {
-    let start = block.as_ptr() as u64;
-    start < end && address < start + block.len() as u64
 }

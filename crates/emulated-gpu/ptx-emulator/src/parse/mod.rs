@@ -24,7 +24,7 @@ const LARGEST: usize = 1 << 30;
 type Result<T> = std::result::Result<T, Problem>;
 
 /// Reads a text, and says whether all that it declares is in the tree.
-fn file<'a>(text: &'a str, problems: &mut Problems) -> (File<'a>, bool) {
+pub(crate) fn file<'a>(text: &'a str, problems: &mut Problems) -> (File<'a>, bool) {
     let tokens = lexer::tokens(text, problems);
     let mut parser = Parser { text, tokens, at: 0, depth: 0, lost: false, problems };
     let file = parser.file();
@@ -240,6 +240,18 @@ fn shorten(word: &str) -> String {
 /// # Errors
 /// What is wrong with the text, in its order; several errors are found in one go.
 pub fn parse(source: &Source) -> std::result::Result<Module, Vec<Diagnostic>> {
+    checked(source, true)
+}
+
+/// As [`parse`], of a text that is [linked](crate::link) with others, which may define what it calls.
+///
+/// # Errors
+/// As of [`parse`].
+pub fn parse_part(source: &Source) -> std::result::Result<Module, Vec<Diagnostic>> {
+    checked(source, false)
+}
+
+fn checked(source: &Source, alone: bool) -> std::result::Result<Module, Vec<Diagnostic>> {
     let mut problems = Problems::default();
     if source.text.len() > LARGEST {
         let start = Span { start: 0, end: 0 };
@@ -252,7 +264,7 @@ pub fn parse(source: &Source) -> std::result::Result<Module, Vec<Diagnostic>> {
     let (file, whole) = file(&source.text, &mut problems);
     // A declaration that was not understood would make all uses of its names look wrong.
     if whole {
-        let module = check::module(&file, &mut problems);
+        let module = check::module(&file, alone, &mut problems);
         if problems.is_empty() {
             return Ok(module);
         }

@@ -10,12 +10,13 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn file(&mut self) -> File<'a> {
         let mut file = File::default();
         while self.kind() != Kind::End {
-            let before = self.at;
+            let (before, start) = (self.at, self.span());
             if let Err(problem) = self.item(&mut file) {
                 self.problems.push(problem);
                 self.lost = true;
                 self.recover_item();
             }
+            file.spans.resize(file.items.len(), self.since(start));
             if self.at == before {
                 self.advance();
             }

@@ -8,11 +8,15 @@
 //!
 //! Of `wmma` the ISA says only that load, multiplication and store agree. Here elements lie one behind
 //! the other, row by row (those of `b` column by column): in the lanes' first registers, then in their second ones; where there are more
-//! registers than elements, they begin anew.
+//! registers than elements, they begin anew. Those of `m16n16k8`, of TF32, are held as `ptxas` makes cards of
+//! compute capability 8.0 hold them, which tells how their banks are used: as for `mma.m16n8k8`, first the
+//! left eight columns of `b` and of the sums, and then the right ones.
 
-use super::matrix::{Element, Fragment, Holding, Role};
+use super::matrix::{Element, Fragment, Holding, Role, Shape};
 
 const LANES: usize = 32;
+/// Of `wmma`, the shape of TF32: two of `mma.m16n8k8` side by side.
+const HALVES: Shape = Shape { m: 16, n: 16, k: 8 };
 
 impl Fragment {
     /// Rows of the matrix.
@@ -66,6 +70,12 @@ impl Fragment {
     pub fn place(&self, lane: usize, index: usize, part: usize) -> (usize, usize, usize) {
         let parts = self.element.in_register();
         let (rows, columns) = (self.rows(), self.columns());
+        if self.holding == Holding::Open && self.shape == HALVES {
+            // Registers of a half: all of `a`, which both take.
+            let half = self.registers() / if self.role == Role::A { 1 } else { 2 };
+            let (_, row, column) = self.drawn(lane, index % half, part);
+            return (0, row, column + 8 * (index / half));
+        }
         if self.holding == Holding::Open {
             let at = ((index * LANES + lane) * parts + part) % (rows * columns);
             return match self.role {
@@ -76,6 +86,12 @@ impl Fragment {
         if self.is_fourfold() {
             return self.quarter(lane, index * parts + part);
         }
+        self.drawn(lane, index, part)
+    }
+
+    /// The same as the ISA draws it for all of `mma` but the one of four pairs.
+    fn drawn(&self, lane: usize, index: usize, part: usize) -> (usize, usize, usize) {
+        let (parts, rows) = (self.element.in_register(), self.rows());
         let (group, member) = (lane / 4, lane % 4);
         // So many elements of a row (of a column, in `b`) does a group hold in one register of each.
         let run = 4 * parts;

@@ -4,10 +4,35 @@
 use ptx_emulator::memory::{AllocationKind, Devices, Home, Reach};
 use ptx_emulator::{Checks, Emulator, Memory, Options};
 
+/// Each test with allocations from the process's heap, and in addresses of their own.
+macro_rules! in_both_places {
+    ($($name:ident),* $(,)?) => {
+        mod heap {
+            $(#[test] fn $name() { super::$name(super::Options::default()); })*
+        }
+        mod reserved {
+            $(#[test] fn $name() {
+                super::$name(super::Options { reserve_addresses: true, ..Default::default() });
+            })*
+        }
+    };
+}
+
+in_both_places! {
+    a_range_is_inside_or_it_is_not,
+    fills_and_copies_do_what_they_say,
+    allocations_are_aligned_apart_and_listed,
+    only_what_begins_there_is_freed_and_once,
+    the_nearest_allocation_is_named,
+    what_has_been_written_is_known_to_the_byte,
+    freed_memory_is_kept_for_a_while_and_not_for_ever,
+    memory_on_another_device_is_reached_by_those_that_it_admits,
+}
+
 /// A device that knows which bytes have been written.
-fn tracking() -> Emulator {
+fn tracking(place: Options) -> Emulator {
     let checks = Checks { initialisation: true, ..Checks::default() };
-    Emulator::new(Options { checks, ..Options::default() })
+    Emulator::new(Options { checks, ..place })
 }
 
 /// What is said of `len` bytes at an address that are not inside one allocation.
@@ -15,9 +40,8 @@ fn said(memory: &Memory, address: u64, len: usize) -> String {
     memory.read(address, &mut vec![0; len]).unwrap_err().to_string()
 }
 
-#[test]
-fn a_range_is_inside_or_it_is_not() {
-    let emulator = Emulator::new(Options::default());
+fn a_range_is_inside_or_it_is_not(place: Options) {
+    let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let at = memory.allocate(16, 1).unwrap();
     let mut bytes = [1; 17];
@@ -64,9 +88,8 @@ fn a_range_is_inside_or_it_is_not() {
     memory.fill(at, &[1, 2, 3, 4], u64::MAX / 2).unwrap_err();
 }
 
-#[test]
-fn fills_and_copies_do_what_they_say() {
-    let emulator = Emulator::new(Options::default());
+fn fills_and_copies_do_what_they_say(place: Options) {
+    let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let at = memory.allocate(12, 1).unwrap();
     let now = || {
@@ -88,9 +111,8 @@ fn fills_and_copies_do_what_they_say() {
     assert_eq!(now(), [7, 7, 1, 1, 2, 1, 2, 3, 4, 5, 8, 9]);
 }
 
-#[test]
-fn allocations_are_aligned_apart_and_listed() {
-    let emulator = Emulator::new(Options::default());
+fn allocations_are_aligned_apart_and_listed(place: Options) {
+    let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let mut all = Vec::new();
     for (size, align) in
@@ -123,9 +145,8 @@ fn allocations_are_aligned_apart_and_listed() {
     }
 }
 
-#[test]
-fn only_what_begins_there_is_freed_and_once() {
-    let emulator = Emulator::new(Options::default());
+fn only_what_begins_there_is_freed_and_once(place: Options) {
+    let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let (one, other) = (memory.allocate(64, 1).unwrap(), memory.allocate(64, 1).unwrap());
     for wrong in [0, one - 1, one + 1, one + 64, u64::MAX] {
@@ -149,9 +170,8 @@ fn only_what_begins_there_is_freed_and_once() {
     }
 }
 
-#[test]
-fn the_nearest_allocation_is_named() {
-    let emulator = Emulator::new(Options::default());
+fn the_nearest_allocation_is_named(place: Options) {
+    let emulator = Emulator::new(place);
     let memory = emulator.memory();
     assert!(said(memory, 4096, 1).contains("there is no allocation at all"));
     let at = memory.allocate(100, 1).unwrap();
@@ -184,9 +204,8 @@ fn the_nearest_allocation_is_named() {
     }
 }
 
-#[test]
-fn what_has_been_written_is_known_to_the_byte() {
-    let emulator = tracking();
+fn what_has_been_written_is_known_to_the_byte(place: Options) {
+    let emulator = tracking(place.clone());
     let memory = emulator.memory();
     let (at, other) = (memory.allocate(16, 1).unwrap(), memory.allocate(16, 1).unwrap());
     let first = |address, len| memory.check_read(address, len, Reach::default()).unwrap();
@@ -211,15 +230,14 @@ fn what_has_been_written_is_known_to_the_byte() {
     assert_eq!(first(other + 10, 6), None);
 
     // Where nobody asked for it, nothing is known.
-    let emulator = Emulator::new(Options::default());
+    let emulator = Emulator::new(place);
     let at = emulator.memory().allocate(4, 1).unwrap();
     assert_eq!(emulator.memory().check_read(at, 4, Reach::default()).unwrap(), None);
 }
 
-#[test]
-fn freed_memory_is_kept_for_a_while_and_not_for_ever() {
+fn freed_memory_is_kept_for_a_while_and_not_for_ever(place: Options) {
     const MIB: u64 = 1 << 20;
-    let emulator = Emulator::new(Options::default());
+    let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let freed = |address| said(memory, address, 1).contains("that has been freed");
     let free_one = |size| {
@@ -251,9 +269,8 @@ fn freed_memory_is_kept_for_a_while_and_not_for_ever() {
     assert!(!freed(kept));
 }
 
-#[test]
-fn memory_on_another_device_is_reached_by_those_that_it_admits() {
-    let options = Options { memory: Some(1000), ..Options::default() };
+fn memory_on_another_device_is_reached_by_those_that_it_admits(place: Options) {
+    let options = Options { memory: Some(1000), ..place };
     let emulator = Emulator::new(options);
     let memory = emulator.memory();
     let own = memory.allocate(800, 1).unwrap();

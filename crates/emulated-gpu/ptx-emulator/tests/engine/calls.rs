@@ -33,6 +33,36 @@ fn arguments_in_parameters_and_in_registers() {
     assert_eq!(read(&emulator, out, 32), expected);
 }
 
+/// Both results reach the registers that are named, in their order, also where these are the arguments,
+/// where one isn't wanted, and where a part of the lanes calls.
+#[test]
+fn a_function_has_several_results() {
+    let emulator = emulator();
+    let out = words(&emulator, &[0; 128]);
+    let text = kernel(
+        1,
+        ".reg .b32 %t, %q, %r, %a, %b, %c, %d;\n.reg .b64 %o;\n.reg .pred %p;\nmov.u32 %t, %tid.x;\n\
+         call (%q, %r), parts, (%t, 5);\n\
+         mov.u32 %a, 100; mov.u32 %b, %t; add.u32 %b, %b, 1; call (%b, %a), parts, (%a, %b);\n\
+         call (_, %c), parts, (%t, 3);\n\
+         mov.u32 %d, 77; setp.lt.u32 %p, %t, 10; @%p call (%d, _), parts, (%t, 2);\n\
+         mad.wide.u32 %o, %t, 16, %p0;\nmad.lo.u32 %q, %q, 1000, %r;\nmad.lo.u32 %b, %b, 1000, %a;\n\
+         st.global.v4.u32 [%o], {%q, %b, %c, %d};\nret;",
+    )
+    .replace(
+        ".visible .entry",
+        ".func (.reg .u32 quotient, .reg .u32 rest) parts(.reg .u32 a, .reg .u32 b)\n{\n\
+         div.u32 quotient, a, b;\nrem.u32 rest, a, b;\nret;\n}\n.visible .entry",
+    );
+    launch(&emulator, &text, ([1, 1, 1], [32, 1, 1]), &[out]).unwrap();
+    let of = |t: u32| {
+        let parts = |a: u32, b: u32| a / b * 1000 + a % b;
+        [parts(t, 5), parts(100, t + 1), t % 3, if t < 10 { t / 2 } else { 77 }]
+    };
+    let expected: Vec<u32> = (0..32).flat_map(of).collect();
+    assert_eq!(read(&emulator, out, 128), expected);
+}
+
 #[test]
 fn lanes_call_different_functions_through_a_register() {
     let emulator = emulator();

@@ -31,9 +31,20 @@ fn ptxas() -> Option<PathBuf> {
 
 /// What ptxas says of a file; empty where it accepts it.
 fn verdict(ptxas: &Path, file: &Path, arch: &str) -> Result<(), String> {
+    // To be linked, unless a function has several results: then it can only be whole.
+    match verdict_of(ptxas, file, arch, &["-c"]) {
+        Err(said) if said.contains("'Compile only(-c)' requires ABI") => {
+            verdict_of(ptxas, file, arch, &[])
+        }
+        other => other,
+    }
+}
+
+fn verdict_of(ptxas: &Path, file: &Path, arch: &str, options: &[&str]) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(ptxas)
-        .args(["-c", "--opt-level", "0", "-o"])
+        .args(options)
+        .args(["--opt-level", "0", "-o"])
         .arg(folder.path().join("out.cubin"))
         .arg(format!("-arch={arch}"))
         .arg(file)
@@ -41,6 +52,25 @@ fn verdict(ptxas: &Path, file: &Path, arch: &str) -> Result<(), String> {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() { Ok(()) } else { Err(said) }
+}
+
+#[test]
+fn ptxas_takes_what_was_linked() {
+    let Some(ptxas) = ptxas() else { return };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/linked");
+    let sources = ["main.ptx", "others.ptx"].map(|name| {
+        let path = folder.join(name);
+        // Each of them is one of those that are to be linked.
+        verdict(&ptxas, &path, "sm_90").unwrap();
+        Source { name: name.to_owned(), text: fs::read_to_string(path).unwrap() }
+    });
+    let file = tempfile::NamedTempFile::with_suffix(".ptx").unwrap();
+    let [main, others] = sources;
+    for sources in [[main.clone(), others.clone()], [others, main]] {
+        fs::write(file.path(), ptx_emulator::link(&sources).unwrap()).unwrap();
+        // Whole: nothing in it is left for a linker.
+        verdict_of(&ptxas, file.path(), "sm_90", &[]).unwrap();
+    }
 }
 
 #[test]

@@ -4,10 +4,10 @@ Needs no GPU; the wheels nvidia-cuda-nvrtc-cu12, nvidia-cuda-runtime-cu12 and nv
 (==12.9.*) in one folder:
 
     pip install --target wheels nvidia-cuda-nvrtc-cu12==12.9.* nvidia-cuda-runtime-cu12==12.9.* nvidia-cuda-cccl-cu12
-    python3 compile.py wheels [folder]
+    python3 compile.py wheels [folder [architecture ...]]
 
-With a folder, all programs for these architectures, with each of the options, go there, to be run by
-PROGRAMS=folder cargo test -p ptx-emulator-library --test isa programs.
+With a folder, all programs for these architectures, or all that are named below, with each of the
+options, go there; scripts/test-nvrtc-programs runs them.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ KEPT = {
     "int128": [(52, ""), (80, ""), (90, "-debug")],
     "cub": [(80, "")],
     "narrow": [(75, ""), (90, "-fast")],
-    "idioms": [(60, ""), (80, "-line")],
+    "idioms": [(60, ""), (80, "-line"), (80, "-debug")],
     "printing": [(52, ""), (90, "-debug")],
     "calls": [(75, ""), (90, "-debug")],
     "barriers": [(80, ""), (90, "-line")],
@@ -71,7 +71,7 @@ def compile_ptx(nvrtc, includes, source, architecture, options):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
     wheels = pathlib.Path(sys.argv[1]).resolve() / "nvidia"
     nvrtc = ctypes.CDLL(str(next(wheels.glob("cuda_nvrtc/lib/libnvrtc.so.*"))))
@@ -79,12 +79,16 @@ def main():
     for source in sorted((here / "cuda").glob("*.cu")):
         wanted = KEPT[source.stem]
         folder = here / "compiled"
-        if len(sys.argv) == 3:
+        if len(sys.argv) > 2:
             folder = pathlib.Path(sys.argv[2])
-            wanted = [one for one in itertools.product(ARCHITECTURES, OPTIONS) if one[0] >= least(source.stem)]
+            architectures = [int(name) for name in sys.argv[3:]] or ARCHITECTURES
+            wanted = [one for one in itertools.product(architectures, OPTIONS) if one[0] >= least(source.stem)]
         for architecture, name in wanted:
-            path = folder / f"{source.stem}-sm{architecture}{name}.ptx"
-            path.write_bytes(compile_ptx(nvrtc, includes, source, architecture, OPTIONS[name]))
+            text = compile_ptx(nvrtc, includes, source, architecture, OPTIONS[name])
+            if folder == here / "compiled":
+                # What debuggers read is most of it, and names the folder where it was made.
+                text = text.split(b"\t.section\t.debug")[0]
+            (folder / f"{source.stem}-sm{architecture}{name}.ptx").write_bytes(text)
 
 
 if __name__ == "__main__":

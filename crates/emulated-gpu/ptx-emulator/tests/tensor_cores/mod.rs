@@ -1,5 +1,6 @@
 //! The instructions of the matrix units, run through the whole emulator.
 
+mod held;
 mod isa;
 mod moves;
 mod products;

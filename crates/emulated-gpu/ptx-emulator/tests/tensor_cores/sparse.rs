@@ -252,3 +252,36 @@ fn metadata_without_meaning_are_a_fault() {
     assert_eq!(run(&format!("{ordered}.{single}"), 0xe44e_4e4e), Ok(()));
     assert_eq!(run(&format!("{ordered}.{single}"), 0xe44e_4e8e), wrong);
 }
+
+/// `m16n8k32` of 16 bits has two pairs of lanes (PTX ISA, "Sparse mma with half-precision and .bf16 type"),
+/// whatever `ptxas` takes; `m16n8k16` has four lanes.
+#[test]
+fn a_selector_that_names_no_lanes_is_refused() {
+    let load = |ty: &str, k: usize, selector: u32| {
+        let halves = if k == 32 { 4 } else { 2 };
+        let factors = vec!["%r0"; halves].join(", ");
+        let text = format!(
+            ".version 8.8\n.target sm_90a\n.address_size 64\n.entry k()\n{{\n\
+             .reg .b32 %r<9>; mov.b32 %r0, 0; mov.b32 %r1, 0x44444444;\n\
+             mma.sp.sync.aligned.m16n8k{k}.row.col.f32.{ty}.{ty}.f32 {{%r5, %r6, %r7, %r8}}, \
+             {{{factors}}}, {{{factors}}}, {{%r0, %r0, %r0, %r0}}, %r1, {selector};\nret;\n}}\n"
+        );
+        let emulator = Emulator::new(Options::default());
+        let loaded = emulator.load(Source { name: "sparse.ptx".into(), text });
+        loaded.map(|_| ()).map_err(|refused| format!("{refused:?}"))
+    };
+    for ty in ["f16", "bf16"] {
+        for selector in [0, 1] {
+            assert_eq!(load(ty, 32, selector), Ok(()));
+        }
+        for selector in [2, 3] {
+            assert_eq!(load(ty, 16, selector), Ok(()));
+            let refused = load(ty, 32, selector).unwrap_err();
+            assert!(
+                refused.contains(&format!("there is no selector {selector} here")),
+                "{refused}"
+            );
+        }
+        assert!(load(ty, 16, 4).is_err());
+    }
+}

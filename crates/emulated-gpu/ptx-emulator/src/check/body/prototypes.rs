@@ -65,6 +65,11 @@ impl<'a> Body<'a> {
             }
             Ok(shapes)
         };
+        if let [_, second, ..] = &signature.results[..] {
+            let what = "a function that is called through a register has one result";
+            return Err(Problem::new(second.names[0].name.span, what)
+                .help("put several into one .param array, or call the function by its name"));
+        }
         Ok(Signature {
             results: shapes(&signature.results)?,
             parameters: shapes(&signature.parameters)?,

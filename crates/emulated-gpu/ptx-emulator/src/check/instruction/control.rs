@@ -105,7 +105,7 @@ fn callee(
         && check.body.find(name.text).is_none()
     {
         let function = &check.context.module.functions[id.0 as usize];
-        callable(function, name)?;
+        callable(function, name, check.context.alone)?;
         return Ok((Operand::Function(id), Signature::of(function)));
     }
     match check.body.find(name.text) {
@@ -130,16 +130,16 @@ fn callee(
     Ok((callee, signature))
 }
 
-fn callable(function: &Function, name: Name) -> Result<()> {
+fn callable(function: &Function, name: Name, alone: bool) -> Result<()> {
     if function.entry {
         return Err(Problem::new(name.span, format!("`{}` is an entry", name.text))
             .help("entries are launched by the host: put what is shared into a .func"));
     }
     // Those of the system are provided; others have to be in the file.
     let provided = ["vprintf", "__assertfail", "malloc", "free"].contains(&name.text);
-    if function.linkage == Linkage::Extern && function.body.is_none() && !provided {
+    if alone && function.linkage == Linkage::Extern && function.body.is_none() && !provided {
         return Err(Problem::new(name.span, format!("`{}` is defined in no file", name.text))
-            .help("nothing is linked: put its definition into this file"));
+            .help("put its definition into this file, or link the file that has it"));
     }
     Ok(())
 }

@@ -290,12 +290,18 @@ const SPACES: [(&str, Space); 7] = [
     ("param::entry", Space::Param),
 ];
 
-pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
-    if check.modifiers.has("shared::cluster") {
-        return Err(super::not_emulated(check));
+/// One of them; a block is the whole of its cluster.
+fn space(check: &mut Check<'_, '_>) -> Result<Space> {
+    if check.modifiers.flag("shared::cluster") {
+        check.require(90, (7, 8))?;
+        return Ok(Space::Shared);
     }
+    check.modifiers.need("a state space", &SPACES)
+}
+
+pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
     let to_space = check.modifiers.flag("to");
-    let space = check.modifiers.need("a state space", &SPACES)?;
+    let space = space(check)?;
     let ty = check.modifiers.ty(&[Type::U64])?;
     if space == Space::Param {
         check.require(70, (7, 7))?;
@@ -329,10 +335,7 @@ pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 pub(super) fn isspacep(check: &mut Check<'_, '_>) -> Result<Op> {
-    if check.modifiers.has("shared::cluster") {
-        return Err(super::not_emulated(check));
-    }
-    let space = check.modifiers.need("a state space", &SPACES)?;
+    let space = space(check)?;
     match space {
         Space::Const => check.require(20, (3, 1))?,
         Space::Param => check.require(70, (7, 7))?,

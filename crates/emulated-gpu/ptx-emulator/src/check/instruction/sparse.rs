@@ -14,7 +14,8 @@ const SHAPES: [(&str, usize); 5] =
     [("m16n8k8", 8), ("m16n8k16", 16), ("m16n8k32", 32), ("m16n8k64", 64), ("m16n8k128", 128)];
 
 /// For factors of a type and so many columns how many selectors there are: as many times the metadata
-/// fit into four lanes.
+/// fit into four lanes. For `m16n8k32` of 16 bits the ISA has two, each a pair of lanes. `ptxas` takes 2 and 3
+/// for `f16` too; they name no lanes, and what a card does with them nobody says.
 fn selectors(a: Element, k: usize) -> Option<u64> {
     Some(match (a, k) {
         (Element::F16 | Element::Bf16, 16) | (Element::Tf32, 8) => 4,
@@ -79,7 +80,14 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
     if selector >= selectors {
         let problem =
             Problem::new(check.operand(5)?.span, format!("there is no selector {selector} here"));
-        return Err(problem.help(format!("write a number below {selectors}")));
+        let lanes = match 4 / selectors {
+            1 => "a lane of four",
+            2 => "a pair of lanes of four",
+            _ => "all four lanes",
+        };
+        let help =
+            format!("it names {lanes}, which hold the metadata: write a number below {selectors}");
+        return Err(problem.help(help));
     }
     let [a, b, c] = fragments;
     let multiply = Multiply {

@@ -35,7 +35,8 @@ fn watched<const INIT: bool, const RACE: bool>(
     store: bool,
     fast: bool,
 ) -> Transfer {
-    let by_rows = !access.fence && access.room != StateSpace::Local && !(RACE && access.guess);
+    let alone = RACE && access.guess || INIT && access.carries;
+    let by_rows = !access.fence && access.room != StateSpace::Local && !alone;
     let all = |width| access.values.iter().all(|slot| slot.width == width);
     let found = match access.bytes {
         4 if by_rows && all(Width::Narrow(32)) => elements::<u32, INIT, RACE>(access, store, fast),

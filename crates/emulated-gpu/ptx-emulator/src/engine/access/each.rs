@@ -78,7 +78,16 @@ pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u3
         let (room, site, bytes) = (access.room, access.site, access.total());
         let address = access.of_lane(core, lane);
         core.resolve(room, site, address, bytes, lane, false)?;
-        core.require_written(Resolved { room, site, address, bytes, lane })?;
+        let read = Resolved { room, site, address, bytes, lane };
+        if access.carries && read.is_own() {
+            // Known as soon as a part of it is, as what is packed from several registers.
+            let known = if core.holds_nothing(read) { 0 } else { u32::MAX };
+            for &to in &access.values {
+                core.registers.define(to, 1 << lane, known);
+            }
+            continue;
+        }
+        core.require_written(read)?;
     }
     Ok(())
 }
@@ -90,6 +99,14 @@ pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) 
         let address = access.of_lane(core, lane);
         core.resolve(room, site, address, bytes, lane, true)?;
         core.mark_written(Resolved { room, site, address, bytes, lane });
+        if access.carries {
+            for (index, &from) in access.values.iter().enumerate() {
+                if core.registers.defined(from) & 1 << lane == 0 {
+                    let address = address.wrapping_add(index as u64 * access.bytes);
+                    core.mark_unknown(Resolved { room, site, address, bytes: access.bytes, lane });
+                }
+            }
+        }
     }
     Ok(())
 }

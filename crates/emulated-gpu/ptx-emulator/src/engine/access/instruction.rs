@@ -29,6 +29,8 @@ pub(in crate::engine) struct Access {
     pub(in crate::engine) semantics: Semantics,
     /// A weak load whose value a compare-and-swap of the same address checks.
     pub(in crate::engine) guess: bool,
+    /// A weak load of what nothing may have written, and which is only carried on; or a store of such a value.
+    pub(in crate::engine) carries: bool,
     /// Nobody writes there while a kernel runs.
     pub(in crate::engine) constant: bool,
     /// Whether another access, of the same steps without a branch, has the same address but for the offset.

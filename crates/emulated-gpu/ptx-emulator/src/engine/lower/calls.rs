@@ -139,6 +139,7 @@ impl Lowering<'_> {
             strong: false,
             semantics: Semantics::default(),
             guess: false,
+            carries: false,
             constant: false,
             kept: Kept::No,
         };

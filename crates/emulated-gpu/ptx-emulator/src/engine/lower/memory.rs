@@ -43,6 +43,7 @@ impl Lowering<'_> {
             strong: false,
             semantics: Semantics::default(),
             guess: false,
+            carries: false,
             constant: space == Space::Const,
             kept: Kept::No,
         }
@@ -78,6 +79,7 @@ impl Lowering<'_> {
         access.semantics = semantics(ordering, scope);
         access.fence = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
         access.strong = !matches!(ordering, Ordering::Weak);
+        access.carries = self.carries;
         access.guess = self.guess && !access.strong;
         let function = transfer(&access, false, self.host());
         self.emit(Action::Transfer(function, Box::new(access)));
@@ -95,6 +97,7 @@ impl Lowering<'_> {
         access.semantics = semantics(ordering, scope);
         access.fence = matches!(ordering, Ordering::Release | Ordering::AcquireRelease);
         access.strong = !matches!(ordering, Ordering::Weak);
+        access.carries = self.carries;
         let function = transfer(&access, true, self.host());
         self.emit(Action::Transfer(function, Box::new(access)));
     }

@@ -177,13 +177,22 @@ impl Tile {
         })
     }
 
-    /// What the lanes access one after another, each so many bytes.
+    /// What the lanes access one after another, each so many bytes. Of two registers whose words lie side
+    /// by side in memory it is one access, as `ptxas` makes it.
     pub(in crate::engine) fn accesses(&self, core: &Core<'_>) -> (Vec<[u64; LANES]>, u64) {
         let (together, bytes) = self.run_of();
         let parts = self.fragment.element.in_register();
         let each = (0..self.registers.len())
             .flat_map(|index| (0..parts).step_by(together).map(move |part| (index, part)));
-        (each.map(|(index, part)| self.addresses(core, index, part)).collect(), bytes)
+        let all: Vec<_> = each.map(|(index, part)| self.addresses(core, index, part)).collect();
+        let side_by_side = |pair: &[[u64; LANES]]| {
+            let mut lanes = pair[0].iter().zip(pair.last().into_iter().flatten());
+            lanes.all(|(first, second)| first % 8 == 0 && *second == first.wrapping_add(4))
+        };
+        if bytes == 4 && all.chunks(2).all(side_by_side) {
+            return (all.into_iter().step_by(2).collect(), 8);
+        }
+        (all, bytes)
     }
 
     pub(super) fn run(&self, core: &mut Core<'_>) -> Outcome {

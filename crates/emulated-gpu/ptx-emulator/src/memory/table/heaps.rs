@@ -19,7 +19,7 @@ impl Table {
         let shadow = if size <= bytes { self.shadow(size).ok()? } else { None };
         let own = match self.heaps.entry(owner) {
             Entry::Occupied(own) => own.into_mut(),
-            Entry::Vacant(none) => none.insert(Heap::new(bytes).ok()?),
+            Entry::Vacant(none) => none.insert(Heap::new(self.space.as_ref(), bytes).ok()?),
         };
         let address = own.allocate(size)?;
         let live = Live {

@@ -34,9 +34,12 @@ fn memory_that_nothing_has_written() {
         ("st.global.u16 [%p0+4], 1; st.global.u16 [%p0+6], 1;", "ld.global.u32 %v, [%p0+4];"),
         ("st.global.u32 [%p0], 1;", "red.global.add.u32 [%p0], 1;"),
         ("st.shared.u32 [s+4], 1;", "ld.shared.u32 %v, [s+4];"),
-        ("st.local.u32 [l], 1;", "mov.u64 %a, l; cvta.local.u64 %a, %a; ld.u32 %v, [%a];"),
+        (
+            "st.local.u32 [l], 1;",
+            "mov.u64 %a, l; cvta.local.u64 %a, %a; ld.u32 %v, [%a]; not.b32 %v, %v;",
+        ),
         ("st.global.u64 [%p0], 1;", "mov.u32 %v, s; cp.async.ca.shared.global [%v], [%p0], 8;"),
-        ("st.param.b32 [in], 5;", "call (back), f, (in); ld.param.b32 %v, [back];"),
+        ("st.param.b32 [in], 5;", "call (back), f, (in); ld.param.b32 %v, [back]; not.b32 %v, %v;"),
     ];
     for (write, read) in cases {
         for (write, faulty) in [(write, false), ("", true)] {
@@ -112,6 +115,47 @@ fn registers_that_nothing_has_written() {
     twins(
         "mov.u32 %w, %ctaid.x; setp.eq.u32 %q, %w, 0; @%q mov.u32 %v, 1; add.u32 %w, %v, 1;",
         "mov.u32 %w, %ctaid.x; setp.eq.u32 %q, %w, 0; @%q mov.u32 %v, 1; @%q add.u32 %w, %v, 1;",
+    );
+}
+
+/// Compilers copy padding, and set fields of bits in words that hold nothing yet.
+#[test]
+fn values_that_are_only_carried() {
+    let head = ".local .align 8 .b8 l[16]; .reg .b32 %v, %w; .reg .b64 %a, %d; .reg .b16 %h; \
+                mov.u64 %a, l; cvta.local.u64 %a, %a;";
+    let twins = |faulty: &str, clean: &str| {
+        twins(32, &format!("{head}\n{faulty}"), &format!("{head}\n{clean}"))
+    };
+    let with = |text: &str, what: &str| format!("{text} {what}");
+    // What nothing has written may be stored where only the thread reads, which then reads nothing.
+    let read = "ld.local.u32 %w, [l]; add.u32 %w, %w, 1;";
+    for store in ["st.local.u32 [l], %v;", "st.u32 [%a], %v;"] {
+        twins(&with(store, read), store);
+        twins(
+            &with("st.local.u32 [l], 1;", &with(store, read)),
+            &with(store, "st.local.u32 [l], 1;"),
+        );
+        twins(
+            &store.replace("%a", "%p0").replace(".local", ".global").replace("[l]", "[%p0]"),
+            store,
+        );
+    }
+    // A field of a word: what was put into it makes it known.
+    let field = "ld.u32 %v, [%a]; and.b32 %v, %v, -255; or.b32 %v, %v, 6; st.u32 [%a], %v;";
+    twins(&with(&field.replace("or.b32 %v, %v, 6;", ""), read), &with(field, read));
+    // A structure that is known in part is copied, and the copy is known; of another nothing is.
+    let copy =
+        "ld.local.u64 %d, [l]; st.local.u64 [l+8], %d; ld.local.u32 %w, [l+8]; add.u32 %w, %w, 1;";
+    twins(copy, &with("st.local.u32 [l+4], 3;", copy));
+    // A load whose value is used is one that has to find something, and one whose value nobody uses is not.
+    twins("ld.local.u32 %v, [l]; not.b32 %v, %v;", "ld.local.u32 %v, [l];");
+    twins(
+        "ld.local.u32 %v, [l]; st.global.u32 [%p0], %v;",
+        "ld.local.u32 %v, [l]; st.local.u32 [l], %v;",
+    );
+    twins(
+        "ld.local.u16 %h, [l]; cvt.u32.u16 %v, %h;",
+        "ld.local.u16 %h, [l]; st.local.u16 [l+2], %h;",
     );
 }
 

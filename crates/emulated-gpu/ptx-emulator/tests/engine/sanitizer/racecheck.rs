@@ -405,6 +405,42 @@ fn a_plain_load_that_a_compare_and_swap_checks() {
     assert!(fault.contains("\"Data-Races\""), "{fault}");
 }
 
+/// As NVRTC has it without optimisation: the compare-and-swap is in a function, which another one calls.
+#[test]
+fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
+    let functions = |address: &str| {
+        format!(
+            ".func (.param .b32 old) inner(.param .b64 at, .param .b32 compared, .param .b32 value)\n\
+             {{\n.reg .b64 %a;\n.reg .b32 %c, %v;\nld.param.u64 %a, [at];\n\
+             ld.param.u32 %c, [compared];\nld.param.u32 %v, [value];\n{address}\n\
+             atom.cas.b32 %v, [%a], %c, %v;\nst.param.b32 [old], %v;\nret;\n}}\n\
+             .func (.reg .b32 %old) outer(.reg .b32 %compared, .reg .b64 %at)\n\
+             {{\n.reg .b32 %v;\nadd.u32 %v, %compared, 1;\n.param .b64 a;\n.param .b32 c, n, r;\n\
+             st.param.b64 [a], %at;\nst.param.b32 [c], %compared;\nst.param.b32 [n], %v;\n\
+             call (r), inner, (a, c, n);\nld.param.b32 %old, [r];\nret;\n}}\n.visible .entry"
+        )
+    };
+    let body = format!(
+        "{HEAD} ld.global.u32 %v, [%p0+8]; add.u64 %x, %p0, 8; AGAIN: mov.u32 %w, %v; \
+         call (%v), outer, (%w, %x); setp.ne.u32 %q, %v, %w; @%q bra AGAIN; ret;"
+    );
+    let run = |emulator: &Emulator, address: &str| {
+        let text = kernel(1, &body).replace(".visible .entry", &functions(address));
+        let kernel = load(emulator, &text).kernel("k").unwrap();
+        let parameters = words(emulator, &[0; 64]).to_le_bytes().to_vec();
+        let launch = Launch { grid: [2, 1, 1], block: [64, 1, 1], parameters, ..Launch::default() };
+        emulator.launch(&kernel, &launch).map(|_| ())
+    };
+    for emulator in devices() {
+        if let Err(fault) = run(&emulator, "") {
+            panic!("{fault}");
+        }
+        // Its address is another one, which nobody's load has read; the word that was loaded is added to.
+        let fault = run(&emulator, "red.add.u32 [%a], 1; add.u64 %a, %a, 8; mov.u32 %c, 0;");
+        assert_eq!(fault.err().map(|fault| fault.kind), Some(FaultKind::Race));
+    }
+}
+
 #[test]
 fn the_last_of_the_blocks_sets_the_counter_back() {
     // As in the sample threadFenceReduction; %v is what the counter was.

@@ -1,0 +1,42 @@
+//! Threads that share one handle, as PyTorch's do.
+
+use crate::support::{Call, Lt, Shape, Type};
+
+const THREADS: usize = 4;
+const ROUNDS: usize = 20;
+
+/// A handle of cuBLASLt has no settings: whoever calls describes all of the work.
+#[test]
+fn one_handle_serves_many_threads() {
+    let lt = Lt::new();
+    let ty = Type::F32;
+    let handle = lt.handle as usize;
+    std::thread::scope(|scope| {
+        for thread in 1..=THREADS {
+            let context = lt.stream.context();
+            scope.spawn(move || {
+                context.bind_to_thread().unwrap();
+                // Forgotten below: its end would be the end of the handle that all share.
+                let own = Lt { handle: handle as _, stream: context.new_stream().unwrap() };
+                let own = std::mem::ManuallyDrop::new(own);
+                let x = thread as f64;
+                let a = own.numbers(ty, &[x, 0.0, 0.0, x]);
+                let b = own.numbers(ty, &[1.0, -2.0, 3.0, -4.0]);
+                let (d, bias) = (own.numbers(ty, &[0.0; 4]), own.numbers(ty, &[0.5, 3.0]));
+                let addresses = [&a, &b, &d, &d].map(|slice| own.address(slice));
+                // ReLU with a bias.
+                let call = Call {
+                    epilogue: 6,
+                    bias: own.address(&bias),
+                    ..Call::new([Shape::new(ty, 2, 2); 4], addresses)
+                };
+                let relu = |x: f64| x.max(0.0);
+                let wanted = [x + 0.5, relu(-2.0 * x + 3.0), 3.0 * x + 0.5, relu(-4.0 * x + 3.0)];
+                for _ in 0..ROUNDS {
+                    assert_eq!(call.run(&own), (0, 0));
+                    assert_eq!(own.get_numbers(ty, &d), wanted);
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,135 @@
+//! Several texts, linked to one image.
+
+use std::ffi::{CStr, c_char};
+
+use crate::support::{allocate, code, context, cu, function, launch, ok, read};
+
+const PTX: u32 = 1;
+const FATBINARY: u32 = 2;
+
+const CALLER: &CStr = c".version 7.8
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 out) twice(.param .b32 in);
+.visible .entry k(.param .u64 to)
+{
+    .reg .b32 %x;
+    .reg .b64 %o;
+    ld.param.u64 %o, [to];
+    ld.global.u32 %x, [%o];
+    { .param .b32 in; .param .b32 back; st.param.b32 [in], %x; call (back), twice, (in);
+      ld.param.b32 %x, [back]; }
+    st.global.u32 [%o], %x;
+    ret;
+}
+";
+const CALLEE: &CStr = c".version 7.8
+.target sm_80
+.address_size 64
+.visible .func (.param .b32 out) twice(.param .b32 in)
+{
+    .reg .b32 %x;
+    ld.param.b32 %x, [in];
+    add.u32 %x, %x, %x;
+    st.param.b32 [out], %x;
+    ret;
+}
+";
+
+struct Linker {
+    handle: usize,
+    errors: Box<[u8; 4096]>,
+    /// The buffer of the log of errors, and its size, in whose place its length is written later.
+    _values: Box<[usize; 2]>,
+}
+
+impl Linker {
+    fn new() -> Self {
+        let (mut handle, mut errors) = (0usize, Box::new([0u8; 4096]));
+        // CU_JIT_ERROR_LOG_BUFFER and its size.
+        let (names, values) = ([5u32, 6], Box::new([errors.as_mut_ptr() as usize, 4096]));
+        ok!(cuLinkCreate_v2(
+            2 => u32, names.as_ptr() => *const u32, values.as_ptr() => *const usize,
+            &raw mut handle => *mut usize,
+        ));
+        Self { handle, errors, _values: values }
+    }
+
+    fn add(&self, kind: u32, name: &CStr, image: &[u8]) -> u32 {
+        let none = std::ptr::null::<u32>();
+        cu!(cuLinkAddData_v2(
+            self.handle => usize, kind => u32, image.as_ptr() => *const u8, image.len() => usize,
+            name.as_ptr() => *const c_char, 0 => u32, none => *const u32, none => *const u32,
+        ))
+    }
+
+    fn complete(&self) -> Result<*const u8, u32> {
+        let (mut image, mut size) = (std::ptr::null::<u8>(), 0usize);
+        let code = cu!(cuLinkComplete(
+            self.handle => usize, &raw mut image => *mut *const u8, &raw mut size => *mut usize
+        ));
+        if code == 0 { Ok(image) } else { Err(code) }
+    }
+
+    fn log(&self) -> String {
+        CStr::from_bytes_until_nul(&self.errors[..]).unwrap().to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Linker {
+    fn drop(&mut self) {
+        ok!(cuLinkDestroy(self.handle => usize));
+    }
+}
+
+#[test]
+fn texts_call_each_others_functions() {
+    let context = context();
+    for fatbin in [false, true] {
+        let linker = Linker::new();
+        assert_eq!(linker.add(PTX, c"caller.ptx", CALLER.to_bytes_with_nul()), 0);
+        if fatbin {
+            let image = super::fatbins::fatbin(CALLEE.to_bytes());
+            assert_eq!(linker.add(FATBINARY, c"callee.fatbin", &image), 0);
+        } else {
+            assert_eq!(linker.add(PTX, c"callee.ptx", CALLEE.to_bytes()), 0);
+        }
+        let image = linker.complete().unwrap();
+        assert_eq!(linker.complete(), Ok(image), "once is enough");
+        assert_eq!(linker.add(PTX, c"late.ptx", CALLEE.to_bytes()), code::INVALID_VALUE);
+        let mut module = 0usize;
+        ok!(cuModuleLoadData(&raw mut module => *mut usize, image => *const u8));
+        let kernel = function(module, "k");
+        let data = allocate(4);
+        ok!(cuMemsetD32_v2(data => u64, 21 => u32, 1 => usize));
+        assert_eq!(launch(kernel, (1, 1), 0, &[data]), 0);
+        assert_eq!(read(data, 1), [42]);
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn what_can_not_be_linked_says_why() {
+    let context = context();
+    let linker = Linker::new();
+    assert_eq!(linker.complete(), Err(code::INVALID_VALUE), "nothing was added");
+    for kind in [0, 3, 4, 5, 99] {
+        assert_eq!(linker.add(kind, c"a", CALLER.to_bytes()), code::NOT_SUPPORTED, "{kind}");
+    }
+    assert_eq!(linker.add(PTX, c"a.ptx", b".version 7.8 .target sm_80 .entry"), code::INVALID_PTX);
+    assert!(linker.log().contains("a.ptx:1"), "{}", linker.log());
+    // An error leaves out that text alone.
+    assert_eq!(linker.add(PTX, c"caller.ptx", CALLER.to_bytes()), 0);
+    assert_eq!(linker.complete(), Err(code::INVALID_PTX));
+    assert!(linker.log().contains("`twice` is defined in no file"), "{}", linker.log());
+    assert_eq!(linker.add(PTX, c"callee.ptx", CALLEE.to_bytes()), 0);
+    assert!(linker.complete().is_ok());
+
+    let linker = Linker::new();
+    assert_eq!(linker.add(PTX, c"one.ptx", CALLEE.to_bytes()), 0);
+    assert_eq!(linker.add(PTX, c"two.ptx", CALLEE.to_bytes()), 0);
+    assert_eq!(linker.complete(), Err(code::INVALID_PTX));
+    assert!(linker.log().contains("`twice` is defined in one.ptx, too"), "{}", linker.log());
+    drop(linker);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -1,0 +1,217 @@
+//! Who defines what, when texts are linked.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{Part, problem};
+use crate::diagnostic::{Diagnostic, Problem};
+use crate::lexer::Kind;
+use crate::program::{Linkage, Space};
+use crate::syntax::{Declaration, Function, Item, Name};
+
+/// What happens to the symbols of texts.
+pub(super) struct Plan {
+    /// New names of what is one text's alone.
+    names: HashMap<(usize, String), String>,
+    /// Definitions that another one takes the place of: text and item.
+    dropped: HashSet<(usize, usize)>,
+    /// Which text defines what is for all, and whether by a weak definition.
+    defined: HashMap<String, (usize, bool)>,
+}
+
+/// What becomes of an item.
+#[derive(Clone, Copy)]
+pub(super) enum Fate {
+    Stays,
+    /// It is declared before it is defined, with this linkage.
+    Declares(&'static str),
+    /// It has been defined before.
+    Goes,
+}
+
+/// A symbol in one item of one text.
+#[derive(Clone, Copy)]
+struct Symbol<'a> {
+    part: usize,
+    item: usize,
+    role: Role,
+    name: Name<'a>,
+}
+
+/// What an item is to a symbol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Its text's alone.
+    Private,
+    /// It is defined elsewhere, or below.
+    Announced,
+    Defined,
+    Weak,
+    Common,
+}
+
+impl Plan {
+    pub(super) fn new(parts: &[Part]) -> Result<Self, Vec<Diagnostic>> {
+        let mut symbols: BTreeMap<&str, Vec<Symbol>> = BTreeMap::new();
+        for (number, part) in parts.iter().enumerate() {
+            for (index, item) in part.file.items.iter().enumerate() {
+                for (name, role) in names(item) {
+                    let symbol = Symbol { part: number, item: index, role, name };
+                    symbols.entry(name.text).or_default().push(symbol);
+                }
+            }
+        }
+        let mut plan =
+            Self { names: HashMap::new(), dropped: HashSet::new(), defined: HashMap::new() };
+        let mut words = Words::of(parts);
+        for list in symbols.values() {
+            plan.rename(list, &mut words);
+            plan.choose(list, parts)?;
+        }
+        Ok(plan)
+    }
+
+    /// What a text's name is called now, where that is something else.
+    pub(super) fn name(&self, part: usize, name: &str) -> Option<String> {
+        // Most texts lose no name.
+        if self.names.is_empty() {
+            return None;
+        }
+        self.names.get(&(part, name.to_owned())).cloned()
+    }
+
+    /// What becomes of an item.
+    pub(super) fn fate(&self, part: usize, index: usize, item: &Item) -> Fate {
+        let announced = || match item {
+            Item::Function(function) => function.linkage == Linkage::Extern,
+            Item::Variable(variable) => of_variable(variable) == Role::Announced,
+            _ => false,
+        };
+        if !self.dropped.contains(&(part, index)) && !announced() {
+            return Fate::Stays;
+        }
+        let mut places = names(item).into_iter().map(|(name, _)| self.defined.get(name.text));
+        match (places.next().flatten(), item) {
+            (Some((by, _)), _) if *by < part && places.all(|one| one.is_some()) => Fate::Goes,
+            // Nobody calls an entry.
+            (_, Item::Function(function)) if function.entry => Fate::Goes,
+            (Some((_, true)), Item::Function(_)) => Fate::Declares(".weak"),
+            (Some(_), Item::Function(_)) => Fate::Declares(".visible"),
+            (Some(_), Item::Variable(_)) => Fate::Declares(".extern"),
+            _ => Fate::Stays,
+        }
+    }
+
+    /// One text at most keeps a name that is not for all.
+    fn rename(&mut self, list: &[Symbol], words: &mut Words) {
+        let is_shared = list.iter().any(|symbol| symbol.role != Role::Private);
+        let keeper = if is_shared { None } else { list.first().map(|symbol| symbol.part) };
+        for symbol in list.iter().filter(|symbol| symbol.role == Role::Private) {
+            if Some(symbol.part) != keeper {
+                let key = (symbol.part, symbol.name.text.to_owned());
+                self.names.entry(key).or_insert_with(|| words.fresh(symbol.name.text, symbol.part));
+            }
+        }
+    }
+
+    /// One definition is left of those that are for all.
+    fn choose(&mut self, list: &[Symbol], parts: &[Part]) -> Result<(), Vec<Diagnostic>> {
+        let with = |role| list.iter().filter(move |symbol| symbol.role == role);
+        let strong: Vec<&Symbol> = with(Role::Defined).collect();
+        if let [first, second, ..] = strong[..] {
+            let (part, other) = (&parts[second.part], &parts[first.part].source.name);
+            let message = format!("`{}` is defined in {other}, too", second.name.text);
+            let help = "make one of them .weak, or remove its linkage directive";
+            return Err(problem(part, Problem::new(second.name.span, message).help(help)));
+        }
+        let kept = strong.first().copied().or_else(|| with(Role::Weak).next());
+        let commons: Vec<&Symbol> = with(Role::Common).collect();
+        let kept = kept.or_else(|| commons.first().copied());
+        if let Some(first) = commons.first() {
+            let shape = |symbol: &Symbol| {
+                let part = &parts[symbol.part];
+                let tokens = part.of(part.file.spans[symbol.item]);
+                tokens.iter().map(|token| part.text(token.span)).collect::<Vec<_>>()
+            };
+            if let Some(other) = commons.iter().find(|other| shape(other) != shape(first)) {
+                let message = format!("`{}` is .common with another type or size", other.name.text);
+                let help = format!("declare it as {} does", parts[first.part].source.name);
+                let wrong = Problem::new(other.name.span, message).help(help);
+                return Err(problem(&parts[other.part], wrong));
+            }
+        }
+        let place = |kept: &Symbol| (kept.part, kept.role == Role::Weak);
+        self.defined.extend(kept.map(|kept| (kept.name.text.to_owned(), place(kept))));
+        for symbol in list.iter().filter(|one| matches!(one.role, Role::Weak | Role::Common)) {
+            let is_kept =
+                kept.is_some_and(|kept| (kept.part, kept.item) == (symbol.part, symbol.item));
+            if !is_kept {
+                self.dropped.insert((symbol.part, symbol.item));
+                if names(&parts[symbol.part].file.items[symbol.item]).len() > 1 {
+                    let message =
+                        format!("`{}` is declared together with others", symbol.name.text);
+                    let help = "declare each in a statement of its own";
+                    let wrong = Problem::new(symbol.name.span, message).help(help);
+                    return Err(problem(&parts[symbol.part], wrong));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The names of an item, and what it is to them.
+fn names<'a>(item: &Item<'a>) -> Vec<(Name<'a>, Role)> {
+    match item {
+        Item::Variable(declaration) => {
+            let role = of_variable(declaration);
+            declaration.names.iter().map(|declarator| (declarator.name, role)).collect()
+        }
+        Item::Function(function) => vec![(function.name, of_function(function))],
+        Item::Alias(alias, _) => vec![(*alias, Role::Defined)],
+        Item::File(..) => Vec::new(),
+    }
+}
+
+fn of_variable(declaration: &Declaration) -> Role {
+    match declaration.linkage {
+        Linkage::Internal => Role::Private,
+        // The shared memory that a launch gives begins at the same place for each name.
+        Linkage::Extern if declaration.space == Space::Shared => Role::Private,
+        Linkage::Extern => Role::Announced,
+        Linkage::Visible => Role::Defined,
+        Linkage::Weak => Role::Weak,
+        Linkage::Common => Role::Common,
+    }
+}
+
+fn of_function(function: &Function) -> Role {
+    match (function.linkage, &function.body) {
+        (Linkage::Internal, _) if !function.entry => Role::Private,
+        (_, None) => Role::Announced,
+        (Linkage::Weak, _) => Role::Weak,
+        // An entry without a linkage directive can be launched, too.
+        _ => Role::Defined,
+    }
+}
+
+/// Every name that is used somewhere.
+struct Words(HashSet<String>);
+
+impl Words {
+    fn of(parts: &[Part]) -> Self {
+        let of = |part: &Part| {
+            let words = part.tokens.iter().filter(|token| token.kind == Kind::Word);
+            words.map(|token| part.text(token.span).to_owned()).collect::<Vec<_>>()
+        };
+        Self(parts.iter().flat_map(of).collect())
+    }
+
+    /// A name that nobody uses.
+    fn fresh(&mut self, name: &str, part: usize) -> String {
+        let mut fresh = format!("{name}__{part}");
+        while !self.0.insert(fresh.clone()) {
+            fresh.push('_');
+        }
+        fresh
+    }
+}

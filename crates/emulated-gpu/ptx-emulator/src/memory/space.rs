@@ -1,0 +1,209 @@
+//! Where allocations lie: in addresses that are reserved for them, or among everything else that the
+//! process has.
+//!
+//! CUDA's functions take addresses of the device and of the program's own memory in the same places,
+//! and have to tell them apart. NVIDIA's driver reserves a range for all devices and all pinned memory
+//! (CUDA C++ Programming Guide, "Unified Virtual Address Space"): an address inside it is never the
+//! program's own. A process that may not have so many addresses gets its allocations from its heap,
+//! and then an address that lies far from all of them can't be told from the program's.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::pages::Pages;
+use super::pieces::Pieces;
+use crate::room::{OutOfMemory, Zeroed};
+
+/// How many bytes of addresses are reserved: 256 GiB, more than today's cards have memory. They cost
+/// nothing until something is allocated there.
+const RESERVED: u64 = 1 << 38;
+/// Blocks begin at multiples of this.
+const GRAIN: u64 = 256;
+
+/// Addresses that are the devices' alone.
+#[derive(Debug)]
+pub(super) struct Space {
+    start: u64,
+    end: u64,
+    content: Mutex<Content>,
+}
+
+#[derive(Debug)]
+struct Content {
+    pages: Pages,
+    /// What is free is zero, as far as it is memory.
+    free: Pieces,
+}
+
+impl Space {
+    /// Reserves it, where the process may.
+    pub(super) fn reserve() -> Option<Arc<Self>> {
+        let pages = Pages::reserve(RESERVED)?;
+        let (start, len) = pages.range();
+        let free = Pieces::new(GRAIN, start, len);
+        let content = Mutex::new(Content { pages, free });
+        Some(Arc::new(Self { start, end: start + len, content }))
+    }
+
+    /// Whether a range touches it.
+    pub(super) fn touches(&self, address: u64, end: u64) -> bool {
+        address < self.end && end > self.start
+    }
+
+    /// A block of zeros, `None` where so many addresses are not left.
+    fn take(self: &Arc<Self>, len: u64, align: u64) -> Result<Option<Piece>, OutOfMemory> {
+        let none = OutOfMemory { size: len };
+        let len = len.max(1).checked_next_multiple_of(GRAIN).ok_or(none)?;
+        let mut content = self.lock();
+        let Some(start) = content.free.take(len, align) else { return Ok(None) };
+        if !content.pages.grow(start + len) {
+            content.free.give(start, len);
+            return Err(none);
+        }
+        Ok(Some(Piece { start, len, space: Arc::clone(self) }))
+    }
+
+    fn give(&self, start: u64, len: u64) {
+        let mut content = self.lock();
+        content.pages.clear(start, len);
+        let (first, length) = content.free.give(start, len);
+        if first + length == self.end {
+            content.pages.shrink(first);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A part of a space, which it goes back to.
+#[derive(Debug)]
+struct Piece {
+    start: u64,
+    len: u64,
+    space: Arc<Space>,
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.space.give(self.start, self.len);
+    }
+}
+
+/// Zeroed bytes for allocations.
+#[derive(Debug)]
+pub(super) struct Block {
+    start: u64,
+    len: u64,
+    /// Whose they are, for as long as the block is there.
+    _owner: Owner,
+}
+
+#[derive(Debug)]
+enum Owner {
+    Space { _piece: Piece },
+    Heap { _room: Zeroed },
+}
+
+impl Block {
+    /// So many bytes at a multiple of `align`, a power of two: in a space, where there is one that has
+    /// so many addresses left.
+    ///
+    /// # Errors
+    /// When the host has not so much memory.
+    pub(super) fn new(
+        space: Option<&Arc<Space>>,
+        len: u64,
+        align: u64,
+    ) -> Result<Self, OutOfMemory> {
+        if let Some(space) = space
+            && let Some(piece) = space.take(len, align)?
+        {
+            return Ok(Self { start: piece.start, len, _owner: Owner::Space { _piece: piece } });
+        }
+        let none = |_| OutOfMemory { size: len };
+        let room = Zeroed::new(
+            usize::try_from(len).map_err(none)?,
+            usize::try_from(align).map_err(none)?,
+        )?;
+        Ok(Self { start: room.as_ptr() as u64, len, _owner: Owner::Heap { _room: room } })
+    }
+
+    /// The first address.
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Whether it has bytes between two addresses.
+    pub(super) fn touches(&self, address: u64, end: u64) -> bool {
+        self.start < end && address < self.start + self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(unsafe_code, clippy::mut_from_ref, reason = "looks at raw memory")]
+
+    use super::*;
+
+    fn bytes(block: &Block) -> &mut [u8] {
+        // SAFETY: the block has so many, and each test has its own.
+        unsafe { std::slice::from_raw_parts_mut(block.start as *mut u8, block.len as usize) }
+    }
+
+    #[test]
+    fn blocks_are_zero_aligned_and_inside() {
+        let Some(space) = Space::reserve() else {
+            skipped::note("no addresses can be reserved here");
+            return;
+        };
+        for round in 0..3 {
+            let sizes = [0, 1, 255, 256, 5000, 70_000, 1 << 20, 40 << 20];
+            let blocks: Vec<Block> = sizes
+                .into_iter()
+                .flat_map(|len| [1, 256, 4096, 1 << 16].map(|align| (len, align)))
+                .map(|(len, align)| {
+                    let block = Block::new(Some(&space), len, align).unwrap();
+                    assert!(block.start().is_multiple_of(align), "{align}");
+                    assert!(space.touches(block.start, block.start + 1));
+                    assert!(bytes(&block).iter().all(|&byte| byte == 0), "round {round}, {len}");
+                    block
+                })
+                .collect();
+            let mut ranges: Vec<_> = blocks.iter().map(|one| (one.start, one.len)).collect();
+            ranges.sort_unstable();
+            assert!(ranges.windows(2).all(|two| two[0].0 + two[0].1.max(1) <= two[1].0));
+            for (number, block) in blocks.into_iter().enumerate() {
+                bytes(&block).fill(0xa5);
+                // Some at once, some at the end of the round, in another order.
+                if number % 3 != round {
+                    drop(block);
+                }
+            }
+        }
+        let content = space.lock();
+        assert_eq!(content.free.all(), [(space.start, space.end - space.start)]);
+    }
+
+    #[test]
+    fn what_the_system_does_not_have_is_said() {
+        let Some(space) = Space::reserve() else {
+            skipped::note("no addresses can be reserved here");
+            return;
+        };
+        // More addresses than there are: from the heap, which has not so much either.
+        for len in [u64::MAX, 1 << 62, RESERVED + 1] {
+            assert_eq!(Block::new(Some(&space), len, 256).unwrap_err().size, len);
+        }
+        assert!(Block::new(Some(&space), 4096, 4096).is_ok());
+    }
+
+    #[test]
+    fn without_a_space_it_is_the_heap() {
+        let block = Block::new(None, 1000, 4096).unwrap();
+        assert!(block.start().is_multiple_of(4096));
+        assert!(block.touches(block.start() + 999, block.start() + 1000));
+        assert!(!block.touches(block.start() + 1000, block.start() + 1001));
+        assert!(bytes(&block).iter().all(|&byte| byte == 0));
+    }
+}

@@ -1,0 +1,74 @@
+//! The program's own memory: what it has registered, and what can't be its own.
+
+use super::{Found, Live, Table};
+use crate::memory::allocation::AllocationKind;
+use crate::memory::error::RegisterError;
+use crate::memory::reach::Home;
+
+impl Table {
+    pub(in crate::memory) fn register(
+        &mut self,
+        address: u64,
+        len: u64,
+        writable: bool,
+    ) -> Result<(), RegisterError> {
+        let range = RegisterError::Range { address, len };
+        let Some(end) = address.checked_add(len) else { return Err(range) };
+        let overlaps = self
+            .live
+            .range(..end)
+            .next_back()
+            .is_some_and(|(base, live)| base + live.size.max(1) > address);
+        if len == 0 || address == 0 || overlaps {
+            return Err(range);
+        }
+        if self.is_reserved(address, end) {
+            return Err(RegisterError::NoAccess { address, len, writable });
+        }
+        let live = Live {
+            size: len,
+            host: None,
+            heap: None,
+            kind: AllocationKind::Registered,
+            name: None,
+            shadow: None,
+            writable,
+            is_leaving: false,
+            home: Home::everywhere(),
+        };
+        self.live.insert(address, live);
+        Ok(())
+    }
+
+    pub(in crate::memory) fn unregister(&mut self, address: u64) -> bool {
+        if self.live.get(&address).is_none_or(|live| live.kind != AllocationKind::Registered) {
+            return false;
+        }
+        self.live.remove(&address).is_some()
+    }
+
+    /// Whether a range touches the device's memory or the space around it without being inside one
+    /// allocation: it can't be memory of the program's own.
+    pub(in crate::memory) fn is_astray(&self, address: u64, len: u64) -> bool {
+        let end = address.saturating_add(len);
+        if len == 0 || matches!(self.find(address, len), Found::Live { .. }) {
+            return false;
+        }
+        if self.is_reserved(address, end) {
+            return true;
+        }
+        // Blocks don't overlap: of those that begin below the end, the last one ends last.
+        let is_block = |(_, live): &(&u64, &Live)| live.host.is_some();
+        let below = self.live.range(..end).rev().find(is_block);
+        let above = self.live.range(end..).find(is_block);
+        let heaps = self.heaps.values().chain(self.retired.iter().map(|(heap, _)| heap));
+        below.into_iter().chain(above).any(|(_, live)| live.has_block_at(address, end))
+            || heaps.into_iter().any(|heap| heap.block().touches(address, end))
+            || self.freed.iter().any(|freed| freed.host.touches(address, end))
+    }
+
+    /// Whether a range touches addresses that are the devices' alone.
+    fn is_reserved(&self, address: u64, end: u64) -> bool {
+        self.space.as_ref().is_some_and(|space| space.touches(address, end))
+    }
+}
