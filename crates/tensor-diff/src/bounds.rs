@@ -29,6 +29,15 @@ use crate::rounding::Rounding;
 /// reciprocal, or with one that was itself a product.
 const SCALING: usize = 4;
 
+/// Single precision from tensor cores, as three TF32 numbers a factor, takes more than a rounding for each
+/// term where a sum has few: `rounding` says how many.
+const FEW_TERMS: usize = 13;
+
+/// How many roundings a term takes part in when a sum of `terms` products and a bias is made.
+pub(crate) fn with_bias(terms: usize) -> usize {
+    (terms + 1).max(FEW_TERMS)
+}
+
 /// The bounds of all tensors that one can be derived for.
 pub(crate) struct Bounds {
     /// What each element may differ by.
@@ -116,11 +125,11 @@ impl Bounds {
             _ if is_given(name) => Some(vec![0.0; chain.get(name)?.len()]),
 
             // z = a_prev · wᵀ + b: K products and K additions, so no term is rounded more than
-            // K + 1 times.
+            // K + 1 times; in sums of few terms it may be more.
             TensorName::Z(layer) => {
                 let product = chain.product(name, Some(&self.carried))?;
                 let bias = carried(TensorName::B(layer))?;
-                let steps = product.length + 1;
+                let steps = with_bias(product.length);
                 let mut bound = product.errors(rounding.product(steps), rounding.tiny());
                 // Some add b to the sum of products, others begin it with b.
                 let gamma = rounding.product_sum(steps);

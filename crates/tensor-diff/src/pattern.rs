@@ -114,7 +114,7 @@ impl Suspect<'_> {
     pub(crate) fn is(&self, expected: &[f64], slack: f64) -> bool {
         let unit = match self.context.candidate.header.dtype {
             Dtype::F64 => f64::EPSILON,
-            Dtype::F32 | Dtype::Tf32 => f64::from(f32::EPSILON),
+            Dtype::F32 | Dtype::Tf32 | Dtype::Bf16 => f64::from(f32::EPSILON),
         };
         let mut elements = expected.iter().zip(self.candidate).zip(self.bounds);
         expected.len() == self.candidate.len()

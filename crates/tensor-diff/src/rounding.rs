@@ -7,7 +7,7 @@
 //! - γₙ: N. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, section 3.1 and
 //!   lemma 3.1: n factors `1 + δ`, `|δ| ≤ u`, multiply to at most `1 + γₙ`, `γₙ = n·u / (1 − n·u)`.
 //!   It holds for every order of summation and with or without fused multiply-add.
-//! - Sums of products on tensor cores, under TF32, which cut off where others round. The units add `g`
+//! - Sums of products on tensor cores, of TF32 and of bfloat16, which cut off where others round. The units add `g`
 //!   products and the sum so far at once (F. A. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor
 //!   Cores", arXiv 2512.07004; before them M. Fasi, N. Higham, M. Mikaitis and S. Pranesh, "Numerical behavior
 //!   of NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021). Let `S` be the sum of the magnitudes of
@@ -21,11 +21,28 @@
 //!   (n·2^−f + ⌈n/g⌉·2u) · Σ|aᵢ||bᵢ|
 //!   ```
 //!
-//!   With compute capability 8.x, `f` = 24 and `g` = 4, that is `n + 2·⌈n/4⌉` times `u`; with 9.0, `f` = 25 and
-//!   `g` = 8, it is less, and 8.x is what is allowed. Sums that several accumulators share are allowed for:
+//!   With compute capability 8.x, `f` = 24 and `g` = 4 for TF32, that is `n + 2·⌈n/4⌉` times `u`; for bfloat16
+//!   `g` = 8. With 9.0, `f` = 25 and groups twice as large, it is less, and 8.x is what is allowed. Sums that several accumulators share are allowed for:
 //!   each has fewer products, and adding the parts up is a rounding for each. Zeros, which fill up an
 //!   instruction, lose nothing. n roundings to nearest would be `n` times `u`, which isn't enough: a test
 //!   here has the sum that shows it.
+//! - Single precision from tensor cores, each factor as the sum of three TF32 numbers `h + m + l`, whose
+//!   header says `f32`: it has to be within `γ` of ordinary sums, and is. A group of `t` terms, among them
+//!   the sum so far where that isn't 0, loses less than `(t − 2)·2^−f·2^e` with the digits of its terms and
+//!   those of the sum, and `2u·S` when the sum is cut off: with `f` = 24 that is `t·u·S`. The products `h·h`
+//!   are added eight at a time, from 0 on: in two groups of four, the second with the sum of the first, they
+//!   lose less than `9u·S`; with 9.0, whose groups have eight, `5u·S`. Ordinary additions put `⌈n/8⌉` such
+//!   sums together. The five small products are at most `2^−10·(1 + 2^−9)` of the whole, and lose less than
+//!   `50u` of that for each eight terms; what is left out is below `2^−32·(1 + 2^−9)` of it; one addition
+//!   more joins the two sums. Together
+//!
+//!   ```text
+//!   (9·(1 + 2^−9) + 1.05·⌈n/8⌉ + 2^−7)·u · Σ|aᵢ||bᵢ|
+//!   ```
+//!
+//!   That is no more than the `n` of `n` roundings from n = 12 on; sums of fewer terms are allowed as many
+//!   (`bounds`). For the gradients, what the factor `1/B` is allowed is enough: of n ≤ 8 terms no more
+//!   than `n + 1` take the place of the 9, which with the joining is less than `n + 3`.
 //! - `exp`, `log`, division: the *CUDA C++ Programming Guide*, appendix on mathematical functions.
 //!   The bound taken is that of the fast intrinsics `__expf`, `__logf` and `__fdividef`, the widest
 //!   there is: a level written in PTX uses `ex2.approx`, which is what they are made of. `expf` (2
@@ -71,11 +88,17 @@ impl Side {
                 Self { unit, group: None, product_input: 0.0, tiny: f64::MIN_POSITIVE }
             }
             Dtype::F32 => Self { unit: single, group: None, product_input: 0.0, tiny: smallest },
-            // 10 fraction bits, rounded to nearest.
+            // 10 and 7 fraction bits, rounded to nearest.
             Dtype::Tf32 => Self {
                 unit: single,
                 group: Some(4),
                 product_input: (-11_f64).exp2(),
+                tiny: smallest,
+            },
+            Dtype::Bf16 => Self {
+                unit: single,
+                group: Some(8),
+                product_input: (-8_f64).exp2(),
                 tiny: smallest,
             },
         }
@@ -149,7 +172,7 @@ impl Rounding {
     }
 
     /// The relative error of each term of a matrix product in which a term takes part in `n`
-    /// roundings, its inputs' rounding to TF32 included: `(1 + t)²·(1 + γₙ) − 1`.
+    /// roundings, its inputs' rounding to TF32 or bfloat16 included: `(1 + t)²·(1 + γₙ) − 1`.
     pub(crate) fn product(&self, n: usize) -> f64 {
         self.sum(|side| {
             let (gamma, t) = (side.product_sum(n), side.product_input);
@@ -205,11 +228,23 @@ mod tests {
         assert_eq!(tf32.gamma(30), f32.gamma(30));
     }
 
-    /// A sum of so many products of TF32 numbers on tensor cores, and what it is off, as a multiple of
+    /// 1 + 2⁻⁸ lies in the middle between two numbers of bfloat16, and the even one is 1: no bound that is
+    /// narrower by a hundredth would let the square of it pass.
+    #[test]
+    fn bfloat16_rounds_both_inputs_of_a_product_by_a_half_of_its_last_digit() {
+        let bf16 = Rounding::new(Dtype::F64, Dtype::Bf16);
+        let factor = 1.0 + (-8_f64).exp2();
+        let (exact, rounded) = (factor * factor, 1.0);
+        let allowed = bf16.product(1) * exact;
+        assert!((exact - rounded) <= allowed && (exact - rounded) > 0.98 * allowed, "{allowed}");
+        assert_eq!(bf16.gamma(30), Rounding::new(Dtype::F64, Dtype::F32).gamma(30));
+    }
+
+    /// A sum of so many products of such numbers on tensor cores, and what it is off, as a multiple of
     /// 2⁻²⁴ Σ|aᵢ||bᵢ|.
-    fn units_off(capability: u32, factors: &[(f32, f32)]) -> f64 {
-        let rules = tensor_core::Rules::of(capability, Format::Tf32);
-        let formats = (Format::Tf32, Format::Tf32);
+    fn units_off(capability: u32, format: Format, factors: &[(f32, f32)]) -> f64 {
+        let rules = tensor_core::Rules::of(capability, format);
+        let formats = (format, format);
         let sum = tensor_core::dot(&rules, formats, tensor_core::Sum::Single, factors, 0.0);
         let products = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b));
         let exact: f64 = products.clone().sum();
@@ -220,48 +255,121 @@ mod tests {
     const TENSOR_CORES: [u32; 4] = [80, 86, 89, 90];
 
     /// 1, and then in each group of four three products of nearly a unit of what is kept, and one of nearly
-    /// two: an A100 loses four units of their digits, and one more when it cuts the sum off.
-    #[test]
-    fn sums_that_are_cut_off_need_more_than_roundings_to_nearest() {
-        let (unit, below) = ((-12_f32).exp2(), 2.0 - (-10_f32).exp2());
+    /// two: an A100 loses four units of their digits, and one more when it cuts the sum off. Of bfloat16
+    /// it takes eight at once.
+    fn often_cut(format: Format) -> Vec<(f32, f32)> {
+        let (group, digits) = if format == Format::Bf16 { (8, -7_f32) } else { (4, -10_f32) };
+        let (unit, below) = ((-12_f32).exp2(), 2.0 - digits.exp2());
         let product = |k: usize| match k {
             0 => (1.0, 1.0),
-            _ if k.is_multiple_of(4) => (unit, unit * below),
+            _ if k.is_multiple_of(group) => (unit, unit * below),
             _ => (unit, unit * below / 2.0),
         };
-        let factors: Vec<(f32, f32)> = (0..784).map(product).collect();
-        let off = units_off(80, &factors);
+        (0..784).map(product).collect()
+    }
+
+    #[test]
+    fn sums_that_are_cut_off_need_more_than_roundings_to_nearest() {
         let of = |rounding: Rounding| rounding.product_sum(784) * 24_f64.exp2();
         let to_nearest = of(Rounding::new(Dtype::F64, Dtype::F32));
-        let cut_off = of(Rounding::new(Dtype::F64, Dtype::Tf32));
-        assert!(off > 1.2 * to_nearest, "{off} is within {to_nearest}");
-        assert!(off < cut_off, "{off} is beyond {cut_off}");
-        // Rounding to nearest is within its own bound, of the same products.
-        let nearest = factors.iter().fold(0.0_f32, |sum, &(a, b)| a.mul_add(b, sum));
-        let exact: f64 = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b)).sum();
-        assert!((f64::from(nearest) - exact).abs() / exact * 24_f64.exp2() <= to_nearest);
-        for capability in TENSOR_CORES {
-            assert!(units_off(capability, &factors) < cut_off);
+        for (format, dtype, more) in
+            [(Format::Tf32, Dtype::Tf32, 1.2), (Format::Bf16, Dtype::Bf16, 1.1)]
+        {
+            let factors = often_cut(format);
+            let off = units_off(80, format, &factors);
+            let cut_off = of(Rounding::new(Dtype::F64, dtype));
+            assert!(off > more * to_nearest, "{off} is within {to_nearest}");
+            assert!(off < cut_off, "{off} is beyond {cut_off}");
+            // Rounding to nearest is within its own bound, of the same products.
+            let nearest = factors.iter().fold(0.0_f32, |sum, &(a, b)| a.mul_add(b, sum));
+            let exact: f64 = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b)).sum();
+            assert!((f64::from(nearest) - exact).abs() / exact * 24_f64.exp2() <= to_nearest);
+            for capability in TENSOR_CORES {
+                assert!(units_off(capability, format, &factors) < cut_off);
+            }
         }
     }
 
+    /// The same of numbers of single precision, as three TF32 numbers each: six products, of which the
+    /// large one is added up eight at a time, and that by ordinary additions.
+    fn three_off(capability: u32, factors: &[(f32, f32)]) -> f64 {
+        let rules = tensor_core::Rules::of(capability, Format::Tf32);
+        let dot = |factors: &[(f32, f32)], c| {
+            let formats = (Format::Tf32, Format::Tf32);
+            tensor_core::dot(&rules, formats, tensor_core::Sum::Single, factors, c)
+        };
+        let split = |x: f32| {
+            let tf32 = |x: f32| f32::from_bits((x.to_bits() + 0x1000) & 0xffff_e000);
+            let (high, middle) = (tf32(x), tf32(x - tf32(x)));
+            [high, middle, x - high - middle]
+        };
+        let (mut large, mut small) = (0.0_f32, 0.0_f32);
+        for eight in factors.chunks(8) {
+            let of = |i: usize, j: usize| -> Vec<(f32, f32)> {
+                eight.iter().map(|&(a, b)| (split(a)[i], split(b)[j])).collect()
+            };
+            for (i, j) in [(2, 0), (0, 2), (1, 1), (1, 0), (0, 1)] {
+                small = dot(&of(i, j), small);
+            }
+            large += dot(&of(0, 0), 0.0);
+        }
+        let products = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b));
+        let (exact, size) = (products.clone().sum::<f64>(), products.map(f64::abs).sum::<f64>());
+        (f64::from(large + small) - exact).abs() / size * 24_f64.exp2()
+    }
+
+    /// The sum that is cut off too often above, put together as single precision.
+    #[test]
+    fn three_tf32_numbers_are_within_single_precision() {
+        let rounding = Rounding::new(Dtype::F64, Dtype::F32);
+        for capability in TENSOR_CORES {
+            let off = three_off(capability, &often_cut(Format::Tf32));
+            assert!(off <= 112.0, "{off} on {capability}");
+            assert!(off <= rounding.product_sum(784) * 24_f64.exp2());
+        }
+        // One term, of which all parts are as large as they can be.
+        let most = f32::from_bits(0x3f80_17ff);
+        assert!(three_off(80, &[(most, most)]) <= 1.02);
+    }
+
     proptest! {
+        #[test]
+        fn sums_of_three_tf32_numbers_are_within_the_bound_of_single_precision(
+            factors in prop::collection::vec((-2.0_f32..2.0, -2.0_f32..2.0, -12..12_i32), 1..100),
+            capability in prop::sample::select(TENSOR_CORES.to_vec()),
+        ) {
+            let factors: Vec<(f32, f32)> =
+                factors.into_iter().map(|(a, b, e)| (a, b * (e as f32).exp2())).collect();
+            prop_assume!(factors.iter().any(|&(a, b)| a * b != 0.0));
+            // Without the addition of a bias.
+            let steps = crate::bounds::with_bias(factors.len()) - 1;
+            let allowed = Rounding::new(Dtype::F64, Dtype::F32).product_sum(steps) * 24_f64.exp2();
+            let off = three_off(capability, &factors);
+            prop_assert!(off <= allowed, "{} of {}", off, allowed);
+        }
+
         #[test]
         fn sums_on_tensor_cores_are_within_the_bound(
             factors in prop::collection::vec((-2.0_f32..2.0, -2.0_f32..2.0, -12..12_i32), 1..200),
             capability in prop::sample::select(TENSOR_CORES.to_vec()),
             positive in any::<bool>(),
+            (format, dtype, digits) in prop::sample::select(vec![
+                (Format::Tf32, Dtype::Tf32, 0xffff_e000),
+                (Format::Bf16, Dtype::Bf16, 0xffff_0000),
+            ]),
         ) {
-            let tf32 = |x: f32| {
-                let x = f32::from_bits(x.to_bits() & 0xffff_e000);
+            let short = |x: f32| {
+                let x = f32::from_bits(x.to_bits() & digits);
                 if positive { x.abs() } else { x }
             };
-            let factors: Vec<(f32, f32)> =
-                factors.into_iter().map(|(a, b, e)| (tf32(a), tf32(b * (e as f32).exp2()))).collect();
+            let factors: Vec<(f32, f32)> = factors
+                .into_iter()
+                .map(|(a, b, e)| (short(a), short(b * (e as f32).exp2())))
+                .collect();
             prop_assume!(factors.iter().any(|&(a, b)| a * b != 0.0));
             let allowed =
-                Rounding::new(Dtype::F64, Dtype::Tf32).product_sum(factors.len()) * 24_f64.exp2();
-            let off = units_off(capability, &factors);
+                Rounding::new(Dtype::F64, dtype).product_sum(factors.len()) * 24_f64.exp2();
+            let off = units_off(capability, format, &factors);
             prop_assert!(off <= allowed, "{} of {}", off, allowed);
         }
     }

@@ -116,7 +116,7 @@ impl<'a> Scene<'a> {
         let largest = |data: &[f64]| data.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
         let unit = match suspect.context.candidate.header.dtype {
             Dtype::F64 => f64::EPSILON,
-            Dtype::F32 | Dtype::Tf32 => f64::from(f32::EPSILON),
+            Dtype::F32 | Dtype::Tf32 | Dtype::Bf16 => f64::from(f32::EPSILON),
         };
         let bound = largest(suspect.bounds) / largest(suspect.reference).max(f64::MIN_POSITIVE);
         let relative = SLACK * bound.min(1e-2) + unit;

@@ -2,6 +2,7 @@
 
 use tensor::{Dtype, Dump, TensorName};
 
+use crate::bounds::with_bias;
 use crate::chain::{is_given, layers};
 use crate::rounding::Rounding;
 
@@ -20,9 +21,11 @@ pub(crate) fn derivation(name: TensorName, candidate: &Dump, reference: Option<&
     let last = layers(candidate).max(reference.map_or(0, layers));
     let gamma = |n: usize| format!("γ({n}) = {:.2e}", rounding.gamma(n));
     let product = |n: usize| {
-        let tf32 = matches!(candidate.header.dtype, Dtype::Tf32);
-        let rounded =
-            if tf32 { ", the factors rounded to TF32 and their sums cut off" } else { "" };
+        let rounded = match candidate.header.dtype {
+            Dtype::Tf32 => ", the factors rounded to TF32 and their sums cut off",
+            Dtype::Bf16 => ", the factors rounded to bfloat16 and their sums cut off",
+            Dtype::F32 | Dtype::F64 => "",
+        };
         format!("γ({n}) = {:.2e}{rounded}", rounding.product(n))
     };
     let own = match name {
@@ -36,7 +39,7 @@ pub(crate) fn derivation(name: TensorName, candidate: &Dump, reference: Option<&
         W(_) | B(_) => return "what the updates before may have left apart".into(),
         Z(l) => {
             let k = length(W(l), 1).unwrap_or(0);
-            format!("{} times (Σ|a|·|w| + |b|), over {k} terms", product(k + 1))
+            format!("{} times (Σ|a|·|w| + |b|), over {k} terms", product(with_bias(k)))
         }
         A(_) => "relu rounds nothing".into(),
         P => "some units in the last place of exp and of the division".into(),

@@ -13,7 +13,7 @@ fn losses() -> impl Strategy<Value = Loss> {
 fn arithmetics() -> impl Strategy<Value = Arithmetic> {
     let orders =
         prop::sample::select(vec![Order::Forward, Order::Backward, Order::Pairwise, Order::Lanes]);
-    (orders, any::<bool>()).prop_map(|(order, fused)| Arithmetic { order, fused, tf32: false })
+    (orders, any::<bool>()).prop_map(|(order, fused)| Arithmetic { order, fused, factors: None })
 }
 
 prop_compose! {
@@ -58,12 +58,15 @@ proptest! {
         prop_assert!(!diff(&reference, &single).agrees());
     }
 
-    /// TF32 is honest when the header says so.
+    /// TF32 and bfloat16 are honest when the header says so.
     #[test]
-    fn tf32_passes_as_tf32(start in starts(), arithmetic in arithmetics()) {
-        let candidate = start.candidate_by(Arithmetic { tf32: true, ..arithmetic });
-        let found = diff(&start.reference(), &candidate);
-        prop_assert!(found.agrees(), "{}", explain(&found));
+    fn short_factors_pass_as_what_they_are(start in starts(), arithmetic in arithmetics()) {
+        for factors in [Dtype::Tf32, Dtype::Bf16] {
+            let candidate =
+                start.candidate_by(Arithmetic { factors: Some(factors), ..arithmetic });
+            let found = diff(&start.reference(), &candidate);
+            prop_assert!(found.agrees(), "{}", explain(&found));
+        }
     }
 
     /// A fused kernel, or exp(log_softmax), makes `dz` of another `p` than the one that is dumped.
@@ -127,18 +130,26 @@ fn fixtures() -> Vec<Start> {
     ]
 }
 
-/// Not TF32 when the header doesn't say so: where a sum is too long for its own bound to tell, the
-/// next layer's does.
+/// Not TF32 when the header doesn't say so, and not bfloat16 when it says TF32: where a sum is too long
+/// for its own bound to tell, the next layer's does, or a sum over the batch.
 #[test]
-fn tf32_passes_only_as_tf32() {
+fn short_factors_pass_only_as_what_they_are() {
     for start in fixtures() {
-        let mut candidate = start.candidate_by(Arithmetic { tf32: true, ..Arithmetic::default() });
-        let reference = start.reference();
-        assert!(diff(&reference, &candidate).agrees());
-        candidate.header.dtype = Dtype::F32;
-        let found = diff(&reference, &candidate);
-        let first = found.first_divergence.unwrap().tensor;
-        assert!(matches!(first, TensorName::Z(1 | 2)), "{:?}: {first}", start.sizes);
+        for (factors, longer) in [(Dtype::Tf32, Dtype::F32), (Dtype::Bf16, Dtype::Tf32)] {
+            let arithmetic = Arithmetic { factors: Some(factors), ..Arithmetic::default() };
+            let mut candidate = start.candidate_by(arithmetic);
+            let reference = start.reference();
+            assert!(diff(&reference, &candidate).agrees());
+            candidate.header.dtype = longer;
+            let found = diff(&reference, &candidate);
+            let first = found.first_divergence.unwrap().tensor;
+            let of_the_batch = factors == Dtype::Bf16 && first == TensorName::Dw(2);
+            assert!(
+                matches!(first, TensorName::Z(1 | 2)) || of_the_batch,
+                "{:?}: {first}",
+                start.sizes
+            );
+        }
     }
 }
 

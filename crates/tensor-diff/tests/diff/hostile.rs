@@ -152,6 +152,29 @@ fn output_that_is_lost_is_no_success() {
     assert!(tables > 0 && text.matches("\"first_divergence\"").count() == tables, "{text}");
 }
 
+/// Files that may not grow, as on a full disk: an error, the old report, and nothing unfinished.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_is_full_spoils_no_report() {
+    let dump = reference("softmax.json");
+    let folder = tempfile::tempdir().unwrap();
+    for (option, name) in [("--json", "report.json"), ("--html", "report.html")] {
+        let report = folder.path().join(name);
+        std::fs::write(&report, "old").unwrap();
+        let output = Command::new("sh")
+            .args(["-c", &format!("ulimit -f 0; \"$0\" \"$1\" \"$1\" {option} \"$2\"")])
+            .arg(env!("CARGO_BIN_EXE_tensor-diff"))
+            .args([&dump, &report])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{option}: {said}");
+        assert!(said.contains(name) && said.contains("File too large"), "{option}: {said}");
+        assert_eq!(std::fs::read(&report).unwrap(), b"old", "{option}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
 /// With hardly any stack, memory or threads it works, or says in a sentence why it doesn't.
 #[cfg(unix)]
 #[test]

@@ -119,8 +119,7 @@ impl Start {
 
     /// The dump of an honest float32 step that computes like this.
     pub(crate) fn candidate_by(&self, arithmetic: Arithmetic) -> Dump {
-        let dtype = if arithmetic.tf32 { Dtype::Tf32 } else { Dtype::F32 };
-        self.run::<f32>(dtype, arithmetic)
+        self.run::<f32>(arithmetic.factors.unwrap_or(Dtype::F32), arithmetic)
     }
 }
 
@@ -140,7 +139,8 @@ pub(crate) enum Order {
 pub(crate) struct Arithmetic {
     pub(crate) order: Order,
     pub(crate) fused: bool,
-    pub(crate) tf32: bool,
+    /// What the factors of products are rounded to, TF32 or bfloat16.
+    pub(crate) factors: Option<Dtype>,
 }
 
 /// What the step is computed in.
@@ -159,8 +159,8 @@ pub(crate) trait Real:
     fn fused(self, b: Self, c: Self) -> Self;
     fn exponential(self) -> Self;
     fn logarithm(self) -> Self;
-    /// Rounded to 10 fraction bits.
-    fn tf32(self) -> Self;
+    /// Rounded to 10 fraction bits under TF32, to 7 under bfloat16.
+    fn shortened(self, to: Dtype) -> Self;
 }
 
 impl Real for f32 {
@@ -179,9 +179,10 @@ impl Real for f32 {
     fn logarithm(self) -> Self {
         self.ln()
     }
-    fn tf32(self) -> Self {
+    fn shortened(self, to: Dtype) -> Self {
+        let cut = if to == Dtype::Bf16 { 16 } else { 13 };
         // Half of the last bit that stays, then cut off: to nearest, ties away from zero.
-        Self::from_bits((self.to_bits() + 0x1000) & !0x1fff)
+        Self::from_bits((self.to_bits() + (1 << (cut - 1))) >> cut << cut)
     }
 }
 
@@ -201,7 +202,7 @@ impl Real for f64 {
     fn logarithm(self) -> Self {
         self.ln()
     }
-    fn tf32(self) -> Self {
+    fn shortened(self, _: Dtype) -> Self {
         self
     }
 }
@@ -209,7 +210,7 @@ impl Real for f64 {
 impl Arithmetic {
     /// `start + Σ a·b`.
     fn dot<T: Real>(self, start: T, pairs: impl Iterator<Item = (T, T)>) -> T {
-        let round = |value: T| if self.tf32 { value.tf32() } else { value };
+        let round = |value: T| self.factors.map_or(value, |to| value.shortened(to));
         let pairs: Vec<(T, T)> = pairs.map(|(a, b)| (round(a), round(b))).collect();
         let add = |sum: T, &(a, b): &(T, T)| if self.fused { a.fused(b, sum) } else { sum + a * b };
         let zero = T::from_f32(0.0);
@@ -238,7 +239,7 @@ fn pairwise<T: Real>(pairs: &[(T, T)]) -> T {
 
 impl Start {
     fn run<T: Real>(&self, dtype: Dtype, arithmetic: Arithmetic) -> Dump {
-        let plain = Arithmetic { tf32: false, ..arithmetic };
+        let plain = Arithmetic { factors: None, ..arithmetic };
         let (zero, one) = (T::from_f32(0.0), T::from_f32(1.0));
         let of = |data: &[f32]| data.iter().map(|&v| T::from_f32(v)).collect::<Vec<T>>();
         let network = Network { sizes: self.sizes.clone(), loss: self.loss };
