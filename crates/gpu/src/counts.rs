@@ -35,6 +35,45 @@ pub struct Counts {
     pub shared_requests: u64,
     /// Passes that they took: more than the requests where banks conflict.
     pub shared_passes: u64,
+    /// Those of the sectors that were written to.
+    pub global_written_sectors: u64,
+    /// Floating-point multiply-adds by the units for single numbers.
+    pub fma_multiply_adds: u64,
+    /// Multiply-adds by tensor cores.
+    pub tensor_multiply_adds: u64,
+    /// Those of both that are of other types than single precision, and TF32 on tensor cores.
+    pub other_multiply_adds: u64,
+    /// Floating-point additions, subtractions and products that are no part of a multiply-add.
+    pub single_operations: u64,
+}
+
+impl Counts {
+    /// Bytes asked of global memory, read and written: 32 for each sector. What the caches of a card
+    /// would have had is among them.
+    #[must_use]
+    pub const fn global_bytes(&self) -> u64 {
+        32 * self.global_sectors
+    }
+
+    /// Bytes that shared memory could have moved in its passes, 128 in each.
+    #[must_use]
+    pub const fn shared_bytes(&self) -> u64 {
+        128 * self.shared_passes
+    }
+
+    /// Floating-point operations: two for a multiply-add, one for what is none.
+    #[must_use]
+    pub const fn flops(&self) -> u64 {
+        2 * (self.fma_multiply_adds + self.tensor_multiply_adds) + self.single_operations
+    }
+
+    /// Arithmetic intensity: floating-point operations for each byte asked of global memory; `None`
+    /// where none was.
+    #[must_use]
+    pub fn intensity(&self) -> Option<f64> {
+        let bytes = self.global_bytes();
+        (bytes > 0).then(|| self.flops() as f64 / bytes as f64)
+    }
 }
 
 impl Sum for Counts {
@@ -51,6 +90,11 @@ impl Sum for Counts {
             global_sectors: a.global_sectors + b.global_sectors,
             shared_requests: a.shared_requests + b.shared_requests,
             shared_passes: a.shared_passes + b.shared_passes,
+            global_written_sectors: a.global_written_sectors + b.global_written_sectors,
+            fma_multiply_adds: a.fma_multiply_adds + b.fma_multiply_adds,
+            tensor_multiply_adds: a.tensor_multiply_adds + b.tensor_multiply_adds,
+            other_multiply_adds: a.other_multiply_adds + b.other_multiply_adds,
+            single_operations: a.single_operations + b.single_operations,
         })
     }
 }

@@ -35,6 +35,7 @@ pub const KERNELS: &[Kernel] = kernels! {
 /// `matmul_a_bt`, `matmul_at_b` and `matmul_a_b`.
 pub const PRODUCTS: &[Kernel] = kernels! {
     "products/coalesced" "products/shared_tile" "products/register_tile" "products/vectorised"
+    "products/wmma"
 };
 
 impl Kernel {

@@ -18,6 +18,7 @@
 //! compiler ── compile ── nvrtc, ptx_version, library      else what a compiler makes of it
 //!
 //! profile ── timing, work, counts, nvtx       where the time goes
+//! roofline ── card                            what a card could do with what was counted
 //! ```
 //!
 //! # Environment variables
@@ -33,6 +34,7 @@
 //! | `CUDA_VISIBLE_DEVICES` | the driver's own: which cards it shows; the first of them is used |
 
 mod arguments;
+mod card;
 mod choice;
 pub mod compile;
 mod compiler;
@@ -48,11 +50,13 @@ mod nvtx;
 mod probe;
 mod profile;
 pub mod ptx_version;
+pub mod roofline;
 pub mod source;
 mod timing;
 mod work;
 
-pub use arguments::DeviceArgs;
+pub use arguments::{DeviceArgs, ProfileArgs};
+pub use card::{Card, Speeds};
 pub use choice::Choice;
 pub use compiler::{Compiler, CompilerArgs};
 pub use counts::Counts;

@@ -5,7 +5,7 @@
 #![allow(unsafe_code, reason = "NVRTC is a C library")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use libloading::{Library, Symbol};
@@ -85,6 +85,19 @@ impl Nvrtc {
             }
             Ok(architectures)
         }
+    }
+
+    /// Where NVIDIA's headers are, such as `mma.h`: beside the library in a toolkit; the wheels have
+    /// them in two others.
+    pub(crate) fn headers(&self) -> Vec<PathBuf> {
+        let above = |levels| self.path.ancestors().nth(levels).map(Path::to_owned);
+        let toolkit = above(2).map(|folder| folder.join("include"));
+        let wheels = ["cuda_runtime/include", "cuda_nvcc/include"]
+            .map(|one| above(3).map(|all| all.join(one)));
+        let folders = [toolkit].into_iter().chain(wheels).flatten();
+        folders
+            .filter(|folder| folder.join("mma.h").is_file() || folder.join("crt/mma.h").is_file())
+            .collect()
     }
 
     /// Compiles a source to PTX.

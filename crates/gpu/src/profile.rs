@@ -1,27 +1,30 @@
 //! Where the time of a run goes: which kernels and copies, how often, how long, how fast.
 //!
 //! On a real GPU, CUDA events before and behind each of them tell the time. The emulated GPU's
-//! times say nothing about a GPU, so there the table tells what it counted instead: instructions,
-//! and how well the threads' accesses to memory lie side by side.
+//! times say nothing about a GPU, so there the table tells what it counted instead: instructions, bytes,
+//! multiply-adds, and how many of a multiprocessor's places the blocks take.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
-use cudarc::driver::{CudaEvent, CudaFunction, CudaStream};
-use tensor::file::check_writable;
+use cudarc::driver::{CudaEvent, CudaFunction, CudaStream, LaunchConfig};
 
 use crate::counts::Counter;
 use crate::nvtx::{Nvtx, Range};
-use crate::{Counts, Gpu, GpuError, Result, Stretch, Work};
+use crate::{Counts, Gpu, Result, Stretch, Work};
 
 mod launch;
+mod occupancy;
+mod report;
 mod table;
 mod totals;
 mod trace;
 
 mod overlap;
 
+use occupancy::Occupancy;
+pub use report::Profile;
 pub use totals::{Kind, Total};
 use totals::{Span, Totals};
 
@@ -41,6 +44,8 @@ struct Records {
     counter: Option<Counter>,
     nvtx: Option<Nvtx>,
     functions: Vec<(&'static str, CudaFunction)>,
+    /// Of launches that are counted.
+    occupancy: Option<Occupancy>,
     /// The first event: time 0.
     origin: Option<Stretch>,
     pending: Vec<Entry>,
@@ -70,6 +75,7 @@ impl Profiler {
             counter: gpu.is_emulated().then(Counter::start).flatten(),
             nvtx: Nvtx::load(),
             functions: Vec::new(),
+            occupancy: gpu.is_emulated().then(|| Occupancy::new(gpu.context()).ok()).flatten(),
             origin: None,
             pending: Vec::new(),
             totals: Totals::default(),
@@ -88,6 +94,17 @@ impl Profiler {
         if let Some(records) = &self.0 {
             records.borrow_mut().functions.push((operation, function.clone()));
         }
+    }
+
+    /// Hears of the shape of a launch.
+    fn shaped(&self, operation: &'static str, shape: LaunchConfig) -> Result<()> {
+        let Some(records) = &self.0 else { return Ok(()) };
+        let Records { functions, occupancy, .. } = &mut *records.borrow_mut();
+        let Some(occupancy) = occupancy else { return Ok(()) };
+        for (_, function) in functions.iter().filter(|(name, _)| *name == operation) {
+            occupancy.launched(operation, function, shape)?;
+        }
+        Ok(())
     }
 
     /// Names what the host does until the range is dropped, for NVIDIA's own profilers; nothing
@@ -153,7 +170,8 @@ impl Profiler {
         let mut lines = match &records.counter {
             Some(counter) => {
                 let count = |name: &str| records.counted(counter, name);
-                table::counted(&records.device, &records.totals, count)
+                let occupancy = |name: &str| records.occupancy.as_ref()?.of(name);
+                table::counted(&records.device, &records.totals, count, occupancy)
             }
             None => table::timed(&records.device, &records.totals),
         };
@@ -181,6 +199,24 @@ impl Profiler {
         Ok(records.totals.iter().cloned().collect())
     }
 
+    /// The kernels that were counted, those of one name together, and what was counted of them; waits for
+    /// the device. Empty on a real GPU, and when nothing was written down.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn counted(&self) -> Result<Vec<(Total, Counts)>> {
+        let totals = self.totals()?;
+        let counts = |total: Total| {
+            let counts = self.counts(total.name).filter(|counts| counts.warp_instructions > 0)?;
+            Some((total, counts))
+        };
+        Ok(totals
+            .into_iter()
+            .filter(|total| total.kind == Kind::Kernel)
+            .filter_map(counts)
+            .collect())
+    }
+
     /// Writes a trace that Perfetto (<https://ui.perfetto.dev>) and Chrome (`chrome://tracing`)
     /// show; waits for the device.
     ///
@@ -191,39 +227,6 @@ impl Profiler {
         let mut records = records.borrow_mut();
         records.fold()?;
         trace::write(path, &records.device, records.counter.is_some(), &records.spans)
-    }
-}
-
-/// A profiler, and the file that its trace is written to at the end.
-#[derive(Clone, Default)]
-pub struct Profile {
-    /// What writes down.
-    pub profiler: Profiler,
-    trace: Option<PathBuf>,
-}
-
-impl Profile {
-    /// One that writes a trace to this file; without one, nothing is written down.
-    ///
-    /// # Errors
-    /// When the file can't be written.
-    pub fn new(gpu: &Gpu, trace: Option<&Path>) -> Result<Self> {
-        let Some(path) = trace else { return Ok(Self::default()) };
-        check_writable(path)
-            .map_err(|error| GpuError::Write { path: path.into(), reason: error.to_string() })?;
-        Ok(Self { profiler: Profiler::on(gpu), trace: Some(path.into()) })
-    }
-
-    /// Writes the trace, and returns the table, a line each; nothing without a file.
-    ///
-    /// # Errors
-    /// What the driver or the operating system says.
-    pub fn report(&self) -> Result<Vec<String>> {
-        let Some(path) = &self.trace else { return Ok(Vec::new()) };
-        self.profiler.write_trace(path)?;
-        let mut lines = self.profiler.table()?;
-        lines.push(format!("trace written to {}", host::shown(path)));
-        Ok(lines)
     }
 }
 

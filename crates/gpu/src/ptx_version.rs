@@ -25,6 +25,9 @@ const MODIFIERS: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 f1
     nc v2 v4 eq ne lt le gt ge equ neu ltu leu gtu geu num nan lo ls hi hs and or xor sync idx up \
     down bfly ballot any all uni add exch cas min max inc dec gl cta sys cc";
 
+/// Of `wmma` and TF32, all of PTX 7.0 or earlier: instructions and what stands behind their dots.
+const TENSOR_CORES: &str = "wmma load store mma a b c d aligned row col m16n16k8 tf32 rna";
+
 /// Special registers, all of PTX 6.0 or earlier, without what stands behind the dot.
 const SPECIAL: &str = "tid ntid ctaid nctaid laneid warpid clock clock64";
 
@@ -79,6 +82,7 @@ fn check(line: &str) -> Result<(), String> {
                 || !word.contains(['.', '_'])
                     && register.ends_with(|c: char| c == '>' || c.is_numeric())
         } else if word.contains('.') || position == 0 && code.trim_end().ends_with(';') {
+            let known = |list, word| known(list, word) || known(TENSOR_CORES, word);
             known(INSTRUCTIONS, name) && parts.all(|modifier| known(MODIFIERS, modifier))
         } else {
             // A name, a label or a number.

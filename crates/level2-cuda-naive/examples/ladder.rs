@@ -1,4 +1,4 @@
-//! The ladder of products, counted: one product of square matrices, computed in each of the five ways,
+//! The ladder of products, counted: one product of square matrices, computed in each of the six ways,
 //! on the emulated GPU.
 //!
 //!     cargo run -p level2-cuda-naive --example ladder

@@ -4,6 +4,9 @@ use std::fmt;
 
 use clap::ValueEnum;
 use cudarc::driver::LaunchConfig;
+use gpu::Gpu;
+use tensor::Dtype;
+use training::{Error, Result};
 
 use crate::launch::{matrix, tiles};
 
@@ -21,12 +24,21 @@ pub enum Products {
     RegisterTile,
     /// The same, four numbers in an instruction, and the next tile comes while one is multiplied.
     Vectorised,
+    /// A warp multiplies small matrices in an instruction, on tensor cores, which round their factors
+    /// to TF32.
+    Wmma,
 }
 
 impl Products {
     /// Every way, from the first to the last.
-    pub const ALL: [Self; 5] =
-        [Self::Naive, Self::Coalesced, Self::SharedTile, Self::RegisterTile, Self::Vectorised];
+    pub const ALL: [Self; 6] = [
+        Self::Naive,
+        Self::Coalesced,
+        Self::SharedTile,
+        Self::RegisterTile,
+        Self::Vectorised,
+        Self::Wmma,
+    ];
 
     /// The name as `--products` takes it.
     #[must_use]
@@ -37,6 +49,7 @@ impl Products {
             Self::SharedTile => "shared-tile",
             Self::RegisterTile => "register-tile",
             Self::Vectorised => "vectorised",
+            Self::Wmma => "wmma",
         }
     }
 
@@ -49,7 +62,44 @@ impl Products {
             Self::SharedTile => "products/shared_tile",
             Self::RegisterTile => "products/register_tile",
             Self::Vectorised => "products/vectorised",
+            Self::Wmma => "products/wmma",
         }
+    }
+
+    /// What is computed in.
+    #[must_use]
+    pub const fn dtype(self) -> Dtype {
+        match self {
+            Self::Wmma => Dtype::Tf32,
+            _ => Dtype::F32,
+        }
+    }
+
+    /// The least compute capability that they run on, major and minor: their file's `.target`.
+    #[must_use]
+    pub const fn least_capability(self) -> (i32, i32) {
+        match self {
+            Self::Wmma => (8, 0),
+            _ => (5, 0),
+        }
+    }
+
+    /// Whether a device can run them.
+    pub(crate) fn run_on(self, gpu: &Gpu) -> Result<()> {
+        let found = gpu.context().compute_capability().map_err(Error::level)?;
+        let least = self.least_capability();
+        if found >= least {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "--products {self} wants compute capability {}.{}, and {} has {}.{}: choose --products {}",
+            least.0,
+            least.1,
+            gpu.device(),
+            found.0,
+            found.1,
+            Self::Vectorised,
+        )))
     }
 
     /// How `c = a · bᵀ`, of shape `[m, n]`, is launched.
@@ -69,7 +119,7 @@ impl Products {
         match self {
             Self::Naive | Self::Coalesced => matrix(m, n),
             Self::SharedTile => tiles(m, n, 16),
-            Self::RegisterTile | Self::Vectorised => tiles(m, n, 64),
+            Self::RegisterTile | Self::Vectorised | Self::Wmma => tiles(m, n, 64),
         }
     }
 }

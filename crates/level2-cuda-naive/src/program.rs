@@ -1,11 +1,11 @@
 //! Level 2 as a program: its name, its options, its device.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{Args, ValueEnum, ValueHint};
-use gpu::{CompilerArgs, DeviceArgs, Profile};
-use tensor::Network;
+use clap::{Args, ValueEnum};
+use gpu::{CompilerArgs, DeviceArgs, ProfileArgs};
+use tensor::{Dtype, Network};
 use training::{Error, Level, Result};
 
 use crate::{Level2, PerSample, Products, transfer};
@@ -46,9 +46,8 @@ pub struct Options {
     /// How batches get to the device.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     transfer: transfer::Strategy,
-    /// Say at the end where the time went, and write a trace for Perfetto or Chrome to this file.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    profile: Option<PathBuf>,
+    #[command(flatten)]
+    profile: ProfileArgs,
 }
 
 /// The program `level2-cuda-naive`.
@@ -66,16 +65,21 @@ impl training::Program for Program {
         Ok(gpu.device().to_owned())
     }
 
+    fn dtype(options: &Options) -> Dtype {
+        options.products.dtype()
+    }
+
     fn outputs(options: &Options) -> Vec<(&'static str, &Path)> {
-        options.profile.iter().map(|path| ("--profile", path.as_path())).collect()
+        options.profile.outputs()
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
         let gpu = options.compiler.on(options.device.open().map_err(Error::level)?);
-        let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
+        let profile = options.profile.open(&gpu).map_err(Error::level)?;
         let Options { transfer, products, .. } = *options;
         Ok(match options.kernels {
             Kernels::PerOperation => {
+                products.run_on(&gpu)?;
                 let level = Level2::with_products(&gpu, network, transfer, products, profile);
                 Box::new(level.map_err(Error::level)?)
             }

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
+use super::clean;
 use super::fold::fold;
 use super::invariant::preheader;
 use super::rewrite::homes;
@@ -21,34 +22,50 @@ const MOST_ITERATIONS: usize = 1024;
 
 /// Writes out the innermost loops that can be; whether there was one.
 pub(super) fn run(function: &mut Function) -> bool {
-    let graph = Graph::of(function);
-    let loops = Loops::of(&graph, &Dominators::of(&graph));
+    let mut open: Vec<BlockId> = innermost(function).iter().map(|own| own.header).collect();
     let mut changed = false;
-    for own in &loops {
-        let innermost = !loops
-            .iter()
-            .any(|other| other.header != own.header && own.blocks.contains(&other.header));
-        if !innermost || own.latches.len() != 1 {
-            continue;
-        }
-        let hint = function.unrolling.get(&own.header).copied();
-        if matches!(hint, Some(Unrolling::By(1))) {
-            continue;
-        }
-        let Some(count) = iterations(function, own) else { continue };
-        let size: usize = own.blocks.iter().map(|id| function.block(*id).insts.len() + 1).sum();
-        let asked = matches!(hint, Some(Unrolling::Full))
-            || matches!(hint, Some(Unrolling::By(n)) if n as usize >= count);
-        let limit = if asked { ASKED } else { UNASKED };
-        if size * count > limit || hint.is_some() && !asked {
-            continue;
-        }
-        write_out(function, own, count);
+    // The graph is another one after each of them. A loop that now is an innermost one waits until what
+    // is in it has been tidied.
+    while let Some((own, count)) = innermost(function)
+        .into_iter()
+        .filter(|own| open.contains(&own.header))
+        .find_map(|own| copies(function, &own).map(|count| (own, count)))
+    {
+        open.retain(|header| *header != own.header);
+        write_out(function, &own, count);
+        // What was the loop leads nowhere now, and would count as a way into the next one.
+        clean::run(function);
         changed = true;
-        // The graph is another one now.
-        break;
+        if function.len() > super::LARGEST {
+            break;
+        }
     }
     changed
+}
+
+fn innermost(function: &Function) -> Vec<NaturalLoop> {
+    let graph = Graph::of(function);
+    let loops = Loops::of(&graph, &Dominators::of(&graph));
+    let holds = |own: &NaturalLoop, other: &NaturalLoop| {
+        other.header != own.header && own.blocks.contains(&other.header)
+    };
+    let is_innermost =
+        |own: &&NaturalLoop| own.latches.len() == 1 && !loops.iter().any(|other| holds(own, other));
+    loops.iter().filter(is_innermost).cloned().collect()
+}
+
+/// How many copies a loop becomes, where it is to be written out.
+fn copies(function: &mut Function, own: &NaturalLoop) -> Option<usize> {
+    let hint = function.unrolling.get(&own.header).copied();
+    if matches!(hint, Some(Unrolling::By(1))) {
+        return None;
+    }
+    let count = iterations(function, own)?;
+    let size: usize = own.blocks.iter().map(|id| function.block(*id).insts.len() + 1).sum();
+    let asked = matches!(hint, Some(Unrolling::Full))
+        || matches!(hint, Some(Unrolling::By(n)) if n as usize >= count);
+    let limit = if asked { ASKED } else { UNASKED };
+    (size * count <= limit && (hint.is_none() || asked)).then_some(count)
 }
 
 /// How often a loop runs, where its counter begins with a constant and its last branch asks about it.

@@ -17,9 +17,10 @@ fn text(path: &str) -> String {
 fn compare(file: &str, kernel: &str, grid: Grid, arguments: &[Argument], loose: f32) {
     let source = text(&format!("kernels/{file}.cu"));
     let name = format!("kernels/{file}.cu");
-    let options = Options { name: &name, arch: 50, ..Options::default() };
-    let own = crate::common::compile_with(&source, &options);
     let theirs = text(&format!("kernels/{file}.ptx"));
+    let arch = if theirs.contains(".target sm_80") { 80 } else { 50 };
+    let options = Options { name: &name, arch, ..Options::default() };
+    let own = crate::common::compile_with(&source, &options);
     let (mine, counted) = run(&own, kernel, grid, arguments);
     let (expected, usual) = run(&theirs, kernel, grid, arguments);
     for (index, (a, b)) in mine.iter().zip(&expected).enumerate() {
@@ -86,6 +87,7 @@ fn products_in_steps() {
             let tiles = (blocks(64), [16, 16, 1]);
             compare("products/register_tile", kernel, tiles, &arguments, 0.0);
             compare("products/vectorised", kernel, tiles, &arguments, 0.0);
+            compare("products/wmma", kernel, tiles, &arguments, 0.0);
         }
     }
 }

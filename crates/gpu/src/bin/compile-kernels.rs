@@ -10,7 +10,8 @@ use tensor::file::write_atomically;
 
 /// Compiles the kernels to PTX.
 ///
-/// Needs NVRTC 12.x (`pip install nvidia-cuda-nvrtc-cu12`) or nvcc of CUDA 12, and no GPU.
+/// Needs NVRTC 12.x (`pip install nvidia-cuda-nvrtc-cu12`) or nvcc of CUDA 12, and no GPU; for what
+/// includes headers also `nvidia-cuda-runtime-cu12` and `nvidia-cuda-nvcc-cu12`, where they come from.
 #[derive(Parser)]
 #[command(name = "scripts/compile-kernels")]
 struct Arguments {
@@ -60,9 +61,9 @@ fn compile_one(path: &Path, always: bool) -> Result<(), Box<dyn std::error::Erro
         return Ok(host::print(&format!("{name}: as it was\n"))?);
     }
     let ptx = compile::by(Compiler::Nvrtc, &name, &text)?;
-    let target = format!(".target sm_{}", compile::ARCHITECTURE);
+    let wanted = compile::architecture(&text);
+    let target = format!(".target sm_{wanted}");
     if !ptx.lines().any(|line| line.starts_with(&target)) {
-        let wanted = compile::ARCHITECTURE;
         return Err(format!("this compiler has given up sm_{wanted}; one of CUDA 12 has it").into());
     }
     if !ptx.lines().any(|line| line == ".version 8.0") {

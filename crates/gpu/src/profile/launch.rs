@@ -23,6 +23,7 @@ impl Profiler {
         work: Work,
     ) -> Result<()> {
         let _range = self.range(work.operation);
+        self.shaped(work.operation, shape)?;
         if self.is_on() {
             launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
         }
@@ -45,6 +46,7 @@ impl Profiler {
         work: Work,
     ) -> Result<()> {
         let _range = self.range(work.operation);
+        self.shaped(work.operation, shape)?;
         if self.is_on() {
             launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
         }

@@ -1,5 +1,7 @@
 //! The profile as a table.
 
+use std::ops::RangeInclusive;
+
 use super::totals::{Kind, Total, Totals};
 use crate::counts::Counts;
 
@@ -34,45 +36,76 @@ pub(super) fn counted(
     device: &str,
     totals: &Totals,
     counts: impl Fn(&str) -> Counts,
+    occupancy: impl Fn(&str) -> Option<RangeInclusive<f64>>,
 ) -> Vec<String> {
     let of = |total: &Total| match total.kind {
         Kind::Kernel => counts(total.name),
         Kind::Copy | Kind::Collective => Counts::default(),
     };
     let whole: u64 = totals.iter().map(|total| of(total).thread_instructions).sum();
-    let heading =
-        ["", "launches", "MB", "instructions", "share", "lanes", "sectors/request", "divergent"];
-    let mut rows = vec![heading.map(String::from).to_vec()];
+    let all: Counts = totals.iter().map(of).sum();
+    // A column in which nothing would stand is left out.
+    let columns = [
+        (["", ""], true),
+        (["", "launches"], true),
+        (["instr.,", "M"], whole > 0),
+        (["", "lanes"], whole > 0),
+        // Of one request of a warp.
+        (["sec-", "tors"], all.global_requests > 0),
+        (["MB at", "least"], true),
+        (["MB", "global"], all.global_requests > 0),
+        (["MB", "shared"], all.shared_requests > 0),
+        (["FMA,", "M"], all.fma_multiply_adds > 0),
+        (["tensor,", "M"], all.tensor_multiply_adds > 0),
+        (["FLOP/", "byte"], all.global_requests > 0),
+        (["occu-", "pancy"], whole > 0),
+    ];
+    let mut rows: Vec<Vec<String>> =
+        (0..2).map(|line| columns.map(|(words, _)| words[line].to_owned()).to_vec()).collect();
     let key =
         |total: &Total| (u128::from(of(total).thread_instructions) << 64) | total.bytes as u128;
     for total in totals.sorted_by(key) {
         let counts = of(total);
-        let ratio = |a: u64, b: u64| match b {
-            0 => String::new(),
-            b => format!("{:.1}", a as f64 / b as f64),
-        };
+        let millions = |amount: u64| format!("{:.1}", 1e-6 * amount as f64);
         // What a library computes on this machine's processor has no instructions.
         let counted = total.kind == Kind::Kernel && counts.warp_instructions > 0;
         let kernel = |text: String| if counted { text } else { String::new() };
+        let where_any = |amount: u64, text: String| match amount {
+            0 => String::new(),
+            _ => text,
+        };
+        let ratio = |a: u64, b: u64| format!("{:.1}", a as f64 / b.max(1) as f64);
         rows.push(vec![
             label(total),
             total.launches.to_string(),
-            format!("{:.1}", 1e-6 * total.bytes as f64),
-            kernel(format!("{:.1} M", 1e-6 * counts.thread_instructions as f64)),
-            kernel(format!(
-                "{:.1} %",
-                100.0 * counts.thread_instructions as f64 / whole.max(1) as f64
-            )),
+            kernel(millions(counts.thread_instructions)),
             kernel(ratio(counts.thread_instructions, counts.warp_instructions)),
-            kernel(ratio(counts.global_sectors, counts.global_requests)),
-            kernel(counts.divergent_branches.to_string()),
+            where_any(counts.global_requests, ratio(counts.global_sectors, counts.global_requests)),
+            millions(total.bytes as u64),
+            kernel(millions(counts.global_bytes())),
+            where_any(counts.shared_requests, millions(counts.shared_bytes())),
+            where_any(counts.fma_multiply_adds, millions(counts.fma_multiply_adds)),
+            where_any(counts.tensor_multiply_adds, millions(counts.tensor_multiply_adds)),
+            kernel(counts.intensity().map_or_else(String::new, |each| format!("{each:.2}"))),
+            kernel(occupancy(total.name).map_or_else(String::new, |share| percent(&share))),
         ]);
+    }
+    for row in &mut rows {
+        let mut shown = columns.iter().map(|(_, shown)| *shown);
+        row.retain(|_| shown.next().unwrap_or(true));
     }
     let title = format!(
         "{:.1} million instructions of threads on {device}; no times, since these would be its own",
         1e-6 * whole as f64
     );
     [vec![title], aligned(&rows)].concat()
+}
+
+/// A share, or several, in per cent.
+fn percent(share: &RangeInclusive<f64>) -> String {
+    let (least, most) =
+        (format!("{:.0}", 100.0 * share.start()), format!("{:.0}", 100.0 * share.end()));
+    if least == most { format!("{most} %") } else { format!("{least}–{most} %") }
 }
 
 fn label(total: &Total) -> String {
@@ -124,23 +157,61 @@ mod tests {
         assert_eq!(lines[3], "relu                       2  0.004   1.0 %      2.0   4.0      0.5");
     }
 
+    fn lines(counts: Counts, occupancy: Option<RangeInclusive<f64>>) -> Vec<String> {
+        let of = |name: &str| if name == "relu" { counts } else { Counts::default() };
+        counted("emulated (…)", &totals(), of, |_| occupancy.clone())
+    }
+
     #[test]
     fn counts_stand_alone() {
         let counts = Counts {
             warp_instructions: 1_000_000,
             thread_instructions: 30_000_000,
-            global_requests: 1_000,
-            global_sectors: 4_000,
-            divergent_branches: 7,
+            global_requests: 31_250,
+            global_sectors: 100_000,
+            shared_requests: 1,
+            shared_passes: 25_000,
+            fma_multiply_adds: 4_000_000,
+            tensor_multiply_adds: 12_000_000,
+            single_operations: 800_000,
             ..Counts::default()
         };
-        let lines = counted("emulated (…)", &totals(), |name| {
-            if name == "relu" { counts } else { Counts::default() }
-        });
+        let lines = lines(counts, Some(0.5..=0.5));
         assert!(lines[0].starts_with("30.0 million instructions of threads on emulated (…)"));
-        let relu: Vec<&str> = lines[2].split_whitespace().collect();
-        assert_eq!(relu, ["relu", "2", "0.0", "30.0", "M", "100.0", "%", "30.0", "4.0", "7"]);
-        assert!(lines[3].starts_with("copy to the device         1  4.0"), "{}", lines[3]);
+        let said = [
+            "                              instr.,         sec-  MB at      MB      MB  FMA,  tensor,  \
+             FLOP/  occu-",
+            "                    launches        M  lanes  tors  least  global  shared     M        M   \
+             byte  pancy",
+            "relu                       2     30.0   30.0   3.2    0.0     3.2     3.2   4.0     12.0  \
+             10.25   50 %",
+        ];
+        assert_eq!(lines[1..4], said);
+        assert_eq!(lines[4], "copy to the device         1                          4.0");
         assert!(!lines.concat().contains("GB/s"), "no rates");
+        assert_eq!(percent(&(0.25..=0.5)), "25–50 %");
+        // With every column: two more than a line of 100, and a table with fewer fits.
+        assert!(lines[1..].iter().all(|line| line.chars().count() <= 102), "{lines:?}");
+    }
+
+    #[test]
+    fn a_column_with_nothing_in_it_is_left_out() {
+        let counts = Counts {
+            warp_instructions: 1_000_000,
+            thread_instructions: 32_000_000,
+            global_requests: 31_250,
+            global_sectors: 100_000,
+            ..Counts::default()
+        };
+        let of_some = lines(counts, Some(1.0..=1.0));
+        let head: Vec<&str> = of_some[2].split_whitespace().collect();
+        assert_eq!(head, ["launches", "M", "lanes", "tors", "least", "global", "byte", "pancy"]);
+        assert_eq!(
+            of_some[3].split_whitespace().collect::<Vec<_>>(),
+            ["relu", "2", "32.0", "32.0", "3.2", "0.0", "3.2", "0.00", "100", "%"]
+        );
+        let of_none = lines(Counts::default(), None);
+        assert_eq!(of_none[2].split_whitespace().collect::<Vec<_>>(), ["launches", "least"]);
+        assert_eq!(of_none[4].split_whitespace().collect::<Vec<_>>(), ["relu", "2", "0.0"]);
     }
 }

@@ -8,11 +8,11 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// The program on the built-in digits and the emulated GPU, whatever the environment says.
-fn level2(args: &[&str]) -> Output {
+pub(crate) fn level2(args: &[&str]) -> Output {
     program(args).output().expect("the program starts")
 }
 
-fn program(args: &[&str]) -> Command {
+pub(crate) fn program(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_level2-cuda-naive"));
     command.args(args);
     for variable in [
@@ -27,16 +27,17 @@ fn program(args: &[&str]) -> Command {
     command
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
 }
 
-const SHORT: [&str; 6] = ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
+pub(crate) const SHORT: [&str; 6] =
+    ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
 /// Two steps to warm up and two that count, without testing.
-const BENCH: [&str; 5] = ["bench", "--runs", "1", "--steps", "2"];
-const EMULATED: [&str; 2] = ["--device", "emulated"];
+pub(crate) const BENCH: [&str; 5] = ["bench", "--runs", "1", "--steps", "2"];
+pub(crate) const EMULATED: [&str; 2] = ["--device", "emulated"];
 
-fn path(folder: &TempDir, name: &str) -> String {
+pub(crate) fn path(folder: &TempDir, name: &str) -> String {
     folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
 }
 
@@ -99,34 +100,6 @@ fn the_options_of_the_level_are_checked() {
     assert!(text(&nowhere.stderr).contains("can't write /nowhere/trace.json"));
 }
 
-#[test]
-fn a_profile_counts_on_the_emulated_gpu_and_claims_no_times() {
-    let folder = TempDir::new().unwrap();
-    let trace = path(&folder, "trace.json");
-    let output = level2(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
-    for word in ["instructions of threads on emulated (", "sectors/request", "trace written to"] {
-        assert!(said.contains(word), "{word}: {said}");
-    }
-    let table = &said[said.find("instructions of threads").expect("checked above")..];
-    assert!(
-        !table.contains("GB/s") && !table.contains("GFLOP/s") && !table.contains(" ms"),
-        "{said}"
-    );
-    // Four batches of two layers.
-    let row = said.lines().find(|line| line.starts_with("matmul_a_bt ")).expect("a row");
-    assert_eq!(row.split_whitespace().nth(1), Some("8"), "{row}");
-
-    let trace: serde_json::Value = serde_json::from_slice(&fs::read(trace).unwrap()).unwrap();
-    assert!(trace["otherData"]["device"].as_str().unwrap().starts_with("emulated ("));
-    assert!(trace["otherData"]["times"].as_str().unwrap().contains("not of a GPU"));
-    let events = trace["traceEvents"].as_array().unwrap();
-    let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
-    assert_eq!(named("matmul_at_b"), 8);
-    assert_eq!((named("to the device"), named("to the host")), (2 * 4 + 4, 2));
-}
-
 /// Every kernel at every fixture's shapes, with everything checked that can be: nothing is said.
 #[test]
 fn the_sanitizer_finds_nothing() {
@@ -141,31 +114,6 @@ fn the_sanitizer_finds_nothing() {
             assert!(output.status.success());
         }
     }
-}
-
-/// The ladder's kernels, too, where tiles reach beyond all three matrices.
-#[test]
-fn the_sanitizer_finds_nothing_on_the_ladder() {
-    let folder = TempDir::new().unwrap();
-    let out = path(&folder, "dump.json");
-    for products in ["coalesced", "shared-tile", "register-tile", "vectorised"] {
-        for preset in ["three-layer", "wide", "squared-error"] {
-            let args = ["dump", "--preset", preset, "--products", products, "--out", &out];
-            let mut command = program(&[&args[..], &EMULATED].concat());
-            let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
-            assert_eq!(text(&output.stderr), "", "{preset}, {products}");
-            assert!(output.status.success());
-        }
-    }
-}
-
-#[test]
-fn a_thread_for_each_sample_has_no_products() {
-    let args = ["--kernels", "per-sample", "--products", "vectorised"];
-    let output = level2(&[&args[..], &EMULATED].concat());
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("leave out --kernels per-sample"), "{said}");
 }
 
 /// The batches' ways to the device, with everything checked, over shuffled epochs.

@@ -4,13 +4,21 @@
 use gpu::{Profiler, Result};
 use level2_cuda_naive::operations::Operations;
 use level2_cuda_naive::{Buffer, Products};
+use tensor::Dtype;
 
 /// Rows, columns and inner lengths: one, around a warp's 32 and a block's 8 rows, and primes.
 const SIZES: [usize; 7] = [1, 2, 8, 9, 31, 33, 67];
 
 struct Bench {
     on: Operations,
+    /// What becomes of the factors of products.
+    dtype: Dtype,
     seed: u32,
+}
+
+/// Rounded to 10 bits after the point, halves away from zero, as `cvt.rna.tf32.f32`.
+fn tf32(x: f32) -> f32 {
+    f32::from_bits((x.to_bits() + 0x1000) & !0x1fff)
 }
 
 impl Bench {
@@ -20,10 +28,11 @@ impl Bench {
 
     fn with(products: Products) -> Self {
         let on = Operations::with_products(&crate::support::gpu(), &Profiler::off(), products);
-        Self { on: on.unwrap(), seed: 1 }
+        Self { on: on.unwrap(), dtype: products.dtype(), seed: 1 }
     }
 
-    /// Numbers between −2 and 2, and the same on the device.
+    /// Numbers between −2 and 2, as products take them, and the same on the device, which has to round
+    /// them by itself.
     fn random(&mut self, elements: usize) -> (Vec<f64>, Buffer) {
         let next = || {
             // Numerical Recipes' generator; the high bits are good enough here.
@@ -32,7 +41,8 @@ impl Bench {
         };
         let host: Vec<f32> = std::iter::repeat_with(next).take(elements).collect();
         let device = self.on.stream().clone_htod(&host).unwrap();
-        (host.into_iter().map(f64::from).collect(), device)
+        let taken = |x| if self.dtype == Dtype::Tf32 { tf32(x) } else { x };
+        (host.into_iter().map(taken).map(f64::from).collect(), device)
     }
 
     /// A buffer with a wrong number everywhere, and with room for one more that has to stay.
@@ -112,6 +122,11 @@ fn tiles_make_the_same_bits() {
     let coalesced = product(Products::Coalesced);
     let worst = naive.iter().zip(&coalesced).map(apart).fold(0.0, f32::max);
     assert!(worst > 0.0 && worst < 1e-4, "lanes add up in another order: {worst}");
+    let wmma = product(Products::Wmma);
+    assert_eq!(product(Products::Wmma), wmma, "from run to run");
+    // 52 products below 4, whose factors are each off by a 2,048th at most.
+    let worst = naive.iter().zip(&wmma).map(apart).fold(0.0, f32::max);
+    assert!(worst > 1e-4 && worst < 52.0 * 4.0 / 1000.0, "factors are rounded: {worst}");
 }
 
 #[test]

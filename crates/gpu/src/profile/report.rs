@@ -1,0 +1,91 @@
+//! What is written of a profile at the end.
+
+use std::path::{Path, PathBuf};
+
+use tensor::file::{check_writable, write_atomically};
+
+use super::Profiler;
+use crate::{Card, Gpu, GpuError, Result, roofline};
+
+/// A profiler, and the files that are written at the end.
+#[derive(Clone, Default)]
+pub struct Profile {
+    /// What writes down.
+    pub profiler: Profiler,
+    trace: Option<PathBuf>,
+    roofline: Option<(PathBuf, Card)>,
+}
+
+impl Profile {
+    /// One that writes a trace to this file; without one, nothing is written down.
+    ///
+    /// # Errors
+    /// When the file can't be written.
+    pub fn new(gpu: &Gpu, trace: Option<&Path>) -> Result<Self> {
+        Self::with_roofline(gpu, trace, None)
+    }
+
+    /// One that writes a trace, or draws the kernels under the roof of a card, or both.
+    ///
+    /// # Errors
+    /// When a file can't be written, and when a roofline is asked of a real GPU, which counts nothing.
+    pub fn with_roofline(
+        gpu: &Gpu,
+        trace: Option<&Path>,
+        roofline: Option<(&Path, Card)>,
+    ) -> Result<Self> {
+        if roofline.is_some() && !gpu.is_emulated() {
+            return Err(GpuError::NoCounts { device: gpu.device().to_owned() });
+        }
+        for path in trace.into_iter().chain(roofline.map(|(path, _)| path)) {
+            check_writable(path).map_err(|error| unwritten(path, &error))?;
+        }
+        if trace.is_none() && roofline.is_none() {
+            return Ok(Self::default());
+        }
+        Ok(Self {
+            profiler: Profiler::on(gpu),
+            trace: trace.map(Into::into),
+            roofline: roofline.map(|(path, card)| (path.into(), card)),
+        })
+    }
+
+    /// Writes the files, and returns the table, a line each; nothing without a file.
+    ///
+    /// # Errors
+    /// What the driver or the operating system says.
+    pub fn report(&self) -> Result<Vec<String>> {
+        if self.trace.is_none() && self.roofline.is_none() {
+            return Ok(Vec::new());
+        }
+        let mut lines = self.profiler.table()?;
+        if let Some(path) = &self.trace {
+            self.profiler.write_trace(path)?;
+            lines.push(format!("trace written to {}", host::shown(path)));
+        }
+        if let Some((path, card)) = &self.roofline {
+            let mut points = Vec::new();
+            for (total, counts) in self.profiler.counted()? {
+                match roofline::Point::new(total.name, &counts, total.bytes as u64) {
+                    Ok(point) => points.push(point),
+                    Err(outside) => {
+                        lines.push(format!(
+                            "not in the roofline: {} {}",
+                            total.name,
+                            outside.why()
+                        ));
+                    }
+                }
+            }
+            let svg = roofline::svg(*card, &points).map_err(GpuError::Drawing)?;
+            write_atomically(path, |file| file.write_all(svg.as_bytes()))
+                .map_err(|error: std::io::Error| unwritten(path, &error))?;
+            lines.push(format!("roofline of an {} written to {}", card.name(), host::shown(path)));
+        }
+        Ok(lines)
+    }
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> GpuError {
+    GpuError::Write { path: path.into(), reason: error.to_string() }
+}

@@ -1,0 +1,56 @@
+//! The ladder of products, as a user asks for it.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use crate::command_line::{EMULATED, path, program, text};
+
+/// The ladder's kernels, too, where tiles reach beyond all three matrices.
+#[test]
+fn the_sanitizer_finds_nothing_on_the_ladder() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "dump.json");
+    for products in ["coalesced", "shared-tile", "register-tile", "vectorised", "wmma"] {
+        for preset in ["three-layer", "wide", "squared-error"] {
+            let args = ["dump", "--preset", preset, "--products", products, "--out", &out];
+            let mut command = program(&[&args[..], &EMULATED].concat());
+            let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
+            assert_eq!(text(&output.stderr), "", "{preset}, {products}");
+            assert!(output.status.success());
+        }
+    }
+}
+
+#[test]
+fn a_thread_for_each_sample_has_no_products() {
+    let args = ["--kernels", "per-sample", "--products", "vectorised"];
+    let output = program(&[&args[..], &EMULATED].concat()).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("leave out --kernels per-sample"), "{said}");
+}
+
+/// Tensor cores multiply TF32 from compute capability 8.0 on.
+#[test]
+fn a_card_that_is_too_old_for_tensor_cores_is_told_so() {
+    for (products, capability, runs) in
+        [("wmma", "7.5", false), ("wmma", "8.0", true), ("vectorised", "7.5", true)]
+    {
+        let folder = TempDir::new().unwrap();
+        let out = path(&folder, "dump.json");
+        let args = ["dump", "--preset", "single", "--products", products, "--out", &out];
+        let mut command = program(&[&args[..], &EMULATED].concat());
+        let output = command.env("EMULATED_GPU_CAPABILITY", capability).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(if runs { 0 } else { 2 }), "{said}");
+        let words = "--products wmma wants compute capability 8.0, and emulated";
+        let help = "has 7.5: choose --products vectorised";
+        assert!(runs || said.contains(words) && said.contains(help), "{said}");
+        if runs {
+            let dump: serde_json::Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
+            let dtype = if products == "wmma" { "tf32" } else { "f32" };
+            assert_eq!(dump["dtype"], dtype, "tolerances follow from it");
+        }
+    }
+}
