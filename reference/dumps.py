@@ -22,7 +22,7 @@ from presets import LOSSES
 
 FORMAT = "four-levels-dump"
 VERSION = 1
-DTYPES = ("f32", "f64", "tf32")
+DTYPES = ("f32", "f64", "tf32", "bf16")
 
 _NAME = re.compile(r"x|y|p|loss|(?:w|b|z|a|dz|dw|db|da)[1-9][0-9]*|[wb][1-9][0-9]*_next", re.ASCII)
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

@@ -101,7 +101,7 @@ class DumpFormat(unittest.TestCase):
             (self.text(seed=None), "'seed' is missing"),
             (self.text(seed=-1), "'seed' is -1"),
             (self.text(seed=True), "'seed' is True"),
-            (self.text(dtype="f16"), "none of f32, f64, tf32"),
+            (self.text(dtype="f16"), "none of f32, f64, tf32, bf16"),
             (self.text(loss="hinge"), "none of cross-entropy"),
             (self.text(learning_rate="fast"), "'learning_rate' is 'fast'"),
             (self.text(learning_rate=1e39), "'learning_rate' is 1e+39"),

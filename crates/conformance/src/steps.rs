@@ -67,7 +67,12 @@ pub(crate) fn apart(
 ) -> Option<String> {
     // On the emulated GPU the farthest is 4·10⁻⁶ of the way in f32. TF32 rounds the inputs of
     // products to 2⁻¹¹ instead of 2⁻²⁴, and now and then a unit falls on the other side of zero: 2 %.
-    let part = if dtype == Dtype::Tf32 { 0.1 } else { 1e-4 };
+    // bfloat16 rounds them to 2⁻⁸: 10 %.
+    let part = match dtype {
+        Dtype::Bf16 => 0.3,
+        Dtype::Tf32 => 0.1,
+        Dtype::F32 | Dtype::F64 => 1e-4,
+    };
     let layers = expected.parameters.layers.iter().zip(&found.parameters.layers);
     for (l, ((expected, found), start)) in (1..).zip(layers.zip(&start.layers)) {
         for (name, expected, found, start) in

@@ -78,7 +78,7 @@ fn how(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String>
         Rung::ThreadPerSample => return Ok(launches(1 + 2 * layers)),
         // For each layer a product forward and two backward, but for the gradient of the images; the
         // sums for its biases, and two updates; and the output.
-        Rung::Tiled | Rung::RegisterTiles | Rung::TensorCores | Rung::ThreeTf32 => {
+        Rung::Tiled | Rung::RegisterTiles | Rung::TensorCores | Rung::Bf16 | Rung::ThreeTf32 => {
             return Ok(launches(6 * layers));
         }
         Rung::OneLaunch | Rung::WholeEpoch => {}

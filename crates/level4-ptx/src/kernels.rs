@@ -48,18 +48,20 @@ impl Kernels {
                 update: Update::new(find("update")?, 1, &on),
                 on,
             }),
-            Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
-                Self::Tiled(Tiled {
-                    forward_layer: find("forward_layer")?,
-                    gradient: find("gradient")?,
-                    backward_layer: find("backward_layer")?,
-                    output: find_rest("output")?,
-                    sum_batch: find_rest("sum_batch")?,
-                    update: Update::new(find_rest("update")?, 4, &on),
-                    tiles: Tiles::of(rung),
-                    on,
-                })
-            }
+            Rung::Tiled
+            | Rung::TensorCores
+            | Rung::Bf16
+            | Rung::ThreeTf32
+            | Rung::RegisterTiles => Self::Tiled(Tiled {
+                forward_layer: find("forward_layer")?,
+                gradient: find("gradient")?,
+                backward_layer: find("backward_layer")?,
+                output: find_rest("output")?,
+                sum_batch: find_rest("sum_batch")?,
+                update: Update::new(find_rest("update")?, 4, &on),
+                tiles: Tiles::of(rung),
+                on,
+            }),
             Rung::OneLaunch => {
                 let cut = |network: &_, batch, shared, resident: &mut dyn FnMut(usize) -> usize| {
                     Plan::new(network, batch, shared, resident)

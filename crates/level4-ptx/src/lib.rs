@@ -1,4 +1,4 @@
-//! Level 4: the network in PTX written by hand, in seven rungs of a ladder.
+//! Level 4: the network in PTX written by hand, in eight rungs of a ladder.
 //!
 //! `forward`, `backward`, `update` and `state` stand beside those of the other levels; `step` says
 //! which rung launches what in their place. What is computed, and how, is in the folder `ptx`;

@@ -1,11 +1,11 @@
 //! Level 4 as a program: its name, its options, its device.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use clap::Args;
 #[cfg(feature = "cust")]
 use clap::ValueEnum;
-use clap::{Args, ValueHint};
-use gpu::{DeviceArgs, Profile};
+use gpu::{DeviceArgs, ProfileArgs};
 use tensor::{Dtype, Network};
 use training::{Error, Level, Preset, Result};
 
@@ -37,9 +37,8 @@ pub struct Options {
     #[cfg(feature = "cust")]
     #[arg(long, value_name = "CRATE", value_enum, default_value_t)]
     host: Host,
-    /// Say at the end where the time went, and write a trace for Perfetto or Chrome to this file.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    profile: Option<PathBuf>,
+    #[command(flatten)]
+    profile: ProfileArgs,
 }
 
 /// The program `level4-ptx`.
@@ -66,7 +65,7 @@ impl training::Program for Program {
     }
 
     fn outputs(options: &Options) -> Vec<(&'static str, &Path)> {
-        options.profile.iter().map(|path| ("--profile", path.as_path())).collect()
+        options.profile.outputs()
     }
 
     const PLANS: bool = true;
@@ -80,13 +79,16 @@ impl training::Program for Program {
         #[cfg(feature = "cust")]
         if options.host == Host::Cust {
             crate::with_cust::device(options.device.device)?;
+            if let Some((option, _)) = options.profile.outputs().first() {
+                return Err(Error::Usage(format!("--host cust has no {option}: leave out --host")));
+            }
             let Choice::One(rung) = options.kernels else {
                 return Err(Error::Usage("--host cust has no --kernels auto: name a rung".into()));
             };
             return Ok(Box::new(crate::with_cust::WithCust::new(network, rung)?));
         }
         let gpu = options.device.open().map_err(Error::level)?;
-        let profile = Profile::new(&gpu, options.profile.as_deref()).map_err(Error::level)?;
+        let profile = options.profile.open(&gpu).map_err(Error::level)?;
         Ok(match options.kernels {
             Choice::One(rung) => Box::new(Level4::new(&gpu, network, rung, profile)?),
             Choice::Auto => Box::new(Auto::new(gpu, network, profile)),

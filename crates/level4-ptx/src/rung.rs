@@ -17,6 +17,8 @@ pub enum Rung {
     OneLaunch,
     /// The products of `tiled` on tensor cores, which round their factors to TF32.
     TensorCores,
+    /// The same with factors rounded to bfloat16, two of which fill a register.
+    Bf16,
     /// The same in single precision: each factor is the sum of three TF32 numbers.
     ThreeTf32,
     /// The products of `tiled` with 64 results in the registers of each thread, its copies asynchronous.
@@ -27,11 +29,12 @@ pub enum Rung {
 
 impl Rung {
     /// Every rung, from the first to the last.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ThreadPerSample,
         Self::Tiled,
         Self::OneLaunch,
         Self::TensorCores,
+        Self::Bf16,
         Self::ThreeTf32,
         Self::RegisterTiles,
         Self::WholeEpoch,
@@ -45,6 +48,7 @@ impl Rung {
             Self::Tiled => "tiled",
             Self::OneLaunch => "one-launch",
             Self::TensorCores => "tensor-cores",
+            Self::Bf16 => "bf16",
             Self::ThreeTf32 => "three-tf32",
             Self::RegisterTiles => "register-tiles",
             Self::WholeEpoch => "whole-epoch",
@@ -59,6 +63,7 @@ impl Rung {
             Self::Tiled => "ptx/tiled.ptx",
             Self::OneLaunch => "ptx/one_launch.ptx",
             Self::TensorCores => "ptx/tensor_cores.ptx",
+            Self::Bf16 => "ptx/bf16.ptx",
             Self::ThreeTf32 => "ptx/three_tf32.ptx",
             Self::RegisterTiles => "ptx/register_tiles.ptx",
             Self::WholeEpoch => "ptx/whole_epoch.ptx",
@@ -73,6 +78,7 @@ impl Rung {
             Self::Tiled => include_str!("../../../ptx/tiled.ptx"),
             Self::OneLaunch => include_str!("../../../ptx/one_launch.ptx"),
             Self::TensorCores => include_str!("../../../ptx/tensor_cores.ptx"),
+            Self::Bf16 => include_str!("../../../ptx/bf16.ptx"),
             Self::ThreeTf32 => include_str!("../../../ptx/three_tf32.ptx"),
             Self::RegisterTiles => include_str!("../../../ptx/register_tiles.ptx"),
             Self::WholeEpoch => include_str!("../../../ptx/whole_epoch.ptx"),
@@ -82,7 +88,9 @@ impl Rung {
     /// The rung whose kernels it has beside its own: all but the products.
     pub(crate) const fn rest(self) -> Option<Self> {
         match self {
-            Self::TensorCores | Self::ThreeTf32 | Self::RegisterTiles => Some(Self::Tiled),
+            Self::TensorCores | Self::Bf16 | Self::ThreeTf32 | Self::RegisterTiles => {
+                Some(Self::Tiled)
+            }
             _ => None,
         }
     }
@@ -92,7 +100,7 @@ impl Rung {
     pub const fn least_capability(self) -> (i32, i32) {
         match self {
             Self::ThreadPerSample | Self::Tiled | Self::OneLaunch | Self::WholeEpoch => (5, 2),
-            Self::TensorCores | Self::ThreeTf32 | Self::RegisterTiles => (8, 0),
+            Self::TensorCores | Self::Bf16 | Self::ThreeTf32 | Self::RegisterTiles => (8, 0),
         }
     }
 
@@ -101,6 +109,7 @@ impl Rung {
     pub const fn dtype(self) -> Dtype {
         match self {
             Self::TensorCores => Dtype::Tf32,
+            Self::Bf16 => Dtype::Bf16,
             _ => Dtype::F32,
         }
     }

@@ -1,6 +1,6 @@
 //! The second rung: launches of the kernels of `ptx/tiled.ptx`, one for each operation; and of those
-//! that take the place of its products in `ptx/tensor_cores.ptx`, `ptx/three_tf32.ptx` and
-//! `ptx/register_tiles.ptx`.
+//! that take the place of its products in `ptx/tensor_cores.ptx`, `ptx/bf16.ptx`,
+//! `ptx/three_tf32.ptx` and `ptx/register_tiles.ptx`.
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
@@ -33,7 +33,7 @@ impl Tiles {
     pub(crate) const fn of(rung: Rung) -> Self {
         let (threads, side, inputs) = match rung {
             Rung::RegisterTiles => (64, 64, 64),
-            Rung::TensorCores | Rung::ThreeTf32 => (THREADS, 32, 64),
+            Rung::TensorCores | Rung::Bf16 | Rung::ThreeTf32 => (THREADS, 32, 64),
             _ => (THREADS, 32, 32),
         };
         let [forward, gradient, backward] = [(side, side), (64, side), (inputs, side)];

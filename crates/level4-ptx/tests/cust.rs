@@ -64,6 +64,32 @@ fn a_launch_of_many_batches_is_refused() {
     assert!(refused.contains("choose --kernels one-launch"), "{refused}");
 }
 
+/// As a reader meets it: what only cudarc's host has is a usage error that says what to do.
+#[test]
+fn what_only_the_other_host_has_is_refused() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("out");
+    let file = file.to_str().expect("a temporary folder has a plain name");
+    for (args, said) in [
+        (&["--kernels", "whole-epoch"][..], "--host cust has no launch of many batches"),
+        (&["--kernels", "auto"], "--host cust has no --kernels auto: name a rung"),
+        (&["--profile", file], "--host cust has no --profile: leave out --host"),
+        (&["--roofline", file], "--host cust has no --roofline: leave out --host"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
+            .args(["bench", "--data", "digits", "--device", "emulated", "--host", "cust"])
+            .args(["--samples", "64", "--batch-size", "32", "--runs", "1", "--steps", "1"])
+            .args(args)
+            .env_remove("MNIST_DIR")
+            .output()
+            .expect("the program starts");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.contains(said), "{args:?}: {error}");
+        assert!(!std::path::Path::new(file).exists(), "{args:?} wrote a file");
+    }
+}
+
 #[test]
 fn the_loaders_driver_is_not_another() {
     let error = device(Choice::Cuda).unwrap_err();

@@ -18,7 +18,7 @@ use crate::{Plan, Rung};
 pub(super) fn forward(on: &mut WithCust) -> Result<(), Failure> {
     match on.rung {
         Rung::ThreadPerSample => all_layers(on, "forward"),
-        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
+        Rung::Tiled | Rung::TensorCores | Rung::Bf16 | Rung::ThreeTf32 | Rung::RegisterTiles => {
             tiled_forward(on)
         }
         Rung::OneLaunch | Rung::WholeEpoch => one_launch(on, 0.0, FORWARD),
@@ -41,7 +41,7 @@ pub(super) fn backward(on: &mut WithCust) -> Result<(), Failure> {
             }?;
             Ok(())
         }
-        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
+        Rung::Tiled | Rung::TensorCores | Rung::Bf16 | Rung::ThreeTf32 | Rung::RegisterTiles => {
             tiled_backward(on)
         }
         Rung::OneLaunch | Rung::WholeEpoch => one_launch(on, 0.0, BACKWARD),
@@ -52,7 +52,9 @@ pub(super) fn update(on: &mut WithCust, learning_rate: f32) -> Result<(), Failur
     // Elements that a block of 256 threads updates.
     let of_a_block = match on.rung {
         Rung::ThreadPerSample => 256,
-        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => 1024,
+        Rung::Tiled | Rung::TensorCores | Rung::Bf16 | Rung::ThreeTf32 | Rung::RegisterTiles => {
+            1024
+        }
         Rung::OneLaunch | Rung::WholeEpoch => return one_launch(on, learning_rate, UPDATE),
     };
     let kernel = rest(on).get_function("update")?;
@@ -77,7 +79,7 @@ pub(super) fn step(on: &mut WithCust, learning_rate: f32) -> Result<(), Failure>
             zero_gradients(on)?;
             all_layers(on, "forward_backward")?;
         }
-        Rung::Tiled | Rung::TensorCores | Rung::ThreeTf32 | Rung::RegisterTiles => {
+        Rung::Tiled | Rung::TensorCores | Rung::Bf16 | Rung::ThreeTf32 | Rung::RegisterTiles => {
             tiled_forward(on)?;
             tiled_backward(on)?;
         }

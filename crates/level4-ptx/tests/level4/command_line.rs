@@ -19,12 +19,15 @@ fn a_rung_that_does_not_exist_is_a_usage_error() {
     assert!(said.contains("thread-per-sample, tiled, one-launch"), "{said}");
 }
 
-/// Tensor cores multiply TF32 from compute capability 8.0 on.
+/// Tensor cores multiply TF32 and bfloat16 from compute capability 8.0 on.
 #[test]
 fn a_card_that_is_too_old_for_a_rung_is_told_so() {
-    for (rung, capability, runs) in
-        [("tensor-cores", "7.5", false), ("register-tiles", "7.0", false), ("tiled", "7.0", true)]
-    {
+    for (rung, capability, runs) in [
+        ("tensor-cores", "7.5", false),
+        ("bf16", "7.5", false),
+        ("register-tiles", "7.0", false),
+        ("tiled", "7.0", true),
+    ] {
         let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
             .args(["bench", "--device", "emulated", "--data", "digits", "--kernels", rung])
             .args(["--runs", "1", "--steps", "1", "--sizes", "784-3-10", "--batch-size", "4"])
@@ -47,14 +50,17 @@ fn the_profile_shows_what_each_rung_launches() {
     let folder = tempfile::TempDir::new().unwrap();
     let trace = folder.path().join("trace.json");
     let trace = trace.to_str().expect("a temporary folder has a plain name");
+    let svg = folder.path().join("roofline.svg");
+    let drawn = svg.to_str().expect("a temporary folder has a plain name");
     let args = ["bench", "--device", "emulated", "--data", "digits", "--samples", "256"];
-    let more = ["--runs", "1", "--steps", "2", "--profile", trace];
+    let more = ["--runs", "1", "--steps", "2", "--profile", trace, "--roofline", drawn];
     for (rung, kernels) in [
         ("thread-per-sample", &["forward_backward", "update"][..]),
         ("tiled", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
         ("one-launch", &["step"]),
         ("whole-epoch", &["steps"]),
         ("tensor-cores", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
+        ("bf16", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
         ("register-tiles", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
     ] {
         let output = level4(&[&args[..], &more, &["--kernels", rung]].concat());
@@ -65,6 +71,22 @@ fn the_profile_shows_what_each_rung_launches() {
             let listed = said.lines().any(|line| line.starts_with(kernel));
             assert!(listed, "{rung} lists no {kernel}: {said}");
         }
+        let heading = said.lines().find(|line| line.contains("instr.,")).expect("a heading");
+        assert_eq!(heading.contains("tensor,"), ["tensor-cores", "bf16"].contains(&rung), "{said}");
+        let picture = std::fs::read_to_string(&svg).expect("a picture is written");
+        assert!(picture.contains("NVIDIA H100 SXM5"), "{rung}: {picture}");
+        // Each is there twice: if nothing helps, and if caches do.
+        let first = kernels[0];
+        // The roof of tensor cores is that of TF32: what multiplies bfloat16 is said to have no place.
+        if rung == "bf16" {
+            assert!(!picture.contains(first), "{picture}");
+            let left_out = said
+                .lines()
+                .any(|line| line.contains(first) && line.contains("multiplies other types"));
+            assert!(left_out, "{said}");
+            continue;
+        }
+        assert!(picture.contains(first) && picture.contains(&format!("({first})")), "{picture}");
     }
 }
 
@@ -87,7 +109,7 @@ fn planned(args: &[&str], capability: &str) -> (Vec<String>, String) {
 fn a_plan_says_which_rungs_run_and_why_the_others_do_not() {
     let no = |lines: &[String]| lines.iter().filter(|line| line.contains("  no   ")).count();
     let (lines, auto) = planned(&["--sizes", "784-30-10", "--batch-size", "8"], "9.0");
-    assert_eq!((lines.len(), no(&lines), &auto[..]), (7, 0, "whole-epoch"));
+    assert_eq!((lines.len(), no(&lines), &auto[..]), (8, 0, "whole-epoch"));
     // Too many samples for a block, and too few units for a tile.
     let (_, auto) = planned(&["--sizes", "784-30-10", "--batch-size", "256"], "9.0");
     assert_eq!(auto, "one-launch");
@@ -95,9 +117,9 @@ fn a_plan_says_which_rungs_run_and_why_the_others_do_not() {
     assert_eq!(auto, "register-tiles");
     let large = ["--sizes", "784-4096-4096-10", "--batch-size", "64"];
     let (lines, auto) = planned(&large, "7.0");
-    assert_eq!((no(&lines), &auto[..]), (4, "one-launch"));
-    assert!(lines[6].contains("can't keep 79954 kB of hidden weights on chip"), "{}", lines[6]);
-    assert!(lines[5].contains("wants compute capability 8.0"), "{}", lines[5]);
+    assert_eq!((no(&lines), &auto[..]), (5, "one-launch"));
+    assert!(lines[7].contains("can't keep 79954 kB of hidden weights on chip"), "{}", lines[7]);
+    assert!(lines[6].contains("wants compute capability 8.0"), "{}", lines[6]);
 }
 
 /// What training refuses with any rung, no plan promises.

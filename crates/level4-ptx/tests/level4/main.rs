@@ -1,6 +1,7 @@
 //! Level 4 as its readers use it.
 
 mod assembles;
+mod bf16;
 mod bounds;
 mod command_line;
 mod cuts;

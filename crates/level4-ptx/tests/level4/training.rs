@@ -49,16 +49,17 @@ fn rungs_train_alike_and_alike_each_time() {
         assert_eq!(tiled, losses(Rung::RegisterTiles));
         let fused = losses(Rung::OneLaunch);
         assert_eq!(fused, losses(Rung::OneLaunch));
-        let [single, tf32] = [Rung::ThreeTf32, Rung::TensorCores].map(|rung| {
+        let of_tensor_cores = [Rung::ThreeTf32, Rung::TensorCores, Rung::Bf16];
+        let [single, tf32, bf16] = of_tensor_cores.map(|rung| {
             let once = losses(rung);
             assert_eq!(once, losses(rung));
             once
         });
         let epoch = losses(Rung::WholeEpoch);
-        // Sums in another order, over 15 steps; factors of 11 bits.
+        // Sums in another order, over 15 steps; factors of 11 bits, and of 8.
         let others =
             [(fused, 1e-4), (losses(Rung::ThreadPerSample), 1e-4), (single, 1e-4), (epoch, 1e-4)];
-        for (other, apart) in others.into_iter().chain([(tf32, 1e-2)]) {
+        for (other, apart) in others.into_iter().chain([(tf32, 1e-2), (bf16, 5e-2)]) {
             for (a, b) in tiled.iter().zip(&other) {
                 assert!((a - b).abs() < apart, "{tiled:?} and {other:?}");
             }

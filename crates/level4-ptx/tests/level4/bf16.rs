@@ -1,0 +1,116 @@
+//! The rung on bfloat16: each product is that of factors rounded to it, added in single precision, and no
+//! access to shared memory takes more passes than its bytes do.
+
+use data::{Dataset, Epoch};
+use gpu::{Choice, Gpu, Profile, Profiler};
+use half::bf16;
+use level4_ptx::{Level4, Rung};
+use tensor::{Loss, Network, Tensor, TensorName};
+use training::{Initialisation, Level, Parameters};
+
+/// A step of a batch of rows that are no two alike, each pixel with all its digits.
+fn stepped(network: &Network, batch: usize, profile: Profile, gpu: &Gpu) -> Level4 {
+    let mut level = Level4::new(gpu, network, Rung::Bf16, profile).unwrap();
+    let elements = batch * network.sizes[0];
+    let x = (0..elements).map(|i| (i * 7919 % 65_521) as f32 / 30_011.0 - 1.0).collect();
+    let classes = *network.sizes.last().unwrap();
+    let labels = (0..batch).map(|sample| (sample % classes) as u8).collect();
+    let set = Dataset::from_rows(x, labels, network.sizes[0], classes).unwrap();
+    level.set_parameters(&Parameters::new(network, Initialisation::UniformFanIn, 5)).unwrap();
+    level.load(&Epoch::in_order(batch, batch, false).batch(&set, 0), None).unwrap();
+    level.forward().unwrap();
+    level.backward().unwrap();
+    level
+}
+
+/// `Σ a·b` of rounded factors in double precision, and `Σ|a·b|`.
+fn product(length: usize, pairs: impl Fn(usize) -> (f32, f32)) -> (f64, f64) {
+    let round = |x: f32| bf16::from_f32(x).to_f64();
+    (0..length)
+        .map(pairs)
+        .map(|(a, b)| round(a) * round(b))
+        .fold((0.0, 0.0), |(sum, size), ab| (sum + ab, size + ab.abs()))
+}
+
+/// How far `n` terms may be off where groups of eight are cut off; see tensor-diff's derivation.
+fn allowed(n: usize, size: f64) -> f64 {
+    (n + 2 * n.div_ceil(8) + 2) as f64 * (-24_f64).exp2() * size
+}
+
+#[track_caller]
+fn near(what: TensorName, at: usize, found: f32, (exact, size): (f64, f64), n: usize) {
+    let apart = (f64::from(found) - exact).abs();
+    assert!(apart <= allowed(n, size), "{what}[{at}] is {found}, and {exact} with {size}");
+}
+
+#[test]
+fn products_are_those_of_rounded_factors() {
+    use TensorName::{A, B, Dw, Dz, W, X, Z};
+    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    for (sizes, batch) in [
+        (vec![784, 30, 10], 37),
+        (vec![37, 129, 65, 43], 67),
+        (vec![64, 36, 33, 20, 34], 8),
+        (vec![3, 5, 2], 1),
+    ] {
+        let network = Network { sizes: sizes.clone(), loss: Loss::CrossEntropy };
+        let mut level = stepped(&network, batch, Profile::default(), &gpu);
+        let mut get = |name| -> Tensor { level.tensor(name).unwrap().expect("it is in memory") };
+        let last = network.layers();
+        for l in 1..=last {
+            let (m, n) = (sizes[l - 1], sizes[l]);
+            let a = get(if l == 1 { X } else { A(l - 1) });
+            let (w, b, dz) = (get(W(l)), get(B(l)), get(Dz(l)));
+            let (a, w, b, dz) = (a.data(), w.data(), b.data(), dz.data());
+            let name = if l == last { Z(l) } else { A(l) };
+            for (at, &found) in get(name).data().iter().enumerate() {
+                let (sample, unit) = (at / n, at % n);
+                let (z, size) = product(m, |k| (a[sample * m + k], w[unit * m + k]));
+                let z = z + f64::from(b[unit]);
+                let z = if l == last { z } else { z.max(0.0) };
+                near(name, at, found, (z, size + f64::from(b[unit].abs())), m + 1);
+            }
+            for (at, &found) in get(Dw(l)).data().iter().enumerate() {
+                let (unit, input) = (at / m, at % m);
+                let exact = product(batch, |s| (dz[s * n + unit], a[s * m + input]));
+                near(Dw(l), at, found, exact, batch);
+            }
+            if l == 1 {
+                continue;
+            }
+            for (at, &found) in get(Dz(l - 1)).data().iter().enumerate() {
+                let (sample, input) = (at / m, at % m);
+                let exact = product(n, |i| (dz[sample * n + i], w[i * m + input]));
+                let exact = if a[at] > 0.0 { exact } else { (0.0, 0.0) };
+                near(Dz(l - 1), at, found, exact, n);
+            }
+        }
+    }
+}
+
+/// Half of a warp stores 8 bytes for each lane in a pass, and a pass reads eight rows of 16 bytes for
+/// `ldmatrix`. A tile of 32 numbers a row is stored by one such store of all 8 warps, one of 64 by two.
+#[test]
+fn shared_memory_is_used_without_conflicts() {
+    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    let network = Network { sizes: vec![784, 32, 32], loss: Loss::CrossEntropy };
+    let mut profile = Profile::default();
+    profile.profiler = Profiler::on(&gpu);
+    let profiler = profile.profiler.clone();
+    drop(stepped(&network, 32, profile, &gpu));
+    let (store, load, warps) = (2, 4, 8);
+    let tiles = |stores: u64| warps * stores * store;
+    // 25 tiles of 32 inputs, and one: of both factors, and all warps multiply.
+    let forward = (25 + 1) * (tiles(2) + warps * 3 * load);
+    // 12 blocks of 64 inputs, and one of 16, of which two warps multiply; and one of 32.
+    let sums = |warps: u64| warps * 2 * 2 * load;
+    let gradient = 14 * tiles(3) + 12 * sums(8) + sums(2) + sums(4);
+    let backward = tiles(3) + sums(4);
+    let counted = profiler.counted().unwrap();
+    for (kernel, passes) in
+        [("forward_layer", forward), ("gradient", gradient), ("backward_layer", backward)]
+    {
+        let of = counted.iter().find(|(total, _)| total.name == kernel);
+        assert_eq!(of.map(|(_, counts)| counts.shared_passes), Some(passes), "{kernel}");
+    }
+}
