@@ -1,6 +1,6 @@
 //! What arguments are made of.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use super::objects::{Kind, Objects};
 use super::structures;
@@ -156,10 +156,18 @@ pub(super) fn device(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     at(bytes, objects, &[0, 0, 0, 0, 0, 0, 4, 8, 256, 1, 4095, 4096, 65_536, u64::MAX])
 }
 
-/// The same where the program's memory is meant as well: none far from an allocation, since what lies
-/// there may be the program's.
+/// The same where the program's memory is meant as well: none far from an allocation if the driver could
+/// not reserve addresses, since what lies there may be the program's.
 pub(super) fn unified(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
-    at(bytes, objects, &[0, 0, 0, 0, 4, 8, 256, 1, u64::MAX])
+    static IS_LIMITED: LazyLock<bool> = LazyLock::new(|| {
+        let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+        let addresses = limits.lines().find(|line| line.starts_with("Max address space"));
+        addresses.is_none_or(|line| !line.contains("unlimited"))
+    });
+    if *IS_LIMITED {
+        return at(bytes, objects, &[0, 0, 0, 0, 4, 8, 256, 1, u64::MAX]);
+    }
+    device(bytes, objects)
 }
 
 fn at(bytes: &mut Bytes<'_>, objects: &Objects, offsets: &[u64]) -> u64 {

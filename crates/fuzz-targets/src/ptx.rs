@@ -18,11 +18,28 @@ pub fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let source = Source { name: "fuzzed.ptx".into(), text };
     match ptx_emulator::parse(&source) {
-        Ok(module) => run_kernels(module, source),
+        Ok(module) => {
+            link(&source);
+            run_kernels(module, source);
+        }
         Err(diagnostics) => {
             assert!(!diagnostics.is_empty());
             diagnostics.iter().for_each(|diagnostic| check(diagnostic, &source.text));
         }
+    }
+}
+
+/// Linked with a text that has nothing, it is as right as before; with itself, it is linked or refused.
+fn link(source: &Source) {
+    let nothing = ".version 6.0\n.target sm_30\n".to_owned();
+    let nothing = Source { name: "nothing.ptx".into(), text: nothing };
+    let text = ptx_emulator::link(&[source.clone(), nothing]).expect("nothing stands against it");
+    let linked = Source { name: "linked.ptx".into(), text };
+    if let Err(diagnostics) = ptx_emulator::parse(&linked) {
+        panic!("{}\n{}", diagnostics[0], linked.text);
+    }
+    if let Ok(text) = ptx_emulator::link(&[source.clone(), source.clone()]) {
+        let _ = ptx_emulator::parse(&Source { text, ..linked });
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
+use super::MOST_CALLS;
 use super::argument::{Arena, Bytes, Word, buffer};
 use super::functions::{CUBLAS, CUBLASLT, DRIVER};
 use super::objects::{Kind, Objects};
@@ -18,6 +19,8 @@ type Entry = unsafe extern "C" fn(
     u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
 ) -> u32;
 
+/// `CUDA_ERROR_INVALID_CONTEXT`
+const INVALID_CONTEXT: u32 = 201;
 const MOST_ARGUMENTS: usize = 24;
 
 /// A function and what its arguments are.
@@ -130,10 +133,19 @@ impl Api {
         self.enter();
     }
 
-    /// Makes the primary context the calling thread's.
+    /// Makes the primary context the calling thread's. Another thread may reset or release it in
+    /// between: then it is a new one that is taken.
     pub(super) fn enter(&self) {
-        let (code, context) = self.out("cuDevicePrimaryCtxRetain", &[0]);
-        assert_eq!((code, self.plain("cuCtxSetCurrent", &[context])), (0, 0));
+        let entered = (0..=MOST_CALLS).any(|_| {
+            let (code, context) = self.out("cuDevicePrimaryCtxRetain", &[0]);
+            assert_eq!(code, 0);
+            match self.plain("cuCtxSetCurrent", &[context]) {
+                0 => true,
+                INVALID_CONTEXT => false,
+                code => panic!("cuCtxSetCurrent of the primary context gave {code}"),
+            }
+        });
+        assert!(entered, "nobody calls more often than that");
     }
 
     /// Leaves all contexts of the calling thread, and takes its own capture to an end.

@@ -1,0 +1,10 @@
+//! What is done with bytes that nobody would write: those that libFuzzer makes (`scripts/fuzz`), and the
+//! committed corpora with what is near them, which are part of the tests. A finding is a panic, an
+//! error of AddressSanitizer, a hang, memory without bound, or a promise below that does not hold.
+
+pub mod c_api;
+mod command_line;
+mod files;
+pub mod ptx;
+pub mod readers;
+pub mod words;
