@@ -309,13 +309,17 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
         let say = if why == TIME { skipped::note } else { skipped::skip };
         say(format!("{why}: {}", names.join(", ")));
     }
-    // One of the sessions draws pictures that pages show.
-    for (drawn, shown) in [("training", "digits"), ("curve", "curve")] {
-        let drawn = read(&repository().join(format!("target/plots/{drawn}.svg")));
+    // Some of the sessions draw pictures that pages show.
+    for (drawn, shown) in [
+        ("plots/training", "digits"),
+        ("plots/curve", "curve"),
+        ("level4-roofline", "level4-roofline"),
+    ] {
+        let drawn = read(&repository().join(format!("target/{drawn}.svg")));
         let shown = format!("book/src/pictures/{shown}.svg");
         let same = drawn.unwrap_or_default();
         if !is_drawn_alike(&same, &read(&repository().join(&shown)).unwrap_or_default()) {
-            let what = "it is not the picture that train-digits draws: run scripts/book-outputs";
+            let what = "it is not the picture that a session draws: run scripts/book-outputs";
             problems.push(Problem::new(shown, what));
         }
     }
