@@ -137,4 +137,32 @@ mod tests {
         let variance = normal.iter().map(|v| v * v).sum::<f32>() / normal.len() as f32;
         assert!((0.97e-4..1.03e-4).contains(&variance), "{variance}");
     }
+
+    /// Several ranks see by it whether they start from the same parameters.
+    #[test]
+    fn each_bit_and_its_place_changes_the_digest() {
+        let network = Network { sizes: vec![3, 2, 2], loss: Loss::Bce };
+        let drawn = |seed| Parameters::new(&network, Initialisation::UniformFanIn, seed);
+        let one = drawn(1);
+        assert_eq!(one.digest(), drawn(1).digest());
+        assert_ne!(one.digest(), drawn(2).digest());
+        let changed = |change: fn(&mut Parameters)| {
+            let mut other = one.clone();
+            change(&mut other);
+            assert_ne!(other, one);
+            other.digest()
+        };
+        let digests = [
+            one.digest(),
+            changed(|other| {
+                let value = &mut other.layers[1].b.data_mut()[1];
+                *value = f32::from_bits(value.to_bits() ^ 1);
+            }),
+            changed(|other| other.layers[0].w.data_mut().swap(0, 1)),
+            changed(|other| other.layers[0].w.data_mut()[5] *= -1.0),
+        ];
+        for (i, digest) in digests.iter().enumerate() {
+            assert!(!digests[..i].contains(digest), "{i}");
+        }
+    }
 }

@@ -255,4 +255,17 @@ mod tests {
         write_png(&path, &[0; 5000], 5000, 1, png::ColorType::Grayscale);
         assert!(read_digit(&path).unwrap_err().to_string().contains("at most 4096"));
     }
+
+    #[test]
+    fn the_border_is_the_outermost_pixels_and_each_of_them_once() {
+        #[rustfmt::skip]
+        let gray = [
+            1.0, 2.0, 3.0, 4.0,
+            5.0, 9.0, 9.0, 6.0,
+            7.0, 8.0, 1.0, 3.0,
+        ];
+        assert_eq!(border_mean(&gray, 4, 3), 40.0 / 10.0);
+        assert_eq!(border_mean(&gray[..4], 4, 1), 10.0 / 4.0);
+        assert_eq!(border_mean(&gray[..3], 1, 3), 6.0 / 3.0);
+    }
 }

@@ -130,3 +130,96 @@ fn write(path: &Path, svg: &str) -> Result<()> {
     file::write_atomically(path, |writer| writer.write_all(svg.as_bytes()))
         .map_err(|source| Error::Write { path: path.into(), source })
 }
+
+#[cfg(test)]
+mod tests {
+    use data::{Counts, Source};
+    use tensor::Loss;
+
+    use super::*;
+    use crate::Initialisation;
+    use crate::train::{Accuracy, AccuracyAt, LossAt, Phases, StopReason};
+
+    /// Three losses and two tests.
+    fn report() -> Report {
+        let losses = [(0, 2.0), (4, 1.0), (9, 0.5)];
+        let accuracies = [(5, 0.25), (10, 0.5)];
+        Report {
+            level: "some-level".into(),
+            device: "some <device>".into(),
+            world_size: None,
+            preset: "nvmath".into(),
+            preset_unchanged: true,
+            sizes: vec![784, 10],
+            loss: Loss::CrossEntropy,
+            data: "none".into(),
+            normalisation: "unit".into(),
+            initialisation: Initialisation::UniformFanIn,
+            seed: 1,
+            batch_size: 2,
+            learning_rate: 0.1,
+            batches: 10,
+            samples: 20,
+            seconds: 1.0,
+            samples_per_second: 20.0,
+            losses: losses.map(|(batch, loss)| LossAt { batch, loss }).into(),
+            accuracies: accuracies
+                .map(|(batches, accuracy)| AccuracyAt { batches, accuracy })
+                .into(),
+            test_accuracy: 0.5,
+            tested: Accuracy { correct: 1, total: 2 },
+            stop_reason: StopReason::Epochs,
+            times: Vec::new(),
+            phases: Phases::default(),
+            confusion: Vec::new(),
+            mistakes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_curve_shows_each_loss_and_each_test() {
+        let folder = tempfile::tempdir().unwrap();
+        prepare(&folder.path().join("a/b")).unwrap();
+        let path = folder.path().join("a/b").join(FILES[0]);
+        curve(&path, &report()).unwrap();
+        let svg = fs::read_to_string(&path).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        for part in ["some-level on some &lt;device&gt;: nvmath", "accuracy, 50.00 % in the end"] {
+            assert!(svg.contains(part), "{part} is not in {svg}");
+        }
+        // A mark for each test, and one in the legend.
+        assert_eq!(svg.matches("<circle ").count(), 3);
+        let points =
+            |line: &str| line.split("points=\"").nth(1)?.split('"').next().map(str::to_owned);
+        let lines: Vec<String> =
+            svg.lines().filter(|l| l.contains("<polyline")).filter_map(points).collect();
+        // Those of losses fall: towards the bottom, the second coordinate grows.
+        let of_losses = lines.iter().filter(|line| line.split_whitespace().count() == 3);
+        let heights: Vec<Vec<f64>> = of_losses
+            .map(|line| {
+                let height = |point: &str| point.split(',').nth(1).unwrap().parse().unwrap();
+                line.split_whitespace().map(height).collect()
+            })
+            .collect();
+        assert!(heights.iter().any(|h| h[0] < h[1] && h[1] < h[2]), "{lines:?}");
+    }
+
+    #[test]
+    fn a_sheet_says_what_was_taken_for_what() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sheet.svg");
+        let counts = Counts { train: 12, test: 1 };
+        let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
+        let mut predictions: Vec<u8> = digits.train.labels()[..11].to_vec();
+        let wrong = (predictions[10] + 1) % 10;
+        let label = std::mem::replace(&mut predictions[10], wrong);
+        sheet(&path, &digits.train, &predictions).unwrap();
+        let svg = fs::read_to_string(&path).unwrap();
+        assert_eq!(svg.matches("<image ").count(), 11);
+        assert_eq!(svg.matches(WRONG).count(), 1);
+        assert!(svg.contains(&format!(">{wrong} (is {label})</text>")), "{svg}");
+        // Ten in a row, and the eleventh below the first.
+        assert!(svg.contains("width=\"640\" height=\"168\""), "{svg}");
+        assert!(svg.contains("<image x=\"4\" y=\"88\""), "{svg}");
+    }
+}

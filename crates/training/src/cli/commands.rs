@@ -395,3 +395,38 @@ fn summary(preset: &Preset, run: &Outcome) -> Vec<String> {
     ));
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::train::{Accuracy, Examination, Phases};
+
+    #[test]
+    fn what_came_of_it_is_said_in_numbers() {
+        let mut preset = Preset::find("nvmath").unwrap();
+        preset.drop_last = false;
+        let accuracy = Accuracy { correct: 3, total: 8 };
+        let mut run = Outcome {
+            losses: Vec::new(),
+            accuracies: Vec::new(),
+            accuracy,
+            examination: Examination { accuracy, confusion: Vec::new(), mistakes: Vec::new() },
+            times: Vec::new(),
+            phases: Phases::default(),
+            batches: 7,
+            samples: 90,
+            training_time: Duration::from_millis(1500),
+            stop_reason: StopReason::Epochs,
+            parameters: Parameters::new(&preset.network, preset.initialisation, 1),
+        };
+        let said =
+            ["7 batches, 90 samples in 1.50 s: 60 samples/s", "test accuracy 37.50 % (3 of 8)"];
+        assert_eq!(summary(&preset, &run), said);
+        run.stop_reason = StopReason::MaxBatches;
+        assert_eq!(summary(&preset, &run)[0], "stopped after 7 batches");
+        preset.drop_last = true;
+        assert_eq!(summary(&preset, &run)[2], "test accuracy 37.50 % (3 of 8, full batches only)");
+    }
+}

@@ -190,3 +190,36 @@ fn weights(parameters: &Parameters, images: &Images) -> (Vec<Picture>, usize) {
     });
     (pictures.collect(), first.w.shape()[0])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_shares_of_the_whole_and_shades_shares_of_a_row() {
+        let curve: Curve = serde_json::from_str(
+            r#"{"level": "a", "device": "cpu", "preset": "p", "batches": 10, "seconds": 2.0,
+            "samples_per_second": 5.0, "test_accuracy": 0.875, "losses": [], "accuracies": [],
+            "phases": {"load": 1.0, "step": 5.0, "wait": 0.0, "check": 0.25, "test": 3.75},
+            "confusion": [[7, 1], [0, 0]]}"#,
+        )
+        .unwrap();
+        let shown = run(&curve, "a".into());
+        let bars: Vec<_> =
+            shown.phases.iter().map(|(_, seconds, tenths)| (&seconds[..], *tenths)).collect();
+        assert_eq!(bars, [("1.000", 1), ("5.000", 5), ("0.000", 0), ("0.250", 0), ("3.750", 4)]);
+        assert_eq!(
+            shown.confusion,
+            [(0, vec![(7, 1 + 8 * 7 / 8), (1, 1 + 8 / 8)]), (1, vec![(0, 0), (0, 0)])]
+        );
+        assert_eq!(
+            (&shown.accuracy[..], &shown.seconds[..], &shown.rate[..]),
+            ("87.50", "2.00", "5")
+        );
+
+        // A report of other programs says nothing of phases.
+        let mut without = curve;
+        without.phases = None;
+        assert!(run(&without, "a".into()).phases.is_empty());
+    }
+}

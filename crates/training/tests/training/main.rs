@@ -2,4 +2,5 @@
 
 mod presets_in_python;
 mod reports;
+mod steps;
 mod training_loop;

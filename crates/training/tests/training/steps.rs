@@ -1,0 +1,220 @@
+//! What dumps start from and how their steps are run, and how many steps `bench` finds enough: on a
+//! level that computes nothing and writes down what it is asked to do.
+
+use std::path::Path;
+
+use data::{Batch, Dataset};
+use tensor::{Dump, Loss, Network, Tensor, TensorName};
+use training::bench::{Plan, bench};
+use training::dump::{Inputs, Steps, header, inputs_of_run, run};
+use training::{Level, Parameters, Place, Preset, Result};
+
+/// A level that writes down what it is asked to do: the labels of each batch that is loaded, and of
+/// the one that comes after it.
+struct Witness {
+    place: Place,
+    parameters: Parameters,
+    loaded: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// Steps done, whole, after each `load`.
+    steps: usize,
+    updates: usize,
+    terms: Vec<String>,
+    /// What this rank said each time when all were asked.
+    said: Vec<bool>,
+}
+
+impl Witness {
+    fn new(preset: &Preset, place: Place) -> Self {
+        Self {
+            place,
+            parameters: Parameters::new(&preset.network, preset.initialisation, 1),
+            loaded: Vec::new(),
+            steps: 0,
+            updates: 0,
+            terms: Vec::new(),
+            said: Vec::new(),
+        }
+    }
+}
+
+impl Level for Witness {
+    fn dataset(&mut self, _set: &Dataset) -> Result<()> {
+        Ok(())
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
+        let labels = |batch: &Batch<'_>| batch.labels().collect();
+        self.loaded.push((labels(batch), next.map(labels)));
+        Ok(())
+    }
+
+    fn forward(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn backward(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn update(&mut self, _learning_rate: f32) -> Result<()> {
+        self.updates += 1;
+        Ok(())
+    }
+
+    fn step(&mut self, _learning_rate: f32) -> Result<()> {
+        self.steps += 1;
+        Ok(())
+    }
+
+    fn loss(&mut self) -> Result<f32> {
+        Ok(0.25)
+    }
+
+    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
+        self.parameters = parameters.clone();
+        Ok(())
+    }
+
+    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
+        Ok(match name {
+            TensorName::W(l) => Some(self.parameters.layers[l - 1].w.clone()),
+            TensorName::B(l) => Some(self.parameters.layers[l - 1].b.clone()),
+            _ => None,
+        })
+    }
+
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn agree(&mut self, terms: &[String]) -> Result<()> {
+        self.terms = terms.to_vec();
+        Ok(())
+    }
+
+    /// The other ranks find 32 steps enough.
+    fn any(&mut self, here: bool) -> Result<bool> {
+        self.said.push(here);
+        Ok(self.said.len() == 2)
+    }
+}
+
+/// 4 inputs, 3 classes, batches of 2, in order.
+fn preset() -> Preset {
+    let mut preset = Preset::find("nvmath").unwrap();
+    preset.network = Network { sizes: vec![4, 3], loss: Loss::CrossEntropy };
+    preset.batch_size = 2;
+    preset.drop_last = false;
+    preset
+}
+
+/// 5 samples, with the labels 0, 1, 2, 0, 1.
+fn samples() -> Dataset {
+    Dataset::from_rows(vec![0.5; 4 * 5], vec![0, 1, 2, 0, 1], 4, 3).unwrap()
+}
+
+/// A dump of two samples whose `y` is as given, as a program in another language may write it.
+fn dump(y: &str) -> Dump {
+    let text = format!(
+        r#"{{"format": "four-levels-dump", "version": 1, "level": "other", "device": "cpu",
+        "preset": "none", "dtype": "f64", "seed": 7, "step": 0, "learning_rate": 0.5, "tensors": [
+        {{"name": "x", "shape": [2, 4], "data": [1, 2, 3, 4, 5, 6, 7, 8]}}, {y},
+        {{"name": "w1", "shape": [3, 4], "data": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}},
+        {{"name": "b1", "shape": [3], "data": [0, 0, 1]}}]}}"#
+    );
+    Dump::from_json(text.as_bytes(), Path::new("dump.json")).unwrap()
+}
+
+#[test]
+fn a_dump_says_what_is_computed_from_it() {
+    let mut preset = preset();
+    let y = r#"{"name": "y", "shape": [2, 3], "data": [0, 0, 1, 1, 0, 0]}"#;
+    let inputs = Inputs::from_dump(&dump(y), &mut preset).unwrap();
+    assert_eq!(inputs.set.labels(), [2, 0]);
+    assert_eq!(inputs.set.x(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(inputs.parameters.layers[0].b.data(), [0.0, 0.0, 1.0]);
+    assert_eq!(preset.network.sizes, [4, 3]);
+    assert_eq!((preset.batch_size, preset.samples, preset.seed), (2, 2, 7));
+    assert_eq!(preset.learning_rate, 0.5);
+    assert_eq!(preset.network.loss, Loss::CrossEntropy, "the dump tells none");
+}
+
+#[test]
+fn labels_that_are_none_are_refused() {
+    for (y, reason) in [
+        (r#""shape": [2, 4], "data": [0, 0, 1, 0, 1, 0, 0, 0]"#, "[2, 4], not [2, 3]"),
+        (r#""shape": [3, 3], "data": [0, 0, 1, 1, 0, 0, 1, 0, 0]"#, "[3, 3], not [2, 3]"),
+        (r#""shape": [6], "data": [0, 0, 1, 1, 0, 0]"#, "[6], not [2, 3]"),
+        (r#""shape": [2, 3], "data": [0, 0, 1, 0, 0, 0]"#, "row 1 of y is not one-hot"),
+        (r#""shape": [2, 3], "data": [0, 1, 1, 1, 0, 0]"#, "row 0 of y is not one-hot"),
+        (r#""shape": [2, 3], "data": [0, 0, 1, 1, 0, 0.5]"#, "row 1 of y is not one-hot"),
+        (r#""shape": [2, 3], "data": [0, 0, 2, 1, 0, 0]"#, "row 0 of y is not one-hot"),
+    ] {
+        let y = format!(r#"{{"name": "y", {y}}}"#);
+        let error = Inputs::from_dump(&dump(&y), &mut preset()).err().expect(reason);
+        assert!(error.to_string().contains(reason), "{error}");
+        assert_eq!(error.exit_code(), 2);
+    }
+}
+
+/// Each batch comes with the one after it, but the last of an epoch.
+#[test]
+fn steps_of_a_dump_go_through_the_batches_as_training_does() {
+    let preset = preset();
+    let start = Parameters::new(&preset.network, preset.initialisation, 1);
+    let inputs = Inputs::of_training(samples(), start);
+    let header = header("witness", "none", &preset, 2);
+    let steps = Steps { before: 2, dumped: 3, fused: true };
+    let mut level = Witness::new(&preset, Place::ALONE);
+    let dumps = run(&mut level, &header, &preset, &inputs, steps).unwrap();
+    let expected: [(Vec<u8>, Option<Vec<u8>>); 5] = [
+        (vec![0, 1], Some(vec![2, 0])),
+        (vec![2, 0], Some(vec![1])),
+        (vec![1], None),
+        (vec![0, 1], Some(vec![2, 0])),
+        (vec![2, 0], Some(vec![1])),
+    ];
+    assert_eq!(level.loaded, expected);
+    assert_eq!((level.steps, level.updates), (5, 0));
+    assert_eq!(dumps.iter().map(|dump| dump.header.step).collect::<Vec<_>>(), [2, 3, 4]);
+    assert!(dumps.iter().all(|dump| dump.get(TensorName::W(1)).is_some()));
+    assert!(dumps.iter().all(|dump| dump.header.not_materialised.contains(&TensorName::X)));
+
+    // A phase at a time, the steps that are dumped are not whole ones.
+    let mut level = Witness::new(&preset, Place::ALONE);
+    let steps = Steps { fused: false, ..steps };
+    let dumps = run(&mut level, &header, &preset, &inputs, steps).unwrap();
+    assert_eq!((level.steps, level.updates, dumps.len()), (2, 3, 3));
+
+    // What the steps start from, and nothing that they compute.
+    let mut level = Witness::new(&preset, Place::ALONE);
+    let dumps = inputs_of_run(&mut level, &header, &preset, &inputs, steps).unwrap();
+    assert_eq!((level.steps, dumps.len()), (5, 3));
+    assert!(dumps.iter().all(|dump| dump.get(TensorName::Loss).is_none()));
+}
+
+/// A rank among several decides nothing by its own clock, and only the first one's counts: otherwise
+/// they would run different numbers of steps, and wait for each other for ever.
+#[test]
+fn all_ranks_measure_as_many_steps_as_they_found_enough_together() {
+    let preset = preset();
+    let start = Parameters::new(&preset.network, preset.initialisation, 1);
+    let plan = Plan { runs: 2, steps: None };
+    let mut level = Witness::new(&preset, Place { rank: 1, world_size: 2 });
+    let measured = bench(&mut level, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
+    // 16 steps, and then 32, were tried, and twice as many are measured, twice.
+    assert_eq!(measured.steps, 64);
+    assert_eq!(level.steps, 16 + 32 + 2 * 64);
+    assert_eq!(level.said, [false, false], "it is not the first");
+    assert_eq!(level.terms[0], "command: bench");
+    assert_eq!((measured.rates.len(), measured.last_loss, measured.beside), (2, 0.25, None));
+
+    // One that is alone asks nobody.
+    let mut level = Witness::new(&preset, Place::ALONE);
+    let plan = Plan { runs: 1, steps: Some(3) };
+    let beside = || Ok(Some(5.0));
+    let measured = bench(&mut level, &preset, &samples(), &start, plan, &beside).unwrap();
+    // A run warms up, and the other is counted.
+    assert_eq!((measured.steps, level.steps, measured.beside), (3, 2 * 3, Some(5.0)));
+    assert!(level.said.is_empty() && level.terms.is_empty());
+}
