@@ -221,6 +221,25 @@ fn later_steps_are_dumped_and_started_from() {
 }
 
 #[test]
+fn a_fixture_is_the_noise_that_the_reference_computed_from() {
+    let folder = TempDir::new().unwrap();
+    let out = path(&folder, "d.json");
+    let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    for preset in ["softmax", "one-unit", "batch-37"] {
+        let output = level1(&["dump", "--preset", preset, "--inputs-only", "--out", &out]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let own = tensor::Dump::read(Path::new(&out)).unwrap();
+        let reference = tensor::Dump::read(&dumps.join(format!("{preset}.json"))).unwrap();
+        assert_eq!(own.header.not_materialised, []);
+        for tensor in &own.tensors {
+            let expected = reference.get(tensor.name).unwrap().to_tensor();
+            assert_eq!(tensor.to_tensor(), expected, "{preset}: {}", tensor.name);
+        }
+        assert!(own.tensors.len() >= 4 && own.get(tensor::TensorName::X).is_some());
+    }
+}
+
+#[test]
 fn inputs_of_a_dump_are_taken_over_and_checked() {
     let folder = TempDir::new().unwrap();
     let (first, inputs, again) =
