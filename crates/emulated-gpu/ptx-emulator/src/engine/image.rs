@@ -32,6 +32,8 @@ pub struct ParameterLayout {
 pub(super) enum Home {
     /// At an offset in the thread's own memory.
     Local(u64),
+    /// At an offset in the function's part of the thread's stack: each of its calls has one of its own.
+    Stack(u64),
     /// At an offset in the launch's parameters.
     Parameter(u64),
     Shared(u64),
@@ -49,6 +51,8 @@ pub(super) struct FunctionLayout {
     pub(super) starts: Vec<u32>,
     /// Where the stack pointer is kept while a function that uses `alloca` runs.
     pub(super) saved_stack: Option<Slot>,
+    /// Where its part of the stack begins, and how many bytes it has, when a function has variables there.
+    pub(super) stacked: Option<(Slot, u64)>,
     /// Its first step, once known.
     pub(super) entry: Option<u32>,
     /// Functions with the same number may come to call each other; it is alone where none does.

@@ -161,13 +161,15 @@ impl<'l> Lowering<'l> {
     fn kernel(mut self, id: FunctionId) -> Executable {
         let function = self.function(id);
         let order = self.reachable(id);
-        if order.recursive {
+        let recursive = order.recursive.contains(&true);
+        if recursive {
             self.need_stack();
         }
-        for (&each, &circle) in order.functions.iter().zip(&order.circles) {
-            self.plan(each, circle);
+        let circles = order.circles.iter().zip(&order.recursive);
+        for (&each, (&circle, &again)) in order.functions.iter().zip(circles) {
+            self.plan(each, circle, again);
         }
-        let (order, recursive) = (order.functions, order.recursive);
+        let order = order.functions;
         let cleared = FIRST_ROW..self.rows;
         // A constant: every block is to find it.
         self.stack_start = self.stack_pointer.map(|_| self.new_slot(Width::Wide));
@@ -288,6 +290,12 @@ impl<'l> Lowering<'l> {
         }
         if let (Some(saved), Some(pointer)) = (self.saved_stack(), self.stack_pointer) {
             self.copy(saved, pointer);
+            if let Some((d, bytes)) = self.plans.get(&id).and_then(|plan| plan.stacked) {
+                let align = function.variables.iter().map(|variable| variable.align).max();
+                let align = align.unwrap_or(1).max(16).next_power_of_two();
+                let size = self.constant(bytes, Width::Wide);
+                self.emit(Action::StackAllocate { pointer, d, size, align });
+            }
         }
         let body = function.body.as_deref().unwrap_or(&[]);
         let mut starts = Vec::with_capacity(body.len() + 1);

@@ -309,10 +309,14 @@ fn run<const PROFILE: bool>(
                             core.registers.get(*pointer, lane).min(limit).next_multiple_of(*align);
                         let end = at.checked_add(size).filter(|&end| end <= limit);
                         let Some(end) = end else {
-                            let message =
-                                format!("alloca of {size} bytes does not fit on the stack");
-                            let kind = FaultKind::IllegalAddress;
-                            return Err(stopped(Problem::new(kind, message).lane(lane)));
+                            let left = limit.saturating_sub(at);
+                            let message = format!(
+                                "{size} bytes of the thread's stack are needed, of which {left} are left"
+                            );
+                            let problem = Problem::new(FaultKind::IllegalAddress, message)
+                                .lane(lane)
+                                .note("alloca asks for too much, or a function calls itself too often");
+                            return Err(stopped(problem));
                         };
                         core.registers.set(*d, lane, at);
                         core.registers.set(*pointer, lane, end);

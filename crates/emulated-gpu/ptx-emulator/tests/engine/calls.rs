@@ -124,6 +124,35 @@ fn a_function_calls_itself() {
     assert_eq!(recursive(fibonacci, 14).unwrap(), expected);
 }
 
+/// What NVVM makes of a recursive function that gives its result through a pointer: each call has variables of
+/// its own, whose addresses the calls that it makes write to.
+#[test]
+fn variables_of_a_function_that_calls_itself_have_addresses_of_their_own() {
+    let fibonacci = ".func fibonacci(.param .b64 result, .param .b32 number)\n{\n\
+        .local .align 8 .b8 own[16];\n.reg .pred %q;\n.reg .b32 %n, %a, %b;\n\
+        .reg .b64 %to, %own, %first, %second;\nld.param.u64 %to, [result];\n\
+        ld.param.u32 %n, [number];\nsetp.lt.u32 %q, %n, 2;\n@%q st.u32 [%to], %n;\n@%q ret;\n\
+        mov.u64 %own, own;\ncvta.local.u64 %first, %own;\nmov.u64 %second, own+8;\n\
+        cvta.local.u64 %second, %second;\nsub.u32 %n, %n, 1;\n\
+        {\n.param .b64 p;\n.param .b32 m;\nst.param.b64 [p], %first;\nst.param.b32 [m], %n;\n\
+        call fibonacci, (p, m);\n}\nsub.u32 %n, %n, 1;\n\
+        {\n.param .b64 p;\n.param .b32 m;\nst.param.b64 [p], %second;\nst.param.b32 [m], %n;\n\
+        call fibonacci, (p, m);\n}\nld.local.u32 %a, [%own];\nld.local.u32 %b, [own+8];\n\
+        add.u32 %a, %a, %b;\nst.u32 [%to], %a;\nret;\n}\n";
+    let emulator = emulator();
+    let out = words(&emulator, &[0; 40]);
+    let body = format!(
+        ".local .align 4 .b8 found[4];\n.reg .b32 %t, %y;\n.reg .b64 %o, %f;\nmov.u32 %t, %tid.x;\n\
+         rem.u32 %t, %t, 14;\nmov.u64 %f, found;\ncvta.local.u64 %f, %f;\n\
+         {{\n.param .b64 p;\n.param .b32 m;\nst.param.b64 [p], %f;\nst.param.b32 [m], %t;\n\
+         call fibonacci, (p, m);\n}}\nld.local.u32 %y, [found];\nmov.u32 %t, %tid.x;\n{STORE}"
+    );
+    let text = kernel(1, &body).replace(".visible .entry", &format!("{fibonacci}.visible .entry"));
+    launch(&emulator, &text, ([1, 1, 1], [40, 1, 1]), &[out]).unwrap();
+    let number = |t: u32| (0..t % 14).fold((0, 1), |(a, b), _| (b, a + b)).0;
+    assert_eq!(read(&emulator, out, 40), (0..40).map(number).collect::<Vec<u32>>());
+}
+
 #[test]
 fn a_recursion_without_end_is_a_fault() {
     let fault = recursive("call (%out), f, (%in);\nret;", 32).unwrap_err();

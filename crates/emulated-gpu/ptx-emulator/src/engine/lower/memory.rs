@@ -63,6 +63,9 @@ impl Lowering<'_> {
             Home::Local(at) => {
                 (StateSpace::Local, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
             }
+            Home::Stack(at) => {
+                (StateSpace::Local, self.stacked(), offset.wrapping_add_unsigned(at))
+            }
             _ => (StateSpace::Shared, self.address_of(symbol, offset, Width::Wide), 0),
         }
     }

@@ -46,7 +46,9 @@ impl Lowering<'_> {
     }
 
     /// Gives a function's registers slots and its variables places.
-    pub(super) fn plan(&mut self, id: FunctionId, circle: u32) {
+    /// `again` says that the function may come to call itself. Its variables are on the stack then, so that
+    /// their addresses are others in each call, and may be passed on.
+    pub(super) fn plan(&mut self, id: FunctionId, circle: u32, again: bool) {
         let function = self.function(id);
         let registers = function
             .registers
@@ -74,12 +76,18 @@ impl Lowering<'_> {
                 homes[local as usize] = Home::Parameter(u64::from(place.offset));
             }
         }
+        let mut stacked = 0_u64;
         for (index, variable) in function.variables.iter().enumerate() {
             if !matches!(homes[index], Home::Nowhere) {
                 continue;
             }
             let align = variable.align;
             homes[index] = match variable.space {
+                Space::Local if again => {
+                    let at = aligned(stacked, variable.align);
+                    stacked = at.saturating_add(variable.size);
+                    Home::Stack(at)
+                }
                 Space::Local | Space::Param => {
                     let at = aligned(self.local, align);
                     self.local = at.saturating_add(variable.size);
@@ -98,12 +106,14 @@ impl Lowering<'_> {
                 }
             };
         }
-        let uses_stack = function.body.iter().flatten().any(|instruction| {
-            matches!(
-                instruction.op,
-                Op::StackAllocate { .. } | Op::StackSave { .. } | Op::StackRestore { .. }
-            )
-        });
+        let stacked = (stacked > 0).then(|| (self.new_slot(Width::Wide), stacked));
+        let uses_stack = stacked.is_some()
+            || function.body.iter().flatten().any(|instruction| {
+                matches!(
+                    instruction.op,
+                    Op::StackAllocate { .. } | Op::StackSave { .. } | Op::StackRestore { .. }
+                )
+            });
         let saved_stack = uses_stack.then(|| {
             self.need_stack();
             self.new_slot(Width::Wide)
@@ -111,7 +121,7 @@ impl Lowering<'_> {
         let starts = Vec::new();
         self.plans.insert(
             id,
-            FunctionLayout { registers, homes, starts, saved_stack, entry: None, circle },
+            FunctionLayout { registers, homes, starts, saved_stack, stacked, entry: None, circle },
         );
     }
 

@@ -1,5 +1,6 @@
 //! Which functions a kernel may come to, which of them may come to call themselves, and how such a
-//! call is made: the caller's registers and variables go to the thread's stack, and come back.
+//! call is made: the caller's registers and parameters go to the thread's stack, and come back. Its variables
+//! are there all the time, since others may have their addresses.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,8 +21,8 @@ pub(super) struct Reachable {
     pub(super) functions: Vec<FunctionId>,
     /// Of each, the number of the circle of calls that it is part of.
     pub(super) circles: Vec<u32>,
-    /// Whether any may come to call itself.
-    pub(super) recursive: bool,
+    /// Of each, whether it may come to call itself.
+    pub(super) recursive: Vec<bool>,
 }
 
 /// The functions whose address is taken by an instruction or an initial value.
@@ -89,15 +90,19 @@ impl Lowering<'_> {
             callees.iter().for_each(|&callee| callers[callee].push(caller));
         }
         let mut circles = vec![u32::MAX; functions.len()];
-        let mut recursive = false;
+        let mut recursive = vec![false; functions.len()];
         for (circle, &root) in left.iter().rev().enumerate() {
             let mut open = vec![root];
+            let mut members = Vec::new();
             while let Some(function) = open.pop() {
                 if circles[function] == u32::MAX {
                     circles[function] = circle as u32;
-                    recursive |= function != root || calls[function].contains(&function);
+                    members.push(function);
                     open.extend(&callers[function]);
                 }
+            }
+            for &function in &members {
+                recursive[function] = members.len() > 1 || calls[function].contains(&function);
             }
         }
         Reachable { functions, circles, recursive }
@@ -214,7 +219,8 @@ impl Lowering<'_> {
         let Some(plan) = self.plans.get(&self.current) else { return frame };
         let registers = plan.registers.iter().zip(&function.registers);
         let own = registers.filter(|(_, register)| !register.shared).map(|(slot, _)| *slot);
-        for slot in own.chain(plan.saved_stack).chain(kept) {
+        let stacked = plan.stacked.map(|(start, _)| start);
+        for slot in own.chain(plan.saved_stack).chain(stacked).chain(kept) {
             frame.keep(slot);
         }
         for (home, variable) in plan.homes.iter().zip(&function.variables) {

@@ -157,8 +157,20 @@ impl Lowering<'_> {
                     if self.variable_space(symbol) == Space::Param { LOCAL_WINDOW } else { 0 };
                 self.constant(at.wrapping_add(window), width)
             }
+            Home::Stack(at) => {
+                let d = self.new_slot(width);
+                let at = self.constant(at.wrapping_add_signed(offset), Width::Wide);
+                self.lanes2(d, (self.stacked(), at), u64::wrapping_add);
+                d
+            }
             Home::Nowhere => self.constant(0, width),
         }
+    }
+
+    /// Where the part of the stack begins that holds the variables of the function that is being lowered.
+    pub(super) fn stacked(&self) -> Slot {
+        let stacked = self.plans.get(&self.current).and_then(|plan| plan.stacked);
+        stacked.map_or(sink(Width::Wide), |(start, _)| start)
     }
 
     /// The space that a variable is declared in.
