@@ -24,6 +24,20 @@ use super::module::JitOptions;
 const PTX: u32 = 1;
 /// `CU_JIT_INPUT_FATBINARY`
 const FATBINARY: u32 = 2;
+/// `CU_JIT_INPUT_LIBRARY`
+const LIBRARY: u32 = 4;
+
+/// What stands in for NVIDIA's library of device functions, libcudadevrt.a, which is machine code: how grids
+/// wait for all their blocks.
+const DEVICE_RUNTIME: &str = include_str!("../device_runtime.ptx");
+/// How an archive of ar(1) begins.
+const ARCHIVE: &[u8] = b"!<arch>\n";
+/// A name that is in that library.
+const OF_DEVICE_RUNTIME: &[u8] = b"cudaCGSynchronize";
+
+/// Stands before the registers that a thread may have, in the first line of what a linker has made: who
+/// copies the image copies it along.
+const MAX_REGISTERS: &str = "// CU_JIT_MAX_REGISTERS ";
 
 /// What has been given to a linker.
 #[derive(Debug, Default)]
@@ -57,15 +71,9 @@ impl Linker {
     }
 }
 
-/// How many registers a thread may have of an image that a linker has made.
-///
-/// # Errors
-/// Before `cuInit`.
-pub(crate) fn max_registers_of(image: usize) -> Result<Option<u32>> {
-    let made = driver()?.linkers.all().into_iter().find(|linker| {
-        linker.work().image.as_ref().is_some_and(|text| text.as_ptr() as usize == image)
-    });
-    Ok(made.and_then(|linker| linker.work().max_registers))
+/// How many registers a thread may have of a text that a linker has made.
+pub(super) fn max_registers_of(text: &str) -> Option<u32> {
+    text.strip_prefix(MAX_REGISTERS)?.lines().next()?.parse().ok()
 }
 
 fn linker(handle: Handle) -> Result<Arc<Linker>> {
@@ -77,6 +85,19 @@ fn linker(handle: Handle) -> Result<Arc<Linker>> {
 fn refusal(diagnostics: Vec<Diagnostic>) -> Refusal {
     let log = diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     Refusal { code: Code::INVALID_PTX, log }
+}
+
+/// The PTX of what an archive stands for, which is machine code.
+fn library(bytes: &[u8]) -> std::result::Result<String, Refusal> {
+    let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
+    let is_device_runtime = bytes.starts_with(ARCHIVE) && has(OF_DEVICE_RUNTIME);
+    is_device_runtime.then(|| DEVICE_RUNTIME.to_owned()).ok_or_else(|| Refusal {
+        code: Code::NOT_SUPPORTED,
+        log: "libraries are machine code, which the emulated GPU does not run; of NVIDIA's \
+              libcudadevrt.a alone it has functions of its own, cudaCGGetIntrinsicHandle and \
+              cudaCGSynchronize"
+            .to_owned(),
+    })
 }
 
 /// The PTX of what is to be linked.
@@ -103,17 +124,19 @@ fn add(
     bytes: impl FnOnce() -> Result<Vec<u8>>,
 ) -> Result {
     let linker = linker(handle)?;
-    if !matches!(input, PTX | FATBINARY) {
+    if !matches!(input, PTX | FATBINARY | LIBRARY) {
         return Err(Code::NOT_SUPPORTED.because(
-            "only PTX can be linked, alone or in a fatbin; machine code (cubins, objects and libraries \
-             of them) and LLVM's code can't",
+            "only PTX can be linked, alone or in a fatbin; machine code (cubins and objects) and LLVM's \
+             code can't",
         ));
     }
     let mut work = linker.work();
     if work.image.is_some() {
         return Err(Code::INVALID_VALUE.because("the linker has made its image already"));
     }
-    let text = ptx(bytes()?).and_then(|text| {
+    let bytes = bytes()?;
+    let text = if input == LIBRARY { library(&bytes) } else { ptx(bytes) };
+    let text = text.and_then(|text| {
         let source = Source { name, text };
         ptx_emulator::parse_part(&source).map(|_| source).map_err(refusal)
     });
@@ -140,7 +163,8 @@ fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
             ptx_emulator::parse(&source).map(|_| source.text)
         });
         let text = linked.map_err(|diagnostics| linker.refuse(refusal(diagnostics)))?;
-        let mut image = text.into_bytes();
+        let limit = work.max_registers.map(|most| format!("{MAX_REGISTERS}{most}\n"));
+        let mut image = (limit.unwrap_or_default() + &text).into_bytes();
         image.extend([0; 4]);
         work.image = Some(image);
     }

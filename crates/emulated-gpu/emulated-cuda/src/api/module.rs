@@ -124,9 +124,10 @@ fn load(
 
 /// Loads a text in memory. What a linker made has the linker's options.
 fn load_image(image: In<u8>, mut options: JitOptions, context: Handle) -> Result<Arc<Module>> {
-    let linked = super::link::max_registers_of(image.address())?;
+    let text = text_of(image.address());
+    let linked = text.as_deref().ok().and_then(super::link::max_registers_of);
     options.max_registers = options.max_registers.or(linked);
-    load(text_of(image.address()), None, options, context)
+    load(text, None, options, context)
 }
 
 fn load_file(path: Text, logs: JitOptions, context: Handle) -> Result<Arc<Module>> {

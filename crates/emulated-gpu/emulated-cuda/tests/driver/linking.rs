@@ -6,6 +6,7 @@ use crate::support::{allocate, code, context, cu, function, launch, ok, read};
 
 const PTX: u32 = 1;
 const FATBINARY: u32 = 2;
+const LIBRARY: u32 = 4;
 
 const CALLER: &CStr = c".version 7.8
 .target sm_80
@@ -105,6 +106,111 @@ fn texts_call_each_others_functions() {
         assert_eq!(launch(kernel, (1, 1), 0, &[data]), 0);
         assert_eq!(read(data, 1), [42]);
     }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// A grid that waits for itself three times: each block writes its number, and adds up those of all others.
+const GRID: &CStr = c".version 7.8
+.target sm_80
+.address_size 64
+.extern .func (.param .b64 handle) cudaCGGetIntrinsicHandle(.param .b32 scope);
+.extern .func (.param .b32 error) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+.visible .entry k(.param .u64 numbers, .param .u64 sums)
+{
+    .reg .pred %q;
+    .reg .b32 %t, %b, %n, %x, %sum, %i, %round, %error;
+    .reg .b64 %numbers, %sums, %at, %handle;
+    ld.param.u64 %numbers, [numbers];
+    ld.param.u64 %sums, [sums];
+    mov.u32 %t, %tid.x;
+    mov.u32 %b, %ctaid.x;
+    mov.u32 %n, %nctaid.x;
+    { .param .b32 scope; .param .b64 back; st.param.b32 [scope], 1;
+      call (back), cudaCGGetIntrinsicHandle, (scope); ld.param.b64 %handle, [back]; }
+    mov.u32 %round, 0;
+    mov.u32 %sum, 0;
+next:
+    mul.wide.u32 %at, %b, 4;
+    add.u64 %at, %at, %numbers;
+    add.u32 %x, %b, %round;
+    setp.eq.u32 %q, %t, 0;
+    @%q st.volatile.global.u32 [%at], %x;
+    { .param .b64 grid; .param .b32 flags; .param .b32 back; st.param.b64 [grid], %handle;
+      st.param.b32 [flags], 0; call (back), cudaCGSynchronize, (grid, flags);
+      ld.param.b32 %error, [back]; }
+    add.u32 %sum, %sum, %error;
+    mov.u32 %i, 0;
+more:
+    mul.wide.u32 %at, %i, 4;
+    add.u64 %at, %at, %numbers;
+    ld.volatile.global.u32 %x, [%at];
+    add.u32 %sum, %sum, %x;
+    add.u32 %i, %i, 1;
+    setp.lt.u32 %q, %i, %n;
+    @%q bra more;
+    { .param .b64 grid; .param .b32 flags; .param .b32 back; st.param.b64 [grid], %handle;
+      st.param.b32 [flags], 0; call (back), cudaCGSynchronize, (grid, flags);
+      ld.param.b32 %error, [back]; }
+    add.u32 %sum, %sum, %error;
+    add.u32 %round, %round, 1;
+    setp.lt.u32 %q, %round, 3;
+    @%q bra next;
+    mul.wide.u32 %at, %b, 4;
+    add.u64 %at, %at, %sums;
+    st.global.u32 [%at], %sum;
+    ret;
+}
+";
+
+/// As numba does: it hands NVIDIA's libcudadevrt.a over, by its bytes.
+#[test]
+fn grids_wait_by_the_device_runtime() {
+    let context = context();
+    let linker = Linker::new();
+    assert_eq!(linker.add(PTX, c"grid.ptx", GRID.to_bytes()), 0);
+    assert_eq!(linker.add(LIBRARY, c"libother.a", b"!<arch>\nother"), code::NOT_SUPPORTED);
+    assert!(linker.log().contains("libraries are machine code"), "{}", linker.log());
+    let library = [b"!<arch>\n", &[0xff; 100][..], b"cudaCGSynchronize", &[0xff; 9]].concat();
+    assert_eq!(linker.add(LIBRARY, c"libcudadevrt.a", &library), 0);
+    let image = linker.complete().unwrap();
+    let mut module = 0usize;
+    ok!(cuModuleLoadData(&raw mut module => *mut usize, image => *const u8));
+    let kernel = function(module, "k");
+    let (numbers, sums) = (allocate(4 * 24), allocate(4 * 24));
+    let mut parameters = [&raw const numbers, &raw const sums].map(|one| one as usize);
+    ok!(cuLaunchCooperativeKernel(
+        kernel => usize, 24 => u32, 1 => u32, 1 => u32, 64 => u32, 1 => u32, 1 => u32, 0 => u32,
+        0 => usize, parameters.as_mut_ptr() => *mut usize,
+    ));
+    ok!(cuCtxSynchronize());
+    let rounds: u32 = (0..3).map(|round| (0..24).map(|block| block + round).sum::<u32>()).sum();
+    assert_eq!(read(sums, 24), [rounds; 24]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// What the linker was told stays with its image, also with a copy of it.
+#[test]
+fn a_limit_of_registers_goes_along_with_the_image() {
+    let context = context();
+    let (names, values) = ([0u32], [24usize]); // CU_JIT_MAX_REGISTERS
+    let mut handle = 0usize;
+    ok!(cuLinkCreate_v2(
+        1 => u32, names.as_ptr() => *const u32, values.as_ptr() => *const usize,
+        &raw mut handle => *mut usize,
+    ));
+    let linker = Linker { handle, errors: Box::new([0; 4096]), _values: Box::new([0; 2]) };
+    let used: String = (0..40).map(|number| format!("mov.u32 %many{number}, 1;")).collect();
+    let text = CALLEE.to_str().unwrap().to_owned()
+        + &format!(".visible .entry k() {{ .reg .b32 %many<40>; {used} ret; }}");
+    assert_eq!(linker.add(PTX, c"many.ptx", text.as_bytes()), 0);
+    // SAFETY: the image ends in NUL.
+    let copy = unsafe { CStr::from_ptr(linker.complete().unwrap().cast()) }.to_owned();
+    drop(linker);
+    let (mut module, mut registers) = (0usize, 0i32);
+    ok!(cuModuleLoadData(&raw mut module => *mut usize, copy.as_ptr() => *const c_char));
+    // CU_FUNC_ATTRIBUTE_NUM_REGS
+    ok!(cuFuncGetAttribute(&raw mut registers => *mut i32, 4 => u32, function(module, "k") => usize));
+    assert_eq!(registers, 24);
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
