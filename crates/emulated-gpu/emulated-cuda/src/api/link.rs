@@ -32,8 +32,8 @@ const LIBRARY: u32 = 4;
 const DEVICE_RUNTIME: &str = include_str!("../device_runtime.ptx");
 /// How an archive of ar(1) begins.
 const ARCHIVE: &[u8] = b"!<arch>\n";
-/// A name that is in that library.
-const OF_DEVICE_RUNTIME: &[u8] = b"cudaCGSynchronize";
+/// What that library is made of, a name that stands in it.
+const OF_DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
 
 /// Stands before the registers that a thread may have, in the first line of what a linker has made: who
 /// copies the image copies it along.

@@ -170,7 +170,7 @@ fn grids_wait_by_the_device_runtime() {
     assert_eq!(linker.add(PTX, c"grid.ptx", GRID.to_bytes()), 0);
     assert_eq!(linker.add(LIBRARY, c"libother.a", b"!<arch>\nother"), code::NOT_SUPPORTED);
     assert!(linker.log().contains("libraries are machine code"), "{}", linker.log());
-    let library = [b"!<arch>\n", &[0xff; 100][..], b"cudaCGSynchronize", &[0xff; 9]].concat();
+    let library = [b"!<arch>\n", &[0xff; 100][..], b"cuda_device_runtime.o", &[0xff; 9]].concat();
     assert_eq!(linker.add(LIBRARY, c"libcudadevrt.a", &library), 0);
     let image = linker.complete().unwrap();
     let mut module = 0usize;
