@@ -9,6 +9,32 @@ use crate::error::{Code, Result};
 use crate::operation::Operation;
 use crate::registry::fresh;
 
+/// As many nodes may a graph have, with those of the graphs inside it: a few calls that put a graph into a copy
+/// of itself double it each time.
+const MOST_NODES: u32 = 1 << 18;
+/// So deep may graphs be inside each other.
+const DEEPEST: u32 = 256;
+
+/// What is left of the nodes that a graph may have.
+struct Room(u32);
+
+impl Room {
+    /// For one more node, so deep inside of graphs.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`
+    fn take(&mut self, depth: u32) -> Result {
+        let left = self.0.checked_sub(1).filter(|_| depth < DEEPEST);
+        self.0 = left.ok_or_else(|| {
+            Code::OUT_OF_MEMORY.because(format!(
+                "a graph may have {MOST_NODES} nodes, with those of the graphs inside it, which may be \
+                 {DEEPEST} deep: launch graphs one after another"
+            ))
+        })?;
+        Ok(())
+    }
+}
+
 /// One piece of work of a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -209,22 +235,50 @@ impl Graph {
         Ok(())
     }
 
+    /// Whether it is small enough to be a part of another one.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`
+    pub(crate) fn fits_inside(&self) -> Result {
+        fn count(graph: &Graph, room: &mut Room, depth: u32) -> Result {
+            // Not while the lock is held: a graph may stand in several places of another one.
+            let of = |node: &Node| match &node.operation {
+                Operation::Child(child) => Some(Arc::clone(child)),
+                _ => None,
+            };
+            let children: Vec<_> = graph.nodes().iter().map(of).collect();
+            for child in children {
+                room.take(depth)?;
+                child.map_or(Ok(()), |child| count(&child, room, depth + 1))?;
+            }
+            Ok(())
+        }
+        count(self, &mut Room(MOST_NODES), 1)
+    }
+
     /// Makes a graph that can be launched.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when dependencies run in a circle.
+    /// `INVALID_VALUE` when dependencies run in a circle, `OUT_OF_MEMORY` when it has too many nodes.
     pub(crate) fn instantiate(&self, flags: u64) -> Result<Executable> {
         let mut memory = vec![Arc::clone(&self.memory)];
         let mut steps = Vec::new();
-        self.flatten(&mut steps, &mut memory)?;
+        self.flatten(&mut steps, &mut memory, &mut Room(MOST_NODES), 0)?;
         Ok(Executable { flags, steps: Mutex::new(steps), _memory: memory })
     }
 
-    fn flatten(&self, steps: &mut Vec<Step>, memory: &mut Vec<Arc<Reserved>>) -> Result {
+    fn flatten(
+        &self,
+        steps: &mut Vec<Step>,
+        memory: &mut Vec<Arc<Reserved>>,
+        room: &mut Room,
+        depth: u32,
+    ) -> Result {
         for Node { handle, operation, .. } in self.ordered()? {
+            room.take(depth)?;
             if let Operation::Child(child) = &operation {
                 memory.push(Arc::clone(&child.memory));
-                child.flatten(steps, memory)?;
+                child.flatten(steps, memory, room, depth + 1)?;
             } else {
                 steps.push(Step { node: handle, operation, enabled: true });
             }

@@ -267,7 +267,9 @@ export! {
     fn cuGraphAddChildGraphNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle,
     ) {
-        let child = driver()?.graph(child)?.duplicate()?;
+        let child = driver()?.graph(child)?;
+        child.fits_inside()?;
+        let child = child.duplicate()?;
         publish(&child)?;
         add(out, graph, after, count, Operation::Child(child))
     }
