@@ -15,7 +15,7 @@ use autograd::{Device, Element, save};
 use data::{Counts, Dataset, Source};
 use level1_cpu::{Form, Level1};
 use serde::Deserialize;
-use training::bench::{Plan, bench};
+use training::bench::{BenchPlan, bench};
 use training::{Level, Parameters, Preset};
 
 /// What the script in Python prints.
@@ -113,7 +113,7 @@ fn beside_level_1() -> Result<(), Box<dyn Error>> {
         let mut rates = [0.0_f64; 3];
         for _ in 0..3 {
             for (rate, level) in rates.iter_mut().zip(&mut levels) {
-                let plan = Plan { runs: 3, steps: None };
+                let plan = BenchPlan { runs: 3, steps: None };
                 let found = bench(level.as_mut(), &preset, &set, &start, plan, &|| Ok(None))?;
                 *rate = rate.max(found.rates[found.rates.len() / 2]);
             }

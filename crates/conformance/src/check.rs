@@ -8,7 +8,7 @@ use level1_cpu::{Form, Level1};
 use serde::Serialize;
 use tensor::{Dump, Loss, Network};
 use training::dump::{Inputs, dump, header};
-use training::{Error, Kind, Preset, Result};
+use training::{Error, Preset, PresetKind, Result};
 
 /// One check of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -139,7 +139,7 @@ fn find(name: &str, dumps: &Path) -> Result<PathBuf> {
 
 /// A step on noise, as level 1 computes it, one operation after the other.
 fn against_level1(preset: Preset) -> Result<Case> {
-    let preset = Preset { kind: Kind::Fixture, samples: preset.batch_size, ..preset };
+    let preset = Preset { kind: PresetKind::Fixture, samples: preset.batch_size, ..preset };
     let inputs = Inputs::fixture(&preset);
     let mut level1 = Level1::new(&preset.network, Form::Textbook);
     let header = header("level1-cpu", "cpu", &preset, 0);

@@ -9,7 +9,7 @@ use level1_cpu::{Form, Level1};
 use tensor::{Dtype, Tensor};
 use training::dump::Inputs;
 use training::train::parameters;
-use training::{Kind, Level, Parameters, Preset, Result};
+use training::{Level, Parameters, Preset, PresetKind, Result};
 
 use crate::check::{Case, Expected};
 
@@ -29,7 +29,7 @@ pub(crate) struct Trained {
 pub(crate) fn case(preset: Preset) -> Result<Case> {
     let samples = STEPS * BATCH - BATCH / 2;
     // The noise of a fixture is one batch: here it is all samples.
-    let noise = Preset { kind: Kind::Fixture, batch_size: samples, samples, ..preset };
+    let noise = Preset { kind: PresetKind::Fixture, batch_size: samples, samples, ..preset };
     let inputs = Inputs::fixture(&noise);
     let preset = Preset { batch_size: BATCH, ..noise };
     let mut level1 = Level1::new(&preset.network, Form::Textbook);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Dataset, Generator, Stream};
+use crate::{Dataset, Generator, Purpose};
 
 /// One pass over a dataset, cut into batches.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Epoch {
     pub fn shuffled(len: usize, batch_size: usize, drop_last: bool, seed: u64, epoch: u64) -> Self {
         let end = u32::try_from(len).expect("fewer than 2^32 samples are shuffled");
         let mut order: Vec<u32> = (0..end).collect();
-        Generator::new(seed, Stream::Shuffle, epoch).shuffle(&mut order);
+        Generator::new(seed, Purpose::Shuffle, epoch).shuffle(&mut order);
         Self { order: Some(order), ..Self::in_order(len, batch_size, drop_last) }
     }
 

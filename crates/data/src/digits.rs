@@ -12,7 +12,7 @@ mod shapes;
 
 use rayon::prelude::*;
 
-use crate::{CLASSES, Counts, Generator, Images, PIXELS, Stream};
+use crate::{CLASSES, Counts, Generator, Images, PIXELS, Purpose};
 
 /// The seed of all built-in digits: there is one set of them, as there is one MNIST.
 const SEED: u64 = 28;
@@ -33,7 +33,7 @@ fn images(first: u64, count: usize) -> Images {
     let mut labels = vec![0; count];
     pixels.par_chunks_exact_mut(PIXELS).zip(&mut labels).enumerate().for_each(
         |(i, (image, label))| {
-            let mut random = Generator::new(SEED, Stream::Digits, first + i as u64);
+            let mut random = Generator::new(SEED, Purpose::Digits, first + i as u64);
             *label = random.below(CLASSES as u32) as u8;
             hand::write(*label, &mut random, image);
         },

@@ -39,7 +39,7 @@ pub use images::{CLASSES, Counts, HEIGHT, Images, PIXELS, WIDTH};
 pub use normalisation::Normalisation;
 #[cfg(feature = "files")]
 pub use origin::{Digits, Origin};
-pub use random::{Generator, Stream};
+pub use random::{Generator, Purpose};
 #[cfg(feature = "files")]
 pub use source::{Source, load};
 pub use unknown::UnknownName;

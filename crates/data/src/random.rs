@@ -7,7 +7,7 @@ use chacha20::rand_core::{Rng, SeedableRng};
 /// numbers for one of them changes no other: switching shuffling on leaves the initial parameters
 /// as they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub enum Purpose {
     /// Initial weights and biases.
     Parameters,
     /// The order of the samples in an epoch.
@@ -18,7 +18,7 @@ pub enum Stream {
     Digits,
 }
 
-impl Stream {
+impl Purpose {
     /// The number of the ChaCha stream. It is part of what a seed means: never renumber.
     const fn number(self) -> u64 {
         match self {
@@ -39,12 +39,12 @@ impl Generator {
     /// The generator of a seed, a purpose and an index, such as the epoch or the image. Any two
     /// that differ in one of the three are independent of each other.
     #[must_use]
-    pub fn new(seed: u64, stream: Stream, index: u64) -> Self {
+    pub fn new(seed: u64, purpose: Purpose, index: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&index.to_le_bytes());
         let mut chacha = ChaCha8Rng::from_seed(key);
-        chacha.set_stream(stream.number());
+        chacha.set_stream(purpose.number());
         Self(chacha)
     }
 
@@ -125,15 +125,15 @@ mod tests {
 
     #[test]
     fn streams_seeds_and_indices_are_independent() {
-        let first = |seed, stream, index| Generator::new(seed, stream, index).next_u32();
+        let first = |seed, purpose, index| Generator::new(seed, purpose, index).next_u32();
         let mut seen = vec![
-            first(1, Stream::Parameters, 0),
-            first(1, Stream::Shuffle, 0),
-            first(1, Stream::Noise, 0),
-            first(1, Stream::Digits, 0),
-            first(2, Stream::Parameters, 0),
-            first(1, Stream::Parameters, 1),
-            first(0, Stream::Parameters, 1),
+            first(1, Purpose::Parameters, 0),
+            first(1, Purpose::Shuffle, 0),
+            first(1, Purpose::Noise, 0),
+            first(1, Purpose::Digits, 0),
+            first(2, Purpose::Parameters, 0),
+            first(1, Purpose::Parameters, 1),
+            first(0, Purpose::Parameters, 1),
         ];
         seen.sort_unstable();
         seen.dedup();
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn integers_below_n_are_unbiased_and_all_reached() {
-        let mut generator = Generator::new(1, Stream::Noise, 0);
+        let mut generator = Generator::new(1, Purpose::Noise, 0);
         let mut counts = [0_u32; 10];
         for _ in 0..100_000 {
             counts[generator.below(10) as usize] += 1;
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn normals_have_mean_0_and_variance_1() {
-        let mut generator = Generator::new(1, Stream::Noise, 0);
+        let mut generator = Generator::new(1, Purpose::Noise, 0);
         let values: Vec<f64> = (0..100_000).map(|_| f64::from(generator.normal())).collect();
         let mean = values.iter().sum::<f64>() / 1e5;
         let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 1e5;
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn unit_is_a_multiple_of_two_to_the_minus_24() {
-        let mut generator = Generator::new(3, Stream::Noise, 0);
+        let mut generator = Generator::new(3, Purpose::Noise, 0);
         for _ in 0..1000 {
             let value = generator.unit();
             assert!((0.0..1.0).contains(&value));
@@ -182,10 +182,10 @@ mod tests {
     #[test]
     fn a_shuffle_is_a_permutation() {
         let mut items: Vec<u32> = (0..1000).collect();
-        Generator::new(1, Stream::Shuffle, 0).shuffle(&mut items);
+        Generator::new(1, Purpose::Shuffle, 0).shuffle(&mut items);
         assert!(items.iter().zip(0..).any(|(item, i)| *item != i));
         items.sort_unstable();
         assert!(items.into_iter().eq(0..1000));
-        Generator::new(1, Stream::Shuffle, 0).shuffle(&mut [(); 0]);
+        Generator::new(1, Purpose::Shuffle, 0).shuffle(&mut [(); 0]);
     }
 }

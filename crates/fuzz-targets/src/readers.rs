@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use autograd::{Activation, Device, Mlp};
-use data::{Counts, Generator, Source, Stream};
+use data::{Counts, Generator, Purpose, Source};
 use tensor::{Dump, DumpedTensor};
 use training::dump::Inputs;
 use training::{Preset, checkpoint, picture};
@@ -94,7 +94,7 @@ fn autograd_file(name: &str, bytes: &[u8]) {
     let network = Mlp::<f32>::new(
         &[2, 3, 1],
         Activation::Relu,
-        &mut Generator::new(1, Stream::Parameters, 0),
+        &mut Generator::new(1, Purpose::Parameters, 0),
     )
     .to(&Device::Cpu);
     if autograd::load(&path, &network).is_ok() {

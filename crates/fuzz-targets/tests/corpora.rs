@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use data::{Generator, Stream};
+use data::{Generator, Purpose};
 use fuzz_targets::{c_api, ptx, readers, words};
 
 /// Cases near the corpus, where no time is given.
@@ -81,7 +81,7 @@ fn check(target: &str, case: &[u8], run: fn(&[u8])) {
 
 /// A case of the corpus that has been changed in a few places; the same for the same number.
 fn near(corpus: &[Vec<u8>], longest: usize, number: u64) -> Vec<u8> {
-    let mut random = Generator::new(number, Stream::Noise, 0);
+    let mut random = Generator::new(number, Purpose::Noise, 0);
     let mut below = |most: usize| random.next_u32() as usize % most.max(1);
     let mut case = corpus[below(corpus.len())].clone();
     for _ in 0..=below(4) {

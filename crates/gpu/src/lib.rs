@@ -65,6 +65,6 @@ pub use gpu::Gpu;
 pub use kernels::{KERNELS, Kernel, PRODUCTS};
 pub use nvtx::Range;
 pub use probe::{Found, Unusable};
-pub use profile::{Kind, Profile, Profiler, Total};
+pub use profile::{ActivityKind, Profile, Profiler, Total};
 pub use timing::Stretch;
 pub use work::Work;

@@ -25,7 +25,7 @@ mod overlap;
 
 use occupancy::Occupancy;
 pub use report::Profile;
-pub use totals::{Kind, Total};
+pub use totals::{ActivityKind, Total};
 use totals::{Span, Totals};
 
 /// Spans that are kept for the trace: more than a viewer shows well.
@@ -56,7 +56,7 @@ struct Records {
 /// Something that was put into a stream.
 struct Entry {
     work: Work,
-    kind: Kind,
+    kind: ActivityKind,
     stretch: Stretch,
 }
 
@@ -124,7 +124,7 @@ impl Profiler {
         match (&self.0, events) {
             (Some(records), Some((start, end))) => {
                 let stretch = Stretch::between(start, end);
-                records.borrow_mut().push(Entry { work, kind: Kind::Kernel, stretch })
+                records.borrow_mut().push(Entry { work, kind: ActivityKind::Kernel, stretch })
             }
             _ => Ok(()),
         }
@@ -137,7 +137,7 @@ impl Profiler {
     pub fn sent(&self, work: Work, (start, end): (CudaEvent, CudaEvent)) -> Result<()> {
         let Some(records) = &self.0 else { return Ok(()) };
         let stretch = Stretch::between(start, end);
-        records.borrow_mut().push(Entry { work, kind: Kind::Collective, stretch })
+        records.borrow_mut().push(Entry { work, kind: ActivityKind::Collective, stretch })
     }
 
     /// Makes a copy in a stream, and writes it down.
@@ -155,7 +155,7 @@ impl Profiler {
         let _range = self.range(name);
         let stretch = Stretch::record(stream, copy)?;
         let work = Work { operation: name, bytes, flops: 0 };
-        records.borrow_mut().push(Entry { work, kind: Kind::Copy, stretch })
+        records.borrow_mut().push(Entry { work, kind: ActivityKind::Copy, stretch })
     }
 
     /// The table, a line each; waits for the device. Empty when nothing was written down.
@@ -212,7 +212,7 @@ impl Profiler {
         };
         Ok(totals
             .into_iter()
-            .filter(|total| total.kind == Kind::Kernel)
+            .filter(|total| total.kind == ActivityKind::Kernel)
             .filter_map(counts)
             .collect())
     }

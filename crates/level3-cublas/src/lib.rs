@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     /// Steps with batches of these sizes; after each, the number of graphs and the plans.
-    fn after(sizes: &[usize], setup: Setup) -> Vec<(usize, Rc<[plan::Plan]>)> {
+    fn after(sizes: &[usize], setup: Setup) -> Vec<(usize, Rc<[plan::LayerPlan]>)> {
         let gpu = Gpu::open_one(Choice::Emulated, 0, 2).unwrap();
         let preset = Preset::find("softmax").unwrap();
         let inputs = Inputs::fixture(&preset);

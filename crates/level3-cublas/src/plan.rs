@@ -8,7 +8,7 @@ use crate::product::{OWN, Product};
 use crate::state::Layer;
 
 /// The products of one layer.
-pub(crate) struct Plan {
+pub(crate) struct LayerPlan {
     /// `z = a_prev · wᵀ`, at best with bias and ReLU.
     pub(crate) z: Product,
     /// `dw = dzᵀ · a_prev`, at best with `db` where nothing before it makes it.
@@ -19,7 +19,7 @@ pub(crate) struct Plan {
     makes_db: bool,
 }
 
-impl Plan {
+impl LayerPlan {
     /// Whether the product `z` adds `b`.
     pub(crate) fn adds_b(&self) -> bool {
         self.z.epilogue() != Epilogue::None

@@ -17,7 +17,7 @@ use crate::epilogue::Mask;
 use crate::error::Result;
 use crate::input::Input;
 use crate::operations::Operations;
-use crate::plan::Plan;
+use crate::plan::LayerPlan;
 use crate::ranks::Ranks;
 use crate::{Buffer, Setup, Stream, View};
 
@@ -27,7 +27,7 @@ pub(crate) struct State {
     /// The layers, first to last.
     pub(crate) layers: Vec<Layer>,
     /// The products of each layer, for batches of the loaded one's size.
-    pub(crate) plans: Rc<[Plan]>,
+    pub(crate) plans: Rc<[LayerPlan]>,
     /// The loss, which decides what `p` is.
     pub(crate) loss: Loss,
     /// `B`, the number of samples of the loaded batch; of a rank's share of it, which may be empty.
@@ -41,7 +41,7 @@ pub(crate) struct State {
     /// Where the loss is made.
     losses: Losses,
     /// The plans for every size of batch that there was.
-    known: HashMap<usize, Rc<[Plan]>>,
+    known: HashMap<usize, Rc<[LayerPlan]>>,
 }
 
 /// One layer, `n` units on `m` inputs.
@@ -148,7 +148,7 @@ impl State {
         }
         let plans = match self.known.get(&batch) {
             Some(plans) => Rc::clone(plans),
-            None => Plan::all(on, &mut self.layers, batch)?.into(),
+            None => LayerPlan::all(on, &mut self.layers, batch)?.into(),
         };
         for (l, plan) in plans.iter().enumerate() {
             let layer = &mut self.layers[l];

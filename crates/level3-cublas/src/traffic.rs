@@ -5,7 +5,7 @@
 //! the least that it has to read and write. A kernel that reads an element twice moves more.
 
 use data::{Dataset, Epoch};
-use gpu::{Gpu, Kind, Profile, Profiler};
+use gpu::{ActivityKind, Gpu, Profile, Profiler};
 use level2_cuda_naive::Level2;
 use tensor::Network;
 use training::{Error, Initialisation, Level, Parameters, Result};
@@ -84,8 +84,9 @@ fn step(
     level.step(0.1)?;
     let totals = profiler.totals().map_err(Error::level)?;
     // Every level is brought its batch and its parameters alike.
-    let counted =
-        totals.into_iter().filter(|of| of.kind == Kind::Kernel || of.name == "within the device");
+    let counted = totals
+        .into_iter()
+        .filter(|of| of.kind == ActivityKind::Kernel || of.name == "within the device");
     let launched = counted.map(|total| Launched {
         operation: total.name,
         launches: total.launches,

@@ -1,7 +1,7 @@
 //! The preset `nvmath`, 784-30-10, learning the built-in digits with the kernels of level 4's second rung,
 //! whose text the page hands over, so that a reader may break it while it trains.
 
-use data::{Counts, Generator, Images, Normalisation, PIXELS, Stream};
+use data::{Counts, Generator, Images, Normalisation, PIXELS, Purpose};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Loaded, Options};
@@ -110,7 +110,7 @@ impl Training {
             thread_instructions: 0,
         };
         // As PyTorch's `Linear`: uniform in ±1/√fan_in, weights first.
-        let mut generator = Generator::new(seed, Stream::Parameters, 0);
+        let mut generator = Generator::new(seed, Purpose::Parameters, 0);
         for layer in &training.layers {
             let bound = 1.0 / (layer.inputs as f32).sqrt();
             for buffer in [layer.w, layer.b] {

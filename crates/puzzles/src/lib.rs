@@ -33,5 +33,5 @@ mod teach;
 pub use attempt::{Limits, attempt, cost_of_solution};
 pub use cost::{Cost, Measure};
 pub use list::{puzzle, puzzles};
-pub use outcome::{Mark, Outcome, Place, Tried, Verdict, Wrong};
+pub use outcome::{Mark, Outcome, ShownLine, Tried, Verdict, Wrong};
 pub use puzzle::{Demand, Language, Puzzle, Source};

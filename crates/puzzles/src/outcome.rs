@@ -60,7 +60,7 @@ pub struct Mark {
 
 /// A line of the reader's source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct ShownLine {
     /// From 1.
     pub line: usize,
     /// What it says.
@@ -117,7 +117,7 @@ pub struct Outcome {
     /// What the compiler says.
     pub marks: Vec<Mark>,
     /// The lines that it happened in.
-    pub places: Vec<Place>,
+    pub places: Vec<ShownLine>,
     /// The launches up to the first that failed, in order.
     pub tried: Vec<Tried>,
     /// The buffer with the wrong numbers.

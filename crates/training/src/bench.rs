@@ -54,7 +54,7 @@ pub fn operations_per_sample(network: &Network) -> usize {
 
 /// How a measurement is made.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct BenchPlan {
     /// Counted runs.
     pub runs: usize,
     /// Training steps in a run; `None` takes as many as fill half a second.
@@ -87,7 +87,7 @@ pub fn bench(
     preset: &Preset,
     train: &Dataset,
     start: &Parameters,
-    plan: Plan,
+    plan: BenchPlan,
     beside: &dyn Fn() -> Result<Option<f64>>,
 ) -> Result<Measured> {
     let place = level.place();

@@ -1,11 +1,11 @@
 //! Dumps: one training step of a level, or several in a row, every tensor of them.
 
-use data::{Batch, Dataset, Epoch, Generator, Stream};
+use data::{Batch, Dataset, Epoch, Generator, Purpose};
 use tensor::{Dtype, Dump, Header, Network, Tensor, TensorName};
 
 use crate::ranks::Place;
 use crate::train::epoch_order;
-use crate::{Error, Kind, Level, Parameters, Preset, Result, ranks};
+use crate::{Error, Level, Parameters, Preset, PresetKind, Result, ranks};
 
 /// What a dump starts from: one batch, and the parameters before its step.
 pub struct Inputs {
@@ -41,12 +41,12 @@ impl Inputs {
     /// preset asks for.
     #[must_use]
     pub fn fixture(preset: &Preset) -> Self {
-        let mut generator = Generator::new(preset.seed, Stream::Noise, 0);
+        let mut generator = Generator::new(preset.seed, Purpose::Noise, 0);
         let mut pixel = || if generator.below(2) == 0 { 0 } else { generator.below(256) as u8 };
         let (inputs, classes) = (preset.network.inputs(), preset.network.outputs());
         let samples = preset.samples.max(preset.batch_size);
         let pixels: Vec<u8> = (0..samples * inputs).map(|_| pixel()).collect();
-        let mut generator = Generator::new(preset.seed, Stream::Noise, 1);
+        let mut generator = Generator::new(preset.seed, Purpose::Noise, 1);
         let labels = (0..samples).map(|_| generator.below(classes as u32) as u8).collect();
         let x = pixels.into_iter().map(|pixel| preset.normalisation.apply(pixel)).collect();
         Self {
@@ -158,7 +158,7 @@ impl Inputs {
 
     /// The order in which a dump of this preset goes through the inputs.
     fn order(&self, preset: &Preset, epoch: usize) -> Epoch {
-        if self.as_they_lie || preset.kind == Kind::Fixture {
+        if self.as_they_lie || preset.kind == PresetKind::Fixture {
             Epoch::in_order(self.set.len(), preset.batch_size, false)
         } else {
             epoch_order(preset, self.set.len(), epoch)

@@ -23,5 +23,5 @@ pub use console::Console;
 pub use error::{Error, Result};
 pub use level::Level;
 pub use parameters::{Layer, Parameters};
-pub use preset::{Initialisation, Kind, Preset};
+pub use preset::{Initialisation, Preset, PresetKind};
 pub use ranks::Place;

@@ -1,6 +1,6 @@
 //! The parameters of a network: a weight matrix and a bias vector for each layer.
 
-use data::{Generator, Stream};
+use data::{Generator, Purpose};
 use tensor::{Dump, Network, Tensor, TensorName};
 
 use crate::{Error, Initialisation, Result};
@@ -26,7 +26,7 @@ impl Parameters {
     /// Draws the parameters: the same bits on every platform for the same seed.
     #[must_use]
     pub fn new(network: &Network, initialisation: Initialisation, seed: u64) -> Self {
-        let mut generator = Generator::new(seed, Stream::Parameters, 0);
+        let mut generator = Generator::new(seed, Purpose::Parameters, 0);
         let mut layers = Vec::new();
         for sizes in network.sizes.windows(2) {
             let (inputs, outputs) = (sizes[0], sizes[1]);

@@ -54,7 +54,7 @@ impl FromStr for Initialisation {
 /// Where the samples come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum PresetKind {
     /// Trains on digits.
     Preset,
     /// One batch of noise for `dump`, small and of odd sizes; its reference dump is committed.
@@ -67,7 +67,7 @@ pub struct Preset {
     /// The name, also in dumps and reports.
     pub name: String,
     /// A preset to train, or a fixture to dump.
-    pub kind: Kind,
+    pub kind: PresetKind,
     /// Layer sizes and loss.
     pub network: Network,
     /// Samples in a batch, `B`.
@@ -180,7 +180,7 @@ impl Preset {
     fn trained(name: &str, sizes: &[usize], loss: Loss) -> Self {
         Self {
             name: name.into(),
-            kind: Kind::Preset,
+            kind: PresetKind::Preset,
             network: Network { sizes: sizes.into(), loss },
             batch_size: 64,
             learning_rate: 0.01,
@@ -200,7 +200,7 @@ impl Preset {
 
     fn fixture(name: &str, sizes: &[usize], loss: Loss, batch_size: usize) -> Self {
         Self {
-            kind: Kind::Fixture,
+            kind: PresetKind::Fixture,
             batch_size,
             samples: batch_size,
             learning_rate: 0.1,

@@ -2,7 +2,7 @@
 //! 100, one output, all of them tanh, and ten samples that it learns by heart.
 
 use autograd::{Activation, Device, Element, Mlp, Module, Result, Sgd, Tensor};
-use data::{Generator, Stream};
+use data::{Generator, Purpose};
 
 /// Layer sizes, inputs first.
 pub const SIZES: [usize; 4] = [100, 100, 100, 1];
@@ -14,7 +14,7 @@ pub const RATE: f64 = 0.1;
 // ANCHOR: task
 /// Ten random points and, for each, −1 or 1: `x [10, 100]`, `y [10, 1]`.
 pub fn task<T: Element>() -> (Tensor<T>, Tensor<T>) {
-    let mut generator = Generator::new(1, Stream::Noise, 0);
+    let mut generator = Generator::new(1, Purpose::Noise, 0);
     let mut number = || T::from_f64(f64::from(generator.uniform(-1.0, 1.0)));
     let x = (0..BATCH * SIZES[0]).map(|_| number()).collect();
     let y = (0..BATCH).map(|_| if number() < T::zero() { -T::one() } else { T::one() }).collect();
@@ -23,7 +23,7 @@ pub fn task<T: Element>() -> (Tensor<T>, Tensor<T>) {
 
 /// The network before training.
 pub fn network<T: Element>(device: &Device) -> Mlp<T> {
-    let mut generator = Generator::new(1, Stream::Parameters, 0);
+    let mut generator = Generator::new(1, Purpose::Parameters, 0);
     Mlp::new(&SIZES, Activation::Tanh, &mut generator).to(device)
 }
 // ANCHOR_END: task

@@ -73,7 +73,7 @@ fn products_sums_and_largest_of_any_size() {
         ..ProptestConfig::default()
     });
     let run = |m: usize, k: usize, n: usize, turned: [bool; 2], seed: u64, device: &Device| {
-        let mut generator = data::Generator::new(seed, data::Stream::Noise, 0);
+        let mut generator = data::Generator::new(seed, data::Purpose::Noise, 0);
         let mut draw = |rows: usize, columns: usize, turned: bool| {
             let shape = if turned { [columns, rows] } else { [rows, columns] };
             let data = (0..rows * columns).map(|_| generator.uniform(-1.0, 1.0)).collect();

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use autograd::{Activation, Element, Mlp, Module, Result, Tensor, graph, load, save};
-use data::{Generator, Stream};
+use data::{Generator, Purpose};
 
 use crate::neuron;
 
 fn network<T: Element>(seed: u64, sizes: &[usize]) -> Mlp<T> {
-    Mlp::new(sizes, Activation::Tanh, &mut Generator::new(seed, Stream::Parameters, 0))
+    Mlp::new(sizes, Activation::Tanh, &mut Generator::new(seed, Purpose::Parameters, 0))
 }
 
 fn values<T: Element>(network: &Mlp<T>) -> Vec<Vec<T>> {

@@ -8,17 +8,17 @@ use autograd::level::Autograd;
 use autograd::{Array, Choice, Device, Element};
 use clap::ValueEnum;
 use conformance::{Check, variants};
-use data::{Epoch, Generator, Stream};
+use data::{Epoch, Generator, Purpose};
 use tensor::{Dtype, Dump, DumpedTensor, Loss, Network, TensorName};
 use training::dump::{Inputs, dump, header};
-use training::{Kind, Level as _, Preset};
+use training::{Level as _, Preset, PresetKind};
 
 /// Every preset and fixture, as one small batch.
 fn networks() -> Vec<Preset> {
     let presets = Preset::presets().into_iter().map(|preset| Preset {
         batch_size: 8,
         samples: 8,
-        kind: Kind::Fixture,
+        kind: PresetKind::Fixture,
         ..preset
     });
     presets.chain(Preset::fixtures()).collect()
@@ -181,7 +181,7 @@ fn central_differences_agree_with_autograd() {
     const ELEMENTS: u32 = 10;
     for preset in networks() {
         let own = own_dump::<f64>(&preset, &Inputs::fixture(&preset), &Device::Cpu);
-        let mut generator = Generator::new(1, Stream::Noise, 0);
+        let mut generator = Generator::new(1, Purpose::Noise, 0);
         for gradient in &own.tensors {
             let of = match gradient.name {
                 TensorName::Dw(l) => TensorName::W(l),

@@ -7,7 +7,7 @@ use crate::source::Span;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A name or keyword.
     Word,
     /// A number as it is written; the parser reads it.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     /// What it is.
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     /// As it is written, without line continuations.
     pub(crate) text: Rc<str>,
     /// Where it stands; for what a macro expands to, where the macro is used.
@@ -47,7 +47,7 @@ impl Token {
     /// Whether it is this operator or word.
     #[must_use]
     pub(crate) fn is(&self, text: &str) -> bool {
-        matches!(self.kind, Kind::Word | Kind::Punctuation) && &*self.text == text
+        matches!(self.kind, TokenKind::Word | TokenKind::Punctuation) && &*self.text == text
     }
 }
 
@@ -64,7 +64,7 @@ struct Lexer<'a> {
     at: usize,
 }
 
-/// All tokens of a text, the last of which is [`Kind::End`].
+/// All tokens of a text, the last of which is [`TokenKind::End`].
 pub(crate) fn lex(text: &str, file: u16, problems: &mut Problems) -> Vec<Token> {
     let mut lexer = Lexer { text, file, at: 0 };
     let mut tokens = Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn lex(text: &str, file: u16, problems: &mut Problems) -> Vec<Token> 
         (first, spaced) = (false, false);
     }
     let span = lexer.span(text.len(), text.len());
-    let (kind, own) = (Kind::End, Rc::from(""));
+    let (kind, own) = (TokenKind::End, Rc::from(""));
     tokens.push(Token { kind, text: own, span, first: true, spaced: true, hidden: None });
     tokens
 }
@@ -168,12 +168,12 @@ impl Lexer<'_> {
         }
     }
 
-    fn token(&mut self, character: char, problems: &mut Problems) -> (Kind, String) {
+    fn token(&mut self, character: char, problems: &mut Problems) -> (TokenKind, String) {
         let mut own = String::new();
         let after = self.rest().chars().nth(1).unwrap_or(' ');
         if character.is_alphabetic() || character == '_' || character == '$' {
             self.take(&mut own, |_, c| c.is_alphanumeric() || c == '_' || c == '$');
-            return (Kind::Word, own);
+            return (TokenKind::Word, own);
         }
         if character.is_ascii_digit() || character == '.' && after.is_ascii_digit() {
             let hexadecimal = character == '0' && (after == 'x' || after == 'X');
@@ -183,22 +183,23 @@ impl Lexer<'_> {
                     || matches!(c, '.' | '_' | '\'')
                     || matches!(c, '+' | '-') && exponent.contains(last)
             });
-            return (Kind::Number, own);
+            return (TokenKind::Number, own);
         }
         if character == '"' || character == '\'' {
             return self.quoted(character, problems);
         }
         if let Some(found) = PUNCTUATION.iter().find(|text| self.rest().starts_with(**text)) {
             self.at += found.len();
-            return (Kind::Punctuation, (*found).to_owned());
+            return (TokenKind::Punctuation, (*found).to_owned());
         }
         self.bump();
         own.push(character);
-        let kind = if matches!(character, '}' | '#') { Kind::Punctuation } else { Kind::Other };
+        let kind =
+            if matches!(character, '}' | '#') { TokenKind::Punctuation } else { TokenKind::Other };
         (kind, own)
     }
 
-    fn quoted(&mut self, quote: char, problems: &mut Problems) -> (Kind, String) {
+    fn quoted(&mut self, quote: char, problems: &mut Problems) -> (TokenKind, String) {
         let start = self.at;
         let mut own = String::new();
         own.extend(self.bump());
@@ -228,6 +229,6 @@ impl Lexer<'_> {
                 }
             }
         }
-        (if quote == '"' { Kind::String } else { Kind::Character }, own)
+        (if quote == '"' { TokenKind::String } else { TokenKind::Character }, own)
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet as HashSet;
 
 use crate::diagnostic::Problems;
-use crate::lex::{Kind, Token};
+use crate::lex::{Token, TokenKind};
 use crate::preprocess::{Macros, preprocess_with};
 use crate::source::Sources;
 
@@ -117,7 +117,8 @@ pub(crate) fn tokens(
 ) -> (u16, Vec<Token>) {
     let mut words: HashSet<&str> = HashSet::default();
     let mut called: HashSet<&str> = HashSet::default();
-    for (at, token) in source.iter().enumerate().filter(|(_, token)| token.kind == Kind::Word) {
+    for (at, token) in source.iter().enumerate().filter(|(_, token)| token.kind == TokenKind::Word)
+    {
         words.insert(&*token.text);
         if source.get(at + 1).is_some_and(|next| &*next.text == "(") {
             called.insert(&*token.text);
@@ -152,7 +153,7 @@ pub(crate) fn tokens(
     }
     let file = sources.add("the library", &text);
     let (mut tokens, _) = preprocess_with(file, macros, &[], None, sources, problems);
-    tokens.retain(|token| token.kind != Kind::End);
+    tokens.retain(|token| token.kind != TokenKind::End);
     (file, tokens)
 }
 

@@ -1,7 +1,7 @@
 //! Structs and arrays as a whole.
 
 use super::convert::memory_of;
-use super::{Lowered, Lowerer, Place, Typed};
+use super::{Lowered, Lowerer, Lvalue, Typed};
 use crate::ir::{Access, Op, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{Expr, TypeExpr};
@@ -113,7 +113,7 @@ impl Lowerer<'_> {
         };
         if ty.ty.is_aggregate() {
             let address = self.temporary(&ty.ty);
-            let place = Place { ty: QualifiedType::from(ty.ty.clone()), address };
+            let place = Lvalue { ty: QualifiedType::from(ty.ty.clone()), address };
             match (list, arguments) {
                 (Some(list), _) => self.initialise(&place, list)?,
                 (None, many) if Self::has_constructors(&ty.ty) => {

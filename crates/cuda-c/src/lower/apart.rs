@@ -10,7 +10,7 @@ use super::convert::memory_of;
 use super::expression::Any;
 use super::overload::Chosen;
 use super::template::Bound;
-use super::{Lowered, Lowerer, Place, Symbol};
+use super::{Lowered, Lowerer, Lvalue, Symbol};
 use crate::ir::{
     BlockId, Builder, Callee, Function as Kernel, Memory, Op, Parameter, Passed, Terminator, Ty,
     Value,
@@ -132,7 +132,7 @@ impl Lowerer<'_> {
         let callee = Op::Call(Callee { name, takes, gives: Some(gives.clone()) }.into());
         if reference {
             let address = self.builder.op(callee, Ty::I64, values);
-            return Ok(Any::Place(Place { ty: result, address }));
+            return Ok(Any::Lvalue(Lvalue { ty: result, address }));
         }
         let address = self.temporary(&result.ty);
         match gives {
@@ -146,7 +146,7 @@ impl Lowerer<'_> {
             }
         }
         let ty = QualifiedType { is_const: false, ..result };
-        Ok(Any::Value(self.read(Any::Place(Place { ty, address }))))
+        Ok(Any::Value(self.read(Any::Lvalue(Lvalue { ty, address }))))
     }
 
     /// How something is given to a function, or comes back.
@@ -194,13 +194,13 @@ impl Lowerer<'_> {
             let address = self.taken(Memory::B64);
             let slot = self.builder.slot(8, 8);
             self.builder.store(Memory::B64, false, slot, address);
-            self.bind(&Rc::from("this"), Symbol::Variable(Place { ty: pointer, address: slot }));
+            self.bind(&Rc::from("this"), Symbol::Variable(Lvalue { ty: pointer, address: slot }));
         }
         for parameter in &function.parameters {
             let (ty, reference) = self.resolve(&parameter.ty, parameter.span)?;
             if reference {
                 let address = self.taken(Memory::B64);
-                self.bind(&parameter.name, Symbol::Variable(Place { ty, address }));
+                self.bind(&parameter.name, Symbol::Variable(Lvalue { ty, address }));
                 continue;
             }
             let address = self.temporary(&ty.ty);
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
                     self.copy(&open, address, from);
                 }
             }
-            self.bind(&parameter.name, Symbol::Variable(Place { ty, address }));
+            self.bind(&parameter.name, Symbol::Variable(Lvalue { ty, address }));
         }
         let (result, reference) = self.resolve(&function.result, function.span)?;
         let slot = self.body(&function, result.clone(), reference, own, &chosen.template)?;

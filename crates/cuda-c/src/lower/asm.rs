@@ -40,7 +40,7 @@ impl Lowerer<'_> {
         }
         for index in both.iter().copied() {
             let (place, scalar, _) = places[index].clone();
-            let typed = self.read(super::expression::Any::Place(place));
+            let typed = self.read(super::expression::Any::Lvalue(place));
             args.push(self.operand(typed, scalar, span)?);
         }
         for (constraint, expr) in &asm.inputs {

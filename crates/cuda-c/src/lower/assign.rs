@@ -1,13 +1,13 @@
 //! Assignments and steps.
 
 use super::expression::Any;
-use super::{Lowered, Lowerer, Place, Typed};
+use super::{Lowered, Lowerer, Lvalue, Typed};
 use crate::source::Span;
 use crate::syntax::{Binary, Expr, ExprKind, Unary};
 use crate::types::{Scalar, Type};
 
 impl Lowerer<'_> {
-    fn writable(&mut self, place: &Place, span: Span) -> Lowered<()> {
+    fn writable(&mut self, place: &Lvalue, span: Span) -> Lowered<()> {
         if place.ty.is_const {
             let message = format!("this is `{}`, which can't be changed", place.ty.name());
             return self.error(
@@ -32,7 +32,7 @@ impl Lowerer<'_> {
         left: &Expr,
         right: &Expr,
         span: Span,
-    ) -> Lowered<Place> {
+    ) -> Lowered<Lvalue> {
         if let ExprKind::Name(name, None) = &left.kind
             && let Some(super::Symbol::Constant(..)) = self.lookup(name)
         {
@@ -80,7 +80,7 @@ impl Lowerer<'_> {
             return self.error(span, message, "write it out member by member");
         }
         let typed = self.rvalue(right)?;
-        let current = self.read(Any::Place(place.clone()));
+        let current = self.read(Any::Lvalue(place.clone()));
         let result = self.operate(operator, current, typed, span)?;
         let value = if place.ty.ty.scalar().is_some() && result.ty.scalar().is_some() {
             self.cast(result, &place.ty.ty, span)?
@@ -92,14 +92,14 @@ impl Lowerer<'_> {
     }
 
     /// Writes a value to a place.
-    pub(super) fn put(&mut self, place: &Place, typed: Typed, span: Span) -> Lowered<()> {
+    pub(super) fn put(&mut self, place: &Lvalue, typed: Typed, span: Span) -> Lowered<()> {
         if typed.ty == Type::Void {
             return self.error(span, "nothing is returned here that could be assigned", "");
         }
         if let Type::Struct(_) = &place.ty.ty {
             if self.converts(&typed.ty, &place.ty.ty) {
                 let given = match &typed.ty {
-                    Type::Struct(_) => Any::Place(Place {
+                    Type::Struct(_) => Any::Lvalue(Lvalue {
                         ty: crate::types::QualifiedType::from(typed.ty.clone()).constant(),
                         address: typed.value,
                     }),
@@ -125,7 +125,7 @@ impl Lowerer<'_> {
         let place = self.place(operand, "a step")?;
         self.writable(&place, operand.span)?;
         let up = matches!(operator, Unary::Increment | Unary::PostIncrement);
-        let before = self.read(Any::Place(place.clone()));
+        let before = self.read(Any::Lvalue(place.clone()));
         if !matches!(place.ty.ty, Type::Scalar(_) | Type::Pointer(_))
             || place.ty.ty == Type::Scalar(Scalar::Bool)
         {
@@ -140,7 +140,7 @@ impl Lowerer<'_> {
         let value = self.cast(after, &place.ty.ty, span)?;
         self.store(&place.ty, place.address, value);
         Ok(match operator {
-            Unary::Increment | Unary::Decrement => Any::Place(place),
+            Unary::Increment | Unary::Decrement => Any::Lvalue(place),
             _ => Any::Value(before),
         })
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::expression::Any;
 use super::overload::Chosen;
-use super::{Lowered, Lowerer, Place, Symbol, Typed};
+use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::diagnostic::{Problem, closest};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Function};
@@ -135,7 +135,7 @@ impl Lowerer<'_> {
         if let Some((address, ty)) = this {
             let slot = self.builder.slot(8, 8);
             self.builder.store(crate::ir::Memory::B64, false, slot, address);
-            let place = Place { ty: Type::pointer(ty).into(), address: slot };
+            let place = Lvalue { ty: Type::pointer(ty).into(), address: slot };
             bound.insert(Rc::from("this"), Symbol::Variable(place));
         }
         // The names of the caller mean nothing in there.
@@ -173,12 +173,12 @@ impl Lowerer<'_> {
             None => Ok(Any::Value(self.void())),
             Some(slot) if reference => {
                 let address = self.load_reference(slot);
-                Ok(Any::Place(Place { ty: result, address }))
+                Ok(Any::Lvalue(Lvalue { ty: result, address }))
             }
             Some(slot) => {
                 let place =
-                    Place { ty: QualifiedType { is_const: false, ..result }, address: slot };
-                Ok(Any::Value(self.read(Any::Place(place))))
+                    Lvalue { ty: QualifiedType { is_const: false, ..result }, address: slot };
+                Ok(Any::Value(self.read(Any::Lvalue(place))))
             }
         }
     }
@@ -191,7 +191,7 @@ impl Lowerer<'_> {
         given: Vec<Any>,
         written: &[Expr],
         span: Span,
-    ) -> Lowered<Vec<(Rc<str>, Place, bool)>> {
+    ) -> Lowered<Vec<(Rc<str>, Lvalue, bool)>> {
         let mut given = given.into_iter();
         let mut symbols = Vec::new();
         for (index, parameter) in function.parameters.iter().enumerate() {
@@ -205,7 +205,7 @@ impl Lowerer<'_> {
                 },
             };
             let place = match any {
-                Any::Place(place) if reference && Self::binds(&place.ty.ty, &ty.ty) => {
+                Any::Lvalue(place) if reference && Self::binds(&place.ty.ty, &ty.ty) => {
                     if place.ty.is_const && !ty.is_const {
                         let help = "make the parameter a `const` reference";
                         return self.error(
@@ -214,7 +214,7 @@ impl Lowerer<'_> {
                             help,
                         );
                     }
-                    Place { ty, address: place.address }
+                    Lvalue { ty, address: place.address }
                 }
                 _ if reference && !ty.is_const => {
                     let message = format!("this has to be a variable of type `{}`", ty.ty.name());
@@ -228,9 +228,9 @@ impl Lowerer<'_> {
                     let typed = self.read(any);
                     let address = self.temporary(&ty.ty);
                     let place =
-                        Place { ty: QualifiedType { is_const: false, ..ty.clone() }, address };
+                        Lvalue { ty: QualifiedType { is_const: false, ..ty.clone() }, address };
                     self.put(&place, typed, place_of)?;
-                    Place { ty, address }
+                    Lvalue { ty, address }
                 }
             };
             symbols.push((parameter.name.clone(), place, reference));
@@ -250,7 +250,9 @@ pub(super) fn number_of(ty: &QualifiedType) -> u32 {
 /// Arguments as operators take them: what is a place may be bound to a reference.
 fn bound(arguments: Vec<Typed>) -> Vec<Any> {
     let bound = arguments.into_iter().map(|typed| match &typed.ty {
-        Type::Struct(_) => Any::Place(Place { ty: typed.ty.clone().into(), address: typed.value }),
+        Type::Struct(_) => {
+            Any::Lvalue(Lvalue { ty: typed.ty.clone().into(), address: typed.value })
+        }
         _ => Any::Value(typed),
     });
     bound.collect()

@@ -58,7 +58,7 @@ impl Lowerer<'_> {
     pub(super) fn type_of(&mut self, expr: &Expr) -> Lowered<Type> {
         self.aside(|lowerer| {
             Ok(match lowerer.any(expr)? {
-                Any::Place(place) => place.ty.ty,
+                Any::Lvalue(place) => place.ty.ty,
                 Any::Value(typed) => typed.ty,
             })
         })

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::convert::{memory_of, ty_of};
-use super::{Lowered, Lowerer, Place, Symbol, Typed};
+use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::diagnostic::{Problem, closest};
 use crate::ir::{Op, Ty};
 use crate::source::Span;
@@ -13,7 +13,7 @@ use crate::types::{QualifiedType, Scalar, Type};
 /// What an expression is: a place, or a value that lies nowhere.
 #[derive(Clone, Debug)]
 pub(super) enum Any {
-    Place(Place),
+    Lvalue(Lvalue),
     Value(Typed),
 }
 
@@ -27,7 +27,7 @@ impl Lowerer<'_> {
     /// What is at a place.
     pub(super) fn read(&mut self, any: Any) -> Typed {
         let place = match any {
-            Any::Place(place) => place,
+            Any::Lvalue(place) => place,
             Any::Value(typed) => return typed,
         };
         match &place.ty.ty {
@@ -71,9 +71,9 @@ impl Lowerer<'_> {
     }
 
     /// The place that an expression is; an error where it is none.
-    pub(super) fn place(&mut self, expr: &Expr, what: &str) -> Lowered<Place> {
+    pub(super) fn place(&mut self, expr: &Expr, what: &str) -> Lowered<Lvalue> {
         match self.any(expr)? {
-            Any::Place(place) => Ok(place),
+            Any::Lvalue(place) => Ok(place),
             Any::Value(_) => self.error(
                 expr.span,
                 format!("{what} needs a variable, an element or a member"),
@@ -104,7 +104,7 @@ impl Lowerer<'_> {
             }
             ExprKind::Bool(is) => value(Type::Scalar(Scalar::Bool), self.builder.truth(*is)),
             ExprKind::Null => value(Type::Null, self.builder.integer(Ty::I64, 0)),
-            ExprKind::String(bytes) => Ok(Any::Place(self.string(bytes))),
+            ExprKind::String(bytes) => Ok(Any::Lvalue(self.string(bytes))),
             ExprKind::Name(name, None) => self.variable(name, expr.span),
             ExprKind::Name(name, Some(_)) => self.error(
                 expr.span,
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
                 self.binary(*operator, left, right, expr.span).map(Any::Value)
             }
             ExprKind::Assign(operator, left, right) => {
-                self.assign(*operator, left, right, expr.span).map(Any::Place)
+                self.assign(*operator, left, right, expr.span).map(Any::Lvalue)
             }
             ExprKind::Conditional(condition, yes, no) => {
                 self.choose(condition, yes, no, expr.span).map(Any::Value)
@@ -170,10 +170,10 @@ impl Lowerer<'_> {
 
     fn variable(&mut self, name: &Rc<str>, span: Span) -> Lowered<Any> {
         match self.lookup(name).cloned() {
-            Some(Symbol::Variable(place)) => return Ok(Any::Place(place)),
+            Some(Symbol::Variable(place)) => return Ok(Any::Lvalue(place)),
             Some(Symbol::Global(global, ty)) => {
                 let address = self.builder.op(Op::Global(global), Ty::I64, Vec::new());
-                return Ok(Any::Place(Place { ty, address }));
+                return Ok(Any::Lvalue(Lvalue { ty, address }));
             }
             Some(Symbol::Constant(ty, bits)) => {
                 let value = self.builder.function.constant(ty_of(&ty), bits);
@@ -211,7 +211,7 @@ impl Lowerer<'_> {
     }
 
     /// The text of a string, in memory.
-    pub(super) fn string(&mut self, bytes: &Rc<[u8]>) -> Place {
+    pub(super) fn string(&mut self, bytes: &Rc<[u8]>) -> Lvalue {
         let number = match self.strings.get(bytes) {
             Some(&number) => number,
             None => {
@@ -234,7 +234,7 @@ impl Lowerer<'_> {
         let address = self.builder.op(Op::Global(number), Ty::I64, Vec::new());
         let element = QualifiedType::from(Type::Scalar(Scalar::Char)).constant();
         let ty = Type::Array(Rc::new(element), bytes.len() as u64 + 1).into();
-        Place { ty, address }
+        Lvalue { ty, address }
     }
 
     fn written_cast(
@@ -248,11 +248,11 @@ impl Lowerer<'_> {
         if reference {
             // The same place, looked at as another type.
             let place = self.place(operand, "a cast to a reference")?;
-            return Ok(Any::Place(Place { ty: target, address: place.address }));
+            return Ok(Any::Lvalue(Lvalue { ty: target, address: place.address }));
         }
         if style == CastStyle::Value && Self::has_constructors(&target.ty) {
             let address = self.temporary(&target.ty);
-            let place = Place { ty: target.ty.clone().into(), address };
+            let place = Lvalue { ty: target.ty.clone().into(), address };
             self.construct_by(&place, std::slice::from_ref(operand), span)?;
             return Ok(Any::Value(Typed { ty: target.ty, value: address }));
         }
@@ -282,7 +282,7 @@ impl Lowerer<'_> {
                 match &pointer.ty {
                     Type::Pointer(to) if to.ty != Type::Void => {
                         let ty = self.completed(to);
-                        Ok(Any::Place(Place { ty, address: pointer.value }))
+                        Ok(Any::Lvalue(Lvalue { ty, address: pointer.value }))
                     }
                     other => {
                         let message = format!(

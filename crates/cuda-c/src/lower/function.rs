@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 use super::convert::memory_of;
-use super::{Frame, Lowered, Lowerer, Place, Symbol};
+use super::{Frame, Lowered, Lowerer, Lvalue, Symbol};
 use crate::diagnostic::Problem;
 use crate::ir::{BlockId, Builder, Function as Kernel, Memory, Op, Parameter, Terminator, Ty};
 use crate::syntax::{Expr, Function};
@@ -175,7 +175,7 @@ impl Lowerer<'_> {
             let value = self.builder.op(Op::Param(index), memory.ty(), Vec::new());
             self.builder.store(memory, false, address, value);
         }
-        self.bind(&written.name, Symbol::Variable(Place { ty, address }));
+        self.bind(&written.name, Symbol::Variable(Lvalue { ty, address }));
     }
 
     /// Writes a function's body out where it is called; its parameters are bound already.

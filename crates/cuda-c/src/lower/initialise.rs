@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
-use super::{Lowered, Lowerer, Place, Symbol};
+use super::{Lowered, Lowerer, Lvalue, Symbol};
 use crate::ir::{Global, Space};
 use crate::syntax::{Expr, ExprKind, TypeExpr, Variable};
 use crate::types::{QualifiedType, Type};
@@ -94,7 +94,7 @@ impl Lowerer<'_> {
                     }
                     let address = self.temporary(&ty.ty);
                     self.store(&ty, address, value);
-                    self.bind(&variable.name, Symbol::Variable(Place { ty, address }));
+                    self.bind(&variable.name, Symbol::Variable(Lvalue { ty, address }));
                     return Ok(());
                 }
             } else {
@@ -108,7 +108,7 @@ impl Lowerer<'_> {
                 .max(self.constant(wanted, "an alignment")?.1.clamp(1, 128).next_power_of_two());
         }
         let address = self.builder.slot(ty.ty.size(), align);
-        let place = Place { ty, address };
+        let place = Lvalue { ty, address };
         match &variable.init {
             Some(init) => self.initialise(&place, init)?,
             None if Self::has_constructors(&place.ty.ty) => {
@@ -144,7 +144,7 @@ impl Lowerer<'_> {
             return self.error(init.span, "nothing is returned here", "");
         }
         let address = self.temporary(&typed.ty);
-        let mut place = Place { ty: typed.ty.clone().into(), address };
+        let mut place = Lvalue { ty: typed.ty.clone().into(), address };
         self.put(&place, typed, init.span)?;
         place.ty.is_const = is_const;
         self.bind(&variable.name, Symbol::Variable(place));
@@ -159,19 +159,19 @@ impl Lowerer<'_> {
         init: &Expr,
     ) -> Lowered<()> {
         match self.any(init)? {
-            super::expression::Any::Place(place) if Self::binds(&place.ty.ty, &ty.ty) => {
+            super::expression::Any::Lvalue(place) if Self::binds(&place.ty.ty, &ty.ty) => {
                 if place.ty.is_const && !ty.is_const {
                     let help = "make the reference `const` too";
                     return self.error(init.span, "this is `const`, and the reference isn't", help);
                 }
-                self.bind(name, Symbol::Variable(Place { ty, address: place.address }));
+                self.bind(name, Symbol::Variable(Lvalue { ty, address: place.address }));
             }
             other if ty.is_const => {
                 let typed = self.read(other);
                 let address = self.temporary(&ty.ty);
-                let place = Place { ty: ty.ty.clone().into(), address };
+                let place = Lvalue { ty: ty.ty.clone().into(), address };
                 self.put(&place, typed, init.span)?;
-                self.bind(name, Symbol::Variable(Place { ty, address }));
+                self.bind(name, Symbol::Variable(Lvalue { ty, address }));
             }
             _ => {
                 let message =
@@ -202,9 +202,9 @@ impl Lowerer<'_> {
     }
 
     /// Writes an initial value to a place.
-    pub(super) fn initialise(&mut self, place: &Place, init: &Expr) -> Lowered<()> {
+    pub(super) fn initialise(&mut self, place: &Lvalue, init: &Expr) -> Lowered<()> {
         let open = QualifiedType { is_const: false, ..place.ty.clone() };
-        let place = Place { ty: open, address: place.address };
+        let place = Lvalue { ty: open, address: place.address };
         match (&init.kind, &place.ty.ty) {
             (ExprKind::List(elements), Type::Array(element, count)) => {
                 if elements.len() as u64 > *count {
@@ -222,7 +222,7 @@ impl Lowerer<'_> {
                 for (index, (_, value)) in elements.iter().enumerate() {
                     let address = self.builder.offset(place.address, index as u64 * size);
                     let element = QualifiedType { is_const: false, ..(**element).clone() };
-                    self.initialise(&Place { ty: element, address }, value)?;
+                    self.initialise(&Lvalue { ty: element, address }, value)?;
                 }
                 Ok(())
             }
@@ -294,7 +294,7 @@ impl Lowerer<'_> {
     }
 
     /// `struct { int x = 3; }`
-    pub(super) fn default_members(&mut self, place: &Place) -> Lowered<()> {
+    pub(super) fn default_members(&mut self, place: &Lvalue) -> Lowered<()> {
         let Type::Struct(own) = &place.ty.ty else { return Ok(()) };
         let own = self.complete(own);
         let Some(declaration) = own.declaration.clone() else { return Ok(()) };

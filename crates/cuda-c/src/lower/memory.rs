@@ -1,7 +1,7 @@
 //! Reads and writes of memory that are written as calls: with a hint for the caches, or of many bytes.
 
 use super::expression::Any;
-use super::{Lowered, Lowerer, Place, Typed};
+use super::{Lowered, Lowerer, Lvalue, Typed};
 use crate::ir::{Memory, Value};
 use crate::source::Span;
 use crate::syntax::Expr;
@@ -26,7 +26,7 @@ impl Lowerer<'_> {
                     self.copy(&place.ty, address, place.address);
                     return Ok(Some(Typed { ty: place.ty.ty, value: address }));
                 }
-                Ok(Some(self.read(Any::Place(place))))
+                Ok(Some(self.read(Any::Lvalue(place))))
             }
             "__stwb" | "__stcg" | "__stcs" | "__stwt" => {
                 self.count(name, arguments, 2, span)?;
@@ -43,14 +43,14 @@ impl Lowerer<'_> {
         }
     }
 
-    fn pointed_to(&mut self, name: &str, pointer: &Expr) -> Lowered<Place> {
+    fn pointed_to(&mut self, name: &str, pointer: &Expr) -> Lowered<Lvalue> {
         let typed = self.rvalue(pointer)?;
         let Type::Pointer(to) = &typed.ty else {
             let does = if name.starts_with("__ld") { "reads" } else { "writes" };
             let message = format!("`{name}` {does} what a pointer points to");
             return self.error(pointer.span, message, "pass an address");
         };
-        Ok(Place { ty: self.completed(to), address: typed.value })
+        Ok(Lvalue { ty: self.completed(to), address: typed.value })
     }
 
     /// `memcpy(to, from, 16)`, `memset(to, 0, 16)`

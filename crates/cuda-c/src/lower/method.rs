@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::expression::Any;
-use super::{Lowered, Lowerer, Place, Symbol, Typed};
+use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::ir::Value;
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Function, StructDeclaration, TemplateArgument, TypeExpr};
@@ -43,7 +43,7 @@ impl Lowerer<'_> {
             }
         } else {
             match self.any(base)? {
-                Any::Place(place) => (place.address, self.completed(&place.ty)),
+                Any::Lvalue(place) => (place.address, self.completed(&place.ty)),
                 Any::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
             }
         };
@@ -54,7 +54,7 @@ impl Lowerer<'_> {
             // A member that can be called itself.
             let own = own.clone();
             let place = self.field(&own, name, &ty, address, span)?;
-            return self.called(Any::Place(place), arguments, span);
+            return self.called(Any::Lvalue(place), arguments, span);
         }
         self.call_method((address, ty), name, &[], arguments, span)
     }
@@ -145,7 +145,7 @@ impl Lowerer<'_> {
     ) -> Lowered<Any> {
         let any = self.any(callee)?;
         let is_struct = match &any {
-            Any::Place(place) => matches!(place.ty.ty, Type::Struct(_)),
+            Any::Lvalue(place) => matches!(place.ty.ty, Type::Struct(_)),
             Any::Value(typed) => matches!(typed.ty, Type::Struct(_)),
         };
         if !is_struct {
@@ -162,7 +162,7 @@ impl Lowerer<'_> {
 
     fn called(&mut self, any: Any, arguments: &[Expr], span: Span) -> Lowered<Any> {
         let (address, ty) = match any {
-            Any::Place(place) => (place.address, self.completed(&place.ty)),
+            Any::Lvalue(place) => (place.address, self.completed(&place.ty)),
             Any::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
         };
         self.call_method((address, ty), "operator()", &[], arguments, span)
@@ -194,7 +194,7 @@ impl Lowerer<'_> {
     /// Makes a struct at a place by one of its constructors.
     pub(super) fn construct_by(
         &mut self,
-        place: &Place,
+        place: &Lvalue,
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<()> {
@@ -293,7 +293,7 @@ impl Lowerer<'_> {
     /// The same of values that are there already.
     pub(super) fn construct_with(
         &mut self,
-        place: &Place,
+        place: &Lvalue,
         given: Vec<Any>,
         arguments: &[Expr],
         span: Span,
@@ -304,7 +304,7 @@ impl Lowerer<'_> {
         if let [only] = given.as_slice() {
             let typed = self.read(only.clone());
             if typed.ty == ty.ty {
-                return self.put(&Place { ty, address: place.address }, typed, span);
+                return self.put(&Lvalue { ty, address: place.address }, typed, span);
             }
         }
         let name = own.name.clone();
@@ -318,7 +318,7 @@ impl Lowerer<'_> {
     pub(super) fn initialise_members(&mut self, function: &Function) -> Lowered<()> {
         for (name, value, span) in &function.initialisers {
             let found = self.member_of_this(name, *span)?;
-            let Some(Any::Place(place)) = found else {
+            let Some(Any::Lvalue(place)) = found else {
                 return self.error(*span, format!("there is no member `{name}`"), "");
             };
             match &value.kind {

@@ -65,7 +65,7 @@ pub(crate) struct Typed {
 
 /// Something that can be written to.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Lvalue {
     pub(crate) ty: QualifiedType,
     pub(crate) address: Value,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Place {
 /// What a name stands for.
 #[derive(Clone, Debug)]
 pub(crate) enum Symbol {
-    Variable(Place),
+    Variable(Lvalue),
     /// A variable of the module, by its number.
     Global(u32, QualifiedType),
     Constant(Type, u64),

@@ -19,7 +19,7 @@ pub(super) struct Chosen {
 
 fn type_of(any: &Any) -> Type {
     match any {
-        Any::Place(place) => place.ty.ty.clone(),
+        Any::Lvalue(place) => place.ty.ty.clone(),
         Any::Value(typed) => typed.ty.clone(),
     }
 }
@@ -27,7 +27,7 @@ fn type_of(any: &Any) -> Type {
 /// What a value parameter gets: an array becomes a pointer.
 fn decayed(any: &Any) -> Type {
     match any {
-        Any::Place(place) => match &place.ty.ty {
+        Any::Lvalue(place) => match &place.ty.ty {
             Type::Array(element, _) => Type::Pointer(element.clone()),
             other => other.clone(),
         },
@@ -168,7 +168,7 @@ impl Lowerer<'_> {
                     break;
                 }
             };
-            let is_place = matches!(any, Any::Place(_));
+            let is_place = matches!(any, Any::Lvalue(_));
             let cost = if reference
                 && Self::binds(&type_of(any), &ty.ty)
                 && (is_place || ty.is_const)
@@ -179,7 +179,7 @@ impl Lowerer<'_> {
             } else {
                 let zero = |any: &Any| match any {
                     Any::Value(typed) => self.builder.function.constant_of(typed.value) == Some(0),
-                    Any::Place(_) => false,
+                    Any::Lvalue(_) => false,
                 };
                 let from = decayed(any);
                 match &ty.ty {

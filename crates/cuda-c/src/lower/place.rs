@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::expression::Any;
-use super::{Lowered, Lowerer, Place, Symbol, Typed};
+use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::diagnostic::{Problem, closest};
 use crate::ir::{BinaryOp, Op, Ty, Value};
 use crate::source::Span;
@@ -14,7 +14,7 @@ impl Lowerer<'_> {
     pub(super) fn index(&mut self, base: &Expr, index: &Expr, span: Span) -> Lowered<Any> {
         let any = self.any(base)?;
         let own = match &any {
-            Any::Place(place) => Some((place.address, self.completed(&place.ty))),
+            Any::Lvalue(place) => Some((place.address, self.completed(&place.ty))),
             Any::Value(typed) => Some((typed.value, typed.ty.clone().into())),
         };
         if let Some((address, ty)) = own.filter(|(_, ty)| matches!(ty.ty, Type::Struct(_))) {
@@ -26,7 +26,7 @@ impl Lowerer<'_> {
         if pointer.ty.is_integer() {
             std::mem::swap(&mut pointer, &mut number);
         } else if let crate::syntax::ExprKind::Name(name, _) = &base.kind
-            && let Some(Symbol::Variable(Place { ty, .. }) | Symbol::Global(_, ty)) =
+            && let Some(Symbol::Variable(Lvalue { ty, .. }) | Symbol::Global(_, ty)) =
                 self.lookup(name)
             && let Type::Array(_, count) = &ty.ty
         {
@@ -64,7 +64,7 @@ impl Lowerer<'_> {
             }
         }
         let address = self.advance(pointer.value, &number, to.ty.size());
-        Ok(Any::Place(Place { ty: to, address }))
+        Ok(Any::Lvalue(Lvalue { ty: to, address }))
     }
 
     /// A pointer `number` elements further.
@@ -110,7 +110,7 @@ impl Lowerer<'_> {
             }
         } else {
             match self.any(base)? {
-                Any::Place(place) => (place.address, self.completed(&place.ty), true),
+                Any::Lvalue(place) => (place.address, self.completed(&place.ty), true),
                 Any::Value(typed) => (typed.value, typed.ty.into(), false),
             }
         };
@@ -129,7 +129,7 @@ impl Lowerer<'_> {
             return Ok(Any::Value(Typed { ty, value }));
         }
         let place = self.field(own, name, &ty, address, span)?;
-        Ok(if is_place { Any::Place(place) } else { Any::Value(self.read(Any::Place(place))) })
+        Ok(if is_place { Any::Lvalue(place) } else { Any::Value(self.read(Any::Lvalue(place))) })
     }
 
     pub(super) fn field(
@@ -139,7 +139,7 @@ impl Lowerer<'_> {
         around: &QualifiedType,
         address: Value,
         span: Span,
-    ) -> Lowered<Place> {
+    ) -> Lowered<Lvalue> {
         let Some(field) = own.fields.iter().find(|field| &*field.name == name) else {
             let help = closest(name, own.fields.iter().map(|field| &*field.name));
             let help = help.map(|name| format!("did you mean `{name}`?"));
@@ -150,7 +150,7 @@ impl Lowerer<'_> {
         ty.is_const |= around.is_const;
         ty.is_volatile |= around.is_volatile;
         let address = self.builder.offset(address, field.offset);
-        Ok(Place { ty, address })
+        Ok(Lvalue { ty, address })
     }
 
     /// A member of the struct whose member function this is.
@@ -163,6 +163,6 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         let address = self.load(&this.ty, this.address);
-        self.field(own, name, &to, address, span).map(|place| Some(Any::Place(place)))
+        self.field(own, name, &to, address, span).map(|place| Some(Any::Lvalue(place)))
     }
 }

@@ -178,7 +178,7 @@ impl Lowerer<'_> {
                         return self.error(value.span, message, help);
                     }
                 } else if let Some(slot) = slot {
-                    let place = super::Place { ty: result, address: slot };
+                    let place = super::Lvalue { ty: result, address: slot };
                     self.initialise(&place, value)?;
                 }
             }

@@ -6,7 +6,7 @@ use super::declarator::Declarator;
 use super::specifiers::Specifiers;
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::syntax::{
     EnumDeclaration, Expr, ExprKind, Function, Parameter, StatementKind, TemplateArgument,
     TypeExpr, Variable,
@@ -20,7 +20,7 @@ impl Parser<'_> {
         if scoped {
             self.bump();
         }
-        let (name, span) = if self.peek().kind == Kind::Word {
+        let (name, span) = if self.peek().kind == TokenKind::Word {
             let defines = self.ahead(1).is("{") || self.ahead(1).is(":");
             if defines { self.word("the enum's name")? } else { self.path("the enum's name")? }
         } else {

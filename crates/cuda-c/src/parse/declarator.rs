@@ -73,7 +73,7 @@ impl Parser<'_> {
         let (mut name, mut span) = (Rc::from(""), self.span());
         if self.is("operator") {
             (name, span) = self.operator_name()?;
-        } else if self.peek().kind == crate::lex::Kind::Word
+        } else if self.peek().kind == crate::lex::TokenKind::Word
             && !super::specifiers::is_keyword(&self.peek().text)
         {
             (name, span) = self.word("a name")?;

@@ -2,7 +2,7 @@
 
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::source::Span;
 use crate::syntax::{Binary, CastStyle, Expr, ExprKind, TypeExpr, Unary};
 
@@ -97,7 +97,7 @@ impl Parser<'_> {
     fn unary_inner(&mut self) -> Parsed<Expr> {
         let token = self.peek().clone();
         let operator = match &*token.text {
-            _ if token.kind != Kind::Punctuation && token.kind != Kind::Word => None,
+            _ if token.kind != TokenKind::Punctuation && token.kind != TokenKind::Word => None,
             "-" => Some(Unary::Minus),
             "+" => Some(Unary::Plus),
             "!" => Some(Unary::Not),
@@ -210,35 +210,35 @@ impl Parser<'_> {
     fn primary(&mut self) -> Parsed<Expr> {
         let token = self.peek().clone();
         match token.kind {
-            Kind::Number => {
+            TokenKind::Number => {
                 self.bump();
                 return self.number(&token);
             }
-            Kind::Character => {
+            TokenKind::Character => {
                 self.bump();
                 return self.character(&token);
             }
-            Kind::String => {
+            TokenKind::String => {
                 let mut text = Vec::new();
-                while self.peek().kind == Kind::String {
+                while self.peek().kind == TokenKind::String {
                     let part = self.bump();
                     text.extend_from_slice(&self.bytes(&part)?);
                 }
                 return self.expr(ExprKind::String(text.into()), token.span.to(self.last()));
             }
-            Kind::Punctuation if token.is("(") => {
+            TokenKind::Punctuation if token.is("(") => {
                 self.bump();
                 let inner = self.expression()?;
                 self.expect(")", "behind the expression")?;
                 let span = token.span.to(self.last());
                 return Ok(Expr { span, ..inner });
             }
-            Kind::Punctuation if token.is("[") => {
+            TokenKind::Punctuation if token.is("[") => {
                 let problem = Problem::new(token.span, "lambdas aren't built");
                 return self.fail(problem.help("write a `__device__` function"));
             }
-            Kind::Word => return self.word_expression(),
-            Kind::Punctuation if token.is("::") => return self.word_expression(),
+            TokenKind::Word => return self.word_expression(),
+            TokenKind::Punctuation if token.is("::") => return self.word_expression(),
             _ => {}
         }
         let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };

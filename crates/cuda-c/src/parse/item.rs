@@ -2,7 +2,7 @@
 
 use super::{Name, Parsed, Parser, Stop};
 use crate::diagnostic::Problem;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::syntax::{Item, Statement, StatementKind, TemplateParameter};
 
 /// What stands around a declaration.
@@ -53,11 +53,11 @@ impl Parser<'_> {
 
     fn item(&mut self) -> Result<(), Stop> {
         let span = self.span();
-        if self.peek().kind == Kind::Pragma {
+        if self.peek().kind == TokenKind::Pragma {
             self.bump();
             return Ok(());
         }
-        if self.is("extern") && self.ahead(1).kind == Kind::String && self.ahead(2).is("{") {
+        if self.is("extern") && self.ahead(1).kind == TokenKind::String && self.ahead(2).is("{") {
             return self.linkage();
         }
         if self.is("namespace") || self.is("inline") && self.ahead(1).is("namespace") {

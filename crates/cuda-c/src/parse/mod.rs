@@ -18,7 +18,7 @@ use std::rc::Rc;
 pub(crate) use literal::integer;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::lex::{Kind, Token};
+use crate::lex::{Token, TokenKind};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Item};
 
@@ -136,7 +136,7 @@ impl Parser<'_> {
     }
 
     fn ended(&self) -> bool {
-        self.peek().kind == Kind::End
+        self.peek().kind == TokenKind::End
     }
 
     fn fail<T>(&mut self, problem: Problem) -> Parsed<T> {
@@ -171,7 +171,7 @@ impl Parser<'_> {
 
     fn word(&mut self, what: &str) -> Parsed<(Rc<str>, Span)> {
         let token = self.peek().clone();
-        if token.kind == Kind::Word && !specifiers::is_keyword(&token.text) {
+        if token.kind == TokenKind::Word && !specifiers::is_keyword(&token.text) {
             self.bump();
             return Ok((token.text, token.span));
         }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
-use crate::lex::{Kind, Token};
+use crate::lex::{Token, TokenKind};
 use crate::syntax::{StatementKind, TypeExpr};
 
 /// A name as it is written.
@@ -29,7 +29,7 @@ impl Parser<'_> {
         }
         loop {
             let token = self.ahead(at);
-            if token.kind != Kind::Word {
+            if token.kind != TokenKind::Word {
                 return None;
             }
             if !self.ahead(at + 1).is("::") {
@@ -135,12 +135,12 @@ impl Parser<'_> {
         loop {
             let token = self.ahead(at);
             match &*token.text {
-                _ if token.kind == Kind::End => return None,
-                ";" | "{" | "}" if token.kind == Kind::Punctuation => return None,
+                _ if token.kind == TokenKind::End => return None,
+                ";" | "{" | "}" if token.kind == TokenKind::Punctuation => return None,
                 "(" | "[" => brackets += 1,
                 ")" | "]" => brackets -= 1,
                 "<" if brackets == 0 => depth += 1,
-                ">" | ">>" | ">>>" if brackets == 0 && token.kind == Kind::Punctuation => {
+                ">" | ">>" | ">>>" if brackets == 0 && token.kind == TokenKind::Punctuation => {
                     depth -= token.text.len() as i32;
                     if depth <= 0 {
                         return Some(if depth == 0 { at + 1 } else { at });
@@ -165,7 +165,9 @@ impl Parser<'_> {
         };
         // `T::name x` is a type, any other `T::name` is a value.
         while self.ahead(at).is("::") {
-            if self.ahead(at + 1).kind != Kind::Word || self.ahead(at + 2).kind != Kind::Word {
+            if self.ahead(at + 1).kind != TokenKind::Word
+                || self.ahead(at + 2).kind != TokenKind::Word
+            {
                 return None;
             }
             at += 2;
@@ -187,7 +189,7 @@ impl Parser<'_> {
         let at = self.type_tokens().unwrap_or(1);
         self.ahead(at).is("(")
             && (self.ahead(at + 1).is("*") || self.ahead(at + 1).is("&"))
-            && self.ahead(at + 2).kind == Kind::Word
+            && self.ahead(at + 2).kind == TokenKind::Word
             && self.ahead(at + 3).is(")")
             && self.ahead(at + 4).is("[")
     }
@@ -203,7 +205,7 @@ impl Parser<'_> {
         } else {
             TypeExpr::Named(name, span)
         };
-        while self.is("::") && (is_type || self.ahead(2).kind == Kind::Word) {
+        while self.is("::") && (is_type || self.ahead(2).kind == TokenKind::Word) {
             self.bump();
             let (inner, _) = self.word("the name of a type")?;
             ty = TypeExpr::Inner(Box::new(ty), inner, span.to(self.last()));

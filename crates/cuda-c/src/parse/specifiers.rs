@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::source::Span;
 use crate::syntax::{Attributes, Expr, TypeExpr};
 use crate::types::Scalar;
@@ -105,7 +105,7 @@ impl Parser<'_> {
     /// Whether a declaration or a type begins here.
     pub(super) fn begins_type(&self) -> bool {
         let token = self.peek();
-        if token.kind != Kind::Word && !token.is("::") {
+        if token.kind != TokenKind::Word && !token.is("::") {
             return false;
         }
         TYPE_WORDS.contains(&&*token.text)
@@ -126,13 +126,13 @@ impl Parser<'_> {
             let token = self.peek().clone();
             if ty.is_none()
                 && words.is_empty()
-                && (self.begins_named_type() || is_type && token.kind == Kind::Word)
+                && (self.begins_named_type() || is_type && token.kind == TokenKind::Word)
             {
                 ty = Some(self.named_type(is_type)?);
                 is_type = false;
                 continue;
             }
-            if token.kind != Kind::Word {
+            if token.kind != TokenKind::Word {
                 break;
             }
             match &*token.text {
@@ -152,7 +152,7 @@ impl Parser<'_> {
                 "typename" => is_type = true,
                 "extern" => {
                     attributes.is_extern = true;
-                    if self.ahead(1).kind == Kind::String {
+                    if self.ahead(1).kind == TokenKind::String {
                         self.bump();
                         attributes.extern_c = &*self.peek().text == "\"C\"";
                     }
@@ -228,7 +228,7 @@ impl Parser<'_> {
 
     fn no_type<T>(&mut self, start: Span) -> Parsed<T> {
         let token = self.peek().clone();
-        if token.kind == Kind::Word && !is_keyword(&token.text) {
+        if token.kind == TokenKind::Word && !is_keyword(&token.text) {
             let types: Vec<Rc<str>> = self
                 .scopes
                 .iter()

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Parsed, Parser};
 use crate::diagnostic::Problem;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::source::Span;
 use crate::syntax::{Asm, Case, Expr, Loop, Statement, StatementKind, Unroll};
 
@@ -49,11 +49,11 @@ impl Parser<'_> {
 
     fn statement_kind(&mut self) -> Parsed<StatementKind> {
         let token = self.peek().clone();
-        if token.kind == Kind::Pragma {
+        if token.kind == TokenKind::Pragma {
             return self.unrolled();
         }
         match &*token.text {
-            _ if token.kind != Kind::Word && token.kind != Kind::Punctuation => {}
+            _ if token.kind != TokenKind::Word && token.kind != TokenKind::Punctuation => {}
             "{" => return Ok(StatementKind::Block(self.block()?)),
             ";" => {
                 self.bump();
@@ -121,7 +121,7 @@ impl Parser<'_> {
             _ => {}
         }
         let after = self.ahead(1);
-        if token.kind == Kind::Word && after.is(":") && !self.ahead(2).is(":") {
+        if token.kind == TokenKind::Word && after.is(":") && !self.ahead(2).is(":") {
             let (label, _) = self.word("a label")?;
             self.bump();
             return Ok(StatementKind::Label(label));
@@ -136,8 +136,8 @@ impl Parser<'_> {
             return self.declaration(specifiers, None);
         }
         // `unknown x;`: two names in a row are a declaration whose type isn't known.
-        if token.kind == Kind::Word
-            && after.kind == Kind::Word
+        if token.kind == TokenKind::Word
+            && after.kind == TokenKind::Word
             && !super::specifiers::is_keyword(&token.text)
             && self.written().is_none_or(|written| written.is.is_none())
         {
@@ -248,7 +248,7 @@ impl Parser<'_> {
         let volatile = self.accept("volatile") || self.accept("__volatile__");
         self.expect("(", "behind asm")?;
         let mut text = Vec::new();
-        while self.peek().kind == Kind::String {
+        while self.peek().kind == TokenKind::String {
             let token = self.bump();
             text.extend_from_slice(&self.bytes(&token)?);
         }
@@ -263,7 +263,7 @@ impl Parser<'_> {
             }
         }
         if self.accept(":") {
-            while self.peek().kind == Kind::String {
+            while self.peek().kind == TokenKind::String {
                 memory |= &*self.bump().text == "\"memory\"";
                 self.accept(",");
             }
@@ -275,7 +275,7 @@ impl Parser<'_> {
 
     fn operands(&mut self) -> Parsed<Vec<(Rc<[u8]>, Expr)>> {
         let mut operands = Vec::new();
-        while self.peek().kind == Kind::String {
+        while self.peek().kind == TokenKind::String {
             let token = self.bump();
             let constraint = self.bytes(&token)?;
             self.expect("(", "behind the constraint")?;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::source::Span;
 use crate::syntax::{
     Attributes, Expr, ExprKind, Function, InnerName, Item, StatementKind, StructDeclaration,
@@ -38,7 +38,7 @@ impl Parser<'_> {
     /// `struct name { … }`, or `struct name`.
     pub(super) fn structure(&mut self) -> Parsed<TypeExpr> {
         let head = self.head()?;
-        let (name, span) = if self.peek().kind == Kind::Word {
+        let (name, span) = if self.peek().kind == TokenKind::Word {
             if !self.ahead(1).is("{") && !self.ahead(1).is(":") {
                 // It may have been declared somewhere else.
                 let known = self.written().is_some_and(|written| written.is == Some(Name::Type));
@@ -182,7 +182,7 @@ impl Parser<'_> {
         if self.peek().text == *plain && self.ahead(1).is("(") {
             return self.constructor(own, template, is_explicit);
         }
-        if self.is("operator") && !self.ahead(1).is("(") && self.ahead(1).kind == Kind::Word {
+        if self.is("operator") && !self.ahead(1).is("(") && self.ahead(1).kind == TokenKind::Word {
             return self.conversion(own, is_explicit);
         }
         self.at = before;

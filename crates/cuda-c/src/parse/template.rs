@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
-use crate::lex::Kind;
+use crate::lex::TokenKind;
 use crate::syntax::{Instance, Item, TemplateArgument, TemplateParameter};
 
 impl Parser<'_> {
@@ -19,7 +19,7 @@ impl Parser<'_> {
                 return self.fail(problem.help("parameters of templates are types and integers"));
             }
             let is_type = (self.is("typename") || self.is("class"))
-                && !(self.ahead(1).kind == Kind::Word && self.ahead(2).is("::"));
+                && !(self.ahead(1).kind == TokenKind::Word && self.ahead(2).is("::"));
             if is_type {
                 self.bump();
                 let name = self.parameter_name()?;

@@ -2,7 +2,7 @@
 
 use super::Preprocessor;
 use crate::diagnostic::Problem;
-use crate::lex::{Kind, Token};
+use crate::lex::{Token, TokenKind};
 use crate::source::Span;
 
 impl Preprocessor<'_> {
@@ -17,7 +17,11 @@ impl Preprocessor<'_> {
                 let known =
                     line.get(place).is_some_and(|token| self.macros.contains_key(&token.text));
                 let text = if known { "1" } else { "0" };
-                tokens.push(Token { kind: Kind::Number, text: text.into(), ..line[at].clone() });
+                tokens.push(Token {
+                    kind: TokenKind::Number,
+                    text: text.into(),
+                    ..line[at].clone()
+                });
                 at = place + 1 + usize::from(bracket);
             } else {
                 tokens.push(line[at].clone());
@@ -165,12 +169,12 @@ impl Reader<'_> {
         };
         self.at += 1;
         match token.kind {
-            Kind::Number => crate::parse::integer(&token.text)
+            TokenKind::Number => crate::parse::integer(&token.text)
                 .map(|(value, ..)| value as i64)
                 .ok_or_else(|| format!("`{}` is no integer", token.text)),
-            Kind::Word if &*token.text == "true" => Ok(1),
+            TokenKind::Word if &*token.text == "true" => Ok(1),
             // A name that isn't defined counts as 0.
-            Kind::Word => Ok(0),
+            TokenKind::Word => Ok(0),
             _ => Err(format!("`{}` is not expected in this condition", token.text)),
         }
     }

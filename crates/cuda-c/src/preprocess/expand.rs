@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::{Hidden, MOST_TOKENS, Macro, Preprocessor};
 use crate::diagnostic::Problem;
-use crate::lex::{Kind, Token, lex};
+use crate::lex::{Token, TokenKind, lex};
 use crate::source::Span;
 
 fn hides(hidden: Option<&Rc<Hidden>>, name: &str) -> bool {
@@ -26,7 +26,7 @@ impl Preprocessor<'_> {
         input.reverse();
         let mut output = Vec::new();
         while let Some(token) = input.pop() {
-            if token.kind != Kind::Word || hides(token.hidden.as_ref(), &token.text) {
+            if token.kind != TokenKind::Word || hides(token.hidden.as_ref(), &token.text) {
                 output.push(token);
                 continue;
             }
@@ -66,10 +66,10 @@ impl Preprocessor<'_> {
         let source = self.sources.get(token.span.file);
         if &*token.text == "__LINE__" {
             let line = source.place(token.span.start).0.to_string();
-            Token { kind: Kind::Number, text: line.into(), ..token.clone() }
+            Token { kind: TokenKind::Number, text: line.into(), ..token.clone() }
         } else {
             let name = format!("\"{}\"", source.name.replace('\\', "\\\\").replace('"', "\\\""));
-            Token { kind: Kind::String, text: name.into(), ..token.clone() }
+            Token { kind: TokenKind::String, text: name.into(), ..token.clone() }
         }
     }
 
@@ -91,12 +91,12 @@ impl Preprocessor<'_> {
                 return None;
             };
             match &*token.text {
-                "(" | "[" | "{" if token.kind == Kind::Punctuation => {
+                "(" | "[" | "{" if token.kind == TokenKind::Punctuation => {
                     depth += i32::from(token.is("("))
                 }
-                ")" if token.kind == Kind::Punctuation && depth == 0 => break,
-                ")" if token.kind == Kind::Punctuation => depth -= 1,
-                "," if token.kind == Kind::Punctuation
+                ")" if token.kind == TokenKind::Punctuation && depth == 0 => break,
+                ")" if token.kind == TokenKind::Punctuation => depth -= 1,
+                "," if token.kind == TokenKind::Punctuation
                     && depth == 0
                     && !(own.variadic && arguments.len() == parameters) =>
                 {
@@ -131,7 +131,7 @@ impl Preprocessor<'_> {
         let hidden = Some(Rc::new(Hidden { name: name.text.clone(), more: name.hidden.clone() }));
         let parameters = own.parameters.as_deref().unwrap_or_default();
         let index = |token: &Token| {
-            let is = |name: &Rc<str>| token.kind == Kind::Word && *name == token.text;
+            let is = |name: &Rc<str>| token.kind == TokenKind::Word && *name == token.text;
             parameters.iter().position(is)
         };
         let mut output: Vec<Token> = Vec::new();
@@ -222,12 +222,12 @@ fn stringify(tokens: &[Token], span: Span, spaced: bool) -> Token {
         if index > 0 && token.spaced {
             text.push(' ');
         }
-        if matches!(token.kind, Kind::String | Kind::Character) {
+        if matches!(token.kind, TokenKind::String | TokenKind::Character) {
             text.push_str(&token.text.replace('\\', "\\\\").replace('"', "\\\""));
         } else {
             text.push_str(&token.text);
         }
     }
     text.push('"');
-    Token { kind: Kind::String, text: text.into(), span, first: false, spaced, hidden: None }
+    Token { kind: TokenKind::String, text: text.into(), span, first: false, spaced, hidden: None }
 }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub use folders::Folders;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::lex::{Kind, Token, lex};
+use crate::lex::{Token, TokenKind, lex};
 use crate::source::{Sources, Span};
 
 /// The macros that a token comes from.
@@ -144,7 +144,7 @@ pub(crate) fn preprocess_with(
     preprocessor.file(file);
     let end = preprocessor.sources.get(file).text.len() as u32;
     let span = Span { file, start: end.saturating_sub(1), end };
-    let (text, kind) = (Rc::from(""), Kind::End);
+    let (text, kind) = (Rc::from(""), TokenKind::End);
     let last = Token { kind, text, span, first: true, spaced: true, hidden: None };
     preprocessor.output.push(last);
     (preprocessor.output, Macros(preprocessor.macros))
@@ -270,7 +270,7 @@ impl Preprocessor<'_> {
     }
 
     fn define(&mut self, rest: &[Token], span: Span) {
-        let Some(name) = rest.first().filter(|token| token.kind == Kind::Word) else {
+        let Some(name) = rest.first().filter(|token| token.kind == TokenKind::Word) else {
             let problem = Problem::new(span, "`#define` needs a name");
             return self.error(problem.help("write `#define NAME value`"));
         };
@@ -285,7 +285,7 @@ impl Preprocessor<'_> {
                 if token.is("...") {
                     own.variadic = true;
                     parameters.push(Rc::from("__VA_ARGS__"));
-                } else if token.kind == Kind::Word {
+                } else if token.kind == TokenKind::Word {
                     parameters.push(token.text.clone());
                 } else {
                     let message = format!("`{}` is no name for a parameter", token.text);
@@ -300,7 +300,9 @@ impl Preprocessor<'_> {
 
     fn include(&mut self, rest: &[Token], span: Span) {
         let name: String = match rest.first() {
-            Some(token) if token.kind == Kind::String => token.text.trim_matches('"').to_owned(),
+            Some(token) if token.kind == TokenKind::String => {
+                token.text.trim_matches('"').to_owned()
+            }
             Some(token) if token.is("<") => rest[1..]
                 .iter()
                 .take_while(|token| !token.is(">"))
@@ -358,7 +360,7 @@ impl Preprocessor<'_> {
         let span = hash.to(rest[rest.len() - 1].span);
         let words: Vec<&str> = expanded.iter().map(|token| &*token.text).collect();
         let text: Rc<str> = format!("{} {}", first.text, words.join(" ")).into();
-        let kind = Kind::Pragma;
+        let kind = TokenKind::Pragma;
         self.output.push(Token { kind, text, span, first: true, spaced: true, hidden: None });
     }
 }

@@ -1,12 +1,12 @@
 //! What a seed means, pinned: the numbers behind every initial parameter, shuffle and drawing.
 
-use data::{Generator, Stream};
+use data::{Generator, Purpose};
 
 /// The raw bits are ChaCha8's, by Bernstein's definition: the key is the seed and the index, 64
 /// bits each, little-endian, then zeros; the stream number takes the place of the nonce.
 #[test]
 fn the_bits_are_those_of_chacha8() {
-    let mut generator = Generator::new(1, Stream::Digits, 2);
+    let mut generator = Generator::new(1, Purpose::Digits, 2);
     assert_eq!(
         [(); 4].map(|()| generator.next_u32()),
         [0xab6c_2c8a, 0x3c9a_da4c, 0x9c11_32f6, 0xc174_34ec]
@@ -15,7 +15,7 @@ fn the_bits_are_those_of_chacha8() {
 
 #[test]
 fn the_numbers_made_of_them_are_the_same_everywhere() {
-    let mut generator = Generator::new(1, Stream::Parameters, 0);
+    let mut generator = Generator::new(1, Purpose::Parameters, 0);
     let units = [(); 2].map(|()| generator.unit().to_bits());
     let uniforms = [(); 2].map(|()| generator.uniform(-0.5, 0.5).to_bits());
     let normals = [(); 4].map(|()| generator.normal().to_bits());

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use crate::ffi::export;
 use crate::gemm::{DOUBLE, HALF, SINGLE, submit};
 use crate::handle::Handle;
-use crate::operand::Place;
+use crate::operand::BatchLocation;
 
 macro_rules! gemm_batched {
     ($($name:ident, $typed:ident, $int:ty;)*) => {$(
@@ -35,7 +35,7 @@ macro_rules! gemm_batched {
                     (transa, transb),
                     (m.into(), n.into(), k.into()),
                     (alpha, beta),
-                    (Place::Array(a as u64), Place::Array(b as u64), Place::Array(c as u64)),
+                    (BatchLocation::Array(a as u64), BatchLocation::Array(b as u64), BatchLocation::Array(c as u64)),
                     (lda.into(), ldb.into(), ldc.into()),
                     batch_count.into(),
                 )

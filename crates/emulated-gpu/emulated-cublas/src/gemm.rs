@@ -7,7 +7,7 @@ use emulated_blas::{Compute, DataType, Rejection};
 use crate::ffi::export;
 use crate::handle::{Handle, Settings, settings};
 use crate::level3::Gemm;
-use crate::operand::{Operand, Place};
+use crate::operand::{BatchLocation, Operand};
 
 /// One of the types that functions have in their names.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub(crate) const HALF: Typed = Typed { ty: DataType::F16, compute: |_| Compute::
 /// The operands `A`, `B` and `C` of one type.
 pub(crate) fn operands(
     types: (DataType, DataType, DataType),
-    places: (Place, Place, Place),
+    places: (BatchLocation, BatchLocation, BatchLocation),
     lds: (i64, i64, i64),
 ) -> (Operand, Operand, Operand) {
     (
@@ -41,7 +41,7 @@ pub(crate) fn submit(
     operations: (c_int, c_int),
     sizes: (i64, i64, i64),
     scalars: (*const c_void, *const c_void),
-    places: (Place, Place, Place),
+    places: (BatchLocation, BatchLocation, BatchLocation),
     lds: (i64, i64, i64),
     batch: i64,
 ) -> Result<(), Rejection> {
@@ -90,9 +90,9 @@ macro_rules! gemm {
                     (m.into(), n.into(), k.into()),
                     (alpha, beta),
                     (
-                        Place::Strided(a as u64, 0),
-                        Place::Strided(b as u64, 0),
-                        Place::Strided(c as u64, 0),
+                        BatchLocation::Strided(a as u64, 0),
+                        BatchLocation::Strided(b as u64, 0),
+                        BatchLocation::Strided(c as u64, 0),
                     ),
                     (lda.into(), ldb.into(), ldc.into()),
                     1,
@@ -128,9 +128,9 @@ macro_rules! gemm {
                     (m.into(), n.into(), k.into()),
                     (alpha, beta),
                     (
-                        Place::Strided(a as u64, stride_a),
-                        Place::Strided(b as u64, stride_b),
-                        Place::Strided(c as u64, stride_c),
+                        BatchLocation::Strided(a as u64, stride_a),
+                        BatchLocation::Strided(b as u64, stride_b),
+                        BatchLocation::Strided(c as u64, stride_c),
                     ),
                     (lda.into(), ldb.into(), ldc.into()),
                     batch_count.into(),

@@ -8,7 +8,7 @@ use crate::ffi::export;
 use crate::gemm::{DOUBLE, SINGLE, Typed};
 use crate::handle::{Handle, open};
 use crate::level3::check_size;
-use crate::operand::{Operand, Place};
+use crate::operand::{BatchLocation, Operand};
 use crate::vector::Vector;
 
 /// `y = alpha · op(A) · x + beta · y`
@@ -36,7 +36,7 @@ impl Gemv {
         let operand = Operand {
             name: "A",
             ld_name: "lda",
-            place: Place::Strided(self.a.0, 0),
+            place: BatchLocation::Strided(self.a.0, 0),
             ty,
             ld: self.a.1,
         };
@@ -65,7 +65,7 @@ impl Gemv {
         let mut accesses: Vec<Access> =
             [alpha.access(), beta.access()].into_iter().flatten().collect();
         let (size, batch) = (ty.size() as i64, self.batch);
-        let a = Operand { place: Place::Strided(self.a.0, self.strides.0), ..operand };
+        let a = Operand { place: BatchLocation::Strided(self.a.0, self.strides.0), ..operand };
         let matrix = a.matrix(m, n, batch);
         let a = a.check(driver, settings.stream, matrix.clone())?;
         let x = Vector {

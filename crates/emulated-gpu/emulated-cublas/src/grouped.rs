@@ -9,7 +9,7 @@ use crate::ffi::export;
 use crate::gemm::operands;
 use crate::handle::{Handle, open};
 use crate::level3::{Gemm, check_size, launch};
-use crate::operand::Place;
+use crate::operand::BatchLocation;
 use crate::typed::types;
 
 /// The arguments, where every size is an array of as many numbers as there are groups.
@@ -75,8 +75,9 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         let mut prepared = Vec::new();
         let mut first = 0u64;
         for group in 0..groups {
-            let at =
-                |array: u64| Place::ArrayAnywhere(if array == 0 { 0 } else { array + 8 * first });
+            let at = |array: u64| {
+                BatchLocation::ArrayAnywhere(if array == 0 { 0 } else { array + 8 * first })
+            };
             let scalar = |array: *const c_void| {
                 array.cast::<u8>().wrapping_add(group * scale.size() as usize).cast()
             };

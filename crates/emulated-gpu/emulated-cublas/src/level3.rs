@@ -8,7 +8,7 @@ use emulated_blas::{
 };
 
 use crate::handle::{Handle, Settings, open};
-use crate::operand::{Checked, MakeAccess, Operand, Place};
+use crate::operand::{BatchLocation, Checked, MakeAccess, Operand};
 
 /// `C = alpha · op(A) · op(B) + beta · C`, for each of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ impl Gemm {
         if m == 0 || n == 0 || self.batch == 0 {
             return Ok(None);
         }
-        if let Place::Strided(_, stride) = self.c.place
+        if let BatchLocation::Strided(_, stride) = self.c.place
             && self.batch > 1
             && stride.unsigned_abs() < m.unsigned_abs()
         {

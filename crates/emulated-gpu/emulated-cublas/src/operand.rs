@@ -12,7 +12,7 @@ pub(crate) type MakeAccess = fn(u64, u64, u64, u64) -> Access;
 
 /// Where the matrices of a batch are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum BatchLocation {
     /// The first is at an address, each next one that many elements further.
     Strided(u64, i64),
     /// Their addresses are in an array in device memory.
@@ -28,7 +28,7 @@ pub(crate) struct Operand {
     pub(crate) name: &'static str,
     /// The name of its leading dimension in messages.
     pub(crate) ld_name: &'static str,
-    pub(crate) place: Place,
+    pub(crate) place: BatchLocation,
     pub(crate) ty: DataType,
     pub(crate) ld: i64,
 }
@@ -55,8 +55,8 @@ impl Operand {
     /// The operand as a matrix of that size.
     pub(crate) fn matrix(&self, rows: i64, columns: i64, batch: i64) -> Matrix {
         let (address, batch_stride) = match self.place {
-            Place::Strided(address, stride) => (address, stride),
-            Place::Array(_) | Place::ArrayAnywhere(_) => (0, 0),
+            BatchLocation::Strided(address, stride) => (address, stride),
+            BatchLocation::Array(_) | BatchLocation::ArrayAnywhere(_) => (0, 0),
         };
         Matrix {
             name: self.name,
@@ -81,9 +81,9 @@ impl Operand {
         matrix: Matrix,
     ) -> Result<Checked, Rejection> {
         let (array, anywhere) = match self.place {
-            Place::Array(array) => (array, false),
-            Place::ArrayAnywhere(array) => (array, true),
-            Place::Strided(..) => {
+            BatchLocation::Array(array) => (array, false),
+            BatchLocation::ArrayAnywhere(array) => (array, true),
+            BatchLocation::Strided(..) => {
                 matrix.check_address()?;
                 matrix.check_bounds(driver)?;
                 return Ok(Checked { matrix, addresses: Addresses::Strided });

@@ -8,7 +8,7 @@ use crate::ffi::export;
 use crate::gemm::operands;
 use crate::handle::Handle;
 use crate::level3::Gemm;
-use crate::operand::Place;
+use crate::operand::BatchLocation;
 
 /// The types of `A`, `B` and `C`.
 pub(crate) fn types(
@@ -28,7 +28,7 @@ fn submit(
     sizes: (i64, i64, i64),
     scalars: (*const c_void, *const c_void),
     codes: (c_int, c_int, c_int),
-    places: (Place, Place, Place),
+    places: (BatchLocation, BatchLocation, BatchLocation),
     lds: (i64, i64, i64),
     batch: i64,
     compute_type: c_int,
@@ -88,9 +88,9 @@ macro_rules! gemm_ex {
                     (alpha, beta),
                     (a_type, b_type, c_type),
                     (
-                        Place::Strided(a as u64, 0),
-                        Place::Strided(b as u64, 0),
-                        Place::Strided(c as u64, 0),
+                        BatchLocation::Strided(a as u64, 0),
+                        BatchLocation::Strided(b as u64, 0),
+                        BatchLocation::Strided(c as u64, 0),
                     ),
                     (lda.into(), ldb.into(), ldc.into()),
                     1,
@@ -133,9 +133,9 @@ macro_rules! gemm_ex {
                     (alpha, beta),
                     (a_type, b_type, c_type),
                     (
-                        Place::Strided(a as u64, stride_a),
-                        Place::Strided(b as u64, stride_b),
-                        Place::Strided(c as u64, stride_c),
+                        BatchLocation::Strided(a as u64, stride_a),
+                        BatchLocation::Strided(b as u64, stride_b),
+                        BatchLocation::Strided(c as u64, stride_c),
                     ),
                     (lda.into(), ldb.into(), ldc.into()),
                     batch_count.into(),
@@ -174,7 +174,7 @@ macro_rules! gemm_ex {
                     (m.into(), n.into(), k.into()),
                     (alpha, beta),
                     (a_type, b_type, c_type),
-                    (Place::Array(a as u64), Place::Array(b as u64), Place::Array(c as u64)),
+                    (BatchLocation::Array(a as u64), BatchLocation::Array(b as u64), BatchLocation::Array(c as u64)),
                     (lda.into(), ldb.into(), ldc.into()),
                     batch_count.into(),
                     compute_type,

@@ -19,7 +19,7 @@ const UNIT: u64 = 512;
 
 /// What memory is.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum AllocationKind {
     /// `cuMemAlloc`
     Device,
     /// `cuMemAllocAsync`, from the pool of that handle.
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
 pub(crate) struct Allocation {
     pub(crate) address: Pointer,
     pub(crate) size: u64,
-    pub(crate) kind: Kind,
+    pub(crate) kind: AllocationKind,
     /// The context that it was allocated in.
     pub(crate) context: Handle,
     /// The device that it is on.
@@ -79,7 +79,7 @@ pub(crate) struct Advice {
     pub(crate) prefetched: Option<Location>,
 }
 
-impl Kind {
+impl AllocationKind {
     /// Whether `cuMemFreeAsync` takes it.
     pub(crate) fn is_freed_in_order(&self) -> bool {
         matches!(self, Self::Device | Self::Pooled(_))
@@ -89,12 +89,12 @@ impl Kind {
 impl Allocation {
     /// Whether it is the host's.
     pub(crate) fn is_host(&self) -> bool {
-        matches!(self.kind, Kind::Pinned | Kind::Registered)
+        matches!(self.kind, AllocationKind::Pinned | AllocationKind::Registered)
     }
 
     /// Whether the host and kernels use it: fills of it are waited for.
     pub(crate) fn is_shared(&self) -> bool {
-        self.is_host() || matches!(self.kind, Kind::Managed)
+        self.is_host() || matches!(self.kind, AllocationKind::Managed)
     }
 
     /// Whether it takes up the device's memory.
@@ -158,7 +158,7 @@ impl Allocations {
     ///
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
-    pub(crate) fn device(&self, size: u64, kind: Kind, owner: Owner) -> Result<Pointer> {
+    pub(crate) fn device(&self, size: u64, kind: AllocationKind, owner: Owner) -> Result<Pointer> {
         self.allocate(size, owner, 0, true, || {
             let address = driver()?.emulator.memory().allocate_at(owner.home, size, UNIT);
             let address =
@@ -172,7 +172,7 @@ impl Allocations {
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
     pub(crate) fn managed(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
-        self.allocate(size, owner, flags, true, || Ok((pages(size)?, Kind::Managed)))
+        self.allocate(size, owner, flags, true, || Ok((pages(size)?, AllocationKind::Managed)))
     }
 
     /// Pinned memory of the host's.
@@ -180,7 +180,7 @@ impl Allocations {
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
     pub(crate) fn pinned(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
-        self.allocate(size, owner, flags, false, || Ok((pages(size)?, Kind::Pinned)))
+        self.allocate(size, owner, flags, false, || Ok((pages(size)?, AllocationKind::Pinned)))
     }
 
     /// The program's own memory, made accessible to the device, to be written where it is
@@ -208,7 +208,7 @@ impl Allocations {
                 };
                 code.because(error.to_string())
             })?;
-            Ok((address as u64, Kind::Registered))
+            Ok((address as u64, AllocationKind::Registered))
         });
         made.map(|_| ())
     }
@@ -219,7 +219,7 @@ impl Allocations {
         owner: Owner,
         flags: u32,
         takes_memory: bool,
-        make: impl FnOnce() -> Result<(Pointer, Kind)>,
+        make: impl FnOnce() -> Result<(Pointer, AllocationKind)>,
     ) -> Result<Pointer> {
         if size == 0 {
             return Err(Code::INVALID_VALUE.because("0 bytes can't be allocated"));
@@ -266,7 +266,11 @@ impl Allocations {
     ///
     /// # Errors
     /// `None` when there is no such allocation.
-    pub(crate) fn free(&self, address: Pointer, which: impl Fn(&Kind) -> bool) -> Result<bool> {
+    pub(crate) fn free(
+        &self,
+        address: Pointer,
+        which: impl Fn(&AllocationKind) -> bool,
+    ) -> Result<bool> {
         let mut table = self.table();
         if !table.list.get(&address).is_some_and(|allocation| which(&allocation.kind)) {
             return Ok(false);
@@ -318,12 +322,12 @@ impl Allocations {
 
     /// What was allocated, in one context or in any, and not freed: address, size, and what it is.
     pub(crate) fn list(&self, context: Option<Handle>) -> Vec<(Pointer, u64, &'static str)> {
-        let word = |kind: &Kind| match kind {
-            Kind::Device => "device memory",
-            Kind::Pooled(_) => "device memory from a pool",
-            Kind::Managed => "managed memory",
-            Kind::Pinned => "pinned host memory",
-            Kind::Registered => "registered host memory",
+        let word = |kind: &AllocationKind| match kind {
+            AllocationKind::Device => "device memory",
+            AllocationKind::Pooled(_) => "device memory from a pool",
+            AllocationKind::Managed => "managed memory",
+            AllocationKind::Pinned => "pinned host memory",
+            AllocationKind::Registered => "registered host memory",
         };
         let table = self.table();
         let wanted = |one: &&Allocation| context.is_none_or(|context| one.context == context);
@@ -339,7 +343,7 @@ impl Allocations {
         let memory = driver()?.emulator.memory();
         let table = self.table();
         for one in table.list.values() {
-            if matches!(one.kind, Kind::Pooled(from) if from == pool) {
+            if matches!(one.kind, AllocationKind::Pooled(from) if from == pool) {
                 memory.share(one.address, with);
             }
         }
@@ -349,10 +353,9 @@ impl Allocations {
     /// Bytes that were allocated from a pool and not freed in any stream's order.
     pub(crate) fn of_pool(&self, pool: Handle) -> u64 {
         let table = self.table();
-        let own = table
-            .list
-            .values()
-            .filter(|one| matches!(one.kind, Kind::Pooled(from) if from == pool) && !one.leaving);
+        let own = table.list.values().filter(|one| {
+            matches!(one.kind, AllocationKind::Pooled(from) if from == pool) && !one.leaving
+        });
         own.map(|one| units(one.size)).sum()
     }
 }
@@ -369,10 +372,11 @@ fn pages(size: u64) -> Result<Pointer> {
 fn release(allocation: &Allocation) -> Result {
     let memory = driver()?.emulator.memory();
     let done = match allocation.kind {
-        Kind::Device | Kind::Pooled(_) | Kind::Managed | Kind::Pinned => {
-            memory.free(allocation.address)
-        }
-        Kind::Registered => memory.unregister(allocation.address),
+        AllocationKind::Device
+        | AllocationKind::Pooled(_)
+        | AllocationKind::Managed
+        | AllocationKind::Pinned => memory.free(allocation.address),
+        AllocationKind::Registered => memory.unregister(allocation.address),
     };
     done.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))
 }

@@ -12,7 +12,7 @@ use crate::driver::{Driver, driver};
 use crate::error::{Code, Error, Result};
 use crate::graph::Graph;
 use crate::operation::Operation;
-use crate::stream::{Kind, Stream};
+use crate::stream::{Stream, StreamKind};
 
 /// `CUstreamCaptureMode`: whose calls are kept from disturbing a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Capture {
         after: Vec<Handle>,
     ) -> Result {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        if stream.kind == Kind::Null {
+        if stream.kind == StreamKind::Null {
             return Err(Code::STREAM_CAPTURE_UNSUPPORTED.because(
                 "the legacy default stream can't be captured; make one with cuStreamCreate",
             ));
@@ -130,7 +130,7 @@ impl Capture {
             return Err(Code::ILLEGAL_STATE.because("the stream is captured already"));
         }
         // Who destroys a stream takes it off the list first, and ends its capture then.
-        if stream.kind == Kind::Created && driver.stream(stream.handle).is_err() {
+        if stream.kind == StreamKind::Created && driver.stream(stream.handle).is_err() {
             capture.abandon(driver);
             return Err(Code::INVALID_HANDLE.because("another thread has destroyed the stream"));
         }
@@ -261,7 +261,7 @@ impl Capture {
 pub(crate) fn join(stream: &Arc<Stream>, point: &Point) -> Result {
     let capture = &point.capture;
     capture.check()?;
-    if stream.kind == Kind::Null {
+    if stream.kind == StreamKind::Null {
         return Err(capture.invalidate(Code::STREAM_CAPTURE_IMPLICIT));
     }
     match stream.capture() {
@@ -293,7 +293,7 @@ pub(crate) fn join(stream: &Arc<Stream>, point: &Point) -> Result {
 /// # Errors
 /// `STREAM_CAPTURE_IMPLICIT`
 pub(crate) fn forbid_legacy(stream: &Stream) -> Result {
-    if stream.kind != Kind::Null {
+    if stream.kind != StreamKind::Null {
         return Ok(());
     }
     for other in stream.context.all_streams() {

@@ -14,7 +14,7 @@ use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::queue::Order;
 use crate::registry::fresh;
-use crate::stream::{Kind, Stream};
+use crate::stream::{Stream, StreamKind};
 
 /// `CU_LIMIT_MALLOC_HEAP_SIZE`
 pub(crate) const HEAP_LIMIT: u32 = 2;
@@ -179,7 +179,7 @@ impl Context {
         if let Some(null) = &streams.null {
             return Arc::clone(null);
         }
-        let null = Arc::new(Stream::new(1, Arc::clone(self), Kind::Null, 0, 0));
+        let null = Arc::new(Stream::new(1, Arc::clone(self), StreamKind::Null, 0, 0));
         streams.all.push(Arc::downgrade(&null));
         streams.null = Some(Arc::clone(&null));
         null
@@ -192,7 +192,7 @@ impl Context {
         if let Some(stream) = streams.per_thread.get(&key) {
             return Arc::clone(stream);
         }
-        let stream = Arc::new(Stream::new(2, Arc::clone(self), Kind::PerThread, 0, 0));
+        let stream = Arc::new(Stream::new(2, Arc::clone(self), StreamKind::PerThread, 0, 0));
         streams.all.push(Arc::downgrade(&stream));
         streams.per_thread.insert(key, Arc::clone(&stream));
         stream
@@ -201,7 +201,7 @@ impl Context {
     /// Makes a stream that belongs to this context.
     pub(crate) fn create_stream(self: &Arc<Self>, flags: u32, priority: i32) -> Arc<Stream> {
         let stream =
-            Arc::new(Stream::new(fresh(), Arc::clone(self), Kind::Created, flags, priority));
+            Arc::new(Stream::new(fresh(), Arc::clone(self), StreamKind::Created, flags, priority));
         let mut streams = self.streams();
         streams.all.retain(|stream| stream.strong_count() > 0);
         streams.all.push(Arc::downgrade(&stream));

@@ -13,9 +13,9 @@ use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::host;
 
-/// One end of a copy.
+/// The memory at one end of a copy.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum CopyMemory {
     /// Memory that kernels can access.
     Device(Pointer),
     /// Memory of the program's own.
@@ -24,7 +24,7 @@ pub(crate) enum Place {
     Staged(Arc<Vec<u8>>),
 }
 
-impl Place {
+impl CopyMemory {
     /// Memory of either kind, by what the table of allocations says.
     pub(crate) fn of(address: Pointer) -> Result<Self> {
         let known = driver()?.emulator.memory().range_of(address).is_some();
@@ -35,7 +35,7 @@ impl Place {
 /// One end, and how far its rows and its slices lie apart, in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
-    pub(crate) place: Place,
+    pub(crate) place: CopyMemory,
     pub(crate) pitch: usize,
     pub(crate) slice: usize,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     /// A copy of bytes that lie one behind another.
-    pub(crate) fn line(from: Place, to: Place, width: usize) -> Self {
+    pub(crate) fn line(from: CopyMemory, to: CopyMemory, width: usize) -> Self {
         let end = |place| End { place, pitch: width, slice: width };
         Self { from: end(from), to: end(to), width, height: 1, depth: 1 }
     }
@@ -88,12 +88,12 @@ impl Transfer {
                 );
             }
             match end.place {
-                Place::Device(address) => check_device(address, reach as u64)?,
-                Place::Host(address) => {
+                CopyMemory::Device(address) => check_device(address, reach as u64)?,
+                CopyMemory::Host(address) => {
                     host::check(address, reach)?;
                     check_own(address, reach as u64)?;
                 }
-                Place::Staged(_) => {}
+                CopyMemory::Staged(_) => {}
             }
         }
         Ok(())
@@ -105,14 +105,14 @@ impl Transfer {
     /// # Errors
     /// `OUT_OF_MEMORY` when the host has not the room for them.
     pub(crate) fn stage(&mut self) -> Result {
-        let Place::Host(address) = self.from.place else { return Ok(()) };
+        let CopyMemory::Host(address) = self.from.place else { return Ok(()) };
         let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else {
             return Ok(());
         };
         let mut bytes = vector(reach)?;
         // SAFETY: the program vouches for the range while the call takes; `check` has probed it.
         bytes.extend_from_slice(unsafe { host::slice(address, reach) });
-        self.from.place = Place::Staged(Arc::new(bytes));
+        self.from.place = CopyMemory::Staged(Arc::new(bytes));
         Ok(())
     }
 
@@ -149,31 +149,31 @@ impl Transfer {
         len: usize,
     ) -> std::result::Result<(), AccessError> {
         match (&self.from.place, &self.to.place) {
-            (Place::Device(source), Place::Device(target)) => {
+            (CopyMemory::Device(source), CopyMemory::Device(target)) => {
                 memory.copy(target + to as u64, source + from as u64, len as u64)
             }
-            (Place::Device(source), Place::Host(target)) => {
+            (CopyMemory::Device(source), CopyMemory::Host(target)) => {
                 // SAFETY: the program vouches for the range until the copy is done.
                 memory.read(source + from as u64, unsafe { host::slice_mut(target + to, len) })
             }
-            (Place::Host(source), Place::Device(target)) => {
+            (CopyMemory::Host(source), CopyMemory::Device(target)) => {
                 // SAFETY: as above.
                 memory.write(target + to as u64, unsafe { host::slice(source + from, len) })
             }
-            (Place::Staged(bytes), Place::Device(target)) => {
+            (CopyMemory::Staged(bytes), CopyMemory::Device(target)) => {
                 memory.write(target + to as u64, bytes.get(from..from + len).unwrap_or_default())
             }
-            (Place::Host(source), Place::Host(target)) => {
+            (CopyMemory::Host(source), CopyMemory::Host(target)) => {
                 host::copy(target + to, source + from, len);
                 Ok(())
             }
-            (Place::Staged(bytes), Place::Host(target)) => {
+            (CopyMemory::Staged(bytes), CopyMemory::Host(target)) => {
                 let bytes = bytes.get(from..from + len).unwrap_or_default();
                 host::copy(target + to, bytes.as_ptr() as usize, bytes.len());
                 Ok(())
             }
             // Nothing is ever copied into what was taken from the program.
-            (_, Place::Staged(_)) => Ok(()),
+            (_, CopyMemory::Staged(_)) => Ok(()),
         }
     }
 }

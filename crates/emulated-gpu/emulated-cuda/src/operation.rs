@@ -165,7 +165,7 @@ fn callback(function: StreamCallback, stream: Handle, code: Code, data: usize) {
 }
 
 fn free(memory: &Memory, address: Pointer) -> Result {
-    if driver()?.allocations.free(address, crate::allocations::Kind::is_freed_in_order)? {
+    if driver()?.allocations.free(address, crate::allocations::AllocationKind::is_freed_in_order)? {
         return Ok(());
     }
     let near = memory.range_of(address);

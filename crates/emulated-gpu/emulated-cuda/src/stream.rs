@@ -23,7 +23,7 @@ pub(crate) const PRIORITIES: (i32, i32) = (0, -5);
 
 /// Which stream it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum StreamKind {
     /// The legacy default stream.
     Null,
     /// The default stream of a thread.
@@ -39,7 +39,7 @@ pub(crate) struct Stream {
     /// `cuStreamGetId`
     pub(crate) id: u64,
     pub(crate) context: Arc<Context>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: StreamKind,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
     queue: Arc<Queue<Operation>>,
@@ -50,7 +50,7 @@ impl Stream {
     pub(crate) fn new(
         handle: Handle,
         context: Arc<Context>,
-        kind: Kind,
+        kind: StreamKind,
         flags: u32,
         priority: i32,
     ) -> Self {
@@ -69,7 +69,7 @@ impl Stream {
 
     /// Whether it and the legacy default stream wait for each other.
     pub(crate) fn is_blocking(&self) -> bool {
-        self.kind != Kind::Null && self.flags & NON_BLOCKING == 0
+        self.kind != StreamKind::Null && self.flags & NON_BLOCKING == 0
     }
 
     /// What captures its work.
@@ -115,7 +115,7 @@ impl Stream {
     /// The work of other streams that has to be done before what comes now.
     fn others(&self) -> Vec<Ticket<Operation>> {
         let streams = match self.kind {
-            Kind::Null => {
+            StreamKind::Null => {
                 let mut streams = self.context.all_streams();
                 streams.retain(|stream| stream.is_blocking());
                 streams
@@ -147,7 +147,7 @@ impl Stream {
     /// The error that ended the context.
     pub(crate) fn synchronize(&self) -> Result {
         self.context.check()?;
-        let others = if self.kind == Kind::Null { self.others() } else { Vec::new() };
+        let others = if self.kind == StreamKind::Null { self.others() } else { Vec::new() };
         self.wait_for_all();
         for (queue, ticket) in others {
             queue.wait_for(ticket);
@@ -157,7 +157,7 @@ impl Stream {
 
     /// Whether all work is done.
     pub(crate) fn is_idle(&self) -> bool {
-        let others = if self.kind == Kind::Null { self.others() } else { Vec::new() };
+        let others = if self.kind == StreamKind::Null { self.others() } else { Vec::new() };
         self.queue.pending().is_none() && others.is_empty()
     }
 

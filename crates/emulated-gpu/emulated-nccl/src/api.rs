@@ -10,7 +10,7 @@ use crate::element::DataType;
 use crate::ffi::{Code, Error, Result, export, last_error};
 use crate::group::{self, Asked, How, Start};
 use crate::id::UniqueId;
-use crate::operation::{Agreed, Kind};
+use crate::operation::{Agreed, NcclCollective};
 use crate::point::Transfer;
 use crate::reduction::{FIRST_OWN, Factor};
 
@@ -19,7 +19,7 @@ const VERSION: c_int = 22_403;
 
 /// An operation of all ranks.
 fn collective(
-    kind: Kind,
+    kind: NcclCollective,
     (send, receive): (*const c_void, *mut c_void),
     count: usize,
     number: c_int,
@@ -284,7 +284,7 @@ export! {
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, comm: Handle,
         stream: usize
     ) {
-        collective(Kind::AllReduce, (send, receive), count, number, (op, 0), comm, stream)
+        collective(NcclCollective::AllReduce, (send, receive), count, number, (op, 0), comm, stream)
     }
 
     /// The root gets the reduction of what all have.
@@ -292,7 +292,7 @@ export! {
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, root: c_int,
         comm: Handle, stream: usize
     ) {
-        collective(Kind::Reduce, (send, receive), count, number, (op, root), comm, stream)
+        collective(NcclCollective::Reduce, (send, receive), count, number, (op, root), comm, stream)
     }
 
     /// Every rank gets what the root has.
@@ -300,21 +300,21 @@ export! {
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, root: c_int,
         comm: Handle, stream: usize
     ) {
-        collective(Kind::Broadcast, (send, receive), count, number, (0, root), comm, stream)
+        collective(NcclCollective::Broadcast, (send, receive), count, number, (0, root), comm, stream)
     }
 
     /// The same in place.
     fn ncclBcast / pncclBcast(
         buffer: *mut c_void, count: usize, number: c_int, root: c_int, comm: Handle, stream: usize
     ) {
-        collective(Kind::Broadcast, (buffer, buffer), count, number, (0, root), comm, stream)
+        collective(NcclCollective::Broadcast, (buffer, buffer), count, number, (0, root), comm, stream)
     }
 
     /// Every rank gets what all have, one behind the other.
     fn ncclAllGather / pncclAllGather(
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, comm: Handle, stream: usize
     ) {
-        collective(Kind::AllGather, (send, receive), count, number, (0, 0), comm, stream)
+        collective(NcclCollective::AllGather, (send, receive), count, number, (0, 0), comm, stream)
     }
 
     /// Every rank gets its part of the reduction of what all have.
@@ -322,7 +322,7 @@ export! {
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, comm: Handle,
         stream: usize
     ) {
-        collective(Kind::ReduceScatter, (send, receive), count, number, (op, 0), comm, stream)
+        collective(NcclCollective::ReduceScatter, (send, receive), count, number, (op, 0), comm, stream)
     }
 
     /// Sends to a rank.

@@ -9,7 +9,7 @@ use emulated_blas::{Access, Door, Refused};
 use crate::communicator::Communicator;
 use crate::ffi::{Error, Result, say};
 use crate::meeting::Who;
-use crate::operation::{Agreed, Kind};
+use crate::operation::{Agreed, NcclCollective};
 use crate::reduction::{Factor, Reduction};
 use crate::region::PIECE;
 
@@ -48,11 +48,11 @@ impl Collective {
         let is_root = root as usize == rank;
         let all = count.saturating_mul(ranks as u64);
         match kind {
-            Kind::AllReduce => (count, count),
-            Kind::Reduce => (count, if is_root { count } else { 0 }),
-            Kind::Broadcast => (if is_root { count } else { 0 }, count),
-            Kind::AllGather => (count, all),
-            Kind::ReduceScatter => (all, count),
+            NcclCollective::AllReduce => (count, count),
+            NcclCollective::Reduce => (count, if is_root { count } else { 0 }),
+            NcclCollective::Broadcast => (if is_root { count } else { 0 }, count),
+            NcclCollective::AllGather => (count, all),
+            NcclCollective::ReduceScatter => (all, count),
         }
     }
 
@@ -84,10 +84,10 @@ impl Collective {
         }
         self.agree(own, number)?;
         match self.agreed.kind {
-            Kind::AllReduce | Kind::Reduce => self.reduce(own)?,
-            Kind::Broadcast => self.broadcast(own)?,
-            Kind::AllGather => self.gather(own)?,
-            Kind::ReduceScatter => self.scatter(own)?,
+            NcclCollective::AllReduce | NcclCollective::Reduce => self.reduce(own)?,
+            NcclCollective::Broadcast => self.broadcast(own)?,
+            NcclCollective::AllGather => self.gather(own)?,
+            NcclCollective::ReduceScatter => self.scatter(own)?,
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Collective {
                 own.seat.meet(Who::Work)?;
                 self.reduction.along(data_type, &shown, rank, segment(rank), region.result(rank));
                 own.seat.meet(Who::Work)?;
-                if kind == Kind::AllReduce || root as usize == rank {
+                if kind == NcclCollective::AllReduce || root as usize == rank {
                     for other in 0..ranks {
                         let (from, len) = segment(other);
                         Self::copy(region.result(other), self.received(begin + from), len * size);

@@ -8,7 +8,7 @@ use crate::region::Call;
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum NcclCollective {
     AllReduce = 1,
     Reduce = 2,
     Broadcast = 3,
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     ReduceScatter = 5,
 }
 
-impl Kind {
+impl NcclCollective {
     /// The exported function.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Kind {
 /// An operation, as far as all ranks have to agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
-    pub(crate) kind: Kind,
+    pub(crate) kind: NcclCollective,
     pub(crate) data_type: DataType,
     /// Elements, as the function counts them.
     pub(crate) count: u64,
@@ -62,7 +62,7 @@ impl Agreed {
     pub(crate) fn difference(&self, call: &Call) -> Option<String> {
         let theirs = call.kind.load(Relaxed);
         if theirs != self.kind as u32 {
-            let name = Kind::of(theirs).map_or("another operation", Kind::name);
+            let name = NcclCollective::of(theirs).map_or("another operation", NcclCollective::name);
             return Some(format!("calls {name}"));
         }
         let data_type = call.data_type.load(Relaxed);

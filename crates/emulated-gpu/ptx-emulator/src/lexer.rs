@@ -5,7 +5,7 @@ use crate::source::Span;
 
 /// What a token is. Its text is that of its span.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// A name, `%` and `$` included; `_` alone is one too.
     Word,
     /// `.global`, `.f32`, `.shared::cta`: the dot included.
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 /// A token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub span: Span,
 }
 
@@ -37,7 +37,7 @@ const MARKS: [&str; 34] = [
     ";", ":", "?", "=", "@", "!", "~", "+", "-", "*", "/", "%", "&", "|", "^", "#", ".",
 ];
 
-/// Every token of the text, and one [`Kind::End`]. The text must be shorter than 4 GiB.
+/// Every token of the text, and one [`TokenKind::End`]. The text must be shorter than 4 GiB.
 pub(crate) fn tokens(text: &str, problems: &mut Problems) -> Vec<Token> {
     let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, problems };
     let mut tokens = Vec::with_capacity(text.len() / 4);
@@ -47,7 +47,7 @@ pub(crate) fn tokens(text: &str, problems: &mut Problems) -> Vec<Token> {
         let Some(kind) = lexer.next() else { continue };
         let span = Span { start: start as u32, end: lexer.at as u32 };
         tokens.push(Token { kind, span });
-        if kind == Kind::End {
+        if kind == TokenKind::End {
             return tokens;
         }
     }
@@ -153,10 +153,10 @@ impl Lexer<'_> {
     }
 
     /// `None` after a character that can't be read, which has been reported and skipped.
-    fn next(&mut self) -> Option<Kind> {
+    fn next(&mut self) -> Option<TokenKind> {
         let start = self.at;
         if start == self.bytes.len() {
-            return Some(Kind::End);
+            return Some(TokenKind::End);
         }
         let (byte, second) = (self.peek(0), self.peek(1));
         match byte {
@@ -170,16 +170,16 @@ impl Lexer<'_> {
                     self.at += 2;
                     self.skip_word();
                 }
-                return Some(Kind::Dotted);
+                return Some(TokenKind::Dotted);
             }
             b'%' if follows(second) => {
                 self.at += 1;
                 self.skip_word();
-                return Some(Kind::Word);
+                return Some(TokenKind::Word);
             }
             _ if follows(byte) => {
                 self.skip_word();
-                return Some(Kind::Word);
+                return Some(TokenKind::Word);
             }
             _ => {}
         }
@@ -187,7 +187,7 @@ impl Lexer<'_> {
             MARKS.iter().find(|mark| self.bytes[start..].starts_with(mark.as_bytes()))
         {
             self.at += mark.len();
-            return Some(Kind::Mark(mark));
+            return Some(TokenKind::Mark(mark));
         }
         let rest = &self.text[start..];
         if byte.is_ascii() {
@@ -212,7 +212,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn string(&mut self) -> Kind {
+    fn string(&mut self) -> TokenKind {
         let start = self.at;
         self.at += 1;
         loop {
@@ -234,10 +234,10 @@ impl Lexer<'_> {
             self.at += 1;
         }
         self.refuse_non_ascii(start);
-        Kind::Text
+        TokenKind::Text
     }
 
-    fn number(&mut self) -> Kind {
+    fn number(&mut self) -> TokenKind {
         let start = self.at;
         if self.peek(0) == b'0' && matches!(self.peek(1), b'f' | b'F' | b'd' | b'D') {
             return self.float_bits();
@@ -272,14 +272,14 @@ impl Lexer<'_> {
         if follows(self.peek(0)) {
             self.skip_word();
             self.bad_number(start);
-            return Kind::Float(0.0);
+            return TokenKind::Float(0.0);
         }
         // Rust reads `.5`, `5.` and `1e5` just so.
         match self.text[start..self.at].parse() {
-            Ok(value) => Kind::Float(value),
+            Ok(value) => TokenKind::Float(value),
             Err(_) => {
                 self.bad_number(start);
-                Kind::Float(0.0)
+                TokenKind::Float(0.0)
             }
         }
     }
@@ -301,7 +301,7 @@ impl Lexer<'_> {
     }
 
     /// `0f` and 8, or `0d` and 16 hexadecimal digits.
-    fn float_bits(&mut self) -> Kind {
+    fn float_bits(&mut self) -> TokenKind {
         let start = self.at;
         let single = matches!(self.peek(1), b'f' | b'F');
         self.at += 2;
@@ -315,17 +315,23 @@ impl Lexer<'_> {
             self.problem(start, format!("`{text}` is not a floating-point constant"), &help);
         }
         let value = value.unwrap_or(0);
-        if single { Kind::Single(value as u32) } else { Kind::Float(f64::from_bits(value)) }
+        if single {
+            TokenKind::Single(value as u32)
+        } else {
+            TokenKind::Float(f64::from_bits(value))
+        }
     }
 
-    fn integer(&mut self, prefix: usize, radix: u32) -> Kind {
+    fn integer(&mut self, prefix: usize, radix: u32) -> TokenKind {
         let start = self.at;
         self.skip_word();
         let word = &self.text[start + prefix..self.at];
         let digits = word.strip_suffix('U').unwrap_or(word);
         let suffix = digits.len() != word.len();
         match u64::from_str_radix(digits, radix) {
-            Ok(value) => Kind::Integer { value, unsigned: suffix || i64::try_from(value).is_err() },
+            Ok(value) => {
+                TokenKind::Integer { value, unsigned: suffix || i64::try_from(value).is_err() }
+            }
             Err(error) => {
                 let text = self.text[start..self.at].to_owned();
                 if *error.kind() == std::num::IntErrorKind::PosOverflow {
@@ -334,7 +340,7 @@ impl Lexer<'_> {
                 } else {
                     self.bad_number(start);
                 }
-                Kind::Integer { value: 0, unsigned: false }
+                TokenKind::Integer { value: 0, unsigned: false }
             }
         }
     }

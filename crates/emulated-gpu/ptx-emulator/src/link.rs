@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::diagnostic::{Diagnostic, Problem, Problems};
-use crate::lexer::{self, Kind, Token};
+use crate::lexer::{self, Token, TokenKind};
 use crate::parse;
 use crate::source::{Source, Span};
 use crate::syntax::{File, Item};
@@ -122,11 +122,11 @@ fn rewritten(
     for token in tokens {
         let word = part.text(token.span);
         match token.kind {
-            Kind::Integer { value, .. } if is_file => {
+            TokenKind::Integer { value, .. } if is_file => {
                 let new = u32::try_from(value).ok().and_then(|old| files.get(&old));
                 text.push(token, &new.copied().unwrap_or(0).to_string());
             }
-            Kind::Word => match renamed(word) {
+            TokenKind::Word => match renamed(word) {
                 Some(name) => text.push(token, &name),
                 None => text.push(token, word),
             },
@@ -139,7 +139,7 @@ fn rewritten(
 
 /// An item without its body or its value.
 fn declaration(part: &Part, tokens: &[Token], linkage: &str) -> String {
-    let is_end = |token: &Token| matches!(token.kind, Kind::Mark("{" | "=" | ";"));
+    let is_end = |token: &Token| matches!(token.kind, TokenKind::Mark("{" | "=" | ";"));
     let end = tokens.iter().position(is_end).unwrap_or(tokens.len());
     let mut text = Text::new(part, &tokens[..end]);
     for token in &tokens[..end] {

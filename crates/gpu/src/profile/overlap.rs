@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::totals::{Kind, Span};
+use super::totals::{ActivityKind, Span};
 
 /// A line about it, where there was anything of the kind.
 ///
@@ -11,9 +11,9 @@ use super::totals::{Kind, Span};
 pub(super) fn line(spans: &[Span]) -> Option<String> {
     let of = |kind| spans.iter().filter(move |span| span.kind == kind);
     let stretch = |span: &Span| (span.start, span.start + span.time);
-    let mut kernels: Vec<_> = of(Kind::Kernel).map(stretch).collect();
+    let mut kernels: Vec<_> = of(ActivityKind::Kernel).map(stretch).collect();
     kernels.sort_unstable();
-    let sent: Vec<_> = of(Kind::Collective).map(stretch).collect();
+    let sent: Vec<_> = of(ActivityKind::Collective).map(stretch).collect();
     if sent.is_empty() {
         return None;
     }
@@ -60,11 +60,11 @@ mod tests {
             let work = Work { operation: "it", bytes: 0, flops: 0 };
             Span { work, kind, start: ms(start), time: ms(time) }
         };
-        assert_eq!(line(&[span(Kind::Kernel, 0, 5), span(Kind::Copy, 0, 5)]), None);
+        assert_eq!(line(&[span(ActivityKind::Kernel, 0, 5), span(ActivityKind::Copy, 0, 5)]), None);
         let said = line(&[
-            span(Kind::Kernel, 0, 5),
-            span(Kind::Collective, 4, 2),
-            span(Kind::Collective, 6, 2),
+            span(ActivityKind::Kernel, 0, 5),
+            span(ActivityKind::Collective, 4, 2),
+            span(ActivityKind::Collective, 6, 2),
         ]);
         assert_eq!(said.unwrap(), "1 of 2 collectives ran while a kernel did");
     }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::totals::{Kind, Total, Totals};
+use super::totals::{ActivityKind, Total, Totals};
 use crate::counts::Counts;
 
 /// Rates from times: what a real GPU did.
@@ -39,8 +39,8 @@ pub(super) fn counted(
     occupancy: impl Fn(&str) -> Option<RangeInclusive<f64>>,
 ) -> Vec<String> {
     let of = |total: &Total| match total.kind {
-        Kind::Kernel => counts(total.name),
-        Kind::Copy | Kind::Collective => Counts::default(),
+        ActivityKind::Kernel => counts(total.name),
+        ActivityKind::Copy | ActivityKind::Collective => Counts::default(),
     };
     let whole: u64 = totals.iter().map(|total| of(total).thread_instructions).sum();
     let all: Counts = totals.iter().map(of).sum();
@@ -68,7 +68,7 @@ pub(super) fn counted(
         let counts = of(total);
         let millions = |amount: u64| format!("{:.1}", 1e-6 * amount as f64);
         // What a library computes on this machine's processor has no instructions.
-        let counted = total.kind == Kind::Kernel && counts.warp_instructions > 0;
+        let counted = total.kind == ActivityKind::Kernel && counts.warp_instructions > 0;
         let kernel = |text: String| if counted { text } else { String::new() };
         let where_any = |amount: u64, text: String| match amount {
             0 => String::new(),
@@ -110,8 +110,8 @@ fn percent(share: &RangeInclusive<f64>) -> String {
 
 fn label(total: &Total) -> String {
     match total.kind {
-        Kind::Copy => format!("copy {}", total.name),
-        Kind::Kernel | Kind::Collective => total.name.to_owned(),
+        ActivityKind::Copy => format!("copy {}", total.name),
+        ActivityKind::Kernel | ActivityKind::Collective => total.name.to_owned(),
     }
 }
 
@@ -142,9 +142,9 @@ mod tests {
         let mut totals = Totals::default();
         let relu = Work { operation: "relu", bytes: 8_000, flops: 1_000 };
         let input = Work { operation: "to the device", bytes: 4_000_000, flops: 0 };
-        totals.add(relu, Kind::Kernel, Duration::from_micros(1));
-        totals.add(input, Kind::Copy, Duration::from_micros(400));
-        totals.add(relu, Kind::Kernel, Duration::from_micros(3));
+        totals.add(relu, ActivityKind::Kernel, Duration::from_micros(1));
+        totals.add(input, ActivityKind::Copy, Duration::from_micros(400));
+        totals.add(relu, ActivityKind::Kernel, Duration::from_micros(3));
         totals
     }
 

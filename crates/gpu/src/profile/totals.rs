@@ -6,7 +6,7 @@ use crate::Work;
 
 /// What something is that was put into a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ActivityKind {
     /// A kernel, or what a library computes.
     Kernel,
     /// A copy.
@@ -15,7 +15,7 @@ pub enum Kind {
     Collective,
 }
 
-impl Kind {
+impl ActivityKind {
     /// The track of a trace that it is on, and its name.
     pub(super) const ALL: [(Self, &'static str); 3] =
         [(Self::Kernel, "kernels"), (Self::Copy, "copies"), (Self::Collective, "collectives")];
@@ -24,7 +24,7 @@ impl Kind {
 /// One launch, copy or collective.
 pub(super) struct Span {
     pub(super) work: Work,
-    pub(super) kind: Kind,
+    pub(super) kind: ActivityKind,
     /// Since the first.
     pub(super) start: Duration,
     pub(super) time: Duration,
@@ -36,7 +36,7 @@ pub struct Total {
     /// The operation, or where a copy goes.
     pub name: &'static str,
     /// What it is.
-    pub kind: Kind,
+    pub kind: ActivityKind,
     /// Launches, or copies.
     pub launches: usize,
     /// Bytes of their arguments.
@@ -52,7 +52,7 @@ pub struct Total {
 pub(super) struct Totals(Vec<Total>);
 
 impl Totals {
-    pub(super) fn add(&mut self, work: Work, kind: Kind, time: Duration) {
+    pub(super) fn add(&mut self, work: Work, kind: ActivityKind, time: Duration) {
         let Work { operation: name, bytes, flops } = work;
         match self.0.iter_mut().find(|total| total.name == name && total.kind == kind) {
             Some(total) => {

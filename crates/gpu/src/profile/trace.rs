@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tensor::file::write_atomically;
 
-use super::totals::{Kind, Span};
+use super::totals::{ActivityKind, Span};
 use crate::{GpuError, Result};
 
 /// Writes the trace: kernels on one track, copies on another, what several GPUs do together on a
@@ -16,7 +16,9 @@ use crate::{GpuError, Result};
 /// What the operating system says.
 pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -> Result<()> {
     let used = |kind| spans.iter().any(|span| span.kind == kind);
-    let tracks = Kind::ALL.iter().filter(|(kind, _)| *kind != Kind::Collective || used(*kind));
+    let tracks = ActivityKind::ALL
+        .iter()
+        .filter(|(kind, _)| *kind != ActivityKind::Collective || used(*kind));
     let tracks = tracks.map(|(kind, name)| {
         let track = track(*kind);
         json!({"ph": "M", "name": "thread_name", "pid": 1, "tid": track, "args": {"name": name}})
@@ -27,9 +29,9 @@ pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -
             "ph": "X",
             "name": span.work.operation,
             "cat": match span.kind {
-                Kind::Kernel => "kernel",
-                Kind::Copy => "copy",
-                Kind::Collective => "collective",
+                ActivityKind::Kernel => "kernel",
+                ActivityKind::Copy => "copy",
+                ActivityKind::Collective => "collective",
             },
             "pid": 1,
             "tid": track(span.kind),
@@ -57,6 +59,6 @@ pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -
 }
 
 /// The number of a track, from 1.
-fn track(kind: Kind) -> usize {
-    1 + Kind::ALL.iter().position(|(other, _)| *other == kind).unwrap_or(0)
+fn track(kind: ActivityKind) -> usize {
+    1 + ActivityKind::ALL.iter().position(|(other, _)| *other == kind).unwrap_or(0)
 }

@@ -30,7 +30,7 @@ fn assert_agree(preset: &Preset) {
 #[test]
 fn every_network_agrees() {
     for mut preset in Preset::presets().into_iter().chain(Preset::fixtures()) {
-        preset.kind = training::Kind::Fixture;
+        preset.kind = training::PresetKind::Fixture;
         assert_agree(&preset);
     }
 }

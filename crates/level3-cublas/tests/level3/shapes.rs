@@ -5,7 +5,7 @@ use data::Epoch;
 use level3_cublas::Setup;
 use tensor::{Loss, Network};
 use training::dump::Inputs;
-use training::{Kind, Level, Preset};
+use training::{Level, Preset, PresetKind};
 
 #[test]
 fn odd_sizes_and_batches_agree_with_level_1() {
@@ -42,7 +42,7 @@ fn odd_sizes_and_batches_agree_with_level_1() {
 fn every_preset_s_network_agrees_with_level_1() {
     let gpu = gpu();
     for mut preset in Preset::presets() {
-        preset.kind = Kind::Fixture;
+        preset.kind = PresetKind::Fixture;
         let expected = blueprint(&preset);
         for gemm in GEMMS {
             let found = step(&gpu, &preset, Setup { gemm, ..Setup::default() }, false);

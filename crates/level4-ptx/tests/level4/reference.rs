@@ -7,7 +7,7 @@ use gpu::{Choice, DeviceArgs, Gpu, Profile};
 use level4_ptx::{Level4, Rung};
 use tensor::{Dump, Loss, Network};
 use training::dump::{Inputs, dump, header};
-use training::{Kind, Preset};
+use training::{Preset, PresetKind};
 
 /// The device that the tests compute on: `FOUR_LEVELS_DEVICE`, else the emulated GPU.
 fn device() -> Gpu {
@@ -50,7 +50,7 @@ fn every_rung_agrees_with_the_references() {
 fn odd_sizes_and_batches_agree() {
     let gpu = device();
     let mut preset = Preset::find("softmax").unwrap();
-    preset.kind = Kind::Fixture;
+    preset.kind = PresetKind::Fixture;
     for loss in Loss::ALL {
         for (sizes, batch) in [
             (vec![784, 10], 70),

@@ -1,7 +1,7 @@
 //! The network of a page learns as the same network does in double precision.
 
 use book_check::repository;
-use data::{Counts, Generator, Normalisation, PIXELS, Stream};
+use data::{Counts, Generator, Normalisation, PIXELS, Purpose};
 use playground::Playground;
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ struct Double {
 
 impl Double {
     fn new() -> Self {
-        let mut generator = Generator::new(SEED, Stream::Parameters, 0);
+        let mut generator = Generator::new(SEED, Purpose::Parameters, 0);
         let mut draw = |count: usize, fan_in: usize| -> Vec<f64> {
             let bound = 1.0 / (fan_in as f32).sqrt();
             (0..count).map(|_| f64::from(generator.uniform(-bound, bound))).collect()

@@ -7,7 +7,7 @@ mod patterns;
 
 use ptx_emulator::Fault;
 
-use crate::outcome::Place;
+use crate::outcome::ShownLine;
 use crate::puzzle::Language;
 
 pub(crate) use faults::fault;
@@ -23,14 +23,14 @@ pub(crate) struct Said {
 }
 
 /// The lines of the reader's source that a fault names.
-pub(crate) fn places(fault: &Fault, language: Language, source: &str) -> Vec<Place> {
+pub(crate) fn places(fault: &Fault, language: Language, source: &str) -> Vec<ShownLine> {
     let of = |ptx: Option<usize>, cuda: Option<&(String, u32)>, role: &str| {
         let line = match language {
             Language::Ptx => ptx?,
             Language::CudaC => cuda?.1 as usize,
         };
         let text = source.lines().nth(line.checked_sub(1)?)?.to_owned();
-        Some(Place { line, text, role: role.to_owned() })
+        Some(ShownLine { line, text, role: role.to_owned() })
     };
     let own =
         of(fault.place.as_ref().map(|place| place.line), fault.cuda.as_ref(), "where it happened");

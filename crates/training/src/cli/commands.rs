@@ -12,8 +12,8 @@ use crate::dump::{self, Inputs, Steps};
 use crate::report::{Report, write_json};
 use crate::train::{self, Outcome, StopReason};
 use crate::{
-    Console, Error, Kind, Level, Parameters, Place, Preset, Result, checkpoint, picture, plot,
-    report_page,
+    Console, Error, Level, Parameters, Place, Preset, PresetKind, Result, checkpoint, picture,
+    plot, report_page,
 };
 
 /// How many images a sheet of `--plot` shows.
@@ -155,7 +155,7 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             }
             inputs
         }
-        None if preset.kind == Kind::Fixture => {
+        None if preset.kind == PresetKind::Fixture => {
             needs::of_dump(&preset, usize::MAX)?;
             let mut inputs = Inputs::fixture(&preset);
             if let Some(path) = &args.load {
@@ -207,7 +207,7 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     let device = P::device(&args.options)?;
     P::on_each(&args.options, &preset.network, &|level| {
         let place = level.place();
-        let plan = bench::Plan { runs: args.runs, steps: args.steps };
+        let plan = bench::BenchPlan { runs: args.runs, steps: args.steps };
         let yardstick = || P::sgemm_gflops(&args.options);
         let measured = bench::bench(level, &preset, &set, &start, plan, &yardstick)?;
         let console = Console::of(place, args.json.is_some());
@@ -328,7 +328,7 @@ fn answers(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<(u8, f32)>> {
 }
 
 fn only_presets(preset: &Preset, command: &str) -> Result<()> {
-    if preset.kind == Kind::Preset {
+    if preset.kind == PresetKind::Preset {
         return Ok(());
     }
     let names: Vec<String> = Preset::presets().into_iter().map(|preset| preset.name).collect();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use data::{Batch, Dataset};
 use tensor::{Dump, Loss, Network, Tensor, TensorName};
-use training::bench::{Plan, bench};
+use training::bench::{BenchPlan, bench};
 use training::dump::{Inputs, Steps, header, inputs_of_run, run};
 use training::{Level, Parameters, Place, Preset, Result};
 
@@ -199,7 +199,7 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
 fn all_ranks_measure_as_many_steps_as_they_found_enough_together() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
-    let plan = Plan { runs: 2, steps: None };
+    let plan = BenchPlan { runs: 2, steps: None };
     let mut level = Witness::new(&preset, Place { rank: 1, world_size: 2 });
     let measured = bench(&mut level, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
     // 16 steps, and then 32, were tried, and twice as many are measured, twice.
@@ -211,7 +211,7 @@ fn all_ranks_measure_as_many_steps_as_they_found_enough_together() {
 
     // One that is alone asks nobody.
     let mut level = Witness::new(&preset, Place::ALONE);
-    let plan = Plan { runs: 1, steps: Some(3) };
+    let plan = BenchPlan { runs: 1, steps: Some(3) };
     let beside = || Ok(Some(5.0));
     let measured = bench(&mut level, &preset, &samples(), &start, plan, &beside).unwrap();
     // A run warms up, and the other is counted.

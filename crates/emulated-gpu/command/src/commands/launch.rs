@@ -146,7 +146,7 @@ pub struct Prepared<'a> {
 
 /// A buffer in the device's memory.
 struct Placed<'a> {
-    place: Place,
+    place: BufferRole,
     element: Element,
     address: u64,
     before: &'a [u8],
@@ -154,14 +154,14 @@ struct Placed<'a> {
 
 /// What a buffer is to the launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BufferRole {
     /// The argument of a number.
     Argument(usize),
     /// No argument: a buffer with a name.
     Named(String),
 }
 
-impl Display for Place {
+impl Display for BufferRole {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Argument(index) => write!(f, "argument {index}"),
@@ -174,7 +174,7 @@ impl Display for Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
     /// What it is to the launch.
-    pub place: Place,
+    pub place: BufferRole,
     /// The type of an element.
     pub element: Element,
     /// All elements.
@@ -275,7 +275,7 @@ impl Arguments {
         };
         let mut names: HashMap<&str, u64> = HashMap::new();
         for Named { name, element, bytes } in &self.buffers {
-            let address = place(Place::Named(name.clone()), *element, bytes)?;
+            let address = place(BufferRole::Named(name.clone()), *element, bytes)?;
             if names.insert(name, address).is_some() {
                 return Err(Failure::Usage(format!("two buffers are called {name}")));
             }
@@ -286,7 +286,7 @@ impl Arguments {
             let bytes = match argument {
                 Argument::Number(bytes) => bytes.clone(),
                 Argument::Buffer { element, bytes } => {
-                    place(Place::Argument(index), *element, bytes)?.to_le_bytes().to_vec()
+                    place(BufferRole::Argument(index), *element, bytes)?.to_le_bytes().to_vec()
                 }
                 Argument::Table(fields) => {
                     let bytes = lay_out(fields, |name| names.get(name).copied());

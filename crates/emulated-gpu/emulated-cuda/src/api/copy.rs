@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::abi::{Copy2d, Copy3d, Handle, In, Out, Pointer};
 use crate::capture;
-use crate::copy::{End, Place, Transfer};
+use crate::copy::{CopyMemory, End, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -32,7 +32,7 @@ fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Result {
     if transfer.is_empty() {
         return Ok(());
     }
-    let host = |place: &Place| matches!(place, Place::Host(_));
+    let host = |place: &CopyMemory| matches!(place, CopyMemory::Host(_));
     let pageable = (host(&transfer.from.place), host(&transfer.to.place));
     if stream.capture().is_some() {
         if waits == Waits::Unless {
@@ -58,8 +58,8 @@ fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Result {
 fn touches_host(transfer: &Transfer) -> Result<bool> {
     for end in [&transfer.from, &transfer.to] {
         match end.place {
-            Place::Host(_) | Place::Staged(_) => return Ok(true),
-            Place::Device(address) => {
+            CopyMemory::Host(_) | CopyMemory::Staged(_) => return Ok(true),
+            CopyMemory::Device(address) => {
                 if driver()?.allocations.with(address, |one| one.is_host()) == Some(true) {
                     return Ok(true);
                 }
@@ -69,7 +69,7 @@ fn touches_host(transfer: &Transfer) -> Result<bool> {
     Ok(false)
 }
 
-fn line(to: Place, from: Place, size: usize, stream: Handle, waits: Waits) -> Result {
+fn line(to: CopyMemory, from: CopyMemory, size: usize, stream: Handle, waits: Waits) -> Result {
     if size == 0 {
         return stream::find(stream).map(|_| ());
     }
@@ -77,21 +77,21 @@ fn line(to: Place, from: Place, size: usize, stream: Handle, waits: Waits) -> Re
 }
 
 /// `CUmemorytype`
-fn place(kind: i32, host: usize, device: Pointer) -> Result<Place> {
+fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
     match kind {
-        1 => Place::of(host as u64),
-        2 => Ok(Place::Device(device)),
-        4 => Place::of(device),
+        1 => CopyMemory::of(host as u64),
+        2 => Ok(CopyMemory::Device(device)),
+        4 => CopyMemory::of(device),
         3 => Err(Code::NOT_SUPPORTED.because("arrays (textures) are not emulated")),
         _ => Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of memory"))),
     }
 }
 
-fn shift(place: Place, by: usize) -> Place {
+fn shift(place: CopyMemory, by: usize) -> CopyMemory {
     match place {
-        Place::Device(address) => Place::Device(address.wrapping_add(by as u64)),
-        Place::Host(address) => Place::Host(address.wrapping_add(by)),
-        staged @ Place::Staged(_) => staged,
+        CopyMemory::Device(address) => CopyMemory::Device(address.wrapping_add(by as u64)),
+        CopyMemory::Host(address) => CopyMemory::Host(address.wrapping_add(by)),
+        staged @ CopyMemory::Staged(_) => staged,
     }
 }
 
@@ -174,44 +174,44 @@ fn check_contexts(contexts: [Handle; 2]) -> Result {
 
 export! {
     fn cuMemcpy(to: Pointer, from: Pointer, size: usize) also cuMemcpy_ptds {
-        line(Place::of(to)?, Place::of(from)?, size, 0, Waits::Unless)
+        line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, 0, Waits::Unless)
     }
 
     fn cuMemcpyAsync(to: Pointer, from: Pointer, size: usize, stream: Handle) also cuMemcpyAsync_ptsz {
-        line(Place::of(to)?, Place::of(from)?, size, stream, Waits::No)
+        line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, stream, Waits::No)
     }
 
     fn cuMemcpyHtoD_v2(to: Pointer, from: In<u8>, size: usize) also cuMemcpyHtoD_v2_ptds {
-        line(Place::Device(to), Place::of(from.address() as u64)?, size, 0, Waits::Unless)
+        line(CopyMemory::Device(to), CopyMemory::of(from.address() as u64)?, size, 0, Waits::Unless)
     }
 
     fn cuMemcpyHtoDAsync_v2(to: Pointer, from: In<u8>, size: usize, stream: Handle)
     also cuMemcpyHtoDAsync_v2_ptsz {
-        line(Place::Device(to), Place::of(from.address() as u64)?, size, stream, Waits::No)
+        line(CopyMemory::Device(to), CopyMemory::of(from.address() as u64)?, size, stream, Waits::No)
     }
 
     fn cuMemcpyDtoH_v2(to: Out<u8>, from: Pointer, size: usize) also cuMemcpyDtoH_v2_ptds {
-        line(Place::of(to.address() as u64)?, Place::Device(from), size, 0, Waits::Unless)
+        line(CopyMemory::of(to.address() as u64)?, CopyMemory::Device(from), size, 0, Waits::Unless)
     }
 
     fn cuMemcpyDtoHAsync_v2(to: Out<u8>, from: Pointer, size: usize, stream: Handle)
     also cuMemcpyDtoHAsync_v2_ptsz {
-        line(Place::of(to.address() as u64)?, Place::Device(from), size, stream, Waits::No)
+        line(CopyMemory::of(to.address() as u64)?, CopyMemory::Device(from), size, stream, Waits::No)
     }
 
     fn cuMemcpyDtoD_v2(to: Pointer, from: Pointer, size: usize) also cuMemcpyDtoD_v2_ptds {
-        line(Place::Device(to), Place::Device(from), size, 0, Waits::Unless)
+        line(CopyMemory::Device(to), CopyMemory::Device(from), size, 0, Waits::Unless)
     }
 
     fn cuMemcpyDtoDAsync_v2(to: Pointer, from: Pointer, size: usize, stream: Handle)
     also cuMemcpyDtoDAsync_v2_ptsz {
-        line(Place::Device(to), Place::Device(from), size, stream, Waits::No)
+        line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, Waits::No)
     }
 
     fn cuMemcpyPeer(to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize)
     also cuMemcpyPeer_ptds {
         check_contexts([to_context, from_context])?;
-        line(Place::Device(to), Place::Device(from), size, 0, Waits::Unless)
+        line(CopyMemory::Device(to), CopyMemory::Device(from), size, 0, Waits::Unless)
     }
 
     fn cuMemcpyPeerAsync(
@@ -219,7 +219,7 @@ export! {
         stream: Handle,
     ) also cuMemcpyPeerAsync_ptsz {
         check_contexts([to_context, from_context])?;
-        line(Place::Device(to), Place::Device(from), size, stream, Waits::No)
+        line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, Waits::No)
     }
 
     fn cuMemcpy2D_v2(description: In<Copy2d>) also cuMemcpy2D_v2_ptds {

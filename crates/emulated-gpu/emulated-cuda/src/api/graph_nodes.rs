@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::abi::{Copy3d, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, SetNode};
-use crate::copy::{Fill, Place, Transfer};
+use crate::copy::{CopyMemory, Fill, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -108,10 +108,10 @@ fn copy(parameters: In<Copy3d>) -> Result<Operation> {
 }
 
 fn description_of(transfer: &Transfer) -> Copy3d {
-    let end = |place: &Place| match *place {
-        Place::Device(address) => (2, 0, address),
-        Place::Host(address) => (1, address, 0),
-        Place::Staged(_) => (1, 0, 0),
+    let end = |place: &CopyMemory| match *place {
+        CopyMemory::Device(address) => (2, 0, address),
+        CopyMemory::Host(address) => (1, address, 0),
+        CopyMemory::Staged(_) => (1, 0, 0),
     };
     let (source_kind, source_host, source_device) = end(&transfer.from.place);
     let (target_kind, target_host, target_device) = end(&transfer.to.place);

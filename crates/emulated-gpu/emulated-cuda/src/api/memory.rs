@@ -1,7 +1,7 @@
 //! Memory: the device's, the host's, and what both use.
 
 use crate::abi::{Handle, In, Location, Out, Pointer};
-use crate::allocations::{Kind, Owner};
+use crate::allocations::{AllocationKind, Owner};
 use crate::capture;
 use crate::context;
 use crate::copy::check_device;
@@ -24,7 +24,7 @@ const MAPPED: u32 = 2;
 fn allocate(size: usize) -> Result<Pointer> {
     capture::forbid_unsafe_call()?;
     let context = context::current()?;
-    driver()?.allocations.device(size as u64, Kind::Device, Owner::of(&context))
+    driver()?.allocations.device(size as u64, AllocationKind::Device, Owner::of(&context))
 }
 
 fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
@@ -43,7 +43,7 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
 /// threads put into streams meanwhile, and uses it all the same, meets a fault.
 ///
 /// A thread without a context may free too: an address says which memory is meant.
-fn free(address: Pointer, which: fn(&Kind) -> bool, call: &str) -> Result {
+fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Result {
     capture::forbid_unsafe_call()?;
     let allocations = &driver()?.allocations;
     let owner = allocations.with(address, |one| one.context);
@@ -63,7 +63,8 @@ fn free(address: Pointer, which: fn(&Kind) -> bool, call: &str) -> Result {
 
 fn managed(address: Pointer, size: usize) -> Result {
     check_device(address, size as u64)?;
-    let kind = driver()?.allocations.with(address, |one| matches!(one.kind, Kind::Managed));
+    let kind =
+        driver()?.allocations.with(address, |one| matches!(one.kind, AllocationKind::Managed));
     if kind == Some(true) {
         return Ok(());
     }
@@ -152,7 +153,7 @@ export! {
     }
 
     fn cuMemFree_v2(address: Pointer) {
-        let which = |kind: &Kind| matches!(kind, Kind::Device | Kind::Pooled(_) | Kind::Managed);
+        let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Device | AllocationKind::Pooled(_) | AllocationKind::Managed);
         // Nothing, freed, is no error, as in C.
         if address == 0 { Ok(()) } else { free(address, which, "cuMemFree") }
     }
@@ -169,7 +170,7 @@ export! {
         if address.is_null() {
             return Ok(());
         }
-        free(address.address() as u64, |kind| matches!(kind, Kind::Pinned), "cuMemFreeHost")
+        free(address.address() as u64, |kind| matches!(kind, AllocationKind::Pinned), "cuMemFreeHost")
     }
 
     fn cuMemHostRegister_v2(address: In<u8>, size: usize, flags: u32) {
@@ -186,7 +187,7 @@ export! {
         if address.is_null() {
             return Err(Code::INVALID_VALUE.because("null was never registered"));
         }
-        let which = |kind: &Kind| matches!(kind, Kind::Registered);
+        let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Registered);
         free(address.address() as u64, which, "cuMemHostUnregister").map_err(|error| {
             let missing = error.code == Code::INVALID_VALUE;
             if missing { Code::HOST_MEMORY_NOT_REGISTERED.into() } else { error }
@@ -229,7 +230,7 @@ export! {
         if !matches!(flags, 1 | 2 | 4) {
             return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
         }
-        if flags == 4 && stream.kind == crate::stream::Kind::Null {
+        if flags == 4 && stream.kind == crate::stream::StreamKind::Null {
             return Err(Code::INVALID_VALUE.because("memory can't belong to the default stream alone"));
         }
         managed(address, size.max(1))?;

@@ -1,7 +1,7 @@
 //! What an address is.
 
 use crate::abi::{Handle, In, Location, Out, Pointer};
-use crate::allocations::{Advice, Kind};
+use crate::allocations::{Advice, AllocationKind};
 use crate::copy::check_device;
 use crate::driver::driver;
 use crate::error::{Code, Result};
@@ -30,8 +30,8 @@ fn known(address: Pointer) -> Result<Option<Known>> {
         context: one.context,
         device: one.device,
         id: one.id,
-        pool: if let Kind::Pooled(pool) = one.kind { pool } else { 0 },
-        managed: matches!(one.kind, Kind::Managed),
+        pool: if let AllocationKind::Pooled(pool) = one.kind { pool } else { 0 },
+        managed: matches!(one.kind, AllocationKind::Managed),
         host: one.is_host(),
         sync: one.sync_operations,
     });
@@ -132,9 +132,9 @@ fn range_attribute(data: usize, size: usize, attribute: u32, advice: &Advice) ->
 
 fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
     check_device(address, size as u64)?;
-    let managed = driver()?
-        .allocations
-        .with(address, |one| matches!(one.kind, Kind::Managed).then(|| one.advice.clone()));
+    let managed = driver()?.allocations.with(address, |one| {
+        matches!(one.kind, AllocationKind::Managed).then(|| one.advice.clone())
+    });
     managed.flatten().ok_or_else(|| Code::INVALID_VALUE.because("this is not managed memory"))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::abi::{AccessDescription, Device, Handle, In, Location, Out, Pointer, PoolProperties};
-use crate::allocations::{Kind, Owner};
+use crate::allocations::{AllocationKind, Owner};
 use crate::device::check;
 use crate::driver::driver;
 use crate::error::{Code, Result};
@@ -21,7 +21,8 @@ fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -
     let driver = driver()?;
     pool.check(size as u64)?;
     let owner = Owner { context: stream.context.handle, home: pool.home() };
-    let address = driver.allocations.device(size as u64, Kind::Pooled(pool.handle), owner)?;
+    let address =
+        driver.allocations.device(size as u64, AllocationKind::Pooled(pool.handle), owner)?;
     pool.note()?;
     if let Some(capture) = stream.capture() {
         // Memory of the graph's own: it stays until the graph goes.

@@ -8,7 +8,7 @@ use crate::ffi::{Result, export, export_on_stream};
 
 /// `cudaMemcpyKind`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CopyKind {
     HostToHost,
     HostToDevice,
     DeviceToHost,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Default,
 }
 
-impl Kind {
+impl CopyKind {
     pub(super) fn of(kind: i32) -> Result<Self> {
         Ok(match kind {
             0 => Self::HostToHost,
@@ -56,25 +56,25 @@ pub(super) enum When {
 /// A range.
 pub(super) fn copy(to: usize, from: usize, bytes: usize, kind: i32, when: When) -> Result {
     bind()?;
-    let kind = Kind::of(kind)?;
+    let kind = CopyKind::of(kind)?;
     if bytes == 0 {
         return Ok(());
     }
     match (kind, when) {
-        (Kind::HostToDevice, When::Now) => driver::cuMemcpyHtoD_v2(to, from, bytes),
-        (Kind::DeviceToHost, When::Now) => driver::cuMemcpyDtoH_v2(to, from, bytes),
-        (Kind::DeviceToDevice, When::Now) => driver::cuMemcpyDtoD_v2(to, from, bytes),
-        (Kind::HostToHost | Kind::Default, When::Now) => driver::cuMemcpy(to, from, bytes),
-        (Kind::HostToDevice, When::In(stream)) => {
+        (CopyKind::HostToDevice, When::Now) => driver::cuMemcpyHtoD_v2(to, from, bytes),
+        (CopyKind::DeviceToHost, When::Now) => driver::cuMemcpyDtoH_v2(to, from, bytes),
+        (CopyKind::DeviceToDevice, When::Now) => driver::cuMemcpyDtoD_v2(to, from, bytes),
+        (CopyKind::HostToHost | CopyKind::Default, When::Now) => driver::cuMemcpy(to, from, bytes),
+        (CopyKind::HostToDevice, When::In(stream)) => {
             driver::cuMemcpyHtoDAsync_v2(to, from, bytes, stream)
         }
-        (Kind::DeviceToHost, When::In(stream)) => {
+        (CopyKind::DeviceToHost, When::In(stream)) => {
             driver::cuMemcpyDtoHAsync_v2(to, from, bytes, stream)
         }
-        (Kind::DeviceToDevice, When::In(stream)) => {
+        (CopyKind::DeviceToDevice, When::In(stream)) => {
             driver::cuMemcpyDtoDAsync_v2(to, from, bytes, stream)
         }
-        (Kind::HostToHost | Kind::Default, When::In(stream)) => {
+        (CopyKind::HostToHost | CopyKind::Default, When::In(stream)) => {
             driver::cuMemcpyAsync(to, from, bytes, stream)
         }
     }
@@ -85,7 +85,7 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
     if copy.from_array != 0 || copy.to_array != 0 {
         return Err(Code::NOT_SUPPORTED.because("arrays are not emulated"));
     }
-    let (from, to) = Kind::of(copy.kind)?.sides();
+    let (from, to) = CopyKind::of(copy.kind)?.sides();
     let side = |kind: u32, part: Pitched, at: Extent| {
         let address = part.address;
         let (x, y, z) = (at.width, at.height, at.depth);

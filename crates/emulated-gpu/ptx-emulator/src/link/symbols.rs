@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{Part, problem};
 use crate::diagnostic::{Diagnostic, Problem};
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::program::{Linkage, Space};
 use crate::syntax::{Declaration, Function, Item, Name};
 
@@ -200,7 +200,7 @@ struct Words(HashSet<String>);
 impl Words {
     fn of(parts: &[Part]) -> Self {
         let of = |part: &Part| {
-            let words = part.tokens.iter().filter(|token| token.kind == Kind::Word);
+            let words = part.tokens.iter().filter(|token| token.kind == TokenKind::Word);
             words.map(|token| part.text(token.span).to_owned()).collect::<Vec<_>>()
         };
         Self(parts.iter().flat_map(of).collect())

@@ -2,7 +2,7 @@
 
 use super::{Parser, Result};
 use crate::diagnostic::{Problem, closest};
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::program::{Linkage, Space, Type};
 use crate::source::Span;
 use crate::syntax::{Declaration, Declarator, Initializer, Name};
@@ -42,7 +42,7 @@ const TYPES: [(&str, Type); 18] = [
 impl<'a> Parser<'a, '_> {
     /// The state space that begins a declaration here, if one does.
     pub(super) fn space(&self) -> Option<Space> {
-        if self.kind() != Kind::Dotted {
+        if self.kind() != TokenKind::Dotted {
             return None;
         }
         let word = match self.word() {
@@ -84,7 +84,7 @@ impl<'a> Parser<'a, '_> {
         };
         self.advance();
         let (mut align, mut lanes, mut ty) = (None, 1, None);
-        while self.kind() == Kind::Dotted {
+        while self.kind() == TokenKind::Dotted {
             let span = self.span();
             match self.word() {
                 ".align" if ty.is_none() => {
@@ -126,11 +126,11 @@ impl<'a> Parser<'a, '_> {
 
     fn attribute(&mut self) -> Result<()> {
         match (self.kind(), self.word()) {
-            (Kind::Dotted, ".managed") => {
+            (TokenKind::Dotted, ".managed") => {
                 self.advance();
                 Ok(())
             }
-            (Kind::Dotted, ".unified") => {
+            (TokenKind::Dotted, ".unified") => {
                 self.advance();
                 self.expect("(")?;
                 self.list(")", |parser| parser.expression().map(drop)).map(drop)
@@ -215,7 +215,7 @@ impl<'a> Parser<'a, '_> {
     /// `name` or `name.modifier…`: a word and the dotted words that follow it.
     pub(super) fn modifiers(&mut self) -> Vec<Name<'a>> {
         let mut modifiers = Vec::new();
-        while self.kind() == Kind::Dotted {
+        while self.kind() == TokenKind::Dotted {
             let Span { start, end } = self.advance().span;
             let span = Span { start: start + 1, end };
             modifiers.push(Name { text: self.text_of(span), span });

@@ -2,7 +2,7 @@
 
 use super::{Parser, Result};
 use crate::diagnostic::Problem;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::syntax::{Binary, Expression, Name, Node, Unary};
 
 /// As many operators one expression may have: its tree has to be walked by recursion.
@@ -57,10 +57,10 @@ impl<'a> Parser<'a, '_> {
     fn unary(&mut self, operators: &mut u32) -> Result<Node<'a>> {
         let start = self.span();
         let operator = match self.kind() {
-            Kind::Mark("+") => Unary::Plus,
-            Kind::Mark("-") => Unary::Minus,
-            Kind::Mark("!") => Unary::Not,
-            Kind::Mark("~") => Unary::Complement,
+            TokenKind::Mark("+") => Unary::Plus,
+            TokenKind::Mark("-") => Unary::Minus,
+            TokenKind::Mark("!") => Unary::Not,
+            TokenKind::Mark("~") => Unary::Complement,
             _ => return self.primary(operators),
         };
         self.count(operators)?;
@@ -72,10 +72,10 @@ impl<'a> Parser<'a, '_> {
     fn primary(&mut self, operators: &mut u32) -> Result<Node<'a>> {
         let start = self.span();
         let expression = match self.kind() {
-            Kind::Integer { value, unsigned } => {
+            TokenKind::Integer { value, unsigned } => {
                 self.advance();
                 // `0xff(name)` picks a byte of an address.
-                if self.is("(") && self.ahead(1) == Kind::Word {
+                if self.is("(") && self.ahead(1) == TokenKind::Word {
                     self.count(operators)?;
                     self.advance();
                     let of = Box::new(self.nested(|parser| parser.ternary(operators))?);
@@ -85,16 +85,16 @@ impl<'a> Parser<'a, '_> {
                     Expression::Integer { value, unsigned }
                 }
             }
-            Kind::Float(value) => {
+            TokenKind::Float(value) => {
                 self.advance();
                 Expression::Float(value)
             }
-            Kind::Single(bits) => {
+            TokenKind::Single(bits) => {
                 self.advance();
                 Expression::Single(bits)
             }
-            Kind::Word => self.named()?,
-            Kind::Mark("(") => {
+            TokenKind::Word => self.named()?,
+            TokenKind::Mark("(") => {
                 self.advance();
                 return self.parenthesised(start, operators);
             }
@@ -112,7 +112,7 @@ impl<'a> Parser<'a, '_> {
             return Ok(Expression::Generic(of));
         }
         // `%tid.x`: nothing may stand between.
-        if self.kind() == Kind::Dotted && self.span().start == name.span.end {
+        if self.kind() == TokenKind::Dotted && self.span().start == name.span.end {
             let member = &self.word()[1..];
             self.advance();
             return Ok(Expression::Member(name.text, member));
@@ -125,7 +125,7 @@ impl<'a> Parser<'a, '_> {
         start: crate::source::Span,
         operators: &mut u32,
     ) -> Result<Node<'a>> {
-        if self.kind() == Kind::Dotted {
+        if self.kind() == TokenKind::Dotted {
             let unsigned = match self.word() {
                 ".s64" => false,
                 ".u64" => true,
@@ -167,8 +167,8 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-fn operator(kind: Kind) -> Option<(Binary, u8)> {
-    let Kind::Mark(mark) = kind else { return None };
+fn operator(kind: TokenKind) -> Option<(Binary, u8)> {
+    let TokenKind::Mark(mark) = kind else { return None };
     Some(match mark {
         "||" => (Binary::LogicalOr, 1),
         "&&" => (Binary::LogicalAnd, 2),

@@ -2,7 +2,7 @@
 
 use super::{Parser, Result};
 use crate::diagnostic::Problem;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::program::Linkage;
 use crate::syntax::{Block, Directive, Function, Name, Signature, Statement};
 
@@ -16,14 +16,14 @@ impl<'a> Parser<'a, '_> {
         let parameters = if self.is("(") { self.parameters()? } else { Vec::new() };
         let mut function =
             Function { linkage, entry, name, results, parameters, directives: vec![], body: None };
-        while self.kind() == Kind::Dotted && !self.at_item() {
+        while self.kind() == TokenKind::Dotted && !self.at_item() {
             if let Some(directive) = self.directive()? {
                 function.directives.push(directive);
             }
         }
         if self.is("{") {
             function.body = Some(self.block()?);
-        } else if !matches!(self.kind(), Kind::Dotted | Kind::End) {
+        } else if !matches!(self.kind(), TokenKind::Dotted | TokenKind::End) {
             // ptxas does without the `;` in front of a directive.
             self.semicolon()?;
         }
@@ -68,13 +68,13 @@ impl<'a> Parser<'a, '_> {
             return Ok(None);
         }
         let mut values = Vec::new();
-        while let Kind::Integer { .. } = self.kind() {
+        while let TokenKind::Integer { .. } = self.kind() {
             let span = self.span();
             values.push((self.number("a number of threads or registers")?, span));
             if !self.take(",") {
                 break;
             }
-            if !matches!(self.kind(), Kind::Integer { .. }) {
+            if !matches!(self.kind(), TokenKind::Integer { .. }) {
                 return Err(self.expected("a number"));
             }
         }
@@ -91,12 +91,13 @@ impl<'a> Parser<'a, '_> {
                 if parser.take("}") {
                     return Ok(Block { statements });
                 }
-                if parser.kind() == Kind::End {
+                if parser.kind() == TokenKind::End {
                     return Err(Problem::new(open, "this block has no end").help("close it with }"));
                 }
                 let before = parser.at;
-                let declares = !matches!(parser.kind(), Kind::Word | Kind::Mark("@" | ";"))
-                    || matches!(parser.ahead(1), Kind::Mark(":"));
+                let declares =
+                    !matches!(parser.kind(), TokenKind::Word | TokenKind::Mark("@" | ";"))
+                        || matches!(parser.ahead(1), TokenKind::Mark(":"));
                 match parser.statement(&mut statements) {
                     Ok(()) => {}
                     Err(problem) => {
@@ -113,18 +114,18 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn statement(&mut self, statements: &mut Vec<Statement<'a>>) -> Result<()> {
-        if self.kind() == Kind::Word && matches!(self.ahead(1), Kind::Mark(":")) {
+        if self.kind() == TokenKind::Word && matches!(self.ahead(1), TokenKind::Mark(":")) {
             let label = self.name("a label")?;
             self.advance();
             return self.labelled(label, statements);
         }
         let statement = match self.kind() {
-            Kind::Mark("{") => Statement::Block(self.block()?),
-            Kind::Dotted if self.space().is_some() => {
+            TokenKind::Mark("{") => Statement::Block(self.block()?),
+            TokenKind::Dotted if self.space().is_some() => {
                 Statement::Declaration(self.declaration(Linkage::Internal)?)
             }
-            Kind::Dotted => return self.body_directive(statements),
-            Kind::Mark(";") => {
+            TokenKind::Dotted => return self.body_directive(statements),
+            TokenKind::Mark(";") => {
                 return Err(self.expected("a statement").help("remove this `;`"));
             }
             _ => Statement::Instruction(self.instruction()?),
@@ -135,15 +136,15 @@ impl<'a> Parser<'a, '_> {
 
     fn labelled(&mut self, label: Name<'a>, statements: &mut Vec<Statement<'a>>) -> Result<()> {
         let statement = match (self.kind(), self.word()) {
-            (Kind::Dotted, ".branchtargets") => {
+            (TokenKind::Dotted, ".branchtargets") => {
                 self.advance();
                 Statement::BranchTargets(label, self.names("a label")?)
             }
-            (Kind::Dotted, ".calltargets") => {
+            (TokenKind::Dotted, ".calltargets") => {
                 self.advance();
                 Statement::CallTargets(label, self.names("the name of a function")?)
             }
-            (Kind::Dotted, ".callprototype") => {
+            (TokenKind::Dotted, ".callprototype") => {
                 self.advance();
                 Statement::CallPrototype(label, self.prototype()?)
             }
@@ -161,7 +162,7 @@ impl<'a> Parser<'a, '_> {
         let results = if self.is("(") { self.parameters()? } else { Vec::new() };
         self.name("`_`")?;
         let parameters = if self.is("(") { self.parameters()? } else { Vec::new() };
-        while self.kind() == Kind::Dotted {
+        while self.kind() == TokenKind::Dotted {
             self.directive()?;
         }
         Ok(Signature { results, parameters })

@@ -3,7 +3,7 @@
 use super::{Parser, Result};
 use crate::check::intrinsic;
 use crate::diagnostic::Problem;
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::syntax::{Expression, Instruction, Name, Operand, OperandKind};
 
 impl<'a> Parser<'a, '_> {
@@ -35,21 +35,21 @@ impl<'a> Parser<'a, '_> {
     /// Whether the next token begins another line with something that no operand begins with: then
     /// a `;` is missing, which is said better there.
     fn at_line_end(&self) -> bool {
-        matches!(self.kind(), Kind::End | Kind::Mark("}" | "@"))
+        matches!(self.kind(), TokenKind::End | TokenKind::Mark("}" | "@"))
     }
 
     fn operand(&mut self, call: bool) -> Result<Operand<'a>> {
         let start = self.span();
         let kind = match self.kind() {
-            Kind::Mark("{") => {
+            TokenKind::Mark("{") => {
                 self.advance();
                 OperandKind::Vector(self.nested(|p| p.list("}", |p| p.operand(false)))?)
             }
-            Kind::Mark("(") if call => {
+            TokenKind::Mark("(") if call => {
                 self.advance();
                 OperandKind::List(self.nested(|p| p.list(")", |p| p.operand(false)))?)
             }
-            Kind::Mark("[") => {
+            TokenKind::Mark("[") => {
                 self.advance();
                 let base = self.expression()?;
                 let more = if self.take(",") {

@@ -9,7 +9,7 @@ mod module;
 
 use crate::check;
 use crate::diagnostic::{Diagnostic, Problem, Problems};
-use crate::lexer::{self, Kind, Token};
+use crate::lexer::{self, Token, TokenKind};
 use crate::program::Module;
 use crate::source::{Source, Span};
 use crate::syntax::{File, Name};
@@ -46,12 +46,12 @@ impl<'a> Parser<'a, '_> {
         self.tokens[self.at]
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> TokenKind {
         self.token().kind
     }
 
     /// The kind of a token further on.
-    fn ahead(&self, by: usize) -> Kind {
+    fn ahead(&self, by: usize) -> TokenKind {
         self.tokens[(self.at + by).min(self.tokens.len() - 1)].kind
     }
 
@@ -85,11 +85,11 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn is(&self, mark: &str) -> bool {
-        matches!(self.kind(), Kind::Mark(m) if m == mark)
+        matches!(self.kind(), TokenKind::Mark(m) if m == mark)
     }
 
     fn is_word(&self, word: &str) -> bool {
-        matches!(self.kind(), Kind::Word | Kind::Dotted) && self.word() == word
+        matches!(self.kind(), TokenKind::Word | TokenKind::Dotted) && self.word() == word
     }
 
     fn take(&mut self, mark: &str) -> bool {
@@ -111,7 +111,7 @@ impl<'a> Parser<'a, '_> {
     /// What stands here instead of what was wanted.
     fn found(&self) -> String {
         match self.kind() {
-            Kind::End => "the text ends".into(),
+            TokenKind::End => "the text ends".into(),
             _ => format!("found `{}`", shorten(self.word())),
         }
     }
@@ -133,7 +133,7 @@ impl<'a> Parser<'a, '_> {
         }
         let end = self.end();
         let between = self.text_of(Span { start: end, end: self.span().start.max(end) });
-        if between.contains('\n') || self.is("}") || self.kind() == Kind::End {
+        if between.contains('\n') || self.is("}") || self.kind() == TokenKind::End {
             let span = Span { start: end.saturating_sub(1), end };
             self.problems.push(
                 Problem::new(span, "missing `;`")
@@ -146,7 +146,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn name(&mut self, what: &str) -> Result<Name<'a>> {
-        if self.kind() != Kind::Word {
+        if self.kind() != TokenKind::Word {
             return Err(self.expected(what));
         }
         let span = self.advance().span;
@@ -155,7 +155,7 @@ impl<'a> Parser<'a, '_> {
 
     /// A small number, such as a line or a count.
     fn number(&mut self, what: &str) -> Result<u32> {
-        let Kind::Integer { value, .. } = self.kind() else { return Err(self.expected(what)) };
+        let TokenKind::Integer { value, .. } = self.kind() else { return Err(self.expected(what)) };
         let number = u32::try_from(value).map_err(|_| {
             Problem::new(self.span(), format!("`{}` is too large", self.word()))
                 .help(format!("{what} has at most 32 bits"))
@@ -166,7 +166,7 @@ impl<'a> Parser<'a, '_> {
 
     /// What a string says, without its quotes.
     fn string(&mut self) -> Result<String> {
-        if self.kind() != Kind::Text {
+        if self.kind() != TokenKind::Text {
             return Err(self.expected("a string in double quotes"));
         }
         let span = self.advance().span;
@@ -211,11 +211,11 @@ impl<'a> Parser<'a, '_> {
         let mut depth = 0u32;
         loop {
             match self.kind() {
-                Kind::End => return,
-                Kind::Mark("{") => depth += 1,
-                Kind::Mark("}") if depth == 0 => return,
-                Kind::Mark("}") => depth -= 1,
-                Kind::Mark(";") => {
+                TokenKind::End => return,
+                TokenKind::Mark("{") => depth += 1,
+                TokenKind::Mark("}") if depth == 0 => return,
+                TokenKind::Mark("}") => depth -= 1,
+                TokenKind::Mark(";") => {
                     self.advance();
                     return;
                 }

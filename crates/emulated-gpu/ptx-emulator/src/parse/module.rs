@@ -2,14 +2,14 @@
 
 use super::{Parser, Result};
 use crate::diagnostic::{Problem, closest};
-use crate::lexer::Kind;
+use crate::lexer::TokenKind;
 use crate::program::Linkage;
 use crate::syntax::{File, Item, Name};
 
 impl<'a> Parser<'a, '_> {
     pub(super) fn file(&mut self) -> File<'a> {
         let mut file = File::default();
-        while self.kind() != Kind::End {
+        while self.kind() != TokenKind::End {
             let (before, start) = (self.at, self.span());
             if let Err(problem) = self.item(&mut file) {
                 self.problems.push(problem);
@@ -28,16 +28,16 @@ impl<'a> Parser<'a, '_> {
     fn recover_item(&mut self) {
         loop {
             match self.kind() {
-                Kind::End => return,
-                Kind::Mark(";") => {
+                TokenKind::End => return,
+                TokenKind::Mark(";") => {
                     self.advance();
                     return;
                 }
                 _ if self.begins_item() => return,
                 // The body of a function whose header was not understood.
-                Kind::Mark("{") => {
+                TokenKind::Mark("{") => {
                     self.skip_braces();
-                    if !matches!(self.kind(), Kind::Mark("," | ";" | "}")) {
+                    if !matches!(self.kind(), TokenKind::Mark("," | ";" | "}")) {
                         return;
                     }
                 }
@@ -51,16 +51,16 @@ impl<'a> Parser<'a, '_> {
     /// Whether a directive follows that can only stand at module scope.
     fn begins_item(&self) -> bool {
         let items = [".entry", ".func", ".visible", ".extern", ".weak", ".common"];
-        self.kind() == Kind::Dotted && items.contains(&self.word())
+        self.kind() == TokenKind::Dotted && items.contains(&self.word())
     }
 
     /// Goes behind the brace that closes the one that is here.
     fn skip_braces(&mut self) {
         let mut depth = 0usize;
-        while self.kind() != Kind::End && !self.begins_item() {
+        while self.kind() != TokenKind::End && !self.begins_item() {
             match self.kind() {
-                Kind::Mark("{") => depth += 1,
-                Kind::Mark("}") => depth -= 1,
+                TokenKind::Mark("{") => depth += 1,
+                TokenKind::Mark("}") => depth -= 1,
                 _ => {}
             }
             self.advance();
@@ -81,7 +81,7 @@ impl<'a> Parser<'a, '_> {
         if linkage != Linkage::Internal {
             self.advance();
         }
-        if self.kind() != Kind::Dotted {
+        if self.kind() != TokenKind::Dotted {
             return Err(self.expected("a directive").help(
                 "at module scope stand .version, .target, variables and functions (.entry, .func)",
             ));
@@ -99,7 +99,7 @@ impl<'a> Parser<'a, '_> {
                 let version = self.word();
                 let parts = version.split_once('.');
                 let parsed = parts.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-                if !matches!(self.kind(), Kind::Float(_)) || parsed.is_none() {
+                if !matches!(self.kind(), TokenKind::Float(_)) || parsed.is_none() {
                     return Err(self.expected("a version such as 8.0"));
                 }
                 self.advance();
@@ -199,27 +199,27 @@ impl<'a> Parser<'a, '_> {
     fn section(&mut self) -> Result<()> {
         let start = self.span();
         self.advance();
-        if self.kind() != Kind::Dotted {
+        if self.kind() != TokenKind::Dotted {
             return Err(self.expected("the name of a section such as .debug_info"));
         }
         self.advance();
         self.expect("{")?;
         loop {
             match self.kind() {
-                Kind::End => {
+                TokenKind::End => {
                     return Err(
                         Problem::new(start, "this section has no end").help("close it with }")
                     );
                 }
-                Kind::Mark("}") => {
+                TokenKind::Mark("}") => {
                     self.advance();
                     return Ok(());
                 }
-                Kind::Word => {
+                TokenKind::Word => {
                     self.advance();
                     self.expect(":")?;
                 }
-                Kind::Dotted => self.section_data()?,
+                TokenKind::Dotted => self.section_data()?,
                 _ => return Err(self.expected("data, a label or `}`")),
             }
         }
@@ -236,10 +236,10 @@ impl<'a> Parser<'a, '_> {
         };
         self.advance();
         // A label, or a section, and something added to it or subtracted from it.
-        if bits >= 32 && matches!(self.kind(), Kind::Word | Kind::Dotted) {
+        if bits >= 32 && matches!(self.kind(), TokenKind::Word | TokenKind::Dotted) {
             self.advance();
             if self.take("+") || self.take("-") {
-                if !matches!(self.kind(), Kind::Word | Kind::Integer { .. }) {
+                if !matches!(self.kind(), TokenKind::Word | TokenKind::Integer { .. }) {
                     return Err(self.expected("a number or a label"));
                 }
                 self.advance();
@@ -256,7 +256,7 @@ impl<'a> Parser<'a, '_> {
 
     fn section_number(&mut self, bits: u32) -> Result<()> {
         let negative = self.take("-");
-        let Kind::Integer { value, .. } = self.kind() else {
+        let TokenKind::Integer { value, .. } = self.kind() else {
             return Err(self.expected("a number"));
         };
         let most = if negative { 1 << (bits - 1) } else { u64::MAX >> (64 - bits) };
