@@ -3,6 +3,7 @@
 mod command_line;
 mod mistakes;
 mod ranks;
+mod ranks_that_end;
 mod reference;
 mod shapes;
 mod support;

@@ -1,9 +1,8 @@
 //! Several ranks, as threads and as processes: what they compute together is what one computes alone,
-//! bit for bit the same on all and from run to run; and when one of them fails, all end and say why.
+//! bit for bit the same on all and from run to run.
 //! Runs the program itself, on the built-in digits and the emulated GPU.
 
 use std::fs;
-use std::io::Read;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -14,7 +13,7 @@ use tensor::Dump;
 use training::Preset;
 
 /// The program, whatever the environment says.
-fn program(args: &[&str]) -> Command {
+pub(crate) fn program(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_level3-cublas"));
     command.args(args).args(["--device", "emulated"]);
     for variable in [
@@ -32,22 +31,22 @@ fn program(args: &[&str]) -> Command {
     command
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn run(args: &[&str]) -> Output {
+pub(crate) fn run(args: &[&str]) -> Output {
     let output = program(args).output().expect("the program starts");
     assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     output
 }
 
-fn path(folder: &TempDir, name: &str) -> String {
+pub(crate) fn path(folder: &TempDir, name: &str) -> String {
     folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
 }
 
 /// One of several processes.
-fn rank(args: &[&str], rank: usize, world_size: usize, port: u16) -> Child {
+pub(crate) fn rank(args: &[&str], rank: usize, world_size: usize, port: u16) -> Child {
     let mut command = program(args);
     command.arg("--distributed");
     for (name, value) in [("RANK", rank), ("LOCAL_RANK", rank), ("WORLD_SIZE", world_size)] {
@@ -58,13 +57,13 @@ fn rank(args: &[&str], rank: usize, world_size: usize, port: u16) -> Child {
 }
 
 /// A port that nobody has just now; others behind it are tried too.
-fn port() -> u16 {
+pub(crate) fn port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().min(65_000)
 }
 
 /// What a process says until it ends, which it has to: one that hangs is ended, and is a failure.
-fn ended(mut child: Child) -> Output {
+pub(crate) fn ended(mut child: Child) -> Output {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > Duration::from_secs(120) {
@@ -147,7 +146,7 @@ fn any_number_of_ranks_agrees_with_distributed_data_parallel() {
 
 /// Three epochs of shuffled batches of 50, the last one of 20, of which three ranks have shares of
 /// different sizes.
-const ODD: [&str; 13] = [
+pub(crate) const ODD: [&str; 13] = [
     "--data",
     "digits",
     "--samples",
@@ -277,157 +276,4 @@ fn the_sanitizer_finds_nothing() {
         assert_eq!(text(&output.stderr), "", "{way:?}");
         assert!(output.status.success());
     }
-}
-
-/// Long enough to be stopped in the middle.
-const LONG: [&str; 8] =
-    ["--data", "digits", "--sizes", "784-12-10", "--epochs", "100000", "--report-every", "10"];
-
-/// Waits until a rank has reported a loss.
-fn reported(child: &mut Child) {
-    let mut said = String::new();
-    let out = child.stdout.as_mut().unwrap();
-    let mut byte = [0];
-    while !said.contains("loss 0.") {
-        assert_eq!(out.read(&mut byte).unwrap(), 1, "it ended: {said}");
-        said.push(char::from(byte[0]));
-    }
-}
-
-#[test]
-fn a_rank_that_is_killed_ends_all() {
-    let port = port();
-    let mut ranks: Vec<Child> = (0..3).map(|one| rank(&LONG, one, 3, port)).collect();
-    reported(&mut ranks[0]);
-    let mut killed = ranks.remove(1);
-    // SIGKILL, which nothing can be done about.
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    for child in ranks {
-        let output = ended(child);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("error: rank 1 is gone: its process has ended"), "{said}");
-        assert!(!said.contains("panicked"), "{said}");
-    }
-}
-
-#[test]
-fn a_rank_that_never_comes_ends_all() {
-    let port = port();
-    let args = [&LONG[..], &["--wait", "2"]].concat();
-    for child in [0, 2].map(|one| rank(&args, one, 3, port)) {
-        let output = ended(child);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("of 3 ranks, 1 did not come within 2 s"), "{said}");
-    }
-    let output = ended(rank(&args, 1, 2, port));
-    let said = text(&output.stderr);
-    assert!(said.contains("rank 0 is not found within 2 s"), "{said}");
-}
-
-/// Sizes, presets, data, numbers of ranks: what differs is said on every rank, with both values.
-#[test]
-fn ranks_that_were_started_otherwise_end_all() {
-    let preset = ["--data", "digits", "--preset", "manning", "--sizes", "784-12-10"];
-    let cases: [(&[&str], usize, &str); 4] = [
-        (
-            &["--data", "digits", "--sizes", "784-13-10"],
-            2,
-            "rank 0 has `network: 784-12-10, bce`, and rank 1 `network: 784-13-10, bce`",
-        ),
-        (&preset, 2, "rank 0 has `preset: nvmath`, and rank 1 `preset: manning`"),
-        (
-            &["--data", "digits", "--sizes", "784-12-10", "--samples", "3000"],
-            2,
-            "training data: 3000 samples",
-        ),
-        (&LONG, 3, "rank 1 says that there are 3 ranks, and rank 0 that there are 2"),
-    ];
-    for (args, world_size, words) in cases {
-        let port = port();
-        let first = ["--data", "digits", "--sizes", "784-12-10"];
-        let first = if args == LONG { rank(&LONG, 0, 2, port) } else { rank(&first, 0, 2, port) };
-        for child in [first, rank(args, 1, world_size, port)] {
-            let output = ended(child);
-            let said = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(1), "{said}");
-            assert!(said.contains(words), "{said}");
-        }
-    }
-}
-
-/// A rank that can't write its file ends early; the others hear of it.
-#[test]
-fn a_rank_that_ends_early_ends_all() {
-    let folder = TempDir::new().unwrap();
-    let (port, out) = (port(), path(&folder, "dump.json"));
-    fs::create_dir(path(&folder, "dump.rank1.json")).unwrap();
-    let args = ["dump", "--preset", "softmax", "--out", &out];
-    let ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
-    for (one, child) in ranks.into_iter().enumerate() {
-        let output = ended(child);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        let words = if one == 1 { "can't write" } else { "rank 1 is gone" };
-        assert!(said.contains(words), "{said}");
-    }
-}
-
-/// A failure that all ranks of a process meet is said once, and one of a rank's own with its number.
-#[test]
-fn threads_say_once_why_they_fail() {
-    let output = program(&[&ODD[..], &["--gpus", "3", "--learning-rate", "1e30"]].concat());
-    let output = { output }.output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
-    assert_eq!(errors.len(), 1, "{said}");
-    assert!(errors[0].contains("training diverged"), "{said}");
-    // More devices than the machine is said to have.
-    let mut command = program(&[&ODD[..], &["--gpus", "3"]].concat());
-    let output = command.env("EMULATED_GPU_DEVICES", "2").output().unwrap();
-    let said = text(&output.stderr);
-    assert!(said.contains("3 GPUs are asked for, and the driver shows 2"), "{said}");
-    let output = program(&["predict", "--gpus", "2", "--load", "nothing"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
-}
-
-#[cfg(unix)]
-fn interrupt(child: &Child) {
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
-}
-
-/// Ctrl-C ends all ranks after the same batch, and the report is written; also where only one process
-/// hears of it.
-#[cfg(unix)]
-#[test]
-fn ctrl_c_ends_all_ranks_and_the_report_is_written() {
-    let folder = TempDir::new().unwrap();
-    let report = path(&folder, "report.json");
-    let files = ["--json", &report];
-    let reason = || {
-        let report: serde_json::Value =
-            serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
-        report["stop_reason"].clone()
-    };
-    let mut child = program(&[&LONG[..], &files, &["--gpus", "3"]].concat()).spawn().unwrap();
-    reported(&mut child);
-    interrupt(&child);
-    let output = ended(child);
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("stopped by Ctrl-C"));
-    assert_eq!(reason(), "interrupted");
-
-    fs::remove_file(&report).unwrap();
-    let port = port();
-    let args = [&LONG[..], &files].concat();
-    let mut ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
-    reported(&mut ranks[0]);
-    interrupt(&ranks[2]);
-    let codes: Vec<_> = ranks.into_iter().map(|child| ended(child).status.code()).collect();
-    assert_eq!(codes, [Some(0), Some(0), Some(130)]);
-    assert_eq!(reason(), "interrupted");
 }

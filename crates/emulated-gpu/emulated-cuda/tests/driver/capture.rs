@@ -1,4 +1,4 @@
-//! Stream capture and graphs: what becomes a graph, and what is illegal meanwhile.
+//! Stream capture: what becomes a graph, and what is illegal meanwhile.
 
 use std::ffi::c_void;
 
@@ -8,14 +8,14 @@ use crate::support::{
 };
 
 const GLOBAL: u32 = 0;
-const THREAD_LOCAL: u32 = 1;
+pub(crate) const THREAD_LOCAL: u32 = 1;
 const RELAXED: u32 = 2;
 
-fn begin(stream: usize, mode: u32) {
+pub(crate) fn begin(stream: usize, mode: u32) {
     ok!(cuStreamBeginCapture_v2(stream => usize, mode => u32));
 }
 
-fn end(stream: usize) -> (u32, usize) {
+pub(crate) fn end(stream: usize) -> (u32, usize) {
     let mut graph = 99usize;
     let code = cu!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
     (code, graph)
@@ -27,13 +27,13 @@ fn status(stream: usize) -> u32 {
     status
 }
 
-fn instantiate(graph: usize) -> usize {
+pub(crate) fn instantiate(graph: usize) -> usize {
     let mut executable = 0usize;
     ok!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
     executable
 }
 
-fn nodes(graph: usize) -> Vec<usize> {
+pub(crate) fn nodes(graph: usize) -> Vec<usize> {
     let mut count = 0usize;
     let none = std::ptr::null_mut::<usize>();
     ok!(cuGraphGetNodes(graph => usize, none => *mut usize, &raw mut count => *mut usize));
@@ -281,186 +281,6 @@ fn captures_keep_apart() {
     let elsewhere = std::thread::spawn(move || end(first).0);
     assert_eq!(elsewhere.join().unwrap(), code::CAPTURE_WRONG_THREAD);
     assert_eq!(end(first).0, 0);
-    ok!(cuCtxDestroy_v2(context => usize));
-}
-
-#[test]
-fn memory_of_a_graph_lives_with_it() {
-    let context = context();
-    let stream = stream(1);
-    let result = allocate(4);
-    begin(stream, THREAD_LOCAL);
-    let mut block = 0u64;
-    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 => usize, stream => usize));
-    ok!(cuMemsetD32Async(block => u64, 3 => u32, 1 => usize, stream => usize));
-    ok!(cuMemcpyDtoDAsync_v2(result => u64, block => u64, 4 => usize, stream => usize));
-    ok!(cuMemFreeAsync(block => u64, stream => usize));
-    // What was not allocated in it is not freed in it.
-    assert_eq!(cu!(cuMemFreeAsync(result => u64, stream => usize)), code::INVALID_VALUE);
-    let (code, graph) = end(stream);
-    assert_eq!(code, 0);
-    let executable = instantiate(graph);
-    for _ in 0..2 {
-        ok!(cuMemsetD32Async(result => u64, 0 => u32, 1 => usize, stream => usize));
-        ok!(cuGraphLaunch(executable => usize, stream => usize));
-        ok!(cuStreamSynchronize(stream => usize));
-        assert_eq!(read(result, 1), [3]);
-    }
-    ok!(cuCtxDestroy_v2(context => usize));
-}
-
-/// A graph into which a copy of itself is put has twice as many nodes, each time.
-#[test]
-fn graphs_inside_graphs_come_to_an_end() {
-    let context = context();
-    let none = std::ptr::null::<usize>();
-    let empty = || {
-        let (mut graph, mut node) = (0usize, 0usize);
-        ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-        ok!(cuGraphAddEmptyNode(
-            &raw mut node => *mut usize, graph => usize, none => *const usize, 0 => usize
-        ));
-        graph
-    };
-    let put = |child: usize, graph: usize| {
-        let mut node = 0usize;
-        cu!(cuGraphAddChildGraphNode(
-            &raw mut node => *mut usize, graph => usize, none => *const usize, 0 => usize,
-            child => usize,
-        ))
-    };
-    let instantiate = |graph: usize| {
-        let mut executable = 0usize;
-        let code = cu!(cuGraphInstantiateWithFlags(
-            &raw mut executable => *mut usize, graph => usize, 0 => u64
-        ));
-        if code == 0 {
-            ok!(cuGraphExecDestroy(executable => usize));
-        }
-        code
-    };
-    let doubled = empty();
-    let times = (0..64).take_while(|_| put(doubled, doubled) == 0).count();
-    assert!((10..30).contains(&times), "{times}");
-    assert_eq!(put(doubled, doubled), code::OUT_OF_MEMORY);
-    assert_eq!(instantiate(doubled), code::OUT_OF_MEMORY, "the last copy was still small enough");
-    // A graph in a graph in a graph.
-    let (mut outer, mut graphs) = (empty(), Vec::new());
-    let deep = loop {
-        let next = empty();
-        graphs.push(outer);
-        if put(outer, next) != 0 {
-            graphs.push(next);
-            break graphs.len();
-        }
-        assert_eq!(instantiate(outer), 0);
-        outer = next;
-    };
-    assert!((100..1000).contains(&deep), "{deep}");
-    graphs.push(doubled);
-    for graph in graphs {
-        ok!(cuGraphDestroy(graph => usize));
-    }
-    ok!(cuCtxDestroy_v2(context => usize));
-}
-
-#[test]
-fn graphs_are_made_by_hand() {
-    /// `CUDA_MEMSET_NODE_PARAMS`
-    #[repr(C)]
-    struct Set {
-        target: u64,
-        pitch: usize,
-        value: u32,
-        element: u32,
-        width: usize,
-        height: usize,
-    }
-    /// `CUDA_KERNEL_NODE_PARAMS`
-    #[repr(C)]
-    struct Kernel {
-        function: usize,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared: u32,
-        parameters: *const *const u64,
-        extra: usize,
-        kernel: usize,
-        context: usize,
-    }
-    let context = context();
-    let stream = stream(1);
-    let module = module(INCREMENT);
-    let increment = function(module, "increment");
-    let block = allocate(16);
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    let none = std::ptr::null::<usize>();
-    let set = Set { target: block, pitch: 0, value: 10, element: 4, width: 4, height: 1 };
-    let mut first = 0usize;
-    ok!(cuGraphAddMemsetNode(
-        &raw mut first => *mut usize, graph => usize, none => *const usize, 0 => usize,
-        &raw const set => *const Set, context => usize,
-    ));
-    let values = [block, 4u64];
-    let pointers = [&raw const values[0], &raw const values[1]];
-    let mut kernel = Kernel {
-        function: increment,
-        grid: [1; 3],
-        block: [4, 1, 1],
-        shared: 0,
-        parameters: pointers.as_ptr(),
-        extra: 0,
-        kernel: 0,
-        context: 0,
-    };
-    let mut second = 0usize;
-    ok!(cuGraphAddKernelNode_v2(
-        &raw mut second => *mut usize, graph => usize, &raw const first => *const usize, 1 => usize,
-        &raw const kernel => *const Kernel,
-    ));
-    // The other way round would be a circle.
-    assert_eq!(
-        cu!(cuGraphAddDependencies(
-            graph => usize, &raw const second => *const usize, &raw const first => *const usize, 1 => usize
-        )),
-        code::INVALID_VALUE
-    );
-    let executable = instantiate(graph);
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
-    assert_eq!(read(block, 4), [11; 4]);
-    // Other parameters, in the executable graph alone.
-    let fewer = [block, 2u64];
-    let pointers = [&raw const fewer[0], &raw const fewer[1]];
-    kernel.parameters = pointers.as_ptr();
-    ok!(cuGraphExecKernelNodeSetParams_v2(
-        executable => usize, second => usize, &raw const kernel => *const Kernel
-    ));
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
-    assert_eq!(read(block, 4), [11, 11, 10, 10]);
-    // The graph still has the old ones, which can be asked for.
-    ok!(cuGraphKernelNodeGetParams_v2(second => usize, &raw mut kernel => *mut Kernel));
-    // SAFETY: the driver's list of two parameters of 8 bytes.
-    let told = unsafe { [**kernel.parameters, **kernel.parameters.add(1)] };
-    assert_eq!((kernel.function, told), (increment, values));
-    // And a node can be switched off.
-    ok!(cuGraphNodeSetEnabled(executable => usize, second => usize, 0 => u32));
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
-    assert_eq!(read(block, 4), [10; 4]);
-    // The clone has nodes of its own, which are found by those of the original.
-    let (mut clone, mut node) = (0usize, 0usize);
-    ok!(cuGraphClone(&raw mut clone => *mut usize, graph => usize));
-    ok!(cuGraphNodeFindInClone(&raw mut node => *mut usize, second => usize, clone => usize));
-    assert_eq!(nodes(clone)[1], node);
-    ok!(cuGraphDestroyNode(first => usize));
-    assert_eq!((nodes(graph).len(), nodes(clone).len()), (1, 2));
-    let executable = instantiate(clone);
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
-    assert_eq!(read(block, 4), [11; 4]);
     ok!(cuCtxDestroy_v2(context => usize));
 }
 

@@ -2,12 +2,14 @@
 #![allow(unsafe_code, reason = "the functions are C")]
 
 mod capture;
+mod copies;
 mod cudarc;
 mod devices;
 mod documented;
 mod emulated_gpu;
 mod fatbins;
 mod faults;
+mod graphs;
 mod initialisation;
 mod library_work;
 mod lifetime;

@@ -7,5 +7,6 @@ mod convert;
 mod float;
 mod half;
 mod integer;
+mod narrow_floats;
 mod oracle;
 mod rounding;

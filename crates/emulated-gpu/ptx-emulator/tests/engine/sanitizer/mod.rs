@@ -3,5 +3,6 @@
 mod initcheck;
 mod memcheck;
 mod objects;
+mod ordering;
 mod racecheck;
 mod synccheck;

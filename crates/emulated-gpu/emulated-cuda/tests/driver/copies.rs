@@ -1,0 +1,157 @@
+//! Copies and fills, of lines and of rectangles: results, and what is refused.
+
+use crate::memory::{WILD, write};
+use crate::support::{allocate, code, context, cu, ok, read, stream};
+
+#[test]
+fn copies_go_every_way() {
+    let context = context();
+    let (a, b) = (allocate(64), allocate(64));
+    let values: Vec<u32> = (0..16).collect();
+    write(a, &values);
+    ok!(cuMemcpyDtoD_v2(b => u64, a => u64, 64 => usize));
+    assert_eq!(read(b, 16), values);
+    // One part of a buffer to another, and by what the addresses are.
+    ok!(cuMemcpyDtoD_v2(b => u64, a + 32 => u64, 32 => usize));
+    let mut host = [0u32; 16];
+    ok!(cuMemcpy(host.as_mut_ptr() as u64 => u64, b => u64, 64 => usize));
+    assert_eq!(host[..8], values[8..]);
+    assert_eq!(host[8..], values[8..]);
+    let stream = stream(1);
+    ok!(cuMemcpyHtoDAsync_v2(a => u64, host.as_ptr() => *const u32, 64 => usize, stream => usize));
+    let before = host;
+    // The bytes were taken when the call was made.
+    host.fill(7);
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(a, 16), before);
+    ok!(cuMemcpyPeerAsync(
+        b => u64, context => usize, a => u64, context => usize, 64 => usize, stream => usize
+    ));
+    ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr() => *mut u32, b => u64, 64 => usize, stream => usize));
+    assert_eq!(host, before, "memory that is not pinned is there when the call returns");
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn wrong_ends_of_a_copy_are_refused() {
+    let context = context();
+    let block = allocate(64);
+    let host = [0u32; 32];
+    let host = host.as_ptr();
+    let null = std::ptr::null::<u32>();
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block => u64, host => *const u32, 65 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block + 4 => u64, host => *const u32, 64 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(WILD => u64, host => *const u32, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block => u64, null => *const u32, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    let wild = WILD as *const u32;
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block => u64, wild => *const u32, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyDtoH_v2(wild => *const u32, block => u64, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(
+        cu!(cuMemcpyDtoH_v2(null => *const u32, block => u64, 4 => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(cu!(cuMemcpyDtoD_v2(block => u64, WILD => u64, 4 => usize)), code::INVALID_VALUE);
+    assert_eq!(
+        cu!(cuMemcpyHtoD_v2(block => u64, host => *const u32, usize::MAX => usize)),
+        code::INVALID_VALUE
+    );
+    let nowhere = 0xbad_usize;
+    assert_eq!(
+        cu!(cuMemcpyHtoDAsync_v2(block => u64, host => *const u32, 4 => usize, nowhere => usize)),
+        code::INVALID_HANDLE
+    );
+    assert_eq!(
+        cu!(cuMemcpyPeer(block => u64, nowhere => usize, block => u64, context => usize, 4 => usize)),
+        code::INVALID_CONTEXT
+    );
+    // Nothing is always possible.
+    ok!(cuMemcpyHtoD_v2(WILD => u64, null => *const u32, 0 => usize));
+    ok!(cuMemsetD8_v2(WILD => u64, 1 => u8, 0 => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn fills_write_elements() {
+    let context = context();
+    let block = allocate(64);
+    ok!(cuMemsetD32_v2(block => u64, 0xdead_beef => u32, 16 => usize));
+    ok!(cuMemsetD16_v2(block => u64, 0x1234 => u16, 2 => usize));
+    ok!(cuMemsetD8_v2(block + 8 => u64, 0xff => u8, 4 => usize));
+    assert_eq!(read(block, 4), [0x1234_1234, 0xdead_beef, 0xffff_ffff, 0xdead_beef]);
+    // Two rows of one element, 16 bytes apart.
+    ok!(cuMemsetD2D32_v2(block => u64, 16 => usize, 5 => u32, 1 => usize, 2 => usize));
+    assert_eq!(read(block, 5), [5, 0xdead_beef, 0xffff_ffff, 0xdead_beef, 5]);
+    let invalid = code::INVALID_VALUE;
+    assert_eq!(cu!(cuMemsetD32_v2(block => u64, 0 => u32, 17 => usize)), invalid);
+    assert_eq!(cu!(cuMemsetD32_v2(block + 2 => u64, 0 => u32, 1 => usize)), invalid);
+    assert_eq!(cu!(cuMemsetD8_v2(WILD => u64, 0 => u8, 1 => usize)), invalid);
+    assert_eq!(
+        cu!(cuMemsetD2D32_v2(block => u64, 4 => usize, 0 => u32, 2 => usize, 2 => usize)),
+        invalid
+    );
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn rectangles_are_copied() {
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct End {
+        x: usize,
+        y: usize,
+        kind: u32,
+        host: *const u32,
+        device: u64,
+        array: usize,
+        pitch: usize,
+    }
+    /// `CUDA_MEMCPY2D`
+    #[repr(C)]
+    struct Rectangle {
+        source: End,
+        target: End,
+        width: usize,
+        height: usize,
+    }
+    let context = context();
+    let (mut block, mut pitch) = (0u64, 0usize);
+    ok!(cuMemAllocPitch_v2(
+        &raw mut block => *mut u64, &raw mut pitch => *mut usize, 12 => usize, 4 => usize, 4 => u32
+    ));
+    assert!(pitch >= 12 && pitch.is_multiple_of(512));
+    let values: Vec<u32> = (0..20).collect();
+    let host = End { x: 4, y: 1, kind: 1, host: values.as_ptr(), device: 0, array: 0, pitch: 20 };
+    let device =
+        End { x: 0, y: 0, kind: 2, host: std::ptr::null(), device: block, array: 0, pitch };
+    // Of a matrix of 4 × 5: rows 1 to 3, columns 1 to 3.
+    let mut copy = Rectangle { source: host, target: device, width: 12, height: 3 };
+    ok!(cuMemcpy2D_v2(&raw const copy => *const Rectangle));
+    assert_eq!(read(block, 3), [6, 7, 8]);
+    assert_eq!(read(block + 2 * pitch as u64, 3), [16, 17, 18]);
+    copy.height = 5;
+    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
+    copy.height = 3;
+    copy.source.kind = 3;
+    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::NOT_SUPPORTED);
+    copy.source.kind = 9;
+    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -1,0 +1,89 @@
+//! What plays the ranks.
+
+use std::ffi::c_void;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
+use cudarc::nccl::sys::{ncclComm_t, ncclUniqueId};
+use cudarc::nccl::{Comm, Id, result};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// Names the part of a test that a process is to play.
+pub(crate) const PART: &str = "EMULATED_NCCL_TEST_PART";
+
+/// The libraries: whoever asks for `libcuda.so` and `libnccl.so` from now on gets them.
+pub(crate) fn install() {
+    for path in [emulated_cuda::library_path().unwrap(), emulated_nccl::library_path().unwrap()] {
+        // SAFETY: the libraries do nothing when they are loaded.
+        std::mem::forget(unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap());
+    }
+}
+
+/// A process that plays a part of a test, which is named with its module.
+pub(crate) fn command(test: &str, part: &str, devices: usize) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    command.env(PART, part).env("EMULATED_GPU_DEVICES", devices.to_string());
+    command.env("EMULATED_GPU_MEMORY", "256M").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+pub(crate) fn said(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// Expects that the process has run its test, and passed it.
+pub(crate) fn passed(output: &Output) {
+    let said = said(output);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// Whether this is the process that plays the test; else one that does is run, with three devices.
+pub(crate) fn plays(test: &str) -> bool {
+    if std::env::var_os(PART).is_some() {
+        install();
+        return true;
+    }
+    let output = command(test, "all", 3).output().unwrap();
+    passed(&output);
+    false
+}
+
+/// Three ranks, each a thread with a device of its own.
+pub(crate) fn ranks<T: Send + 'static>(
+    body: impl Fn(usize, &Arc<CudaStream>, &Comm) -> T + Send + Sync + 'static,
+) -> Vec<T> {
+    let (id, body) = (Id::new().unwrap(), Arc::new(body));
+    let threads: Vec<_> = (0..3)
+        .map(|rank| {
+            let body = Arc::clone(&body);
+            std::thread::spawn(move || {
+                let stream = CudaContext::new(rank).unwrap().new_stream().unwrap();
+                let comm = Comm::from_rank(Arc::clone(&stream), rank, 3, id).unwrap();
+                body(rank, &stream, &comm)
+            })
+        })
+        .collect();
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
+/// What a rank has: numbers whose sums are rounded.
+pub(crate) fn own(rank: usize, count: usize) -> Vec<f32> {
+    (0..count).map(|i| ((i * 7 + rank * 13) % 101) as f32 / (3 + rank) as f32).collect()
+}
+
+pub(crate) fn address<T>(stream: &Arc<CudaStream>, slice: &impl DevicePtr<T>) -> *const c_void {
+    slice.device_ptr(stream).0 as *const c_void
+}
+
+pub(crate) fn joined(
+    id: ncclUniqueId,
+    ranks: i32,
+    rank: i32,
+) -> Result<ncclComm_t, result::NcclError> {
+    let mut comm = std::ptr::null_mut();
+    // SAFETY: the place lives for the call.
+    unsafe { result::comm_init_rank(&raw mut comm, ranks, id, rank) }.map(|_| comm)
+}

@@ -1,0 +1,190 @@
+//! racecheck: what orders accesses without a barrier of the block, by fences, flags, counters and
+//! compare-and-swap. For each a planted fault, and a clean twin.
+
+use ptx_emulator::{Emulator, FaultKind, Launch};
+
+use super::racecheck::{HEAD, device, devices, launch, run, twins};
+use crate::bench::{kernel, load, words};
+
+/// The last block to come reads what all have written (NVIDIA's sample threadFenceReduction).
+fn last_block(fence: &str, after: &str) -> String {
+    format!(
+        "mul.wide.u32 %x, %b, 4; add.u64 %x, %x, %p0; setp.ne.u32 %q, %t, 0; @%q bra WAIT; \
+         st.global.u32 [%x], 1; {fence} atom.global.add.u32 %w, [%p0+512], 1; \
+         st.shared.u32 [s], %w; WAIT: {after} bar.sync 0; ld.shared.u32 %w, [s]; \
+         mov.u32 %a, %nctaid.x; sub.u32 %a, %a, 1; setp.ne.u32 %q, %w, %a; @%q bra END; \
+         rem.u32 %a, %t, %a; mul.wide.u32 %x, %a, 4; add.u64 %x, %x, %p0; \
+         ld.global.u32 %v, [%x]; END:"
+    )
+}
+
+#[test]
+fn a_fence_before_the_ticket() {
+    twins((6, 64), &last_block("", ""), &last_block("membar.gl;", ""));
+    twins((6, 64), &last_block("fence.acq_rel.cta;", ""), &last_block("fence.sc.gpu;", ""));
+    // A release of the ticket itself will do.
+    let faulty = last_block("", "").replace("atom.global", "atom.acquire.gpu.global");
+    let clean = last_block("", "").replace("atom.global", "atom.acq_rel.gpu.global");
+    twins((6, 64), &faulty, &clean);
+    // The fence has to be the writer's: that of lane 0 does not cover what its neighbours wrote.
+    let body = |barrier: &str| {
+        format!(
+            "mad.lo.u32 %a, %b, 32, %t; mul.wide.u32 %x, %a, 4; add.u64 %x, %x, %p0; \
+             st.global.u32 [%x], 1; {barrier} setp.ne.u32 %q, %t, 0; @%q bra WAIT; membar.gl; \
+             atom.global.add.u32 %w, [%p0+512], 1; membar.gl; setp.ne.u32 %u, %w, 1; @%u bra WAIT; \
+             ld.global.u32 %v, [%p0+8]; ld.global.u32 %v, [%p0+136]; WAIT:"
+        )
+    };
+    twins((2, 32), &body(""), &body("bar.sync 0;"));
+    twins((2, 32), &body(""), &body("bar.warp.sync -1;"));
+}
+
+#[test]
+fn a_flag_between_warps() {
+    // Warp 0 writes data and a flag, warp 1 spins on the flag.
+    let body = |store: &str, load: &str| {
+        format!(
+            "setp.lt.u32 %q, %t, 32; @%q bra WRITE; SPIN: {load} setp.eq.u32 %q, %w, 0; \
+             @%q bra SPIN; {} ld.shared.u32 %v, [s+4]; bra END; \
+             WRITE: st.shared.u32 [%i+4], %t; bar.warp.sync -1; {store} END:",
+            if load.contains("volatile") { "membar.cta;" } else { "" }
+        )
+    };
+    let head = "setp.lt.u32 %q, %t, 1; @%q st.shared.u32 [s+256], 0; bar.sync 0;";
+    let release = "setp.eq.u32 %u, %t, 0; @%u st.release.cta.shared.u32 [s+256], 1;";
+    let acquire = "ld.acquire.cta.shared.u32 %w, [s+256];";
+    let plain = "setp.eq.u32 %u, %t, 0; @%u st.shared.u32 [s+256], 1;";
+    let clean = format!("{head} {}", body(release, acquire));
+    twins((1, 64), &format!("{head} {}", body(plain, acquire)), &clean);
+    let relaxed = release.replace("release", "relaxed");
+    twins((1, 64), &format!("{head} {}", body(&relaxed, acquire)), &clean);
+    let lazy = acquire.replace("acquire", "relaxed");
+    twins((1, 64), &format!("{head} {}", body(release, &lazy)), &clean);
+    // Volatile, with fences.
+    let volatile = |fence: &str| {
+        format!("setp.eq.u32 %u, %t, 0; {fence} @%u st.volatile.shared.u32 [s+256], 1;")
+    };
+    let load = "ld.volatile.shared.u32 %w, [s+256];";
+    let clean = format!("{head} {}", body(&volatile("membar.cta;"), load));
+    twins((1, 64), &format!("{head} {}", body(&volatile(""), load)), &clean);
+}
+
+/// A barrier of the whole grid, as cooperative groups make it: block 0's thread 0 counts, and all
+/// wait for the count.
+fn grid_barrier(fence: &str) -> String {
+    format!(
+        "bar.sync 0; setp.ne.u32 %q, %t, 0; @%q bra AFTER; mov.u32 %a, %nctaid.x; {fence} \
+         red.global.add.u32 [%p0+1000], 1; SPIN: ld.volatile.global.u32 %w, [%p0+1000]; \
+         setp.lt.u32 %u, %w, %a; @%u bra SPIN; {fence} AFTER: bar.sync 0;"
+    )
+}
+
+#[test]
+fn a_barrier_of_a_cooperative_grid() {
+    let body = |barrier: &str| {
+        format!(
+            "mad.lo.u32 %w, %b, 64, %t; mul.wide.u32 %x, %w, 4; add.u64 %x, %x, %p0; \
+             setp.lt.u32 %q, %w, 240; @%q st.global.u32 [%x], %b; {barrier} \
+             sub.u32 %w, 63, %t; mul.wide.u32 %y, %w, 4; add.u64 %y, %y, %p0; \
+             ld.global.u32 %v, [%y]; ld.global.u32 %v, [%y+256];"
+        )
+    };
+    for emulator in devices() {
+        let kind = |body: &str| launch(&emulator, (3, 64), body, true).map_err(|fault| fault.kind);
+        assert_eq!(kind(&body("bar.sync 0;")), Err(FaultKind::Race));
+        assert_eq!(kind(&body(&grid_barrier(""))), Err(FaultKind::Race));
+        if let Err(fault) = launch(&emulator, (3, 64), &body(&grid_barrier("membar.gl;")), true) {
+            panic!("{fault}");
+        }
+    }
+}
+
+#[test]
+fn a_plain_load_that_a_compare_and_swap_checks() {
+    // CUDA C++ Programming Guide, "Atomic Functions": addition by compare-and-swap.
+    let body = |use_of_it: &str| {
+        format!(
+            "ld.global.u32 %v, [%p0+8]; add.u64 %x, %p0, 8; mov.u64 %y, %x; \
+             AGAIN: mov.u32 %w, %v; add.u32 %c, %w, 1; {use_of_it} \
+             setp.ne.u32 %q, %v, %w; @%q bra AGAIN;"
+        )
+    };
+    let checked = body("atom.global.cas.b32 %v, [%y], %w, %c;");
+    // What is loaded is kept beside what the atomic operation gives: nothing checks it.
+    let kept = body("atom.global.add.u32 %a, [%y], 1;");
+    // Another address than the one that was loaded from.
+    let elsewhere = checked.replace("%x, %p0, 8", "%x, %p0, 12") + "red.global.add.u32 [%p0+8], 1;";
+    for shape in [(1, 32), (1, 64), (3, 32)] {
+        twins(shape, &kept, &checked);
+        twins(shape, &elsewhere, &checked);
+    }
+    let fault = run(&device(1), (1, 64), &kept).unwrap_err().to_string();
+    assert!(fault.contains("the read is weak, the write strong"), "{fault}");
+    assert!(fault.contains("\"Data-Races\""), "{fault}");
+}
+
+/// As NVRTC has it without optimisation: the compare-and-swap is in a function, which another one calls.
+#[test]
+fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
+    let functions = |address: &str| {
+        format!(
+            ".func (.param .b32 old) inner(.param .b64 at, .param .b32 compared, .param .b32 value)\n\
+             {{\n.reg .b64 %a;\n.reg .b32 %c, %v;\nld.param.u64 %a, [at];\n\
+             ld.param.u32 %c, [compared];\nld.param.u32 %v, [value];\n{address}\n\
+             atom.cas.b32 %v, [%a], %c, %v;\nst.param.b32 [old], %v;\nret;\n}}\n\
+             .func (.reg .b32 %old) outer(.reg .b32 %compared, .reg .b64 %at)\n\
+             {{\n.reg .b32 %v;\nadd.u32 %v, %compared, 1;\n.param .b64 a;\n.param .b32 c, n, r;\n\
+             st.param.b64 [a], %at;\nst.param.b32 [c], %compared;\nst.param.b32 [n], %v;\n\
+             call (r), inner, (a, c, n);\nld.param.b32 %old, [r];\nret;\n}}\n.visible .entry"
+        )
+    };
+    let body = format!(
+        "{HEAD} ld.global.u32 %v, [%p0+8]; add.u64 %x, %p0, 8; AGAIN: mov.u32 %w, %v; \
+         call (%v), outer, (%w, %x); setp.ne.u32 %q, %v, %w; @%q bra AGAIN; ret;"
+    );
+    let run = |emulator: &Emulator, address: &str| {
+        let text = kernel(1, &body).replace(".visible .entry", &functions(address));
+        let kernel = load(emulator, &text).kernel("k").unwrap();
+        let parameters = words(emulator, &[0; 64]).to_le_bytes().to_vec();
+        let launch = Launch { grid: [2, 1, 1], block: [64, 1, 1], parameters, ..Launch::default() };
+        emulator.launch(&kernel, &launch).map(|_| ())
+    };
+    for emulator in devices() {
+        if let Err(fault) = run(&emulator, "") {
+            panic!("{fault}");
+        }
+        // Its address is another one, which nobody's load has read; the word that was loaded is added to.
+        let fault = run(&emulator, "red.add.u32 [%a], 1; add.u64 %a, %a, 8; mov.u32 %c, 0;");
+        assert_eq!(fault.err().map(|fault| fault.kind), Some(FaultKind::Race));
+    }
+}
+
+#[test]
+fn the_last_of_the_blocks_sets_the_counter_back() {
+    // As in the sample threadFenceReduction; %v is what the counter was.
+    let body = |which: &str| {
+        format!(
+            "setp.ne.u32 %q, %t, 0; @%q bra END; membar.gl; atom.global.inc.u32 %v, [%p0], 100; \
+             setp.eq.u32 %q, %v, {which}; @%q st.global.u32 [%p0], 0; END:"
+        )
+    };
+    // The first knows nothing of those that count after it; who is last has observed them all.
+    twins((4, 32), &body("0"), &body("3"));
+    // Through a barrier, by another thread of the block.
+    let other = "setp.ne.u32 %q, %t, 0; @%q bra WAIT; atom.global.inc.u32 %v, [%p0], 100; \
+                 st.shared.u32 [s], %v; WAIT: bar.sync 0; ld.shared.u32 %v, [s]; \
+                 setp.eq.u32 %q, %v, 3; setp.eq.and.u32 %q, %t, 33, %q; \
+                 @%q st.global.u32 [%p0], 0;";
+    twins((4, 64), &other.replace("bar.sync 0;", ""), other);
+}
+
+#[test]
+fn a_flag_is_set_back_by_who_has_read_it() {
+    let body = |load: &str| {
+        format!(
+            "setp.eq.u32 %q, %b, 0; @%q bra SET; AGAIN: {load} %v, [%p0]; setp.eq.u32 %q, %v, 0; \
+             @%q bra AGAIN; st.global.u32 [%p0], 0; bra END; SET: st.volatile.global.u32 [%p0], 1; END:"
+        )
+    };
+    twins((2, 1), &body("ld.global.u32"), &body("ld.volatile.global.u32"));
+}
