@@ -1,7 +1,7 @@
 //! The one list of what is held to the suite.
 
 use gpu::Choice;
-use level2_cuda_naive::transfer::Strategy;
+use gpu::transfer::Strategy;
 use tensor::Dtype;
 
 use crate::{Check, Variant};

@@ -2,7 +2,8 @@
 //!
 //! There is no device abstraction here. A level gets cudarc's own [`CudaContext`], [`CudaStream`]
 //! and [`CudaFunction`], and computes with them; the C functions below are the driver's own or the
-//! emulated driver's, and cudarc does not notice the difference.
+//! emulated driver's, and cudarc does not notice the difference. What the levels would each write
+//! again is here too: the buffers of a layer, the way to a launch, the ways in which batches come.
 //!
 //! [`CudaContext`]: cudarc::driver::CudaContext
 //! [`CudaStream`]: cudarc::driver::CudaStream
@@ -19,6 +20,11 @@
 //!
 //! profile ── timing, work, counts, nvtx       where the time goes
 //! roofline ── card                            what a card could do with what was counted
+//!
+//! layer ── memory          what a level computes on
+//! launcher ── launch       how kernels get into a stream, and with how many threads
+//!    |
+//! transfer                 how batches get to the device
 //! ```
 //!
 //! # Environment variables
@@ -44,7 +50,11 @@ mod gpu;
 mod install;
 mod jit_log;
 mod kernels;
+pub mod launch;
+mod launcher;
+mod layer;
 pub mod library;
+pub mod memory;
 mod nvrtc;
 mod nvtx;
 mod probe;
@@ -53,6 +63,7 @@ pub mod ptx_version;
 pub mod roofline;
 pub mod source;
 mod timing;
+pub mod transfer;
 mod work;
 
 pub use arguments::{DeviceArgs, ProfileArgs};
@@ -63,6 +74,9 @@ pub use counts::Counts;
 pub use error::{GpuError, Result};
 pub use gpu::Gpu;
 pub use kernels::{KERNELS, Kernel, PRODUCTS};
+pub use launcher::Launcher;
+pub use layer::Layer;
+pub use memory::{Buffer, View};
 pub use nvtx::Range;
 pub use probe::{Found, Unusable};
 pub use profile::{ActivityKind, Profile, Profiler, Total};

@@ -2,27 +2,24 @@
 //! its result is one thread; parameters, activations and gradients stay on the device.
 //!
 //! `forward`, `backward`, `update` and `state` are those of level 1, line by line. [`operations`]
-//! launches the kernels of the folder `kernels`; [`launch`] says with how many threads.
-//! [`transfer`] brings the batches, in one of five ways.
+//! launches the kernels of the folder `kernels`; [`gpu::launch`] says with how many threads, and
+//! [`gpu::transfer`] brings the batches, in one of five ways.
 //!
 //! [`PerSample`] is the same network in two kernels, in which one thread trains one sample.
 
 mod backward;
 mod forward;
 mod kernels;
-pub mod launch;
 pub mod loss;
 pub mod operations;
 mod per_sample;
 mod products;
 mod program;
 pub mod state;
-pub mod transfer;
 mod update;
 
-use cudarc::driver::{CudaSlice, CudaView};
 use data::{Batch, Dataset};
-use gpu::{Gpu, Profile};
+use gpu::{Gpu, Profile, transfer};
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
@@ -31,11 +28,6 @@ pub use per_sample::PerSample;
 pub use products::Products;
 pub use program::{Kernels, Options, Program};
 use state::State;
-
-/// Numbers in the device's memory.
-pub type Buffer = CudaSlice<f32>;
-/// A stretch of such numbers.
-pub type View<'a> = CudaView<'a, f32>;
 
 /// The network on the GPU.
 pub struct Level2 {
@@ -71,14 +63,14 @@ impl Level2 {
         profile: Profile,
     ) -> gpu::Result<Self> {
         let on = Operations::with_products(gpu, &profile.profiler, products)?;
-        let state = State::new(on.stream(), network, transfer.start(&on)?)?;
+        let state = State::new(on.stream(), network, transfer.start(gpu, &on.launcher)?)?;
         Ok(Self { network: network.clone(), on, state, profile })
     }
 }
 
 impl Level for Level2 {
     fn dataset(&mut self, set: &Dataset) -> Result<()> {
-        self.state.input.dataset(set).map_err(Error::level)
+        self.state.dataset(set).map_err(Error::level)
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
@@ -111,7 +103,7 @@ impl Level for Level2 {
         }
         let Some(buffer) = self.state.view(name) else { return Ok(None) };
         let shape = self.network.shape(name, self.state.batch).unwrap_or_default();
-        let data = self.on.read(&buffer, shape.iter().product()).map_err(Error::level)?;
+        let data = self.on.launcher.read(&buffer, shape.iter().product()).map_err(Error::level)?;
         Tensor::new(shape, data).map(Some).map_err(Error::level)
     }
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
-use gpu::Result;
+use gpu::memory::{buffer, grow};
+use gpu::{Buffer, Result, View};
 use tensor::Loss;
 
 use crate::operations::Operations;
-use crate::{Buffer, View, state};
 
 /// Where the losses of a batch are made.
 pub struct Losses {
@@ -23,7 +23,7 @@ impl Losses {
     /// # Errors
     /// What the driver says.
     pub fn new(stream: &Arc<CudaStream>, batch: usize) -> Result<Self> {
-        Ok(Self { samples: state::buffer(stream, batch)?, sum: state::buffer(stream, 1)? })
+        Ok(Self { samples: buffer(stream, batch)?, sum: buffer(stream, 1)? })
     }
 
     /// Makes room for so many samples.
@@ -31,7 +31,7 @@ impl Losses {
     /// # Errors
     /// What the driver says.
     pub fn make_room(&mut self, stream: &Arc<CudaStream>, batch: usize) -> Result<()> {
-        state::grow(stream, &mut self.samples, batch).map(|_| ())
+        grow(stream, &mut self.samples, batch).map(|_| ())
     }
 
     /// The loss from the logits `z` and the targets `y`, both `[batch, classes]`, as presets print
@@ -48,7 +48,7 @@ impl Losses {
         classes: usize,
     ) -> Result<f32> {
         let sum = self.sum(on, loss, logits, batch, classes)?;
-        Ok(mean(loss, on.read(&sum.as_view(), 1)?[0], batch, classes))
+        Ok(mean(loss, on.launcher.read(&sum.as_view(), 1)?[0], batch, classes))
     }
 
     /// The sum of the losses of all samples, `[1]`: one kernel makes the loss of each sample, the

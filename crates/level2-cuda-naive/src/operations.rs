@@ -6,11 +6,10 @@
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use cudarc::driver::PushKernelArg;
-use gpu::{Result, Work};
+use gpu::launch::{line, matrix};
+use gpu::{Buffer, Result, View, Work};
 
 pub use crate::kernels::Operations;
-use crate::launch::{line, matrix};
-use crate::{Buffer, View};
 
 impl Operations {
     // ANCHOR: matmul_a_bt
@@ -32,10 +31,10 @@ impl Operations {
             &[("a", a.len(), m * k), ("b", b.len(), n * k), ("c", c.len(), m * n)],
             2 * m * n * k,
         )?;
-        let mut launch = self.stream.launch_builder(&self.matmul_a_bt);
+        let mut launch = self.launcher.stream.launch_builder(&self.matmul_a_bt);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, self.products.along_rows(m, n), work) }
+        unsafe { self.launcher.launch(launch, self.products.along_rows(m, n), work) }
     }
     // ANCHOR_END: matmul_a_bt
 
@@ -57,10 +56,10 @@ impl Operations {
             &[("a", a.len(), k * m), ("b", b.len(), k * n), ("c", c.len(), m * n)],
             2 * m * n * k,
         )?;
-        let mut launch = self.stream.launch_builder(&self.matmul_at_b);
+        let mut launch = self.launcher.stream.launch_builder(&self.matmul_at_b);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, self.products.across_rows(m, n), work) }
+        unsafe { self.launcher.launch(launch, self.products.across_rows(m, n), work) }
     }
 
     /// `c = a · b`, where `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`.
@@ -81,10 +80,10 @@ impl Operations {
             &[("a", a.len(), m * k), ("b", b.len(), k * n), ("c", c.len(), m * n)],
             2 * m * n * k,
         )?;
-        let mut launch = self.stream.launch_builder(&self.matmul_a_b);
+        let mut launch = self.launcher.stream.launch_builder(&self.matmul_a_b);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, self.products.across_rows(m, n), work) }
+        unsafe { self.launcher.launch(launch, self.products.across_rows(m, n), work) }
     }
 
     /// `z[i, j] += b[j]`, where `z` is `[batch, n]` and `b` is `[n]`.
@@ -97,10 +96,10 @@ impl Operations {
             &[("z", z.len(), batch * n), ("z", z.len(), batch * n), ("b", b.len(), n)],
             batch * n,
         )?;
-        let mut launch = self.stream.launch_builder(&self.add_bias);
+        let mut launch = self.launcher.stream.launch_builder(&self.add_bias);
         launch.arg(z).arg(b).arg(&batch).arg(&n);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, matrix(batch, n), work) }
+        unsafe { self.launcher.launch(launch, matrix(batch, n), work) }
     }
 
     /// `a = max(z, 0)`, element by element. NaN stays NaN.
@@ -110,10 +109,10 @@ impl Operations {
     pub fn relu(&self, z: &Buffer, a: &mut Buffer, elements: usize) -> Result<()> {
         let work =
             Work::new("relu", &[("z", z.len(), elements), ("a", a.len(), elements)], elements)?;
-        let mut launch = self.stream.launch_builder(&self.relu);
+        let mut launch = self.launcher.stream.launch_builder(&self.relu);
         launch.arg(z).arg(a).arg(&elements);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(elements), work) }
+        unsafe { self.launcher.launch(launch, line(elements), work) }
     }
 
     /// `dz = da` where `z > 0`, and 0 elsewhere.
@@ -132,10 +131,10 @@ impl Operations {
             &[("da", da.len(), elements), ("z", z.len(), elements), ("dz", dz.len(), elements)],
             elements,
         )?;
-        let mut launch = self.stream.launch_builder(&self.relu_backward);
+        let mut launch = self.launcher.stream.launch_builder(&self.relu_backward);
         launch.arg(da).arg(z).arg(dz).arg(&elements);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(elements), work) }
+        unsafe { self.launcher.launch(launch, line(elements), work) }
     }
 
     /// `p[i, j] = exp(z[i, j]) / Σ_c exp(z[i, c])`, where `z` and `p` are `[batch, classes]`.
@@ -148,10 +147,10 @@ impl Operations {
             &[("z", z.len(), batch * classes), ("p", p.len(), batch * classes)],
             3 * batch * classes * classes,
         )?;
-        let mut launch = self.stream.launch_builder(&self.softmax);
+        let mut launch = self.launcher.stream.launch_builder(&self.softmax);
         launch.arg(z).arg(p).arg(&batch).arg(&classes);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, matrix(batch, classes), work) }
+        unsafe { self.launcher.launch(launch, matrix(batch, classes), work) }
     }
 
     /// `p = 1 / (1 + exp(−z))`, element by element.
@@ -164,10 +163,10 @@ impl Operations {
             &[("z", z.len(), elements), ("p", p.len(), elements)],
             3 * elements,
         )?;
-        let mut launch = self.stream.launch_builder(&self.sigmoid);
+        let mut launch = self.launcher.stream.launch_builder(&self.sigmoid);
         launch.arg(z).arg(p).arg(&elements);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(elements), work) }
+        unsafe { self.launcher.launch(launch, line(elements), work) }
     }
 
     /// `losses[i] = −Σ_c y·ln softmax(z)`, from the logits `z`, `[batch, classes]`.
@@ -191,10 +190,10 @@ impl Operations {
             ],
             6 * batch * classes,
         )?;
-        let mut launch = self.stream.launch_builder(&self.cross_entropy);
+        let mut launch = self.launcher.stream.launch_builder(&self.cross_entropy);
         launch.arg(z).arg(y).arg(losses).arg(&batch).arg(&classes);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(batch), work) }
+        unsafe { self.launcher.launch(launch, line(batch), work) }
     }
 
     /// `losses[i] = −Σ_c (y·ln p + (1−y)·ln(1−p))` with `p = sigmoid(z)`, from the logits `z`,
@@ -219,10 +218,10 @@ impl Operations {
             ],
             7 * batch * classes,
         )?;
-        let mut launch = self.stream.launch_builder(&self.bce);
+        let mut launch = self.launcher.stream.launch_builder(&self.bce);
         launch.arg(z).arg(y).arg(losses).arg(&batch).arg(&classes);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(batch), work) }
+        unsafe { self.launcher.launch(launch, line(batch), work) }
     }
 
     /// `losses[i] = ½·Σ_c (z − y)²`, where `z` and `y` are `[batch, classes]`.
@@ -246,10 +245,10 @@ impl Operations {
             ],
             4 * batch * classes,
         )?;
-        let mut launch = self.stream.launch_builder(&self.squared_error);
+        let mut launch = self.launcher.stream.launch_builder(&self.squared_error);
         launch.arg(z).arg(y).arg(losses).arg(&batch).arg(&classes);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(batch), work) }
+        unsafe { self.launcher.launch(launch, line(batch), work) }
     }
 
     /// `dz = (p − y) / batch`, the gradient at the last layer, all three `[batch, classes]`.
@@ -273,10 +272,10 @@ impl Operations {
             ],
             2 * batch * classes,
         )?;
-        let mut launch = self.stream.launch_builder(&self.output_gradient);
+        let mut launch = self.launcher.stream.launch_builder(&self.output_gradient);
         launch.arg(p).arg(y).arg(dz).arg(&batch).arg(&classes);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(batch * classes), work) }
+        unsafe { self.launcher.launch(launch, line(batch * classes), work) }
     }
 
     /// `dz = (p − y) / whole`, all three `[batch, classes]`: the same for a share of a batch of
@@ -296,10 +295,10 @@ impl Operations {
         let buffers =
             [("p", p.len(), elements), ("y", y.len(), elements), ("dz", dz.len(), elements)];
         let work = Work::new("output_gradient_of_share", &buffers, 2 * elements)?;
-        let mut launch = self.stream.launch_builder(&self.output_gradient_of_share);
+        let mut launch = self.launcher.stream.launch_builder(&self.output_gradient_of_share);
         launch.arg(p).arg(y).arg(dz).arg(&batch).arg(&classes).arg(&whole);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(elements), work) }
+        unsafe { self.launcher.launch(launch, line(elements), work) }
     }
 
     /// `db[j] = Σ_i dz[i, j]`, where `dz` is `[batch, n]` and `db` is `[n]`.
@@ -309,10 +308,10 @@ impl Operations {
     pub fn sum_batch(&self, dz: &Buffer, db: &mut Buffer, batch: usize, n: usize) -> Result<()> {
         let work =
             Work::new("sum_batch", &[("dz", dz.len(), batch * n), ("db", db.len(), n)], batch * n)?;
-        let mut launch = self.stream.launch_builder(&self.sum_batch);
+        let mut launch = self.launcher.stream.launch_builder(&self.sum_batch);
         launch.arg(dz).arg(db).arg(&batch).arg(&n);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(n), work) }
+        unsafe { self.launcher.launch(launch, line(n), work) }
     }
 
     /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
@@ -331,9 +330,9 @@ impl Operations {
             &[("w", w.len(), elements), ("w", w.len(), elements), ("dw", dw.len(), elements)],
             2 * elements,
         )?;
-        let mut launch = self.stream.launch_builder(&self.update);
+        let mut launch = self.launcher.stream.launch_builder(&self.update);
         launch.arg(w).arg(dw).arg(&learning_rate).arg(&elements);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launch(launch, line(elements), work) }
+        unsafe { self.launcher.launch(launch, line(elements), work) }
     }
 }

@@ -9,15 +9,15 @@
 use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
 use data::{Batch, Dataset};
-use gpu::{Gpu, GpuError, Profile, Work};
+use gpu::launch::line;
+use gpu::memory::{buffer, grow};
+use gpu::transfer::{Strategy, Transfer};
+use gpu::{Buffer, Gpu, GpuError, Profile, View, Work};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
-use crate::launch::line;
 use crate::loss::Losses;
 use crate::operations::Operations;
-use crate::transfer::{Strategy, Transfer};
-use crate::{Buffer, View, state};
 
 /// The network on the GPU, a sample a thread.
 pub struct PerSample {
@@ -55,17 +55,13 @@ impl PerSample {
         let on = Operations::new(gpu, &profile.profiler)?;
         let stream = on.stream();
         let sizes: Vec<u64> = network.sizes.iter().map(|size| *size as u64).collect();
-        let empty = || state::buffer(stream, 1);
-        let load = |name| {
-            let function = gpu.kernel(name)?;
-            profile.profiler.watch(name, &function);
-            Ok::<_, gpu::GpuError>(function)
-        };
+        let empty = || buffer(stream, 1);
+        let load = |name| on.launcher.kernel_of(gpu, name, name);
         Ok(Self {
             network: network.clone(),
             train_step: load("train_step")?,
             update_weights: load("update_weights")?,
-            input: transfer.start(&on)?,
+            input: transfer.start(gpu, &on.launcher)?,
             batch: 0,
             sizes: stream.clone_htod(&sizes)?,
             parameters: stream.alloc_zeros(network.parameter_count())?,
@@ -89,8 +85,8 @@ impl PerSample {
         self.batch = 0;
         self.input.load(batch, next)?;
         let (stream, units) = (self.on.stream(), self.units(self.network.layers()));
-        for buffer in [&mut self.z, &mut self.a, &mut self.dz] {
-            state::grow(stream, buffer, batch.len() * units)?;
+        for held in [&mut self.z, &mut self.a, &mut self.dz] {
+            grow(stream, held, batch.len() * units)?;
         }
         self.losses.make_room(stream, batch.len())?;
         self.batch = batch.len();
@@ -103,7 +99,7 @@ impl PerSample {
         let (units, count) = (self.units(layers), self.network.parameter_count());
         let stream = self.on.stream();
         if backward {
-            state::grow(stream, &mut self.gradients, batch * count)?;
+            grow(stream, &mut self.gradients, batch * count)?;
         }
         let loss = match self.network.loss {
             Loss::CrossEntropy => 0_u32,
@@ -137,7 +133,7 @@ impl PerSample {
             shared_mem_bytes: 0,
         };
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launch(launch, shape, work) }
+        unsafe { self.on.launcher.launch(launch, shape, work) }
         // ANCHOR_END: launch
     }
 
@@ -156,7 +152,7 @@ impl PerSample {
         launch.arg(&mut self.parameters).arg(&self.gradients).arg(&learning_rate);
         launch.arg(&batch).arg(&count);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launch(launch, line(count), work) }
+        unsafe { self.on.launcher.launch(launch, line(count), work) }
     }
 
     /// The elements of a tensor, and where in which buffer they begin. The gradients of the
@@ -166,23 +162,23 @@ impl PerSample {
         let last = self.network.layers();
         let layer = |buffer: &Buffer, l: usize| {
             let start = self.batch * self.units(l - 1);
-            self.on.read(&buffer.slice(start..start + elements), elements)
+            self.on.launcher.read(&buffer.slice(start..start + elements), elements)
         };
         let parameter = |buffer: &Buffer, l: usize, bias: bool| {
             let sizes = &self.network.sizes;
             let before: usize = sizes[..l].windows(2).map(|n| n[1] * (n[0] + 1)).sum();
             let start = before + if bias { sizes[l] * sizes[l - 1] } else { 0 };
-            self.on.read(&buffer.slice(start..start + elements), elements)
+            self.on.launcher.read(&buffer.slice(start..start + elements), elements)
         };
         let sum = || -> gpu::Result<Buffer> {
             let count = self.network.parameter_count();
-            let mut sum = state::buffer(self.on.stream(), count)?;
+            let mut sum = buffer(self.on.stream(), count)?;
             self.on.sum_batch(&self.gradients, &mut sum, self.batch, count)?;
             Ok(sum)
         };
         Ok(Some(match name {
-            X => self.on.read(&self.input.x(), elements)?,
-            Y => self.on.read(&self.input.y(), elements)?,
+            X => self.on.launcher.read(&self.input.x(), elements)?,
+            Y => self.on.launcher.read(&self.input.y(), elements)?,
             Z(l) => layer(&self.z, l)?,
             A(l) => layer(&self.a, l)?,
             P => layer(&self.a, last)?,
@@ -210,12 +206,13 @@ impl PerSample {
         let layers = parameters.layers.iter();
         let flat: Vec<f32> =
             layers.flat_map(|layer| [layer.w.data(), layer.b.data()].concat()).collect();
-        self.on.write(&flat, &mut self.parameters)
+        self.on.launcher.write(&flat, &mut self.parameters)
     }
 }
 
 impl Level for PerSample {
     fn dataset(&mut self, set: &Dataset) -> Result<()> {
+        self.batch = 0;
         self.input.dataset(set).map_err(Error::level)
     }
 

@@ -5,10 +5,9 @@ use std::fmt;
 use clap::ValueEnum;
 use cudarc::driver::LaunchConfig;
 use gpu::Gpu;
+use gpu::launch::{matrix, tiles};
 use tensor::Dtype;
 use training::{Error, Result};
-
-use crate::launch::{matrix, tiles};
 
 /// How the three products are computed: a file of `kernels/products`, or the plain kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

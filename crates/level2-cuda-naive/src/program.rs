@@ -4,11 +4,12 @@ use std::fmt;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use gpu::transfer::Strategy;
 use gpu::{CompilerArgs, DeviceArgs, ProfileArgs};
 use tensor::{Dtype, Network};
 use training::{Error, Level, Result};
 
-use crate::{Level2, PerSample, Products, transfer};
+use crate::{Level2, PerSample, Products};
 
 /// How the work is cut into kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -45,7 +46,7 @@ pub struct Options {
     products: Products,
     /// How batches get to the device.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
-    transfer: transfer::Strategy,
+    transfer: Strategy,
     #[command(flatten)]
     profile: ProfileArgs,
 }

@@ -1,19 +1,18 @@
 //! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
 //! All of it stays on the device; the host holds none of these numbers.
-#![allow(unsafe_code, reason = "memory is allocated without writing it")]
 
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
-use data::Batch;
-use gpu::{GpuError, Result};
+use data::{Batch, Dataset};
+use gpu::memory::{buffer, grow};
+use gpu::transfer::Transfer;
+use gpu::{Buffer, GpuError, Layer, Result, View};
 use tensor::{Loss, Network, TensorName};
 use training::Parameters;
 
 use crate::loss::Losses;
 use crate::operations::Operations;
-use crate::transfer::Transfer;
-use crate::{Buffer, View};
 
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
 /// batch to batch: memory is allocated only for a batch larger than any before.
@@ -33,38 +32,6 @@ pub struct State {
     stream: Arc<CudaStream>,
 }
 
-// ANCHOR: layer
-/// One layer, `n` units on `m` inputs.
-pub struct Layer {
-    /// `m`.
-    pub inputs: usize,
-    /// `n`.
-    pub outputs: usize,
-
-    // These live as long as the training: read by every step, written by its update.
-    /// Weights, `[n, m]`.
-    pub w: Buffer,
-    /// Biases, `[n]`.
-    pub b: Buffer,
-
-    // These live for one step: written by the forward pass, read by the backward pass.
-    /// `[B, n]`.
-    pub z: Buffer,
-    /// `relu(z)`, `[B, n]`; unused in the last layer, which has `p`.
-    pub a: Buffer,
-
-    // These live for one step too: written by the backward pass, the last two read by the update.
-    /// `[B, n]`; unused in the last layer.
-    pub da: Buffer,
-    /// `[B, n]`.
-    pub dz: Buffer,
-    /// `[n, m]`.
-    pub dw: Buffer,
-    /// `[n]`.
-    pub db: Buffer,
-}
-// ANCHOR_END: layer
-
 impl State {
     /// All buffers of a network, for batches of one sample at first. The parameters are 0.
     ///
@@ -75,20 +42,7 @@ impl State {
         network: &Network,
         input: Box<dyn Transfer>,
     ) -> Result<Self> {
-        let layer = |n: &[usize]| {
-            Ok(Layer {
-                inputs: n[0],
-                outputs: n[1],
-                w: stream.alloc_zeros(n[1] * n[0])?,
-                b: stream.alloc_zeros(n[1])?,
-                z: buffer(stream, n[1])?,
-                a: buffer(stream, n[1])?,
-                da: buffer(stream, n[1])?,
-                dz: buffer(stream, n[1])?,
-                dw: buffer(stream, n[1] * n[0])?,
-                db: buffer(stream, n[1])?,
-            })
-        };
+        let layer = |n: &[usize]| Layer::new(stream, n[0], n[1]);
         Ok(Self {
             layers: network.sizes.windows(2).map(layer).collect::<Result<_>>()?,
             loss: network.loss,
@@ -98,6 +52,15 @@ impl State {
             losses: Losses::new(stream, 1)?,
             stream: Arc::clone(stream),
         })
+    }
+
+    /// Takes in the training set. No batch is loaded afterwards.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn dataset(&mut self, set: &Dataset) -> Result<()> {
+        self.batch = 0;
+        self.input.dataset(set)
     }
 
     /// Takes in a batch, told the one after it too, and makes room for it.
@@ -145,22 +108,12 @@ impl State {
     /// loss and for the parameters after the step, which take the place of those before.
     #[must_use]
     pub fn view(&self, name: TensorName) -> Option<View<'_>> {
-        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
-        let layer = |l: usize| &self.layers[l - 1];
-        Some(match name {
-            X => self.input.x(),
-            Y => self.input.y(),
-            P => self.p.as_view(),
-            W(l) => layer(l).w.as_view(),
-            B(l) => layer(l).b.as_view(),
-            Z(l) => layer(l).z.as_view(),
-            A(l) => layer(l).a.as_view(),
-            Dz(l) => layer(l).dz.as_view(),
-            Dw(l) => layer(l).dw.as_view(),
-            Db(l) => layer(l).db.as_view(),
-            Da(l) => layer(l).da.as_view(),
-            Loss | WNext(_) | BNext(_) => return None,
-        })
+        match name {
+            TensorName::X => Some(self.input.x()),
+            TensorName::Y => Some(self.input.y()),
+            TensorName::P => Some(self.p.as_view()),
+            _ => Layer::find(&self.layers, name).map(Buffer::as_view),
+        }
     }
 
     /// Replaces all parameters.
@@ -169,43 +122,23 @@ impl State {
     /// What the driver says.
     pub fn set_parameters(&mut self, on: &Operations, parameters: &Parameters) -> Result<()> {
         for (layer, given) in self.layers.iter_mut().zip(&parameters.layers) {
-            on.write(given.w.data(), &mut layer.w)?;
-            on.write(given.b.data(), &mut layer.b)?;
+            on.launcher.write(given.w.data(), &mut layer.w)?;
+            on.launcher.write(given.b.data(), &mut layer.b)?;
         }
         Ok(())
     }
-}
-
-/// So many elements of the device's memory, which hold nothing yet: a kernel that read one before
-/// another has written it would be at fault, and the emulated GPU's initcheck would say so.
-pub(crate) fn buffer(stream: &Arc<CudaStream>, elements: usize) -> Result<Buffer> {
-    // SAFETY: every pattern of bits is an f32.
-    Ok(unsafe { stream.alloc(elements) }?)
-}
-
-/// Makes room for so many elements. Says whether the memory is another now; where there is none, it
-/// stays what it was.
-///
-/// # Errors
-/// What the driver says.
-pub fn grow(stream: &Arc<CudaStream>, held: &mut Buffer, elements: usize) -> Result<bool> {
-    let grows = held.len() < elements;
-    if grows {
-        *held = buffer(stream, elements)?;
-    }
-    Ok(grows)
 }
 
 #[cfg(test)]
 mod tests {
     use std::process::Command;
 
-    use data::{Dataset, Epoch};
+    use data::Epoch;
+    use gpu::transfer::Strategy;
     use gpu::{Choice, Gpu, Profile};
     use training::{Initialisation, Level};
 
     use super::*;
-    use crate::transfer::Strategy;
     use crate::{Level2, PerSample};
 
     /// The emulated GPU reads how much memory it has once, so that this needs a process of its own.

@@ -10,7 +10,7 @@ use crate::state::State;
 /// gradients meanwhile.
 pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
     state.is_loaded("backward")?;
-    let State { layers, plans, batch, whole, input, p, .. } = state;
+    let State { layers, masks, plans, batch, whole, input, p, .. } = state;
     let (batch, last) = (*batch, layers.len() - 1);
     if batch == 0 {
         return on.no_gradients(layers);
@@ -31,7 +31,7 @@ pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
         if let (Some(previous), Some(da)) = (before.last_mut(), &plan.da) {
             let (layer, hidden) = (&rest[0], batch * previous.outputs);
             let fused = (&mut previous.dz, &mut previous.db);
-            on.matmul_a_b(da, &layer.dz, &layer.w, &mut previous.da, &previous.mask, fused)?;
+            on.matmul_a_b(da, &layer.dz, &layer.w, &mut previous.da, &masks[l - 1], fused)?;
             if !plan.makes_dz() {
                 // relu(z) is positive exactly where z is, and z may never have been written.
                 on.kernels.relu_backward(&previous.da, &previous.a, &mut previous.dz, hidden)?;

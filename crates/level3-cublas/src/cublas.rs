@@ -10,10 +10,10 @@ use cudarc::cublas::sys::{
 };
 use cudarc::driver::{CudaSlice, DevicePtr};
 use gpu::Gpu;
+use gpu::memory::buffer;
 
 use crate::column_major::{ColumnMajor, Operand};
 use crate::error::{Error, Result};
-use crate::state::buffer;
 use crate::{Stream, library};
 
 /// cuBLAS for one stream.

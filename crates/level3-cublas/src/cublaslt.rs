@@ -17,6 +17,7 @@ use cudarc::cublaslt::sys::{
 };
 use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags};
 use cudarc::driver::{CudaSlice, DevicePtr};
+use gpu::memory::buffer;
 use gpu::{Gpu, GpuError};
 
 use crate::column_major::{ColumnMajor, Operand};
@@ -25,7 +26,6 @@ use crate::cublaslt::autotune::{Candidate, Cost, MOST};
 use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
 use crate::epilogue::Epilogue;
 use crate::error::{Error, Result};
-use crate::state::buffer;
 use crate::{Stream, library};
 
 mod autotune;

@@ -4,11 +4,11 @@
 use std::fmt;
 
 use cudarc::driver::CudaSlice;
-use gpu::Result;
+use gpu::memory::buffer;
+use gpu::{Buffer, Result};
 
+use crate::Stream;
 use crate::column_major::{Matmul, Shape};
-use crate::state::buffer;
-use crate::{Buffer, Stream};
 
 /// An epilogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

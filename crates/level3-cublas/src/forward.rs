@@ -12,7 +12,7 @@ pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
     if state.batch == 0 {
         return state.is_loaded("forward");
     }
-    let State { layers, plans, loss, batch, input, p, .. } = state;
+    let State { layers, masks, plans, loss, batch, input, p, .. } = state;
     let (batch, last) = (*batch, layers.len() - 1);
     for (l, plan) in plans.iter().enumerate() {
         let (before, rest) = layers.split_at_mut(l);
@@ -20,7 +20,7 @@ pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
         let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
 
         // ANCHOR: layer
-        let fused = (&mut layer.a, &mut layer.mask);
+        let fused = (&mut layer.a, &mut masks[l]);
         on.matmul_a_bt(&plan.z, &a_prev, &layer.w, &mut layer.z, &layer.b, fused)?;
         if !plan.adds_b() {
             on.kernels.add_bias(&mut layer.z, &layer.b, batch, layer.outputs)?;

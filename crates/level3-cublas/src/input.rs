@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use data::{Batch, Dataset};
-use gpu::Result;
-use level2_cuda_naive::operations::Operations;
-use level2_cuda_naive::state::grow;
-use level2_cuda_naive::transfer::{Strategy, Transfer};
+use gpu::memory::grow;
+use gpu::transfer::{Strategy, Transfer};
+use gpu::{Buffer, Gpu, Launcher, Result, View};
 
-use crate::{Buffer, View};
-
-/// The batch on the device, brought there in one of level 2's ways.
+/// The batch on the device, brought there in one of the ways of all levels.
 pub(crate) struct Input {
     transfer: Box<dyn Transfer>,
     /// Where a graph finds every batch: it remembers addresses, and batches come to several.
@@ -28,8 +25,8 @@ struct Fixed {
 
 impl Input {
     /// `fixed`: whether every batch has to be in the same place.
-    pub(crate) fn new(on: &Operations, how: Strategy, fixed: bool) -> Result<Self> {
-        let stream = Arc::clone(on.stream());
+    pub(crate) fn new(gpu: &Gpu, on: &Launcher, how: Strategy, fixed: bool) -> Result<Self> {
+        let stream = Arc::clone(&on.stream);
         let fixed = match fixed {
             true => {
                 let (x, y) = (stream.alloc_zeros(1)?, stream.alloc_zeros(1)?);
@@ -37,7 +34,7 @@ impl Input {
             }
             false => None,
         };
-        Ok(Self { transfer: how.start(on)?, fixed })
+        Ok(Self { transfer: how.start(gpu, on)?, fixed })
     }
 
     pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {

@@ -28,10 +28,9 @@ mod update;
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, CudaView};
+use cudarc::driver::CudaStream;
 use data::{Batch, Dataset};
-use gpu::{Gpu, Profile};
-use level2_cuda_naive::transfer;
+use gpu::{Gpu, Profile, transfer};
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, Parameters, Place};
 
@@ -43,10 +42,6 @@ pub use program::{Gemm, Options, Program};
 use ranks::{Communicator, Ranks};
 use state::State;
 
-/// Numbers in the device's memory.
-pub type Buffer = CudaSlice<f32>;
-/// A stretch of such numbers.
-pub type View<'a> = CudaView<'a, f32>;
 /// The stream that everything is launched in.
 type Stream = Arc<CudaStream>;
 
@@ -149,7 +144,7 @@ impl Level3 {
         // A graph is one launch, in which no events tell the operations apart.
         let profile = if setup.graph { Profile::default() } else { profile };
         let on = Operations::new(gpu, &setup, rules, &profile.profiler)?;
-        let state = State::new(&on, network, &setup)?;
+        let state = State::new(gpu, &on, network, &setup)?;
         Ok(Self {
             gpu: gpu.clone(),
             network: network.clone(),
@@ -170,7 +165,7 @@ impl Level3 {
         let layers: Vec<_> =
             self.state.layers.iter().map(|layer| [layer.inputs, layer.outputs]).collect();
         let (kernels, joined) = (&self.on.kernels, Arc::clone(&communicator));
-        let (stream, profiler) = (kernels.stream(), kernels.profiler());
+        let (stream, profiler) = (kernels.stream(), &kernels.launcher.profiler);
         let (bucket, rules) = (self.bucket, &self.on.rules);
         self.on.ranks = Some(Ranks::new(joined, stream, profiler, &layers, bucket, rules)?);
         Ok(communicator)
@@ -229,7 +224,7 @@ fn launch(on: &Operations, state: &mut State, phase: Phase) -> Result<()> {
 
 impl Level for Level3 {
     fn dataset(&mut self, set: &Dataset) -> training::Result<()> {
-        self.state.input.dataset(set).map_err(training::Error::level)
+        self.state.dataset(set).map_err(training::Error::level)
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> training::Result<()> {
@@ -276,7 +271,8 @@ impl Level for Level3 {
         let Some(buffer) = self.state.view(name) else { return Ok(None) };
         let shape = self.network.shape(name, self.state.batch).unwrap_or_default();
         let elements = shape.iter().product();
-        let data = self.on.kernels.read(&buffer, elements).map_err(training::Error::level)?;
+        let data =
+            self.on.kernels.launcher.read(&buffer, elements).map_err(training::Error::level)?;
         Tensor::new(shape, data).map(Some).map_err(training::Error::level)
     }
 

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use cudarc::driver::CudaContext;
-use gpu::{Gpu, GpuError, Profiler};
+use gpu::{Buffer, Gpu, GpuError, Layer, Profiler, View};
 use level2_cuda_naive::operations::Operations as Kernels;
 
 use crate::cublas::Cublas;
@@ -19,8 +19,7 @@ use crate::epilogue::{Epilogue, EpilogueBuffers, Mask};
 use crate::error::Result;
 use crate::product::Product;
 use crate::ranks::Ranks;
-use crate::state::Layer;
-use crate::{Buffer, Gemm, Rules, Setup, Stream, View};
+use crate::{Gemm, Rules, Setup, Stream};
 
 /// What computes: level 2's kernels, and the library that the products are handed to.
 pub(crate) struct Operations {

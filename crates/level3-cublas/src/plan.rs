@@ -1,11 +1,12 @@
 //! Which products a training step makes of a batch of one size, and with which epilogues.
 
+use gpu::Layer;
+
 use crate::column_major::Matmul;
-use crate::epilogue::{Epilogue, EpilogueBuffers};
+use crate::epilogue::{Epilogue, EpilogueBuffers, Mask};
 use crate::error::Result;
 use crate::operations::Operations;
 use crate::product::{OWN, Product};
-use crate::state::Layer;
 
 /// The products of one layer.
 pub(crate) struct LayerPlan {
@@ -42,7 +43,12 @@ impl LayerPlan {
 
     /// Plans a whole network for batches of one size. Biases and masks have to lie where they are
     /// going to.
-    pub(crate) fn all(on: &Operations, layers: &mut [Layer], batch: usize) -> Result<Vec<Self>> {
+    pub(crate) fn all(
+        on: &Operations,
+        layers: &mut [Layer],
+        masks: &mut [Mask],
+        batch: usize,
+    ) -> Result<Vec<Self>> {
         let last = layers.len() - 1;
         // A batch begins anywhere in the training set where that is on the device, but always with
         // a row.
@@ -52,7 +58,7 @@ impl LayerPlan {
         for (l, layer) in layers.iter_mut().enumerate() {
             let shape = [batch, layer.outputs, layer.inputs];
             let mut buffers = match l < last {
-                true => EpilogueBuffers::ReluAuxBias(&layer.b, &mut layer.mask),
+                true => EpilogueBuffers::ReluAuxBias(&layer.b, &mut masks[l]),
                 false => EpilogueBuffers::Bias(&layer.b),
             };
             forward.push(on.plan(Matmul::ABt, shape, [a_prev(l), OWN], &mut buffers)?);
@@ -76,7 +82,7 @@ impl LayerPlan {
                     // Only a mask that was written can be read.
                     let masked = forward[l - 1].epilogue() == Epilogue::ReluAuxBias;
                     let mut buffers = match masked {
-                        true => EpilogueBuffers::DreluBgrad(&previous.mask, &mut previous.db),
+                        true => EpilogueBuffers::DreluBgrad(&masks[l - 1], &mut previous.db),
                         false => EpilogueBuffers::None,
                     };
                     Some(on.plan(Matmul::AB, [batch, m, n], [OWN, OWN], &mut buffers)?)

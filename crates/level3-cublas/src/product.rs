@@ -5,15 +5,15 @@ use std::rc::Rc;
 
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{DevicePtr, DevicePtrMut};
-use gpu::Work;
+use gpu::{Buffer, View, Work};
 
+use crate::Stream;
 use crate::column_major::{ColumnMajor, Matmul, Shape};
 use crate::cublas::Cublas;
 use crate::cublaslt::{CublasLt, EpiloguePointers, MatmulProblem, PlannedMatmul};
 use crate::epilogue::{Epilogue, EpilogueBuffers};
 use crate::error::{Error, Result};
 use crate::operations::{Library, Operations};
-use crate::{Buffer, Stream, View};
 
 /// A product, ready to run.
 pub(crate) struct Product {
@@ -132,7 +132,7 @@ impl Operations {
 
     /// Runs what puts one launch into the stream, and writes it down.
     fn profiled(&self, work: Work, launch: impl FnOnce() -> Result<()>) -> Result<()> {
-        let profiler = self.kernels.profiler();
+        let profiler = &self.kernels.launcher.profiler;
         let _range = profiler.range(work.operation);
         if !profiler.is_on() {
             return launch();

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
+use gpu::transfer::Strategy;
 use gpu::{CompilerArgs, DeviceArgs, Gpu, Profile};
-use level2_cuda_naive::transfer;
 use tensor::{Dtype, Network};
 use training::{Error, Level, Place, Result};
 
@@ -56,7 +56,7 @@ pub struct Options {
     graph: bool,
     /// How batches get to the device.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
-    transfer: transfer::Strategy,
+    transfer: Strategy,
     /// Train on so many GPUs of this machine: each is a rank, which takes its share of every batch.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "distributed",
           value_parser = clap::value_parser!(u8).range(1..=64))]

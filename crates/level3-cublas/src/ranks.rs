@@ -22,12 +22,11 @@ use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut};
 use cudarc::nccl::result::{self, NcclError};
 use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t};
-use gpu::{Profiler, Work};
+use gpu::{Buffer, Layer, Profiler, Work};
 use training::Place;
 
 use crate::error::{Error, Result};
-use crate::state::Layer;
-use crate::{Buffer, Rules, Stream};
+use crate::{Rules, Stream};
 
 mod communicator;
 mod link;

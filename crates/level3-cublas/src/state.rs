@@ -1,31 +1,31 @@
 //! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
 //! All of it stays on the device; the host holds none of these numbers.
-#![allow(unsafe_code, reason = "memory is allocated without writing it")]
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use cudarc::driver::{CudaSlice, DeviceRepr};
-use data::Batch;
-use gpu::GpuError;
+use data::{Batch, Dataset};
+use gpu::memory::{buffer, grow};
+use gpu::{Buffer, Gpu, GpuError, Layer, View};
 use level2_cuda_naive::loss::{Losses, mean};
-use level2_cuda_naive::state::grow;
 use tensor::{Loss, Network, TensorName};
 use training::Parameters;
 
+use crate::Setup;
 use crate::epilogue::Mask;
 use crate::error::Result;
 use crate::input::Input;
 use crate::operations::Operations;
 use crate::plan::LayerPlan;
 use crate::ranks::Ranks;
-use crate::{Buffer, Setup, Stream, View};
 
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
 /// batch to batch: memory is allocated only for a batch larger than any before.
 pub(crate) struct State {
     /// The layers, first to last.
     pub(crate) layers: Vec<Layer>,
+    /// Of each layer which elements of `z` are not negative, a bit for each; unused where `z` is used.
+    pub(crate) masks: Vec<Mask>,
     /// The products of each layer, for batches of the loaded one's size.
     pub(crate) plans: Rc<[LayerPlan]>,
     /// The loss, which decides what `p` is.
@@ -44,68 +44,35 @@ pub(crate) struct State {
     known: HashMap<usize, Rc<[LayerPlan]>>,
 }
 
-/// One layer, `n` units on `m` inputs.
-pub(crate) struct Layer {
-    /// `m`.
-    pub(crate) inputs: usize,
-    /// `n`.
-    pub(crate) outputs: usize,
-
-    // These live as long as the training: read by every step, written by its update.
-    /// Weights, `[n, m]`.
-    pub(crate) w: Buffer,
-    /// Biases, `[n]`.
-    pub(crate) b: Buffer,
-
-    // These live for one step: written by the forward pass, read by the backward pass.
-    /// `[B, n]`; unused where the product's epilogue consumes it.
-    pub(crate) z: Buffer,
-    /// `relu(z)`, `[B, n]`; unused in the last layer, which has `p`.
-    pub(crate) a: Buffer,
-    /// Which elements of `z` are not negative, a bit for each; unused where `z` is used.
-    pub(crate) mask: Mask,
-
-    // These live for one step too: written by the backward pass, the last two read by the update.
-    /// `[B, n]`; unused in the last layer, and where the product's epilogue consumes it.
-    pub(crate) da: Buffer,
-    /// `[B, n]`.
-    pub(crate) dz: Buffer,
-    /// `[n, m]`.
-    pub(crate) dw: Buffer,
-    /// `[n]`.
-    pub(crate) db: Buffer,
-}
-
 impl State {
     /// All buffers of a network, for batches of one sample at first. The parameters are 0.
-    pub(crate) fn new(on: &Operations, network: &Network, setup: &Setup) -> Result<Self> {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        on: &Operations,
+        network: &Network,
+        setup: &Setup,
+    ) -> Result<Self> {
         let stream = on.stream();
-        let layer = |n: &[usize]| {
-            Ok(Layer {
-                inputs: n[0],
-                outputs: n[1],
-                w: stream.alloc_zeros(n[1] * n[0])?,
-                b: stream.alloc_zeros(n[1])?,
-                z: buffer(stream, 1)?,
-                a: buffer(stream, 1)?,
-                mask: Mask::new(stream, 1, (on.rules.mask_ld)(n[1]))?,
-                da: buffer(stream, 1)?,
-                dz: buffer(stream, n[1])?,
-                dw: buffer(stream, n[1] * n[0])?,
-                db: buffer(stream, n[1])?,
-            })
-        };
+        let sizes = || network.sizes.windows(2);
+        let mask = |n: &[usize]| Mask::new(stream, 1, (on.rules.mask_ld)(n[1]));
         Ok(Self {
-            layers: network.sizes.windows(2).map(layer).collect::<Result<_>>()?,
+            layers: sizes().map(|n| Layer::new(stream, n[0], n[1])).collect::<gpu::Result<_>>()?,
+            masks: sizes().map(mask).collect::<gpu::Result<_>>()?,
             plans: Rc::new([]),
             loss: network.loss,
             batch: 0,
             whole: 0,
-            input: Input::new(&on.kernels, setup.transfer, setup.graph)?,
+            input: Input::new(gpu, &on.kernels.launcher, setup.transfer, setup.graph)?,
             p: buffer(stream, network.outputs())?,
             losses: Losses::new(stream, 1)?,
             known: HashMap::new(),
         })
+    }
+
+    /// Takes in the training set. No batch is loaded afterwards.
+    pub(crate) fn dataset(&mut self, set: &Dataset) -> gpu::Result<()> {
+        (self.batch, self.whole) = (0, 0);
+        self.input.dataset(set)
     }
 
     /// Takes in a batch, told the one after it too, makes room for it, and plans its products where
@@ -141,14 +108,14 @@ impl State {
             moved |= grow(stream, &mut layer.dz, elements)?;
             if l < last {
                 moved |= grow(stream, &mut layer.a, elements)?;
-                moved |= layer.mask.grow(stream, batch)?;
+                moved |= self.masks[l].grow(stream, batch)?;
             } else {
                 moved |= grow(stream, &mut self.p, elements)?;
             }
         }
         let plans = match self.known.get(&batch) {
             Some(plans) => Rc::clone(plans),
-            None => LayerPlan::all(on, &mut self.layers, batch)?.into(),
+            None => LayerPlan::all(on, &mut self.layers, &mut self.masks, batch)?.into(),
         };
         for (l, plan) in plans.iter().enumerate() {
             let layer = &mut self.layers[l];
@@ -187,7 +154,7 @@ impl State {
         if let Some(ranks) = &on.ranks {
             ranks.sum_of(sum)?;
         }
-        let sum = on.kernels.read(&sum.as_view(), 1)?[0];
+        let sum = on.kernels.launcher.read(&sum.as_view(), 1)?[0];
         on.ranks.as_ref().map_or(Ok(()), Ranks::check)?;
         Ok(mean(self.loss, sum, self.whole, last.outputs))
     }
@@ -196,24 +163,15 @@ impl State {
     /// epilogue consumes it, for the loss, and for the parameters after the step, which take the
     /// place of those before.
     pub(crate) fn view(&self, name: TensorName) -> Option<View<'_>> {
-        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
-        let layer = |l: usize| &self.layers[l - 1];
-        Some(match name {
-            Z(l) if self.plans[l - 1].makes_a() => return None,
-            Da(l) if self.plans[l].makes_dz() => return None,
-            X => self.input.x(),
-            Y => self.input.y(),
-            P => self.p.as_view(),
-            W(l) => layer(l).w.as_view(),
-            B(l) => layer(l).b.as_view(),
-            Z(l) => layer(l).z.as_view(),
-            A(l) => layer(l).a.as_view(),
-            Dz(l) => layer(l).dz.as_view(),
-            Dw(l) => layer(l).dw.as_view(),
-            Db(l) => layer(l).db.as_view(),
-            Da(l) => layer(l).da.as_view(),
-            Loss | WNext(_) | BNext(_) => return None,
-        })
+        use TensorName::{Da, P, X, Y, Z};
+        match name {
+            Z(l) if self.plans[l - 1].makes_a() => None,
+            Da(l) if self.plans[l].makes_dz() => None,
+            X => Some(self.input.x()),
+            Y => Some(self.input.y()),
+            P => Some(self.p.as_view()),
+            _ => Layer::find(&self.layers, name).map(Buffer::as_view),
+        }
     }
 
     /// Replaces all parameters.
@@ -223,26 +181,19 @@ impl State {
         parameters: &Parameters,
     ) -> Result<()> {
         for (layer, given) in self.layers.iter_mut().zip(&parameters.layers) {
-            on.kernels.write(given.w.data(), &mut layer.w)?;
-            on.kernels.write(given.b.data(), &mut layer.b)?;
+            on.kernels.launcher.write(given.w.data(), &mut layer.w)?;
+            on.kernels.launcher.write(given.b.data(), &mut layer.b)?;
         }
         Ok(())
     }
-}
-
-/// So many elements of the device's memory, which hold nothing yet: a kernel that read one before
-/// another has written it would be at fault, and the emulated GPU's initcheck would say so.
-pub(crate) fn buffer<T: DeviceRepr>(stream: &Stream, elements: usize) -> gpu::Result<CudaSlice<T>> {
-    // SAFETY: of f32 and u8, which are what there is here, every pattern of bits is one.
-    Ok(unsafe { stream.alloc(elements) }?)
 }
 
 #[cfg(test)]
 mod tests {
     use std::process::Command;
 
-    use data::{Dataset, Epoch};
-    use gpu::{Choice, Gpu, Profile};
+    use data::Epoch;
+    use gpu::{Choice, Profile};
     use training::{Initialisation, Level};
 
     use super::*;

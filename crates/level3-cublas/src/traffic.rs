@@ -58,7 +58,7 @@ pub fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
         (profile, profiler)
     };
     let (profile, profiler) = with(gpu);
-    let how = level2_cuda_naive::transfer::Strategy::default();
+    let how = gpu::transfer::Strategy::default();
     let level2 = Level2::new(gpu, network, how, profile).map_err(Error::level)?;
     let mut steps = vec![step("level 2", level2, &profiler, network, batch)?];
     for (of, gemm) in [("--gemm cublas", Gemm::Cublas), ("--gemm cublaslt", Gemm::Cublaslt)] {

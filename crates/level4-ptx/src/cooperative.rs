@@ -2,11 +2,10 @@
 
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig};
-use gpu::{Gpu, GpuError, Result};
+use gpu::{Gpu, GpuError, Launcher, Result};
 use tensor::Network;
 
 use crate::Plan;
-use crate::kernels::Launcher;
 
 /// Cuts batches of a size for a device with so many bytes of shared memory for a block, and room for so
 /// many blocks of so many bytes.

@@ -4,18 +4,16 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{
-    CudaFunction, CudaModule, CudaStream, LaunchArgs, LaunchConfig, PushKernelArg,
-};
+use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
-use gpu::{Gpu, GpuError, Profiler, Result, Work};
+use gpu::{Buffer, Gpu, GpuError, Launcher, Profiler, Result, Work};
 
 use crate::cooperative::Cooperative;
 use crate::one_launch::OneLaunch;
 use crate::thread_per_sample::ThreadPerSample;
 use crate::tiled::{Tiled, Tiles};
 use crate::whole_epoch::WholeEpoch;
-use crate::{Buffer, Plan, Rung, View};
+use crate::{Plan, Rung};
 
 /// The kernels of a rung.
 pub(crate) enum Kernels {
@@ -39,7 +37,7 @@ impl Kernels {
         };
         let find = |name| watched(&own, name);
         let find_rest = |name| watched(&rest, name);
-        let on = Launcher { stream: gpu.stream(), profiler: profiler.clone() };
+        let on = Launcher::new(gpu, profiler);
         Ok(match rung {
             Rung::ThreadPerSample => Self::ThreadPerSample(ThreadPerSample {
                 forward: find("forward")?,
@@ -89,58 +87,6 @@ fn module(gpu: &Gpu, rung: Rung, ptx: &str) -> Result<Arc<CudaModule>> {
         Err(error) => error,
         Ok(_) => GpuError::NoKernel(rung.name().into()),
     })
-}
-
-/// The stream that kernels are launched in, and what writes the launches down.
-#[derive(Clone)]
-pub(crate) struct Launcher {
-    pub(crate) stream: Arc<CudaStream>,
-    pub(crate) profiler: Profiler,
-}
-
-impl Launcher {
-    /// Launches a kernel, which needs something to compute on. The host does not wait.
-    ///
-    /// # Safety
-    /// The arguments are those that the kernel takes, and it stays within their buffers.
-    pub(crate) unsafe fn launch(
-        &self,
-        launch: LaunchArgs<'_>,
-        shape: LaunchConfig,
-        work: Work,
-    ) -> Result<()> {
-        if shape.grid_dim.0 == 0 || shape.grid_dim.1 == 0 {
-            return Err(GpuError::NoBatch { operation: work.operation });
-        }
-        // SAFETY: as the caller promises.
-        unsafe { self.profiler.launch(launch, shape, work) }
-    }
-
-    /// The same, with all blocks on the device at once, so that they can wait for each other.
-    ///
-    /// # Safety
-    /// As of [`launch`](Self::launch).
-    pub(crate) unsafe fn launch_cooperative(
-        &self,
-        launch: LaunchArgs<'_>,
-        shape: LaunchConfig,
-        work: Work,
-    ) -> Result<()> {
-        // SAFETY: as the caller promises.
-        unsafe { self.profiler.launch_cooperative(launch, shape, work) }
-    }
-
-    /// The first elements of a buffer, brought to the host, which waits for all that was launched.
-    pub(crate) fn read(&self, from: &View<'_>, elements: usize) -> Result<Vec<f32>> {
-        let work = Work::new("to the host", &[("from", from.len(), elements)], 0)?;
-        let mut read = Vec::new();
-        self.profiler.copy(work.operation, &self.stream, work.bytes, || {
-            read = self.stream.clone_dtoh(&from.slice(..elements))?;
-            Ok(())
-        })?;
-        self.stream.synchronize()?;
-        Ok(read)
-    }
 }
 
 /// The kernel `update` of a rung.

@@ -34,23 +34,17 @@ mod whole_epoch;
 #[cfg(feature = "cust")]
 pub mod with_cust;
 
-use cudarc::driver::{CudaSlice, CudaView};
 use data::{Batch, Dataset};
-use gpu::{Gpu, GpuError, Profile};
+use gpu::{Gpu, Launcher, Profile};
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
-use kernels::{Kernels, Launcher};
+use kernels::Kernels;
 pub use plan::Plan;
 pub use program::{Options, Program};
 pub use rung::Rung;
 use state::State;
 pub use table::Record;
-
-/// Numbers in the device's memory.
-type Buffer = CudaSlice<f32>;
-/// A stretch of such numbers.
-type View<'a> = CudaView<'a, f32>;
 
 /// The network on the GPU.
 pub struct Level4 {
@@ -96,7 +90,7 @@ impl Level4 {
         counted(largest.unwrap_or_default(), "a weight matrix")?;
         runs_on(gpu, rung)?;
         let kernels = Kernels::load(gpu, rung, ptx, &profile.profiler).map_err(Error::level)?;
-        let on = Launcher { stream: gpu.stream(), profiler: profile.profiler.clone() };
+        let on = Launcher::new(gpu, &profile.profiler);
         let state = State::new(&on, network, rung).map_err(Error::level)?;
         // Between launches somebody may ask to stop: on hardware after milliseconds.
         let at_once = match rung {
@@ -199,9 +193,7 @@ impl Level for Level4 {
     /// The mean of what the kernels left for each sample.
     fn loss(&mut self) -> Result<f32> {
         let batch = self.state.batch;
-        if batch == 0 {
-            return Err(Error::level(GpuError::NoBatch { operation: "loss" }));
-        }
+        self.state.is_loaded("loss").map_err(Error::level)?;
         let State { losses, losses_from, .. } = &self.state;
         let losses = losses.slice(*losses_from..*losses_from + batch);
         let losses = self.on.read(&losses, batch).map_err(Error::level)?;
@@ -213,26 +205,14 @@ impl Level for Level4 {
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        use TensorName::{A, B, Da, Db, Dw, Dz, P, W, X, Y, Z};
-        let State { layers, input, p, batch, .. } = &self.state;
+        let State { layers, batch, .. } = &self.state;
         if !self.rung.materialises(name, layers.len()) {
             return Ok(None);
         }
-        let buffer = match name {
-            X => input.x(),
-            Y => input.y(),
-            P => p.as_view(),
-            W(l) => layers[l - 1].w.as_view(),
-            B(l) => layers[l - 1].b.as_view(),
-            Z(l) => layers[l - 1].z.as_view(),
-            A(l) => layers[l - 1].a.as_view(),
-            Dz(l) => layers[l - 1].dz.as_view(),
-            Dw(l) => layers[l - 1].dw.as_view(),
-            Db(l) => layers[l - 1].db.as_view(),
-            Da(l) => layers[l - 1].da.as_view(),
-            TensorName::Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
-            TensorName::WNext(_) | TensorName::BNext(_) => return Ok(None),
-        };
+        if name == TensorName::Loss {
+            return Ok(Some(Tensor::scalar(self.loss()?)));
+        }
+        let Some(buffer) = self.state.view(name) else { return Ok(None) };
         let shape = self.network.shape(name, *batch).unwrap_or_default();
         let elements = shape.iter().product();
         let data = self.on.read(&buffer, elements).map_err(Error::level)?;

@@ -1,5 +1,6 @@
 //! How the rungs whose blocks wait for each other cut a training step into blocks.
 
+use gpu::Layer;
 use tensor::Network;
 
 /// Samples in a chunk, unless the device has no room for so many blocks.
@@ -104,6 +105,11 @@ impl Plan {
         let weights: usize = hidden.map(|(per, m)| per * m).sum();
         let shared = 4 * (tile + if on_chip { weights } else { 0 });
         Self { chunks, groups, per, on_chip, shared }
+    }
+
+    /// The elements of a layer's sums over the chunks of a batch.
+    pub(crate) const fn partial_sums<B>(&self, layer: &Layer<B>) -> usize {
+        self.chunks * layer.outputs * (layer.inputs + 1)
     }
 
     /// Blocks of the grid.

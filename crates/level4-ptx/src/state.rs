@@ -1,25 +1,27 @@
 //! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
 //! All of it stays on the device; the host holds none of these numbers.
-#![allow(unsafe_code, reason = "memory is allocated without writing it")]
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use data::{Batch, Dataset};
-use gpu::Result;
+use gpu::memory::{buffer, grow};
+use gpu::{Buffer, GpuError, Launcher, Layer, Result, View};
 use tensor::{Loss, Network, TensorName};
 use training::Parameters;
 
 use crate::input::Input;
-use crate::kernels::Launcher;
-use crate::{Buffer, Plan, Record, Rung};
+use crate::table::table;
+use crate::{Plan, Record, Rung};
 
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
 /// batch to batch: memory is allocated only for a batch larger than any before.
 pub(crate) struct State {
     rung: Rung,
-    /// The layers, first to last.
+    /// The layers, first to last. What the rung never writes holds one element.
     pub(crate) layers: Vec<Layer>,
+    /// Of each layer the sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
+    partials: Vec<Buffer>,
     /// The loss, which decides what `p` is.
     pub(crate) loss: Loss,
     /// `B`, the number of samples of the loaded batch; 0 until one is loaded whole.
@@ -39,64 +41,24 @@ pub(crate) struct State {
     stream: Arc<CudaStream>,
 }
 
-/// One layer, `n` units on `m` inputs. What the rung never writes holds one element.
-pub(crate) struct Layer {
-    /// `m`.
-    pub(crate) inputs: usize,
-    /// `n`.
-    pub(crate) outputs: usize,
-
-    // These live as long as the training: read by every step, written by its update.
-    /// Weights, `[n, m]`.
-    pub(crate) w: Buffer,
-    /// Biases, `[n]`.
-    pub(crate) b: Buffer,
-
-    // These live for one step: written by the forward pass, read by the backward pass.
-    /// `[B, n]`.
-    pub(crate) z: Buffer,
-    /// `relu(z)`, `[B, n]`.
-    pub(crate) a: Buffer,
-
-    // These live for one step too: written by the backward pass, the last three read by the update.
-    /// `[B, n]`.
-    pub(crate) da: Buffer,
-    /// `[B, n]`.
-    pub(crate) dz: Buffer,
-    /// `[n, m]`.
-    pub(crate) dw: Buffer,
-    /// `[n]`.
-    pub(crate) db: Buffer,
-    /// Sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
-    pub(crate) partial: Buffer,
-}
-
 impl State {
     /// All buffers of a network, for batches of one sample at first. The parameters are 0.
     pub(crate) fn new(on: &Launcher, network: &Network, rung: Rung) -> Result<Self> {
         let stream = &on.stream;
         let last = network.layers();
         let layer = |l: usize| {
-            let (m, n) = (network.sizes[l - 1], network.sizes[l]);
             let gradients = rung.holds(TensorName::Dw(l), last);
-            let one = || buffer(stream, 1);
-            Ok(Layer {
-                inputs: m,
-                outputs: n,
-                w: stream.alloc_zeros(n * m)?,
-                b: stream.alloc_zeros(n)?,
-                z: one()?,
-                a: one()?,
-                da: one()?,
-                dz: one()?,
-                dw: buffer(stream, if gradients { n * m } else { 1 })?,
-                db: buffer(stream, if gradients { n } else { 1 })?,
-                partial: one()?,
-            })
+            Layer::allocate::<GpuError>(
+                (network.sizes[l - 1], network.sizes[l]),
+                gradients,
+                |elements| Ok(stream.alloc_zeros(elements)?),
+                |elements| buffer(stream, elements),
+            )
         };
         Ok(Self {
             rung,
             layers: (1..=last).map(layer).collect::<Result<_>>()?,
+            partials: (1..=last).map(|_| buffer(stream, 1)).collect::<Result<_>>()?,
             loss: network.loss,
             batch: 0,
             input: Input::new(on)?,
@@ -109,8 +71,9 @@ impl State {
         })
     }
 
-    /// Takes in the training set.
+    /// Takes in the training set. No batch is loaded afterwards.
     pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {
+        self.batch = 0;
         self.input.dataset(set)
     }
 
@@ -146,16 +109,7 @@ impl State {
 
     fn make_room(&mut self, batch: usize) -> Result<()> {
         let last = self.layers.len();
-        for (layer, l) in self.layers.iter_mut().zip(1..) {
-            let rows = |name| {
-                let held = self.rung.holds(name, last);
-                buffer(&self.stream, if held { batch * layer.outputs } else { 1 })
-            };
-            layer.z = rows(TensorName::Z(l))?;
-            layer.a = rows(TensorName::A(l))?;
-            layer.da = rows(TensorName::Da(l))?;
-            layer.dz = rows(TensorName::Dz(l))?;
-        }
+        make_room(&mut self.layers, self.rung, batch, |elements| buffer(&self.stream, elements))?;
         let classes = self.layers[last - 1].outputs;
         self.p = buffer(&self.stream, batch * classes)?;
         self.room_for_losses(batch)?;
@@ -173,32 +127,31 @@ impl State {
 
     /// Tells the device where everything is.
     fn write_table(&mut self, plan: Option<&Plan>) -> Result<()> {
-        let mut words = Vec::new();
-        for (l, layer) in self.layers.iter_mut().enumerate() {
+        let stream = &self.stream;
+        for (layer, partial) in self.layers.iter().zip(&mut self.partials) {
             if let (Some(plan), Rung::OneLaunch) = (plan, self.rung) {
-                let elements = plan.chunks * layer.outputs * (layer.inputs + 1);
-                if layer.partial.len() < elements {
-                    layer.partial = buffer(&self.stream, elements)?;
-                }
+                grow(stream, partial, plan.partial_sums(layer))?;
             }
-            let at = |buffer: &Buffer| buffer.device_ptr(&self.stream).0;
-            let record = Record {
-                m: layer.inputs as u32,
-                n: layer.outputs as u32,
-                per: plan.map_or(0, |plan| plan.per[l] as u32),
-                w: at(&layer.w),
-                b: at(&layer.b),
-                z: at(&layer.z),
-                a: at(&layer.a),
-                da: at(&layer.da),
-                dz: at(&layer.dz),
-                dw: at(&layer.dw),
-                db: at(&layer.db),
-                partial: at(&layer.partial),
-            };
-            words.extend(record.words());
         }
-        Ok(self.stream.memcpy_htod(&words, &mut self.table)?)
+        let at = |buffer: &Buffer| buffer.device_ptr(stream).0;
+        let words = table(&self.layers, &self.partials, plan, at);
+        Ok(stream.memcpy_htod(&words, &mut self.table)?)
+    }
+
+    /// The buffer of a tensor, which may have room for more than the loaded batch; none for the
+    /// loss and for the parameters after the step, which take the place of those before.
+    pub(crate) fn view(&self, name: TensorName) -> Option<View<'_>> {
+        match name {
+            TensorName::X => Some(self.input.x()),
+            TensorName::Y => Some(self.input.y()),
+            TensorName::P => Some(self.p.as_view()),
+            _ => Layer::find(&self.layers, name).map(Buffer::as_view),
+        }
+    }
+
+    /// Fails where no batch is loaded.
+    pub(crate) fn is_loaded(&self, operation: &'static str) -> Result<()> {
+        if self.batch == 0 { Err(GpuError::NoBatch { operation }) } else { Ok(()) }
     }
 
     /// Replaces all parameters.
@@ -220,9 +173,22 @@ pub(crate) const fn loss_code(loss: Loss) -> u32 {
     }
 }
 
-/// So many elements of the device's memory, which hold nothing yet: a kernel that read one before
-/// another has written it would be at fault, and the emulated GPU's check would say so.
-pub(crate) fn buffer(stream: &Arc<CudaStream>, elements: usize) -> Result<Buffer> {
-    // SAFETY: every pattern of bits is an f32.
-    Ok(unsafe { stream.alloc(elements) }?)
+/// Makes room for a batch in what has a row for each sample: whole for what the rung writes, one
+/// element for what it never does. `buffer` allocates.
+pub(crate) fn make_room<B, E>(
+    layers: &mut [Layer<B>],
+    rung: Rung,
+    batch: usize,
+    buffer: impl Fn(usize) -> std::result::Result<B, E>,
+) -> std::result::Result<(), E> {
+    let last = layers.len();
+    for (layer, l) in layers.iter_mut().zip(1..) {
+        let elements = batch * layer.outputs;
+        let rows = |name| buffer(if rung.holds(name, last) { elements } else { 1 });
+        layer.z = rows(TensorName::Z(l))?;
+        layer.a = rows(TensorName::A(l))?;
+        layer.da = rows(TensorName::Da(l))?;
+        layer.dz = rows(TensorName::Dz(l))?;
+    }
+    Ok(())
 }

@@ -2,10 +2,10 @@
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
-use gpu::{GpuError, Result, Work};
+use gpu::{Launcher, Layer, Result, Work};
 
-use crate::kernels::{Launcher, Update, grid};
-use crate::state::{Layer, State, loss_code};
+use crate::kernels::{Update, grid};
+use crate::state::{State, loss_code};
 
 /// Threads of a block that trains samples: a single warp, so that a batch spreads over as many
 /// multiprocessors as it can.
@@ -82,9 +82,7 @@ const fn samples(batch: usize) -> LaunchConfig {
 /// operations for each weight and sample, and the parameters and rows that it can't do without.
 pub(crate) fn work(operation: &'static str, state: &State, flops: usize) -> Result<Work> {
     let State { layers, batch, input, .. } = state;
-    if *batch == 0 {
-        return Err(GpuError::NoBatch { operation });
-    }
+    state.is_loaded(operation)?;
     let (n0, classes) = (layers[0].inputs, layers[layers.len() - 1].outputs);
     let buffers = [
         ("x", input.x().len(), batch * n0),

@@ -4,12 +4,12 @@
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
-use gpu::{Result, Work};
+use gpu::{Buffer, Launcher, Result, View, Work};
 use tensor::Loss;
 
-use crate::kernels::{Launcher, Update, grid};
+use crate::Rung;
+use crate::kernels::{Update, grid};
 use crate::state::loss_code;
-use crate::{Buffer, Rung, View};
 
 /// Threads of a block.
 const THREADS: usize = 256;

@@ -3,7 +3,7 @@
 
 use cudarc::driver::{CudaSlice, PushKernelArg};
 use data::Batch;
-use gpu::{GpuError, Result, Work};
+use gpu::{Result, Work};
 
 use crate::cooperative::{Cooperative, shape};
 use crate::input::Found;
@@ -58,9 +58,7 @@ impl WholeEpoch {
         operation: &'static str,
     ) -> Result<bool> {
         let batch = state.batch;
-        if batch == 0 {
-            return Err(GpuError::NoBatch { operation });
-        }
+        state.is_loaded(operation)?;
         let found = if batches.is_empty() {
             let (x, y) = (state.input.x(), state.input.y());
             Some(Found { x, y, rows: batch, order: None })

@@ -19,6 +19,8 @@ use gpu::{Choice, GpuError};
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
+use crate::state::make_room;
+use crate::table::table;
 use crate::{Plan, Record, Rung, no_room};
 
 /// What the driver says to a launch.
@@ -39,6 +41,8 @@ pub struct WithCust {
     network: Network,
     rung: Rung,
     layers: Vec<Layer>,
+    /// Of each layer the sums over the chunks of a batch.
+    partials: Vec<DeviceBuffer<f32>>,
     batch: usize,
     capacity: usize,
     plan: Option<Plan>,
@@ -60,20 +64,8 @@ pub struct WithCust {
     _context: Context,
 }
 
-/// One layer, as in `state`.
-struct Layer {
-    inputs: usize,
-    outputs: usize,
-    w: DeviceBuffer<f32>,
-    b: DeviceBuffer<f32>,
-    z: DeviceBuffer<f32>,
-    a: DeviceBuffer<f32>,
-    da: DeviceBuffer<f32>,
-    dz: DeviceBuffer<f32>,
-    dw: DeviceBuffer<f32>,
-    db: DeviceBuffer<f32>,
-    partial: DeviceBuffer<f32>,
-}
+/// One layer, as at every level.
+type Layer = gpu::Layer<DeviceBuffer<f32>>;
 
 /// The device that the loader's driver has, as dumps and reports name it.
 ///
@@ -138,26 +130,15 @@ impl WithCust {
         let shared = device.get_attribute(DeviceAttribute::MaxSharedMemoryPerBlock)? as usize;
         let last = network.layers();
         let layer = |l: usize| {
-            let (m, n) = (network.sizes[l - 1], network.sizes[l]);
-            let gradients = rung.materialises(TensorName::Dw(l), last);
-            Ok::<_, CudaError>(Layer {
-                inputs: m,
-                outputs: n,
-                w: DeviceBuffer::zeroed(n * m)?,
-                b: DeviceBuffer::zeroed(n)?,
-                z: buffer(1)?,
-                a: buffer(1)?,
-                da: buffer(1)?,
-                dz: buffer(1)?,
-                dw: buffer(if gradients { n * m } else { 1 })?,
-                db: buffer(if gradients { n } else { 1 })?,
-                partial: buffer(1)?,
-            })
+            let gradients = rung.holds(TensorName::Dw(l), last);
+            let sizes = (network.sizes[l - 1], network.sizes[l]);
+            Layer::allocate::<CudaError>(sizes, gradients, DeviceBuffer::zeroed, buffer)
         };
         Ok(Self {
             network: network.clone(),
             rung,
             layers: (1..=last).map(layer).collect::<CudaResult<_>>()?,
+            partials: (1..=last).map(|_| buffer(1)).collect::<CudaResult<_>>()?,
             batch: 0,
             capacity: 0,
             plan: None,
@@ -193,17 +174,7 @@ impl WithCust {
     }
 
     fn make_room(&mut self, batch: usize) -> CudaResult<()> {
-        let last = self.layers.len();
-        for (layer, l) in self.layers.iter_mut().zip(1..) {
-            let rows = |name| {
-                let held = self.rung.materialises(name, last);
-                buffer(if held { batch * layer.outputs } else { 1 })
-            };
-            layer.z = rows(TensorName::Z(l))?;
-            layer.a = rows(TensorName::A(l))?;
-            layer.da = rows(TensorName::Da(l))?;
-            layer.dz = rows(TensorName::Dz(l))?;
-        }
+        make_room(&mut self.layers, self.rung, batch, buffer)?;
         self.x = buffer(batch * self.network.inputs())?;
         self.y = buffer(batch * self.network.outputs())?;
         self.p = buffer(batch * self.network.outputs())?;
@@ -214,31 +185,14 @@ impl WithCust {
 
     /// Tells the device where everything is.
     fn write_table(&mut self) -> CudaResult<()> {
-        let mut words = Vec::new();
-        for (l, layer) in self.layers.iter_mut().enumerate() {
-            if let Some(plan) = &self.plan {
-                let elements = plan.chunks * layer.outputs * (layer.inputs + 1);
-                if layer.partial.len() < elements {
-                    layer.partial = buffer(elements)?;
-                }
+        for (layer, partial) in self.layers.iter().zip(&mut self.partials) {
+            let elements = self.plan.as_ref().map_or(0, |plan| plan.partial_sums(layer));
+            if partial.len() < elements {
+                *partial = buffer(elements)?;
             }
-            let at = |buffer: &DeviceBuffer<f32>| buffer.as_device_ptr().as_raw();
-            let record = Record {
-                m: layer.inputs as u32,
-                n: layer.outputs as u32,
-                per: self.plan.as_ref().map_or(0, |plan| plan.per[l] as u32),
-                w: at(&layer.w),
-                b: at(&layer.b),
-                z: at(&layer.z),
-                a: at(&layer.a),
-                da: at(&layer.da),
-                dz: at(&layer.dz),
-                dw: at(&layer.dw),
-                db: at(&layer.db),
-                partial: at(&layer.partial),
-            };
-            words.extend(record.words());
         }
+        let at = |buffer: &DeviceBuffer<f32>| buffer.as_device_ptr().as_raw();
+        let words = table(&self.layers, &self.partials, self.plan.as_ref(), at);
         self.table.copy_from(&words)
     }
 
@@ -281,7 +235,8 @@ impl WithCust {
 
 impl Level for WithCust {
     fn dataset(&mut self, _set: &Dataset) -> Result<()> {
-        // Each batch is copied.
+        // Each batch is copied; as on the other host, none is loaded afterwards.
+        self.batch = 0;
         Ok(())
     }
 
@@ -334,25 +289,18 @@ impl Level for WithCust {
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        use TensorName::{A, B, Da, Db, Dw, Dz, P, W, X, Y, Z};
-        let layers = &self.layers;
-        if !self.rung.materialises(name, layers.len()) {
+        if !self.rung.materialises(name, self.layers.len()) {
             return Ok(None);
         }
         let buffer = match name {
-            X => &self.x,
-            Y => &self.y,
-            P => &self.p,
-            W(l) => &layers[l - 1].w,
-            B(l) => &layers[l - 1].b,
-            Z(l) => &layers[l - 1].z,
-            A(l) => &layers[l - 1].a,
-            Dz(l) => &layers[l - 1].dz,
-            Dw(l) => &layers[l - 1].dw,
-            Db(l) => &layers[l - 1].db,
-            Da(l) => &layers[l - 1].da,
+            TensorName::X => &self.x,
+            TensorName::Y => &self.y,
+            TensorName::P => &self.p,
             TensorName::Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
-            TensorName::WNext(_) | TensorName::BNext(_) => return Ok(None),
+            _ => match Layer::find(&self.layers, name) {
+                Some(buffer) => buffer,
+                None => return Ok(None),
+            },
         };
         let shape = self.network.shape(name, self.batch).unwrap_or_default();
         let data = self.read(buffer, shape.iter().product())?;

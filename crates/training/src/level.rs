@@ -13,6 +13,7 @@ use crate::{Parameters, Result};
 /// then, for each batch, [`load`](Self::load) and [`step`](Self::step).
 pub trait Level {
     /// Tells the level the whole training set once, before training; it may keep it on the device.
+    /// A batch that was loaded before may be gone then.
     ///
     /// # Errors
     /// What the device says.

@@ -7,8 +7,8 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use gpu::transfer::Strategy;
 use gpu::{Choice, Compiler, Gpu, KERNELS, Profile};
-use level2_cuda_naive::transfer::Strategy;
 use level2_cuda_naive::{Level2, PerSample};
 use level3_cublas::{Gemm, Level3, Setup};
 use level4_ptx::Level4;

@@ -6,9 +6,23 @@ use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{LaunchArgs, LaunchConfig};
 
 use super::Profiler;
-use crate::{Result, Work};
+use crate::{Range, Result, Work};
 
 impl Profiler {
+    /// A launch that is about to be made: its time will be taken while the range lives.
+    fn prepared(
+        &self,
+        launch: &mut LaunchArgs<'_>,
+        shape: LaunchConfig,
+        operation: &'static str,
+    ) -> Result<Option<Range>> {
+        self.shaped(operation, shape)?;
+        if self.is_on() {
+            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
+        }
+        Ok(self.range(operation))
+    }
+
     /// Launches a kernel, and writes it down. The host does not wait.
     ///
     /// # Errors
@@ -22,11 +36,7 @@ impl Profiler {
         shape: LaunchConfig,
         work: Work,
     ) -> Result<()> {
-        let _range = self.range(work.operation);
-        self.shaped(work.operation, shape)?;
-        if self.is_on() {
-            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        }
+        let _range = self.prepared(&mut launch, shape, work.operation)?;
         // SAFETY: as the caller promises.
         let events = unsafe { launch.launch(shape) }?;
         self.launched(work, events)
@@ -45,11 +55,7 @@ impl Profiler {
         shape: LaunchConfig,
         work: Work,
     ) -> Result<()> {
-        let _range = self.range(work.operation);
-        self.shaped(work.operation, shape)?;
-        if self.is_on() {
-            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        }
+        let _range = self.prepared(&mut launch, shape, work.operation)?;
         // SAFETY: as the caller promises.
         let events = unsafe { launch.launch_cooperative(shape) }?;
         self.launched(work, events)

@@ -1,9 +1,9 @@
 //! Each operation, on shapes that fit no block, against a few lines of plain Rust in double
 //! precision.
 
-use gpu::{Profiler, Result};
+use gpu::{Buffer, Profiler, Result};
+use level2_cuda_naive::Products;
 use level2_cuda_naive::operations::Operations;
-use level2_cuda_naive::{Buffer, Products};
 use tensor::Dtype;
 
 /// Rows, columns and inner lengths: one, around a warp's 32 and a block's 8 rows, and primes.
@@ -53,7 +53,7 @@ impl Bench {
     #[track_caller]
     fn check(&self, what: &str, done: Result<()>, found: &Buffer, expected: &[f64]) {
         done.unwrap();
-        let found = self.on.read(&found.as_view(), found.len()).unwrap();
+        let found = self.on.launcher.read(&found.as_view(), found.len()).unwrap();
         assert_eq!(found.len(), expected.len() + 1);
         assert_eq!(found[expected.len()], 77.0, "{what} wrote behind its result");
         for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
@@ -112,7 +112,7 @@ fn tiles_make_the_same_bits() {
         let ((_, a), (_, b)) = (bench.random(m * k), bench.random(n * k));
         let mut c = bench.output(m * n);
         bench.on.matmul_a_bt(&a.as_view(), &b, &mut c, m, n, k).unwrap();
-        bench.on.read(&c.as_view(), m * n).unwrap()
+        bench.on.launcher.read(&c.as_view(), m * n).unwrap()
     };
     let naive = product(Products::Naive);
     for products in [Products::SharedTile, Products::RegisterTile, Products::Vectorised] {
@@ -226,7 +226,7 @@ fn element_by_element() {
 fn what_is_not_finite_stays_visible_and_what_is_stays_finite() {
     let bench = Bench::new();
     let device = |values: &[f32]| bench.on.stream().clone_htod(values).unwrap();
-    let read = |buffer: &Buffer| bench.on.read(&buffer.as_view(), buffer.len()).unwrap();
+    let read = |buffer: &Buffer| bench.on.launcher.read(&buffer.as_view(), buffer.len()).unwrap();
     let (mut p, mut loss) = (device(&[0.0; 3]), device(&[0.0]));
     let large = device(&[1000.0, -1000.0, 999.0]);
     let y = device(&[0.0, 1.0, 0.0]);

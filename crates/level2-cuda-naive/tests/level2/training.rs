@@ -4,7 +4,7 @@
 
 use data::{Counts, Dataset, Source};
 use gpu::Profile;
-use level2_cuda_naive::transfer::Strategy;
+use gpu::transfer::Strategy;
 use level2_cuda_naive::{Level2, PerSample};
 use tensor::{Loss, Network};
 use training::train::{Outcome, train};

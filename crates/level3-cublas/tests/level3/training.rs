@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::support::{GEMMS, gpu, level3};
 use data::{Counts, Dataset, Epoch, Source};
+use gpu::transfer::Strategy;
 use level1_cpu::{Form, Level1};
-use level2_cuda_naive::transfer::Strategy;
 use level3_cublas::Setup;
 use tensor::{Loss, Network, Tensor};
 use training::train::{Outcome, parameters, train};

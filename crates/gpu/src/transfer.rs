@@ -7,10 +7,9 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use cudarc::driver::CudaStream;
 use data::{Batch, Dataset};
-use gpu::{Profiler, Result};
 
-use crate::operations::Operations;
-use crate::{Buffer, View, state};
+use crate::memory::{buffer, grow};
+use crate::{Buffer, Gpu, Launcher, Profiler, Result, View};
 
 mod double_buffered;
 mod explicit;
@@ -19,8 +18,9 @@ mod resident;
 mod unified;
 
 use double_buffered::DoubleBuffered;
-use explicit::Explicit;
+pub use explicit::Explicit;
 use pinned::Pinned;
+pub use resident::OnDevice;
 use resident::Resident;
 use unified::Unified;
 
@@ -45,17 +45,17 @@ impl Strategy {
     pub const ALL: [Self; 5] =
         [Self::Explicit, Self::Pinned, Self::Unified, Self::DoubleBuffered, Self::Resident];
 
-    /// That way.
+    /// That way, on this GPU.
     ///
     /// # Errors
-    /// What the driver says.
-    pub fn start(self, on: &Operations) -> Result<Box<dyn Transfer>> {
+    /// When a kernel that it takes can't be loaded, and what the driver says.
+    pub fn start(self, gpu: &Gpu, on: &Launcher) -> Result<Box<dyn Transfer>> {
         Ok(match self {
             Self::Explicit => Box::new(Explicit::new(on)?),
             Self::Pinned => Box::new(Pinned::new(on)?),
-            Self::Unified => Box::new(Unified::new(on.stream())?),
+            Self::Unified => Box::new(Unified::new(&on.stream)?),
             Self::DoubleBuffered => Box::new(DoubleBuffered::new(on)?),
-            Self::Resident => Box::new(Resident::new(on)?),
+            Self::Resident => Box::new(Resident::new(gpu, on)?),
         })
     }
 }
@@ -74,7 +74,7 @@ impl fmt::Display for Strategy {
 
 /// Brings batches to the device.
 pub trait Transfer {
-    /// Hears of the training set once, before training.
+    /// Takes in the training set, before training. What was brought before is gone.
     ///
     /// # Errors
     /// What the driver says.
@@ -107,9 +107,9 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn new(on: &Operations) -> Result<Self> {
-        let (stream, profiler) = (Arc::clone(on.stream()), on.profiler().clone());
-        let one = || state::buffer(&stream, 1);
+    fn new(on: &Launcher) -> Result<Self> {
+        let (stream, profiler) = (Arc::clone(&on.stream), on.profiler.clone());
+        let one = || buffer(&stream, 1);
         let (x, y) = (one()?, one()?);
         Ok(Self { stream, profiler, x, y, len: (0, 0) })
     }
@@ -123,8 +123,8 @@ impl Inputs {
     /// Makes room for a batch.
     fn fit(&mut self, batch: &Batch<'_>) -> Result<()> {
         let (x, y) = elements(batch);
-        state::grow(&self.stream, &mut self.x, x)?;
-        state::grow(&self.stream, &mut self.y, y)?;
+        grow(&self.stream, &mut self.x, x)?;
+        grow(&self.stream, &mut self.y, y)?;
         self.len = (x, y);
         Ok(())
     }

@@ -11,10 +11,9 @@ use std::sync::Arc;
 use cudarc::driver::sys::{self, CUdevice_attribute};
 use cudarc::driver::{CudaStream, DevicePtr, UnifiedSlice};
 use data::Batch;
-use gpu::Result;
 
 use super::{Transfer, elements};
-use crate::{Buffer, View};
+use crate::{Buffer, Result, View};
 
 pub(super) struct Unified {
     stream: Arc<CudaStream>,

@@ -8,11 +8,9 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream, PinnedHostSlice};
 use data::Batch;
-use gpu::Result;
 
 use super::{Inputs, Transfer, elements};
-use crate::View;
-use crate::operations::Operations;
+use crate::{Launcher, Result, View};
 
 pub(super) struct Pinned {
     stream: Arc<CudaStream>,
@@ -21,8 +19,8 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
-    pub(super) fn new(on: &Operations) -> Result<Self> {
-        let stream = Arc::clone(on.stream());
+    pub(super) fn new(on: &Launcher) -> Result<Self> {
+        let stream = Arc::clone(&on.stream);
         Ok(Self { staging: Staging::new(&stream)?, inputs: Inputs::new(on)?, stream })
     }
 }

@@ -7,13 +7,12 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use data::Batch;
-use gpu::Result;
 
 use super::{Inputs, Transfer};
-use crate::View;
-use crate::operations::Operations;
+use crate::{Launcher, Result, View};
 
-pub(super) struct Explicit {
+/// Brings batches from ordinary memory.
+pub struct Explicit {
     stream: Arc<CudaStream>,
     /// Rows gathered from all over the dataset, and one-hot targets.
     host: (Vec<f32>, Vec<f32>),
@@ -21,9 +20,13 @@ pub(super) struct Explicit {
 }
 
 impl Explicit {
-    pub(super) fn new(on: &Operations) -> Result<Self> {
+    /// Room for one element, until a batch is brought.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn new(on: &Launcher) -> Result<Self> {
         let host = (Vec::new(), Vec::new());
-        Ok(Self { stream: Arc::clone(on.stream()), host, inputs: Inputs::new(on)? })
+        Ok(Self { stream: Arc::clone(&on.stream), host, inputs: Inputs::new(on)? })
     }
 }
 

@@ -15,12 +15,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use data::{Batch, Dataset};
-use gpu::Result;
 
 use super::pinned::Staging;
 use super::{Inputs, Transfer};
-use crate::View;
-use crate::operations::Operations;
+use crate::{Launcher, Result, View};
 
 pub(super) struct DoubleBuffered {
     /// The kernels' stream.
@@ -34,16 +32,16 @@ pub(super) struct DoubleBuffered {
 }
 
 impl DoubleBuffered {
-    pub(super) fn new(on: &Operations) -> Result<Self> {
+    pub(super) fn new(on: &Launcher) -> Result<Self> {
         // cudarc's own view of the same context, for this one stream: the caller's goes on ordering
         // what the caller does.
-        let context = CudaContext::new(on.stream().context().ordinal())?;
+        let context = CudaContext::new(on.stream.context().ordinal())?;
         // SAFETY: with this off, cudarc does not order streams by itself. Of all buffers only the
         // slots are used in both streams, and this file orders that.
         unsafe { context.disable_event_tracking() };
         let copies = context.new_stream()?;
         let slots = [Slot::new(on)?, Slot::new(on)?];
-        Ok(Self { compute: Arc::clone(on.stream()), copies, slots, current: 0 })
+        Ok(Self { compute: Arc::clone(&on.stream), copies, slots, current: 0 })
     }
 }
 
@@ -94,11 +92,11 @@ struct Slot {
 }
 
 impl Slot {
-    fn new(on: &Operations) -> Result<Self> {
+    fn new(on: &Launcher) -> Result<Self> {
         Ok(Self {
-            staging: Staging::new(on.stream())?,
+            staging: Staging::new(&on.stream)?,
             inputs: Inputs::new(on)?,
-            used: on.stream().record_event(None)?,
+            used: on.stream.record_event(None)?,
             held: None,
         })
     }

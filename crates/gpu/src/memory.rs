@@ -1,0 +1,47 @@
+//! Numbers in the device's memory.
+#![allow(unsafe_code, reason = "memory is allocated without writing it")]
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream, CudaView, DeviceRepr};
+
+use crate::Result;
+
+/// Numbers in the device's memory.
+pub type Buffer = CudaSlice<f32>;
+/// A stretch of such numbers.
+pub type View<'a> = CudaView<'a, f32>;
+
+/// What memory can hold before anything wrote to it.
+///
+/// # Safety
+/// Every pattern of bits has to be a value of the type.
+pub unsafe trait AnyBits: DeviceRepr {}
+
+// SAFETY: NaN has many patterns, and the rest are numbers.
+unsafe impl AnyBits for f32 {}
+// SAFETY: every pattern is an integer.
+unsafe impl AnyBits for u8 {}
+
+/// So many elements of the device's memory, which hold nothing yet: a kernel that read one before
+/// another has written it would be at fault, and the emulated GPU's initcheck would say so.
+///
+/// # Errors
+/// What the driver says.
+pub fn buffer<T: AnyBits>(stream: &Arc<CudaStream>, elements: usize) -> Result<CudaSlice<T>> {
+    // SAFETY: every pattern of bits is a `T`.
+    Ok(unsafe { stream.alloc(elements) }?)
+}
+
+/// Makes room for so many elements. Says whether the memory is another now; where there is none, it
+/// stays what it was.
+///
+/// # Errors
+/// What the driver says.
+pub fn grow(stream: &Arc<CudaStream>, held: &mut Buffer, elements: usize) -> Result<bool> {
+    let grows = held.len() < elements;
+    if grows {
+        *held = buffer(stream, elements)?;
+    }
+    Ok(grows)
+}
