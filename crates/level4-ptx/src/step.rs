@@ -26,7 +26,11 @@ impl Kernels {
     pub(crate) fn backward(&mut self, state: &mut State) -> Result<()> {
         match self {
             Self::ThreadPerSample(on) => on.backward(state),
-            Self::Tiled(on) => backward(on, state),
+            Self::Tiled(on) => {
+                // `dw` has its size without a batch, too.
+                state.is_loaded("backward")?;
+                backward(on, state)
+            }
             Self::OneLaunch(on) => on.step(state, 0.0, BACKWARD, "backward"),
             Self::WholeEpoch(on) => on.step(state, 0.0, BACKWARD, "backward"),
         }

@@ -4,5 +4,7 @@ mod command_line;
 mod ladder;
 mod operations;
 mod profile;
+#[path = "../../../training/tests/support/short_run.rs"]
+mod short_run;
 mod support;
 mod training;

@@ -6,6 +6,8 @@ mod ranks;
 mod ranks_that_end;
 mod reference;
 mod shapes;
+#[path = "../../../training/tests/support/short_run.rs"]
+mod short_run;
 mod support;
 mod traffic;
 mod training;

@@ -4,12 +4,13 @@
 
 use std::path::Path;
 
+use crate::short_run::{self, run};
 use crate::support::{GEMMS, gpu, level3};
 use data::{Counts, Dataset, Epoch, Source};
 use gpu::transfer::Strategy;
 use level1_cpu::{Form, Level1};
 use level3_cublas::Setup;
-use tensor::{Loss, Network, Tensor};
+use tensor::Tensor;
 use training::train::{Outcome, parameters, train};
 use training::{Console, Level, Parameters, Preset};
 
@@ -73,29 +74,6 @@ fn distance(a: &Parameters, b: &Parameters) -> f32 {
     layers.map(|(a, b)| of(&a.w, &b.w).max(of(&a.b, &b.b))).fold(0.0, f32::max)
 }
 
-/// 3 epochs of 5 batches, the last of each with 20 samples instead of 50, tested after every 4.
-fn preset(shuffle: bool) -> Preset {
-    let mut preset = Preset::find("manning").unwrap();
-    preset.network = Network { sizes: vec![784, 17, 10], loss: Loss::CrossEntropy };
-    preset.samples = 220;
-    preset.batch_size = 50;
-    preset.epochs = 3;
-    preset.shuffle = shuffle;
-    preset.report_every = 1;
-    preset.evaluate_every = Some(4);
-    preset.learning_rate = 0.05;
-    preset
-}
-
-fn run(level: &mut dyn Level, preset: &Preset) -> Outcome {
-    let counts = Counts { train: preset.samples, test: 70 };
-    let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
-    let set = |images| Dataset::new(images, preset.normalisation);
-    let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
-    let (training, test) = (set(&digits.train), set(&digits.test));
-    train(level, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
-}
-
 fn bits(run: &Outcome) -> (Vec<u32>, Vec<usize>) {
     let losses = run.losses.iter().map(|at| at.loss.to_bits()).collect();
     (losses, vec![run.batches, run.samples, run.accuracy.correct])
@@ -105,7 +83,7 @@ fn bits(run: &Outcome) -> (Vec<u32>, Vec<usize>) {
 fn transfers_and_graphs_train_to_the_same_bits() {
     let gpu = gpu();
     for (shuffle, gemm) in [(false, GEMMS[0]), (true, GEMMS[1]), (false, GEMMS[1])] {
-        let preset = preset(shuffle);
+        let preset = short_run::preset(shuffle);
         let of = |setup| run(&mut level3(&gpu, &preset, setup), &preset);
         let expected = of(Setup { gemm, ..Setup::default() });
         assert_eq!((expected.batches, expected.samples), (15, 660));

@@ -7,6 +7,8 @@ mod command_line;
 mod cuts;
 mod reference;
 mod sanitizer;
+#[path = "../../../training/tests/support/short_run.rs"]
+mod short_run;
 #[path = "../support/mod.rs"]
 mod support;
 mod training;

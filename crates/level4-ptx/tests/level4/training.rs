@@ -1,36 +1,18 @@
 //! Training: the same bits each time where nothing is atomic, and close to them where something is;
 //! in order and shuffled, with a last batch that is smaller, and with tests in between.
 
-use data::{Counts, Dataset, Source};
 use gpu::{Choice, Gpu, Profile};
 use level4_ptx::{Level4, Rung};
 use tensor::{Loss, Network};
-use training::train::{Outcome, train};
-use training::{Console, Parameters, Preset};
+use training::Preset;
+use training::train::Outcome;
 
-/// 3 epochs of 5 batches, the last of each with 20 samples instead of 50, tested after every 4.
-fn preset(shuffle: bool) -> Preset {
-    let mut preset = Preset::find("manning").unwrap();
-    preset.network = Network { sizes: vec![784, 17, 10], loss: Loss::CrossEntropy };
-    preset.samples = 220;
-    preset.batch_size = 50;
-    preset.epochs = 3;
-    preset.shuffle = shuffle;
-    preset.report_every = 1;
-    preset.evaluate_every = Some(4);
-    preset.learning_rate = 0.05;
-    preset
-}
+use crate::short_run::{self, preset};
 
 fn run(rung: Rung, preset: &Preset) -> Outcome {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let mut level = Level4::new(&gpu, &preset.network, rung, Profile::default()).unwrap();
-    let counts = Counts { train: preset.samples, test: 70 };
-    let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
-    let set = |images| Dataset::new(images, preset.normalisation);
-    let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
-    let (training, test) = (set(&digits.train), set(&digits.test));
-    train(&mut level, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
+    short_run::run(&mut level, preset)
 }
 
 #[test]
