@@ -58,6 +58,7 @@ impl fmt::Display for Normalisation {
     }
 }
 
+// Not clap's `ValueEnum`: this crate knows of no command line, and a page in the browser uses it too.
 impl FromStr for Normalisation {
     type Err = UnknownName;
 

@@ -48,6 +48,7 @@ impl fmt::Display for Source {
     }
 }
 
+// Not clap's `ValueEnum`: this crate knows of no command line, and a page in the browser uses it too.
 impl FromStr for Source {
     type Err = UnknownName;
 

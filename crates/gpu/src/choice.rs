@@ -21,11 +21,7 @@ pub enum Choice {
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Auto => "auto",
-            Self::Cuda => "cuda",
-            Self::Emulated => "emulated",
-        })
+        host::write_value(self, f)
     }
 }
 

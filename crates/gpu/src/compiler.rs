@@ -17,10 +17,7 @@ pub enum Compiler {
 
 impl fmt::Display for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Nvrtc => "nvrtc",
-            Self::BuiltIn => "built-in",
-        })
+        host::write_value(self, f)
     }
 }
 

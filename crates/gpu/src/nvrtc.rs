@@ -1,7 +1,9 @@
 //! NVRTC, NVIDIA's compiler as a library: CUDA C to PTX, without a GPU and without a toolkit.
 //!
-//! cudarc speaks to NVRTC too, and panics where it is missing or is of a version that it does not
-//! know by name. Six functions are all that is needed here; they are the same in every version.
+//! cudarc speaks to NVRTC too, but takes whichever library goes by its name: it would take
+//! `emulated-nvrtc`, which has the same, and says of none where it lies, and so where its headers are.
+//! An error code that it has no name for is undefined behaviour there. Ten functions are all that is
+//! needed here; they are the same in every version.
 #![allow(unsafe_code, reason = "NVRTC is a C library")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};

@@ -1,60 +1,41 @@
 //! Named ranges on the host's side, for NVIDIA's profilers (Nsight Systems).
 #![allow(unsafe_code, reason = "NVTX is a C library")]
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::rc::Rc;
 
-use libloading::Library;
+use cudarc::nvtx::{result, sys};
 
-use crate::library;
+use crate::install;
 
-/// The NVTX library.
-#[derive(Clone)]
-pub(crate) struct Nvtx(Rc<Functions>);
-
-struct Functions {
-    push: unsafe extern "C" fn(*const c_char) -> c_int,
-    pop: unsafe extern "C" fn() -> c_int,
-    /// The library that they are of, loaded as long as they are called.
-    _library: Library,
-}
+/// The NVTX library, which is there; a profiler brings the rest.
+pub(crate) struct Nvtx(());
 
 impl Nvtx {
-    /// Loads it where it is; a profiler brings the rest.
+    /// Loads it where it is. cudarc would panic where it, or one of the two functions, is missing.
     pub(crate) fn load() -> Option<Self> {
-        for path in library::candidates("nvToolsExt") {
-            // SAFETY: NVTX's initialisers are made to run in any process, and the two functions
-            // have the types that nvToolsExt.h declares.
-            let loaded = unsafe {
-                Library::new(path).and_then(|library| {
-                    let (push, pop) =
-                        (*library.get("nvtxRangePushA")?, *library.get("nvtxRangePop")?);
-                    Ok(Functions { push, pop, _library: library })
-                })
-            };
-            if let Ok(functions) = loaded {
-                return Some(Self(Rc::new(functions)));
-            }
-        }
-        None
+        install::nvidia("nvToolsExt").ok()?;
+        let has = |name: &str| {
+            // SAFETY: the library was loaded above, and the function is looked for, not called.
+            unsafe { sys::culib().get::<*const c_void>(name.as_bytes()) }.is_ok()
+        };
+        (has("nvtxRangePushA") && has("nvtxRangePop")).then_some(Self(()))
     }
 
     /// Begins a range.
     pub(crate) fn push(&self, name: &str) -> Range {
-        let name = CString::new(name).unwrap_or_default();
-        // SAFETY: nvToolsExt.h: `int nvtxRangePushA(const char *)`, which copies the text.
-        unsafe { (self.0.push)(name.as_ptr()) };
-        Range(self.clone())
+        // In C a text ends where a NUL is; cudarc would panic.
+        result::range_push(name.split('\0').next().unwrap_or_default());
+        Range(PhantomData)
     }
 }
 
-/// A range, which ends when it is dropped.
-pub struct Range(Nvtx);
+/// A range, which ends when it is dropped: on the thread that began it, since it can't be sent.
+pub struct Range(PhantomData<Rc<()>>);
 
 impl Drop for Range {
     fn drop(&mut self) {
-        // SAFETY: nvToolsExt.h: `int nvtxRangePop(void)`; ranges are dropped on the thread that
-        // pushed them, since they can't be sent.
-        unsafe { (self.0.0.pop)() };
+        result::range_pop();
     }
 }

@@ -62,13 +62,7 @@ impl Strategy {
 
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Explicit => "explicit",
-            Self::Pinned => "pinned",
-            Self::Unified => "unified",
-            Self::DoubleBuffered => "double-buffered",
-            Self::Resident => "resident",
-        })
+        host::write_value(self, f)
     }
 }
 

@@ -14,5 +14,5 @@ pub mod signals;
 mod threads;
 
 pub use escape::{escape, shown};
-pub use output::{complain, lost_output, parse, print};
+pub use output::{complain, lost_output, parse, print, write_value};
 pub use program::main;

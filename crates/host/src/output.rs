@@ -1,11 +1,11 @@
 //! Standard output and standard error.
 
 use std::ffi::OsString;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory, FromArgMatches};
+use clap::{Command, CommandFactory, FromArgMatches, ValueEnum};
 
 use crate::escape::escape_but_colours;
 use crate::signals;
@@ -27,6 +27,14 @@ pub fn print(text: &str) -> io::Result<()> {
 pub fn complain(text: impl Display) {
     let text = format!("{text}\n");
     let _ = anstream::stderr().lock().write_all(escape_but_colours(&text).as_bytes());
+}
+
+/// Writes one of an option's values as the command line takes it: the `Display` of such a value.
+///
+/// # Errors
+/// What the formatter says.
+pub fn write_value(value: &impl ValueEnum, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    value.to_possible_value().map_or(Ok(()), |value| f.pad(value.get_name()))
 }
 
 /// How a program ends whose output could not be written: a reader who went away, such as `head`,

@@ -21,10 +21,7 @@ pub enum Form {
 
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Textbook => "textbook",
-            Self::Fast => "fast",
-        })
+        host::write_value(self, f)
     }
 }
 

@@ -23,10 +23,7 @@ pub enum Kernels {
 
 impl fmt::Display for Kernels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::PerOperation => "per-operation",
-            Self::PerSample => "per-sample",
-        })
+        host::write_value(self, f)
     }
 }
 

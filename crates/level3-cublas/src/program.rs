@@ -26,10 +26,7 @@ pub enum Gemm {
 
 impl fmt::Display for Gemm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Cublas => "cublas",
-            Self::Cublaslt => "cublaslt",
-        })
+        host::write_value(self, f)
     }
 }
 

@@ -40,6 +40,7 @@ impl fmt::Display for Initialisation {
     }
 }
 
+// Not clap's `ValueEnum`: the help of the option would list the values a second time.
 impl FromStr for Initialisation {
     type Err = String;
 

@@ -1,5 +1,6 @@
 //! The arithmetic of PTX, against values written down from the ISA and against exact arithmetic.
 
+mod apfloat;
 mod approximate;
 mod bit_field;
 mod compare;

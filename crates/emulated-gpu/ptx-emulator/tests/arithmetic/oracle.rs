@@ -1,6 +1,6 @@
 //! An independent opinion on every rounding: exact rational arithmetic on big integers, and a binary
 //! search for the neighbours among all numbers of a format. Nothing here shifts or sticks bits as
-//! the code under test does.
+//! the code under test does, and as APFloat does, which `apfloat` asks too.
 
 use num_bigint::BigUint;
 use proptest::prelude::*;
