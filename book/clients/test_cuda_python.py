@@ -1,0 +1,38 @@
+"""A kernel in CUDA C by NVIDIA's cuda.core, and its test. NVRTC compiles it."""
+
+# ANCHOR: test
+import numpy as np
+from cuda.core import (
+    Device,
+    LaunchConfig,
+    LegacyPinnedMemoryResource,
+    Program,
+    ProgramOptions,
+    launch,
+)
+
+SAXPY = """
+extern "C" __global__ void saxpy(unsigned n, float a, const float *x, float *y) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+"""
+
+
+def test_saxpy():
+    device = Device()
+    device.set_current()
+    stream = device.create_stream()
+    # PTX, and not machine code, which no software GPU has.
+    program = Program(SAXPY, "c++", ProgramOptions(arch="compute_90"))
+    saxpy = program.compile("ptx").get_kernel("saxpy")
+
+    # Pinned memory: the host's, and kernels reach it.
+    buffers = [LegacyPinnedMemoryResource().allocate(4000, stream=stream) for _ in range(2)]
+    x, y = (np.from_dlpack(buffer).view(np.float32) for buffer in buffers)
+    x[:], y[:] = np.arange(1000), 1
+    config = LaunchConfig(grid=4, block=256)
+    launch(stream, config, saxpy, np.uint32(1000), np.float32(2), *buffers)
+    stream.sync()
+    np.testing.assert_array_equal(y, 2 * np.arange(1000, dtype=np.float32) + 1)
+# ANCHOR_END: test
