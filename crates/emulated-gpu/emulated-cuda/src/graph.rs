@@ -292,10 +292,13 @@ impl Executable {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What one launch does.
+    /// What one launch does. An event that it waits for is waited for as it was recorded last before the
+    /// launch: what is recorded afterwards may wait for the launch itself. (Where the graph records it itself, the
+    /// order of its nodes is what there is to wait for.)
     pub(crate) fn work(&self) -> Vec<Operation> {
         let steps = self.steps();
-        steps.iter().filter(|step| step.enabled).map(|step| step.operation.clone()).collect()
+        let enabled = steps.iter().filter(|step| step.enabled);
+        enabled.map(|step| step.operation.at_launch()).collect()
     }
 
     /// Takes over the work of another graph of the same shape.

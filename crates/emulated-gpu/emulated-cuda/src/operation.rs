@@ -102,6 +102,17 @@ impl Operation {
         }
     }
 
+    /// The same, with what is known when the graph that it belongs to is launched.
+    pub(crate) fn at_launch(&self) -> Self {
+        match self {
+            Self::WaitForEvent(event) => match event.recorded() {
+                Recorded::Stream(mark) => Self::WaitFor(mark),
+                Recorded::Never | Recorded::Capture(_) => Self::Nothing,
+            },
+            other => other.clone(),
+        }
+    }
+
     fn try_run(&self, context: &Arc<Context>) -> Result {
         let memory = driver()?.emulator.memory();
         match self {

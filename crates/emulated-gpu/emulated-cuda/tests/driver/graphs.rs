@@ -1,5 +1,8 @@
 //! Graphs: the memory that is theirs, and those that are made by hand.
 
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate, nodes};
 use crate::support::{INCREMENT, allocate, code, context, cu, function, module, ok, read, stream};
 
@@ -25,6 +28,48 @@ fn memory_of_a_graph_lives_with_it() {
         ok!(cuStreamSynchronize(stream => usize));
         assert_eq!(read(result, 1), [3]);
     }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// A graph waits for an event as it was recorded before the launch: what is recorded later may come behind the
+/// graph itself.
+#[test]
+fn a_graph_does_not_wait_for_what_waits_for_it() {
+    static MAY_GO_ON: AtomicBool = AtomicBool::new(false);
+    extern "C" fn hold(_: *mut c_void) {
+        while !MAY_GO_ON.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+    }
+    let context = context();
+    let (first, second) = (stream(1), stream(1));
+    let event = || {
+        let mut event = 0usize;
+        ok!(cuEventCreate(&raw mut event => *mut usize, 2 => u32));
+        event
+    };
+    let (awaited, behind) = (event(), event());
+    let (mut graph, mut node) = (0usize, 0usize);
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    ok!(cuGraphAddEventWaitNode(
+        &raw mut node => *mut usize, graph => usize, std::ptr::null::<usize>() => *const usize,
+        0 => usize, awaited => usize,
+    ));
+    let executable = instantiate(graph);
+    // The graph is launched while the stream still does something else, and waits for nothing.
+    let hold = hold as extern "C" fn(*mut c_void);
+    ok!(cuLaunchHostFunc(first => usize, hold => extern "C" fn(*mut c_void), 0 => usize));
+    ok!(cuGraphLaunch(executable => usize, first => usize));
+    ok!(cuEventRecord(behind => usize, first => usize));
+    ok!(cuStreamWaitEvent(second => usize, behind => usize, 0 => u32));
+    ok!(cuEventRecord(awaited => usize, second => usize));
+    MAY_GO_ON.store(true, Ordering::SeqCst);
+    ok!(cuCtxSynchronize());
+    // Again: now it waits for what the second stream has done.
+    ok!(cuGraphLaunch(executable => usize, first => usize));
+    ok!(cuCtxSynchronize());
+    ok!(cuGraphExecDestroy(executable => usize));
+    ok!(cuGraphDestroy(graph => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
