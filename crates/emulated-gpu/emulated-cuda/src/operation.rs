@@ -42,7 +42,8 @@ pub(crate) enum Operation {
     WaitFor(Arc<Mark>),
     /// Records an event anew, each time: a node of a graph.
     Record(Arc<Event>),
-    /// Waits for what an event was recorded in last: a node of a graph.
+    /// Waits for what an event was recorded in last: a node of a graph, which
+    /// [`at_launch`](Self::at_launch) makes definite.
     WaitForEvent(Arc<Event>),
     /// What a host function of a library's is about to read and write.
     Declare(Arc<Declaration>),
