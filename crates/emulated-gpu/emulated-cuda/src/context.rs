@@ -14,6 +14,7 @@ use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::queue::Order;
 use crate::registry::fresh;
+use crate::storage::{Ended, Storage};
 use crate::stream::{Stream, StreamKind};
 
 /// `CU_LIMIT_MALLOC_HEAP_SIZE`
@@ -41,6 +42,8 @@ pub(crate) struct Context {
     destroyed: AtomicBool,
     /// Of the work that is put into its streams.
     pub(crate) order: Order,
+    /// What libraries keep beside it.
+    pub(crate) storage: Storage,
     streams: Mutex<Streams>,
     limits: Mutex<[u64; LIMITS]>,
 }
@@ -86,6 +89,7 @@ impl Context {
             told: AtomicBool::new(false),
             destroyed: AtomicBool::new(false),
             order: Order::default(),
+            storage: Storage::default(),
             streams: Mutex::default(),
             // Stack, printf buffer, heap, depth and number of launches of the device's own, sector,
             // persisting cache, shared memory.
@@ -255,11 +259,11 @@ impl Context {
     }
 
     /// Takes no work any longer, waits for what it has taken, then frees what belongs to it. Its
-    /// handle is not known any longer.
+    /// handle is not known any longer. What is given back is told when no lock is held.
     ///
     /// # Errors
     /// `CONTEXT_IS_DESTROYED` when another thread has begun to destroy it.
-    pub(crate) fn destroy(&self) -> Result {
+    pub(crate) fn destroy(&self) -> Result<Ended> {
         let driver = driver()?;
         if !self.order.end() {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
@@ -283,7 +287,8 @@ impl Context {
         }
         crate::report::leaks_of(driver, own);
         driver.emulator.memory().end_heap(own as u64);
-        driver.allocations.free_context(own)
+        driver.allocations.free_context(own)?;
+        Ok(self.storage.end(own))
     }
 }
 
@@ -299,24 +304,33 @@ impl Primary {
         if let Some(context) = &self.context {
             return Ok(Arc::clone(context));
         }
-        let handle = *self.handle.get_or_insert_with(fresh);
-        let context = Context::create(handle, self.flags, self.device)?;
+        let context = Context::create(self.handle(), self.flags, self.device)?;
         self.context = Some(Arc::clone(&context));
         Ok(context)
     }
 
+    /// Its handle, whether it is there or not.
+    pub(crate) fn handle(&mut self) -> Handle {
+        *self.handle.get_or_insert_with(fresh)
+    }
+
+    /// Whether the handle was given out as its.
+    pub(crate) fn has(&self, handle: Handle) -> bool {
+        self.handle == Some(handle)
+    }
+
     /// Gives back one of the times it was retained; the last one ends it.
-    pub(crate) fn release(&mut self) -> Result {
+    pub(crate) fn release(&mut self) -> Result<Ended> {
         if self.retained == 0 {
             return Err(Code::INVALID_CONTEXT.because("the primary context is not retained"));
         }
         self.retained -= 1;
-        if self.retained == 0 { self.reset() } else { Ok(()) }
+        if self.retained == 0 { self.reset() } else { Ok(Ended::default()) }
     }
 
     /// Ends the context, however often it was retained.
-    pub(crate) fn reset(&mut self) -> Result {
-        self.context.take().map_or(Ok(()), |context| context.destroy())
+    pub(crate) fn reset(&mut self) -> Result<Ended> {
+        self.context.take().map_or_else(|| Ok(Ended::default()), |context| context.destroy())
     }
 }
 

@@ -141,7 +141,9 @@ pub(crate) fn attribute(attribute: i32, device: i32) -> Result<i32> {
         // No NUMA of its own.
         130 => 0,
         131 => -1,
-        136..=144 => 0,
+        136..=159 | 161 => 0,
+        // What tensor maps need of memory makes no difference.
+        160 => i32::MAX,
         _ => {
             return Err(
                 Code::INVALID_VALUE.because(format!("devices have no attribute {attribute}"))

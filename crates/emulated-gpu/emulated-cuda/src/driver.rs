@@ -20,9 +20,10 @@ use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::stream::Stream;
 
-/// CUDA 13.0. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up
-/// to 9.x, so what NVRTC 12.9 (PTX 8.8) and NVRTC 13 (PTX 9.x) emit loads alike.
-pub(crate) const VERSION: i32 = 13_000;
+/// CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up
+/// to 9.x, so what NVRTC 12.9 (PTX 8.8) and NVRTC 13.5 emit loads alike. Programs whose toolkit is newer
+/// than the driver compile PTX to machine code themselves (Warp does), which no older number allows.
+pub(crate) const VERSION: i32 = 13_050;
 
 /// The driver.
 #[derive(Debug)]

@@ -123,6 +123,8 @@ impl Function {
             10..=13 => 0,
             14 => self.large_clusters.load(Ordering::Relaxed),
             15 => self.cluster_policy.load(Ordering::Relaxed),
+            // No kernel changes graphs, and shared memory is of one kind.
+            16 | 17 => 0,
             _ => return Err(unknown(attribute)),
         })
     }
@@ -139,7 +141,7 @@ impl Function {
             14 => (&self.large_clusters, 0..=1),
             15 => (&self.cluster_policy, 0..=2),
             // Cluster shapes: a cluster of one block is what every kernel has.
-            10..=13 if value == 0 => return Ok(()),
+            10..=13 | 17 if value == 0 => return Ok(()),
             _ => return Err(unknown(attribute)),
         };
         if !range.contains(&value) {

@@ -8,8 +8,8 @@
 //!
 //! The functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's
 //! bindings for Python call. What is not emulated says so: textures and surfaces, arrays, clusters,
-//! virtual memory management, sharing between processes, machine code (a cubin, or a fatbin without PTX), the tables
-//! behind NVIDIA's runtime library. `include/emulated_gpu.h` declares what NVIDIA's driver does not
+//! virtual memory management, sharing between processes, machine code (a cubin, or a fatbin without PTX). Of the
+//! tables behind NVIDIA's runtime library there is what is known of them. `include/emulated_gpu.h` declares what NVIDIA's driver does not
 //! have. The environment chooses checks and reports; the crate's `README.md` lists the variables.
 
 #[cfg(not(target_pointer_width = "64"))]
@@ -32,8 +32,10 @@ mod ffi;
 mod function;
 mod graph;
 mod host;
+mod identity;
 mod launch;
 mod library;
+mod md2;
 mod module;
 mod occupancy;
 mod operation;
@@ -43,6 +45,7 @@ mod queue;
 mod registry;
 mod report;
 mod settings;
+mod storage;
 mod stream;
 mod sync;
 mod value;

@@ -41,6 +41,9 @@ pub(crate) struct Settings {
     /// `CUDA_LOG_FILE`, as NVIDIA's driver has it: `stdout`, `stderr` or a file that is told of
     /// every call that fails, and why.
     pub(crate) log: Option<PathBuf>,
+    /// `CUDA_MODULE_LOADING`, as NVIDIA's driver has it: whether the runtime library loads all of a
+    /// program's code at once (`EAGER`), or each kernel when it is first used.
+    pub(crate) eager: bool,
 }
 
 impl Settings {
@@ -68,6 +71,7 @@ impl Settings {
             leaks: flag(&text, "EMULATED_GPU_LEAKS")?,
             statistics: text("EMULATED_GPU_STATISTICS").map(PathBuf::from),
             log: text("CUDA_LOG_FILE").map(PathBuf::from),
+            eager: text("CUDA_MODULE_LOADING").is_some_and(|value| value.trim() == "EAGER"),
         })
     }
 }

@@ -32,8 +32,6 @@ impl Code {
     pub(crate) const INVALID_DEVICE: Self = Self(101);
     /// `cudaErrorInvalidResourceHandle`
     pub(crate) const INVALID_HANDLE: Self = Self(400);
-    /// `cudaErrorSymbolNotFound`
-    pub(crate) const NOT_FOUND: Self = Self(500);
     /// `cudaErrorNotSupported`
     pub(crate) const NOT_SUPPORTED: Self = Self(801);
     /// `cudaErrorUnknown`

@@ -161,13 +161,7 @@ pub(crate) fn kernel(host: usize) -> Result<usize> {
     let (image, name) = (found.image, found.name.clone());
     let library = registry.library(image)?;
     let mut handle = 0;
-    driver::cuLibraryGetKernel(&raw mut handle, library, name.as_ptr()).map_err(
-        |error| match error.code {
-            Code::NOT_FOUND => Code::INVALID_DEVICE_FUNCTION
-                .because(format!("the code has no kernel {}", name.to_string_lossy())),
-            _ => error,
-        },
-    )?;
+    driver::cuLibraryGetKernel(&raw mut handle, library, name.as_ptr())?;
     if let Some(found) = registry.kernels.get_mut(&host) {
         found.handle = handle;
     }

@@ -27,6 +27,7 @@ cuCtxGetApiVersion context out
 cuCtxGetCacheConfig out
 cuCtxGetCurrent +context
 cuCtxGetDevice out
+cuCtxGetDevice_v2 out context
 cuCtxGetFlags out
 cuCtxGetId context out
 cuCtxGetLimit out int
@@ -43,6 +44,7 @@ cuCtxSetFlags int
 cuCtxSetLimit int limit
 cuCtxSetSharedMemConfig int
 cuCtxSynchronize
+cuCtxSynchronize_v2 context
 cuDeviceCanAccessPeer out int int
 cuDeviceComputeCapability out out int
 cuDeviceGet out int
@@ -59,8 +61,11 @@ cuDeviceGetUuid_v2 out int
 cuDeviceGraphMemTrim int
 cuDevicePrimaryCtxGetState int out out
 cuDevicePrimaryCtxRetain +context int
+cuDevicePrimaryCtxRelease int
 cuDevicePrimaryCtxRelease_v2 int
+cuDevicePrimaryCtxReset int
 cuDevicePrimaryCtxReset_v2 int
+cuDevicePrimaryCtxSetFlags int int
 cuDevicePrimaryCtxSetFlags_v2 int int
 cuDeviceTotalMem_v2 out int
 cuEventCreate +event int
@@ -74,6 +79,8 @@ cuEventSynchronize event
 cuFuncGetAttribute out int function
 cuFuncGetModule +module function
 cuFuncGetName out function
+cuFuncGetParamCount function out
+cuKernelGetParamCount function out
 cuFuncGetParamInfo function int out out
 cuFuncIsLoaded out function
 cuFuncLoad function
@@ -146,6 +153,7 @@ cuLaunchKernel function one one one block one one shared stream parameters null
 cuLaunchKernelEx config function parameters extra
 cuLibraryEnumerateKernels +kernel one library
 cuLibraryGetGlobal +device out library name
+cuLibraryGetManaged +device out library name
 cuLibraryGetKernel +kernel library name
 cuLibraryGetKernelCount out library
 cuLibraryGetModule +module library
@@ -228,6 +236,7 @@ cuProfilerStop
 cuStreamAddCallback stream callback null int
 cuStreamAttachMemAsync stream device size int
 cuStreamBeginCaptureToGraph stream graph nodes null count int
+cuStreamBeginCapture stream
 cuStreamBeginCapture_v2 stream int
 cuStreamCopyAttributes stream stream
 cuStreamCreate +stream int

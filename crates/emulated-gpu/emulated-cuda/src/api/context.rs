@@ -34,7 +34,11 @@ fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
     out.set(context.handle)
 }
 
-fn find(handle: Handle) -> Result<std::sync::Arc<Context>> {
+/// A context by its handle; 0 for the calling thread's.
+///
+/// # Errors
+/// `INVALID_CONTEXT`
+pub(super) fn find(handle: Handle) -> Result<std::sync::Arc<Context>> {
     if handle == 0 {
         return context::current_of_any_state();
     }
@@ -43,11 +47,53 @@ fn find(handle: Handle) -> Result<std::sync::Arc<Context>> {
     })
 }
 
+/// Whether a handle may be made current: that of a context, or of a primary one that isn't there yet,
+/// which NVIDIA's runtime library makes current before it retains it.
+fn check_current(handle: Handle) -> Result {
+    let is = |primary: &std::sync::Mutex<context::Primary>| {
+        primary.lock().unwrap_or_else(PoisonError::into_inner).has(handle)
+    };
+    if driver()?.primary.iter().any(is) { Ok(()) } else { find(handle).map(|_| ()) }
+}
+
 /// The primary context of a device, locked.
-fn primary<T>(device: Device, f: impl FnOnce(&mut context::Primary) -> Result<T>) -> Result<T> {
+///
+/// # Errors
+/// `INVALID_DEVICE`, and what the function fails with.
+pub(super) fn primary<T>(
+    device: Device,
+    f: impl FnOnce(&mut context::Primary) -> Result<T>,
+) -> Result<T> {
     let device = check(device)? as usize;
     let primary = driver()?.primary.get(device).ok_or(Code::INVALID_DEVICE)?;
     f(&mut primary.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn synchronize(context: &Context) -> Result {
+    capture::forbid_waiting(context)?;
+    context.synchronize();
+    context.tell()
+}
+
+fn release(device: Device) -> Result {
+    primary(device, context::Primary::release)?.tell();
+    Ok(())
+}
+
+fn reset(device: Device) -> Result {
+    primary(device, context::Primary::reset)?.tell();
+    Ok(())
+}
+
+fn set_flags(device: Device, flags: u32) -> Result {
+    check_flags(flags)?;
+    primary(device, |primary| {
+        primary.flags = flags;
+        if let Some(context) = &primary.context {
+            context.flags.store(flags, Ordering::Relaxed);
+        }
+        Ok(())
+    })
 }
 
 export! {
@@ -56,23 +102,28 @@ export! {
         out.set(primary(device, context::Primary::retain)?.handle)
     }
 
+    fn cuDevicePrimaryCtxRelease(device: Device) {
+        release(device)
+    }
+
     fn cuDevicePrimaryCtxRelease_v2(device: Device) {
-        primary(device, context::Primary::release)
+        release(device)
+    }
+
+    fn cuDevicePrimaryCtxReset(device: Device) {
+        reset(device)
     }
 
     fn cuDevicePrimaryCtxReset_v2(device: Device) {
-        primary(device, context::Primary::reset)
+        reset(device)
+    }
+
+    fn cuDevicePrimaryCtxSetFlags(device: Device, flags: u32) {
+        set_flags(device, flags)
     }
 
     fn cuDevicePrimaryCtxSetFlags_v2(device: Device, flags: u32) {
-        check_flags(flags)?;
-        primary(device, |primary| {
-            primary.flags = flags;
-            if let Some(context) = &primary.context {
-                context.flags.store(flags, Ordering::Relaxed);
-            }
-            Ok(())
-        })
+        set_flags(device, flags)
     }
 
     fn cuDevicePrimaryCtxGetState(device: Device, flags: Out<u32>, active: Out<i32>) {
@@ -114,7 +165,8 @@ export! {
         if context::current_handle() == context.handle {
             context::pop();
         }
-        context.destroy()
+        context.destroy()?.tell();
+        Ok(())
     }
 
     fn cuCtxPushCurrent_v2(context: Handle) {
@@ -133,7 +185,7 @@ export! {
 
     fn cuCtxSetCurrent(context: Handle) {
         if context != 0 {
-            find(context)?;
+            check_current(context)?;
         }
         context::set_current(context);
         Ok(())
@@ -146,6 +198,11 @@ export! {
     fn cuCtxGetDevice(device: Out<Device>) {
         device.required()?;
         device.set(context::current_of_any_state()?.device as Device)
+    }
+
+    fn cuCtxGetDevice_v2(device: Out<Device>, context: Handle) {
+        device.required()?;
+        device.set(find(context)?.device as Device)
     }
 
     fn cuCtxGetFlags(flags: Out<u32>) {
@@ -171,10 +228,13 @@ export! {
     }
 
     fn cuCtxSynchronize() {
-        let context = context::current()?;
-        capture::forbid_waiting(&context)?;
-        context.synchronize();
-        context.tell()
+        synchronize(&*context::current()?)
+    }
+
+    fn cuCtxSynchronize_v2(context: Handle) {
+        let context = find(context)?;
+        context.check()?;
+        synchronize(&context)
     }
 
     fn cuCtxGetLimit(value: Out<usize>, limit: u32) {

@@ -8,7 +8,7 @@ use crate::capture;
 use crate::copy::{CopyMemory, End, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
-use crate::ffi::export;
+use crate::ffi::{export, is_per_thread};
 use crate::operation::Operation;
 use crate::stream;
 
@@ -74,6 +74,58 @@ fn line(to: CopyMemory, from: CopyMemory, size: usize, stream: Handle, waits: Wa
         return stream::find(stream).map(|_| ());
     }
     copy(Transfer::line(from, to, size), stream, waits)
+}
+
+/// `CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL`
+const DURING_CALL: i32 = 2;
+
+/// `cuMemcpyBatchAsync`: copies of which each has an attribute (six numbers, the first of which is when
+/// its source is read).
+struct Batch {
+    to: In<Pointer>,
+    from: In<Pointer>,
+    sizes: In<usize>,
+    count: usize,
+    attributes: In<[i32; 6]>,
+    firsts: In<usize>,
+    attribute_count: usize,
+}
+
+impl Batch {
+    /// Has them done in their order, which is one of those that they may be done in.
+    fn run(self, stream: Handle) -> Result {
+        let invalid = |why: &str| Err(Code::INVALID_VALUE.because(why));
+        if stream == 0 && !is_per_thread() {
+            return invalid("batches of copies are not for the legacy default stream");
+        }
+        if self.count == 0 || !(1..=self.count).contains(&self.attribute_count) {
+            return invalid(
+                "a batch has copies, and attributes, of which there are no more than copies",
+            );
+        }
+        let firsts = self.firsts.list(self.attribute_count)?;
+        let is_sorted = firsts.windows(2).all(|pair| pair[0] < pair[1]);
+        if firsts.first() != Some(&0) || !is_sorted || firsts.last() >= Some(&self.count) {
+            return invalid(
+                "the first attribute begins at copy 0, each further one at a later copy",
+            );
+        }
+        let attributes = self.attributes.list(self.attribute_count)?;
+        if attributes.iter().any(|attribute| !(1..=3).contains(&attribute[0])) {
+            return invalid(
+                "when a source is read is 1 (in the stream), 2 (in the call) or 3 (whenever)",
+            );
+        }
+        let to = self.to.list(self.count)?;
+        let from = self.from.list(self.count)?;
+        for ((to, from), size) in to.into_iter().zip(from).zip(self.sizes.list(self.count)?) {
+            line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, stream, Waits::No)?;
+        }
+        if attributes.iter().any(|attribute| attribute[0] == DURING_CALL) {
+            return stream::find(stream)?.synchronize();
+        }
+        Ok(())
+    }
 }
 
 /// `CUmemorytype`
@@ -179,6 +231,23 @@ export! {
 
     fn cuMemcpyAsync(to: Pointer, from: Pointer, size: usize, stream: Handle) also cuMemcpyAsync_ptsz {
         line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, stream, Waits::No)
+    }
+
+    fn cuMemcpyBatchAsync(
+        to: In<Pointer>, from: In<Pointer>, sizes: In<usize>, count: usize,
+        attributes: In<[i32; 6]>, firsts: In<usize>, attribute_count: usize, failed: Out<usize>,
+        stream: Handle,
+    ) also cuMemcpyBatchAsync_ptsz {
+        // Which one failed isn't told: SIZE_MAX, as for what is wrong with all.
+        failed.set_if_wanted(usize::MAX);
+        Batch { to, from, sizes, count, attributes, firsts, attribute_count }.run(stream)
+    }
+
+    fn cuMemcpyBatchAsync_v2(
+        to: In<Pointer>, from: In<Pointer>, sizes: In<usize>, count: usize,
+        attributes: In<[i32; 6]>, firsts: In<usize>, attribute_count: usize, stream: Handle,
+    ) also cuMemcpyBatchAsync_v2_ptsz {
+        Batch { to, from, sizes, count, attributes, firsts, attribute_count }.run(stream)
     }
 
     fn cuMemcpyHtoD_v2(to: Pointer, from: In<u8>, size: usize) also cuMemcpyHtoD_v2_ptds {

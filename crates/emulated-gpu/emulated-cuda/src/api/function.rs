@@ -116,6 +116,16 @@ export! {
         offset.set(layout.offset as usize)
     }
 
+    fn cuFuncGetParamCount(function: Handle, count: Out<usize>) {
+        count.required()?;
+        count.set(driver()?.function(function)?.kernel.parameters().len())
+    }
+
+    fn cuKernelGetParamCount(kernel: Handle, count: Out<usize>) {
+        count.required()?;
+        count.set(driver()?.function(kernel)?.kernel.parameters().len())
+    }
+
     fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
         state.required()?;
         driver()?.function(function)?;

@@ -159,8 +159,36 @@ fn own_context() -> Result<Handle> {
     Ok(context::current()?.handle)
 }
 
+/// Loads a fatbin, or whatever else an image is, for the calling thread's context; gives the module.
+///
+/// # Errors
+/// As `cuModuleLoadData`.
+pub(super) fn load_from_memory(image: In<u8>) -> Result<Handle> {
+    capture::forbid_unsafe_call()?;
+    Ok(load_image(image, JitOptions::default(), own_context()?)?.handle)
+}
+
+/// Unloads a module. Work that stands in streams has its kernels, which keep the variables.
+///
+/// # Errors
+/// `INVALID_HANDLE`, and what capturing forbids.
+pub(super) fn unload(module: Handle) -> Result {
+    capture::forbid_unsafe_call()?;
+    driver()?.module(module)?.unload()
+}
+
 fn library(handle: Handle) -> Result<Arc<Module>> {
     driver()?.module(handle)
+}
+
+fn library_variable(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) -> Result {
+    let name = name.get()?;
+    // Without a context, as on the first device.
+    let device = context::current().map_or(0, |context| context.device);
+    let (at, size) = library(handle)?.variable(&name, device)?;
+    address.set_if_wanted(at);
+    bytes.set_if_wanted(size as usize);
+    Ok(())
 }
 
 export! {
@@ -172,8 +200,7 @@ export! {
 
     fn cuModuleLoadData(out: Out<Handle>, image: In<u8>) {
         out.required()?;
-        capture::forbid_unsafe_call()?;
-        out.set(load_image(image, JitOptions::default(), own_context()?)?.handle)
+        out.set(load_from_memory(image)?)
     }
 
     fn cuModuleLoadDataEx(
@@ -192,15 +219,13 @@ export! {
     }
 
     fn cuModuleUnload(module: Handle) {
-        capture::forbid_unsafe_call()?;
-        let module = driver()?.module(module)?;
-        // Work that stands in streams has its kernels, which keep the variables.
-        module.unload()
+        unload(module)
     }
 
     fn cuModuleGetLoadingMode(mode: Out<u32>) {
-        // Eager: everything is read when it is loaded.
-        mode.set(1)
+        // CU_MODULE_EAGER_LOADING, CU_MODULE_LAZY_LOADING. By the latter, code that this card can't run
+        // is no error until it is used.
+        mode.set(if driver()?.settings.eager { 1 } else { 2 })
     }
 
     fn cuModuleGetFunction(out: Out<Handle>, module: Handle, name: Text) {
@@ -277,12 +302,10 @@ export! {
     }
 
     fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
-        let name = name.get()?;
-        // Without a context, as on the first device.
-        let device = context::current().map_or(0, |context| context.device);
-        let (at, size) = library(handle)?.variable(&name, device)?;
-        address.set_if_wanted(at);
-        bytes.set_if_wanted(size as usize);
-        Ok(())
+        library_variable(address, bytes, handle, name)
+    }
+
+    fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
+        library_variable(address, bytes, handle, name)
     }
 }

@@ -70,6 +70,8 @@ fn write(attribute: u32, address: Pointer, known: &Known, data: usize) -> Result
         8 => narrow.set(u32::from(known.managed)),
         9 => narrow.set(known.device),
         10 | 15 | 21 => narrow.set(0),
+        // No memory belongs to a part of a card.
+        22 => narrow.set(u32::MAX),
         11 | 19 => wide.set(known.base),
         12 | 18 => wide.set(known.size),
         13 => narrow.set(1),
@@ -90,6 +92,7 @@ fn write_unknown(attribute: u32, address: Pointer, data: usize) -> Result {
         // CU_DEVICE_INVALID
         9 => Out::<i32>::at(data).set(-2),
         2 | 6 | 8 | 10 | 13 | 15 | 16 | 21 => Out::<u32>::at(data).set(0),
+        22 => Out::<i32>::at(data).set(-1),
         1..=21 => Out::<u64>::at(data).set(0),
         _ => Err(Code::INVALID_VALUE.because(format!("pointers have no attribute {attribute}"))),
     }

@@ -1,5 +1,7 @@
 //! `cuGetProcAddress`: functions by name and version.
 
+mod graphs;
+
 use std::ffi::c_void;
 
 use crate::abi::{Out, Text};
@@ -7,8 +9,8 @@ use crate::error::{Code, Result};
 use crate::ffi::export;
 
 use super::{
-    context, copy, device, emulated_gpu, event, fill, function, graph, graph_edges, graph_nodes,
-    initialisation, link, memory, module, pointer, pool, stream,
+    context, copy, device, emulated_gpu, event, export_table, fill, function, graph,
+    initialisation, link, memory, module, pointer, pool, stream, unsupported,
 };
 
 /// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`, `…_PER_THREAD_DEFAULT_STREAM`
@@ -16,14 +18,14 @@ const LEGACY: u64 = 1;
 const PER_THREAD: u64 = 2;
 
 /// A function that can be asked for.
-struct Entry {
+pub(crate) struct Entry {
     /// Its name, without the `_v2` of its symbol.
-    name: &'static str,
+    pub(crate) name: &'static str,
     /// The CUDA version that brought it in this form.
-    since: i32,
-    function: *const c_void,
+    pub(crate) since: i32,
+    pub(crate) function: *const c_void,
     /// The form in which stream 0 is the thread's own.
-    per_thread: *const c_void,
+    pub(crate) per_thread: *const c_void,
 }
 
 /// What became of a request.
@@ -39,21 +41,26 @@ enum Found {
 macro_rules! table {
     (@per_thread $function:path) => { $function as *const c_void };
     (@per_thread $function:path, $per_thread:path) => { $per_thread as *const c_void };
-    ($($name:literal $since:literal $function:path $(, $per_thread:path)?;)*) => {
-        /// Every function, by name and version (the versions are those of `cudaTypedefs.h`).
-        fn table() -> impl Iterator<Item = Entry> {
+    ($(#[$meta:meta])* $rows:ident: $($name:literal $since:literal $function:path $(, $per_thread:path)?;)*) => {
+        $(#[$meta])*
+        pub(super) fn $rows() -> impl Iterator<Item = Entry> {
             [$(Entry {
                 name: $name,
                 since: $since,
                 function: $function as *const c_void,
-                per_thread: table!(@per_thread $function $(, $per_thread)?),
+                per_thread: $crate::api::proc_address::table!(@per_thread $function $(, $per_thread)?),
             },)*]
             .into_iter()
         }
     };
 }
 
+pub(super) use table;
+
 table! {
+    /// Every function but those of graphs, by name and version (the versions are those of
+    /// `cudaTypedefs.h`).
+    rows:
     "cuCtxAttach" 2000 context::cuCtxAttach;
     "cuCtxCreate" 3020 context::cuCtxCreate_v2;
     "cuCtxCreate" 11040 context::cuCtxCreate_v3;
@@ -66,6 +73,7 @@ table! {
     "cuCtxGetCacheConfig" 3020 context::cuCtxGetCacheConfig;
     "cuCtxGetCurrent" 4000 context::cuCtxGetCurrent;
     "cuCtxGetDevice" 2000 context::cuCtxGetDevice;
+    "cuCtxGetDevice" 13000 context::cuCtxGetDevice_v2;
     "cuCtxGetExecAffinity" 11040 context::cuCtxGetExecAffinity;
     "cuCtxGetFlags" 7000 context::cuCtxGetFlags;
     "cuCtxGetId" 12000 context::cuCtxGetId;
@@ -82,6 +90,7 @@ table! {
     "cuCtxSetLimit" 3010 context::cuCtxSetLimit;
     "cuCtxSetSharedMemConfig" 4020 context::cuCtxSetSharedMemConfig;
     "cuCtxSynchronize" 2000 context::cuCtxSynchronize;
+    "cuCtxSynchronize" 13000 context::cuCtxSynchronize_v2;
     "cuCtxWaitEvent" 12050 context::cuCtxWaitEvent;
     "cuDeviceCanAccessPeer" 4000 device::cuDeviceCanAccessPeer;
     "cuDeviceComputeCapability" 2000 device::cuDeviceComputeCapability;
@@ -100,9 +109,12 @@ table! {
     "cuDeviceGetUuid" 11040 device::cuDeviceGetUuid_v2;
     "cuDeviceGraphMemTrim" 11040 graph::cuDeviceGraphMemTrim;
     "cuDevicePrimaryCtxGetState" 7000 context::cuDevicePrimaryCtxGetState;
+    "cuDevicePrimaryCtxRelease" 7000 context::cuDevicePrimaryCtxRelease;
     "cuDevicePrimaryCtxRelease" 11000 context::cuDevicePrimaryCtxRelease_v2;
+    "cuDevicePrimaryCtxReset" 7000 context::cuDevicePrimaryCtxReset;
     "cuDevicePrimaryCtxReset" 11000 context::cuDevicePrimaryCtxReset_v2;
     "cuDevicePrimaryCtxRetain" 7000 context::cuDevicePrimaryCtxRetain;
+    "cuDevicePrimaryCtxSetFlags" 7000 context::cuDevicePrimaryCtxSetFlags;
     "cuDevicePrimaryCtxSetFlags" 11000 context::cuDevicePrimaryCtxSetFlags_v2;
     "cuDeviceSetMemPool" 11020 pool::cuDeviceSetMemPool;
     "cuDeviceTotalMem" 3020 device::cuDeviceTotalMem_v2;
@@ -119,6 +131,7 @@ table! {
     "cuFuncGetAttribute" 2020 function::cuFuncGetAttribute;
     "cuFuncGetModule" 11000 function::cuFuncGetModule;
     "cuFuncGetName" 12030 function::cuFuncGetName;
+    "cuFuncGetParamCount" 13020 function::cuFuncGetParamCount;
     "cuFuncGetParamInfo" 12040 function::cuFuncGetParamInfo;
     "cuFuncIsLoaded" 12040 function::cuFuncIsLoaded;
     "cuFuncLoad" 12040 function::cuFuncLoad;
@@ -127,75 +140,13 @@ table! {
     "cuFuncSetSharedMemConfig" 4020 function::cuFuncSetSharedMemConfig;
     "cuGetErrorName" 6000 initialisation::cuGetErrorName;
     "cuGetErrorString" 6000 initialisation::cuGetErrorString;
-    "cuGetExportTable" 3000 initialisation::cuGetExportTable;
+    "cuGetExportTable" 3000 export_table::cuGetExportTable;
     "cuGetProcAddress" 11030 cuGetProcAddress;
     "cuGetProcAddress" 12000 cuGetProcAddress_v2;
-    "cuGraphAddChildGraphNode" 10000 graph_nodes::cuGraphAddChildGraphNode;
-    "cuGraphAddDependencies" 10000 graph_edges::cuGraphAddDependencies;
-    "cuGraphAddDependencies" 12030 graph_edges::cuGraphAddDependencies_v2;
-    "cuGraphAddEmptyNode" 10000 graph_nodes::cuGraphAddEmptyNode;
-    "cuGraphAddEventRecordNode" 11010 graph_nodes::cuGraphAddEventRecordNode;
-    "cuGraphAddEventWaitNode" 11010 graph_nodes::cuGraphAddEventWaitNode;
-    "cuGraphAddHostNode" 10000 graph_nodes::cuGraphAddHostNode;
-    "cuGraphAddKernelNode" 10000 graph_nodes::cuGraphAddKernelNode;
-    "cuGraphAddKernelNode" 12000 graph_nodes::cuGraphAddKernelNode_v2;
-    "cuGraphAddMemcpyNode" 10000 graph_nodes::cuGraphAddMemcpyNode;
-    "cuGraphAddMemsetNode" 10000 graph_nodes::cuGraphAddMemsetNode;
-    "cuGraphChildGraphNodeGetGraph" 10000 graph_nodes::cuGraphChildGraphNodeGetGraph;
-    "cuGraphClone" 10000 graph::cuGraphClone;
-    "cuGraphCreate" 10000 graph::cuGraphCreate;
-    "cuGraphDebugDotPrint" 11030 graph::cuGraphDebugDotPrint;
-    "cuGraphDestroy" 10000 graph::cuGraphDestroy;
-    "cuGraphDestroyNode" 10000 graph_nodes::cuGraphDestroyNode;
-    "cuGraphEventRecordNodeGetEvent" 11010 graph_nodes::cuGraphEventRecordNodeGetEvent;
-    "cuGraphEventRecordNodeSetEvent" 11010 graph_nodes::cuGraphEventRecordNodeSetEvent;
-    "cuGraphEventWaitNodeGetEvent" 11010 graph_nodes::cuGraphEventWaitNodeGetEvent;
-    "cuGraphEventWaitNodeSetEvent" 11010 graph_nodes::cuGraphEventWaitNodeSetEvent;
-    "cuGraphExecDestroy" 10000 graph::cuGraphExecDestroy;
-    "cuGraphExecEventRecordNodeSetEvent" 11010 graph_nodes::cuGraphExecEventRecordNodeSetEvent;
-    "cuGraphExecEventWaitNodeSetEvent" 11010 graph_nodes::cuGraphExecEventWaitNodeSetEvent;
-    "cuGraphExecGetFlags" 12000 graph::cuGraphExecGetFlags;
-    "cuGraphExecHostNodeSetParams" 10020 graph_nodes::cuGraphExecHostNodeSetParams;
-    "cuGraphExecKernelNodeSetParams" 10010 graph_nodes::cuGraphExecKernelNodeSetParams;
-    "cuGraphExecKernelNodeSetParams" 12000 graph_nodes::cuGraphExecKernelNodeSetParams_v2;
-    "cuGraphExecMemcpyNodeSetParams" 10020 graph_nodes::cuGraphExecMemcpyNodeSetParams;
-    "cuGraphExecMemsetNodeSetParams" 10020 graph_nodes::cuGraphExecMemsetNodeSetParams;
-    "cuGraphExecUpdate" 10020 graph::cuGraphExecUpdate;
-    "cuGraphExecUpdate" 12000 graph::cuGraphExecUpdate_v2;
-    "cuGraphGetEdges" 10000 graph_edges::cuGraphGetEdges;
-    "cuGraphGetEdges" 12030 graph_edges::cuGraphGetEdges_v2;
-    "cuGraphGetNodes" 10000 graph_edges::cuGraphGetNodes;
-    "cuGraphGetRootNodes" 10000 graph_edges::cuGraphGetRootNodes;
-    "cuGraphHostNodeGetParams" 10000 graph_nodes::cuGraphHostNodeGetParams;
-    "cuGraphHostNodeSetParams" 10000 graph_nodes::cuGraphHostNodeSetParams;
-    "cuGraphInstantiate" 10000 graph::cuGraphInstantiate;
-    "cuGraphInstantiate" 11000 graph::cuGraphInstantiate_v2;
-    "cuGraphInstantiate" 12000 graph::cuGraphInstantiateWithFlags;
-    "cuGraphInstantiateWithFlags" 11040 graph::cuGraphInstantiateWithFlags;
-    "cuGraphInstantiateWithParams" 12000 graph::cuGraphInstantiateWithParams, graph::cuGraphInstantiateWithParams_ptsz;
-    "cuGraphKernelNodeGetParams" 10000 graph_nodes::cuGraphKernelNodeGetParams;
-    "cuGraphKernelNodeGetParams" 12000 graph_nodes::cuGraphKernelNodeGetParams_v2;
-    "cuGraphKernelNodeSetParams" 10000 graph_nodes::cuGraphKernelNodeSetParams;
-    "cuGraphKernelNodeSetParams" 12000 graph_nodes::cuGraphKernelNodeSetParams_v2;
-    "cuGraphLaunch" 10000 graph::cuGraphLaunch, graph::cuGraphLaunch_ptsz;
-    "cuGraphMemcpyNodeGetParams" 10000 graph_nodes::cuGraphMemcpyNodeGetParams;
-    "cuGraphMemcpyNodeSetParams" 10000 graph_nodes::cuGraphMemcpyNodeSetParams;
-    "cuGraphMemsetNodeGetParams" 10000 graph_nodes::cuGraphMemsetNodeGetParams;
-    "cuGraphMemsetNodeSetParams" 10000 graph_nodes::cuGraphMemsetNodeSetParams;
-    "cuGraphNodeFindInClone" 10000 graph_nodes::cuGraphNodeFindInClone;
-    "cuGraphNodeGetDependencies" 10000 graph_edges::cuGraphNodeGetDependencies;
-    "cuGraphNodeGetDependencies" 12030 graph_edges::cuGraphNodeGetDependencies_v2;
-    "cuGraphNodeGetDependentNodes" 10000 graph_edges::cuGraphNodeGetDependentNodes;
-    "cuGraphNodeGetDependentNodes" 12030 graph_edges::cuGraphNodeGetDependentNodes_v2;
-    "cuGraphNodeGetEnabled" 11060 graph_nodes::cuGraphNodeGetEnabled;
-    "cuGraphNodeGetType" 10000 graph_nodes::cuGraphNodeGetType;
-    "cuGraphNodeSetEnabled" 11060 graph_nodes::cuGraphNodeSetEnabled;
-    "cuGraphRemoveDependencies" 10000 graph_edges::cuGraphRemoveDependencies;
-    "cuGraphRemoveDependencies" 12030 graph_edges::cuGraphRemoveDependencies_v2;
-    "cuGraphUpload" 11010 graph::cuGraphUpload, graph::cuGraphUpload_ptsz;
     "cuInit" 2000 initialisation::cuInit;
     "cuKernelGetAttribute" 12000 function::cuKernelGetAttribute;
     "cuKernelGetFunction" 12000 function::cuKernelGetFunction;
+    "cuKernelGetParamCount" 13020 function::cuKernelGetParamCount;
     "cuKernelGetLibrary" 12050 function::cuKernelGetLibrary;
     "cuKernelGetName" 12030 function::cuKernelGetName;
     "cuKernelGetParamInfo" 12040 function::cuKernelGetParamInfo;
@@ -207,16 +158,17 @@ table! {
     "cuLaunchKernelEx" 11060 function::cuLaunchKernelEx, function::cuLaunchKernelEx_ptsz;
     "cuLibraryEnumerateKernels" 12040 module::cuLibraryEnumerateKernels;
     "cuLibraryGetGlobal" 12000 module::cuLibraryGetGlobal;
+    "cuLibraryGetManaged" 12000 module::cuLibraryGetManaged;
     "cuLibraryGetKernel" 12000 module::cuLibraryGetKernel;
     "cuLibraryGetKernelCount" 12040 module::cuLibraryGetKernelCount;
     "cuLibraryGetModule" 12000 module::cuLibraryGetModule;
     "cuLibraryLoadData" 12000 module::cuLibraryLoadData;
     "cuLibraryLoadFromFile" 12000 module::cuLibraryLoadFromFile;
     "cuLibraryUnload" 12000 module::cuLibraryUnload;
-    "cuLinkAddData" 6050 link::cuLinkAddData_v2;
-    "cuLinkAddFile" 6050 link::cuLinkAddFile_v2;
+    "cuLinkAddData" 5050 link::cuLinkAddData_v2;
+    "cuLinkAddFile" 5050 link::cuLinkAddFile_v2;
     "cuLinkComplete" 5050 link::cuLinkComplete;
-    "cuLinkCreate" 6050 link::cuLinkCreate_v2;
+    "cuLinkCreate" 5050 link::cuLinkCreate_v2;
     "cuLinkDestroy" 5050 link::cuLinkDestroy;
     "cuMemAdvise" 8000 memory::cuMemAdvise;
     "cuMemAdvise" 12020 memory::cuMemAdvise_v2;
@@ -255,6 +207,8 @@ table! {
     "cuMemcpy3DAsync" 3020 copy::cuMemcpy3DAsync_v2, copy::cuMemcpy3DAsync_v2_ptsz;
     "cuMemcpy3DPeer" 4000 copy::cuMemcpy3DPeer, copy::cuMemcpy3DPeer_ptds;
     "cuMemcpy3DPeerAsync" 4000 copy::cuMemcpy3DPeerAsync, copy::cuMemcpy3DPeerAsync_ptsz;
+    "cuMemcpyBatchAsync" 12080 copy::cuMemcpyBatchAsync, copy::cuMemcpyBatchAsync_ptsz;
+    "cuMemcpyBatchAsync" 13000 copy::cuMemcpyBatchAsync_v2, copy::cuMemcpyBatchAsync_v2_ptsz;
     "cuMemcpyAsync" 4000 copy::cuMemcpyAsync, copy::cuMemcpyAsync_ptsz;
     "cuMemcpyDtoD" 3020 copy::cuMemcpyDtoD_v2, copy::cuMemcpyDtoD_v2_ptds;
     "cuMemcpyDtoDAsync" 3020 copy::cuMemcpyDtoDAsync_v2, copy::cuMemcpyDtoDAsync_v2_ptsz;
@@ -300,6 +254,7 @@ table! {
     "cuProfilerStop" 4000 context::cuProfilerStop;
     "cuStreamAddCallback" 5000 stream::cuStreamAddCallback, stream::cuStreamAddCallback_ptsz;
     "cuStreamAttachMemAsync" 6000 memory::cuStreamAttachMemAsync, memory::cuStreamAttachMemAsync_ptsz;
+    "cuStreamBeginCapture" 10000 stream::cuStreamBeginCapture, stream::cuStreamBeginCapture_ptsz;
     "cuStreamBeginCapture" 10010 stream::cuStreamBeginCapture_v2, stream::cuStreamBeginCapture_v2_ptsz;
     "cuStreamBeginCaptureToGraph" 12030 stream::cuStreamBeginCaptureToGraph, stream::cuStreamBeginCaptureToGraph_ptsz;
     "cuStreamCopyAttributes" 11000 stream::cuStreamCopyAttributes, stream::cuStreamCopyAttributes_ptsz;
@@ -322,10 +277,10 @@ table! {
     "cuStreamUpdateCaptureDependencies" 11030 stream::cuStreamUpdateCaptureDependencies, stream::cuStreamUpdateCaptureDependencies_ptsz;
     "cuStreamUpdateCaptureDependencies" 12030 stream::cuStreamUpdateCaptureDependencies_v2, stream::cuStreamUpdateCaptureDependencies_v2_ptsz;
     "cuStreamWaitEvent" 3020 stream::cuStreamWaitEvent, stream::cuStreamWaitEvent_ptsz;
-    "cuStreamWaitValue32" 11070 stream::cuStreamWaitValue32_v2, stream::cuStreamWaitValue32_v2_ptsz;
-    "cuStreamWaitValue64" 11070 stream::cuStreamWaitValue64_v2, stream::cuStreamWaitValue64_v2_ptsz;
-    "cuStreamWriteValue32" 11070 stream::cuStreamWriteValue32_v2, stream::cuStreamWriteValue32_v2_ptsz;
-    "cuStreamWriteValue64" 11070 stream::cuStreamWriteValue64_v2, stream::cuStreamWriteValue64_v2_ptsz;
+    "cuStreamWaitValue32" 8000 stream::cuStreamWaitValue32_v2, stream::cuStreamWaitValue32_v2_ptsz;
+    "cuStreamWaitValue64" 9000 stream::cuStreamWaitValue64_v2, stream::cuStreamWaitValue64_v2_ptsz;
+    "cuStreamWriteValue32" 8000 stream::cuStreamWriteValue32_v2, stream::cuStreamWriteValue32_v2_ptsz;
+    "cuStreamWriteValue64" 9000 stream::cuStreamWriteValue64_v2, stream::cuStreamWriteValue64_v2_ptsz;
     "cuThreadExchangeStreamCaptureMode" 10010 context::cuThreadExchangeStreamCaptureMode;
     "emulatedGpuAccess" 0 emulated_gpu::emulatedGpuAccess;
     "emulatedGpuDeclareAccess" 0 emulated_gpu::emulatedGpuDeclareAccess, emulated_gpu::emulatedGpuDeclareAccess_ptsz;
@@ -336,8 +291,13 @@ table! {
     "emulatedGpuSetDevices" 0 emulated_gpu::emulatedGpuSetDevices;
 }
 
+/// Every function.
+fn all() -> impl Iterator<Item = Entry> {
+    rows().chain(graphs::rows()).chain(unsupported::rows())
+}
+
 fn look_up(name: &str, version: i32, flags: u64) -> Found {
-    let mut named = table().filter(|entry| entry.name == name).peekable();
+    let mut named = all().filter(|entry| entry.name == name).peekable();
     if named.peek().is_none() {
         return Found::Nothing;
     }
@@ -364,7 +324,11 @@ export! {
     early fn cuGetProcAddress(symbol: Text, out: Out<*const c_void>, version: i32, flags: u64) {
         match get(symbol, out, version, flags)? {
             Found::Function(_) => Ok(()),
-            _ => Err(Code::NOT_FOUND.because("there is no such function in that version")),
+            _ => {
+                let name = symbol.get()?;
+                Err(Code::NOT_FOUND
+                    .because(format!("there is no function {name} of version {version} or before")))
+            }
         }
     }
 

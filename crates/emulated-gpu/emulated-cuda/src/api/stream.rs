@@ -211,6 +211,11 @@ export! {
         stream::find(from).map(|_| ())
     }
 
+    fn cuStreamBeginCapture(stream: Handle) also cuStreamBeginCapture_ptsz {
+        let stream = stream::find(stream)?;
+        Capture::begin(&stream, Mode::Global, Arc::new(Graph::new()), Vec::new())
+    }
+
     fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) also cuStreamBeginCapture_v2_ptsz {
         let stream = stream::find(stream)?;
         Capture::begin(&stream, Mode::of(mode)?, Arc::new(Graph::new()), Vec::new())

@@ -155,3 +155,37 @@ fn rectangles_are_copied() {
     assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+#[test]
+fn a_batch_is_copies_of_one_stream() {
+    let context = context();
+    let (a, b) = (allocate(8), allocate(8));
+    let mut stream = 0usize;
+    ok!(cuStreamCreate(&raw mut stream => *mut usize, 1 => u32));
+    let (from, mut back) = ([1u32, 2], [0u32; 2]);
+    let batch = |to: &[u64], from: &[u64], order: &[i32], firsts: &[usize], stream: usize| {
+        let sizes = vec![4usize; to.len()];
+        let attributes: Vec<[i32; 6]> = order.iter().map(|order| [*order, 0, 0, 0, 0, 0]).collect();
+        cu!(cuMemcpyBatchAsync_v2(
+            to.as_ptr() => *const u64, from.as_ptr() => *const u64, sizes.as_ptr() => *const usize,
+            to.len() => usize, attributes.as_ptr() => *const [i32; 6], firsts.as_ptr() => *const usize,
+            order.len() => usize, stream => usize
+        ))
+    };
+    let host = from.as_ptr() as u64;
+    assert_eq!(batch(&[a, b], &[host, host + 4], &[1, 2], &[0, 1], stream), 0);
+    let target = back.as_mut_ptr() as u64;
+    // Read before the call returns.
+    assert_eq!(batch(&[target, target + 4], &[b, a], &[2], &[0], stream), 0);
+    assert_eq!(back, [2, 1]);
+    for (order, firsts, stream) in [
+        (&[1][..], &[0usize][..], 0),
+        (&[], &[], stream),
+        (&[1], &[1], stream),
+        (&[4], &[0], stream),
+        (&[1, 1], &[0, 2], stream),
+    ] {
+        assert_eq!(batch(&[a, b], &[host, host], order, firsts, stream), code::INVALID_VALUE);
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -7,6 +7,7 @@ mod cudarc;
 mod devices;
 mod documented;
 mod emulated_gpu;
+mod export_tables;
 mod fatbins;
 mod faults;
 mod graphs;

@@ -2,5 +2,6 @@
 #![allow(unsafe_code, reason = "the functions are C")]
 
 mod nvcc;
+mod nvidias;
 mod runtime;
 mod support;

@@ -1,4 +1,5 @@
-//! A program that nvcc builds, in every way that it packs code, on the emulated runtime.
+//! A program that nvcc builds, in every way that it packs code, on the emulated runtime, and with
+//! NVIDIA's own runtime inside, as nvcc has it where nothing else is said.
 //!
 //! `NVCC` names the compiler, such as that of NVIDIA's wheels `nvidia-cuda-nvcc` and those that it needs.
 
@@ -41,7 +42,7 @@ fn run(nvcc: &Path, options: &[&str]) -> (String, bool) {
     let program = folder.join("program");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/runtime.cu");
     let mut compile = Command::new(nvcc);
-    compile.args(["-std=c++17", "-cudart", "shared"]).args(options).arg("-L").arg(&folder);
+    compile.arg("-std=c++17").args(options).arg("-L").arg(&folder);
     let compiled = compile.arg("-o").arg(&program).arg(source).output().unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let ran = Command::new(&program)
@@ -60,14 +61,20 @@ fn a_program_runs_however_its_code_is_packed() {
     let Some(nvcc) = nvcc() else { return };
     for mode in ["none", "speed", "size"] {
         let mode = format!("-compress-mode={mode}");
-        let (said, well) = run(&nvcc, &[&mode, "-gencode", "arch=compute_90,code=compute_90"]);
-        assert!(well && said.contains(" checks, 0 wrong"), "{mode}: {said}");
+        for (runtime, define) in [("shared", "-DNVIDIAS=0"), ("static", "-DNVIDIAS=1")] {
+            let code = ["-gencode", "arch=compute_90,code=compute_90"];
+            let (said, well) = run(&nvcc, &["-cudart", runtime, define, &mode, code[0], code[1]]);
+            assert!(well && said.contains(" checks, 0 wrong"), "{runtime}, {mode}: {said}");
+        }
     }
 }
 
 #[test]
 fn a_program_of_machine_code_alone_says_what_to_ask_for() {
     let Some(nvcc) = nvcc() else { return };
-    let (said, well) = run(&nvcc, &["-gencode", "arch=compute_90,code=sm_90"]);
-    assert!(!well && said.contains("-gencode arch=compute_90,code=compute_90"), "{said}");
+    for runtime in ["shared", "static"] {
+        let options = ["-cudart", runtime, "-DNVIDIAS=0", "-gencode", "arch=compute_90,code=sm_90"];
+        let (said, well) = run(&nvcc, &options);
+        assert!(!well && said.contains("-gencode arch=compute_90,code=compute_90"), "{said}");
+    }
 }

@@ -4,9 +4,30 @@
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses what it needs")]
 
 use std::ffi::{CString, c_char, c_void};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// Names NVIDIA's library, where the tests are to run on that.
+pub(crate) const NVIDIAS: &str = "FOUR_LEVELS_NVIDIAS_CUDART";
+
+/// NVIDIA's library, where this program tests that.
+pub(crate) fn nvidias() -> Option<PathBuf> {
+    std::env::var_os(NVIDIAS).map(PathBuf::from)
+}
+
+/// Whether a code is the emulated library's, or where NVIDIA's is tested one of those that its versions
+/// give.
+#[track_caller]
+pub(crate) fn is(code: u32, emulated: u32, others: &[u32]) {
+    match nvidias() {
+        Some(library) => {
+            assert!(code == emulated || others.contains(&code), "{}: {code}", library.display());
+        }
+        None => assert_eq!(code, emulated),
+    }
+}
 
 /// The runtime, on a driver of two devices.
 pub(crate) fn runtime() -> &'static Library {
@@ -18,7 +39,7 @@ pub(crate) fn runtime() -> &'static Library {
         // SAFETY: the libraries do nothing when they are loaded.
         unsafe {
             std::mem::forget(Library::open(Some(driver), RTLD_NOW | RTLD_GLOBAL).unwrap());
-            let path = emulated_cudart::library_path().unwrap();
+            let path = nvidias().unwrap_or_else(|| emulated_cudart::library_path().unwrap());
             Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL).unwrap()
         }
     })
@@ -132,12 +153,14 @@ pub(crate) fn register(fatbin: Vec<u64>) -> Program {
     let program = Program { handle, scale: place(), factor: place(), counter: place() };
     let name = |text: &str| CString::new(text).unwrap().into_raw().cast_const();
     rt!(__cudaRegisterFunction(
-        handle => usize, program.scale => usize, 0 => usize, name("scale") => *const c_char,
+        handle => usize, program.scale => usize, name("scale") => *const c_char,
+        name("scale") => *const c_char,
         -1 => i32, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize
     ) -> ());
     for (at, text, constant) in [(program.factor, "factor", 1), (program.counter, "counter", 0)] {
         rt!(__cudaRegisterVar(
-            handle => usize, at => usize, 0 => usize, name(text) => *const c_char, 0 => i32,
+            handle => usize, at => usize, name(text) => *const c_char, name(text) => *const c_char,
+            0 => i32,
             4 => usize, constant => i32, 0 => i32
         ) -> ());
     }
