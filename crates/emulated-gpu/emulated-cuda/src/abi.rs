@@ -222,6 +222,33 @@ pub(crate) struct PoolProperties {
     pub(crate) reserved: [u8; 54],
 }
 
+/// `CUDA_MEM_ALLOC_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct AllocationNode {
+    pub(crate) pool: PoolProperties,
+    pub(crate) access: *const AccessDescription,
+    pub(crate) access_count: usize,
+    pub(crate) size: usize,
+    pub(crate) address: Pointer,
+}
+
+impl AllocationNode {
+    /// Of memory on a device: pinned, for this process alone, for no other device.
+    pub(crate) fn of(address: Pointer, size: usize, device: u32) -> Self {
+        let pool = PoolProperties {
+            allocation_type: 1,
+            handle_types: 0,
+            location: Location { kind: 1, id: device as c_int },
+            security: std::ptr::null_mut(),
+            max_size: 0,
+            usage: 0,
+            reserved: [0; 54],
+        };
+        Self { pool, access: std::ptr::null(), access_count: 0, size, address }
+    }
+}
+
 /// `CUmemAccessDesc`
 #[repr(C)]
 #[derive(Clone, Copy)]

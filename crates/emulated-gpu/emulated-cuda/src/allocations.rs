@@ -50,6 +50,8 @@ pub(crate) struct Allocation {
     pub(crate) sync_operations: bool,
     /// It belongs to a graph, and lives as long as that.
     pub(crate) reserved: bool,
+    /// Whether such memory is in use: its graph was launched, and nobody has freed it since.
+    pub(crate) live: bool,
     /// It stands in a stream to be freed.
     pub(crate) leaving: bool,
     pub(crate) advice: Advice,
@@ -253,6 +255,7 @@ impl Allocations {
             id,
             sync_operations: false,
             reserved: false,
+            live: false,
             leaving: false,
             advice: Advice::default(),
         };

@@ -19,6 +19,7 @@ use crate::pool::{Pool, Pools};
 use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::stream::Stream;
+use crate::user_object::UserObject;
 
 /// CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up
 /// to 9.x, so what NVRTC 12.9 (PTX 8.8) and NVRTC 13.5 emit loads alike. Programs whose toolkit is newer
@@ -44,6 +45,7 @@ pub(crate) struct Driver {
     pub(crate) executables: Registry<Executable>,
     pub(crate) captures: Registry<Capture>,
     pub(crate) linkers: Registry<Linker>,
+    pub(crate) users: Registry<UserObject>,
     pub(crate) pools: Pools,
     pub(crate) counts: Register,
 }
@@ -142,6 +144,7 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         executables: Registry::default(),
         captures: Registry::default(),
         linkers: Registry::default(),
+        users: Registry::default(),
         counts: Register::default(),
     });
     PROCESS.store(own, Ordering::Relaxed);

@@ -105,7 +105,6 @@ impl Function {
     /// # Errors
     /// `INVALID_VALUE` for what is none.
     pub(crate) fn attribute(&self, attribute: u32) -> Result<i32> {
-        let (major, minor) = self.kernel.ptx_version();
         let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
         Ok(match attribute {
             0 => number(self.max_threads()),
@@ -113,9 +112,10 @@ impl Function {
             2 => number(self.kernel.constant_bytes()),
             3 => number(self.kernel.local_bytes()),
             4 => number(self.registers()),
-            5 => number(major * 10 + minor),
-            // What it would have been compiled for: this card.
-            6 => 90,
+            // The architecture of its PTX, by which CUB chooses what the host and the kernel have to agree on;
+            // and what it would have been compiled for: this card.
+            5 => number(self.kernel.target()),
+            6 => number(driver()?.settings.capability),
             7 => 0,
             8 => self.dynamic_shared(),
             9 => self.carveout.load(Ordering::Relaxed),

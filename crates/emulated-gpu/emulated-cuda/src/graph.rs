@@ -8,6 +8,7 @@ use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::operation::Operation;
 use crate::registry::fresh;
+use crate::user_object::{Held, Resource};
 
 /// As many nodes may a graph have, with those of the graphs inside it: a few calls that put a graph into a copy
 /// of itself double it each time.
@@ -55,6 +56,8 @@ pub(crate) struct Graph {
     memory: Arc<Reserved>,
     /// For each node of the graph that this one is a clone of, the node here.
     pub(crate) origin: HashMap<Handle, Handle>,
+    /// What the program wants to live as long.
+    pub(crate) users: Held,
 }
 
 /// Memory that a graph allocated for its nodes.
@@ -64,9 +67,18 @@ pub(crate) struct Reserved(Mutex<Vec<Pointer>>);
 impl Drop for Reserved {
     fn drop(&mut self) {
         let addresses = std::mem::take(self.0.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let Ok(driver) = driver() else { return };
         for address in addresses {
+            // What is in use stays, and is the program's to free (CUDA Programming Guide, "Graph Memory
+            // Nodes").
+            let stays = driver.allocations.with(address, |one| {
+                one.reserved = !one.live;
+                one.live
+            });
             // Gone already where its context was destroyed.
-            let _ = driver().and_then(|driver| driver.allocations.free(address, |_| true));
+            if stays == Some(false) {
+                let _ = driver.allocations.free(address, |_| true);
+            }
         }
     }
 }
@@ -76,7 +88,14 @@ impl Drop for Reserved {
 pub(crate) struct Executable {
     pub(crate) flags: u64,
     steps: Mutex<Vec<Step>>,
-    _memory: Vec<Arc<Reserved>>,
+    kept: Arc<Kept>,
+}
+
+/// What an executable graph needs: it stays until the last launch is done.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    memory: Vec<Arc<Reserved>>,
+    users: Vec<Arc<Resource>>,
 }
 
 /// One node of an executable graph.
@@ -95,6 +114,7 @@ impl Graph {
             nodes: Mutex::default(),
             memory: Arc::default(),
             origin: HashMap::new(),
+            users: Held::default(),
         }
     }
 
@@ -210,6 +230,7 @@ impl Graph {
             nodes: Mutex::new(copies),
             memory: Arc::clone(&self.memory),
             origin,
+            users: self.users.duplicate(),
         });
         let driver = driver()?;
         for handle in handles {
@@ -261,24 +282,25 @@ impl Graph {
     /// # Errors
     /// `INVALID_VALUE` when dependencies run in a circle, `OUT_OF_MEMORY` when it has too many nodes.
     pub(crate) fn instantiate(&self, flags: u64) -> Result<Executable> {
-        let mut memory = vec![Arc::clone(&self.memory)];
+        let mut kept = Kept { memory: vec![Arc::clone(&self.memory)], users: self.users.all() };
         let mut steps = Vec::new();
-        self.flatten(&mut steps, &mut memory, &mut Room(MOST_NODES), 0)?;
-        Ok(Executable { flags, steps: Mutex::new(steps), _memory: memory })
+        self.flatten(&mut steps, &mut kept, &mut Room(MOST_NODES), 0)?;
+        Ok(Executable { flags, steps: Mutex::new(steps), kept: Arc::new(kept) })
     }
 
     fn flatten(
         &self,
         steps: &mut Vec<Step>,
-        memory: &mut Vec<Arc<Reserved>>,
+        kept: &mut Kept,
         room: &mut Room,
         depth: u32,
     ) -> Result {
         for Node { handle, operation, .. } in self.ordered()? {
             room.take(depth)?;
             if let Operation::Child(child) = &operation {
-                memory.push(Arc::clone(&child.memory));
-                child.flatten(steps, memory, room, depth + 1)?;
+                kept.memory.push(Arc::clone(&child.memory));
+                kept.users.extend(child.users.all());
+                child.flatten(steps, kept, room, depth + 1)?;
             } else {
                 steps.push(Step { node: handle, operation, enabled: true });
             }
@@ -298,7 +320,8 @@ impl Executable {
     pub(crate) fn work(&self) -> Vec<Operation> {
         let steps = self.steps();
         let enabled = steps.iter().filter(|step| step.enabled);
-        enabled.map(|step| step.operation.at_launch()).collect()
+        let keep = Operation::Keep(Arc::clone(&self.kept));
+        enabled.map(|step| step.operation.at_launch()).chain([keep]).collect()
     }
 
     /// Takes over the work of another graph of the same shape.

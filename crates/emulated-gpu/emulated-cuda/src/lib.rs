@@ -48,6 +48,7 @@ mod settings;
 mod storage;
 mod stream;
 mod sync;
+mod user_object;
 mod value;
 
 pub use path::{FILE, NotFound, library_path};

@@ -15,9 +15,38 @@ use crate::error::{Code, Error, Result};
 use crate::event::{Event, Mark, Recorded};
 use crate::ffi;
 use crate::function::Function;
-use crate::graph::Graph;
+use crate::graph::{Graph, Kept};
 use crate::library;
 use crate::value::{Wait, Write};
+
+/// What a node does with memory of its graph's own, which is there as long as the graph is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum GraphMemory {
+    /// So many bytes, on a device.
+    Allocate {
+        address: Pointer,
+        size: usize,
+        device: u32,
+    },
+    Free(Pointer),
+}
+
+impl GraphMemory {
+    /// Notes whether the memory is in use from now on, when its graph is launched.
+    fn note(self) {
+        let live = matches!(self, Self::Allocate { .. });
+        if let Ok(driver) = driver() {
+            driver.allocations.with(self.address(), |one| one.live = live);
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn address(self) -> Pointer {
+        match self {
+            Self::Allocate { address, .. } | Self::Free(address) => address,
+        }
+    }
+}
 
 /// A piece of work.
 #[derive(Clone, Debug)]
@@ -53,9 +82,11 @@ pub(crate) enum Operation {
     Write(Write),
     /// Waits for a number.
     Wait(Wait),
-    /// Memory of a graph's own is allocated (10) or freed (11, as `CUgraphNodeType` has it): it is
-    /// there as long as the graph is.
-    Memory(u32),
+    /// Memory of a graph's own is allocated or freed.
+    Memory(GraphMemory),
+    /// Nothing is done; what a graph needs stays until here.
+    #[allow(dead_code, reason = "what it holds lives as long")]
+    Keep(Arc<Kept>),
     /// A graph in a graph; never in a stream.
     Child(Arc<Graph>),
     /// The work of a graph.
@@ -71,11 +102,12 @@ impl Operation {
             Self::Fill(_) => 2,
             Self::Host { .. } | Self::Callback { .. } | Self::Declare(_) | Self::Library(_) => 3,
             Self::Child(_) | Self::All(_) => 4,
-            Self::Nothing => 5,
+            Self::Nothing | Self::Keep(_) => 5,
             Self::WaitFor(_) | Self::WaitForEvent(_) => 6,
             Self::Pass(_) | Self::Record(_) => 7,
             Self::Free(_) => 11,
-            Self::Memory(node_type) => *node_type,
+            Self::Memory(GraphMemory::Allocate { .. }) => 10,
+            Self::Memory(GraphMemory::Free(_)) => 11,
             Self::Write(_) | Self::Wait(_) => 12,
         }
     }
@@ -110,6 +142,10 @@ impl Operation {
                 Recorded::Stream(mark) => Self::WaitFor(mark),
                 Recorded::Never | Recorded::Capture(_) => Self::Nothing,
             },
+            Self::Memory(memory) => {
+                memory.note();
+                self.clone()
+            }
             other => other.clone(),
         }
     }
@@ -117,7 +153,7 @@ impl Operation {
     fn try_run(&self, context: &Arc<Context>) -> Result {
         let memory = driver()?.emulator.memory();
         match self {
-            Self::Nothing | Self::Child(_) | Self::Memory(_) => Ok(()),
+            Self::Nothing | Self::Child(_) | Self::Memory(_) | Self::Keep(_) => Ok(()),
             Self::Launch { function, launch } => launch_kernel(function, launch, context),
             Self::Copy(transfer) => transfer.run(memory).map_err(|error| lost("a copy", &error)),
             Self::Fill(fill) => fill.run(memory).map_err(|error| lost("a fill", &error)),

@@ -95,6 +95,8 @@ cuGraphAddEventWaitNode +node graph nodes count event
 cuGraphAddHostNode +node graph nodes count hostnode
 cuGraphAddKernelNode +node graph nodes count kernelnode
 cuGraphAddKernelNode_v2 +node graph nodes count kernelnode
+cuGraphAddMemFreeNode +node graph nodes count device
+cuGraphMemFreeNodeGetParams node out
 cuGraphAddMemcpyNode +node graph nodes count copy3d context
 cuGraphAddMemsetNode +node graph nodes count setnode context
 cuGraphChildGraphNodeGetGraph node +graph

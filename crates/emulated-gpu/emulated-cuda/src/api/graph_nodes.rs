@@ -14,7 +14,11 @@ use crate::operation::Operation;
 use super::copy::transfer_of;
 use super::graph::{executable, publish};
 
-fn add(
+/// Adds a node behind others of a graph.
+///
+/// # Errors
+/// `INVALID_VALUE`
+pub(super) fn add(
     out: Out<Handle>,
     graph: Handle,
     after: In<Handle>,

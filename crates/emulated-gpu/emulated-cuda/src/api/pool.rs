@@ -8,7 +8,8 @@ use crate::device::check;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::operation::Operation;
+use crate::graph::Graph;
+use crate::operation::{GraphMemory, Operation};
 use crate::pool::Pool;
 use crate::stream::{self, Stream};
 
@@ -18,19 +19,38 @@ fn is_narrow(attribute: u32) -> bool {
 }
 
 fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -> Result {
-    let driver = driver()?;
-    pool.check(size as u64)?;
-    let owner = Owner { context: stream.context.handle, home: pool.home() };
-    let address =
-        driver.allocations.device(size as u64, AllocationKind::Pooled(pool.handle), owner)?;
-    pool.note()?;
     if let Some(capture) = stream.capture() {
-        // Memory of the graph's own: it stays until the graph goes.
-        driver.allocations.with(address, |one| one.reserved = true);
-        capture.graph.reserve(address);
-        capture.add(stream, Operation::Memory(10))?;
+        let memory = reserve(&capture.graph, size, pool, stream.context.handle)?;
+        capture.add(stream, Operation::Memory(memory))?;
+        return out.set(memory.address());
     }
-    out.set(address)
+    out.set(take(size, pool, stream.context.handle)?)
+}
+
+/// Memory of a pool, for a context.
+fn take(size: usize, pool: &Pool, context: Handle) -> Result<Pointer> {
+    pool.check(size as u64)?;
+    let owner = Owner { context, home: pool.home() };
+    let kind = AllocationKind::Pooled(pool.handle);
+    let address = driver()?.allocations.device(size as u64, kind, owner)?;
+    pool.note()?;
+    Ok(address)
+}
+
+/// Memory of a graph's own, which stays until the graph goes.
+///
+/// # Errors
+/// `OUT_OF_MEMORY`
+pub(super) fn reserve(
+    graph: &Graph,
+    size: usize,
+    pool: &Pool,
+    context: Handle,
+) -> Result<GraphMemory> {
+    let address = take(size, pool, context)?;
+    driver()?.allocations.with(address, |one| one.reserved = true);
+    graph.reserve(address);
+    Ok(GraphMemory::Allocate { address, size, device: pool.home().device })
 }
 
 export! {
@@ -133,11 +153,17 @@ export! {
             )));
         };
         match stream.capture() {
-            Some(capture) if reserved => capture.add(&stream, Operation::Memory(11)).map(|_| ()),
+            Some(capture) if reserved => {
+                let freed = Operation::Memory(GraphMemory::Free(address));
+                capture.add(&stream, freed).map(|_| ())
+            }
             Some(_) => Err(Code::INVALID_VALUE
                 .because("a graph frees only what it allocated; free this outside of the capture")),
             // What belongs to a graph stays, to be there when the graph is launched again.
-            None if reserved => Ok(()),
+            None if reserved => {
+                driver()?.allocations.with(address, |one| one.live = false);
+                Ok(())
+            }
             None => {
                 driver()?.allocations.leave(address)?;
                 stream::enqueue(&stream, Operation::Free(address))

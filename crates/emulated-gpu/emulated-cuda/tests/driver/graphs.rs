@@ -227,3 +227,139 @@ fn graphs_are_made_by_hand() {
     assert_eq!(read(block, 4), [11; 4]);
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+static ENDED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+unsafe extern "C" fn note_end(data: *mut std::ffi::c_void) {
+    ENDED.fetch_add(data as usize, std::sync::atomic::Ordering::SeqCst);
+}
+
+#[test]
+fn what_graphs_hold_ends_with_the_last_of_them() {
+    type End = unsafe extern "C" fn(*mut std::ffi::c_void);
+    let ended = || ENDED.load(std::sync::atomic::Ordering::SeqCst);
+    let context = context();
+    let create = |data: usize| {
+        let mut object = 0usize;
+        ok!(cuUserObjectCreate(
+            &raw mut object => *mut usize, data => usize, note_end => End, 1 => u32, 1 => u32
+        ));
+        object
+    };
+    let (mut graph, mut copy, mut ready, mut stream) = (0usize, 0usize, 0usize, 0usize);
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    // The program's own reference becomes the graph's.
+    let object = create(1);
+    ok!(cuGraphRetainUserObject(graph => usize, object => usize, 1 => u32, 1 => u32));
+    assert_eq!(cu!(cuUserObjectRelease(object => usize, 1 => u32)), code::INVALID_VALUE);
+    ok!(cuGraphClone(&raw mut copy => *mut usize, graph => usize));
+    ok!(cuGraphInstantiateWithFlags(&raw mut ready => *mut usize, graph => usize, 0 => u64));
+    ok!(cuGraphDestroy(graph => usize));
+    ok!(cuGraphReleaseUserObject(copy => usize, object => usize, 1 => u32));
+    let twice = cu!(cuGraphReleaseUserObject(copy => usize, object => usize, 1 => u32));
+    assert_eq!(twice, code::INVALID_VALUE);
+    assert_eq!(ended(), 0);
+    // A launch that has begun keeps it, too.
+    let gate = crate::support::gate(0);
+    ok!(cuStreamCreate(&raw mut stream => *mut usize, 0 => u32));
+    ok!(cuGraphLaunch(ready => usize, stream => usize));
+    ok!(cuGraphExecDestroy(ready => usize));
+    assert_eq!(ended(), 0);
+    gate.open();
+    ok!(cuCtxSynchronize());
+    while ended() == 0 {
+        std::thread::yield_now();
+    }
+    // One that the program holds twice.
+    let object = create(10);
+    ok!(cuUserObjectRetain(object => usize, 1 => u32));
+    ok!(cuUserObjectRelease(object => usize, 1 => u32));
+    assert_eq!(ended(), 1);
+    ok!(cuUserObjectRelease(object => usize, 1 => u32));
+    assert_eq!(ended(), 11);
+    let mut none = 0usize;
+    let unsynchronised = cu!(cuUserObjectCreate(
+        &raw mut none => *mut usize, 1 => usize, note_end => End, 1 => u32, 0 => u32
+    ));
+    assert_eq!(unsynchronised, code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn nodes_say_what_memory_they_allocate() {
+    let context = context();
+    let mut graph = 0usize;
+    let (mut made, mut freed) = (0usize, 0usize);
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    // CUDA_MEM_ALLOC_NODE_PARAMS: pinned memory (1) on device (1) 0, 400 bytes.
+    let mut wanted = [0u64; 15];
+    (wanted[0], wanted[1], wanted[13]) = (1, 1, 400);
+    ok!(cuGraphAddMemAllocNode(
+        &raw mut made => *mut usize, graph => usize, 0 => usize, 0 => usize,
+        wanted.as_mut_ptr() => *mut u64
+    ));
+    let address = wanted[14];
+    let mut said = [9u64; 15];
+    ok!(cuGraphMemAllocNodeGetParams(made => usize, said.as_mut_ptr() => *mut u64));
+    assert_eq!((said[0], said[1], said[13], said[14]), (1, 1, 400, address));
+    let mut set = [0u64; 5];
+    // CUDA_MEMSET_NODE_PARAMS: bytes of 7, all of it.
+    (set[0], set[2], set[3], set[4]) = (address, 7 | 1 << 32, 400, 1);
+    let mut fill = 0usize;
+    ok!(cuGraphAddMemsetNode(
+        &raw mut fill => *mut usize, graph => usize, &raw const made => *const usize, 1 => usize,
+        set.as_ptr() => *const u64, context => usize
+    ));
+    ok!(cuGraphAddMemFreeNode(
+        &raw mut freed => *mut usize, graph => usize, &raw const fill => *const usize, 1 => usize,
+        address => u64
+    ));
+    let mut of = 0u64;
+    ok!(cuGraphMemFreeNodeGetParams(freed => usize, &raw mut of => *mut u64));
+    assert_eq!(of, address);
+    assert_eq!(
+        cu!(cuGraphMemFreeNodeGetParams(made => usize, &raw mut of => *mut u64)),
+        code::INVALID_VALUE
+    );
+    let own = crate::support::allocate(4);
+    let wrong = cu!(cuGraphAddMemFreeNode(
+        &raw mut freed => *mut usize, graph => usize, 0 => usize, 0 => usize, own => u64
+    ));
+    assert_eq!(wrong, code::INVALID_VALUE);
+    let mut ready = 0usize;
+    ok!(cuGraphInstantiateWithFlags(&raw mut ready => *mut usize, graph => usize, 0 => u64));
+    ok!(cuGraphLaunch(ready => usize, 0 => usize));
+    ok!(cuCtxSynchronize());
+    assert_eq!(crate::support::read(address, 1), [0x0707_0707]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn memory_that_a_graph_did_not_free_outlives_it() {
+    let context = context();
+    let stream = stream(1);
+    let (mut block, mut unused) = (0u64, 0u64);
+    begin(stream, THREAD_LOCAL);
+    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 => usize, stream => usize));
+    ok!(cuMemsetD32Async(block => u64, 5 => u32, 1 => usize, stream => usize));
+    let (_, graph) = end(stream);
+    begin(stream, THREAD_LOCAL);
+    ok!(cuMemAllocAsync(&raw mut unused => *mut u64, 4 => usize, stream => usize));
+    let (_, other) = end(stream);
+    let ready = instantiate(graph);
+    ok!(cuGraphLaunch(ready => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    for graph in [graph, other] {
+        ok!(cuGraphDestroy(graph => usize));
+    }
+    ok!(cuGraphExecDestroy(ready => usize));
+    assert_eq!(read(block, 1), [5]);
+    ok!(cuMemFreeAsync(block => u64, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    // That of a graph that was never launched went with it.
+    for address in [block, unused] {
+        let again = cu!(cuMemFreeAsync(address => u64, stream => usize));
+        assert_eq!(again, code::INVALID_VALUE);
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}

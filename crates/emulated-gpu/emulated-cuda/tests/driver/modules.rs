@@ -228,7 +228,7 @@ fn parameters_come_in_one_buffer_too() {
 fn functions_have_attributes() {
     let context = context();
     let module = module(
-        ".version 8.0\n.target sm_80\n.address_size 64\n\
+        ".version 8.3\n.target sm_80\n.address_size 64\n\
          .visible .entry f(.param .u64 a, .param .u32 b) .maxntid 128, 1, 1 {\n\
          .shared .align 4 .b8 tile[1024];\n.reg .b32 %r<4>;\nmov.u32 %r1, tile;\nst.shared.u32 [%r1], 0;\nret;\n}\n",
     );

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use crate::api::{graph, graph_edges, graph_nodes};
+use crate::api::{graph, graph_edges, graph_memory, graph_nodes, user_object};
 
 use super::{Entry, table};
 
@@ -18,6 +18,8 @@ table! {
     "cuGraphAddHostNode" 10000 graph_nodes::cuGraphAddHostNode;
     "cuGraphAddKernelNode" 10000 graph_nodes::cuGraphAddKernelNode;
     "cuGraphAddKernelNode" 12000 graph_nodes::cuGraphAddKernelNode_v2;
+    "cuGraphAddMemAllocNode" 11040 graph_memory::cuGraphAddMemAllocNode;
+    "cuGraphAddMemFreeNode" 11040 graph_memory::cuGraphAddMemFreeNode;
     "cuGraphAddMemcpyNode" 10000 graph_nodes::cuGraphAddMemcpyNode;
     "cuGraphAddMemsetNode" 10000 graph_nodes::cuGraphAddMemsetNode;
     "cuGraphChildGraphNodeGetGraph" 10000 graph_nodes::cuGraphChildGraphNodeGetGraph;
@@ -57,6 +59,8 @@ table! {
     "cuGraphKernelNodeSetParams" 10000 graph_nodes::cuGraphKernelNodeSetParams;
     "cuGraphKernelNodeSetParams" 12000 graph_nodes::cuGraphKernelNodeSetParams_v2;
     "cuGraphLaunch" 10000 graph::cuGraphLaunch, graph::cuGraphLaunch_ptsz;
+    "cuGraphMemAllocNodeGetParams" 11040 graph_memory::cuGraphMemAllocNodeGetParams;
+    "cuGraphMemFreeNodeGetParams" 11040 graph_memory::cuGraphMemFreeNodeGetParams;
     "cuGraphMemcpyNodeGetParams" 10000 graph_nodes::cuGraphMemcpyNodeGetParams;
     "cuGraphMemcpyNodeSetParams" 10000 graph_nodes::cuGraphMemcpyNodeSetParams;
     "cuGraphMemsetNodeGetParams" 10000 graph_nodes::cuGraphMemsetNodeGetParams;
@@ -69,7 +73,12 @@ table! {
     "cuGraphNodeGetEnabled" 11060 graph_nodes::cuGraphNodeGetEnabled;
     "cuGraphNodeGetType" 10000 graph_nodes::cuGraphNodeGetType;
     "cuGraphNodeSetEnabled" 11060 graph_nodes::cuGraphNodeSetEnabled;
+    "cuGraphReleaseUserObject" 11030 user_object::cuGraphReleaseUserObject;
     "cuGraphRemoveDependencies" 10000 graph_edges::cuGraphRemoveDependencies;
     "cuGraphRemoveDependencies" 12030 graph_edges::cuGraphRemoveDependencies_v2;
+    "cuGraphRetainUserObject" 11030 user_object::cuGraphRetainUserObject;
+    "cuUserObjectCreate" 11030 user_object::cuUserObjectCreate;
+    "cuUserObjectRelease" 11030 user_object::cuUserObjectRelease;
+    "cuUserObjectRetain" 11030 user_object::cuUserObjectRetain;
     "cuGraphUpload" 11010 graph::cuGraphUpload, graph::cuGraphUpload_ptsz;
 }

@@ -1,0 +1,72 @@
+//! The nodes of graphs that allocate memory and free it. It is there as long as the graph is, and its
+//! address is known when the node is made.
+
+use crate::abi::{AllocationNode, Handle, In, Out, Pointer};
+use crate::context;
+use crate::device::check;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::ffi::export;
+use crate::operation::{GraphMemory, Operation};
+
+use super::graph_nodes::{add, graph_of};
+use super::pool::reserve;
+
+/// What a node does with memory.
+fn of(node: Handle) -> Result<GraphMemory> {
+    graph_of(node)?.with(node, |node| match node.operation {
+        Operation::Memory(memory) => Ok(memory),
+        _ => Err(Code::INVALID_VALUE.because("the node neither allocates memory nor frees any")),
+    })
+}
+
+export! {
+    fn cuGraphAddMemAllocNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize,
+        parameters: Out<AllocationNode>,
+    ) {
+        out.required()?;
+        let mut wanted = parameters.get()?;
+        if wanted.pool.location.kind != 1 || wanted.pool.handle_types != 0 {
+            return Err(Code::NOT_SUPPORTED
+                .because("a graph allocates memory on a device, for this process alone"));
+        }
+        context::current()?;
+        let driver = driver()?;
+        let owner = driver.graph(graph)?;
+        let pool = driver.pool(driver.pools.current(check(wanted.pool.location.id)?)?)?;
+        let memory = reserve(&owner, wanted.size, &pool, context::current_handle())?;
+        add(out, graph, after, count, Operation::Memory(memory))?;
+        wanted.address = memory.address();
+        parameters.set(wanted)
+    }
+
+    fn cuGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocationNode>) {
+        parameters.required()?;
+        let GraphMemory::Allocate { address, size, device } = of(node)? else {
+            return Err(Code::INVALID_VALUE.because("the node frees memory"));
+        };
+        parameters.set(AllocationNode::of(address, size, device))
+    }
+
+    fn cuGraphAddMemFreeNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: Pointer,
+    ) {
+        let is_reserved = driver()?.allocations
+            .with(address, |one| one.address == address && one.reserved);
+        if is_reserved != Some(true) {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "a graph frees what a graph allocated, and {address:#x} isn't"
+            )));
+        }
+        add(out, graph, after, count, Operation::Memory(GraphMemory::Free(address)))
+    }
+
+    fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<Pointer>) {
+        address.required()?;
+        let GraphMemory::Free(freed) = of(node)? else {
+            return Err(Code::INVALID_VALUE.because("the node allocates memory"));
+        };
+        address.set(freed)
+    }
+}
