@@ -88,7 +88,7 @@ export! {
             return Err(Rejection::invalid("handle is a null pointer"));
         }
         // Numbers that look like no address a program might have, and are never used again.
-        let number = NEXT.fetch_add(1, Ordering::Relaxed) << 4 | 0xb1a5_0000_0000_0000;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed) << 4 | 0x31a5_0000_0000_0000;
         handles().insert(number, Settings { atomics_mode: 0, ..Settings::default() });
         put(handle, number as Handle, "handle")
     }

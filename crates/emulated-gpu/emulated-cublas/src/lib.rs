@@ -2,7 +2,8 @@
 //!
 //! It exports NVIDIA's C functions for what this workspace and cudarc's safe layer call: handles and
 //! their settings, `gemm` in single, double and half precision, with types as arguments, batched,
-//! strided and grouped, `gemv` and `asum`. It stands on the emulated driver's public API alone:
+//! strided and grouped, `gemv` and `asum`. What else programs were seen to bind to is there and refuses. It
+//! stands on the emulated driver's public API alone:
 //! the work is a host function on the handle's stream, so that it waits for what was queued before
 //! and is captured into graphs, and operands are checked against the driver's allocations when the
 //! function is called. On a driver that is not the emulated one it refuses to work.
@@ -32,6 +33,7 @@ mod logger;
 mod operand;
 mod settings;
 mod typed;
+mod unsupported;
 mod vector;
 
 pub use emulated_blas::NotFound;

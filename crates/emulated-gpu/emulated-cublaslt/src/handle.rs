@@ -46,7 +46,7 @@ export! {
             return Err(Rejection::invalid("lightHandle is a null pointer"));
         }
         // Numbers that look like no address a program might have, and are never used again.
-        let number = NEXT.fetch_add(1, Ordering::Relaxed) << 4 | 0xb1a6_0000_0000_0000;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed) << 4 | 0x31a6_0000_0000_0000;
         handles().insert(number);
         put(handle, number as Handle, "lightHandle")
     }

@@ -353,6 +353,16 @@ impl Allocations {
         Ok(())
     }
 
+    /// Bytes on a device that belong to graphs, and how many of them are in use.
+    pub(crate) fn of_graphs(&self, device: u32) -> [u64; 2] {
+        let table = self.table();
+        let own = table.list.values().filter(|one| one.reserved && one.device == device);
+        own.fold([0; 2], |[all, used], one| {
+            let size = units(one.size);
+            [all + size, used + if one.live { size } else { 0 }]
+        })
+    }
+
     /// Bytes that were allocated from a pool and not freed in any stream's order.
     pub(crate) fn of_pool(&self, pool: Handle) -> u64 {
         let table = self.table();

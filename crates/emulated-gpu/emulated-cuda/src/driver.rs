@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::function::Function;
 use crate::graph::{Executable, Graph};
+use crate::graph_memory::Highs;
 use crate::module::Module;
 use crate::pool::{Pool, Pools};
 use crate::registry::Registry;
@@ -46,6 +47,7 @@ pub(crate) struct Driver {
     pub(crate) captures: Registry<Capture>,
     pub(crate) linkers: Registry<Linker>,
     pub(crate) users: Registry<UserObject>,
+    pub(crate) graph_highs: Highs,
     pub(crate) pools: Pools,
     pub(crate) counts: Register,
 }
@@ -145,6 +147,7 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         captures: Registry::default(),
         linkers: Registry::default(),
         users: Registry::default(),
+        graph_highs: Highs::default(),
         counts: Register::default(),
     });
     PROCESS.store(own, Ordering::Relaxed);

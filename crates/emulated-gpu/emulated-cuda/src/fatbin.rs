@@ -15,6 +15,8 @@ use crate::host;
 const MAGIC: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
 /// What the structure begins with that a host compiler puts around it: two numbers, and its address.
 const WRAPPER: [u8; 4] = 0x4662_43b1u32.to_le_bytes();
+/// As long may one be: most of what libraries ship is machine code for many cards.
+const MOST_BYTES: u64 = 4 * MOST_TEXT_BYTES;
 /// Of the container's header, the first bytes: the magic, a version, its length, and the length of
 /// all entries.
 const HEADER: usize = 16;
@@ -70,9 +72,9 @@ pub(crate) fn read(address: usize) -> Result<Vec<u8>, Refusal> {
     let entries = u64::from_le_bytes(field(&header, 8).unwrap_or_default());
     let length = u64::from(u16::from_le_bytes(field(&header, 6).unwrap_or_default()));
     let whole = length.saturating_add(entries);
-    if whole > MOST_TEXT_BYTES {
+    if whole > MOST_BYTES {
         return Err(broken(&format!(
-            "it says that it has {whole} bytes; at most {MOST_TEXT_BYTES} are read"
+            "it says that it has {whole} bytes; at most {MOST_BYTES} are read"
         )));
     }
     let room = |error| refuse(Code::OUT_OF_MEMORY, format!("the host has not the room: {error}"));

@@ -315,13 +315,14 @@ impl Executable {
     }
 
     /// What one launch does. An event that it waits for is waited for as it was recorded last before the
-    /// launch: what is recorded afterwards may wait for the launch itself. (Where the graph records it itself, the
-    /// order of its nodes is what there is to wait for.)
-    pub(crate) fn work(&self) -> Vec<Operation> {
+    /// launch, by another graph's launch, too: what is recorded afterwards may wait for the launch itself. (Where the
+    /// graph records it itself, the order of its nodes is what there is to wait for.) `begins` says that it stands in a
+    /// stream and not in a graph that is being captured.
+    pub(crate) fn work(&self, begins: bool) -> Vec<Operation> {
         let steps = self.steps();
         let enabled = steps.iter().filter(|step| step.enabled);
         let keep = Operation::Keep(Arc::clone(&self.kept));
-        enabled.map(|step| step.operation.at_launch()).chain([keep]).collect()
+        enabled.map(|step| step.operation.at_launch(begins)).chain([keep]).collect()
     }
 
     /// Takes over the work of another graph of the same shape.

@@ -78,6 +78,11 @@ fn check(function: &Function, shape: Shape) -> Result {
             "blocks {block:?}: {BLOCK:?} and {BLOCK_THREADS} threads in all are the most"
         ));
     }
+    if function.kernel.limits().required_cluster.is_some_and(|cluster| cluster != [1; 3]) {
+        return Err(Code::NOT_SUPPORTED.because(format!(
+            "{name} has a cluster of more than one block (.reqnctapercluster), which is not emulated"
+        )));
+    }
     if beyond(grid, GRID) {
         return refuse(format!("grid {grid:?}: {GRID:?} is the most"));
     }

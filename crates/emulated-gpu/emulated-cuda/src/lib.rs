@@ -31,6 +31,7 @@ mod fatbin;
 mod ffi;
 mod function;
 mod graph;
+mod graph_memory;
 mod host;
 mod identity;
 mod launch;

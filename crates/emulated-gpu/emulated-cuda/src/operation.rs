@@ -37,6 +37,9 @@ impl GraphMemory {
         let live = matches!(self, Self::Allocate { .. });
         if let Ok(driver) = driver() {
             driver.allocations.with(self.address(), |one| one.live = live);
+            if let Self::Allocate { device, .. } = self {
+                driver.graph_highs.note(device, driver.allocations.of_graphs(device));
+            }
         }
     }
 
@@ -135,9 +138,15 @@ impl Operation {
         }
     }
 
-    /// The same, with what is known when the graph that it belongs to is launched.
-    pub(crate) fn at_launch(&self) -> Self {
+    /// The same, with what is known when the graph that it belongs to is launched: into a stream, and not
+    /// into another graph (`begins`), an event counts as recorded from now on, as in a stream.
+    pub(crate) fn at_launch(&self, begins: bool) -> Self {
         match self {
+            Self::Record(event) if begins => {
+                let mark = Arc::new(Mark::default());
+                event.record(Recorded::Stream(Arc::clone(&mark)));
+                Self::Pass(mark)
+            }
             Self::WaitForEvent(event) => match event.recorded() {
                 Recorded::Stream(mark) => Self::WaitFor(mark),
                 Recorded::Never | Recorded::Capture(_) => Self::Nothing,

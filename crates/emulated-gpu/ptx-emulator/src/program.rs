@@ -151,6 +151,8 @@ pub struct Limits {
     pub max_threads: Option<[u32; 3]>,
     /// `.reqntid`: the block has to be of this shape.
     pub required_threads: Option<[u32; 3]>,
+    /// Blocks of a cluster, exactly (`.reqnctapercluster`).
+    pub required_cluster: Option<[u32; 3]>,
 }
 
 /// A parameter of a function: in `.param` space or, for a `.func`, possibly a register.

@@ -367,3 +367,13 @@ fn workspaces_are_aligned_and_inside_memory() {
         messages.expect(status, 7, &["workspace: 2048 bytes", "ends 1024 bytes after it"]);
     }
 }
+
+#[test]
+fn what_is_not_emulated_is_there_and_refuses() {
+    let blas = Blas::new();
+    let messages = Messages::listen();
+    let (one, null) = (1.0f32, std::ptr::null_mut());
+    // SAFETY: nothing is done with the arguments.
+    let status = unsafe { sys::cublasSaxpy_v2(blas.handle, 1, &raw const one, null, 1, null, 1) };
+    messages.expect(status, 15, &["this operation on vectors is not emulated"]);
+}

@@ -175,9 +175,17 @@ export! {
     }
 
     fn cuGraphLaunch(graph: Handle, stream: Handle) also cuGraphLaunch_ptsz {
-        let work = executable(graph)?.work();
+        let graph = executable(graph)?;
         let stream = stream::find(stream)?;
-        stream::enqueue(&stream, Operation::All(Arc::new(work)))
+        let work = Arc::new(graph.work(stream.capture().is_none()));
+        stream::enqueue(&stream, Operation::All(Arc::clone(&work))).inspect_err(|_| {
+            // Nobody is to wait for what was never begun.
+            for operation in work.iter() {
+                if let Operation::Pass(mark) = operation {
+                    mark.pass();
+                }
+            }
+        })
     }
 
     fn cuGraphUpload(graph: Handle, stream: Handle) also cuGraphUpload_ptsz {

@@ -1,12 +1,13 @@
 //! The nodes of graphs that allocate memory and free it. It is there as long as the graph is, and its
 //! address is known when the node is made.
 
-use crate::abi::{AllocationNode, Handle, In, Out, Pointer};
+use crate::abi::{AllocationNode, Device, Handle, In, Out, Pointer};
 use crate::context;
 use crate::device::check;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
+use crate::graph_memory;
 use crate::operation::{GraphMemory, Operation};
 
 use super::graph_nodes::{add, graph_of};
@@ -21,6 +22,18 @@ fn of(node: Handle) -> Result<GraphMemory> {
 }
 
 export! {
+    fn cuDeviceGetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
+        value.required()?;
+        value.set(graph_memory::attribute(check(device)?, attribute)?)
+    }
+
+    fn cuDeviceSetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
+        if value.get()? != 0 {
+            return Err(Code::INVALID_VALUE.because("the most that there was can be set to 0 alone"));
+        }
+        graph_memory::reset(check(device)?, attribute)
+    }
+
     fn cuGraphAddMemAllocNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize,
         parameters: Out<AllocationNode>,

@@ -50,7 +50,9 @@ pub(super) fn reserve(
     let address = take(size, pool, context)?;
     driver()?.allocations.with(address, |one| one.reserved = true);
     graph.reserve(address);
-    Ok(GraphMemory::Allocate { address, size, device: pool.home().device })
+    let (driver, device) = (driver()?, pool.home().device);
+    driver.graph_highs.note(device, driver.allocations.of_graphs(device));
+    Ok(GraphMemory::Allocate { address, size, device })
 }
 
 export! {

@@ -363,3 +363,15 @@ fn captures_that_begin_while_their_stream_or_context_goes() {
         while cu!(cuDevicePrimaryCtxRelease_v2(0 => i32)) == 0 {}
     }
 }
+
+#[test]
+fn modules_are_loaded_while_a_stream_is_captured() {
+    let context = context();
+    let stream = stream(1);
+    begin(stream, THREAD_LOCAL);
+    // As NVIDIA's driver does since CUDA 12.3; to unload one is refused.
+    let module = crate::support::module(INCREMENT);
+    assert_eq!(cu!(cuModuleUnload(module => usize)), code::CAPTURE_UNSUPPORTED);
+    end(stream);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

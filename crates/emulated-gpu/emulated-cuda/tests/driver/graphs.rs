@@ -363,3 +363,82 @@ fn memory_that_a_graph_did_not_free_outlives_it() {
     }
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+#[test]
+fn a_graph_waits_for_one_that_was_launched_before_it() {
+    let context = context();
+    let (first, second) = (stream(1), stream(1));
+    let (data, result) = (allocate(4), allocate(4));
+    let mut event = 0usize;
+    ok!(cuEventCreate(&raw mut event => *mut usize, 0 => u32));
+    // CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL: nodes of the graphs.
+    begin(first, THREAD_LOCAL);
+    ok!(cuMemsetD32Async(data => u64, 7 => u32, 1 => usize, first => usize));
+    ok!(cuEventRecordWithFlags(event => usize, first => usize, 1 => u32));
+    let (_, records) = end(first);
+    begin(second, THREAD_LOCAL);
+    ok!(cuStreamWaitEvent(second => usize, event => usize, 1 => u32));
+    ok!(cuMemcpyDtoDAsync_v2(result => u64, data => u64, 4 => usize, second => usize));
+    let (_, waits) = end(second);
+    let (records, waits) = (instantiate(records), instantiate(waits));
+    for value in [7, 7] {
+        ok!(cuMemsetD32_v2(data => u64, 0 => u32, 1 => usize));
+        ok!(cuMemsetD32_v2(result => u64, 0 => u32, 1 => usize));
+        ok!(cuCtxSynchronize());
+        let gate = crate::support::gate(first);
+        ok!(cuGraphLaunch(records => usize, first => usize));
+        ok!(cuGraphLaunch(waits => usize, second => usize));
+        assert_eq!(cu!(cuEventQuery(event => usize)), code::NOT_READY);
+        assert_eq!(cu!(cuStreamQuery(second => usize)), code::NOT_READY);
+        gate.open();
+        ok!(cuCtxSynchronize());
+        assert_eq!(read(result, 1), [value]);
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn memory_of_graphs_is_counted() {
+    if !crate::support::is_child() {
+        // Other tests' graphs have memory, too.
+        let output = crate::support::alone(module_path!(), "memory_of_graphs_is_counted", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let context = context();
+    let stream = stream(1);
+    // In use, the most in use, belonging to graphs, the most of that.
+    let counts = || {
+        [0u32, 1, 2, 3].map(|attribute| {
+            let mut value = 9u64;
+            ok!(cuDeviceGetGraphMemAttribute(
+                0 => i32, attribute => u32, &raw mut value => *mut u64
+            ));
+            value
+        })
+    };
+    assert_eq!(counts(), [0; 4]);
+    let mut block = 0u64;
+    begin(stream, THREAD_LOCAL);
+    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 1000 => usize, stream => usize));
+    ok!(cuMemFreeAsync(block => u64, stream => usize));
+    let (_, graph) = end(stream);
+    let size = counts()[2];
+    assert!(size >= 1000);
+    assert_eq!(counts(), [0, 0, size, size]);
+    let ready = instantiate(graph);
+    ok!(cuGraphLaunch(ready => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(counts(), [0, size, size, size]);
+    ok!(cuGraphExecDestroy(ready => usize));
+    ok!(cuGraphDestroy(graph => usize));
+    let mut set = 0u64;
+    ok!(cuDeviceSetGraphMemAttribute(0 => i32, 3 => u32, &raw mut set => *mut u64));
+    assert_eq!(counts(), [0, size, 0, 0]);
+    set = 1;
+    for (attribute, set) in [(1, &raw mut set), (0, &raw mut set), (4, &raw mut set)] {
+        let code = cu!(cuDeviceSetGraphMemAttribute(0 => i32, attribute => u32, set => *mut u64));
+        assert_eq!(code, code::INVALID_VALUE);
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}

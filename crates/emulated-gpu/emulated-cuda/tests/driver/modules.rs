@@ -353,3 +353,19 @@ fn a_text_passes_through_the_linker() {
     assert_eq!(cu!(cuLinkDestroy(linker => usize)), code::INVALID_HANDLE);
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+#[test]
+fn a_kernel_that_wants_a_cluster_is_refused() {
+    let context = context();
+    let text = |blocks: u32| {
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n\
+             .visible .entry f() .reqnctapercluster {blocks}, 1, 1 {{ ret; }}\n"
+        )
+    };
+    for (blocks, expected) in [(1, 0), (2, code::NOT_SUPPORTED)] {
+        let f = function(module(&text(blocks)), "f");
+        assert_eq!(launch(f, (2, 1), 0, &[]), expected);
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}

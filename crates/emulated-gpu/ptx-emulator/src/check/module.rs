@@ -303,7 +303,10 @@ fn limits(function: &syntax::Function, problems: &mut Problems) -> Limits {
                 limits.required_threads = Some(shape());
                 (1, 3)
             }
-            ".reqnctapercluster" => (1, 3),
+            ".reqnctapercluster" => {
+                limits.required_cluster = Some(shape());
+                (1, 3)
+            }
             ".minnctapersm"
             | ".maxnctapersm"
             | ".maxnreg"

@@ -80,5 +80,7 @@ table! {
     "cuUserObjectCreate" 11030 user_object::cuUserObjectCreate;
     "cuUserObjectRelease" 11030 user_object::cuUserObjectRelease;
     "cuUserObjectRetain" 11030 user_object::cuUserObjectRetain;
+    "cuDeviceGetGraphMemAttribute" 11040 graph_memory::cuDeviceGetGraphMemAttribute;
+    "cuDeviceSetGraphMemAttribute" 11040 graph_memory::cuDeviceSetGraphMemAttribute;
     "cuGraphUpload" 11010 graph::cuGraphUpload, graph::cuGraphUpload_ptsz;
 }

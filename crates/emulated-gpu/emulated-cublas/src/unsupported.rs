@@ -1,0 +1,47 @@
+//! What programs link to and isn't emulated: to ask for it is an error, and said. That it is there lets
+//! programs load that bind to all of cuBLAS at once, as CuPy's module does, and use a part of it.
+
+use std::ffi::c_int;
+
+use emulated_blas::Rejection;
+
+use crate::ffi::REPORT;
+
+/// Functions that refuse, whatever their arguments are: the caller removes those (System V ABI,
+/// "The Stack Frame"), so none need be declared.
+macro_rules! refuse {
+    ($($what:literal: $($name:ident)*;)*) => {$($(
+        #[doc = concat!("Refused: ", $what, " is not emulated.")]
+        #[unsafe(no_mangle)]
+        pub(crate) extern "C" fn $name() -> c_int {
+            REPORT.guard(stringify!($name), || {
+                Err(Rejection::unsupported(concat!($what, " is not emulated")))
+            })
+        }
+    )*)*};
+}
+
+refuse! {
+    "this operation on vectors":
+        cublasCaxpy_v2 cublasCdotc_v2 cublasCdotu_v2 cublasCscal_v2 cublasCsscal_v2 cublasDaxpy_v2
+        cublasDdot_v2 cublasDnrm2_v2 cublasDscal_v2 cublasDzasum_v2 cublasDznrm2_v2
+        cublasIcamax_v2 cublasIcamin_v2 cublasIdamax_v2 cublasIdamin_v2 cublasIsamax_v2
+        cublasIsamin_v2 cublasIzamax_v2 cublasIzamin_v2 cublasSaxpy_v2 cublasScasum_v2
+        cublasScnrm2_v2 cublasSdot_v2 cublasSnrm2_v2 cublasSscal_v2 cublasZaxpy_v2 cublasZdotc_v2
+        cublasZdotu_v2 cublasZdscal_v2 cublasZscal_v2;
+    "this operation on a matrix and vectors":
+        cublasCgemv_v2 cublasCgerc_v2 cublasCgeru_v2 cublasDger_v2 cublasDsbmv_v2 cublasSger_v2
+        cublasSsbmv_v2 cublasZgemv_v2 cublasZgerc_v2 cublasZgeru_v2;
+    "this operation on matrices":
+        cublasCdgmm cublasCgeam cublasCgemmBatched cublasCgemmStridedBatched cublasCgemm_v2
+        cublasCsyrk_v2 cublasCtrsmBatched cublasCtrsm_v2 cublasDdgmm cublasDgeam cublasDsyrk_v2
+        cublasDtrsmBatched cublasDtrsm_v2 cublasSdgmm cublasSgeam cublasSgemmEx cublasSsyrk_v2
+        cublasStrsmBatched cublasStrsm_v2 cublasZdgmm cublasZgeam cublasZgemmBatched
+        cublasZgemmStridedBatched cublasZgemm_v2 cublasZsyrk_v2 cublasZtrsmBatched cublasZtrsm_v2;
+    "a factorisation in batches":
+        cublasCgetrfBatched cublasCgetriBatched cublasCgetrsBatched cublasDgetrfBatched
+        cublasDgetriBatched cublasDgetrsBatched cublasSgetrfBatched cublasSgetriBatched
+        cublasSgetrsBatched cublasZgetrfBatched cublasZgetriBatched cublasZgetrsBatched;
+    "a packed matrix":
+        cublasDtpttr cublasDtrttp cublasStpttr cublasStrttp;
+}
