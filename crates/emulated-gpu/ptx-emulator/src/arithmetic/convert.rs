@@ -115,6 +115,15 @@ fn common(
         (Type::Bf16, Type::F32, Some(Rounding::NearestEven)) => {
             u64::from(f32_to_bf16(f32::from_bits(narrow)))
         }
+        (Type::Tf32, Type::F32, Some(Rounding::NearestAway)) => {
+            u64::from(f32_to_tf32_away(f32::from_bits(narrow)))
+        }
+        (Type::Tf32, Type::F32, Some(Rounding::NearestEven)) => {
+            u64::from(f32_to_tf32(f32::from_bits(narrow)))
+        }
+        (Type::Tf32, Type::F32, Some(Rounding::TowardsZero)) => {
+            u64::from(f32_to_tf32_towards_zero(f32::from_bits(narrow)))
+        }
         _ => return None,
     })
 }
@@ -282,6 +291,33 @@ pub fn f32_to_bf16(a: f32) -> u16 {
     if a.is_nan() { 0x7fff } else { ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16 }
 }
 
+/// The digits that TF32 has, of the 32 bits of a number; NaN becomes 0x7fffffff.
+#[inline(always)]
+fn tf32(a: f32, rounded: u32) -> u32 {
+    if a.is_nan() { 0x7fff_ffff } else { rounded & !0x1fff }
+}
+
+/// `cvt.rna.tf32.f32`; NaN becomes 0x7fffffff.
+#[inline(always)]
+pub fn f32_to_tf32_away(a: f32) -> u32 {
+    // Half of the last place kept. What carries over goes into the exponent, up to infinity.
+    tf32(a, a.to_bits().wrapping_add(0x1000))
+}
+
+/// `cvt.rn.tf32.f32`; NaN becomes 0x7fffffff.
+#[inline(always)]
+pub fn f32_to_tf32(a: f32) -> u32 {
+    // Half of the last place kept, less one where that is even already.
+    let bits = a.to_bits();
+    tf32(a, bits.wrapping_add(0xfff + (bits >> 13 & 1)))
+}
+
+/// `cvt.rz.tf32.f32`; NaN becomes 0x7fffffff.
+#[inline(always)]
+pub fn f32_to_tf32_towards_zero(a: f32) -> u32 {
+    tf32(a, a.to_bits())
+}
+
 /// `cvt.rzi.s32.f32`: clamped, NaN gives 0.
 #[inline(always)]
 pub fn f32_to_s32(a: f32) -> i32 {
@@ -318,4 +354,46 @@ pub fn f32_to_f64(a: f32) -> f64 {
 #[inline(always)]
 pub fn f64_to_f32(a: f64) -> f32 {
     super::host::canonical_f32(a as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of every exponent, with the digits that TF32 keeps and drops at their ends and around half.
+    fn singles() -> impl Iterator<Item = u32> {
+        let dropped = [0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff];
+        let kept = [0, 0x2000, 0x4000, 0x002a_a000, 0x007f_c000, 0x007f_e000];
+        (0..512u32).flat_map(move |upper| {
+            kept.into_iter().flat_map(move |k| dropped.map(move |d| upper << 23 | k | d))
+        })
+    }
+
+    #[test]
+    fn tf32_by_integers_is_tf32_by_the_general_rounding() {
+        let mode = FloatMode {
+            rounding: Rounding::NearestEven,
+            flush: false,
+            saturate: false,
+            relu: false,
+        };
+        for (rounding, quick) in [
+            (Rounding::NearestAway, f32_to_tf32_away as fn(f32) -> u32),
+            (Rounding::NearestEven, f32_to_tf32),
+            (Rounding::TowardsZero, f32_to_tf32_towards_zero),
+        ] {
+            for bits in singles() {
+                let general = float_to_float(
+                    Type::Tf32,
+                    Type::F32,
+                    Some(rounding),
+                    false,
+                    mode,
+                    u64::from(bits),
+                );
+                let own = quick(f32::from_bits(bits));
+                assert_eq!(u64::from(own), general, "{rounding:?} of {bits:#010x}");
+            }
+        }
+    }
 }

@@ -103,11 +103,22 @@ operations! {
     F32FromF64: u32 = (a: u64, _b: (), _c: ()) cvt::f64_to_f32(f64::from_bits(a)).to_bits();
     F32FromF16: u32 = (a: u32, _b: (), _c: ()) cvt::f16_to_f32(a as u16).to_bits();
     F16FromF32: u32 = (a: u32, _b: (), _c: ()) u32::from(cvt::f32_to_f16(f32::from_bits(a)));
+    Tf32Away: u32 = (a: u32, _b: (), _c: ()) cvt::f32_to_tf32_away(f32::from_bits(a));
+    Tf32Even: u32 = (a: u32, _b: (), _c: ()) cvt::f32_to_tf32(f32::from_bits(a));
+    Tf32TowardsZero: u32 = (a: u32, _b: (), _c: ()) cvt::f32_to_tf32_towards_zero(f32::from_bits(a));
+    F16x2FromF32: u32 = (a: u32, b: u32, _c: ()) pair(cvt::f32_to_f16, a, b);
+    Bf16x2FromF32: u32 = (a: u32, b: u32, _c: ()) pair(cvt::f32_to_bf16, a, b);
 }
 
 #[inline(always)]
 fn f32_2(f: impl Fn(f32, f32) -> f32, a: u32, b: u32) -> u32 {
     f(f32::from_bits(a), f32::from_bits(b)).to_bits()
+}
+
+/// The first in the upper half.
+#[inline(always)]
+fn pair(f: impl Fn(f32) -> u16, a: u32, b: u32) -> u32 {
+    u32::from(f(f32::from_bits(a))) << 16 | u32::from(f(f32::from_bits(b)))
 }
 
 #[inline(always)]
@@ -297,7 +308,7 @@ pub(super) fn convert(
     mode: FloatMode,
     fast: bool,
 ) -> Option<Compute> {
-    use Type::{B32, B64, F16, F32, F64, S32, S64, U32, U64};
+    use Type::{B32, B64, F16, F32, F64, S32, S64, Tf32, U32, U64};
     if (to, from) == (F32, F32) && mode.saturate && !mode.relu && !mode.flush && rounding.is_none()
     {
         return Some(compile::<SaturateF32>(fast));
@@ -317,8 +328,28 @@ pub(super) fn convert(
         (F32, F64) if nearest => compile::<F32FromF64>(fast),
         (F32, F16) => compile::<F32FromF16>(fast),
         (F16, F32) if nearest => compile::<F16FromF32>(fast),
+        (Tf32, F32) if nearest => compile::<Tf32Even>(fast),
+        (Tf32, F32) if rounding == Some(Rounding::NearestAway) => compile::<Tf32Away>(fast),
+        (Tf32, F32) if rounding == Some(Rounding::TowardsZero) => compile::<Tf32TowardsZero>(fast),
         _ => return None,
     })
+}
+
+/// `cvt` of two registers of `f32` to a pair.
+pub(super) fn convert_pair(
+    to: Type,
+    rounding: Option<Rounding>,
+    mode: FloatMode,
+    fast: bool,
+) -> Option<Compute> {
+    if mode.saturate || mode.relu || mode.flush || rounding != Some(Rounding::NearestEven) {
+        return None;
+    }
+    match to {
+        Type::F16x2 => Some(compile::<F16x2FromF32>(fast)),
+        Type::Bf16x2 => Some(compile::<Bf16x2FromF32>(fast)),
+        _ => None,
+    }
 }
 
 /// `mov` of 32 or 64 bits.

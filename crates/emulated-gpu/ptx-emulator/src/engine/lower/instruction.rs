@@ -207,9 +207,13 @@ impl Lowering<'_> {
                     return;
                 };
                 let b = self.operand(b, from);
-                self.lanes2(d, (a, b), move |a, b| {
-                    arithmetic::convert(to, from, rounding, integer, mode, a, Some(b))
-                });
+                let compute = simd::convert_pair(to, rounding, mode, self.fast);
+                let w = super::slots::width(from);
+                if !self.fast(compute, &[(d, super::slots::width(to)), (a, w), (b, w)]) {
+                    self.lanes2(d, (a, b), move |a, b| {
+                        arithmetic::convert(to, from, rounding, integer, mode, a, Some(b))
+                    });
+                }
             }
             Op::ConvertAddress { space, to_space, ty, d, a } => {
                 self.convert_address(*space, *to_space, *ty, *d, *a);

@@ -86,6 +86,12 @@ fn all(fast: bool) -> Vec<Compute> {
             }
         }
     }
+    for rounding in [Rounding::NearestEven, Rounding::NearestAway, Rounding::TowardsZero] {
+        found.extend(convert((Type::Tf32, Type::F32), Some(rounding), plain, fast));
+    }
+    for to in [Type::F16x2, Type::Bf16x2] {
+        found.extend(convert_pair(to, Some(Rounding::NearestEven), plain, fast));
+    }
     found
 }
 
