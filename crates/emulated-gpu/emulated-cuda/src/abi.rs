@@ -8,6 +8,7 @@
 )]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::fmt;
 
 use ptx_emulator::room::vector;
 
@@ -21,6 +22,8 @@ pub(crate) type Device = c_int;
 pub(crate) type Pointer = u64;
 /// `CUhostFn`
 pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
+/// The value of an option of `CUjit_option`: a pointer, or a number passed as if it were one.
+pub(crate) type JitValue = Out<u8>;
 /// `CUstreamCallback`
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(Handle, Code, *mut c_void)>;
 /// `CUoccupancyB2DSize`
@@ -103,11 +106,33 @@ impl<T> Out<T> {
         Self(self.0.wrapping_add(count))
     }
 
-    /// A pointer that came as a number.
-    pub(crate) fn at(address: usize) -> Self {
-        Self(address as *mut T)
+    /// The same place, to read there.
+    pub(crate) fn read_only(self) -> In<T> {
+        In(self.0)
+    }
+
+    /// A null pointer.
+    pub(crate) const fn null() -> Self {
+        Self(std::ptr::null_mut())
     }
 }
+
+impl<T> Default for Out<T> {
+    fn default() -> Self {
+        Self::null()
+    }
+}
+
+impl<T> fmt::Debug for Out<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+// SAFETY: an address may go anywhere; whoever gave it vouches for what is written there, and until when.
+unsafe impl<T> Send for Out<T> {}
+// SAFETY: as above: it is no more than an address.
+unsafe impl<T> Sync for Out<T> {}
 
 /// A pointer to something that is read.
 #[repr(transparent)]
@@ -158,9 +183,9 @@ impl<T> In<T> {
         Self(std::ptr::null())
     }
 
-    /// A pointer that came as a number.
-    pub(crate) fn at(address: usize) -> Self {
-        Self(address as *const T)
+    /// A list of the driver's own, for a caller to read while it stands.
+    pub(crate) fn of(list: &[T]) -> Self {
+        Self(list.as_ptr())
     }
 
     /// Whether it is null.

@@ -1,7 +1,12 @@
 //! Graphs: work with its order, to be launched again and again.
 
+mod nested;
+
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) use self::nested::Child;
 
 use crate::abi::{Handle, Pointer};
 use crate::driver::driver;
@@ -9,32 +14,6 @@ use crate::error::{Code, Result};
 use crate::operation::Operation;
 use crate::registry::fresh;
 use crate::user_object::{Held, Resource};
-
-/// As many nodes may a graph have, with those of the graphs inside it: a few calls that put a graph into a copy
-/// of itself double it each time.
-const MOST_NODES: u32 = 1 << 18;
-/// So deep may graphs be inside each other.
-const DEEPEST: u32 = 256;
-
-/// What is left of the nodes that a graph may have.
-struct Room(u32);
-
-impl Room {
-    /// For one more node, so deep inside of graphs.
-    ///
-    /// # Errors
-    /// `OUT_OF_MEMORY`
-    fn take(&mut self, depth: u32) -> Result {
-        let left = self.0.checked_sub(1).filter(|_| depth < DEEPEST);
-        self.0 = left.ok_or_else(|| {
-            Code::OUT_OF_MEMORY.because(format!(
-                "a graph may have {MOST_NODES} nodes, with those of the graphs inside it, which may be \
-                 {DEEPEST} deep: launch graphs one after another"
-            ))
-        })?;
-        Ok(())
-    }
-}
 
 /// One piece of work of a graph.
 #[derive(Clone, Debug)]
@@ -58,6 +37,8 @@ pub(crate) struct Graph {
     pub(crate) origin: HashMap<Handle, Handle>,
     /// What the program wants to live as long.
     pub(crate) users: Held,
+    /// Inside how many others it is, where somebody has its handle.
+    depth: AtomicU32,
 }
 
 /// Memory that a graph allocated for its nodes.
@@ -92,7 +73,7 @@ pub(crate) struct Executable {
 }
 
 /// What an executable graph needs: it stays until the last launch is done.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Kept {
     memory: Vec<Arc<Reserved>>,
     users: Vec<Arc<Resource>>,
@@ -115,6 +96,7 @@ impl Graph {
             memory: Arc::default(),
             origin: HashMap::new(),
             users: Held::default(),
+            depth: AtomicU32::new(0),
         }
     }
 
@@ -172,12 +154,18 @@ impl Graph {
         let nodes = self.nodes();
         let mut waiting: HashMap<Handle, usize> =
             nodes.iter().map(|node| (node.handle, node.after.len())).collect();
+        let mut behind: HashMap<Handle, Vec<&Node>> = HashMap::new();
+        for node in nodes.iter() {
+            for before in &node.after {
+                behind.entry(*before).or_default().push(node);
+            }
+        }
         let mut ready: VecDeque<&Node> =
             nodes.iter().filter(|node| node.after.is_empty()).collect();
         let mut ordered = Vec::with_capacity(nodes.len());
         while let Some(node) = ready.pop_front() {
             ordered.push(node.clone());
-            for other in nodes.iter().filter(|other| other.after.contains(&node.handle)) {
+            for other in behind.remove(&node.handle).into_iter().flatten() {
                 if let Some(left) = waiting.get_mut(&other.handle) {
                     *left -= 1;
                     if *left == 0 {
@@ -206,37 +194,53 @@ impl Graph {
         found
     }
 
-    /// The same nodes under new handles.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn duplicate(&self) -> Result<Arc<Self>> {
+    /// The same nodes under new handles, which nobody knows yet.
+    fn copy(&self) -> Self {
         let nodes = self.nodes();
         let origin: HashMap<Handle, Handle> =
             nodes.iter().map(|node| (node.handle, fresh())).collect();
         let renamed = |handle: &Handle| origin.get(handle).copied().unwrap_or(*handle);
-        let copies: Vec<Node> = nodes
-            .iter()
-            .map(|node| Node {
-                handle: renamed(&node.handle),
-                operation: node.operation.clone(),
-                after: node.after.iter().map(renamed).collect(),
-                pointers: Vec::new(),
-            })
-            .collect();
-        let handles: Vec<Handle> = copies.iter().map(|node| node.handle).collect();
-        let graph = Arc::new(Self {
+        let copied = |operation: &Operation| match operation {
+            Operation::Child(child) => Operation::Child(child.for_copy()),
+            other => other.clone(),
+        };
+        let copies = nodes.iter().map(|node| Node {
+            handle: renamed(&node.handle),
+            operation: copied(&node.operation),
+            after: node.after.iter().map(renamed).collect(),
+            pointers: Vec::new(),
+        });
+        Self {
             handle: fresh(),
-            nodes: Mutex::new(copies),
+            nodes: Mutex::new(copies.collect()),
             memory: Arc::clone(&self.memory),
             origin,
             users: self.users.duplicate(),
-        });
-        let driver = driver()?;
-        for handle in handles {
-            driver.nodes.insert(handle, Arc::clone(&graph));
+            depth: AtomicU32::new(0),
         }
+    }
+
+    /// A copy, which the driver knows.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn duplicate(&self) -> Result<Arc<Self>> {
+        let graph = Arc::new(self.copy());
+        graph.register()?;
         Ok(graph)
+    }
+
+    /// From now on the driver finds it, and its nodes, by their handles.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn register(self: &Arc<Self>) -> Result {
+        let driver = driver()?;
+        for node in self.nodes().iter() {
+            driver.nodes.insert(node.handle, Arc::clone(self));
+        }
+        driver.graphs.insert(self.handle, Arc::clone(self));
+        Ok(())
     }
 
     /// Takes it, and its nodes, out of what the driver knows.
@@ -256,56 +260,13 @@ impl Graph {
         Ok(())
     }
 
-    /// Whether it is small enough to be a part of another one.
-    ///
-    /// # Errors
-    /// `OUT_OF_MEMORY`
-    pub(crate) fn fits_inside(&self) -> Result {
-        fn count(graph: &Graph, room: &mut Room, depth: u32) -> Result {
-            // Not while the lock is held: a graph may stand in several places of another one.
-            let of = |node: &Node| match &node.operation {
-                Operation::Child(child) => Some(Arc::clone(child)),
-                _ => None,
-            };
-            let children: Vec<_> = graph.nodes().iter().map(of).collect();
-            for child in children {
-                room.take(depth)?;
-                child.map_or(Ok(()), |child| count(&child, room, depth + 1))?;
-            }
-            Ok(())
-        }
-        count(self, &mut Room(MOST_NODES), 1)
-    }
-
     /// Makes a graph that can be launched.
     ///
     /// # Errors
     /// `INVALID_VALUE` when dependencies run in a circle, `OUT_OF_MEMORY` when it has too many nodes.
     pub(crate) fn instantiate(&self, flags: u64) -> Result<Executable> {
-        let mut kept = Kept { memory: vec![Arc::clone(&self.memory)], users: self.users.all() };
-        let mut steps = Vec::new();
-        self.flatten(&mut steps, &mut kept, &mut Room(MOST_NODES), 0)?;
+        let (steps, kept) = self.flat()?;
         Ok(Executable { flags, steps: Mutex::new(steps), kept: Arc::new(kept) })
-    }
-
-    fn flatten(
-        &self,
-        steps: &mut Vec<Step>,
-        kept: &mut Kept,
-        room: &mut Room,
-        depth: u32,
-    ) -> Result {
-        for Node { handle, operation, .. } in self.ordered()? {
-            room.take(depth)?;
-            if let Operation::Child(child) = &operation {
-                kept.memory.push(Arc::clone(&child.memory));
-                kept.users.extend(child.users.all());
-                child.flatten(steps, kept, room, depth + 1)?;
-            } else {
-                steps.push(Step { node: handle, operation, enabled: true });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::event::{Event, Mark, Recorded};
 use crate::ffi;
 use crate::function::Function;
-use crate::graph::{Graph, Kept};
+use crate::graph::{Child, Kept};
 use crate::library;
 use crate::value::{Wait, Write};
 
@@ -91,7 +91,7 @@ pub(crate) enum Operation {
     #[allow(dead_code, reason = "what it holds lives as long")]
     Keep(Arc<Kept>),
     /// A graph in a graph; never in a stream.
-    Child(Arc<Graph>),
+    Child(Child),
     /// The work of a graph.
     All(Arc<Vec<Operation>>),
 }

@@ -67,15 +67,6 @@ pub(crate) fn executable(handle: Handle) -> Result<Arc<Executable>> {
     driver()?.executables.get(handle).ok_or_else(missing)
 }
 
-/// Makes a graph known.
-///
-/// # Errors
-/// Before `cuInit`.
-pub(crate) fn publish(graph: &Arc<Graph>) -> Result<Handle> {
-    driver()?.graphs.insert(graph.handle, Arc::clone(graph));
-    Ok(graph.handle)
-}
-
 /// Takes over the work of another graph: the code, and the node that does not fit.
 fn update(graph: Handle, from: Handle) -> Result<(u32, Handle)> {
     let (own, new) = (executable(graph)?, driver()?.graph(from)?.instantiate(0)?);
@@ -117,12 +108,14 @@ export! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE.because("graphs have no flags"));
         }
-        out.set(publish(&Arc::new(Graph::new()))?)
+        let graph = Arc::new(Graph::new());
+        graph.register()?;
+        out.set(graph.handle)
     }
 
     fn cuGraphClone(out: Out<Handle>, graph: Handle) {
         out.required()?;
-        out.set(publish(&driver()?.graph(graph)?.duplicate()?)?)
+        out.set(driver()?.graph(graph)?.duplicate()?.handle)
     }
 
     fn cuGraphDestroy(graph: Handle) {

@@ -7,12 +7,12 @@ use crate::copy::{CopyMemory, Fill, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::graph::{Graph, Node};
+use crate::graph::{Child, Graph, Node};
 use crate::launch::{Shape, prepare};
 use crate::operation::Operation;
 
 use super::copy::transfer_of;
-use super::graph::{executable, publish};
+use super::graph::executable;
 
 /// Adds a node behind others of a graph.
 ///
@@ -99,7 +99,7 @@ fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
             grid: launch.grid,
             block: launch.block,
             shared: launch.dynamic_shared,
-            parameters: In::at(node.pointers.as_ptr() as usize),
+            parameters: In::of(&node.pointers),
             extra: In::null(),
         })
     })
@@ -271,16 +271,15 @@ export! {
     fn cuGraphAddChildGraphNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle,
     ) {
-        let child = driver()?.graph(child)?;
-        child.fits_inside()?;
-        let child = child.duplicate()?;
-        publish(&child)?;
+        let (outer, child) = (driver()?.graph(graph)?, driver()?.graph(child)?);
+        let child = Child::copy_of(&child, &outer)?;
         add(out, graph, after, count, Operation::Child(child))
     }
 
     fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
-        graph.set(with(node, |node| match &node.operation {
-            Operation::Child(child) => Ok(child.handle),
+        let outer = graph_of(node)?;
+        graph.set(outer.with(node, |node| match &mut node.operation {
+            Operation::Child(child) => child.give_out(&outer),
             _ => Err(wrong_type()),
         })?)
     }
@@ -356,7 +355,10 @@ export! {
         let graph = graph_of(node)?;
         driver()?.nodes.remove(node);
         let mut nodes = graph.nodes();
-        nodes.retain(|other| other.handle != node);
+        let gone = nodes.iter().position(|other| other.handle == node).map(|at| nodes.remove(at));
+        if let Some(Operation::Child(child)) = gone.map(|node| node.operation) {
+            child.forget()?;
+        }
         for other in nodes.iter_mut() {
             other.after.retain(|before| *before != node);
         }

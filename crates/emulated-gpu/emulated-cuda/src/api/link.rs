@@ -9,7 +9,7 @@ use ptx_emulator::room::filled;
 use ptx_emulator::source::Source;
 use tensor::file::MOST_TEXT_BYTES;
 
-use crate::abi::{Handle, In, Out, Text};
+use crate::abi::{Handle, In, JitValue, Out, Text};
 use crate::driver::driver;
 use crate::error::{Code, Refusal, Result};
 use crate::fatbin::is_fatbin;
@@ -172,7 +172,7 @@ fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
 }
 
 export! {
-    fn cuLinkCreate_v2(count: u32, options: In<u32>, values: In<usize>, out: Out<Handle>) {
+    fn cuLinkCreate_v2(count: u32, options: In<u32>, values: Out<JitValue>, out: Out<Handle>) {
         out.required()?;
         let logs = JitOptions::of(count, options, values)?;
         let handle = fresh();
@@ -184,7 +184,7 @@ export! {
 
     fn cuLinkAddData_v2(
         linker: Handle, input: u32, data: In<u8>, size: usize, name: Text, count: u32,
-        options: In<u32>, values: In<usize>,
+        options: In<u32>, values: Out<JitValue>,
     ) {
         let options = JitOptions::of(count, options, values)?;
         let text = || {
@@ -200,7 +200,7 @@ export! {
     }
 
     fn cuLinkAddFile_v2(
-        linker: Handle, input: u32, path: Text, count: u32, options: In<u32>, values: In<usize>,
+        linker: Handle, input: u32, path: Text, count: u32, options: In<u32>, values: Out<JitValue>,
     ) {
         let options = JitOptions::of(count, options, values)?;
         let path = path.get()?;

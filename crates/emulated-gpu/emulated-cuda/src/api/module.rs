@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tensor::file::{MOST_TEXT_BYTES, open, read};
 
-use crate::abi::{Handle, In, Out, Text};
+use crate::abi::{Handle, In, JitValue, Out, Text};
 use crate::capture;
 use crate::context;
 use crate::driver::driver;
@@ -25,7 +25,7 @@ const ERROR_LOG_SIZE: u32 = 6;
 /// Where the caller wants the log of loading, and how much space there is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Log {
-    buffer: usize,
+    buffer: Out<u8>,
     size: usize,
     /// Where in the list the size stands: it is overwritten with what was used.
     size_at: Option<usize>,
@@ -36,7 +36,7 @@ struct Log {
 pub(crate) struct JitOptions {
     info: Log,
     error: Log,
-    values: usize,
+    values: Out<JitValue>,
     max_registers: Option<u32>,
 }
 
@@ -45,25 +45,22 @@ impl JitOptions {
     ///
     /// # Errors
     /// `INVALID_VALUE` for options that are null.
-    pub(crate) fn of(count: u32, options: In<u32>, values: In<usize>) -> Result<Self> {
-        let mut logs = Self { values: values.address(), ..Self::default() };
-        let (names, values) = (options.list(count as usize)?, values.list(count as usize)?);
+    pub(crate) fn of(count: u32, options: In<u32>, values: Out<JitValue>) -> Result<Self> {
+        let mut logs = Self { values, ..Self::default() };
+        let (names, values) =
+            (options.list(count as usize)?, values.read_only().list(count as usize)?);
         for (at, (name, value)) in names.into_iter().zip(values).enumerate() {
+            let number = value.address() & 0xffff_ffff;
             match name {
                 // A number too; 0 asks for no limit.
                 MAX_REGISTERS => {
-                    logs.max_registers =
-                        Some((value & 0xffff_ffff) as u32).filter(|&most| most > 0);
+                    logs.max_registers = Some(number as u32).filter(|&most| most > 0);
                 }
                 INFO_LOG => logs.info.buffer = value,
                 ERROR_LOG => logs.error.buffer = value,
                 // The size is a number, passed as if it were a pointer.
-                INFO_LOG_SIZE => {
-                    (logs.info.size, logs.info.size_at) = (value & 0xffff_ffff, Some(at))
-                }
-                ERROR_LOG_SIZE => {
-                    (logs.error.size, logs.error.size_at) = (value & 0xffff_ffff, Some(at))
-                }
+                INFO_LOG_SIZE => (logs.info.size, logs.info.size_at) = (number, Some(at)),
+                ERROR_LOG_SIZE => (logs.error.size, logs.error.size_at) = (number, Some(at)),
                 _ => {}
             }
         }
@@ -77,18 +74,18 @@ impl JitOptions {
 
     /// Whether somebody will read what went wrong.
     pub(crate) fn has_error_log(&self) -> bool {
-        self.error.buffer != 0 && self.error.size > 1
+        !self.error.buffer.is_null() && self.error.size > 1
     }
 
     /// Writes both logs.
     pub(crate) fn write(&self, info: &str, error: &str) {
         for (log, text) in [(self.info, info), (self.error, error)] {
             let fits = text.len().min(log.size.saturating_sub(1));
-            if log.buffer != 0 && log.size > 0 {
-                Out::<u8>::at(log.buffer).set_all(text.bytes().take(fits).chain([0]));
+            if !log.buffer.is_null() && log.size > 0 {
+                log.buffer.set_all(text.bytes().take(fits).chain([0]));
             }
             if let Some(at) = log.size_at {
-                Out::<usize>::at(self.values).offset(at).set_if_wanted(fits);
+                self.values.cast::<usize>().offset(at).set_if_wanted(fits);
             }
         }
     }
@@ -202,7 +199,7 @@ export! {
     }
 
     fn cuModuleLoadDataEx(
-        out: Out<Handle>, image: In<u8>, count: u32, options: In<u32>, values: In<usize>,
+        out: Out<Handle>, image: In<u8>, count: u32, options: In<u32>, values: Out<JitValue>,
     ) {
         out.required()?;
         let context = own_context()?;
@@ -254,7 +251,7 @@ export! {
     }
 
     fn cuLibraryLoadData(
-        out: Out<Handle>, image: In<u8>, options: In<u32>, values: In<usize>, count: u32,
+        out: Out<Handle>, image: In<u8>, options: In<u32>, values: Out<JitValue>, count: u32,
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
         out.required()?;
@@ -263,7 +260,7 @@ export! {
     }
 
     fn cuLibraryLoadFromFile(
-        out: Out<Handle>, path: Text, options: In<u32>, values: In<usize>, count: u32,
+        out: Out<Handle>, path: Text, options: In<u32>, values: Out<JitValue>, count: u32,
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
         out.required()?;

@@ -56,8 +56,8 @@ fn known(address: Pointer) -> Result<Option<Known>> {
 }
 
 /// Writes an attribute in the width that it has.
-fn write(attribute: u32, address: Pointer, known: &Known, data: usize) -> Result {
-    let (narrow, wide) = (Out::<u32>::at(data), Out::<u64>::at(data));
+fn write(attribute: u32, address: Pointer, known: &Known, data: Out<u8>) -> Result {
+    let (narrow, wide) = (data.cast::<u32>(), data.cast::<u64>());
     match attribute {
         1 => wide.set(known.context as u64),
         // CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE
@@ -86,14 +86,14 @@ fn write(attribute: u32, address: Pointer, known: &Known, data: usize) -> Result
 
 /// What is written for an address that nothing is known of: as hardware does it, the address itself
 /// for the host's, since it may be some, and 0 for the others.
-fn write_unknown(attribute: u32, address: Pointer, data: usize) -> Result {
+fn write_unknown(attribute: u32, address: Pointer, data: Out<u8>) -> Result {
     match attribute {
-        4 => Out::<u64>::at(data).set(address),
+        4 => data.cast::<u64>().set(address),
         // CU_DEVICE_INVALID
-        9 => Out::<i32>::at(data).set(-2),
-        2 | 6 | 8 | 10 | 13 | 15 | 16 | 21 => Out::<u32>::at(data).set(0),
-        22 => Out::<i32>::at(data).set(-1),
-        1..=21 => Out::<u64>::at(data).set(0),
+        9 => data.cast::<i32>().set(-2),
+        2 | 6 | 8 | 10 | 13 | 15 | 16 | 21 => data.cast::<u32>().set(0),
+        22 => data.cast::<i32>().set(-1),
+        1..=21 => data.cast::<u64>().set(0),
         _ => Err(Code::INVALID_VALUE.because(format!("pointers have no attribute {attribute}"))),
     }
 }
@@ -107,12 +107,12 @@ fn device_of(location: Option<Location>) -> i32 {
     }
 }
 
-fn range_attribute(data: usize, size: usize, attribute: u32, advice: &Advice) -> Result {
+fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &Advice) -> Result {
     let narrow = |value: i32| {
         if size < 4 || !size.is_multiple_of(4) {
             return Err(Code::INVALID_VALUE.because("the data has 4 bytes for each number"));
         }
-        Out::<i32>::at(data).set(value)
+        data.cast::<i32>().set(value)
     };
     let kind = |location: Option<Location>| location.map_or(0, |location| location.kind);
     let id = |location: Option<Location>| location.map_or(0, |location| location.id);
@@ -121,7 +121,7 @@ fn range_attribute(data: usize, size: usize, attribute: u32, advice: &Advice) ->
         2 => narrow(device_of(advice.preferred)),
         3 => {
             narrow(if advice.accessed_by { 0 } else { -2 })?;
-            Out::<i32>::at(data).offset(1).set_all((1..size / 4).map(|_| -2));
+            data.cast::<i32>().offset(1).set_all((1..size / 4).map(|_| -2));
             Ok(())
         }
         4 => narrow(device_of(advice.prefetched)),
@@ -147,10 +147,10 @@ export! {
         let known = known(address)?.ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("{address:#x} is inside no allocation"))
         })?;
-        write(attribute, address, &known, data.address())
+        write(attribute, address, &known, data)
     }
 
-    fn cuPointerGetAttributes(count: u32, attributes: In<u32>, data: In<usize>, address: Pointer) {
+    fn cuPointerGetAttributes(count: u32, attributes: In<u32>, data: In<Out<u8>>, address: Pointer) {
         let known = known(address)?;
         let (attributes, data) = (attributes.list(count as usize)?, data.list(count as usize)?);
         for (attribute, data) in attributes.into_iter().zip(data) {
@@ -180,11 +180,11 @@ export! {
         data: Out<u8>, size: usize, attribute: u32, address: Pointer, count: usize,
     ) {
         data.required()?;
-        range_attribute(data.address(), size, attribute, &advice_of(address, count)?)
+        range_attribute(data, size, attribute, &advice_of(address, count)?)
     }
 
     fn cuMemRangeGetAttributes(
-        data: In<usize>, sizes: In<usize>, attributes: In<u32>, number: usize, address: Pointer,
+        data: In<Out<u8>>, sizes: In<usize>, attributes: In<u32>, number: usize, address: Pointer,
         count: usize,
     ) {
         let advice = advice_of(address, count)?;

@@ -248,7 +248,7 @@ export! {
     }
 
     fn cuStreamIsCapturing(stream: Handle, out: Out<u32>) also cuStreamIsCapturing_ptsz {
-        info(stream, out, Out::at(0)).map(|_| ())
+        info(stream, out, Out::null()).map(|_| ())
     }
 
     fn cuStreamGetCaptureInfo(stream: Handle, out: Out<u32>, id: Out<u64>)

@@ -75,60 +75,6 @@ fn a_graph_does_not_wait_for_what_waits_for_it() {
 
 /// A graph into which a copy of itself is put has twice as many nodes, each time.
 #[test]
-fn graphs_inside_graphs_come_to_an_end() {
-    let context = context();
-    let none = std::ptr::null::<usize>();
-    let empty = || {
-        let (mut graph, mut node) = (0usize, 0usize);
-        ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-        ok!(cuGraphAddEmptyNode(
-            &raw mut node => *mut usize, graph => usize, none => *const usize, 0 => usize
-        ));
-        graph
-    };
-    let put = |child: usize, graph: usize| {
-        let mut node = 0usize;
-        cu!(cuGraphAddChildGraphNode(
-            &raw mut node => *mut usize, graph => usize, none => *const usize, 0 => usize,
-            child => usize,
-        ))
-    };
-    let instantiate = |graph: usize| {
-        let mut executable = 0usize;
-        let code = cu!(cuGraphInstantiateWithFlags(
-            &raw mut executable => *mut usize, graph => usize, 0 => u64
-        ));
-        if code == 0 {
-            ok!(cuGraphExecDestroy(executable => usize));
-        }
-        code
-    };
-    let doubled = empty();
-    let times = (0..64).take_while(|_| put(doubled, doubled) == 0).count();
-    assert!((10..30).contains(&times), "{times}");
-    assert_eq!(put(doubled, doubled), code::OUT_OF_MEMORY);
-    assert_eq!(instantiate(doubled), code::OUT_OF_MEMORY, "the last copy was still small enough");
-    // A graph in a graph in a graph.
-    let (mut outer, mut graphs) = (empty(), Vec::new());
-    let deep = loop {
-        let next = empty();
-        graphs.push(outer);
-        if put(outer, next) != 0 {
-            graphs.push(next);
-            break graphs.len();
-        }
-        assert_eq!(instantiate(outer), 0);
-        outer = next;
-    };
-    assert!((100..1000).contains(&deep), "{deep}");
-    graphs.push(doubled);
-    for graph in graphs {
-        ok!(cuGraphDestroy(graph => usize));
-    }
-    ok!(cuCtxDestroy_v2(context => usize));
-}
-
-#[test]
 fn graphs_are_made_by_hand() {
     /// `CUDA_MEMSET_NODE_PARAMS`
     #[repr(C)]

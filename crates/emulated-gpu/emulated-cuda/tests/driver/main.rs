@@ -11,6 +11,7 @@ mod export_tables;
 mod fatbins;
 mod faults;
 mod graphs;
+mod graphs_in_graphs;
 mod initialisation;
 mod library_work;
 mod lifetime;

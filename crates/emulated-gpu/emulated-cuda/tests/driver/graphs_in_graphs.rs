@@ -1,0 +1,178 @@
+//! Graphs in graphs: each node has one of its own, as far as anybody can tell.
+
+use crate::capture::{instantiate, nodes};
+use crate::support::{allocate, code, context, cu, ok, read, stream};
+
+#[test]
+fn graphs_inside_graphs_come_to_an_end() {
+    let context = context();
+    let none = std::ptr::null::<usize>();
+    let empty = || {
+        let (mut graph, mut node) = (0usize, 0usize);
+        ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+        ok!(cuGraphAddEmptyNode(
+            &raw mut node => *mut usize, graph => usize, none => *const usize, 0 => usize
+        ));
+        graph
+    };
+    let put = |child: usize, graph: usize| {
+        let mut node = 0usize;
+        cu!(cuGraphAddChildGraphNode(
+            &raw mut node => *mut usize, graph => usize, none => *const usize, 0 => usize,
+            child => usize,
+        ))
+    };
+    let instantiate = |graph: usize| {
+        let mut executable = 0usize;
+        let code = cu!(cuGraphInstantiateWithFlags(
+            &raw mut executable => *mut usize, graph => usize, 0 => u64
+        ));
+        if code == 0 {
+            ok!(cuGraphExecDestroy(executable => usize));
+        }
+        code
+    };
+    let doubled = empty();
+    let times = (0..64).take_while(|_| put(doubled, doubled) == 0).count();
+    assert!((10..30).contains(&times), "{times}");
+    assert_eq!(put(doubled, doubled), code::OUT_OF_MEMORY);
+    // Nor is it work to do so: what stands inside in many places is looked at once.
+    for _ in 0..20 {
+        assert_eq!(
+            instantiate(doubled),
+            code::OUT_OF_MEMORY,
+            "the last copy was still small enough"
+        );
+        let mut clone = 0usize;
+        ok!(cuGraphClone(&raw mut clone => *mut usize, doubled => usize));
+        ok!(cuGraphDestroy(clone => usize));
+    }
+    // A graph in a graph in a graph.
+    let (mut outer, mut graphs) = (empty(), Vec::new());
+    let deep = loop {
+        let next = empty();
+        graphs.push(outer);
+        if put(outer, next) != 0 {
+            graphs.push(next);
+            break graphs.len();
+        }
+        assert_eq!(instantiate(outer), 0);
+        outer = next;
+    };
+    assert!((100..1000).contains(&deep), "{deep}");
+    graphs.push(doubled);
+    for graph in graphs {
+        ok!(cuGraphDestroy(graph => usize));
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS`
+#[repr(C)]
+struct Set {
+    target: u64,
+    pitch: usize,
+    value: u32,
+    element: u32,
+    width: usize,
+    height: usize,
+}
+
+const NONE: *const usize = std::ptr::null();
+
+/// A graph whose node writes a number.
+fn writes(target: u64, value: u32, context: usize) -> usize {
+    let (mut graph, mut node) = (0usize, 0usize);
+    let set = Set { target, pitch: 0, value, element: 4, width: 1, height: 1 };
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    ok!(cuGraphAddMemsetNode(
+        &raw mut node => *mut usize, graph => usize, NONE => *const usize, 0 => usize,
+        &raw const set => *const Set, context => usize,
+    ));
+    graph
+}
+
+/// A graph with others inside, one behind the other: the handles of its nodes.
+fn around(children: &[usize]) -> (usize, Vec<usize>) {
+    let mut graph = 0usize;
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let mut added: Vec<usize> = Vec::new();
+    for child in children {
+        let mut node = 0usize;
+        let before = added.last().map_or(NONE, std::ptr::from_ref);
+        ok!(cuGraphAddChildGraphNode(
+            &raw mut node => *mut usize, graph => usize, before => *const usize,
+            usize::from(!added.is_empty()) => usize, *child => usize,
+        ));
+        added.push(node);
+    }
+    (graph, added)
+}
+
+fn child_of(node: usize) -> usize {
+    let mut child = 0usize;
+    ok!(cuGraphChildGraphNodeGetGraph(node => usize, &raw mut child => *mut usize));
+    child
+}
+
+#[test]
+fn a_graph_inside_a_copy_is_a_copy() {
+    let context = context();
+    let stream = stream(1);
+    let block = allocate(4);
+    let set = |node: usize, value: u32| {
+        let set = Set { target: block, pitch: 0, value, element: 4, width: 1, height: 1 };
+        ok!(cuGraphMemsetNodeSetParams(node => usize, &raw const set => *const Set));
+    };
+    let written = |graph: usize| {
+        let executable = instantiate(graph);
+        ok!(cuMemsetD32Async(block => u64, 0 => u32, 1 => usize, stream => usize));
+        ok!(cuGraphLaunch(executable => usize, stream => usize));
+        ok!(cuStreamSynchronize(stream => usize));
+        ok!(cuGraphExecDestroy(executable => usize));
+        read(block, 1)[0]
+    };
+    let inner = writes(block, 1, context);
+    // Two deep; and a copy of it from before anybody asked for what is inside.
+    let (middle, _) = around(&[inner]);
+    let (outer, outer_nodes) = around(&[middle]);
+    let mut early = 0usize;
+    ok!(cuGraphClone(&raw mut early => *mut usize, outer => usize));
+    // What is inside belongs to the node: neither the graph that it was made of nor the copy changes with it.
+    let in_outer = child_of(nodes(child_of(outer_nodes[0]))[0]);
+    assert_eq!(in_outer, child_of(nodes(child_of(outer_nodes[0]))[0]), "asked for again");
+    set(nodes(in_outer)[0], 2);
+    assert_eq!([inner, middle, outer, early].map(written), [1, 1, 2, 1]);
+    // A copy from afterwards has what was changed, and its own.
+    let mut late = 0usize;
+    ok!(cuGraphClone(&raw mut late => *mut usize, outer => usize));
+    set(nodes(in_outer)[0], 3);
+    assert_eq!([outer, early, late].map(written), [3, 1, 2]);
+    let in_late = child_of(nodes(child_of(nodes(late)[0]))[0]);
+    set(nodes(in_late)[0], 4);
+    assert_eq!([outer, early, late].map(written), [3, 1, 4]);
+    // Nor does it go with another one.
+    for graph in [inner, middle, outer] {
+        ok!(cuGraphDestroy(graph => usize));
+    }
+    assert_eq!([early, late].map(written), [1, 4]);
+    let mut count = 0usize;
+    let listed = cu!(cuGraphGetNodes(
+        in_outer => usize, std::ptr::null_mut::<usize>() => *mut usize, &raw mut count => *mut usize
+    ));
+    assert_eq!(listed, code::INVALID_VALUE, "it went with its node");
+    // Twice inside of one graph it is done twice, and found in the executable graph by its handle.
+    let (first, second) = (writes(block, 5, context), writes(block, 6, context));
+    let (both, both_nodes) = around(&[first, second, first]);
+    assert_eq!(written(both), 5);
+    let known = nodes(child_of(both_nodes[2]))[0];
+    let executable = instantiate(both);
+    let to = Set { target: block, pitch: 0, value: 7, element: 4, width: 1, height: 1 };
+    ok!(cuGraphExecMemsetNodeSetParams(
+        executable => usize, known => usize, &raw const to => *const Set, context => usize
+    ));
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(block, 1), [7]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
