@@ -222,17 +222,22 @@ export! {
         })
     }
 
-    /// Bytes of the machine code: there is none.
+    /// Bytes of the image; 0 where it was compiled for no card.
     fn nvrtcGetCUBINSize(handle: Handle, size: *mut usize) {
-        program::with(handle as usize, |program| {
-            program.ptx()?;
-            put(size, 0)
-        })
+        program::with(handle as usize, |program| put(size, program.image()?.len()))
     }
 
-    /// Refused: there is no machine code.
-    fn nvrtcGetCUBIN(handle: Handle, _cubin: *mut c_char) {
-        no_machine_code(handle, "CUBIN")
+    /// The image: a fatbin with the PTX.
+    fn nvrtcGetCUBIN(handle: Handle, image: *mut c_char) {
+        program::with(handle as usize, |program| match program.image()? {
+            [] => Err(Status::InvalidProgram),
+            _ if image.is_null() => Err(Status::InvalidInput),
+            bytes => {
+                // SAFETY: room for as many bytes as the function for the size says, as the caller promises.
+                unsafe { image.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len()) };
+                Ok(())
+            }
+        })
     }
 
     /// Refused.

@@ -5,7 +5,8 @@
 //! programs with headers, name expressions and what they are called in PTX, options, the log. What
 //! `cuda-c` doesn't compile is an error of compilation here, with its messages as the log.
 //!
-//! Two things are different. There is no machine code: the functions for CUBIN, LTO and OptiX say so.
+//! Two things are different. There is no machine code: what is compiled for a card (`sm_80`) is given as a fatbin with
+//! the PTX, which drivers load in its place; the functions for LTO and OptiX refuse.
 //! And options that allow less exact arithmetic (`--use_fast_math`, `--ftz`, `--prec-div`,
 //! `--prec-sqrt`) are taken and change nothing.
 //!
@@ -15,6 +16,7 @@
 #![allow(unsafe_code, reason = "the functions are C's")]
 
 mod api;
+mod image;
 mod options;
 mod program;
 mod status;

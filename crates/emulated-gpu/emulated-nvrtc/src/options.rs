@@ -14,6 +14,8 @@ const DEFAULT: u32 = 52;
 pub(crate) struct Options {
     /// 80 for `compute_80`.
     pub(crate) arch: u32,
+    /// Whether it is a card's, `sm_80`, for which there is to be an image.
+    pub(crate) for_card: bool,
     /// Whether a product that is added becomes `fma`.
     pub(crate) fmad: bool,
     /// Whether warnings go into the log.
@@ -89,6 +91,7 @@ impl Options {
     pub(crate) fn read(written: &[String]) -> Result<Self, String> {
         let mut options = Self {
             arch: DEFAULT,
+            for_card: false,
             fmad: true,
             warnings: true,
             defines: Vec::new(),
@@ -102,7 +105,11 @@ impl Options {
                 None => rest.next().map(str::to_owned).ok_or(format!("{name} has no value")),
             };
             match name {
-                "--gpu-architecture" | "-arch" => options.arch = architecture(&value()?)?,
+                "--gpu-architecture" | "-arch" => {
+                    let value = value()?;
+                    options.arch = architecture(&value)?;
+                    options.for_card = value.starts_with("sm_");
+                }
                 "--fmad" | "-fmad" => options.fmad = boolean(name, &value()?)?,
                 "--include-path" | "-I" => options.folders.push(value()?.into()),
                 "--define-macro" | "-D" => {
@@ -198,13 +205,15 @@ mod tests {
         let defines = [("B", "x=y"), ("C", "3")];
         let expected = Options {
             arch: 80,
+            for_card: false,
             fmad: false,
             warnings: false,
             defines: defines.map(|(name, value)| (name.into(), value.into())).into(),
             folders: vec!["/some/folder".into(), "other".into()],
         };
         assert_eq!(options, Ok(expected));
-        assert_eq!(read(&["-arch=sm_90a"]).unwrap().arch, 90);
+        let card = read(&["-arch=sm_90a"]).unwrap();
+        assert_eq!((card.arch, card.for_card), (90, true));
         assert_eq!(read(&[]).unwrap().arch, 52);
     }
 

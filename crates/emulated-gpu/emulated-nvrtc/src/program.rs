@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::image;
 use crate::options::Options;
 use crate::status::Status;
 
@@ -27,6 +28,8 @@ pub(crate) struct Outcome {
     pub(crate) log: CString,
     /// The PTX and the names in it, in the order of the expressions; nothing where it failed.
     pub(crate) made: Option<(CString, Vec<CString>)>,
+    /// What is given in place of machine code, where it was compiled for a card.
+    pub(crate) image: Vec<u8>,
 }
 
 /// Finds the headers that came with a program, and files.
@@ -49,7 +52,7 @@ impl Program {
             Ok(options) => self.compile_with(options),
             Err(reason) => {
                 let log = text(format!("nvrtc: error: {reason}\n"));
-                (Outcome { log, made: None }, Err(Status::InvalidOption))
+                (Outcome { log, made: None, image: Vec::new() }, Err(Status::InvalidOption))
             }
         };
         self.outcome = Some(outcome);
@@ -82,10 +85,17 @@ impl Program {
             Ok(ptx) => {
                 let log = if asked.warnings { log(&ptx.warnings) } else { CString::default() };
                 let names = ptx.names.into_iter().map(text).collect();
-                (Outcome { log, made: Some((text(ptx.text), names)) }, Ok(()))
+                let ptx = text(ptx.text);
+                let image = if asked.for_card {
+                    image::fatbin(ptx.as_bytes(), asked.arch)
+                } else {
+                    Vec::new()
+                };
+                (Outcome { log, made: Some((ptx, names)), image }, Ok(()))
             }
             Err(diagnostics) => {
-                (Outcome { log: log(&diagnostics), made: None }, Err(Status::Compilation))
+                let outcome = Outcome { log: log(&diagnostics), made: None, image: Vec::new() };
+                (outcome, Err(Status::Compilation))
             }
         }
     }
@@ -94,6 +104,12 @@ impl Program {
     pub(crate) fn ptx(&self) -> Result<&CString, Status> {
         let outcome = self.outcome.as_ref().ok_or(Status::InvalidProgram)?;
         Ok(&outcome.made.as_ref().ok_or(Status::InvalidProgram)?.0)
+    }
+
+    /// What is given in place of machine code; nothing where it was compiled for no card.
+    pub(crate) fn image(&self) -> Result<&[u8], Status> {
+        self.ptx()?;
+        Ok(self.outcome.as_ref().map_or(&[], |outcome| &outcome.image))
     }
 
     /// What a name expression that was added is called in the PTX.

@@ -61,6 +61,47 @@ fn a_kernel_is_compiled_loaded_and_run() {
 }
 
 #[test]
+fn what_is_compiled_for_a_card_is_an_image() {
+    for (option, is_image) in [(c"--gpu-architecture=sm_80", true), (c"-arch=compute_80", false)] {
+        let program = Program::new(
+            c"extern \"C\" __global__ void put(int *p) { p[threadIdx.x] = threadIdx.x + 5; }",
+            &[],
+        );
+        let (mut size, mut image) = (9usize, Vec::new());
+        // SAFETY: a program that lives, an array of one option, and places for the results.
+        unsafe {
+            let options = [option.as_ptr()];
+            let compiled = sys::nvrtcCompileProgram(program.0, 1, options.as_ptr());
+            assert_eq!(compiled, Code::NVRTC_SUCCESS);
+            assert_eq!(sys::nvrtcGetCUBINSize(program.0, &raw mut size), Code::NVRTC_SUCCESS);
+            assert_eq!(size > 0, is_image);
+            image.resize(size, 0u8);
+            let status = sys::nvrtcGetCUBIN(program.0, image.as_mut_ptr().cast());
+            assert_eq!(status == Code::NVRTC_SUCCESS, is_image);
+        }
+        if is_image {
+            let context = CudaContext::new(0).unwrap();
+            let stream = context.default_stream();
+            let module = context.load_module(cudarc::nvrtc::Ptx::from_binary(image)).unwrap();
+            let put = module.load_function("put").unwrap();
+            let mut p = stream.alloc_zeros::<i32>(3).unwrap();
+            let mut launch = stream.launch_builder(&put);
+            launch.arg(&mut p);
+            // SAFETY: the kernel's parameter, which has room for three threads.
+            unsafe {
+                launch.launch(LaunchConfig {
+                    grid_dim: (1, 1, 1),
+                    block_dim: (3, 1, 1),
+                    shared_mem_bytes: 0,
+                })
+            }
+            .unwrap();
+            assert_eq!(stream.clone_dtoh(&p).unwrap(), [5, 6, 7]);
+        }
+    }
+}
+
+#[test]
 fn what_is_wrong_is_in_the_log() {
     install();
     let wrong = SAXPY.replace("x[i]", "z[i]");
