@@ -60,8 +60,7 @@ fn load_stretches<
         return Ok(false);
     }
     if RACE && !core.need_no_look(access, &found) {
-        let addresses = access.addresses(core);
-        core.race(access, &addresses, mask, (bytes, access.semantics), Does::Read)?;
+        core.race_by_rows(access, &found, mask, bytes, Does::Read)?;
     }
     let mut columns = [[[T::default(); N]; HALF]; 2];
     if N > 1 {
@@ -163,8 +162,7 @@ fn store_stretches<
         core.are_now_written(access, &found);
     }
     if RACE {
-        let addresses = access.addresses(core);
-        core.race(access, &addresses, mask, (bytes, access.semantics), Does::Write)?;
+        core.race_by_rows(access, &found, mask, bytes, Does::Write)?;
     }
     for which in 0..2 {
         let own = if FULL { 0xffff } else { mask >> (which * HALF) & 0xffff };

@@ -3,7 +3,7 @@
 use super::cell::{Cell, Conflict, Does};
 use super::event::{Event, Moment, Semantics};
 use super::shadow::{PAGE, Shadow};
-use super::thread_clocks::ThreadClocks;
+use super::thread_clocks::{ThreadClocks, UniformClock};
 use crate::engine::registers::{LANES, lanes};
 
 /// The accesses of one instruction that go to the same shadow.
@@ -28,27 +28,74 @@ impl Batch<'_> {
         let moment = threads.moment(self.semantics);
         let threads = &*threads;
         match threads.plainly(self.warp, self.shared) {
-            Some(plainly) => self.each(threads, moment, mask, |new, old| plainly.knows(new, old)),
-            None => self.each(threads, moment, mask, |new, old| {
+            Some(plainly) if self.bytes == 4 && !self.semantics.strong => {
+                self.words(threads, moment, mask, plainly)
+            }
+            Some(plainly) => {
+                self.each(threads, moment, (mask, mask), |new, old| plainly.knows(new, old))
+            }
+            None => self.each(threads, moment, (mask, mask), |new, old| {
                 threads.knows(new.thread(), old, self.shared)
             }),
         }
     }
 
-    /// The same; `known` says whether an access is ordered before a new one.
+    /// The same of weak accesses to a word each, which are aligned, by lanes that know what their block does.
+    fn words(
+        &self,
+        threads: &ThreadClocks,
+        moment: Moment,
+        mask: u32,
+        plainly: UniformClock,
+    ) -> Option<(usize, Conflict)> {
+        let first_thread = self.warp * LANES as u32;
+        let mut left = mask;
+        while left != 0 {
+            let lane = left.trailing_zeros() as usize;
+            let word = self.shadow.word(self.addresses[lane].wrapping_sub(self.minus));
+            let Some(page) = self.shadow.page(word) else {
+                left &= left - 1;
+                continue;
+            };
+            let mut cells = page.cells();
+            // As long as they are words of this page.
+            while left != 0 {
+                let lane = left.trailing_zeros() as usize;
+                let at = self.shadow.word(self.addresses[lane].wrapping_sub(self.minus));
+                if at / PAGE != word / PAGE {
+                    break;
+                }
+                let event = moment.of(first_thread + lane as u32, 0xf);
+                let cell = &mut cells[at % PAGE];
+                let known = |old| plainly.knows(event, old);
+                let Some(kept) = cell.quick(event, self.step, self.does, known) else {
+                    drop(cells);
+                    let knows = |new, old| plainly.knows(new, old);
+                    return self.each(threads, moment, (left, mask), knows);
+                };
+                // One that is kept beside this may make the word one that needs no look.
+                let alone = !kept.is_some() || kept.same_warp(event);
+                page.set_stamp(at, if alone { 0 } else { threads.stamp(cell) });
+                left &= left - 1;
+            }
+        }
+        None
+    }
+
+    /// The same of those that are `left` of a mask; `known` says whether an access is ordered before a new one.
     #[inline(always)]
     fn each(
         &self,
         threads: &ThreadClocks,
         moment: Moment,
-        mask: u32,
+        (left, mask): (u32, u32),
         known: impl Fn(Event, Event) -> bool,
     ) -> Option<(usize, Conflict)> {
         let mut page_at = usize::MAX;
         let mut page = None;
         let mut first = None;
         let whole = self.bytes >= 4 && self.bytes.is_multiple_of(4);
-        for lane in lanes(mask) {
+        for lane in lanes(left) {
             let address = self.addresses[lane].wrapping_sub(self.minus);
             let thread = self.warp * LANES as u32 + lane as u32;
             let last = self.shadow.word(address + self.bytes - 1);

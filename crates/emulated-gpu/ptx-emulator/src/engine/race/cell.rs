@@ -57,6 +57,61 @@ impl Cell {
         does: Does,
         known: impl Fn(Event) -> bool,
     ) -> Option<Conflict> {
+        if new.bytes() == WHOLE && !new.strong() && self.quick(new, step, does, &known).is_some() {
+            return None;
+        }
+        self.general(new, step, does, known)
+    }
+
+    /// As [`general`](Self::general), of a weak access to the whole word that comes after all that could
+    /// race with it: as nearly all do. Of a read, which other one is kept. `None` where it has to be looked at.
+    #[inline(always)]
+    pub(crate) fn quick(
+        &mut self,
+        new: Event,
+        step: u32,
+        does: Does,
+        known: impl Fn(Event) -> bool,
+    ) -> Option<Event> {
+        let before = |old: Event| !old.is_some() || known(old);
+        if !(before(self.writes[0]) && before(self.writes[1])) {
+            return None;
+        }
+        let [one, other] = self.reads;
+        let (first, second) = (before(one), before(other));
+        if does != Does::Read {
+            if !(first && second) {
+                return None;
+            }
+            self.writes = [new, Event::NONE];
+            self.reads = [Event::NONE; 2];
+            self.steps = [step, 0, 0, 0];
+            return Some(Event::NONE);
+        }
+        if one == new {
+            return Some(other);
+        }
+        // The one that is further from this, as `furthest` says.
+        let (kept, kept_step) = match (first, second) {
+            (true, true) => (Event::NONE, 0),
+            (false, true) => (one, self.steps[2]),
+            (true, false) => (other, self.steps[3]),
+            (false, false) if other.distance(new) > one.distance(new) => (other, self.steps[3]),
+            (false, false) => (one, self.steps[2]),
+        };
+        self.reads = [new, kept];
+        (self.steps[2], self.steps[3]) = (step, kept_step);
+        Some(kept)
+    }
+
+    /// Of any access.
+    fn general(
+        &mut self,
+        new: Event,
+        step: u32,
+        does: Does,
+        known: impl Fn(Event) -> bool,
+    ) -> Option<Conflict> {
         let races =
             |old: Event| old.bytes() & new.bytes() != 0 && !old.morally_strong(new) && !known(old);
         let mut conflict = None;

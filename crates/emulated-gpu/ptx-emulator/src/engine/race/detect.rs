@@ -7,7 +7,7 @@ use super::shadow::Shadow;
 use super::thread_clocks::ThreadClocks;
 use crate::engine::access::instruction::Access;
 use crate::engine::core::{Core, Other, Outcome, Problem, Stretch};
-use crate::engine::registers::{LANES, lanes};
+use crate::engine::registers::{LANES, Registers, lanes};
 use crate::engine::space::access_name;
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_window};
 use crate::fault::FaultKind;
@@ -46,6 +46,55 @@ impl Core<'_> {
         let Some(shadow) = self.shadow_of(access) else { return false };
         let (stamps, bytes) = (threads.quiet_stamps(), access.total());
         lanes(mask).all(|lane| shadow.all_stamped(addresses[lane], bytes, stamps))
+    }
+
+    /// Remembers what the two halves of a warp access by rows, of which has been found where they are, and
+    /// reports a race.
+    pub(in crate::engine) fn race_by_rows(
+        &mut self,
+        access: &Access,
+        found: &[Stretch; 2],
+        mask: u32,
+        bytes: u64,
+        does: Does,
+    ) -> Outcome {
+        let addresses = access.addresses(self);
+        let Some(mut threads) = self.threads.take() else { return Ok(()) };
+        let shared = threads.shared.take();
+        let shadow = match access.room {
+            StateSpace::Shared => shared.as_deref(),
+            StateSpace::Global => self.sites[access.site as usize].races.as_deref(),
+            _ => None,
+        };
+        let Some(shadow) = shadow else {
+            threads.shared = shared;
+            self.threads = Some(threads);
+            return self.race(access, &addresses, mask, (bytes, access.semantics), does);
+        };
+        let mut conflict = None;
+        if threads.counting() {
+            let registers = &self.registers;
+            let batch = Batch {
+                shadow,
+                shared: access.room == StateSpace::Shared,
+                addresses: &addresses,
+                minus: 0,
+                bytes,
+                semantics: access.semantics,
+                does,
+                warp: self.warp,
+                step: self.step,
+                same_value: &|one, other| same_value(registers, access, one, other),
+            };
+            let group = if does == Does::Read { mask & ends(found, mask) } else { mask };
+            conflict = batch.run(&mut threads, group);
+        }
+        threads.shared = shared;
+        self.threads = Some(threads);
+        conflict.map_or(Ok(()), |(lane, conflict)| {
+            let how = (does != Does::Read, access.semantics);
+            Err(self.racing(access.room, (addresses[lane], bytes), lane, how, conflict))
+        })
     }
 
     /// Remembers the accesses of the lanes of a mask, `bytes` bytes each, and reports a race.
@@ -116,13 +165,6 @@ impl Core<'_> {
             left &= !group;
             let group = if write { group } else { group & !inner(addresses, group) };
             let registers = &self.registers;
-            let same_value = |one: usize, other: usize| {
-                access.values.iter().all(|&slot| {
-                    let (low, high) = slot.halves();
-                    registers.get(low, one) == registers.get(low, other)
-                        && registers.get(high, one) == registers.get(high, other)
-                })
-            };
             let batch = Batch {
                 shadow,
                 shared: std::ptr::eq(shadow, shared),
@@ -133,7 +175,7 @@ impl Core<'_> {
                 does,
                 warp: self.warp,
                 step: self.step,
-                same_value: &same_value,
+                same_value: &|one, other| same_value(registers, access, one, other),
             };
             if let Some((lane, conflict)) = batch.run(threads, group) {
                 return Err(self.racing(
@@ -245,6 +287,26 @@ impl Core<'_> {
     }
 }
 
+/// Whether two lanes store the same.
+fn same_value(registers: &Registers, access: &Access, one: usize, other: usize) -> bool {
+    access.values.iter().all(|&slot| {
+        let (low, high) = slot.halves();
+        registers.get(low, one) == registers.get(low, other)
+            && registers.get(high, one) == registers.get(high, other)
+    })
+}
+
+/// As [`inner`], the others: of halves of a warp that read one element, the first and the last lane that does.
+fn ends(found: &[Stretch; 2], mask: u32) -> u32 {
+    let mut kept = 0;
+    for (stretch, half) in found.iter().zip([0xffff, 0xffff_0000]) {
+        let own = mask & half;
+        let both = own & own.wrapping_neg() | own & (1 << 31) >> own.leading_zeros().min(31);
+        kept |= if stretch.uniform { both } else { own };
+    }
+    kept
+}
+
 /// Of lanes that follow each other and read the same address, all but the first and the last: they
 /// add nothing.
 fn inner(addresses: &[u64; LANES], mask: u32) -> u32 {
@@ -259,6 +321,16 @@ fn inner(addresses: &[u64; LANES], mask: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_half_that_reads_one_element_two_lanes_are_kept() {
+        let row = Stretch { start: 0, bytes: 64, uniform: false };
+        let one = Stretch { start: 0, bytes: 4, uniform: true };
+        assert_eq!(ends(&[row, one], u32::MAX), 0x8001_ffff);
+        assert_eq!(ends(&[one, row], 0xffff_0ff0), 0xffff_0810);
+        assert_eq!(ends(&[one, one], 0x0100_0000), 0x0100_0000);
+        assert_eq!(ends(&[one, one], 0), 0);
+    }
 
     #[test]
     fn of_lanes_that_read_the_same_word_two_are_kept() {

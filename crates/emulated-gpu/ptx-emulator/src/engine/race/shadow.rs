@@ -24,8 +24,8 @@ pub(crate) fn read_by_warps(block: u32, least: u32) -> u64 {
 /// The words of 4 KiB of memory.
 #[derive(Debug)]
 pub(crate) struct Page {
-    stamps: Box<[AtomicU64]>,
-    cells: Mutex<Box<[Cell]>>,
+    stamps: Box<[AtomicU64; PAGE]>,
+    cells: Mutex<Box<[Cell; PAGE]>>,
 }
 
 /// Pages that wait to be used again: to make one anew costs more than to clear it.
@@ -74,12 +74,18 @@ impl Pool {
     }
 }
 
+/// What is one for each word of a page, without another allocation.
+fn array<T: std::fmt::Debug>(list: Vec<T>) -> Box<[T; PAGE]> {
+    list.into_boxed_slice().try_into().expect("as many as a page has")
+}
+
 impl Page {
     fn new() -> Result<Self, OutOfMemory> {
         let mut stamps = vector(PAGE)?;
         stamps.extend((0..PAGE).map(|_| AtomicU64::new(0)));
-        let cells = Mutex::new(filled(Cell::default(), PAGE)?.into_boxed_slice());
-        Ok(Self { stamps: stamps.into_boxed_slice(), cells })
+        let cells = filled(Cell::default(), PAGE)?;
+        let (stamps, cells) = (array(stamps), array(cells));
+        Ok(Self { stamps, cells: Mutex::new(cells) })
     }
 
     #[inline]
@@ -87,7 +93,7 @@ impl Page {
         self.stamps[word % PAGE].store(stamp, Ordering::Relaxed);
     }
 
-    pub(crate) fn cells(&self) -> MutexGuard<'_, Box<[Cell]>> {
+    pub(crate) fn cells(&self) -> MutexGuard<'_, Box<[Cell; PAGE]>> {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
