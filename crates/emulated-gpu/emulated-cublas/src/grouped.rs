@@ -75,8 +75,19 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         let mut prepared = Vec::new();
         let mut first = 0u64;
         for group in 0..groups {
+            // What lies behind the arrays' parts of the groups before, of which some may be empty.
             let at = |array: u64| {
-                BatchLocation::ArrayAnywhere(if array == 0 { 0 } else { array + 8 * first })
+                let behind = first.checked_mul(8).and_then(|bytes| array.checked_add(bytes));
+                let behind = behind.ok_or_else(|| {
+                    Rejection::invalid(format!(
+                        "group {group}: {first} pointers before it, from {array:#x} on, go beyond the last address"
+                    ))
+                })?;
+                Ok::<_, Rejection>(BatchLocation::ArrayAnywhere(if array == 0 {
+                    0
+                } else {
+                    behind
+                }))
             };
             let scalar = |array: *const c_void| {
                 array.cast::<u8>().wrapping_add(group * scale.size() as usize).cast()
@@ -84,7 +95,7 @@ impl<I: Copy + Into<i64>> Grouped<I> {
             let size: i64 = sizes[group].into();
             let (a, b, c) = operands(
                 self.types,
-                (at(self.arrays.0), at(self.arrays.1), at(self.arrays.2)),
+                (at(self.arrays.0)?, at(self.arrays.1)?, at(self.arrays.2)?),
                 (lda[group].into(), ldb[group].into(), ldc[group].into()),
             );
             let gemm = Gemm {
@@ -105,7 +116,7 @@ impl<I: Copy + Into<i64>> Grouped<I> {
                 Rejection { message, ..rejection }
             })?;
             prepared.extend(product);
-            first += size.unsigned_abs();
+            first = first.saturating_add(size.unsigned_abs());
         }
         if prepared.is_empty() {
             return Ok(());
