@@ -7,6 +7,8 @@
               points at what the function's documentation says, for as long as the call takes"
 )]
 
+pub(crate) mod texture;
+
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 

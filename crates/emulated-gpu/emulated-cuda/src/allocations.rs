@@ -24,6 +24,8 @@ pub(crate) enum AllocationKind {
     Device,
     /// `cuMemAllocAsync`, from the pool of that handle.
     Pooled(Handle),
+    /// `cuArrayCreate`: no pointer leads to it.
+    Array,
     /// `cuMemAllocManaged`: accessible to host and device.
     Managed,
     /// `cuMemHostAlloc`: the host's, accessible to the device.
@@ -156,7 +158,7 @@ impl Allocations {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Device memory, `Device` or `Pooled`.
+    /// Device memory, `Device`, `Pooled` or `Array`.
     ///
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
@@ -328,6 +330,7 @@ impl Allocations {
         let word = |kind: &AllocationKind| match kind {
             AllocationKind::Device => "device memory",
             AllocationKind::Pooled(_) => "device memory from a pool",
+            AllocationKind::Array => "an array",
             AllocationKind::Managed => "managed memory",
             AllocationKind::Pinned => "pinned host memory",
             AllocationKind::Registered => "registered host memory",
@@ -387,6 +390,7 @@ fn release(allocation: &Allocation) -> Result {
     let done = match allocation.kind {
         AllocationKind::Device
         | AllocationKind::Pooled(_)
+        | AllocationKind::Array
         | AllocationKind::Managed
         | AllocationKind::Pinned => memory.free(allocation.address),
         AllocationKind::Registered => memory.unregister(allocation.address),

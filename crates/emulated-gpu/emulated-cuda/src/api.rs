@@ -7,6 +7,7 @@
 #![allow(non_snake_case, reason = "the names are CUDA's")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]
 
+pub(crate) mod array;
 pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod device;
@@ -27,5 +28,7 @@ pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod proc_address;
 pub(crate) mod stream;
+pub(crate) mod texture;
+pub(crate) mod texture_reference;
 mod unsupported;
 pub(crate) mod user_object;

@@ -280,6 +280,10 @@ impl Context {
         driver.events.retain(|event| event.context.handle != own);
         driver.modules.retain(|module| module.context != own);
         driver.functions.retain(|function| function.context != own);
+        let stays = |module| module == 0 || driver.modules.get(module).is_some();
+        driver.references.retain(|reference| stays(reference.module));
+        driver.textures.end_context(own)?;
+        driver.surfaces.end_context(own)?;
         // The streams hold the context, and their threads hold the streams.
         let mut streams = std::mem::take(&mut *self.streams());
         for stream in streams.all.drain(..).filter_map(|stream| stream.upgrade()) {
@@ -287,6 +291,7 @@ impl Context {
         }
         crate::report::leaks_of(driver, own);
         driver.emulator.memory().end_heap(own as u64);
+        driver.arrays.retain(|array| array.context != own);
         driver.allocations.free_context(own)?;
         Ok(self.storage.end(own))
     }

@@ -8,7 +8,8 @@ use ptx_emulator::Memory;
 use ptx_emulator::memory::AccessError;
 use ptx_emulator::room::vector;
 
-use crate::abi::Pointer;
+use crate::abi::{Handle, Pointer};
+use crate::array::Array;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::host;
@@ -38,6 +39,36 @@ pub(crate) struct End {
     pub(crate) place: CopyMemory,
     pub(crate) pitch: usize,
     pub(crate) slice: usize,
+    /// The array that the memory is of, and where in it the copy begins: byte, row, slice.
+    pub(crate) array: Option<(Handle, [usize; 3])>,
+}
+
+/// The end that is a part of an array: so many bytes of so many rows of so many slices.
+///
+/// # Errors
+/// `INVALID_VALUE` for what is not inside.
+pub(crate) fn array_end(array: &Array, at: [usize; 3], size: [usize; 3]) -> Result<End> {
+    let extent = array.extent();
+    let outside =
+        at.iter().zip(size).zip(extent).any(|((&at, size), length)| {
+            at.checked_add(size).is_none_or(|end| end as u64 > length)
+        });
+    if outside {
+        return Err(Code::INVALID_VALUE.because(format!(
+            "{size:?} bytes, rows and slices from {at:?} of an array that has {extent:?}"
+        )));
+    }
+    let texels = &array.texels;
+    let size = texels.format.bytes();
+    if !at.first().is_some_and(|&x| (x as u64).is_multiple_of(size)) {
+        return Err(Code::INVALID_VALUE
+            .because(format!("a copy begins at a texel of an array, of {size} bytes each")));
+    }
+    let [x, y, z] = at.map(|index| index as u64);
+    let address = texels.base + x + y * texels.pitch + z * texels.slice;
+    let (pitch, slice) = (texels.pitch as usize, texels.slice as usize);
+    let array = Some((array.handle, at));
+    Ok(End { place: CopyMemory::Device(address), pitch, slice, array })
 }
 
 /// A copy of `depth` slices of `height` rows of `width` bytes.
@@ -53,7 +84,7 @@ pub(crate) struct Transfer {
 impl Transfer {
     /// A copy of bytes that lie one behind another.
     pub(crate) fn line(from: CopyMemory, to: CopyMemory, width: usize) -> Self {
-        let end = |place| End { place, pitch: width, slice: width };
+        let end = |place| End { place, pitch: width, slice: width, array: None };
         Self { from: end(from), to: end(to), width, height: 1, depth: 1 }
     }
 

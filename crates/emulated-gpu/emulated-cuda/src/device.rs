@@ -58,6 +58,74 @@ fn balanced(text: &str) -> &str {
     text[..open.first().copied().unwrap_or(text.len())].trim_end()
 }
 
+/// Textures begin at multiples of so many bytes: `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`.
+pub(crate) const ALIGNMENT: u64 = 512;
+/// Texels of a texture of memory without dimensions, at most.
+pub(crate) const LINEAR: u64 = 1 << 28;
+/// Texels of a row, rows, and bytes from one row to the next, of memory of rows.
+pub(crate) const PITCHED: [u64; 3] = [131_072, 65_000, 2_097_120];
+/// Width, height and depth (or layers) of arrays: of one, two and three dimensions, and of one and two with
+/// layers; and of those for surfaces of one dimension.
+const ARRAYS: [[u64; 3]; 5] = [
+    [131_072, 0, 0],
+    [131_072, 65_536, 0],
+    [16_384, 16_384, 16_384],
+    [32_768, 0, 2048],
+    [32_768, 32_768, 2048],
+];
+const SURFACE_WIDTH: u64 = 32_768;
+
+/// The largest array of a shape.
+pub(crate) fn limits(
+    _width: usize,
+    height: usize,
+    depth: usize,
+    layered: bool,
+    surface: bool,
+) -> [u64; 3] {
+    let which = match (height, depth, layered) {
+        (0, _, true) => 3,
+        (_, _, true) => 4,
+        (_, 1.., _) => 2,
+        (1.., ..) => 1,
+        _ => 0,
+    };
+    let mut most = ARRAYS[which];
+    if surface && which == 0 {
+        most[0] = SURFACE_WIDTH;
+    }
+    most
+}
+
+/// What [`ARRAYS`] and the others say, as attributes.
+fn of_textures(attribute: i32) -> Option<u64> {
+    let [line, plane, space, lines, planes] = ARRAYS;
+    Some(match attribute {
+        14 | 30 => ALIGNMENT,
+        21 => line[0],
+        22 | 56 => plane[0],
+        23 | 57 => plane[1],
+        24..=26 => space[attribute as usize - 24],
+        58..=60 => space[attribute as usize - 58],
+        27 | 45 | 63 => planes[0],
+        28 | 46 | 64 => planes[1],
+        29 | 65 => planes[2],
+        42 | 61 => lines[0],
+        43 | 62 => lines[2],
+        44 => 1,
+        // Of three dimensions, when one of them is longer.
+        47 | 48 => 8192,
+        49 => 32_768,
+        51 => crate::array::PITCH,
+        55 => SURFACE_WIDTH,
+        69 => LINEAR,
+        70..=72 => PITCHED[attribute as usize - 70],
+        // Cube maps and mipmaps are not emulated: no sizes.
+        52..=54 | 66..=68 | 73 | 74 | 77 => 0,
+        _ => return None,
+    })
+}
+
 /// `CUdevice_attribute` of a device.
 ///
 /// # Errors
@@ -77,8 +145,8 @@ pub(crate) fn attribute(attribute: i32, device: i32) -> Result<i32> {
         12 => occupancy::REGISTERS,
         // Clock, kHz: the base clock of that card.
         13 => 1_980_000,
-        // Alignment of textures; copies overlap with kernels.
-        14 => 512,
+        14 | 21..=30 | 42..=49 | 51..=74 | 77 => of_textures(attribute).unwrap_or(0) as i32,
+        // Copies overlap with kernels.
         15 => 1,
         16 => PROCESSORS,
         // No time limit, not integrated, maps host memory, any number of contexts.
@@ -86,9 +154,6 @@ pub(crate) fn attribute(attribute: i32, device: i32) -> Result<i32> {
         18 => 0,
         19 => 1,
         20 => 0,
-        // Textures and surfaces are not emulated: no sizes.
-        21..=29 | 42..=49 | 51..=74 | 77 => 0,
-        30 => 512,
         // Kernels of different streams run at the same time.
         31 => 1,
         // ECC, bus, device, TCC.

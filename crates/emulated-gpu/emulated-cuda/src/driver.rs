@@ -7,6 +7,7 @@ use ptx_emulator::{Emulator, Options};
 
 use crate::allocations::Allocations;
 use crate::api::link::Linker;
+use crate::array::Array;
 use crate::capture::Capture;
 use crate::context::{Context, Primary};
 use crate::counts::Register;
@@ -20,6 +21,8 @@ use crate::pool::{Pool, Pools};
 use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::stream::Stream;
+use crate::texture::Objects;
+use crate::texture_reference::Reference;
 use crate::user_object::UserObject;
 
 /// CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up
@@ -48,6 +51,10 @@ pub(crate) struct Driver {
     pub(crate) linkers: Registry<Linker>,
     pub(crate) users: Registry<UserObject>,
     pub(crate) graph_highs: Highs,
+    pub(crate) arrays: Registry<Array>,
+    pub(crate) textures: Objects,
+    pub(crate) surfaces: Objects,
+    pub(crate) references: Registry<Reference>,
     pub(crate) pools: Pools,
     pub(crate) counts: Register,
 }
@@ -148,6 +155,10 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         linkers: Registry::default(),
         users: Registry::default(),
         graph_highs: Highs::default(),
+        arrays: Registry::default(),
+        textures: Objects::default(),
+        surfaces: Objects::default(),
+        references: Registry::default(),
         counts: Register::default(),
     });
     PROCESS.store(own, Ordering::Relaxed);

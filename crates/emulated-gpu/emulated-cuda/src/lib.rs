@@ -7,7 +7,7 @@
 //! program a second time, with a second set of everything that is known of the device.
 //!
 //! The functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's
-//! bindings for Python call. What is not emulated says so: textures and surfaces, arrays, clusters,
+//! bindings for Python call. What is not emulated says so: mipmapped and sparse arrays, cube maps, clusters,
 //! virtual memory management, sharing between processes, machine code (a cubin, or a fatbin without PTX). Of the
 //! tables behind NVIDIA's runtime library there is what is known of them. `include/emulated_gpu.h` declares what NVIDIA's driver does not
 //! have. The environment chooses checks and reports; the crate's `README.md` lists the variables.
@@ -19,6 +19,7 @@ mod abi;
 mod access;
 mod allocations;
 mod api;
+mod array;
 mod capture;
 mod context;
 mod copy;
@@ -49,6 +50,8 @@ mod settings;
 mod storage;
 mod stream;
 mod sync;
+mod texture;
+mod texture_reference;
 mod user_object;
 mod value;
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptx_emulator::Loaded;
 use ptx_emulator::memory::Home;
 use ptx_emulator::source::Source;
+use ptx_emulator::texture::{Opaque, Sampling};
 
 use crate::abi::{Handle, Pointer};
 use crate::driver::driver;
@@ -204,6 +205,18 @@ impl Module {
         found.ok_or_else(|| Code::NOT_FOUND.because(format!("there is no variable `{name}`")))
     }
 
+    /// The handle of a texture's or a surface's variable on a device, and how its text says that it is read.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`
+    pub(crate) fn opaque(&self, name: &str, device: u32, kind: Opaque) -> Result<(u64, Sampling)> {
+        let found = self.loaded_on(device)?.opaque(name, kind);
+        let what = if kind == Opaque::Texture { "texture" } else { "surface" };
+        found.ok_or_else(|| {
+            Code::NOT_FOUND.because(format!("there is no {what} reference `{name}`"))
+        })
+    }
+
     /// Its handle, and those of its functions, are not known any longer.
     ///
     /// # Errors
@@ -213,6 +226,7 @@ impl Module {
         driver.modules.remove(self.handle);
         let own = self.handle;
         driver.functions.retain(|function| function.module != own);
+        driver.references.retain(|reference| reference.module != own);
         Ok(())
     }
 }

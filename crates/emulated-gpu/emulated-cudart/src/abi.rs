@@ -1,6 +1,8 @@
 //! The runtime's structures, as its `driver_types.h` lays them out, and the driver's that are made of
 //! them.
 
+pub(crate) mod texture;
+
 /// `dim3`
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The functions that programs call.
 
+mod array;
 mod copy;
 mod device;
 mod error;
@@ -11,4 +12,5 @@ mod memory;
 mod properties;
 mod register;
 mod symbol;
+mod texture;
 mod unsupported;

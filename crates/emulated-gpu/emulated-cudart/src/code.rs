@@ -20,6 +20,8 @@ impl Code {
     pub(crate) const INVALID_PITCH: Self = Self(12);
     /// `cudaErrorInvalidSymbol`
     pub(crate) const INVALID_SYMBOL: Self = Self(13);
+    /// `cudaErrorInvalidChannelDescriptor`
+    pub(crate) const INVALID_CHANNEL_DESCRIPTOR: Self = Self(20);
     /// `cudaErrorInvalidMemcpyDirection`
     pub(crate) const INVALID_DIRECTION: Self = Self(21);
     /// `cudaErrorInsufficientDriver`

@@ -129,6 +129,18 @@ functions! {
     cuMemcpyDtoDAsync_v2(to: usize, from: usize, bytes: usize, stream: usize);
     cuMemcpyPeer(to: usize, there: usize, from: usize, here: usize, bytes: usize);
     cuMemcpyPeerAsync(to: usize, there: usize, from: usize, here: usize, bytes: usize, stream: usize);
+    cuArray3DCreate_v2(out: usize, description: usize);
+    cuArray3DGetDescriptor_v2(out: usize, array: usize);
+    cuArrayDestroy(array: usize);
+    cuDeviceGetTexture1DLinearMaxWidth(out: usize, format: u32, channels: u32, device: i32);
+    cuTexObjectCreate(out: usize, resource: usize, texture: usize, view: usize);
+    cuTexObjectDestroy(texture: u64);
+    cuTexObjectGetResourceDesc(out: usize, texture: u64);
+    cuTexObjectGetTextureDesc(out: usize, texture: u64);
+    cuTexObjectGetResourceViewDesc(out: usize, texture: u64);
+    cuSurfObjectCreate(out: usize, resource: usize);
+    cuSurfObjectDestroy(surface: u64);
+    cuSurfObjectGetResourceDesc(out: usize, surface: u64);
     cuMemcpy3D_v2(copy: usize);
     cuMemcpy3DAsync_v2(copy: usize, stream: usize);
     cuMemsetD8_v2(at: usize, value: u8, count: usize);

@@ -23,6 +23,7 @@
 
 mod abi;
 mod api;
+mod channels;
 mod code;
 mod context;
 mod driver;

@@ -44,6 +44,7 @@ mod simd;
 mod space;
 mod state_space;
 mod straight;
+mod texture;
 pub(crate) mod trace;
 mod traffic;
 mod turn;

@@ -20,6 +20,7 @@ pub mod source;
 pub mod statistics;
 mod sync;
 mod syntax;
+pub mod texture;
 pub mod trace;
 
 pub use check::instructions;

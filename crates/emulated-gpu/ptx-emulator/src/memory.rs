@@ -28,6 +28,7 @@ use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use crate::room::OutOfMemory;
+use crate::texture::Bindings;
 pub use allocation::{Allocation, AllocationKind};
 pub use error::{AccessError, NotAllocated, RegisterError};
 pub(crate) use known::Known;
@@ -48,6 +49,7 @@ pub struct Memory {
     table: RwLock<Table>,
     /// Work that runs now. Nothing that it may have found goes back to the host.
     leases: Leases,
+    bindings: Bindings,
     /// More has been freed than is kept, and can't go back yet.
     is_full: AtomicBool,
 }
@@ -76,8 +78,15 @@ impl Memory {
         Self {
             table: RwLock::new(Table::new(space, track, most)),
             leases: Leases::default(),
+            bindings: Bindings::default(),
             is_full: AtomicBool::new(false),
         }
+    }
+
+    /// The textures and surfaces that kernels read and write it by.
+    #[must_use]
+    pub fn bindings(&self) -> &Bindings {
+        &self.bindings
     }
 
     /// How many bytes a device has in all.

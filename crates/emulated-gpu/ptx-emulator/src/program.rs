@@ -10,6 +10,7 @@ mod modes;
 mod op;
 mod operand;
 mod operands;
+mod texture;
 mod types;
 mod video;
 mod work;
@@ -27,11 +28,13 @@ pub use operand::{
     Address, Destination, FunctionId, Label, LocalId, Operand, Read, Register, Special, Symbol,
     VariableId, Written,
 };
+pub use texture::{Geometry, Outside, Place, Query, TextureOp};
 pub use types::{Space, Type};
 pub use video::{ScalarVideo, SimdVideo, Video, VideoMad, VideoOperation, VideoPart, VideoSecond};
 pub use work::Work;
 
 use crate::source::Span;
+use crate::texture::{Opaque, Sampling};
 
 /// A PTX file, resolved and checked.
 #[derive(Clone, Debug)]
@@ -64,6 +67,8 @@ pub struct Variable {
     pub size: u64,
     /// The type of an element.
     pub element: Type,
+    /// It stands for a texture or a surface, and is read as the file says until something else is said.
+    pub opaque: Option<(Opaque, Sampling)>,
     /// Bytes to begin with, and addresses to be put in; `None` where the file gives none.
     pub initial: Option<Initial>,
     /// `.visible`, `.extern`, `.weak`, or none.

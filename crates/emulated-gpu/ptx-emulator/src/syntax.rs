@@ -2,6 +2,7 @@
 
 use crate::program::{Linkage, Space, Type};
 use crate::source::Span;
+use crate::texture::Opaque;
 
 /// A word of the text and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct File<'a> {
     pub version: Option<((u32, u32), Span)>,
     /// The first word of `.target`, such as `sm_90a`.
     pub target: Option<Name<'a>>,
+    /// `texmode_independent` among the others.
+    pub independent: bool,
     /// The rest, in order.
     pub items: Vec<Item<'a>>,
     /// Where each of them stands.
@@ -44,7 +47,17 @@ pub(crate) struct Declaration<'a> {
     pub lanes: u32,
     pub ty: Type,
     pub ty_span: Span,
+    /// `.texref`, `.surfref`; or the state space `.tex`.
+    pub opaque: Option<Opacity>,
     pub names: Vec<Declarator<'a>>,
+}
+
+/// How a declaration says that a variable stands for a texture or a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opacity {
+    Type(Opaque),
+    /// `.tex .u32 name`, as before PTX 1.5.
+    Space,
 }
 
 /// One name that a declaration declares.
@@ -63,6 +76,8 @@ pub(crate) struct Declarator<'a> {
 pub(crate) enum Initializer<'a> {
     Value(Node<'a>),
     List(Vec<Initializer<'a>>, Span),
+    /// `{ width = 4, filter_mode = linear }`
+    Fields(Vec<(Name<'a>, Node<'a>)>, Span),
 }
 
 /// `.entry` or `.func`.
@@ -144,6 +159,8 @@ pub(crate) enum OperandKind<'a> {
     Plain(Node<'a>),
     /// `{a, b}`
     Vector(Vec<Operand<'a>>),
+    /// `{a, b}|p`
+    VectorPair(Vec<Operand<'a>>, Node<'a>),
     /// `[a+4]`; more than one inside where textures and tensors are addressed.
     Address(Node<'a>, Vec<Operand<'a>>),
     /// `name[index]`: the address of an element.

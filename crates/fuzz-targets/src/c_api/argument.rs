@@ -284,9 +284,10 @@ impl Word {
             },
             // Texts.
             "text" => |bytes, _, _| text_of(bytes, &[c"cuMemAlloc", c"cublasSgemm", c"", c"%s%n"]),
-            "name" => {
-                |bytes, _, _| text_of(bytes, &[c"copy", c"wild", c"reduce", c"v", c"nothing"])
-            }
+            "name" => |bytes, _, _| {
+                let names = [c"copy", c"wild", c"reduce", c"paint", c"v", c"t", c"s", c"nothing"];
+                text_of(bytes, &names)
+            },
             "path" => |bytes, _, _| path(bytes),
             "image" => |bytes, _, _| IMAGES[usize::from(bytes.next()) % 3].as_ptr() as u64,
             "goodimage" => |_, _, _| IMAGES[0].as_ptr() as u64,

@@ -11,6 +11,44 @@
 /// `libcuda.so`
 pub(super) const DRIVER: &str = "
 cuDriverGetVersion out
+cuArrayCreate_v2 +array arraydescription
+cuArray3DCreate_v2 +array arraydescription
+cuArrayDestroy array
+cuArrayGetDescriptor_v2 out array
+cuArray3DGetDescriptor_v2 out array
+cuDeviceGetTexture1DLinearMaxWidth out int int int
+cuMemcpyHtoA_v2 array size buffer size
+cuMemcpyHtoAAsync_v2 array size buffer size stream
+cuMemcpyAtoH_v2 buffer array size size
+cuMemcpyAtoD_v2 device array size size
+cuMemcpyDtoA_v2 array size device size
+cuMemcpyAtoA_v2 array size array size size
+cuModuleGetTexRef +reference module name
+cuModuleGetSurfRef +reference module name
+cuSurfObjectCreate +texture resourcedescription
+cuSurfObjectDestroy texture
+cuSurfObjectGetResourceDesc out texture
+cuSurfRefGetArray +array reference
+cuSurfRefSetArray reference array int
+cuTexObjectCreate +texture resourcedescription texturedescription null
+cuTexObjectDestroy texture
+cuTexObjectGetResourceDesc out texture
+cuTexObjectGetResourceViewDesc out texture
+cuTexObjectGetTextureDesc out texture
+cuTexRefCreate +reference
+cuTexRefDestroy reference
+cuTexRefGetAddress_v2 out reference
+cuTexRefGetAddressMode out reference int
+cuTexRefGetArray +array reference
+cuTexRefGetFormat out out reference
+cuTexRefSetAddress2D_v3 reference arraydescription device size
+cuTexRefSetAddressMode reference int int
+cuTexRefSetAddress_v2 out reference device size
+cuTexRefSetArray reference array int
+cuTexRefSetFilterMode reference int
+cuTexRefSetFlags reference int
+cuTexRefSetFormat reference int int
+cuTexRefSetMaxAnisotropy reference int
 cuGetErrorName int out
 cuGetErrorString int out
 cuGetExportTable out buffer

@@ -172,10 +172,17 @@ impl Api {
             Kind::Pool => "cuMemPoolDestroy",
             Kind::Preference => "cublasLtMatmulPreferenceDestroy",
             Kind::Stream => "cuStreamDestroy_v2",
+            Kind::Array => "cuArrayDestroy",
+            Kind::Reference => "cuTexRefDestroy",
+            Kind::Texture => "cuTexObjectDestroy",
             Kind::Device | Kind::Function | Kind::Kernel | Kind::Node => return,
         };
         for handle in handles {
             let _ = self.plain(function, &[handle]);
+            // It may be a surface.
+            if kind == Kind::Texture {
+                let _ = self.plain("cuSurfObjectDestroy", &[handle]);
+            }
         }
     }
 
@@ -196,6 +203,9 @@ impl Api {
         let _ = self.plain("cuMemHostUnregister", &[buffer()]);
         self.destroy(Kind::Stream, streams);
         for kind in [
+            Kind::Texture,
+            Kind::Array,
+            Kind::Reference,
             Kind::Cublas,
             Kind::Cublaslt,
             Kind::Exec,

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 /// What a handle is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
+    Array,
     Context,
     Cublas,
     Cublaslt,
@@ -23,13 +24,16 @@ pub(super) enum Kind {
     Node,
     Pool,
     Preference,
+    Reference,
     Stream,
+    Texture,
 }
 
 impl Kind {
     /// The kind of that name in the list of functions.
     pub(super) fn find(name: &str) -> Option<Self> {
         Some(match name {
+            "array" => Self::Array,
             "context" => Self::Context,
             "cublas" => Self::Cublas,
             "cublaslt" => Self::Cublaslt,
@@ -47,7 +51,9 @@ impl Kind {
             "node" => Self::Node,
             "pool" => Self::Pool,
             "preference" => Self::Preference,
+            "reference" => Self::Reference,
             "stream" => Self::Stream,
+            "texture" => Self::Texture,
             _ => return None,
         })
     }

@@ -18,6 +18,9 @@ pub(super) fn find(name: &str) -> Option<Make> {
         "hostnode" => host_node,
         "setnode" => set_node,
         "copy2d" => copy_2d,
+        "arraydescription" => array_description,
+        "resourcedescription" => resource_description,
+        "texturedescription" => texture_description,
         "copy3d" => copy_3d,
         "poolproperties" => pool_properties,
         "location" => location,
@@ -92,7 +95,7 @@ fn set_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
 }
 
 /// One end of a copy: the kind of its memory, and its addresses.
-fn end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 3] {
+fn end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 4] {
     // Host, device, array, unified, none.
     let kind = bytes.one(&[1, 2, 2, 4, 3, 0, 9]);
     let address = match kind {
@@ -100,7 +103,8 @@ fn end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 3] {
         4 => unified(bytes, objects),
         _ => device(bytes, objects),
     };
-    [kind, buffer(), address]
+    let array = if kind == 3 { handle(Kind::Array, bytes, objects) } else { 0 };
+    [kind, buffer(), address, array]
 }
 
 /// A coordinate: rows and slices of host memory stay in the buffer.
@@ -117,7 +121,7 @@ fn copy_2d(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     for _ in 0..2 {
         words.extend([coordinate(bytes), coordinate(bytes)]);
         words.extend(end(bytes, objects));
-        words.extend([0, pitch(bytes)]);
+        words.push(pitch(bytes));
     }
     words.extend([u64::from(bytes.next()), coordinate(bytes)]);
     arena.words(&words)
@@ -128,9 +132,63 @@ fn copy_3d(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     for _ in 0..2 {
         words.extend([coordinate(bytes), coordinate(bytes), coordinate(bytes), 0]);
         words.extend(end(bytes, objects));
-        words.extend([0, 0, pitch(bytes), coordinate(bytes)]);
+        words.extend([0, pitch(bytes), coordinate(bytes)]);
     }
     words.extend([u64::from(bytes.next()), coordinate(bytes), u64::from(bytes.next() % 4)]);
+    arena.words(&words)
+}
+
+/// `CUarray_format`, and how many channels.
+fn format(bytes: &mut Bytes<'_>) -> u64 {
+    bytes.one(&[1, 2, 3, 8, 9, 10, 16, 32, 32, 0, 0xb0, 99]) | bytes.one(&[1, 1, 2, 4, 3, 0]) << 32
+}
+
+fn length(bytes: &mut Bytes<'_>) -> u64 {
+    match bytes.next() {
+        hostile @ 250.. => {
+            [0, 1 << 15, 1 << 17, 1 << 62, u64::MAX, 65_537][usize::from(hostile - 250)]
+        }
+        small => u64::from(small % 24),
+    }
+}
+
+/// `CUDA_ARRAY3D_DESCRIPTOR`, or of one of two dimensions what stands there.
+fn array_description(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let sizes = [length(bytes), length(bytes), bytes.one(&[0, 0, 1, 3, 7, 1 << 40])];
+    let flags = bytes.one(&[0, 2, 2, 1, 3, 4, 0x40, 1 << 31]);
+    if bytes.next() < 128 {
+        return arena.words(&[sizes[0], sizes[1], format(bytes), flags, 0]);
+    }
+    arena.words(&[sizes[0], sizes[1], sizes[2], format(bytes), flags])
+}
+
+/// `CUDA_RESOURCE_DESC`
+fn resource_description(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let kind = bytes.one(&[0, 0, 0, 2, 3, 1, 9]);
+    let mut words = vec![kind];
+    match kind {
+        2 => words.extend([device(bytes, objects), format(bytes), size(bytes)]),
+        3 => words.extend([
+            device(bytes, objects),
+            format(bytes),
+            length(bytes),
+            length(bytes),
+            bytes.one(&[32, 64, 512, 0, 33, u64::MAX]),
+        ]),
+        _ => words.push(handle(Kind::Array, bytes, objects)),
+    }
+    words.resize(17, 0);
+    words.push(bytes.one(&[0, 0, 0, 0, 7]));
+    arena.words(&words)
+}
+
+/// `CUDA_TEXTURE_DESC`
+fn texture_description(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let modes = [0, 1, 1, 2, 3, 4];
+    let pair = |bytes: &mut Bytes<'_>, list: &[u64]| bytes.one(&modes) | bytes.one(list) << 32;
+    let mut words = vec![pair(bytes, &modes), pair(bytes, &[0, 1, 1, 2])];
+    words.push(bytes.one(&[0, 1, 2, 3, 3, 0x10, 1 << 31]) | bytes.one(&[0, 1, 16]) << 32);
+    words.extend([0; 10]);
     arena.words(&words)
 }
 

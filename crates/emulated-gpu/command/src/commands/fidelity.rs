@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use ptx_emulator::program::{
     Approximate, Asynchronous, Atomic, Element, FloatBinary, FloatUnary, Holding, IntBinary,
-    Matrix, Module, Multiply, ObjectAction, Op, Operand, Special, Type,
+    Matrix, Module, Multiply, ObjectAction, Op, Operand, Special, TextureOp, Type,
 };
 use ptx_emulator::source::{Source, Span};
 
@@ -47,6 +47,16 @@ impl Fidelity {
                 "without .sync, among the lanes that run together: that depends on the scheduling",
             ),
             Op::Asynchronous(asynchronous) => of_asynchronous(asynchronous),
+            Op::Texture(texture) => match **texture {
+                TextureOp::Fetch { .. } => Self::Known(
+                    "linear filtering: weights of 8 bits, as CUDA's guide says; how their sum is rounded is open",
+                ),
+                TextureOp::Query { .. }
+                | TextureOp::IsType { .. }
+                | TextureOp::Load { .. }
+                | TextureOp::Store { .. }
+                | TextureOp::Reduce { .. } => Self::Exact,
+            },
             Op::StackSave { .. } | Op::StackRestore { .. } | Op::StackAllocate { .. } => {
                 Self::Known("where the stack lies is open")
             }

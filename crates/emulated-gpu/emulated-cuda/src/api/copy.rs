@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use crate::abi::{Copy2d, Copy3d, Handle, In, Out, Pointer};
+use crate::array;
 use crate::capture;
-use crate::copy::{CopyMemory, End, Transfer};
+use crate::copy::{CopyMemory, End, Transfer, array_end};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::{export, is_per_thread};
@@ -14,7 +15,7 @@ use crate::stream;
 
 /// Whether the caller waits for the end of the copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Waits {
+pub(crate) enum Waits {
     /// Until it is done, unless it moves only what is the device's.
     Unless,
     /// Only where the driver has to.
@@ -22,7 +23,7 @@ enum Waits {
 }
 
 /// Puts a copy into a stream.
-fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Result {
+pub(crate) fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Result {
     let stream = stream::find(stream)?;
     if waits == Waits::Unless {
         capture::forbid_legacy(&stream)?;
@@ -134,7 +135,6 @@ fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
         1 => CopyMemory::of(host as u64),
         2 => Ok(CopyMemory::Device(device)),
         4 => CopyMemory::of(device),
-        3 => Err(Code::NOT_SUPPORTED.because("arrays (textures) are not emulated")),
         _ => Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of memory"))),
     }
 }
@@ -147,49 +147,71 @@ fn shift(place: CopyMemory, by: usize) -> CopyMemory {
     }
 }
 
+/// `CU_MEMORYTYPE_ARRAY`
+const ARRAY: i32 = 3;
+
+/// One end of a copy, as C describes it.
+struct Side {
+    kind: i32,
+    host: usize,
+    device: Pointer,
+    array: Handle,
+    at: [usize; 3],
+    level: usize,
+    pitch: usize,
+    height: usize,
+}
+
+impl Side {
+    /// The end of a copy of so many bytes, rows and slices.
+    fn end(self, [width, height, depth]: [usize; 3]) -> Result<End> {
+        if self.level != 0 {
+            return Err(Code::INVALID_VALUE.because("the level of a mipmap has to be 0"));
+        }
+        if self.kind == ARRAY {
+            return array_end(&*array::find(self.array)?, self.at, [width, height, depth]);
+        }
+        let [x, y, z] = self.at;
+        // A pitch of 0 is that of rows one behind another.
+        let pitch = if self.pitch == 0 { width } else { self.pitch };
+        let slice = pitch.wrapping_mul(if self.height == 0 { height } else { self.height });
+        let begin = x.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(z.wrapping_mul(slice));
+        if x.checked_add(width).is_none_or(|end| end > pitch) && (height > 1 || depth > 1) {
+            return Err(Code::INVALID_VALUE.because("the rows of a copy are longer than its pitch"));
+        }
+        let place = shift(place(self.kind, self.host, self.device)?, begin);
+        Ok(End { place, pitch, slice, array: None })
+    }
+}
+
 /// The transfer that a three-dimensional copy describes.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `NOT_SUPPORTED` for arrays.
+/// `INVALID_VALUE`, `INVALID_HANDLE` for an array that there is not.
 pub(crate) fn transfer_of(c: &Copy3d) -> Result<Transfer> {
-    let end =
-        |kind, host, device, (x, y, z): (usize, usize, usize), pitch: usize, height: usize| {
-            // A pitch of 0 is that of rows one behind another.
-            let pitch = if pitch == 0 { c.width } else { pitch };
-            let slice = pitch.wrapping_mul(if height == 0 { c.height } else { height });
-            let begin = x.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(z.wrapping_mul(slice));
-            if x.checked_add(c.width).is_none_or(|end| end > pitch) && (c.height > 1 || c.depth > 1)
-            {
-                return Err(
-                    Code::INVALID_VALUE.because("the rows of a copy are longer than its pitch")
-                );
-            }
-            Ok(End { place: shift(place(kind, host, device)?, begin), pitch, slice })
-        };
-    let source = (c.source_x, c.source_y, c.source_z);
-    let target = (c.target_x, c.target_y, c.target_z);
     let Copy3d { width, height, depth, .. } = *c;
-    Ok(Transfer {
-        from: end(
-            c.source_kind,
-            c.source_host,
-            c.source_device,
-            source,
-            c.source_pitch,
-            c.source_height,
-        )?,
-        to: end(
-            c.target_kind,
-            c.target_host,
-            c.target_device,
-            target,
-            c.target_pitch,
-            c.target_height,
-        )?,
-        width,
-        height,
-        depth,
-    })
+    let from = Side {
+        kind: c.source_kind,
+        host: c.source_host,
+        device: c.source_device,
+        array: c.source_array,
+        at: [c.source_x, c.source_y, c.source_z],
+        level: c.source_lod,
+        pitch: c.source_pitch,
+        height: c.source_height,
+    };
+    let to = Side {
+        kind: c.target_kind,
+        host: c.target_host,
+        device: c.target_device,
+        array: c.target_array,
+        at: [c.target_x, c.target_y, c.target_z],
+        level: c.target_lod,
+        pitch: c.target_pitch,
+        height: c.target_height,
+    };
+    let size = [width, height, depth];
+    Ok(Transfer { from: from.end(size)?, to: to.end(size)?, width, height, depth })
 }
 
 fn deep(c: &Copy2d) -> Copy3d {

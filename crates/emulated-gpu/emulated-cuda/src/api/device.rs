@@ -147,7 +147,7 @@ export! {
             1 => value.set(0),
             // Access, and atomics.
             2 | 3 => value.set(1),
-            // CUDA arrays are not emulated; of some atomics there are none.
+            // CUDA arrays of one are not made for the other.
             4 => value.set(0),
             _ => Err(Code::INVALID_VALUE.because(format!("pairs of devices have no attribute {which}"))),
         }

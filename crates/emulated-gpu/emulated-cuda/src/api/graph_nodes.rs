@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::abi::{Copy3d, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, SetNode};
-use crate::copy::{CopyMemory, Fill, Transfer};
+use crate::copy::{CopyMemory, End, Fill, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -112,14 +112,25 @@ fn copy(parameters: In<Copy3d>) -> Result<Operation> {
 }
 
 fn description_of(transfer: &Transfer) -> Copy3d {
-    let end = |place: &CopyMemory| match *place {
+    let end = |end: &End| match end.place {
+        CopyMemory::Device(_) if end.array.is_some() => (3, 0, 0),
         CopyMemory::Device(address) => (2, 0, address),
         CopyMemory::Host(address) => (1, address, 0),
         CopyMemory::Staged(_) => (1, 0, 0),
     };
-    let (source_kind, source_host, source_device) = end(&transfer.from.place);
-    let (target_kind, target_host, target_device) = end(&transfer.to.place);
+    let (source_kind, source_host, source_device) = end(&transfer.from);
+    let (target_kind, target_host, target_device) = end(&transfer.to);
+    let (source_array, [source_x, source_y, source_z]) = transfer.from.array.unwrap_or_default();
+    let (target_array, [target_x, target_y, target_z]) = transfer.to.array.unwrap_or_default();
     Copy3d {
+        source_x,
+        source_y,
+        source_z,
+        source_array,
+        target_x,
+        target_y,
+        target_z,
+        target_array,
         source_kind,
         source_host,
         source_device,

@@ -1,6 +1,7 @@
 //! `cuGetProcAddress`: functions by name and version.
 
 mod graphs;
+mod textures;
 
 use std::ffi::c_void;
 
@@ -293,7 +294,7 @@ table! {
 
 /// Every function.
 fn all() -> impl Iterator<Item = Entry> {
-    rows().chain(graphs::rows()).chain(unsupported::rows())
+    rows().chain(graphs::rows()).chain(textures::rows()).chain(unsupported::rows())
 }
 
 fn look_up(name: &str, version: i32, flags: u64) -> Found {

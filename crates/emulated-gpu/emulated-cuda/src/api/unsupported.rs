@@ -1,5 +1,4 @@
-//! What programs and libraries link to and the emulator has not: textures, surfaces and the arrays
-//! that they read, memory of graphics libraries and of other processes, nodes of graphs that decide what
+//! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries and of other processes, nodes of graphs that decide what
 //! runs. To ask for it is an error; that a function is there is none, since who looks for all of them when
 //! he starts (NVIDIA's runtime library, Warp) complains of those that are missing.
 
@@ -39,34 +38,25 @@ macro_rules! refuse {
 }
 
 refuse! {
-    "arrays" {
-        "cuArrayCreate" 3020 cuArrayCreate_v2;
-        "cuArrayGetDescriptor" 3020 cuArrayGetDescriptor_v2;
-        "cuArrayDestroy" 2000 cuArrayDestroy;
-        "cuArray3DCreate" 3020 cuArray3DCreate_v2;
-        "cuArray3DGetDescriptor" 3020 cuArray3DGetDescriptor_v2;
+    "mipmapped arrays" {
         "cuMipmappedArrayCreate" 5000 cuMipmappedArrayCreate;
         "cuMipmappedArrayGetLevel" 5000 cuMipmappedArrayGetLevel;
         "cuMipmappedArrayDestroy" 5000 cuMipmappedArrayDestroy;
-        "cuMemcpyHtoA" 3020 cuMemcpyHtoA_v2;
-        "cuMemcpyAtoH" 3020 cuMemcpyAtoH_v2;
-        "cuMemcpyDtoA" 3020 cuMemcpyDtoA_v2;
-        "cuMemcpyAtoD" 3020 cuMemcpyAtoD_v2;
-        "cuMemcpyAtoA" 3020 cuMemcpyAtoA_v2;
-        "cuMemcpyHtoAAsync" 3020 cuMemcpyHtoAAsync_v2;
-        "cuMemcpyAtoHAsync" 3020 cuMemcpyAtoHAsync_v2;
+        "cuTexRefSetMipmappedArray" 5000 cuTexRefSetMipmappedArray;
+        "cuTexRefGetMipmappedArray" 5000 cuTexRefGetMipmappedArray;
+        "cuTexRefSetMipmapFilterMode" 5000 cuTexRefSetMipmapFilterMode;
+        "cuTexRefGetMipmapFilterMode" 5000 cuTexRefGetMipmapFilterMode;
+        "cuTexRefSetMipmapLevelBias" 5000 cuTexRefSetMipmapLevelBias;
+        "cuTexRefGetMipmapLevelBias" 5000 cuTexRefGetMipmapLevelBias;
+        "cuTexRefSetMipmapLevelClamp" 5000 cuTexRefSetMipmapLevelClamp;
+        "cuTexRefGetMipmapLevelClamp" 5000 cuTexRefGetMipmapLevelClamp;
     }
-    "textures" {
-        "cuTexObjectCreate" 5000 cuTexObjectCreate;
-        "cuTexObjectDestroy" 5000 cuTexObjectDestroy;
-        "cuTexObjectGetResourceDesc" 5000 cuTexObjectGetResourceDesc;
-        "cuTexObjectGetResourceViewDesc" 5000 cuTexObjectGetResourceViewDesc;
-        "cuTexObjectGetTextureDesc" 5000 cuTexObjectGetTextureDesc;
-    }
-    "surfaces" {
-        "cuSurfObjectCreate" 5000 cuSurfObjectCreate;
-        "cuSurfObjectDestroy" 5000 cuSurfObjectDestroy;
-        "cuSurfObjectGetResourceDesc" 5000 cuSurfObjectGetResourceDesc;
+    "planes of arrays, and arrays whose memory is mapped later," {
+        "cuArrayGetPlane" 11020 cuArrayGetPlane;
+        "cuArrayGetSparseProperties" 11010 cuArrayGetSparseProperties;
+        "cuArrayGetMemoryRequirements" 11060 cuArrayGetMemoryRequirements;
+        "cuMipmappedArrayGetSparseProperties" 11010 cuMipmappedArrayGetSparseProperties;
+        "cuMipmappedArrayGetMemoryRequirements" 11060 cuMipmappedArrayGetMemoryRequirements;
     }
     "memory and semaphores of graphics libraries" {
         "cuImportExternalMemory" 10000 cuImportExternalMemory;

@@ -150,7 +150,7 @@ fn rectangles_are_copied() {
     assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
     copy.height = 3;
     copy.source.kind = 3;
-    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::NOT_SUPPORTED);
+    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_HANDLE);
     copy.source.kind = 9;
     assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
     ok!(cuCtxDestroy_v2(context => usize));

@@ -24,3 +24,4 @@ mod storm;
 mod streams;
 #[path = "../support/mod.rs"]
 mod support;
+mod textures;

@@ -6,6 +6,8 @@ use crate::context::{bind, primary};
 use crate::driver;
 use crate::ffi::{Result, export, export_on_stream};
 
+use super::array::{ARRAY, texel};
+
 /// `cudaMemcpyKind`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CopyKind {
@@ -30,7 +32,7 @@ impl CopyKind {
     }
 
     /// The driver's kinds of memory on both sides.
-    fn sides(self) -> (u32, u32) {
+    pub(super) fn sides(self) -> (u32, u32) {
         const HOST: u32 = 1;
         const DEVICE: u32 = 2;
         const EITHER: u32 = 4;
@@ -80,42 +82,48 @@ pub(super) fn copy(to: usize, from: usize, bytes: usize, kind: i32, when: When) 
     }
 }
 
-/// The driver's description of a copy in three dimensions.
+/// The driver's description of a copy in three dimensions. Where an array takes part, lengths and places in
+/// it are counted in its texels.
 pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
-    if copy.from_array != 0 || copy.to_array != 0 {
-        return Err(Code::NOT_SUPPORTED.because("arrays are not emulated"));
-    }
     let (from, to) = CopyKind::of(copy.kind)?.sides();
-    let side = |kind: u32, part: Pitched, at: Extent| {
-        let address = part.address;
-        let (x, y, z) = (at.width, at.height, at.depth);
-        let (host, device) = (address, address);
-        let (pitch, height) = (part.pitch, part.height);
-        DriverSide { x, y, z, kind, host, device, pitch, height, ..DriverSide::default() }
+    let arrays = [copy.from_array, copy.to_array];
+    let texel = match arrays.into_iter().find(|&array| array != 0) {
+        Some(array) => texel(array)?,
+        None => 1,
     };
-    for part in [copy.from, copy.to] {
-        if copy.extent.height > 1 && part.pitch < copy.extent.width {
-            return Err(Code::INVALID_PITCH.because(format!(
-                "rows of {} bytes are {} bytes apart",
-                copy.extent.width, part.pitch
-            )));
+    let too_large = || Code::INVALID_VALUE.because("the extent is too large");
+    let width = copy.extent.width.checked_mul(texel).ok_or_else(too_large)?;
+    let extent = Extent { width, ..copy.extent };
+    let side = |kind: u32, part: Pitched, array: usize, at: Extent| {
+        let (y, z) = (at.height, at.depth);
+        if array != 0 {
+            let x = at.width.checked_mul(texel).ok_or_else(too_large)?;
+            return Ok(DriverSide { x, y, z, kind: ARRAY, array, ..DriverSide::default() });
         }
-    }
-    Ok(DriverCopy3D {
-        from: side(from, copy.from, copy.from_at),
-        to: side(to, copy.to, copy.to_at),
-        extent: copy.extent,
-    })
+        if extent.height > 1 && part.pitch < width {
+            return Err(Code::INVALID_PITCH
+                .because(format!("rows of {width} bytes are {} bytes apart", part.pitch)));
+        }
+        let (host, device) = (part.address, part.address);
+        let (x, pitch, height) = (at.width, part.pitch, part.height);
+        Ok(DriverSide { x, y, z, kind, host, device, pitch, height, ..DriverSide::default() })
+    };
+    let from = side(from, copy.from, copy.from_array, copy.from_at)?;
+    Ok(DriverCopy3D { from, to: side(to, copy.to, copy.to_array, copy.to_at)?, extent })
 }
 
 pub(super) fn copy_3d(copy: &Copy3D, when: When) -> Result {
     bind()?;
-    let driver_copy = driver_copy(copy)?;
+    run(&driver_copy(copy)?, when)
+}
+
+/// Has the driver copy, unless there is nothing to copy.
+pub(super) fn run(copy: &DriverCopy3D, when: When) -> Result {
     let Extent { width, height, depth } = copy.extent;
     if width == 0 || height == 0 || depth == 0 {
         return Ok(());
     }
-    let at = &raw const driver_copy as usize;
+    let at = std::ptr::from_ref(copy) as usize;
     match when {
         When::Now => driver::cuMemcpy3D_v2(at),
         When::In(stream) => driver::cuMemcpy3DAsync_v2(at, stream),

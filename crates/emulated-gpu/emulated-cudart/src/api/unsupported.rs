@@ -1,29 +1,7 @@
 //! What the runtime exports and isn't emulated. To ask for it is an error, and said.
 
-use std::ffi::c_int;
-
 use crate::code::Code;
 use crate::ffi::guard;
-
-/// `cudaChannelFormatDesc`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Channels {
-    bits: [c_int; 4],
-    kind: c_int,
-}
-
-/// A description of channels, which is no more than its arguments.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn cudaCreateChannelDesc(
-    x: c_int,
-    y: c_int,
-    z: c_int,
-    w: c_int,
-    kind: c_int,
-) -> Channels {
-    Channels { bits: [x, y, z, w], kind }
-}
 
 /// Functions that refuse, whatever their arguments are: the caller removes those (System V ABI,
 /// "The Stack Frame"), so none need be declared.
@@ -40,24 +18,17 @@ macro_rules! refuse {
 }
 
 refuse! {
-    "arrays":
-        cudaArrayGetInfo cudaArrayGetMemoryRequirements cudaArrayGetPlane
-        cudaArrayGetSparseProperties cudaFreeArray cudaFreeMipmappedArray cudaGetChannelDesc
-        cudaGetMipmappedArrayLevel cudaMalloc3DArray cudaMallocArray cudaMallocMipmappedArray
-        cudaMemcpy2DArrayToArray cudaMemcpy2DArrayToArray_ptds cudaMemcpy2DFromArray
-        cudaMemcpy2DFromArrayAsync cudaMemcpy2DFromArrayAsync_ptsz cudaMemcpy2DFromArray_ptds
-        cudaMemcpy2DToArray cudaMemcpy2DToArrayAsync cudaMemcpy2DToArrayAsync_ptsz
-        cudaMemcpy2DToArray_ptds cudaMemcpyArrayToArray cudaMemcpyArrayToArray_ptds
-        cudaMemcpyFromArray cudaMemcpyFromArrayAsync cudaMemcpyFromArrayAsync_ptsz
-        cudaMemcpyFromArray_ptds cudaMemcpyToArray cudaMemcpyToArrayAsync
-        cudaMemcpyToArrayAsync_ptsz cudaMemcpyToArray_ptds
+    "mipmapped and sparse arrays, and planes of arrays,":
+        cudaArrayGetMemoryRequirements cudaArrayGetPlane cudaArrayGetSparseProperties
+        cudaFreeMipmappedArray cudaGetMipmappedArrayLevel cudaMallocMipmappedArray
         cudaMipmappedArrayGetMemoryRequirements cudaMipmappedArrayGetSparseProperties;
-    "textures and surfaces":
-        cudaCreateSurfaceObject cudaCreateTextureObject cudaDestroySurfaceObject
-        cudaDestroyTextureObject cudaDeviceGetTexture1DLinearMaxWidth
-        cudaGetSurfaceObjectResourceDesc cudaGetTextureObjectResourceDesc
-        cudaGetTextureObjectResourceViewDesc cudaGetTextureObjectTextureDesc cudaBindTexture
-        cudaBindTexture2D cudaUnbindTexture cudaGetTextureReference cudaBindTextureToArray;
+    "copies of arrays in a thread's own stream":
+        cudaMemcpy2DArrayToArray_ptds cudaMemcpy2DFromArray_ptds cudaMemcpy2DToArray_ptds
+        cudaMemcpyArrayToArray cudaMemcpyArrayToArray_ptds cudaMemcpyFromArray_ptds
+        cudaMemcpyToArray_ptds;
+    "texture references, which CUDA 12 has not,":
+        cudaBindTexture cudaBindTexture2D cudaUnbindTexture cudaGetTextureReference
+        cudaBindTextureToArray;
     "memory, images and semaphores of graphics libraries and of other processes":
         cudaDestroyExternalMemory cudaDestroyExternalSemaphore cudaDeviceGetNvSciSyncAttributes
         cudaEGLStreamConsumerAcquireFrame cudaEGLStreamConsumerConnect

@@ -5,3 +5,4 @@ mod nvcc;
 mod nvidias;
 mod runtime;
 mod support;
+mod textures;

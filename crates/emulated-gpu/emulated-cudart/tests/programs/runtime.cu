@@ -172,10 +172,10 @@ static void errors() {
     CHECK(cudaGetLastError() == cudaSuccess);
     CHECK(cudaSetDevice(1000) == cudaErrorInvalidDevice);
     CHECK(cudaMalloc((void **)nullptr, 4) == cudaErrorInvalidValue);
-    cudaArray_t array;
+    cudaMipmappedArray_t array;
     cudaChannelFormatDesc channels = cudaCreateChannelDesc<float>();
     CHECK(channels.x == 32 && channels.f == cudaChannelFormatKindFloat);
-    CHECK(cudaMallocArray(&array, &channels, 4) == cudaErrorNotSupported);
+    CHECK(cudaMallocMipmappedArray(&array, &channels, make_cudaExtent(4, 4, 0), 2) == cudaErrorNotSupported);
     CHECK(strcmp(cudaGetErrorString(cudaGetLastError()), "operation not supported") == 0);
 }
 
@@ -229,6 +229,118 @@ static void memory() {
     OK(cudaFree(volume.ptr));
 }
 
+// A picture, read between its texels, and drawn once more with other numbers.
+__global__ void paint(cudaTextureObject_t picture, cudaTextureObject_t line, cudaSurfaceObject_t drawn, float *out) {
+    int x = threadIdx.x, y = threadIdx.y;
+    float mixed = tex2D<float>(picture, x + 1.0f, y + 0.5f);
+    out[8 * y + x] = mixed + 1000 * tex1Dfetch<float>(line, x - 1);
+    surf2Dwrite(make_float2(x, y), drawn, x * sizeof(float2), y);
+}
+
+__global__ void depths(cudaTextureObject_t volume, cudaTextureObject_t colours, float *out) {
+    int i = threadIdx.x;
+    out[i] = tex3D<float>(volume, i % 2 + 0.5f, i / 2 % 2 + 0.5f, i / 4 + 0.5f);
+    float4 colour = tex2D<float4>(colours, (i + 0.5f) / 8, 0.5f);
+    out[8 + i] = colour.x + 10 * colour.w;
+}
+
+static void textures() {
+    const int width = 8, height = 4;
+    std::vector<float> values(width * height);
+    for (int i = 0; i < width * height; i++) values[i] = i;
+    cudaChannelFormatDesc floats = cudaCreateChannelDesc<float>();
+    cudaArray_t picture, drawn;
+    OK(cudaMallocArray(&picture, &floats, width, height));
+    OK(cudaMemcpy2DToArray(picture, 0, 0, values.data(), width * 4, width * 4, height, cudaMemcpyHostToDevice));
+    cudaChannelFormatDesc pairs = cudaCreateChannelDesc<float2>();
+    OK(cudaMallocArray(&drawn, &pairs, width, height, cudaArraySurfaceLoadStore));
+    cudaChannelFormatDesc told;
+    cudaExtent size;
+    unsigned flags;
+    OK(cudaArrayGetInfo(&told, &size, &flags, drawn));
+    CHECK(told.x == 32 && told.y == 32 && told.z == 0 && told.f == cudaChannelFormatKindFloat);
+    CHECK(size.width == width && size.height == height && size.depth == 0 && flags == cudaArraySurfaceLoadStore);
+
+    cudaResourceDesc resource = {};
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = picture;
+    cudaTextureDesc how = {};
+    how.addressMode[0] = how.addressMode[1] = how.addressMode[2] = cudaAddressModeClamp;
+    how.filterMode = cudaFilterModeLinear;
+    cudaTextureObject_t mixed, line, volume, colours;
+    OK(cudaCreateTextureObject(&mixed, &resource, &how, nullptr));
+    cudaTextureDesc again;
+    OK(cudaGetTextureObjectTextureDesc(&again, mixed));
+    CHECK(memcmp(&again, &how, sizeof how) == 0);
+    cudaResourceDesc same;
+    OK(cudaGetTextureObjectResourceDesc(&same, mixed));
+    CHECK(same.resType == cudaResourceTypeArray && same.res.array.array == picture);
+    CHECK(cudaCreateSurfaceObject(&line, &resource) == cudaErrorInvalidValue);
+    cudaGetLastError();
+    resource.res.array.array = drawn;
+    cudaSurfaceObject_t surface;
+    OK(cudaCreateSurfaceObject(&surface, &resource));
+    float *memory, *out;
+    OK(cudaMalloc(&memory, width * 4));
+    OK(cudaMemcpy(memory, values.data(), width * 4, cudaMemcpyHostToDevice));
+    OK(cudaMalloc(&out, width * height * 4));
+    cudaResourceDesc plain = {};
+    plain.resType = cudaResourceTypeLinear;
+    plain.res.linear.devPtr = memory;
+    plain.res.linear.desc = floats;
+    plain.res.linear.sizeInBytes = width * 4;
+    cudaTextureDesc point = {};
+    OK(cudaCreateTextureObject(&line, &plain, &point, nullptr));
+    paint<<<1, dim3(width, height)>>>(mixed, line, surface, out);
+    std::vector<float> found(width * height);
+    OK(cudaMemcpy(found.data(), out, found.size() * 4, cudaMemcpyDeviceToHost));
+    std::vector<float2> pixels(width * height);
+    OK(cudaMemcpy2DFromArray(pixels.data(), width * 8, drawn, 0, 0, width * 8, height, cudaMemcpyDeviceToHost));
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+            float next = x + 1 < width ? 0.5f : 0.0f, before = x > 0 ? x - 1 : 0;
+            CHECK(found[y * width + x] == width * y + x + next + 1000 * before);
+            CHECK(pixels[y * width + x].x == x && pixels[y * width + x].y == y);
+        }
+
+    // Copies of a volume count its texels.
+    cudaExtent extent = make_cudaExtent(2, 2, 2);
+    cudaArray_t deep, bytes;
+    OK(cudaMalloc3DArray(&deep, &floats, extent));
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = make_cudaPitchedPtr(values.data(), 8, 2, 2);
+    copy.dstArray = deep;
+    copy.extent = extent;
+    copy.kind = cudaMemcpyHostToDevice;
+    OK(cudaMemcpy3D(&copy));
+    resource.res.array.array = deep;
+    OK(cudaCreateTextureObject(&volume, &resource, &point, nullptr));
+    uchar4 colour[width];
+    for (int i = 0; i < width; i++) colour[i] = make_uchar4(i * 10, 0, 0, 255);
+    cudaChannelFormatDesc uchars = cudaCreateChannelDesc<uchar4>();
+    OK(cudaMallocArray(&bytes, &uchars, width, 1));
+    OK(cudaMemcpy2DToArray(bytes, 0, 0, colour, sizeof colour, sizeof colour, 1, cudaMemcpyHostToDevice));
+    resource.res.array.array = bytes;
+    point.readMode = cudaReadModeNormalizedFloat;
+    point.normalizedCoords = 1;
+    OK(cudaCreateTextureObject(&colours, &resource, &point, nullptr));
+    depths<<<1, 8>>>(volume, colours, out);
+    OK(cudaMemcpy(found.data(), out, 16 * 4, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 8; i++) {
+        CHECK(found[i] == i);
+        CHECK(found[8 + i] == i * 10 / 255.0f + 10);
+    }
+    cudaArray_t none;
+    cudaChannelFormatDesc triple = cudaCreateChannelDesc(8, 8, 8, 0, cudaChannelFormatKindUnsigned);
+    CHECK(cudaMallocArray(&none, &triple, 4, 4) == cudaErrorInvalidChannelDescriptor);
+    cudaGetLastError();
+    for (cudaTextureObject_t texture : {mixed, line, volume, colours}) OK(cudaDestroyTextureObject(texture));
+    OK(cudaDestroySurfaceObject(surface));
+    for (cudaArray_t array : {picture, drawn, deep, bytes}) OK(cudaFreeArray(array));
+    OK(cudaFree(memory));
+    OK(cudaFree(out));
+}
+
 int main() {
     devices();
     scales<float>();
@@ -238,6 +350,7 @@ int main() {
     streams_and_graphs();
     functions();
     memory();
+    textures();
     errors();
     OK(cudaDeviceReset());
     scales<float>();

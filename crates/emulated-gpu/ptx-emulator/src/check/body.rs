@@ -105,6 +105,10 @@ impl<'a> Body<'a> {
             return Err(Problem::new(span, format!("a parameter is declared {spaces}"))
                 .help("change the state space in front of it"));
         }
+        if !entry && declaration.opaque.is_some() {
+            return Err(Problem::new(span, "a function takes no texture and no surface")
+                .help("pass the handle, in a .u64 parameter"));
+        }
         if entry && declaration.names[0].lengths.iter().any(|(length, _)| length.is_none()) {
             return Err(Problem::new(span, "a parameter of an entry has a length")
                 .help("write one between the brackets"));

@@ -35,6 +35,8 @@ pub(super) struct Context<'a> {
     pub(super) names: HashMap<&'a str, Global>,
     /// Nothing is linked with it: what it declares it has to define.
     pub(super) alone: bool,
+    /// `.target texmode_independent`
+    pub(super) independent: bool,
     /// The letter behind `sm_90a`, which allows instructions of that architecture only.
     pub(super) specific: bool,
     /// What calls through registers expect.

@@ -8,6 +8,7 @@ mod instruction;
 mod known;
 mod modifiers;
 mod module;
+mod opaque;
 mod operands;
 mod scope;
 mod signature;

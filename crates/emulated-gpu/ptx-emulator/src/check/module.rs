@@ -34,6 +34,7 @@ pub(super) fn check(file: &File, alone: bool, problems: &mut Problems) -> Module
         prototypes: Vec::new(),
         registers: Vec::new(),
         alone,
+        independent: file.independent,
         specific: false,
         compared: std::cell::Cell::new(0),
     };

@@ -3,6 +3,7 @@
 
 mod address;
 mod register;
+mod texture;
 mod vector;
 
 pub(super) use vector::Part;
@@ -118,7 +119,7 @@ impl<'c, 'a> Check<'c, 'a> {
         match &operand.kind {
             OperandKind::Plain(node) => Ok(node),
             OperandKind::Vector(parts) if parts.len() == 1 => self.plain_of(&parts[0]),
-            OperandKind::Vector(_) => {
+            OperandKind::Vector(_) | OperandKind::VectorPair(..) => {
                 Err(Problem::new(operand.span, format!("`{}` takes no vector here", self.title()))
                     .help("name one register"))
             }
@@ -165,6 +166,11 @@ impl<'c, 'a> Check<'c, 'a> {
         }
         let node = self.plain_of(operand)?;
         self.written_register(node, ty, width).map(Some)
+    }
+
+    /// The `p` of `{a, b}|p`.
+    pub(super) fn predicate_destination(&mut self, node: &Node<'a>) -> Result<Destination> {
+        self.written_register(node, Type::Pred, Width::Exact).map(Some)
     }
 
     /// `d|p`, either of which may be `_`, or `d` alone.

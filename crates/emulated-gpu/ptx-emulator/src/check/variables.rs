@@ -7,7 +7,7 @@ use crate::syntax::{Binary, Declaration, Declarator, Expression, Initializer, Na
 
 use super::constants::{self, Value};
 use super::context::{Context, Global, Result};
-use super::types;
+use super::{opaque, types};
 
 /// No variable may be larger: more than any memory, and far from overflow.
 const LARGEST: u64 = 1 << 40;
@@ -45,12 +45,13 @@ pub(super) fn variable(
         }
         None => element,
     };
+    let opaque = opaque::of(context, declaration, declarator)?;
     let lengths = lengths(declarator)?;
     if lengths.contains(&Some(0)) && linkage != Linkage::Extern && space != Space::Param {
         return Err(Problem::new(name.span, format!("`{}` has no elements", name.text))
             .help("an array has at least one"));
     }
-    let initial = declarator.initial.as_ref();
+    let initial = declarator.initial.as_ref().filter(|_| opaque.is_none());
     let open = lengths.first() == Some(&None);
     let whole = |lengths: &[Option<u64>], span: Span| {
         let count =
@@ -96,7 +97,7 @@ pub(super) fn variable(
         }
     };
     let (name, span) = (name.text.to_owned(), name.span);
-    Ok(Variable { name, space, align, size, element: ty, initial, linkage, span })
+    Ok(Variable { name, space, align, size, element: ty, opaque, initial, linkage, span })
 }
 
 /// The lengths of an array; only the first may be open.
@@ -153,6 +154,10 @@ impl Filler<'_, '_> {
             (Initializer::Value(node), _) => {
                 Err(Problem::new(node.span, "an array needs a list of values")
                     .help("put them into braces: { … }"))
+            }
+            (Initializer::Fields(_, span), _) => {
+                Err(Problem::new(*span, "only textures and surfaces have fields")
+                    .help("write values alone: { 1, 2 }"))
             }
             (Initializer::List(_, span), []) => {
                 Err(Problem::new(*span, "too many braces").help("a scalar takes one value"))

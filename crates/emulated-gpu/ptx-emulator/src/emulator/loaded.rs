@@ -7,6 +7,7 @@ use crate::engine::code::Executable;
 use crate::engine::image::ParameterLayout;
 use crate::memory::Heap;
 use crate::program::Limits;
+use crate::texture::{Opaque, Sampling};
 
 /// A module that has been loaded. Clones are the same.
 #[derive(Clone, Debug)]
@@ -40,6 +41,15 @@ impl Loaded {
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
         let found = self.variables.list.iter().find(|(own, ..)| own == name);
         found.map(|&(_, address, size)| (address, size))
+    }
+
+    /// The handle of the `.texref` or `.surfref` variable of that name, to which something is to be
+    /// [bound](crate::texture::Bindings::bind), and how the text says that it is read.
+    #[must_use]
+    pub fn opaque(&self, name: &str, kind: Opaque) -> Option<(u64, Sampling)> {
+        let mut list = self.variables.opaque.iter();
+        let found = list.find(|(own, _, its, _)| own == name && *its == kind);
+        found.map(|&(_, address, _, sampling)| (address, sampling))
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Problem, Problems};
 use crate::memory::{AllocationKind, Home, Memory};
 use crate::program::{Addressed, Linkage, Module, Space, VariableId};
+use crate::texture::{Opaque, Sampling};
 
 /// Variables of a module; frees them.
 #[derive(Debug)]
@@ -14,11 +15,18 @@ pub(super) struct Variables {
     home: Home,
     /// Name, address and size of each.
     pub(super) list: Vec<(String, u64, u64)>,
+    /// Name and address of each that stands for a texture or a surface, and how the text says that it is
+    /// read.
+    pub(super) opaque: Vec<(String, u64, Opaque, Sampling)>,
 }
 
 impl Drop for Variables {
     fn drop(&mut self) {
-        for (_, address, _) in &self.list {
+        for (_, address, ..) in &self.opaque {
+            self.memory.bindings().forget(*address);
+        }
+        let opaque = self.opaque.iter().map(|(_, address, ..)| address);
+        for address in self.list.iter().map(|(_, address, _)| address).chain(opaque) {
             // Already freed only if somebody freed what was not theirs; nothing is left to do then.
             let _ = self.memory.free(*address);
         }
@@ -28,7 +36,7 @@ impl Drop for Variables {
 impl Variables {
     /// None yet.
     pub(super) fn new(memory: &Arc<Memory>, home: Home) -> Self {
-        Self { memory: Arc::clone(memory), home, list: Vec::new() }
+        Self { memory: Arc::clone(memory), home, list: Vec::new(), opaque: Vec::new() }
     }
 
     /// Allocates and fills the variables of module scope.
@@ -58,7 +66,13 @@ impl Variables {
             let align = variable.align.max(1);
             match self.memory.allocate_as(variable.size, align, kind, name, self.home) {
                 Ok(address) => {
-                    self.list.push((variable.name.clone(), address, variable.size));
+                    let name = variable.name.clone();
+                    if let Some((kind, sampling)) = variable.opaque {
+                        self.memory.bindings().declare(address, kind);
+                        self.opaque.push((name, address, kind, sampling));
+                    } else {
+                        self.list.push((name, address, variable.size));
+                    }
                     addresses.insert(VariableId(index as u32), address);
                 }
                 Err(error) => {

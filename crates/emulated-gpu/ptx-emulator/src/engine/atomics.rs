@@ -109,6 +109,15 @@ unsafe fn update(at: *mut u8, bytes: u64, change: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
+/// Combines what is in global memory with a value, and leaves it there.
+///
+/// # Safety
+/// `at` is readable and writable for the bytes of the type (2, 4 or 8), and aligned to them.
+pub(super) unsafe fn reduce(at: *mut u8, (op, ty): (Atomic, Type), b: u64) {
+    // SAFETY: as the caller promises.
+    unsafe { update(at, ty.bytes(), |old| combine((op, ty), false, old, b, 0)) };
+}
+
 /// The same of 16 bytes, for which hosts have no atomics of their own: one lock for each of some
 /// addresses. Narrower accesses to the same bytes don't wait for it; nor are they promised to.
 ///

@@ -13,6 +13,7 @@ use super::image::Image;
 use super::matrix::MatrixStep;
 use super::recursion::Frame;
 use super::registers::{Registers, Slot};
+use super::texture::TextureStep;
 use crate::program::{Atomic, Space, Special};
 
 /// Computes on the lanes of a mask. `unsafe` because it may need AVX2 and FMA.
@@ -99,6 +100,7 @@ pub(super) enum Action {
     Barrier(Box<Barrier>),
     Collective(Box<Collective>),
     Matrix(Box<MatrixStep>),
+    Texture(Box<TextureStep>),
     ReadClock {
         d: Slot,
         which: Special,

@@ -12,6 +12,7 @@ use super::registers::Registers;
 use crate::fault::FaultKind;
 use crate::memory::{Heap, Known, Memory, OutOfMemory, Reach, Shadow};
 use crate::room::Zeroed;
+use crate::texture::Resource;
 
 /// What went wrong in a step; the place is added by who runs it.
 #[derive(Debug)]
@@ -221,6 +222,8 @@ pub(crate) struct Core<'launch> {
     pub(super) races: Option<&'launch Races>,
     /// The same, of the block.
     pub(super) threads: Option<Box<ThreadClocks>>,
+    /// The textures and surfaces that the launch has found, by handle.
+    pub(super) resources: Vec<(u64, Arc<Resource>)>,
 }
 
 impl Core<'_> {

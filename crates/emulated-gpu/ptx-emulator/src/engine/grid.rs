@@ -179,6 +179,7 @@ impl Shared<'_> {
             kept: None,
             races: self.races.as_ref(),
             threads: None,
+            resources: Vec::new(),
         }
     }
 

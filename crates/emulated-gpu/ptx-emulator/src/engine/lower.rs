@@ -17,6 +17,7 @@ mod moves;
 mod places;
 mod recursion;
 mod slots;
+mod texture;
 
 pub(crate) use slots::function_address;
 

@@ -17,7 +17,7 @@ use super::state_space::{LOCAL_WINDOW, in_window};
 use super::straight::{Progress, SPIN, straight, tick};
 use super::turn::{Rules, Stopped, Turn};
 use super::warp::{State, Warp, WarpSplit, push};
-use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion};
+use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion, texture};
 use crate::fault::FaultKind;
 use crate::program::Special;
 
@@ -248,6 +248,10 @@ fn run<const PROFILE: bool>(
                 Action::Matrix(matrix) => {
                     core.step = pc;
                     matrix::run(core, matrix, active).map_err(stopped)?;
+                }
+                Action::Texture(texture) => {
+                    core.step = pc;
+                    texture::run(core, texture, active).map_err(stopped)?;
                 }
                 Action::Collective(collective)
                     if collective.kind == CollectiveKind::Together && active == u32::MAX => {}

@@ -5,7 +5,8 @@ use crate::diagnostic::{Problem, closest};
 use crate::lexer::TokenKind;
 use crate::program::{Linkage, Space, Type};
 use crate::source::Span;
-use crate::syntax::{Declaration, Declarator, Initializer, Name};
+use crate::syntax::{Declaration, Declarator, Initializer, Name, Opacity};
+use crate::texture::Opaque;
 
 /// The state spaces that declarations name.
 const SPACES: [(&str, Space); 6] = [
@@ -48,6 +49,8 @@ impl<'a> Parser<'a, '_> {
         let word = match self.word() {
             ".shared::cta" => ".shared",
             ".param::func" | ".param::entry" => ".param",
+            // Not a space of its own any longer (PTX ISA, "Texture State Space").
+            ".tex" => ".global",
             word => word,
         };
         SPACES.iter().find(|(name, _)| *name == word).map(|(_, space)| *space)
@@ -82,6 +85,7 @@ impl<'a> Parser<'a, '_> {
                 "a declaration begins with .reg, .global, .shared, .const, .local or .param",
             ));
         };
+        let mut opaque = (self.word() == ".tex").then_some(Opacity::Space);
         self.advance();
         let (mut align, mut lanes, mut ty) = (None, 1, None);
         while self.kind() == TokenKind::Dotted {
@@ -103,6 +107,13 @@ impl<'a> Parser<'a, '_> {
                     lanes = u32::from(self.word().as_bytes()[2] - b'0');
                     self.advance();
                 }
+                ".texref" | ".surfref" if ty.is_none() && opaque.is_none() => {
+                    let texture = self.word() == ".texref";
+                    let kind = if texture { Opaque::Texture } else { Opaque::Surface };
+                    opaque = Some(Opacity::Type(kind));
+                    ty = Some((Type::B64, span));
+                    self.advance();
+                }
                 word => {
                     let Some(found) = TYPES.iter().find(|(name, _)| *name == word) else {
                         return Err(self.unknown_type());
@@ -121,7 +132,7 @@ impl<'a> Parser<'a, '_> {
                 .expected("a type")
                 .help("name one of .b32, .u32, .s32, .f32, ….".trim_end_matches('.')));
         };
-        Ok(Declaration { linkage, space, align, lanes, ty, ty_span, names: Vec::new() })
+        Ok(Declaration { linkage, space, align, lanes, ty, ty_span, opaque, names: Vec::new() })
     }
 
     fn attribute(&mut self) -> Result<()> {
@@ -163,9 +174,10 @@ impl<'a> Parser<'a, '_> {
             ".bf16x2" | ".tf32" => {
                 problem.help("declare it .b32: the instructions say what it holds")
             }
-            ".texref" | ".samplerref" | ".surfref" => {
-                problem.help("textures and surfaces are not emulated: read memory with ld instead")
-            }
+            ".samplerref" => problem.help(
+                "samplers apart from their textures belong to .target texmode_independent, which is \
+                 not emulated: a .texref has a sampler of its own",
+            ),
             _ => {
                 if [".align", ".v2", ".v4", ".v8"].contains(&word) {
                     return Problem::new(self.span(), format!("`{word}` has no place here"))
@@ -198,6 +210,14 @@ impl<'a> Parser<'a, '_> {
         let start = self.span();
         if !self.take("{") {
             return Ok(Initializer::Value(self.expression()?));
+        }
+        if self.kind() == TokenKind::Word && matches!(self.ahead(1), TokenKind::Mark("=")) {
+            let fields = self.list("}", |parser| {
+                let field = parser.name("the name of a field")?;
+                parser.expect("=")?;
+                Ok((field, parser.expression()?))
+            })?;
+            return Ok(Initializer::Fields(fields, self.since(start)));
         }
         let list = self.nested(|parser| {
             let mut list = Vec::new();

@@ -43,7 +43,12 @@ impl<'a> Parser<'a, '_> {
         let kind = match self.kind() {
             TokenKind::Mark("{") => {
                 self.advance();
-                OperandKind::Vector(self.nested(|p| p.list("}", |p| p.operand(false)))?)
+                let parts = self.nested(|p| p.list("}", |p| p.operand(false)))?;
+                if self.take("|") {
+                    OperandKind::VectorPair(parts, self.expression()?)
+                } else {
+                    OperandKind::Vector(parts)
+                }
             }
             TokenKind::Mark("(") if call => {
                 self.advance();

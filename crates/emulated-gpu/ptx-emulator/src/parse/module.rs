@@ -123,6 +123,7 @@ impl<'a> Parser<'a, '_> {
                     } else if !known.contains(&target.text) {
                         return Err(unknown_target(target));
                     }
+                    file.independent |= target.text == "texmode_independent";
                 }
             }
             ".address_size" => {

@@ -7,16 +7,14 @@ use super::modes::{
     IntBinary, IntUnary, Ordering, Permute, Rounding, Scope, Shuffle, Vote,
 };
 use super::operand::{Address, Destination, Label, LocalId, Operand, Register};
+use super::texture::TextureOp;
 use super::types::{Space, Type};
 use super::video::Video;
 
 /// What one instruction does. Types have been checked: operands are as wide as the type says (or
 /// wider, where the ISA relaxes that: `ld`, `st` and `cvt` between registers).
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    missing_docs,
-    reason = "fields are named as the ISA names them: d destination, a b c sources"
-)]
+#[expect(missing_docs, reason = "fields are named as in the ISA: d destination, a b c sources")]
 pub enum Op {
     /// `mov`, of any type; also of addresses and special registers.
     Mov {
@@ -287,6 +285,8 @@ pub enum Op {
     },
     /// Asynchronous copies, and barrier objects in shared memory.
     Asynchronous(Box<Asynchronous>),
+    /// Textures and surfaces.
+    Texture(Box<TextureOp>),
     /// `bra`; `.uni` asserts that all lanes go the same way.
     Branch {
         target: Label,

@@ -86,6 +86,7 @@ impl Op {
             }
             Self::Hint { address, .. } => base(address),
             Self::Asynchronous(asynchronous) => asynchronous.reads(),
+            Self::Texture(texture) => texture.reads(),
             Self::BranchIndexed { index, .. } => all(Type::U32, &[index]),
             Self::Call { callee, arguments, .. } => {
                 let callee = std::iter::once(callee).filter(|o| matches!(o, Operand::Register(_)));
@@ -203,6 +204,7 @@ impl Op {
             Self::StackAllocate { d, .. } | Self::StackSave { d } => one(d, Type::U64),
             Self::Matrix(matrix) => matrix.writes(),
             Self::Asynchronous(asynchronous) => asynchronous.writes(),
+            Self::Texture(texture) => texture.writes(),
             Self::StackRestore { .. } => Vec::new(),
             Self::Store { .. }
             | Self::Fence { .. }

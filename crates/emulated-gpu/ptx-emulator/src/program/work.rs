@@ -4,6 +4,7 @@ use super::asynchronous::Asynchronous;
 use super::matrix::{Element, Matrix, Multiply};
 use super::modes::FloatBinary;
 use super::op::Op;
+use super::texture::TextureOp;
 use super::types::{Space, Type};
 
 /// What an instruction calculates, and whether it stores. Of a lane, which for the matrix units is a
@@ -52,6 +53,12 @@ impl Op {
             }
             Self::Asynchronous(step) => match &**step {
                 Asynchronous::Bulk { to: (Space::Global, _), .. } => {
+                    Work { stores: true, ..Work::default() }
+                }
+                _ => Work::default(),
+            },
+            Self::Texture(texture) => match **texture {
+                TextureOp::Store { .. } | TextureOp::Reduce { .. } => {
                     Work { stores: true, ..Work::default() }
                 }
                 _ => Work::default(),

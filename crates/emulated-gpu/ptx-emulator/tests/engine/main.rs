@@ -18,4 +18,5 @@ mod printing;
 mod resources;
 mod robust;
 mod sanitizer;
+mod textures;
 mod work;

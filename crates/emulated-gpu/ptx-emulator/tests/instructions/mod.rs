@@ -8,6 +8,7 @@ pub(crate) mod matrix;
 mod page;
 mod ptxas;
 mod table;
+mod textures;
 
 use std::fs;
 use std::path::Path;
@@ -62,6 +63,7 @@ fn options(portable: bool) -> Options {
 #[test]
 fn every_row_comes_out_as_written_on_either_path() {
     let emulators = [Emulator::new(options(false)), Emulator::new(options(true))];
+    emulators.iter().for_each(textures::make);
     let mut failures: Vec<String> = Vec::new();
     let (mut cases, mut vectors) = (0, 0);
     for case in table::all() {

@@ -62,6 +62,13 @@ fn request(case: &Case) -> Value {
     })
 }
 
+/// The rows but for those of textures, of which a page has none.
+fn cases() -> Vec<Case> {
+    let mut cases = table::all();
+    cases.retain(|case| !case.place.starts_with("textures"));
+    cases
+}
+
 #[test]
 fn every_row_has_the_same_bits_in_a_page() {
     let Some(answers) = ask(&[], "plain") else { return };
@@ -102,7 +109,7 @@ fn ask(options: &[&str], which: &str) -> Option<Vec<String>> {
         skipped::skip("there is no node");
         return None;
     };
-    let requests: Vec<String> = table::all().iter().map(|case| request(case).to_string()).collect();
+    let requests: Vec<String> = cases().iter().map(|case| request(case).to_string()).collect();
     node.stdin.take().unwrap().write_all(requests.join("\n").as_bytes()).unwrap();
     let output = node.wait_with_output().unwrap();
     assert!(output.status.success());
@@ -111,7 +118,7 @@ fn ask(options: &[&str], which: &str) -> Option<Vec<String>> {
 
 /// That the module has answered each row as the emulator does here.
 fn compare(answers: &[String]) {
-    let cases = table::all();
+    let cases = cases();
     let emulator = Emulator::new(options(false));
     let (mut failures, mut compared) = (Vec::new(), 0);
     for (case, answer) in cases.iter().zip(answers) {

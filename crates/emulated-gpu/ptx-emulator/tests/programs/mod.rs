@@ -5,6 +5,7 @@
 //! Each runs plainly, and again with every sanitizer: none of them has anything to report.
 
 mod expected;
+mod textures;
 
 use std::fs;
 use std::path::{Path, PathBuf};

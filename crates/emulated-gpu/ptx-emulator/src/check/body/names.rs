@@ -96,6 +96,10 @@ impl<'a> Body<'a> {
                 return Err(Problem::new(name.span, "too many registers")
                     .help(format!("a function may use {MOST_REGISTERS}")));
             }
+            if declaration.opaque.is_some() && declaration.space != Space::Param {
+                return Err(Problem::new(name.span, "a texture or a surface in a function")
+                    .help("declare it outside of functions, or as a parameter of an entry"));
+            }
             let binding = match declaration.space {
                 Space::Register => self.declare_register(declaration, declarator)?,
                 Space::Global | Space::Const => {

@@ -15,7 +15,9 @@ mod mbarrier;
 mod memory;
 mod moves;
 mod sparse;
+mod surface;
 mod sync;
+mod texture;
 mod video;
 mod warp;
 mod wmma;
@@ -74,7 +76,7 @@ const VIDEO: [&str; 23] = [
 ];
 
 /// The instructions that are emulated.
-const RULES: [(&str, Rule); 97] = [
+const RULES: [(&str, Rule); 105] = [
     ("abs", arithmetic::abs),
     ("activemask", warp::activemask),
     ("add", arithmetic::add),
@@ -114,6 +116,7 @@ const RULES: [(&str, Rule); 97] = [
     ("fns", bits::fns),
     ("griddepcontrol", control::griddepcontrol),
     ("isspacep", moves::isspacep),
+    ("istypep", texture::istypep),
     ("ld", memory::ld),
     ("ldmatrix", matrix::ldmatrix),
     ("ldu", memory::ldu),
@@ -165,10 +168,17 @@ const RULES: [(&str, Rule); 97] = [
     ("stmatrix", matrix::stmatrix),
     ("sub", arithmetic::sub),
     ("subc", arithmetic::subc),
+    ("suld", surface::suld),
+    ("suq", texture::suq),
+    ("sured", surface::sured),
+    ("sust", surface::sust),
     ("szext", bits::szext),
     ("tanh", float::tanh),
     ("testp", float::testp),
+    ("tex", texture::tex),
+    ("tld4", texture::tld4),
     ("trap", control::trap),
+    ("txq", texture::txq),
     ("vote", warp::vote),
     ("wmma", wmma::wmma),
     ("xor", bits::xor),
@@ -180,23 +190,8 @@ pub fn instructions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Instructions that PTX has and the emulator has not.
-const UNSUPPORTED: [&str; 15] = [
-    "clusterlaunchcontrol",
-    "getctarank",
-    "istypep",
-    "mapa",
-    "multimem",
-    "suld",
-    "suq",
-    "sured",
-    "sust",
-    "tcgen05",
-    "tensormap",
-    "tex",
-    "tld4",
-    "txq",
-    "wgmma",
-];
+const UNSUPPORTED: [&str; 7] =
+    ["clusterlaunchcontrol", "getctarank", "mapa", "multimem", "tcgen05", "tensormap", "wgmma"];
 
 /// Types of instructions that came with sm_100, which the emulated card is not.
 const NEWER_TYPES: [&str; 8] =

@@ -88,6 +88,12 @@ fn source(check: &mut Check<'_, '_>, ty: Type) -> Result<Source> {
     if let Expression::Name(name) = base.expression
         && let Some((symbol, space)) = check.symbol(name)
     {
+        if check.opaque(symbol).is_some() {
+            check.context.require(base.span, "the handle of a texture", 20, (3, 1))?;
+            if offset == 0 && ty.bytes() == 8 {
+                return Ok(Source::Operand(check.handle_of(symbol)));
+            }
+        }
         address_type(check, ty, space, base.span)?;
         return match symbol {
             Operand::Address(symbol, _) => Ok(Source::Operand(Operand::Address(symbol, offset))),

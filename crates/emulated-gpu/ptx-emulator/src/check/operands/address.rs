@@ -1,6 +1,7 @@
 //! Addresses: a register, a variable or a number, plus a constant (PTX ISA, "Addresses as
 //! Operands").
 
+use super::texture::opaque_name;
 use super::{Check, space_name};
 use crate::check::context::{Global, Result};
 use crate::check::scope::Binding;
@@ -97,7 +98,7 @@ impl<'a> Check<'_, 'a> {
         match &operand.kind {
             OperandKind::Address(node, more) if more.is_empty() => self.address_of(node, space),
             OperandKind::Address(..) => {
-                Err(Problem::new(operand.span, "textures and tensors are not emulated")
+                Err(Problem::new(operand.span, format!("`{}` takes no coordinates", self.title()))
                     .help("an address is one register or variable plus a constant"))
             }
             OperandKind::Element(name, index) => self.element_of(*name, index, space),
@@ -139,6 +140,11 @@ impl<'a> Check<'_, 'a> {
             if matches!(symbol, Operand::Function(_)) {
                 return Err(Problem::new(base.span, format!("`{name}` is a function"))
                     .help("functions are called, with call"));
+            }
+            if let Some(kind) = self.opaque(symbol) {
+                let kind = opaque_name(kind);
+                return Err(Problem::new(base.span, format!("`{name}` is a {kind}"))
+                    .help("textures are read with tex, surfaces with suld"));
             }
             if found != space && !generic {
                 let (want, have) = (space_name(space), space_name(found));

@@ -135,7 +135,7 @@ impl<'a> Check<'_, 'a> {
     }
 
     /// The register that an expression names; `None` for what may be a constant.
-    pub(super) fn read_register(&mut self, node: &Node<'a>) -> Result<Option<Register>> {
+    pub(in crate::check) fn read_register(&mut self, node: &Node<'a>) -> Result<Option<Register>> {
         let (name, member) = match &node.expression {
             Expression::Name("WARP_SZ") => return Ok(None),
             Expression::Name(name) => (*name, None),
@@ -188,7 +188,7 @@ impl<'a> Check<'_, 'a> {
             .help("load its value with ld, or take its address with mov")
     }
 
-    pub(super) fn is_register(&mut self, node: &Node<'a>) -> bool {
+    pub(in crate::check) fn is_register(&mut self, node: &Node<'a>) -> bool {
         let (Expression::Name(name) | Expression::Member(name, _)) = node.expression else {
             return false;
         };

@@ -21,8 +21,22 @@ impl<'c, 'a> Check<'c, 'a> {
     pub(in crate::check) fn parts(&mut self, index: usize) -> Result<Vec<Part<'c, 'a>>> {
         let written = self.written;
         let Some(operand) = written.operands.get(index) else { return Ok(Vec::new()) };
-        Ok(match &operand.kind {
-            OperandKind::Vector(parts) => parts.iter().map(Part::Written).collect(),
+        if let OperandKind::VectorPair(_, node) = &operand.kind {
+            return Err(Problem::new(node.span, format!("`{}` gives no predicate", self.title()))
+                .help("leave it away"));
+        }
+        Ok(self.parts_of(operand))
+    }
+
+    /// The same of an operand wherever it stands; a predicate beside it is the caller's to look at.
+    pub(in crate::check) fn parts_of(
+        &mut self,
+        operand: &'c syntax::Operand<'a>,
+    ) -> Vec<Part<'c, 'a>> {
+        match &operand.kind {
+            OperandKind::Vector(parts) | OperandKind::VectorPair(parts, _) => {
+                parts.iter().map(Part::Written).collect()
+            }
             OperandKind::Plain(Node { expression: Expression::Name(name), span }) => {
                 match self.body.find(name) {
                     Some(Binding::Vector(registers)) => registers
@@ -33,7 +47,7 @@ impl<'c, 'a> Check<'c, 'a> {
                 }
             }
             _ => vec![Part::Written(operand)],
-        })
+        }
     }
 
     /// That the parts of a vector, as far as they are registers, are equally wide and of one kind.

@@ -247,6 +247,7 @@ impl Lowering<'_> {
             // Hardware drops a prefetch that leads nowhere.
             Op::Hint { .. } => self.emit(Action::Nothing),
             Op::Asynchronous(asynchronous) => self.asynchronous(asynchronous),
+            Op::Texture(texture) => self.texture(texture),
             Op::Branch { target, .. } => self.emit(Action::Branch(target.0)),
             Op::BranchIndexed { index, targets, .. } => {
                 let index = self.operand(*index, Type::U32);

@@ -1,0 +1,74 @@
+//! Texture objects and surface objects.
+
+use ptx_emulator::texture::Opaque;
+
+use crate::abi::texture::{ResourceDescription, TextureDescription, ViewDescription};
+use crate::abi::{In, Out};
+use crate::context;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::ffi::export;
+use crate::texture::{Object, of, surface};
+
+/// The object of a handle.
+///
+/// # Errors
+/// `INVALID_VALUE`
+fn texture(handle: u64) -> Result<Object> {
+    let missing = || Code::INVALID_VALUE.because(format!("there is no texture {handle:#x}"));
+    driver()?.textures.get(handle).ok_or_else(missing)
+}
+
+export! {
+    fn cuTexObjectCreate(
+        out: Out<u64>, resource: In<ResourceDescription>, texture: In<TextureDescription>,
+        view: In<ViewDescription>,
+    ) {
+        out.required()?;
+        let context = context::current()?.handle;
+        let view = if view.is_null() { None } else { Some(view.get()?) };
+        let object = Object { context, resource: resource.get()?, texture: texture.get()?, view };
+        out.set(driver()?.textures.create(of(&object)?, object)?)
+    }
+
+    fn cuTexObjectDestroy(texture: u64) {
+        driver()?.textures.destroy(texture, Opaque::Texture)
+    }
+
+    fn cuTexObjectGetResourceDesc(out: Out<ResourceDescription>, handle: u64) {
+        out.required()?;
+        out.set(texture(handle)?.resource)
+    }
+
+    fn cuTexObjectGetTextureDesc(out: Out<TextureDescription>, handle: u64) {
+        out.required()?;
+        out.set(texture(handle)?.texture)
+    }
+
+    fn cuTexObjectGetResourceViewDesc(out: Out<ViewDescription>, handle: u64) {
+        out.required()?;
+        match texture(handle)?.view {
+            Some(view) => out.set(view),
+            None => Err(Code::INVALID_VALUE.because("the texture was made without a view")),
+        }
+    }
+
+    fn cuSurfObjectCreate(out: Out<u64>, resource: In<ResourceDescription>) {
+        out.required()?;
+        let context = context::current()?.handle;
+        let resource = resource.get()?;
+        let (texture, view) = (TextureDescription::default(), None);
+        let object = Object { context, resource, texture, view };
+        out.set(driver()?.surfaces.create(surface(&resource)?, object)?)
+    }
+
+    fn cuSurfObjectDestroy(surface: u64) {
+        driver()?.surfaces.destroy(surface, Opaque::Surface)
+    }
+
+    fn cuSurfObjectGetResourceDesc(out: Out<ResourceDescription>, surface: u64) {
+        out.required()?;
+        let missing = || Code::INVALID_VALUE.because(format!("there is no surface {surface:#x}"));
+        out.set(driver()?.surfaces.get(surface).ok_or_else(missing)?.resource)
+    }
+}

@@ -1,0 +1,168 @@
+//! Texture and surface references: variables of modules, to which the host binds arrays and memory.
+//! NVIDIA calls them deprecated; drivers of CUDA 12 and 13 have them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ptx_emulator::texture::{AddressMode, Filter, Opaque, Resource, Sampling};
+
+use crate::abi::Handle;
+use crate::abi::texture::{LinearResource, PitchedResource, TextureDescription};
+use crate::array::{self, CUBE_MAP};
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::registry::fresh;
+use crate::texture::{self, NORMALISED, READ_AS_INTEGER, sampling, surface_of};
+
+/// A reference.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub(crate) handle: Handle,
+    /// The module whose variable it is; 0 of one that a program made by itself.
+    pub(crate) module: Handle,
+    pub(crate) kind: Opaque,
+    /// The variable.
+    variable: Option<u64>,
+    state: Mutex<State>,
+}
+
+/// What was set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    pub(crate) source: Source,
+    /// `CUarray_format`, and how many channels, for memory.
+    pub(crate) format: (u32, u32),
+    pub(crate) texture: TextureDescription,
+}
+
+/// What is bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    Nothing,
+    Array(Handle),
+    /// An address and bytes.
+    Memory(u64, usize),
+    /// An address, texels of a row, rows, and bytes from one to the next.
+    Rows(u64, [usize; 3]),
+}
+
+impl Reference {
+    /// Of a variable of a module, which is read at first as its text says.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn new(
+        module: Handle,
+        kind: Opaque,
+        variable: Option<(u64, Sampling)>,
+    ) -> Result<Arc<Self>> {
+        let read = variable.map(|(_, sampling)| sampling).unwrap_or_default();
+        let mode = |mode| match mode {
+            AddressMode::Wrap => 0,
+            AddressMode::Clamp => 1,
+            AddressMode::Mirror => 2,
+            AddressMode::Border => 3,
+        };
+        let texture = TextureDescription {
+            address: read.address.map(mode),
+            filter: u32::from(read.filter == Filter::Linear),
+            flags: if read.normalised { NORMALISED } else { 0 },
+            ..TextureDescription::default()
+        };
+        let state = State { source: Source::Nothing, format: (0, 0), texture };
+        let reference = Arc::new(Self {
+            handle: fresh(),
+            module,
+            kind,
+            variable: variable.map(|(address, _)| address),
+            state: Mutex::new(state),
+        });
+        driver()?.references.insert(reference.handle, Arc::clone(&reference));
+        Ok(reference)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was set.
+    pub(crate) fn get(&self) -> State {
+        *self.state()
+    }
+
+    /// The address of its variable.
+    pub(crate) fn variable(&self) -> Option<u64> {
+        self.variable
+    }
+
+    /// Changes what is set, if that can be at all, and binds what comes of it. What does not fit together
+    /// yet is not bound: a program sets one thing after the other.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, `NOT_SUPPORTED`
+    pub(crate) fn set(&self, change: impl FnOnce(&mut State)) -> Result {
+        let mut state = self.state();
+        let mut new = *state;
+        change(&mut new);
+        if self.kind == Opaque::Texture {
+            sampling(&new.texture)?;
+        }
+        let resource = self.resource(&new)?;
+        *state = new;
+        let Some(variable) = self.variable else { return Ok(()) };
+        let bindings = driver()?.emulator.memory().bindings();
+        let bound = bindings.bind(variable, self.kind, resource);
+        bound.map_err(|error| Code::INVALID_HANDLE.because(error.to_string()))
+    }
+
+    fn resource(&self, state: &State) -> Result<Option<Resource>> {
+        let (format, channels) = state.format;
+        let texels = match state.source {
+            Source::Nothing => return Ok(None),
+            Source::Array(handle) if self.kind == Opaque::Surface => {
+                return surface_of(handle).map(Some);
+            }
+            Source::Array(handle) => {
+                let array = array::find(handle)?;
+                if array.description.flags & CUBE_MAP != 0 {
+                    return Err(
+                        Code::NOT_SUPPORTED.because("textures of cube maps are not emulated")
+                    );
+                }
+                array.texels
+            }
+            Source::Memory(..) if channels == 0 => return Ok(None),
+            Source::Memory(address, bytes) => {
+                texture::linear(LinearResource { address, format, channels, bytes })?
+            }
+            Source::Rows(address, [width, height, pitch]) => texture::pitched(PitchedResource {
+                address,
+                format,
+                channels,
+                width,
+                height,
+                pitch,
+            })?,
+        };
+        Ok(texture::texture(texels, sampling(&state.texture)?).ok())
+    }
+}
+
+/// The reference of a handle.
+///
+/// # Errors
+/// `INVALID_VALUE`
+pub(crate) fn find(handle: Handle, kind: Opaque) -> Result<Arc<Reference>> {
+    let missing = || Code::INVALID_VALUE.because(format!("there is no reference {handle:#x}"));
+    driver()?.references.get(handle).filter(|found| found.kind == kind).ok_or_else(missing)
+}
+
+/// Flags that a reference takes.
+///
+/// # Errors
+/// `INVALID_VALUE`
+pub(crate) fn check_flags(flags: u32) -> Result {
+    if flags & !(READ_AS_INTEGER | NORMALISED | 0x10 | 0x20) == 0 {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of a texture")))
+}

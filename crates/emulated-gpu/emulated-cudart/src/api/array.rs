@@ -1,0 +1,220 @@
+//! Arrays, and copies of rectangles from and to them.
+
+use crate::abi::texture::{Channels, DriverArray};
+use crate::abi::{DriverCopy3D, DriverSide, Extent, get, required, set};
+use crate::channels;
+use crate::code::Code;
+use crate::context::bind;
+use crate::driver;
+use crate::ffi::{Result, export, export_on_stream};
+
+use super::copy::{CopyKind, When, run};
+
+/// The driver's kind of memory that is an array.
+pub(super) const ARRAY: u32 = 3;
+
+/// What the driver says of an array.
+pub(super) fn describe(array: usize) -> Result<DriverArray> {
+    let mut found = DriverArray::default();
+    driver::cuArray3DGetDescriptor_v2(&raw mut found as usize, array)?;
+    Ok(found)
+}
+
+/// The bytes of an array's texel.
+pub(super) fn texel(array: usize) -> Result<usize> {
+    let DriverArray { format, channels, .. } = describe(array)?;
+    Ok(channels::bytes(format, channels).max(1))
+}
+
+fn make(out: *mut usize, channels: *const Channels, extent: Extent, flags: u32) -> Result {
+    bind()?;
+    required(out, "array")?;
+    let (format, channels) = channels::format(get(channels, "desc")?)?;
+    let description = DriverArray { extent, format, channels, flags };
+    driver::cuArray3DCreate_v2(out as usize, &raw const description as usize)
+}
+
+/// A side of a copy that is an array, from a byte of a row on.
+fn in_array(array: usize, (x, y): (usize, usize)) -> DriverSide {
+    DriverSide { kind: ARRAY, array, x, y, ..DriverSide::default() }
+}
+
+/// One that is memory of rows.
+fn in_memory(kind: u32, address: usize, pitch: usize) -> DriverSide {
+    DriverSide { kind, host: address, device: address, pitch, ..DriverSide::default() }
+}
+
+/// A rectangle, in bytes and rows.
+fn rectangle(from: DriverSide, to: DriverSide, size: (usize, usize), when: When) -> Result {
+    bind()?;
+    let (width, height) = size;
+    for side in [from, to] {
+        if side.kind != ARRAY && height > 1 && side.pitch < width {
+            return Err(Code::INVALID_PITCH
+                .because(format!("rows of {width} bytes are {} bytes apart", side.pitch)));
+        }
+    }
+    run(&DriverCopy3D { from, to, extent: Extent { width, height, depth: 1 } }, when)
+}
+
+/// So many bytes from a byte of a row of an array on: of that row, or of whole rows.
+fn line(array: usize, (x, y): (usize, usize), bytes: usize) -> Result<(usize, usize)> {
+    let row = describe(array)?.extent.width.saturating_mul(texel(array)?).max(1);
+    if x.checked_add(bytes).is_some_and(|end| end <= row) {
+        return Ok((bytes, 1));
+    }
+    if x == 0 && bytes.is_multiple_of(row) {
+        return Ok((row, bytes / row));
+    }
+    Err(Code::INVALID_VALUE.because(format!(
+        "{bytes} bytes from byte {x} of row {y} of an array whose rows have {row}: neither in one row nor \
+         whole rows; copy it with cudaMemcpy2DToArray or cudaMemcpy2DFromArray"
+    )))
+}
+
+fn into_array(
+    (to, at): (usize, (usize, usize)),
+    (from, pitch): (usize, usize),
+    size: (usize, usize),
+    (kind, when): (i32, When),
+) -> Result {
+    let (from_kind, _) = CopyKind::of(kind)?.sides();
+    rectangle(in_memory(from_kind, from, pitch), in_array(to, at), size, when)
+}
+
+fn out_of_array(
+    (to, pitch): (usize, usize),
+    (from, at): (usize, (usize, usize)),
+    size: (usize, usize),
+    (kind, when): (i32, When),
+) -> Result {
+    let (_, to_kind) = CopyKind::of(kind)?.sides();
+    rectangle(in_array(from, at), in_memory(to_kind, to, pitch), size, when)
+}
+
+export! {
+    /// An array of one dimension, or of two.
+    fn cudaMallocArray(
+        out: *mut usize, channels: *const Channels, width: usize, height: usize, flags: u32
+    ) {
+        make(out, channels, Extent { width, height, depth: 0 }, flags)
+    }
+
+    /// One of three, or of layers.
+    fn cudaMalloc3DArray(out: *mut usize, channels: *const Channels, extent: Extent, flags: u32) {
+        make(out, channels, extent, flags)
+    }
+
+    /// Gives it back; null is nothing.
+    fn cudaFreeArray(array: usize) {
+        bind()?;
+        if array == 0 { Ok(()) } else { driver::cuArrayDestroy(array) }
+    }
+
+    /// What an array is.
+    fn cudaArrayGetInfo(channels: *mut Channels, extent: *mut Extent, flags: *mut u32, array: usize) {
+        bind()?;
+        let found = describe(array)?;
+        if !channels.is_null() {
+            set(channels, channels::of(found.format, found.channels), "desc")?;
+        }
+        if !extent.is_null() {
+            set(extent, found.extent, "extent")?;
+        }
+        if flags.is_null() { Ok(()) } else { set(flags, found.flags, "flags") }
+    }
+
+    /// What its texels are.
+    fn cudaGetChannelDesc(out: *mut Channels, array: usize) {
+        bind()?;
+        required(out, "desc")?;
+        let found = describe(array)?;
+        set(out, channels::of(found.format, found.channels), "desc")
+    }
+
+    /// How many texels of memory a texture can have.
+    fn cudaDeviceGetTexture1DLinearMaxWidth(
+        out: *mut usize, channels: *const Channels, device: i32
+    ) {
+        bind()?;
+        required(out, "maxWidthInElements")?;
+        let (format, channels) = channels::format(get(channels, "fmtDesc")?)?;
+        driver::cuDeviceGetTexture1DLinearMaxWidth(out as usize, format, channels, device)
+    }
+
+    /// Copies rows into an array.
+    fn cudaMemcpy2DToArray(
+        to: usize, x: usize, y: usize, from: usize, pitch: usize, width: usize, height: usize,
+        kind: i32
+    ) {
+        into_array((to, (x, y)), (from, pitch), (width, height), (kind, When::Now))
+    }
+
+    /// Copies rows out of an array.
+    fn cudaMemcpy2DFromArray(
+        to: usize, pitch: usize, from: usize, x: usize, y: usize, width: usize, height: usize,
+        kind: i32
+    ) {
+        out_of_array((to, pitch), (from, (x, y)), (width, height), (kind, When::Now))
+    }
+
+    /// Copies rows from one array to another.
+    fn cudaMemcpy2DArrayToArray(
+        to: usize, to_x: usize, to_y: usize, from: usize, from_x: usize, from_y: usize,
+        width: usize, height: usize, kind: i32
+    ) {
+        CopyKind::of(kind)?;
+        let (from, to) = (in_array(from, (from_x, from_y)), in_array(to, (to_x, to_y)));
+        rectangle(from, to, (width, height), When::Now)
+    }
+
+    /// Copies bytes into an array, row behind row.
+    fn cudaMemcpyToArray(to: usize, x: usize, y: usize, from: usize, bytes: usize, kind: i32) {
+        bind()?;
+        let size = line(to, (x, y), bytes)?;
+        into_array((to, (x, y)), (from, size.0), size, (kind, When::Now))
+    }
+
+    /// Copies bytes out of an array, row behind row.
+    fn cudaMemcpyFromArray(to: usize, from: usize, x: usize, y: usize, bytes: usize, kind: i32) {
+        bind()?;
+        let size = line(from, (x, y), bytes)?;
+        out_of_array((to, size.0), (from, (x, y)), size, (kind, When::Now))
+    }
+}
+
+export_on_stream! {
+    /// Copies rows into an array when their turn has come.
+    fn cudaMemcpy2DToArrayAsync / cudaMemcpy2DToArrayAsync_ptsz(
+        to: usize, x: usize, y: usize, from: usize, pitch: usize, width: usize, height: usize,
+        kind: i32; stream
+    ) {
+        into_array((to, (x, y)), (from, pitch), (width, height), (kind, When::In(stream)))
+    }
+
+    /// Copies rows out of an array when their turn has come.
+    fn cudaMemcpy2DFromArrayAsync / cudaMemcpy2DFromArrayAsync_ptsz(
+        to: usize, pitch: usize, from: usize, x: usize, y: usize, width: usize, height: usize,
+        kind: i32; stream
+    ) {
+        out_of_array((to, pitch), (from, (x, y)), (width, height), (kind, When::In(stream)))
+    }
+
+    /// Copies bytes into an array when their turn has come.
+    fn cudaMemcpyToArrayAsync / cudaMemcpyToArrayAsync_ptsz(
+        to: usize, x: usize, y: usize, from: usize, bytes: usize, kind: i32; stream
+    ) {
+        bind()?;
+        let size = line(to, (x, y), bytes)?;
+        into_array((to, (x, y)), (from, size.0), size, (kind, When::In(stream)))
+    }
+
+    /// Copies bytes out of an array when their turn has come.
+    fn cudaMemcpyFromArrayAsync / cudaMemcpyFromArrayAsync_ptsz(
+        to: usize, from: usize, x: usize, y: usize, bytes: usize, kind: i32; stream
+    ) {
+        bind()?;
+        let size = line(from, (x, y), bytes)?;
+        out_of_array((to, size.0), (from, (x, y)), size, (kind, When::In(stream)))
+    }
+}

@@ -1,0 +1,121 @@
+//! Arrays, textures and surfaces, as programs of the runtime make them.
+
+use crate::support::{allocate, download, fatbin, launch, ok, register, rt};
+
+/// `cudaChannelFormatDesc` of floats.
+const FLOATS: [i32; 5] = [32, 0, 0, 0, 2];
+
+/// Reads a texture at the thread's number, and writes to a surface; both handles stand in memory, before
+/// where the texels go.
+const PAINTER: &str = r"
+.version 7.0
+.target sm_80
+.address_size 64
+.const .align 4 .f32 factor = 0f40000000;
+.global .align 4 .u32 counter;
+.visible .entry scale(.param .u64 p, .param .u32 n)
+{
+    .reg .b32 %r<4>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [p];
+    ld.global.v2.u64 {%rd2, %rd3}, [%rd1];
+    mov.u32 %r1, %tid.x;
+    cvt.rn.f32.u32 %f1, %r1;
+    add.f32 %f1, %f1, 0f3F800000;
+    tex.2d.v4.f32.f32 {%f2, _, _, _}, [%rd2, {%f1, 0f3F800000}];
+    shl.b32 %r2, %r1, 2;
+    sust.b.2d.b32.trap [%rd3, {%r2, 1}], %f2;
+    cvt.u64.u32 %rd4, %r2;
+    add.u64 %rd5, %rd1, %rd4;
+    st.global.f32 [%rd5+16], %f2;
+    ret;
+}
+";
+
+#[test]
+fn arrays_are_read_as_textures_and_drawn_on() {
+    let program = register(fatbin(1, 80, PAINTER.as_bytes()));
+    let array = |flags: u32| {
+        let mut array = 0usize;
+        ok!(cudaMallocArray(
+            &raw mut array => *mut usize, FLOATS.as_ptr() => *const i32, 4 => usize, 2 => usize,
+            flags => u32
+        ));
+        array
+    };
+    let (picture, drawn) = (array(0), array(2));
+    let values: Vec<f32> = (0..8).map(|index| (index * index) as f32).collect();
+    ok!(cudaMemcpy2DToArray(
+        picture => usize, 0 => usize, 0 => usize, values.as_ptr() => *const f32, 16 => usize,
+        16 => usize, 2 => usize, 1 => i32
+    ));
+    // `cudaResourceDesc` and `cudaTextureDesc`: an array; clamped, and linearly filtered.
+    let resource = |array: usize| [0, array as u64, 0, 0, 0, 0, 0, 0];
+    let how: [u32; 18] = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut handles = [0u64; 2];
+    ok!(cudaCreateTextureObject(
+        &raw mut handles[0] => *mut u64, resource(picture).as_ptr() => *const u64,
+        how.as_ptr() => *const u32, 0 => usize
+    ));
+    ok!(cudaCreateSurfaceObject(
+        &raw mut handles[1] => *mut u64, resource(drawn).as_ptr() => *const u64
+    ));
+    let block = allocate(32);
+    ok!(cudaMemcpy(
+        block => usize, handles.as_ptr() as usize => usize, 16 => usize, 1 => i32
+    ));
+    assert_eq!(launch(program.scale, (1, 4), 0, block, 0), 0);
+    // In the middle of four texels, of the last column of two.
+    let expected: Vec<f32> = (0..4usize)
+        .map(|x| {
+            let next = (x + 1).min(3);
+            (values[x] + values[next] + values[4 + x] + values[4 + next]) / 4.0
+        })
+        .collect();
+    assert_eq!(download::<f32>(block + 16, 4), expected);
+    let mut row = [0f32; 4];
+    ok!(cudaMemcpyFromArray(
+        row.as_mut_ptr() => *mut f32, drawn => usize, 0 => usize, 1 => usize, 16 => usize, 2 => i32
+    ));
+    assert_eq!(row[..], expected);
+    ok!(cudaMemcpy2DArrayToArray(
+        picture => usize, 0 => usize, 0 => usize, drawn => usize, 0 => usize, 1 => usize,
+        16 => usize, 1 => usize, 3 => i32
+    ));
+    ok!(cudaMemcpyFromArray(
+        row.as_mut_ptr() => *mut f32, picture => usize, 4 => usize, 0 => usize, 12 => usize,
+        2 => i32
+    ));
+    assert_eq!(row[..3], expected[1..]);
+    let (mut told, mut extent, mut flags) = ([0i32; 5], [9usize; 3], 9u32);
+    ok!(cudaArrayGetInfo(
+        told.as_mut_ptr() => *mut i32, extent.as_mut_ptr() => *mut usize,
+        &raw mut flags => *mut u32, drawn => usize
+    ));
+    assert_eq!((told, extent, flags), (FLOATS, [4, 2, 0], 2));
+    let mut back = [9u32; 18];
+    ok!(cudaGetTextureObjectTextureDesc(back.as_mut_ptr() => *mut u32, handles[0] => u64));
+    assert_eq!(back, how);
+    // What goes beyond the array, is no texel, or was not made for surfaces.
+    let beyond = rt!(cudaMemcpy2DToArray(
+        picture => usize, 4 => usize, 0 => usize, values.as_ptr() => *const f32, 16 => usize,
+        16 => usize, 2 => usize, 1 => i32
+    ));
+    let mut none = 0usize;
+    let triple = [8, 8, 8, 0, 1];
+    let odd = rt!(cudaMallocArray(
+        &raw mut none => *mut usize, triple.as_ptr() => *const i32, 4 => usize, 2 => usize, 0 => u32
+    ));
+    let plain = rt!(cudaCreateSurfaceObject(
+        &raw mut handles[1] => *mut u64, resource(picture).as_ptr() => *const u64
+    ));
+    assert_eq!((beyond, odd, plain), (1, 20, 1));
+    ok!(cudaDestroySurfaceObject(handles[1] => u64));
+    ok!(cudaDestroyTextureObject(handles[0] => u64));
+    assert_eq!(rt!(cudaDestroyTextureObject(handles[0] => u64)), 1);
+    for array in [picture, drawn, 0] {
+        ok!(cudaFreeArray(array => usize));
+    }
+    assert_eq!(rt!(cudaFreeArray(drawn => usize)), 400);
+}

@@ -1,0 +1,289 @@
+//! Texture instructions, and queries of textures and surfaces (PTX ISA, "Texture Instructions").
+
+use crate::check::context::Result;
+use crate::check::operands::{Check, Width, is_sink};
+use crate::check::types;
+use crate::diagnostic::Problem;
+use crate::program::{Destination, Geometry, Op, Operand, Query, TextureOp, Type};
+use crate::syntax::OperandKind;
+use crate::texture::Opaque;
+
+/// The geometries that are emulated.
+pub(super) const GEOMETRIES: [(&str, Geometry); 5] = [
+    ("1d", Geometry { axes: 1, layered: false }),
+    ("2d", Geometry { axes: 2, layered: false }),
+    ("3d", Geometry { axes: 3, layered: false }),
+    ("a1d", Geometry { axes: 1, layered: true }),
+    ("a2d", Geometry { axes: 2, layered: true }),
+];
+
+/// Those that are not.
+const OTHERS: [(&str, &str); 4] = [
+    ("cube", "cube maps"),
+    ("acube", "cube maps"),
+    ("2dms", "textures of several samples"),
+    ("a2dms", "textures of several samples"),
+];
+
+/// Which level of a mipmap is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mipmap {
+    Base,
+    Level,
+    Gradient,
+}
+
+pub(super) fn done(op: TextureOp) -> Result<Op> {
+    Ok(Op::Texture(Box::new(op)))
+}
+
+/// Takes the geometry.
+pub(super) fn geometry(check: &mut Check<'_, '_>) -> Result<Geometry> {
+    if let Some(what) = check.modifiers.pick(&OTHERS) {
+        return Err(Problem::new(
+            check.name_span(),
+            format!("`{}`: {what} are not emulated", check.title()),
+        )
+        .help("textures have one, two or three dimensions, and layers"));
+    }
+    check.modifiers.need("a geometry", &GEOMETRIES)
+}
+
+/// The destination of four, or of two: a vector, and a predicate where there is one.
+fn destinations(check: &mut Check<'_, '_>, ty: Type, count: usize) -> Result<Vec<Destination>> {
+    let written = check.written;
+    let operand = &written.operands[0];
+    let parts = check.parts_of(operand);
+    if parts.len() != count {
+        return Err(Problem::new(operand.span, format!("{} destinations", parts.len()))
+            .help(format!("`{}` gives {count}: put them into braces", check.title())));
+    }
+    if let OperandKind::Vector(list) | OperandKind::VectorPair(list, _) = &operand.kind
+        && list.iter().all(is_sink)
+    {
+        return Err(Problem::new(operand.span, "nothing takes the texel")
+            .help("name a register for one channel at least"));
+    }
+    parts.iter().map(|part| check.part_destination(part, ty, Width::Exact)).collect()
+}
+
+/// `|p`
+fn resident(check: &mut Check<'_, '_>) -> Result<Destination> {
+    let written = check.written;
+    let OperandKind::VectorPair(_, node) = &written.operands[0].kind else { return Ok(None) };
+    check.require(60, (7, 1))?;
+    check.predicate_destination(node)
+}
+
+/// What may stand behind the texel's place: an offset in texels, or a value that a depth is compared with.
+fn offset(check: &mut Check<'_, '_>, index: usize, axes: usize) -> Result<Vec<Operand>> {
+    let written = check.written;
+    let Some(operand) = written.operands.get(index) else { return Ok(Vec::new()) };
+    check.require(30, (4, 3))?;
+    let depth = |span| {
+        Problem::new(span, "depth textures are not emulated")
+            .help("compare what the texture holds with setp")
+    };
+    if let OperandKind::Plain(node) = &operand.kind
+        && check.is_register(node)
+        && let Some(register) = check.read_register(node)?
+        && types::is_float(check.register_type(register))
+    {
+        return Err(depth(operand.span));
+    }
+    if let Some(last) = written.operands.get(index + 1) {
+        return Err(depth(last.span));
+    }
+    let parts = check.parts_of(operand);
+    let wanted = if axes == 3 { 4 } else { axes };
+    if parts.len() != wanted {
+        return Err(Problem::new(operand.span, format!("an offset of {} numbers", parts.len()))
+            .help(format!("`{}` takes {wanted}, in texels", check.title())));
+    }
+    let mut list = parts
+        .iter()
+        .map(|part| check.part_source(part, Type::S32, Width::Exact))
+        .collect::<Result<Vec<_>>>()?;
+    list.truncate(axes);
+    Ok(list)
+}
+
+/// `lod`, or the two gradients, behind the texel's place: a texture has one level, whatever they are.
+fn level(
+    check: &mut Check<'_, '_>,
+    level: Mipmap,
+    coordinates: Type,
+    axes: usize,
+) -> Result<Vec<(Operand, Type)>> {
+    match level {
+        Mipmap::Base => Ok(Vec::new()),
+        Mipmap::Level => Ok(vec![(check.source(2, coordinates)?, coordinates)]),
+        Mipmap::Gradient => {
+            let mut list = Vec::new();
+            let wanted = if axes == 3 { 4 } else { axes };
+            for index in [2, 3] {
+                let parts = check.parts(index)?;
+                let span = check.operand(index)?.span;
+                if parts.len() != wanted {
+                    return Err(Problem::new(
+                        span,
+                        format!("a gradient of {} numbers", parts.len()),
+                    )
+                    .help(format!("`{}` takes {wanted}", check.title())));
+                }
+                for part in &parts {
+                    list.push((check.part_source(part, Type::F32, Width::Exact)?, Type::F32));
+                }
+            }
+            Ok(list)
+        }
+    }
+}
+
+pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
+    let levels = [("base", Mipmap::Base), ("level", Mipmap::Level), ("grad", Mipmap::Gradient)];
+    let mipmap = check.modifiers.pick(&levels);
+    let geometry = geometry(check)?;
+    let vector = check.modifiers.need("`.v4`", &[("v4", 4), ("v2", 2)])?;
+    let ty = check.modifiers.ty(&[Type::U32, Type::S32, Type::F32, Type::F16, Type::F16x2])?;
+    let coordinates = check.modifiers.ty(&[Type::S32, Type::F32])?;
+    if (vector == 2) != (ty == Type::F16x2) {
+        return Err(Problem::new(
+            check.name_span(),
+            format!("`{}` gives another vector", check.title()),
+        )
+        .help("write .v2.f16x2, or .v4 with another type"));
+    }
+    if mipmap.is_some() {
+        check.require(20, (3, 1))?;
+    }
+    if geometry.layered {
+        check.require(0, (2, 3))?;
+    }
+    if matches!(ty, Type::F16 | Type::F16x2) {
+        check.require(53, (4, 2))?;
+    }
+    let behind = match mipmap {
+        Some(Mipmap::Level) => 3,
+        Some(Mipmap::Gradient) => 4,
+        _ => 2,
+    };
+    check.shape(match mipmap {
+        Some(Mipmap::Level) => "d, a, lod, {e}, {f}",
+        Some(Mipmap::Gradient) => "d, a, dPdx, dPdy, {e}, {f}",
+        _ => "d, a, {e}, {f}",
+    })?;
+    let d = destinations(check, ty, vector)?;
+    let p = resident(check)?;
+    let (texture, more) = check.reference(1, Opaque::Texture)?;
+    let at = check.coordinates(more, geometry, coordinates)?;
+    let level = level(check, mipmap.unwrap_or(Mipmap::Base), coordinates, geometry.axes)?;
+    let offset = offset(check, behind, geometry.axes)?;
+    let gather = None;
+    done(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
+}
+
+pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
+    let channels = [("r", 0), ("g", 1), ("b", 2), ("a", 3)];
+    let gather = Some(check.modifiers.need("a channel", &channels)?);
+    let geometry = geometry(check)?;
+    if geometry.axes != 2 {
+        return Err(Problem::new(check.name_span(), "tld4 gathers four texels of two dimensions")
+            .help("write .2d or .a2d"));
+    }
+    check.modifiers.need("`.v4`", &[("v4", ())])?;
+    let ty = check.modifiers.ty(&[Type::U32, Type::S32, Type::F32])?;
+    let coordinates = check.modifiers.ty(&[Type::F32])?;
+    if geometry.layered {
+        check.require(30, (4, 3))?;
+    } else {
+        check.require(20, (2, 2))?;
+    }
+    check.shape("d, a, {e}, {f}")?;
+    let d = destinations(check, ty, 4)?;
+    let p = resident(check)?;
+    let (texture, more) = check.reference(1, Opaque::Texture)?;
+    let at = check.coordinates(more, geometry, coordinates)?;
+    let offset = offset(check, 2, 2)?;
+    let level = Vec::new();
+    done(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
+}
+
+pub(super) fn txq(check: &mut Check<'_, '_>) -> Result<Op> {
+    let level = check.modifiers.flag("level");
+    let sizes = [("width", Query::Width), ("height", Query::Height), ("depth", Query::Depth)];
+    let others = [
+        ("channel_data_type", Query::ChannelDataType),
+        ("channel_order", Query::ChannelOrder),
+        ("normalized_coords", Query::NormalizedCoords),
+        ("filter_mode", Query::FilterMode),
+        ("addr_mode_0", Query::AddrMode(0)),
+        ("addr_mode_1", Query::AddrMode(1)),
+        ("addr_mode_2", Query::AddrMode(2)),
+        ("array_size", Query::ArraySize),
+        ("num_mipmap_levels", Query::NumMipmapLevels),
+        ("num_samples", Query::NumSamples),
+    ];
+    let queries: Vec<_> = sizes.into_iter().chain(others.into_iter().filter(|_| !level)).collect();
+    let query = check.modifiers.need("a query", &queries)?;
+    match query {
+        _ if level => check.require(30, (4, 3))?,
+        Query::NumMipmapLevels => check.require(20, (4, 1))?,
+        Query::NumSamples => check.require(30, (4, 1))?,
+        Query::ArraySize => check.require(0, (4, 1))?,
+        Query::ChannelDataType | Query::ChannelOrder => check.require(0, (2, 1))?,
+        _ => check.require(0, (1, 5))?,
+    }
+    check.modifiers.ty(&[Type::B32])?;
+    check.shape(if level { "d, a, lod" } else { "d, a" })?;
+    self::query(check, Opaque::Texture, query, level)
+}
+
+pub(super) fn suq(check: &mut Check<'_, '_>) -> Result<Op> {
+    let query = check.modifiers.need(
+        "a query",
+        &[
+            ("width", Query::Width),
+            ("height", Query::Height),
+            ("depth", Query::Depth),
+            ("channel_data_type", Query::ChannelDataType),
+            ("channel_order", Query::ChannelOrder),
+            ("array_size", Query::ArraySize),
+            ("memory_layout", Query::MemoryLayout),
+        ],
+    )?;
+    match query {
+        Query::MemoryLayout => check.require(0, (4, 2))?,
+        Query::ArraySize => check.require(0, (4, 1))?,
+        Query::ChannelDataType | Query::ChannelOrder => check.require(0, (2, 1))?,
+        _ => check.require(0, (1, 5))?,
+    }
+    check.modifiers.ty(&[Type::B32])?;
+    check.shape("d, a")?;
+    self::query(check, Opaque::Surface, query, false)
+}
+
+fn query(check: &mut Check<'_, '_>, kind: Opaque, query: Query, level: bool) -> Result<Op> {
+    let d = check.destination(0, Type::B32)?;
+    let (a, more) = check.reference(1, kind)?;
+    if let Some(operand) = more.first() {
+        return Err(Problem::new(operand.span, "a query takes no coordinates")
+            .help("leave the handle alone between the brackets"));
+    }
+    let level = if level { Some(check.source(2, Type::U32)?) } else { None };
+    done(TextureOp::Query { kind, query, d, a, level })
+}
+
+pub(super) fn istypep(check: &mut Check<'_, '_>) -> Result<Op> {
+    let kinds = [
+        ("texref", Some(Opaque::Texture)),
+        ("surfref", Some(Opaque::Surface)),
+        ("samplerref", None),
+    ];
+    let kind = check.modifiers.need("a type", &kinds)?;
+    check.require(30, (4, 0))?;
+    check.shape("p, a")?;
+    let d = check.destination(0, Type::Pred)?;
+    let a = check.source(1, Type::U64)?;
+    done(TextureOp::IsType { kind, d, a })
+}

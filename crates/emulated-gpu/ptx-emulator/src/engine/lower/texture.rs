@@ -1,0 +1,112 @@
+//! Textures and surfaces.
+
+use super::Lowering;
+use super::slots::width;
+use crate::engine::access::instruction::Access;
+use crate::engine::code::Action;
+use crate::engine::race::semantics;
+use crate::engine::texture::{Asked, Fetch, Moves, SurfaceStep, TextureStep};
+use crate::program::{Address, Operand, Ordering, Place, Scope, Space, TextureOp, Type};
+
+impl Lowering<'_> {
+    pub(super) fn texture(&mut self, op: &TextureOp) {
+        let step = match op {
+            TextureOp::Fetch {
+                geometry,
+                gather,
+                ty,
+                d,
+                p,
+                texture,
+                coordinates,
+                at,
+                offset,
+                ..
+            } => {
+                let access = self.handle(*texture);
+                let layer = usize::from(geometry.layered);
+                let at = at.iter().enumerate().map(|(index, &at)| {
+                    let ty = if index < layer { Type::U32 } else { *coordinates };
+                    self.operand(at, ty)
+                });
+                let at = at.collect();
+                let offset = offset.iter().map(|&by| self.operand(by, Type::S32)).collect();
+                TextureStep::Fetch(Fetch {
+                    access,
+                    geometry: *geometry,
+                    gather: *gather,
+                    ty: *ty,
+                    d: d.iter().map(|&d| self.destination(d, *ty)).collect(),
+                    p: p.map(|register| self.register(register)),
+                    integers: *coordinates == Type::S32,
+                    at,
+                    offset,
+                })
+            }
+            TextureOp::Query { kind, query, d, a, .. } => {
+                let (access, d) = (self.handle(*a), self.destination(*d, Type::B32));
+                TextureStep::Asked { access, d, asked: Asked::Query(*kind, *query) }
+            }
+            TextureOp::IsType { kind, d, a } => {
+                let (access, d) = (self.handle(*a), self.destination(*d, Type::Pred));
+                TextureStep::Asked { access, d, asked: Asked::IsType(*kind) }
+            }
+            TextureOp::Load { place, ty, d } => {
+                let values = d.iter().map(|&d| self.destination(d, *ty)).collect();
+                self.surface(place, *ty, Moves::Load(values))
+            }
+            TextureOp::Store { place, ty, a } => {
+                let values: Vec<_> = a.iter().map(|&a| self.operand(a, *ty)).collect();
+                let mut step = self.surface(place, *ty, Moves::Store(values.clone()));
+                if let TextureStep::Surface(step) = &mut step {
+                    step.access.values = values;
+                }
+                step
+            }
+            TextureOp::Reduce { place, op, ty, a } => {
+                let value = self.operand(*a, *ty);
+                let mut step = self.surface(place, *ty, Moves::Reduce(*op, value));
+                if let TextureStep::Surface(step) = &mut step {
+                    step.access.semantics = semantics(Ordering::Relaxed, Some(Scope::Gpu));
+                }
+                step
+            }
+        };
+        self.emit(Action::Texture(Box::new(step)));
+    }
+
+    /// The access to what a handle stands for.
+    fn handle(&mut self, handle: Operand) -> Access {
+        if let Operand::Immediate(value) = handle {
+            let slot = self.constant(value, width(Type::U64));
+            let mut access = self.access(Space::Global, constant_base(), Type::B8);
+            access.address = slot;
+            return access;
+        }
+        self.access(Space::Global, Address { base: handle, offset: 0 }, Type::B8)
+    }
+
+    fn surface(&mut self, place: &Place, ty: Type, moves: Moves) -> TextureStep {
+        let access = self.handle(place.surface);
+        let layer = usize::from(place.geometry.layered);
+        let at = place.at.iter().enumerate().map(|(index, &at)| {
+            let ty = if index < layer { Type::U32 } else { Type::S32 };
+            self.operand(at, ty)
+        });
+        let at = at.collect();
+        TextureStep::Surface(SurfaceStep {
+            access,
+            geometry: place.geometry,
+            outside: place.outside,
+            formatted: place.formatted,
+            ty,
+            at,
+            moves,
+        })
+    }
+}
+
+/// An address that is put in later.
+fn constant_base() -> Address {
+    Address { base: Operand::Immediate(0), offset: 0 }
+}

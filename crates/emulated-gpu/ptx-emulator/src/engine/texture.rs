@@ -1,0 +1,221 @@
+//! Textures and surfaces: what a handle stands for, and the texels, each access to which is checked as any
+//! other is.
+//!
+//! initcheck and racecheck see the texels that are read or written, of those with a weight only. What they
+//! don't see: a texture may be cached, so that a kernel that reads what it has written itself, in
+//! whatever order, has no promise of the new value (CUDA C++ Programming Guide, "Read/Write Coherency").
+//! Here it reads the new value, and racecheck reports it only where nothing orders the two.
+
+#![allow(unsafe_code, reason = "texels are read through checked pointers")]
+
+mod fetch;
+mod surface;
+
+use std::sync::Arc;
+
+pub(super) use self::fetch::Fetch;
+pub(super) use self::surface::{Moves, SurfaceStep};
+use super::access::instruction::Access;
+use super::core::{Core, Outcome, Problem};
+use super::initialised::Resolved;
+use super::race::{Does, Semantics};
+use super::registers::{LANES, Slot, lanes};
+use crate::fault::FaultKind;
+use crate::memory::words;
+use crate::program::Query;
+use crate::texture::{AddressMode, Channel, Filter, Opaque, Resource, Wanted};
+
+/// A step of them.
+pub(super) enum TextureStep {
+    Fetch(Fetch),
+    Surface(SurfaceStep),
+    Asked { access: Access, d: Slot, asked: Asked },
+}
+
+/// What is asked of a handle.
+#[derive(Clone, Copy)]
+pub(super) enum Asked {
+    Query(Opaque, Query),
+    IsType(Option<Opaque>),
+}
+
+/// Does a step for the lanes of a mask.
+pub(super) fn run(core: &mut Core<'_>, step: &TextureStep, mask: u32) -> Outcome {
+    match step {
+        TextureStep::Fetch(fetch) => {
+            each(core, &fetch.access, mask, Opaque::Texture, |core, resource, mask| {
+                fetch.run(core, resource, mask)
+            })
+        }
+        TextureStep::Surface(step) => {
+            each(core, &step.access, mask, Opaque::Surface, |core, resource, mask| {
+                step.run(core, resource.texels(), mask)
+            })
+        }
+        TextureStep::Asked { access, d, asked: Asked::Query(kind, query) } => {
+            each(core, access, mask, *kind, |core, resource, mask| {
+                let value = answer(resource, *query);
+                lanes(mask).for_each(|lane| core.registers.set(*d, lane, value));
+                Ok(())
+            })
+        }
+        TextureStep::Asked { access, d, asked: Asked::IsType(kind) } => {
+            for lane in lanes(mask) {
+                let found = match core.memory.bindings().find(access.of_lane(core, lane)) {
+                    Wanted::Bound(resource) => Some(resource.kind()),
+                    Wanted::Empty(kind) => Some(kind),
+                    Wanted::Destroyed | Wanted::Unknown => None,
+                };
+                let yes = found.is_some() && found == *kind;
+                core.registers.set(*d, lane, u64::from(yes));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Does something for the lanes of a mask, for those together that have the same handle.
+fn each(
+    core: &mut Core<'_>,
+    access: &Access,
+    mask: u32,
+    kind: Opaque,
+    mut body: impl FnMut(&mut Core<'_>, &Resource, u32) -> Outcome,
+) -> Outcome {
+    let mut left = mask;
+    while left != 0 {
+        let first = left.trailing_zeros() as usize;
+        let handle = access.of_lane(core, first);
+        let same = lanes(left).filter(|&lane| access.of_lane(core, lane) == handle);
+        let group = same.fold(0, |group, lane| group | 1 << lane);
+        left &= !group;
+        let resource = find(core, handle, kind).map_err(|problem| problem.lane(first))?;
+        body(core, &resource, group)?;
+    }
+    Ok(())
+}
+
+/// What a handle stands for; the launch keeps it.
+fn find(core: &mut Core<'_>, handle: u64, kind: Opaque) -> Result<Arc<Resource>, Box<Problem>> {
+    let name = |kind| match kind {
+        Opaque::Texture => "texture",
+        Opaque::Surface => "surface",
+    };
+    let wrong = |what: String, note: &str| {
+        let problem = Problem::new(FaultKind::InvalidInstruction, what);
+        Err(problem.address(handle).note(note.to_owned()))
+    };
+    let own = name(kind);
+    if let Some((_, resource)) = core.resources.iter().find(|(known, _)| *known == handle)
+        && resource.kind() == kind
+    {
+        return Ok(Arc::clone(resource));
+    }
+    match core.memory.bindings().find(handle) {
+        Wanted::Bound(resource) if resource.kind() == kind => {
+            core.resources.push((handle, Arc::clone(&resource)));
+            Ok(resource)
+        }
+        Wanted::Bound(_) => {
+            let other = if kind == Opaque::Texture { "surface" } else { "texture" };
+            let what = format!("the handle {handle:#x} stands for a {other}, not for a {own}");
+            wrong(what, "textures are read with tex and tld4, surfaces with suld, sust and sured")
+        }
+        Wanted::Empty(found) => {
+            let what = format!("nothing is bound to the {} at {handle:#x}", name(found));
+            wrong(what, "the host binds memory or an array to it, before the launch")
+        }
+        Wanted::Destroyed => {
+            let what =
+                format!("the handle {handle:#x} stood for something that has been destroyed");
+            wrong(what, "the host has to keep it until the kernel has ended")
+        }
+        Wanted::Unknown => {
+            let what = format!("the handle {handle:#x} stands for no {own}");
+            wrong(what, "pass the kernel the handle that the host was given, all 64 bits of it")
+        }
+    }
+}
+
+/// `txq` and `suq`; the numbers of channels are OpenCL's, and those of modes the ISA's.
+fn answer(resource: &Resource, query: Query) -> u64 {
+    let texels = resource.texels();
+    let Resource::Texture(_, sampling) = resource else {
+        return match query {
+            Query::NormalizedCoords | Query::FilterMode | Query::AddrMode(_) => 0,
+            _ => of_texels(resource, query),
+        };
+    };
+    match query {
+        Query::NormalizedCoords => u64::from(sampling.normalised),
+        Query::FilterMode => u64::from(sampling.filter == Filter::Linear && !texels.linear),
+        Query::AddrMode(axis) => match sampling.mode(axis.into()) {
+            AddressMode::Wrap => 0,
+            AddressMode::Mirror => 1,
+            AddressMode::Clamp => 3,
+            AddressMode::Border => 4,
+        },
+        _ => of_texels(resource, query),
+    }
+}
+
+fn of_texels(resource: &Resource, query: Query) -> u64 {
+    let texels = resource.texels();
+    let scaled = matches!(resource, Resource::Texture(_, sampling) if sampling.scaled);
+    match query {
+        Query::Width => texels.width,
+        Query::Height => texels.height,
+        Query::Depth => texels.depth,
+        Query::ArraySize => texels.layers,
+        Query::MemoryLayout => u64::from(texels.linear),
+        Query::ChannelOrder => match texels.format.channels {
+            1 => 0x10b0,
+            2 => 0x10b2,
+            _ => 0x10b5,
+        },
+        Query::ChannelDataType => match texels.format.channel {
+            Channel::S8 if scaled => 0x10d0,
+            Channel::S16 if scaled => 0x10d1,
+            Channel::U8 if scaled => 0x10d2,
+            Channel::U16 if scaled => 0x10d3,
+            Channel::S8 => 0x10d7,
+            Channel::S16 => 0x10d8,
+            Channel::S32 => 0x10d9,
+            Channel::U8 => 0x10da,
+            Channel::U16 => 0x10db,
+            Channel::U32 => 0x10dc,
+            Channel::F16 => 0x10dd,
+            Channel::F32 => 0x10de,
+        },
+        // No texture has several levels, or samples.
+        _ => 0,
+    }
+}
+
+/// Reads `bytes` bytes, 1 to 16, for each lane of a mask.
+fn read(
+    core: &mut Core<'_>,
+    access: &Access,
+    addresses: &[u64; LANES],
+    mask: u32,
+    bytes: u64,
+) -> Result<[u128; LANES], Box<Problem>> {
+    let mut found = [0; LANES];
+    if mask == 0 {
+        return Ok(found);
+    }
+    let (room, site) = (access.room, access.site);
+    for lane in lanes(mask) {
+        let address = addresses[lane];
+        let host = core.resolve(room, site, address, bytes, lane, false)?;
+        if core.initialisation {
+            core.require_written(Resolved { room, site, address, bytes, lane })?;
+        }
+        let mut buffer = [0; 16];
+        // SAFETY: `resolve` has checked so many bytes.
+        unsafe { words::read(host, &mut buffer[..bytes as usize]) };
+        found[lane] = u128::from_le_bytes(buffer);
+    }
+    core.race(access, addresses, mask, (bytes, Semantics::default()), Does::Read)?;
+    Ok(found)
+}

@@ -1,0 +1,166 @@
+//! Instructions that read and write by coordinates (PTX ISA, "Texture Instructions" and "Surface
+//! Instructions").
+
+use super::modes::Atomic;
+use super::operand::{Destination, Operand, Read, Written};
+use super::types::Type;
+use crate::texture::Opaque;
+
+/// How a texture or a surface is addressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Dimensions: 1, 2 or 3.
+    pub axes: usize,
+    /// `.a1d`, `.a2d`: the first coordinate is the number of a layer.
+    pub layered: bool,
+}
+
+impl Geometry {
+    /// How many coordinates it takes, the layer's number among them.
+    #[must_use]
+    pub const fn coordinates(self) -> usize {
+        self.axes + self.layered as usize
+    }
+}
+
+/// What an access outside of a surface does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// It stops the kernel.
+    Trap,
+    /// It goes to the nearest place inside.
+    Clamp,
+    /// It reads 0, and writes nothing.
+    Zero,
+}
+
+/// What `txq` and `suq` tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the PTX query of the same name")]
+pub enum Query {
+    Width,
+    Height,
+    Depth,
+    ChannelDataType,
+    ChannelOrder,
+    NormalizedCoords,
+    FilterMode,
+    AddrMode(u8),
+    ArraySize,
+    NumMipmapLevels,
+    NumSamples,
+    MemoryLayout,
+}
+
+/// The surface that an instruction accesses, and where in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// A register with a handle, or a variable that stands for one.
+    pub surface: Operand,
+    /// How it is addressed.
+    pub geometry: Geometry,
+    /// The coordinates.
+    pub at: Vec<Operand>,
+    /// What becomes of those outside.
+    pub outside: Outside,
+    /// `.p`: the first coordinate counts texels, and not bytes.
+    pub formatted: bool,
+}
+
+/// What one of these instructions does.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    missing_docs,
+    reason = "fields are named as the ISA names them: d destination, a b c sources"
+)]
+pub enum TextureOp {
+    /// `tex`, and `tld4` with the channel that it gathers. The predicate says that the texels are
+    /// resident, as they always are.
+    Fetch {
+        geometry: Geometry,
+        gather: Option<u8>,
+        ty: Type,
+        d: Vec<Destination>,
+        p: Destination,
+        texture: Operand,
+        /// `.s32` or `.f32`
+        coordinates: Type,
+        at: Vec<Operand>,
+        /// Added to them, in texels.
+        offset: Vec<Operand>,
+        /// Which level of a mipmap: a texture has one.
+        level: Vec<(Operand, Type)>,
+    },
+    /// `txq`, `suq`
+    Query { kind: Opaque, query: Query, d: Destination, a: Operand, level: Option<Operand> },
+    /// `istypep`; `None` for `.samplerref`.
+    IsType { kind: Option<Opaque>, d: Destination, a: Operand },
+    /// `suld`
+    Load { place: Place, ty: Type, d: Vec<Destination> },
+    /// `sust`
+    Store { place: Place, ty: Type, a: Vec<Operand> },
+    /// `sured`
+    Reduce { place: Place, op: Atomic, ty: Type, a: Operand },
+}
+
+impl Place {
+    fn reads(&self) -> Vec<Read> {
+        let at = self.at.iter().enumerate().map(|(index, &at)| {
+            let layer = self.geometry.layered && index == 0;
+            (at, Some(if layer { Type::U32 } else { Type::S32 }))
+        });
+        handle(self.surface).into_iter().chain(at).collect()
+    }
+}
+
+/// A handle that is in a register.
+fn handle(operand: Operand) -> Vec<Read> {
+    match operand {
+        Operand::Register(_) => vec![(operand, Some(Type::U64))],
+        _ => Vec::new(),
+    }
+}
+
+impl TextureOp {
+    /// See [`Op::reads`](super::Op::reads).
+    pub(super) fn reads(&self) -> Vec<Read> {
+        match self {
+            Self::Fetch { geometry, texture, coordinates, at, offset, level, .. } => {
+                let at = at.iter().enumerate().map(|(index, &at)| {
+                    let layer = geometry.layered && index == 0;
+                    (at, Some(if layer { Type::U32 } else { *coordinates }))
+                });
+                let offset = offset.iter().map(|&offset| (offset, Some(Type::S32)));
+                let level = level.iter().map(|&(level, ty)| (level, Some(ty)));
+                handle(*texture).into_iter().chain(at).chain(level).chain(offset).collect()
+            }
+            Self::Query { a, level, .. } => {
+                let level = level.iter().map(|&level| (level, Some(Type::U32)));
+                handle(*a).into_iter().chain(level).collect()
+            }
+            Self::IsType { a, .. } => vec![(*a, Some(Type::U64))],
+            Self::Load { place, .. } => place.reads(),
+            Self::Store { place, ty, a } => {
+                let values = a.iter().map(|&a| (a, Some(*ty)));
+                place.reads().into_iter().chain(values).collect()
+            }
+            Self::Reduce { place, ty, a, .. } => {
+                place.reads().into_iter().chain([(*a, Some(*ty))]).collect()
+            }
+        }
+    }
+
+    /// See [`Op::writes`](super::Op::writes).
+    pub(super) fn writes(&self) -> Vec<Written> {
+        let all = |list: &[Destination], ty: Type| -> Vec<Written> {
+            list.iter().flatten().map(|&register| (register, Some(ty))).collect()
+        };
+        match self {
+            Self::Fetch { d, ty, p, .. } => [all(d, *ty), all(&[*p], Type::Pred)].concat(),
+            Self::Query { d, .. } => all(&[*d], Type::B32),
+            Self::IsType { d, .. } => all(&[*d], Type::Pred),
+            Self::Load { d, ty, .. } => all(d, *ty),
+            Self::Store { .. } | Self::Reduce { .. } => Vec::new(),
+        }
+    }
+}

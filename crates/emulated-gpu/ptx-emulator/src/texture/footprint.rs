@@ -1,0 +1,141 @@
+//! From coordinates to texels (CUDA C++ Programming Guide, "Texture Fetching").
+//!
+//! The weights of linear filtering are fixed-point numbers with 8 bits of fraction, as the guide says, to
+//! which a coordinate's own fraction is rounded (halves up). How the guide's sum of products is rounded it
+//! leaves open: here the products are exact, and their sum is rounded once to single precision. A texel
+//! of weight 0 is not read, so that an infinity beside the texel that is meant does no harm. A coordinate
+//! that is NaN is 0.
+
+use super::AddressMode;
+
+/// One over the weight of a texel whose weight is 1.
+pub(crate) const ONE: u32 = 1 << 8;
+
+/// What a fetch reads along an axis: one texel, or two that are mixed. `None` is the border.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Along {
+    pub(crate) first: Option<u64>,
+    pub(crate) second: Option<u64>,
+    /// Of the second, out of [`ONE`]; the first has the rest.
+    pub(crate) weight: u32,
+}
+
+/// The texel of an index that may be outside, of so many along an axis.
+pub(crate) fn place(mode: AddressMode, index: i64, length: u64) -> Option<u64> {
+    let count = i64::try_from(length.max(1)).unwrap_or(i64::MAX / 2).min(i64::MAX / 2);
+    let inside = match mode {
+        AddressMode::Clamp => index.clamp(0, count - 1),
+        AddressMode::Border => Some(index).filter(|index| (0..count).contains(index))?,
+        AddressMode::Wrap => index.rem_euclid(count),
+        AddressMode::Mirror => {
+            let twice = index.rem_euclid(2 * count);
+            if twice < count { twice } else { 2 * count - 1 - twice }
+        }
+    };
+    Some(inside as u64)
+}
+
+/// A coordinate in texels.
+fn in_texels(mode: AddressMode, normalised: bool, x: f32, length: u64) -> f64 {
+    let x = f64::from(x);
+    let x = match mode {
+        _ if !normalised => x,
+        // Both leave a number that times the length is exact.
+        AddressMode::Wrap => x - x.floor(),
+        AddressMode::Mirror => x - 2.0 * (x / 2.0).floor(),
+        AddressMode::Clamp | AddressMode::Border => x,
+    };
+    // An infinity has no fraction, either.
+    let x = if x.is_nan() { 0.0 } else { x };
+    if normalised { x * length.max(1) as f64 } else { x }
+}
+
+/// The texel that a coordinate is in, moved by so many texels.
+pub(crate) fn nearest(
+    mode: AddressMode,
+    normalised: bool,
+    x: f32,
+    offset: i32,
+    length: u64,
+) -> Along {
+    let index = in_texels(mode, normalised, x, length).floor() as i64;
+    let first = place(mode, index.saturating_add(offset.into()), length);
+    Along { first, second: None, weight: 0 }
+}
+
+/// The two texels whose middles a coordinate is between.
+pub(crate) fn pair(mode: AddressMode, normalised: bool, x: f32, offset: i32, length: u64) -> Along {
+    let from = in_texels(mode, normalised, x, length) - 0.5;
+    let fraction = from - from.floor();
+    let weight = (fraction * f64::from(ONE) + 0.5).floor() as u32;
+    let index = (from.floor() as i64).saturating_add(offset.into());
+    let [first, second] = [index, index.saturating_add(1)].map(|index| place(mode, index, length));
+    Along { first, second, weight }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_outside_stands_for_what_the_guide_says() {
+        let places = |mode| (-5..9).map(|index| place(mode, index, 4)).collect::<Vec<_>>();
+        let all = |list: [u64; 14]| list.map(Some).to_vec();
+        assert_eq!(places(AddressMode::Clamp), all([0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3, 3]));
+        assert_eq!(places(AddressMode::Wrap), all([3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0]));
+        assert_eq!(places(AddressMode::Mirror), all([3, 3, 2, 1, 0, 0, 1, 2, 3, 3, 2, 1, 0, 0]));
+        let border = places(AddressMode::Border);
+        assert_eq!(border.iter().flatten().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(border.iter().position(Option::is_some), Some(5));
+    }
+
+    #[test]
+    fn weights_have_eight_bits_of_fraction() {
+        let at = |x: f32| pair(AddressMode::Clamp, false, x, 0, 4);
+        assert_eq!(at(1.5), Along { first: Some(1), second: Some(2), weight: 0 });
+        assert_eq!(at(2.0), Along { first: Some(1), second: Some(2), weight: 128 });
+        // A third of the way is 85.33 of 256.
+        assert_eq!(at(1.5 + 1.0 / 3.0).weight, 85);
+        // The next number below the middle of a texel is that middle.
+        assert_eq!(at(2.5_f32.next_down()), Along { first: Some(1), second: Some(2), weight: 256 });
+        assert_eq!(at(-3.0), Along { first: Some(0), second: Some(0), weight: 128 });
+    }
+
+    #[test]
+    fn normalised_coordinates_go_round_and_back() {
+        let index = |mode, x: f32| nearest(mode, true, x, 0, 4).first.unwrap();
+        for (x, wrapped, mirrored) in
+            [(0.1, 0, 0), (0.9, 3, 3), (1.1, 0, 3), (-0.1, 3, 0), (2.3, 1, 1), (-1.3, 2, 2)]
+        {
+            assert_eq!(index(AddressMode::Wrap, x), wrapped, "{x}");
+            assert_eq!(index(AddressMode::Mirror, x), mirrored, "{x}");
+        }
+        let seam = pair(AddressMode::Wrap, true, 1.0, 0, 4);
+        assert_eq!(seam, Along { first: Some(3), second: Some(0), weight: 128 });
+    }
+
+    #[test]
+    fn no_coordinate_is_too_much() {
+        for x in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 1e-45] {
+            for mode in
+                [AddressMode::Clamp, AddressMode::Border, AddressMode::Wrap, AddressMode::Mirror]
+            {
+                for normalised in [false, true] {
+                    for offset in [i32::MIN, 0, i32::MAX] {
+                        for length in [1, 7, u64::MAX] {
+                            let all = [
+                                nearest(mode, normalised, x, offset, length),
+                                pair(mode, normalised, x, offset, length),
+                            ];
+                            for along in all {
+                                assert!(along.weight <= ONE);
+                                let mut places = along.first.iter().chain(&along.second);
+                                assert!(places.all(|&index| index < length));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
