@@ -5,7 +5,8 @@ use std::ffi::CString;
 use cudarc::driver::sys;
 
 use crate::support::{
-    allocate, code, context, cu, event, function, gate, launch, module, ok, read, stream,
+    allocate, alone, code, context, cu, event, function, gate, is_child, launch, module, ok, read,
+    stream,
 };
 
 /// The program of the emulator's own tests, as NVRTC compiled it.
@@ -335,7 +336,8 @@ fn references_are_bound_by_name() {
 #[test]
 fn copies_go_into_arrays_and_out() {
     let context = context();
-    let stream = stream(1);
+    // It waits for the default stream, in which copies between arrays are done later.
+    let stream = stream(0);
     let line = array([8, 0, 0], 1, 0);
     let values = numbers(16);
     ok!(cuMemcpyHtoA_v2(line => usize, 0 => usize, values.as_ptr() => *const f32, 32 => usize));
@@ -543,6 +545,12 @@ fn what_makes_no_sense_is_refused() {
 
 #[test]
 fn an_array_is_memory_while_it_lives() {
+    if !is_child() {
+        // Alone, as other tests take memory too.
+        let output = alone(module_path!(), "an_array_is_memory_while_it_lives", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
     let context = context();
     let (mut before, mut during, mut after, mut total) = (0usize, 0usize, 0usize, 0usize);
     let all = &raw mut total;
