@@ -9,11 +9,11 @@
 pub struct Allowed {
     /// What it is, and why it may differ.
     pub what: &'static str,
-    how: How,
+    tolerance: Tolerance,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum How {
+enum Tolerance {
     /// A part of a line: what is left when it is taken out has to be equal.
     TakenOut(fn(&str) -> String),
     /// A number: it may stand for the other. The third word is the one that follows it.
@@ -25,51 +25,51 @@ pub const OF_THE_MACHINE: &[Allowed] = &[
     Allowed {
         what: "the name of the processor, in the brackets behind `emulated` or `Emulated GPU`, or \
                as a line of /proc/cpuinfo",
-        how: How::TakenOut(without_processor),
+        tolerance: Tolerance::TakenOut(without_processor),
     },
     Allowed {
         what: "where in a tensor the worst error is, which is the second bracket of a line: the \
                worst of many rounding errors is another one where they are added in another order",
-        how: How::TakenOut(without_second_bracket),
+        tolerance: Tolerance::TakenOut(without_second_bracket),
     },
     Allowed {
         what: "a number with an exponent (`1.2e-7`), which in this project is a rounding error or \
                a bound of one, altogether, or down to `0`; the verdict beside it has to stay",
-        how: How::Number(rounding_error),
+        tolerance: Tolerance::Number(rounding_error),
     },
     Allowed {
         what: "any other number with a decimal point, by 2 % or one unit of its last digit: \
                processors add in different orders",
-        how: How::Number(decimal),
+        tolerance: Tolerance::Number(decimal),
     },
     Allowed {
         what: "a whole number before the word `of`, which counts successes, by 2 %, for the same \
                reason",
-        how: How::Number(successes),
+        tolerance: Tolerance::Number(successes),
     },
     Allowed {
         what: "a number before a unit of time or of speed, or before `processors`, altogether",
-        how: How::Number(speed),
+        tolerance: Tolerance::Number(speed),
     },
     Allowed {
         what: "a hexadecimal number of more than 32 bits, which is an address in memory, but for \
                its last two digits: every run gets its buffers elsewhere, at multiples of 256",
-        how: How::Number(address),
+        tolerance: Tolerance::Number(address),
     },
 ];
 
 /// Whether two lines differ by no more than machines do.
 pub(crate) fn same_line(a: &str, b: &str) -> bool {
     let taken_out = |line: &str| {
-        OF_THE_MACHINE.iter().fold(line.to_owned(), |line, allowed| match allowed.how {
-            How::TakenOut(without) => without(&line),
-            How::Number(_) => line,
+        OF_THE_MACHINE.iter().fold(line.to_owned(), |line, allowed| match allowed.tolerance {
+            Tolerance::TakenOut(without) => without(&line),
+            Tolerance::Number(_) => line,
         })
     };
     let same_number = |a: &str, b: &str, next: &str| {
-        OF_THE_MACHINE.iter().any(|allowed| match allowed.how {
-            How::Number(same) => same(a, b, next),
-            How::TakenOut(_) => false,
+        OF_THE_MACHINE.iter().any(|allowed| match allowed.tolerance {
+            Tolerance::Number(same) => same(a, b, next),
+            Tolerance::TakenOut(_) => false,
         })
     };
     let (a, b) = (taken_out(a), taken_out(b));

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use argument::{Arena, Bytes};
 use library::Api;
-use objects::{Kind, Objects};
+use objects::{ObjectKind, Objects};
 
 /// `CUDA_ERROR_UNKNOWN`: what the driver says after a panic of its own.
 const UNKNOWN: u32 = 999;
@@ -86,7 +86,7 @@ fn sequence(api: &Api, objects: &Objects, calls: Vec<&[u8]>) {
         assert_ne!(code, internal, "{} failed inside", function.name);
     }
     // Descriptors that were not destroyed are this thread's alone.
-    for kind in [Kind::Descriptor, Kind::Layout, Kind::Preference] {
+    for kind in [ObjectKind::Descriptor, ObjectKind::Layout, ObjectKind::Preference] {
         api.destroy(kind, arena.own.drain(kind));
     }
     api.leave();

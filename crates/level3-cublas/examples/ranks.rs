@@ -12,7 +12,7 @@ use gpu::{Choice, Gpu};
 use level3_cublas::ranks::on_gpus;
 use level3_cublas::{Level3, Rules, Setup};
 use training::dump::{Inputs, dump, header};
-use training::{Error, Level, Place, Preset};
+use training::{Error, Level, Preset, Rank};
 
 const RANKS: usize = 3;
 
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let preset = Preset::find("bce").ok_or("there is no preset bce")?;
     let inputs = Inputs::fixture(&preset);
     let gpu = Gpu::open_one(Choice::Emulated, 0, RANKS)?;
-    let make = |place: Place| {
+    let make = |place: Rank| {
         let gpu = Gpu::open_one(Choice::Emulated, place.rank, RANKS).map_err(Error::level)?;
         let setup = Setup { bucket: 1, ..Setup::default() };
         // SAFETY: what the libraries are told of the matrices is right.

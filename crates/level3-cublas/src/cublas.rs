@@ -4,17 +4,19 @@
 //! met a fault before, and nobody would read of the fault.
 #![allow(unsafe_code, reason = "cuBLAS is a C library")]
 
+use std::sync::Arc;
+
 use cudarc::cublas::result::{self, CublasError};
 use cudarc::cublas::sys::{
     cublasHandle_t, cublasMath_t, cublasOperation_t, cublasSetMathMode, cublasSetWorkspace_v2,
 };
-use cudarc::driver::{CudaSlice, DevicePtr};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use gpu::Gpu;
 use gpu::memory::buffer;
 
 use crate::column_major::{ColumnMajor, Operand};
 use crate::error::{Error, Result};
-use crate::{Stream, library};
+use crate::library;
 
 /// cuBLAS for one stream.
 pub(crate) struct Cublas {
@@ -36,7 +38,7 @@ impl Drop for Handle {
 }
 
 impl Cublas {
-    pub(crate) fn new(gpu: &Gpu, stream: &Stream, tf32: bool) -> Result<Self> {
+    pub(crate) fn new(gpu: &Gpu, stream: &Arc<CudaStream>, tf32: bool) -> Result<Self> {
         library::install(gpu, "cublas", emulated_cublas::library_path())?;
         let said = |call| move |error| refused(call, error, "a handle");
         let handle = Handle(result::create_handle().map_err(said("cublasCreate"))?);

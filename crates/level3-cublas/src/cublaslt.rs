@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use cudarc::cublaslt::result::{self, CublasError};
 use cudarc::cublaslt::sys::{
@@ -16,7 +17,7 @@ use cudarc::cublaslt::sys::{
     cudaDataType,
 };
 use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags};
-use cudarc::driver::{CudaSlice, DevicePtr};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use gpu::memory::buffer;
 use gpu::{Gpu, GpuError};
 
@@ -26,7 +27,7 @@ use crate::cublaslt::autotune::{Candidate, Cost, MOST};
 use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
 use crate::epilogue::Epilogue;
 use crate::error::{Error, Result};
-use crate::{Stream, library};
+use crate::library;
 
 mod autotune;
 mod owned;
@@ -34,7 +35,7 @@ mod owned;
 /// A handle of cuBLASLt, for one stream.
 pub(crate) struct CublasLt {
     handle: Handle,
-    stream: Stream,
+    stream: Arc<CudaStream>,
     compute: cublasComputeType_t,
     /// Memory that algorithms may compute in. One is enough: products in one stream run one after
     /// the other.
@@ -82,7 +83,12 @@ pub(crate) struct PlannedMatmul {
 }
 
 impl CublasLt {
-    pub(crate) fn new(gpu: &Gpu, stream: &Stream, tf32: bool, autotune: bool) -> Result<Self> {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        stream: &Arc<CudaStream>,
+        tf32: bool,
+        autotune: bool,
+    ) -> Result<Self> {
         library::install(gpu, "cublasLt", emulated_cublaslt::library_path())?;
         let compute = if tf32 {
             cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32

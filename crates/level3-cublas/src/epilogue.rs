@@ -2,12 +2,12 @@
 //! their own, each of which reads and writes the whole matrix once more.
 
 use std::fmt;
+use std::sync::Arc;
 
-use cudarc::driver::CudaSlice;
+use cudarc::driver::{CudaSlice, CudaStream};
 use gpu::memory::buffer;
 use gpu::{Buffer, Result};
 
-use crate::Stream;
 use crate::column_major::{Matmul, Shape};
 
 /// An epilogue.
@@ -122,12 +122,12 @@ pub const fn mask_ld(n: usize) -> usize {
 
 impl Mask {
     /// Room for so many samples.
-    pub(crate) fn new(stream: &Stream, samples: usize, ld: usize) -> Result<Self> {
+    pub(crate) fn new(stream: &Arc<CudaStream>, samples: usize, ld: usize) -> Result<Self> {
         Ok(Self { bits: buffer(stream, (samples * ld).div_ceil(32) * 4)?, ld })
     }
 
     /// Makes room for so many samples. Says whether the memory is another now.
-    pub(crate) fn grow(&mut self, stream: &Stream, samples: usize) -> Result<bool> {
+    pub(crate) fn grow(&mut self, stream: &Arc<CudaStream>, samples: usize) -> Result<bool> {
         let grows = self.bits.len() * 8 < samples * self.ld;
         if grows {
             *self = Self::new(stream, samples, self.ld)?;

@@ -8,12 +8,12 @@
 //! away when a buffer moves.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use cudarc::driver::sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use cudarc::driver::{CudaGraph, DriverError};
+use cudarc::driver::{CudaGraph, CudaStream, DriverError};
 
-use crate::Stream;
 use crate::error::Result;
 
 /// What is replayed as one. Learning rates are written down as well, so they are a part of it.
@@ -54,7 +54,7 @@ impl Graphs {
     // ANCHOR: capture
     pub(crate) fn capture(
         &mut self,
-        stream: &Stream,
+        stream: &Arc<CudaStream>,
         key: Key,
         launch: impl FnOnce() -> Result<()>,
     ) -> Result<()> {

@@ -28,11 +28,10 @@ mod update;
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
 use data::{Batch, Dataset};
 use gpu::{Gpu, Profile, transfer};
 use tensor::{Network, Tensor, TensorName};
-use training::{Level, Parameters, Place};
+use training::{Level, Parameters, Rank};
 
 use column_major::{ColumnMajor, Matmul, Shape};
 pub use error::{Error, Result};
@@ -41,9 +40,6 @@ use operations::Operations;
 pub use program::{Gemm, Options, Program};
 use ranks::{Communicator, Ranks};
 use state::State;
-
-/// The stream that everything is launched in.
-type Stream = Arc<CudaStream>;
 
 /// How the level computes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,7 +154,7 @@ impl Level3 {
     }
 
     /// Joins the ranks that have this id, and waits until all have.
-    pub(crate) fn join(&mut self, id: ranks::Id, place: Place) -> Result<Arc<Communicator>> {
+    pub(crate) fn join(&mut self, id: ranks::Id, place: Rank) -> Result<Arc<Communicator>> {
         ranks::install(&self.gpu)?;
         self.gpu.context().bind_to_thread()?;
         let communicator = Communicator::join(id, place)?;
@@ -276,8 +272,8 @@ impl Level for Level3 {
         Tensor::new(shape, data).map(Some).map_err(training::Error::level)
     }
 
-    fn place(&self) -> Place {
-        self.on.ranks.as_ref().map_or(Place::ALONE, Ranks::place)
+    fn place(&self) -> Rank {
+        self.on.ranks.as_ref().map_or(Rank::ALONE, Ranks::place)
     }
 
     fn agree(&mut self, terms: &[String]) -> training::Result<()> {

@@ -8,8 +8,9 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use cudarc::driver::CudaContext;
+use cudarc::driver::{CudaContext, CudaStream};
 use gpu::{Buffer, Gpu, GpuError, Layer, Profiler, View};
 use level2_cuda_naive::operations::Operations as Kernels;
 
@@ -19,7 +20,7 @@ use crate::epilogue::{Epilogue, EpilogueBuffers, Mask};
 use crate::error::Result;
 use crate::product::Product;
 use crate::ranks::Ranks;
-use crate::{Gemm, Rules, Setup, Stream};
+use crate::{Gemm, Rules, Setup};
 
 /// What computes: level 2's kernels, and the library that the products are handed to.
 pub(crate) struct Operations {
@@ -63,7 +64,7 @@ impl Operations {
         Ok(Self { kernels, library, rules, ranks: None, said: RefCell::default() })
     }
 
-    pub(crate) const fn stream(&self) -> &Stream {
+    pub(crate) const fn stream(&self) -> &Arc<CudaStream> {
         self.kernels.stream()
     }
 

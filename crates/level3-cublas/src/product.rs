@@ -2,12 +2,12 @@
 #![allow(unsafe_code, reason = "NVIDIA's libraries take addresses")]
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use gpu::{Buffer, View, Work};
 
-use crate::Stream;
 use crate::column_major::{ColumnMajor, Matmul, Shape};
 use crate::cublas::Cublas;
 use crate::cublaslt::{CublasLt, EpiloguePointers, MatmulProblem, PlannedMatmul};
@@ -155,7 +155,7 @@ impl Product {
 pub(crate) const OWN: u32 = 256;
 
 /// Where an epilogue's buffers are.
-fn pointers(buffers: &mut EpilogueBuffers<'_>, stream: &Stream) -> EpiloguePointers {
+fn pointers(buffers: &mut EpilogueBuffers<'_>, stream: &Arc<CudaStream>) -> EpiloguePointers {
     match buffers {
         EpilogueBuffers::None => EpiloguePointers::default(),
         EpilogueBuffers::Bias(b) => EpiloguePointers { bias: b.device_ptr(stream).0, aux: 0 },

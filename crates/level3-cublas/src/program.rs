@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use gpu::transfer::Strategy;
 use gpu::{CompilerArgs, DeviceArgs, Gpu, Profile};
 use tensor::{Dtype, Network};
-use training::{Error, Level, Place, Result};
+use training::{Error, Level, Rank, Result};
 
 use crate::ranks::{Environment, Process, on_gpus, on_process};
 use crate::{Level3, Setup};
@@ -90,10 +90,10 @@ impl training::Program for Program {
         "Level 3 of four: a multilayer perceptron on cuBLAS and cuBLASLt, with cudarc";
     type Options = Options;
 
-    fn ranks(options: &Options) -> Result<Vec<Place>> {
+    fn ranks(options: &Options) -> Result<Vec<Rank>> {
         if !options.distributed {
             let world_size = usize::from(options.gpus);
-            return Ok((0..world_size).map(|rank| Place { rank, world_size }).collect());
+            return Ok((0..world_size).map(|rank| Rank { rank, world_size }).collect());
         }
         let environment = Environment::read(|name| std::env::var(name).ok());
         let wait = Duration::from_secs(options.wait.into());
@@ -104,7 +104,7 @@ impl training::Program for Program {
 
     fn device(options: &Options) -> Result<String> {
         Ok(options
-            .open(Place { rank: 0, world_size: usize::from(options.gpus) })?
+            .open(Rank { rank: 0, world_size: usize::from(options.gpus) })?
             .device()
             .to_owned())
     }
@@ -118,7 +118,7 @@ impl training::Program for Program {
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        Ok(Box::new(options.level(network, Place::ALONE)?))
+        Ok(Box::new(options.level(network, Rank::ALONE)?))
     }
 
     fn on_each(
@@ -133,7 +133,7 @@ impl training::Program for Program {
             }
             None if world_size == 1 => work(Self::level(options, network)?.as_mut()),
             None => {
-                let gpu = options.open(Place { rank: 0, world_size })?;
+                let gpu = options.open(Rank { rank: 0, world_size })?;
                 let make = |place| options.level(network, place);
                 on_gpus(&gpu, world_size, &make, &|level| work(level))
             }
@@ -143,7 +143,7 @@ impl training::Program for Program {
 
 impl Options {
     /// The GPU of a rank.
-    fn open(&self, place: Place) -> Result<Gpu> {
+    fn open(&self, place: Rank) -> Result<Gpu> {
         let device = self.device;
         let gpu = match self.process.get() {
             // The driver may show a process its own GPU alone; an emulated one is its own anyway.
@@ -165,7 +165,7 @@ impl Options {
     }
 
     /// The level of a rank.
-    fn level(&self, network: &Network, place: Place) -> Result<Level3> {
+    fn level(&self, network: &Network, place: Rank) -> Result<Level3> {
         let gpu = self.open(place)?;
         let trace = self.profile.as_deref().map(|path| place.file(path));
         let profile = Profile::new(&gpu, trace.as_deref()).map_err(Error::level)?;

@@ -19,14 +19,14 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use cudarc::nccl::result::{self, NcclError};
 use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t};
 use gpu::{Buffer, Layer, Profiler, Work};
-use training::Place;
+use training::Rank;
 
+use crate::Rules;
 use crate::error::{Error, Result};
-use crate::{Rules, Stream};
 
 mod communicator;
 mod link;
@@ -44,12 +44,12 @@ const TERMS: usize = 4096;
 
 /// One of several ranks.
 pub(crate) struct Ranks {
-    place: Place,
+    place: Rank,
     communicator: Arc<Communicator>,
     /// The kernels' stream.
-    compute: Stream,
+    compute: Arc<CudaStream>,
     /// The stream in which ranks speak with each other.
-    stream: Stream,
+    stream: Arc<CudaStream>,
     profiler: Profiler,
     /// How many layers are in the bucket that is full when the gradients of layer `l` are there; 0
     /// where none is.
@@ -66,7 +66,7 @@ impl Ranks {
     /// full with `bucket` bytes.
     pub(crate) fn new(
         communicator: Arc<Communicator>,
-        compute: &Stream,
+        compute: &Arc<CudaStream>,
         profiler: &Profiler,
         layers: &[[usize; 2]],
         bucket: usize,
@@ -86,7 +86,7 @@ impl Ranks {
         })
     }
 
-    pub(crate) const fn place(&self) -> Place {
+    pub(crate) const fn place(&self) -> Rank {
         self.place
     }
 
@@ -300,7 +300,7 @@ mod tests {
         let gpu = Gpu::open_one(Choice::Emulated, 0, 2).unwrap();
         let (says, hears) = channel();
         let (says, hears) = (Mutex::new(says), Mutex::new(hears));
-        let make = |place: Place| {
+        let make = |place: Rank| {
             let gpu = Gpu::open_one(Choice::Emulated, place.rank, 2).unwrap();
             let setup = Setup::default();
             Ok(Level3::new(&gpu, &preset.network, setup, Profile::default()).unwrap())

@@ -26,7 +26,7 @@ struct Group {
     ranks: Vec<Option<(PathBuf, Vec<Dump>)>>,
 }
 
-enum Place {
+enum FileOrGroup {
     Alone((PathBuf, Vec<Dump>)),
     Group(Group),
 }
@@ -36,10 +36,10 @@ enum Place {
 /// # Errors
 /// When a rank is missing, or the ranks are not of one step.
 pub(crate) fn put_together(files: Vec<(PathBuf, Vec<Dump>)>) -> Result<Vec<Source>, Incomplete> {
-    let mut places: Vec<Place> = Vec::new();
+    let mut entries: Vec<FileOrGroup> = Vec::new();
     for (path, run) in files {
         let (Some(rank), Some(world)) = (run[0].header.rank, run[0].header.world_size) else {
-            places.push(Place::Alone((path, run)));
+            entries.push(FileOrGroup::Alone((path, run)));
             continue;
         };
         // Nobody has more ranks; a header may say anything.
@@ -50,8 +50,8 @@ pub(crate) fn put_together(files: Vec<(PathBuf, Vec<Dump>)>) -> Result<Vec<Sourc
             return Err(Incomplete { path, reason });
         };
         let header = run[0].header.of_all_ranks();
-        let open = places.iter_mut().find_map(|place| match place {
-            Place::Group(group) if group.takes(rank, size, &header) => Some(group),
+        let open = entries.iter_mut().find_map(|entry| match entry {
+            FileOrGroup::Group(group) if group.takes(rank, size, &header) => Some(group),
             _ => None,
         });
         match open {
@@ -59,13 +59,13 @@ pub(crate) fn put_together(files: Vec<(PathBuf, Vec<Dump>)>) -> Result<Vec<Sourc
             None => {
                 let mut ranks: Vec<_> = (0..size).map(|_| None).collect();
                 ranks[rank] = Some((path, run));
-                places.push(Place::Group(Group { ranks }));
+                entries.push(FileOrGroup::Group(Group { ranks }));
             }
         }
     }
-    let each = places.into_iter().map(|place| match place {
-        Place::Alone((path, run)) => Ok(Source { path, run, differences: Vec::new() }),
-        Place::Group(group) => group.whole(),
+    let each = entries.into_iter().map(|entry| match entry {
+        FileOrGroup::Alone((path, run)) => Ok(Source { path, run, differences: Vec::new() }),
+        FileOrGroup::Group(group) => group.whole(),
     });
     each.collect()
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use tensor::{Dtype, Network};
 
-use crate::ranks::Place;
+use crate::ranks::Rank;
 use crate::{Error, Level, Preset, Result};
 
 mod commands;
@@ -67,8 +67,8 @@ pub trait Program {
     ///
     /// # Errors
     /// When the others are not to be found.
-    fn ranks(_options: &Self::Options) -> Result<Vec<Place>> {
-        Ok(vec![Place::ALONE])
+    fn ranks(_options: &Self::Options) -> Result<Vec<Rank>> {
+        Ok(vec![Rank::ALONE])
     }
 
     /// Makes the level, and works with it; of several ranks in this process, one for each, all at

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::ranks::Place;
+use crate::ranks::Rank;
 use crate::train::Accuracy;
 use crate::{Error, Result};
 
@@ -43,7 +43,7 @@ impl Console {
 
     /// The console of a rank: the first one writes, as [`new`](Self::new); all hear signals.
     #[must_use]
-    pub fn of(place: Place, goes_on: bool) -> Self {
+    pub fn of(place: Rank, goes_on: bool) -> Self {
         Self { quiet: !place.is_first(), ..Self::new(goes_on) }
     }
 

@@ -3,7 +3,7 @@
 use data::{Batch, Dataset, Epoch, Generator, Purpose};
 use tensor::{Dtype, Dump, Header, Network, Tensor, TensorName};
 
-use crate::ranks::Place;
+use crate::ranks::Rank;
 use crate::train::epoch_order;
 use crate::{Error, Level, Parameters, Preset, PresetKind, Result, ranks};
 
@@ -295,7 +295,7 @@ fn each_step(
 }
 
 /// The header of one rank of several.
-fn of_rank(header: Header, place: Place) -> Header {
+fn of_rank(header: Header, place: Rank) -> Header {
     let of = |number: usize| (!place.is_alone()).then_some(number as u64);
     Header { rank: of(place.rank), world_size: of(place.world_size), ..header }
 }

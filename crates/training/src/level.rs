@@ -3,7 +3,7 @@
 use data::{Batch, Dataset};
 use tensor::{Tensor, TensorName};
 
-use crate::ranks::Place;
+use crate::ranks::Rank;
 use crate::{Parameters, Result};
 
 /// One implementation of the network and of its training step.
@@ -96,8 +96,8 @@ pub trait Level {
 
     /// Which of several ranks this is, that train together: it is then given its share of every
     /// batch, and gradients and the loss are those of the whole batch.
-    fn place(&self) -> Place {
-        Place::ALONE
+    fn place(&self) -> Rank {
+        Rank::ALONE
     }
 
     /// Sees that all ranks were started alike: `terms` has a line for each thing that has to be the

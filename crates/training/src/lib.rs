@@ -24,4 +24,4 @@ pub use error::{Error, Result};
 pub use level::Level;
 pub use parameters::{Layer, Parameters};
 pub use preset::{Initialisation, Preset, PresetKind};
-pub use ranks::Place;
+pub use ranks::Rank;

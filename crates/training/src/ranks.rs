@@ -8,14 +8,14 @@ use crate::{Parameters, Preset};
 
 /// One of several ranks, each of which takes its share of every batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Rank {
     /// Which one, counted from 0.
     pub rank: usize,
     /// How many there are.
     pub world_size: usize,
 }
 
-impl Place {
+impl Rank {
     /// The only one.
     pub const ALONE: Self = Self { rank: 0, world_size: 1 };
 
@@ -94,14 +94,14 @@ mod tests {
 
     #[test]
     fn each_rank_writes_a_file_of_its_own() {
-        let place = Place { rank: 2, world_size: 4 };
+        let place = Rank { rank: 2, world_size: 4 };
         for (path, own) in [
             ("l3.json", "l3.rank2.json"),
             ("a/b.c.json.gz", "a/b.c.rank2.json.gz"),
             ("trace", "trace.rank2"),
         ] {
             assert_eq!(place.file(Path::new(path)), Path::new(own));
-            assert_eq!(Place::ALONE.file(Path::new(path)), Path::new(path));
+            assert_eq!(Rank::ALONE.file(Path::new(path)), Path::new(path));
         }
     }
 }

@@ -4,3 +4,4 @@ mod pages;
 mod pictures;
 mod presets;
 mod puzzles;
+mod sources;

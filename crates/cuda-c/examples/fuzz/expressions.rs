@@ -2,12 +2,12 @@
 //! divisors aren't zero, and floats are brought into range before they become integers.
 
 use crate::generate::Generator;
-use crate::tree::Kind::{Double, Float, Long, Signed, Truth, Unsigned, Wide};
-use crate::tree::{Kind, Tree, leaf, tree};
+use crate::tree::NodeKind::{Double, Float, Long, Signed, Truth, Unsigned, Wide};
+use crate::tree::{NodeKind, Tree, leaf, tree};
 
 impl Generator {
     /// An expression of a kind, so many operations deep at most.
-    pub(crate) fn expression(&mut self, kind: Kind, depth: u32) -> Tree {
+    pub(crate) fn expression(&mut self, kind: NodeKind, depth: u32) -> Tree {
         if depth == 0 {
             return self.simple(kind);
         }
@@ -27,7 +27,7 @@ impl Generator {
         }
     }
 
-    fn simple(&mut self, kind: Kind) -> Tree {
+    fn simple(&mut self, kind: NodeKind) -> Tree {
         let names: Vec<String> = self.scope.readable(kind).map(str::to_owned).collect();
         if !names.is_empty() && !self.random.one_in(3) {
             let index = self.random.below(names.len() as u64) as usize;
@@ -50,7 +50,7 @@ impl Generator {
     }
 
     /// `pattern` of so many of each kind.
-    fn of(&mut self, kind: Kind, depth: u32, pattern: &str, kinds: &[Kind]) -> Tree {
+    fn of(&mut self, kind: NodeKind, depth: u32, pattern: &str, kinds: &[NodeKind]) -> Tree {
         let children: Vec<Tree> = kinds.iter().map(|kind| self.expression(*kind, depth)).collect();
         tree(kind, pattern, children)
     }
@@ -58,18 +58,18 @@ impl Generator {
     /// A pattern in which `#` is one of the operators.
     fn with(
         &mut self,
-        kind: Kind,
+        kind: NodeKind,
         depth: u32,
         pattern: &str,
         one: &[&str],
-        kinds: &[Kind],
+        kinds: &[NodeKind],
     ) -> Tree {
         let operator = self.random.of(one);
         self.of(kind, depth, &pattern.replace('#', operator), kinds)
     }
 
     /// A value of any other kind, as one that is cast to this.
-    fn cast(&mut self, kind: Kind, depth: u32, to: &str) -> Tree {
+    fn cast(&mut self, kind: NodeKind, depth: u32, to: &str) -> Tree {
         let from = [Unsigned, Signed, Wide, Long, Float, Double, Truth];
         let from = from[self.random.below(7) as usize];
         // What no integer can hold has no value in C.

@@ -1,13 +1,13 @@
 //! What a place in a program may name, and calls.
 
 use crate::random::Random;
-use crate::tree::{Kind, Tree, joined, tree};
+use crate::tree::{NodeKind, Tree, joined, tree};
 
 /// What is in scope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
     /// Variables, and whether they may be written to.
-    pub(crate) variables: Vec<(Kind, String, bool)>,
+    pub(crate) variables: Vec<(NodeKind, String, bool)>,
     /// Variables of types smaller than int, which hold any of their values.
     pub(crate) narrow: Vec<String>,
     /// Arrays of eight unsigned numbers.
@@ -15,12 +15,12 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    pub(crate) fn readable(&self, kind: Kind) -> impl Iterator<Item = &str> {
+    pub(crate) fn readable(&self, kind: NodeKind) -> impl Iterator<Item = &str> {
         self.variables.iter().filter(move |one| one.0 == kind).map(|one| one.1.as_str())
     }
 
     /// A variable to write to.
-    pub(crate) fn writable(&self, kind: Kind, random: &mut Random) -> Option<String> {
+    pub(crate) fn writable(&self, kind: NodeKind, random: &mut Random) -> Option<String> {
         let all: Vec<&str> = self
             .variables
             .iter()
@@ -35,7 +35,7 @@ impl Scope {
         if all.is_empty() { String::new() } else { random.of(&all).to_owned() }
     }
 
-    pub(crate) fn add(&mut self, kind: Kind, names: &[&str]) {
+    pub(crate) fn add(&mut self, kind: NodeKind, names: &[&str]) {
         self.variables.extend(names.iter().map(|name| (kind, (*name).to_owned(), true)));
     }
 }
@@ -44,8 +44,8 @@ impl Scope {
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub(crate) name: String,
-    pub(crate) result: Kind,
-    pub(crate) parameters: Vec<Kind>,
+    pub(crate) result: NodeKind,
+    pub(crate) parameters: Vec<NodeKind>,
     /// What is given behind the parameters, such as how deep a recursion may go.
     pub(crate) last: &'static str,
 }
@@ -64,20 +64,27 @@ pub(crate) struct Generator {
 }
 
 /// The type of a kind.
-pub(crate) fn type_of(kind: Kind) -> &'static str {
+pub(crate) fn type_of(kind: NodeKind) -> &'static str {
     match kind {
-        Kind::Signed => "int",
-        Kind::Wide => "unsigned long long",
-        Kind::Long => "long long",
-        Kind::Float => "float",
-        Kind::Double => "double",
-        Kind::Truth => "bool",
+        NodeKind::Signed => "int",
+        NodeKind::Wide => "unsigned long long",
+        NodeKind::Long => "long long",
+        NodeKind::Float => "float",
+        NodeKind::Double => "double",
+        NodeKind::Truth => "bool",
         _ => "unsigned",
     }
 }
 
-pub(crate) const KINDS: [Kind; 7] =
-    [Kind::Unsigned, Kind::Signed, Kind::Wide, Kind::Long, Kind::Float, Kind::Double, Kind::Truth];
+pub(crate) const KINDS: [NodeKind; 7] = [
+    NodeKind::Unsigned,
+    NodeKind::Signed,
+    NodeKind::Wide,
+    NodeKind::Long,
+    NodeKind::Float,
+    NodeKind::Double,
+    NodeKind::Truth,
+];
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
@@ -96,12 +103,12 @@ impl Generator {
         self.count
     }
 
-    pub(crate) fn kind(&mut self) -> Kind {
+    pub(crate) fn kind(&mut self) -> NodeKind {
         KINDS[self.random.below(7) as usize]
     }
 
     /// A call of a function of the program that gives this kind.
-    pub(crate) fn called(&mut self, kind: Kind, depth: u32) -> Option<Tree> {
+    pub(crate) fn called(&mut self, kind: NodeKind, depth: u32) -> Option<Tree> {
         // Each call may be written out: a program is not to become too large.
         if self.calls > 40 || self.loops > 1 {
             return None;

@@ -65,14 +65,14 @@ type Outcome = Result<Vec<u8>, String>;
 
 /// How a file is compiled, by both.
 #[derive(Clone, Copy, Debug)]
-struct How {
+struct RunOptions {
     fmad: bool,
     seed: u64,
 }
 
-fn by_cuda_c(source: &str, how: How) -> Result<String, String> {
+fn by_cuda_c(source: &str, options: RunOptions) -> Result<String, String> {
     let compiled = std::panic::catch_unwind(|| {
-        cuda_c::compile(source, &cuda_c::Options { fmad: how.fmad, ..Default::default() })
+        cuda_c::compile(source, &cuda_c::Options { fmad: options.fmad, ..Default::default() })
     });
     match compiled {
         Ok(Ok(ptx)) => Ok(ptx.text),
@@ -81,14 +81,14 @@ fn by_cuda_c(source: &str, how: How) -> Result<String, String> {
     }
 }
 
-fn by_nvrtc(nvrtc: &Nvrtc, source: &str, how: How) -> Result<String, String> {
-    let fmad = format!("--fmad={}", how.fmad);
-    let mut options = vec!["--gpu-architecture=compute_80", "--std=c++17", "-w", &fmad];
+fn by_nvrtc(nvrtc: &Nvrtc, source: &str, options: RunOptions) -> Result<String, String> {
+    let fmad = format!("--fmad={}", options.fmad);
+    let mut flags = vec!["--gpu-architecture=compute_80", "--std=c++17", "-w", &fmad];
     // Without its optimiser NVRTC takes a fifth of the time; what it contracts, only that one knows.
-    if !how.fmad {
-        options.push("--device-debug");
+    if !options.fmad {
+        flags.push("--device-debug");
     }
-    nvrtc.compile(source, &options)
+    nvrtc.compile(source, &flags)
 }
 
 fn load(text: &str) -> Result<(Emulator, Loaded), String> {
@@ -102,9 +102,9 @@ fn load(text: &str) -> Result<(Emulator, Loaded), String> {
     Ok((emulator, loaded))
 }
 
-fn run(emulator: &Emulator, loaded: &Loaded, kernel: &str, how: How) -> Outcome {
+fn run(emulator: &Emulator, loaded: &Loaded, kernel: &str, options: RunOptions) -> Outcome {
     let own = loaded.kernel(kernel).ok_or("there is no such kernel")?;
-    let mut random = Random(how.seed);
+    let mut random = Random(options.seed);
     let inputs: Vec<u8> =
         (0..2 * THREADS).flat_map(|_| (random.next() as u32).to_le_bytes()).collect();
     let memories = [vec![0; 4 * THREADS], inputs, vec![7; 32]];
@@ -130,14 +130,14 @@ fn run(emulator: &Emulator, loaded: &Loaded, kernel: &str, how: How) -> Outcome 
 }
 
 /// The kernels of a file whose results differ, and what is said of them.
-fn differing(nvrtc: &Nvrtc, program: &Program, how: How) -> Vec<(usize, String)> {
+fn differing(nvrtc: &Nvrtc, program: &Program, options: RunOptions) -> Vec<(usize, String)> {
     let source = program.source();
-    let theirs = match by_nvrtc(nvrtc, &source, how) {
+    let theirs = match by_nvrtc(nvrtc, &source, options) {
         Ok(text) => text,
         // Then the generator is to be mended.
         Err(log) => return vec![(0, format!("NVRTC refuses it: {log}"))],
     };
-    let own = match by_cuda_c(&source, how) {
+    let own = match by_cuda_c(&source, options) {
         Ok(text) => text,
         Err(said) => return vec![(0, said)],
     };
@@ -149,7 +149,8 @@ fn differing(nvrtc: &Nvrtc, program: &Program, how: How) -> Vec<(usize, String)>
     let mut found = Vec::new();
     for number in 0..program.kernels.len() {
         let kernel = format!("k{number}");
-        let (a, b) = (run(&own.0, &own.1, &kernel, how), run(&theirs.0, &theirs.1, &kernel, how));
+        let (a, b) =
+            (run(&own.0, &own.1, &kernel, options), run(&theirs.0, &theirs.1, &kernel, options));
         if a != b {
             let said = |outcome: Outcome| outcome.err().unwrap_or_else(|| "it ran".into());
             found.push((number, format!("cuda-c: {}; NVRTC: {}", said(a), said(b))));
@@ -159,13 +160,13 @@ fn differing(nvrtc: &Nvrtc, program: &Program, how: How) -> Vec<(usize, String)>
 }
 
 /// Whether a program of one kernel still differs.
-fn differs(nvrtc: &Nvrtc, source: &str, kernel: &str, how: How) -> bool {
-    let Ok(theirs) = by_nvrtc(nvrtc, source, how) else { return false };
+fn differs(nvrtc: &Nvrtc, source: &str, kernel: &str, options: RunOptions) -> bool {
+    let Ok(theirs) = by_nvrtc(nvrtc, source, options) else { return false };
     let Ok(theirs) = load(&theirs) else { return false };
-    let expected = run(&theirs.0, &theirs.1, kernel, how);
-    let own = by_cuda_c(source, how).and_then(|text| load(&text));
+    let expected = run(&theirs.0, &theirs.1, kernel, options);
+    let own = by_cuda_c(source, options).and_then(|text| load(&text));
     expected.is_ok()
-        && own.and_then(|(emulator, loaded)| run(&emulator, &loaded, kernel, how)) != expected
+        && own.and_then(|(emulator, loaded)| run(&emulator, &loaded, kernel, options)) != expected
 }
 
 fn texts(arguments: &Arguments) -> ExitCode {
@@ -210,19 +211,19 @@ fn main() -> ExitCode {
     let (mut files, mut wrong) = (0, 0);
     while files < arguments.files && start.elapsed() < Duration::from_secs(arguments.seconds) {
         let number = arguments.seed + files;
-        let how = How { fmad: number % 4 == 0, seed: number };
+        let options = RunOptions { fmad: number % 4 == 0, seed: number };
         let program = program_of(number);
-        for (index, said) in differing(&nvrtc, &program, how) {
+        for (index, said) in differing(&nvrtc, &program, options) {
             let kernel = format!("k{index}");
             // Of what isn't compiled, the message says where.
             let most = if said.starts_with("cuda-c: ") { 250 } else { 0 };
             let small = program
                 .with(index)
-                .shrunk(most, |tree| differs(&nvrtc, &tree.to_string(), &kernel, how));
+                .shrunk(most, |tree| differs(&nvrtc, &tree.to_string(), &kernel, options));
             let path = arguments.keep.join(format!("{number}_{index}.cu"));
             let text = format!(
                 "// seed {number}, --fmad {}: {}\n{small}\n",
-                how.fmad,
+                options.fmad,
                 said.replace('\n', "\n// ")
             );
             if let Err(error) = fs::write(&path, text) {

@@ -1,8 +1,8 @@
 //! Whole programs: functions, structs and templates, and the kernels that use them.
 
 use crate::generate::{Generator, Scope, Signature, type_of};
-use crate::tree::Kind::{Double, Float, Frame, Long, Signed, Statement, Truth, Unsigned, Wide};
-use crate::tree::{Kind, Tree, joined, leaf, sequence, tree};
+use crate::tree::NodeKind::{Double, Float, Frame, Long, Signed, Statement, Truth, Unsigned, Wide};
+use crate::tree::{NodeKind, Tree, joined, leaf, sequence, tree};
 
 /// What every program begins with.
 const BEGIN: &str = "
@@ -81,7 +81,8 @@ impl Generator {
     /// A function; a third of them call themselves.
     fn function(&mut self, number: u64) -> Tree {
         let (result, name) = (self.kind(), format!("f{number}"));
-        let parameters: Vec<Kind> = (0..1 + self.random.below(3)).map(|_| self.kind()).collect();
+        let parameters: Vec<NodeKind> =
+            (0..1 + self.random.below(3)).map(|_| self.kind()).collect();
         let recursive = self.random.one_in(3);
         self.scope = Scope::default();
         let mut list = Vec::new();

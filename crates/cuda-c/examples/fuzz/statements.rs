@@ -1,8 +1,8 @@
 //! Statements, and what a whole block of threads does together.
 
 use crate::generate::{Generator, type_of};
-use crate::tree::Kind::{Double, Float, Frame, Long, Signed, Statement, Truth, Unsigned, Wide};
-use crate::tree::{Kind, Tree, leaf, sequence, tree};
+use crate::tree::NodeKind::{Double, Float, Frame, Long, Signed, Statement, Truth, Unsigned, Wide};
+use crate::tree::{NodeKind, Tree, leaf, sequence, tree};
 
 impl Generator {
     /// One to `most` statements.
@@ -19,7 +19,7 @@ impl Generator {
     }
 
     /// `variable operator expression;`
-    fn assignment(&mut self, kind: Kind, operators: &[&str]) -> Tree {
+    fn assignment(&mut self, kind: NodeKind, operators: &[&str]) -> Tree {
         let Some(name) = self.scope.writable(kind, &mut self.random) else {
             return leaf(Statement, ";");
         };

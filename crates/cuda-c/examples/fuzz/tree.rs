@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write as _};
 
 /// What a part of a program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     /// Anything that has to stay: what is around statements.
     Frame,
     /// Statements and definitions, which may be left out.
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Truth,
 }
 
-impl Kind {
+impl NodeKind {
     /// The simplest that it can be.
     fn simplest(self) -> Option<&'static str> {
         Some(match self {
@@ -45,7 +45,7 @@ pub(crate) enum Part {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     pub(crate) parts: Vec<Part>,
 }
 
@@ -62,12 +62,16 @@ impl Display for Tree {
 }
 
 /// A text that stays as it is.
-pub(crate) fn leaf(kind: Kind, text: impl Into<String>) -> Tree {
+pub(crate) fn leaf(kind: NodeKind, text: impl Into<String>) -> Tree {
     Tree { kind, parts: vec![Part::Text(text.into())] }
 }
 
 /// A text in which each `@` is the next of `children`.
-pub(crate) fn tree(kind: Kind, pattern: &str, children: impl IntoIterator<Item = Tree>) -> Tree {
+pub(crate) fn tree(
+    kind: NodeKind,
+    pattern: &str,
+    children: impl IntoIterator<Item = Tree>,
+) -> Tree {
     let mut children = children.into_iter();
     let mut parts = Vec::new();
     for (index, text) in pattern.split('@').enumerate() {
@@ -80,7 +84,7 @@ pub(crate) fn tree(kind: Kind, pattern: &str, children: impl IntoIterator<Item =
 }
 
 /// Statements one behind the other.
-pub(crate) fn sequence(kind: Kind, children: impl IntoIterator<Item = Tree>) -> Tree {
+pub(crate) fn sequence(kind: NodeKind, children: impl IntoIterator<Item = Tree>) -> Tree {
     let mut parts = Vec::new();
     for child in children {
         parts.push(Part::Tree(child));

@@ -37,7 +37,7 @@ const IS_MANAGED: c_int = 8;
 /// A `CUstream` or `cudaStream_t`: an address, or one of CUDA's small numbers for special streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
-pub struct Stream(pub usize);
+pub struct StreamHandle(pub usize);
 
 /// An allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) type ReleaseFunction = extern "C" fn(*mut c_void);
 pub(crate) type AskDoor = unsafe extern "C" fn(*const c_void, *const Access, usize) -> c_int;
 /// `emulatedGpuLaunchWork`
 type LaunchWork = unsafe extern "C" fn(
-    Stream,
+    StreamHandle,
     *const c_char,
     WorkFunction,
     *mut c_void,
@@ -80,9 +80,9 @@ pub struct Driver {
     mem_get_address_range: unsafe extern "C" fn(*mut u64, *mut usize, u64) -> c_int,
     pointer_get_attribute: unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int,
     memcpy: unsafe extern "C" fn(u64, u64, usize) -> c_int,
-    memcpy_to_host: unsafe extern "C" fn(*mut c_void, u64, usize, Stream) -> c_int,
-    stream_is_capturing: unsafe extern "C" fn(Stream, *mut c_int) -> c_int,
-    stream_synchronize: unsafe extern "C" fn(Stream) -> c_int,
+    memcpy_to_host: unsafe extern "C" fn(*mut c_void, u64, usize, StreamHandle) -> c_int,
+    stream_is_capturing: unsafe extern "C" fn(StreamHandle, *mut c_int) -> c_int,
+    stream_synchronize: unsafe extern "C" fn(StreamHandle) -> c_int,
     launch_work: LaunchWork,
     pub(crate) ask_door: AskDoor,
     /// The compute capability of its cards, as 90 for 9.0.
@@ -196,7 +196,7 @@ impl Driver {
     ///
     /// # Errors
     /// When the driver does not know the stream.
-    pub fn is_capturing(&self, stream: Stream) -> Result<bool, Rejection> {
+    pub fn is_capturing(&self, stream: StreamHandle) -> Result<bool, Rejection> {
         let mut status = 0;
         // SAFETY: the place lives for the call.
         match unsafe { (self.stream_is_capturing)(stream, &raw mut status) } {
@@ -209,7 +209,7 @@ impl Driver {
 
     /// Whether there is a stream of that handle.
     #[must_use]
-    pub fn knows(&self, stream: Stream) -> bool {
+    pub fn knows(&self, stream: StreamHandle) -> bool {
         let mut status = 0;
         // SAFETY: the place lives for the call. Other errors, such as those of a capture that is
         // going on elsewhere, are told of streams that exist.
@@ -220,7 +220,7 @@ impl Driver {
     ///
     /// # Errors
     /// What the driver reports of the work before.
-    pub fn synchronize(&self, stream: Stream) -> Result<(), Rejection> {
+    pub fn synchronize(&self, stream: StreamHandle) -> Result<(), Rejection> {
         // SAFETY: the driver checks the stream.
         match unsafe { (self.stream_synchronize)(stream) } {
             0 => Ok(()),
@@ -236,7 +236,7 @@ impl Driver {
     /// When it is not inside one allocation, and what the driver reports of the work before.
     pub fn addresses(
         &self,
-        stream: Stream,
+        stream: StreamHandle,
         array: u64,
         count: usize,
     ) -> Result<Vec<u64>, Rejection> {
@@ -278,7 +278,7 @@ impl Driver {
     /// `release`; where the driver refuses it, neither is.
     pub(crate) unsafe fn launch_work(
         &self,
-        stream: Stream,
+        stream: StreamHandle,
         operation: &str,
         work: WorkFunction,
         data: *mut c_void,

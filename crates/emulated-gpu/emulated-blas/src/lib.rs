@@ -37,7 +37,7 @@ pub use access::Access;
 pub use bounds::check_range;
 pub use data_type::{Compute, DataType, Inputs, scale_type};
 pub use door::{Door, Refused};
-pub use driver::{Driver, Range, Stream, driver};
+pub use driver::{Driver, Range, StreamHandle, driver};
 pub use element::{Real, load, store};
 pub use matrix::{Matrix, Operation, Order};
 pub use path::{NotFound, library_beside_program};

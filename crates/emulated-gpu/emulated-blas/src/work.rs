@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::driver::AskDoor;
-use crate::{Access, Door, Driver, Refused, Rejection, Stream};
+use crate::{Access, Door, Driver, Refused, Rejection, StreamHandle};
 
 /// `CUDA_ERROR_UNKNOWN`
 pub(crate) const UNKNOWN: c_int = 999;
@@ -47,7 +47,7 @@ impl Work {
     /// # Safety
     /// Of device memory, `run` touches what `accesses` or the door have admitted, as they say. What
     /// it touches of the host's has to be there when its turn comes.
-    pub unsafe fn launch(self, driver: &Driver, stream: Stream) -> Result<(), Rejection> {
+    pub unsafe fn launch(self, driver: &Driver, stream: StreamHandle) -> Result<(), Rejection> {
         let (name, ask) = (self.name, driver.ask_door);
         let data = Box::into_raw(Box::new(Carried { work: self, ask }));
         // SAFETY: the driver calls `release` once, after the last call of `run`.

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, Stream, driver};
+use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, StreamHandle, driver};
 
 use crate::ffi::export;
 
@@ -15,7 +15,7 @@ pub(crate) type Handle = *mut c_void;
 /// What a handle remembers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
-    pub(crate) stream: Stream,
+    pub(crate) stream: StreamHandle,
     pub(crate) pointer_mode: PointerMode,
     /// `cublasMath_t`
     pub(crate) math_mode: c_int,

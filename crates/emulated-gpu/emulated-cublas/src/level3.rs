@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
     Access, Compute, DataType, Door, Driver, Operation, Product, Refused, Rejection, Run, Scalar,
-    Split, Stream, Work, room,
+    Split, StreamHandle, Work, room,
 };
 
 use crate::handle::{Handle, Settings, open};
@@ -182,7 +182,7 @@ impl Gemm {
 pub(crate) fn launch(
     name: &'static str,
     driver: &Driver,
-    stream: Stream,
+    stream: StreamHandle,
     mut products: Vec<Prepared>,
 ) -> Result<(), Rejection> {
     let count = products.iter().map(|prepared| prepared.accesses.len()).sum();

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use emulated_blas::{
-    Access, DataType, Door, Driver, Matrix, Operation, Order, Refused, Rejection, Stream, View,
-    check_range,
+    Access, DataType, Door, Driver, Matrix, Operation, Order, Refused, Rejection, StreamHandle,
+    View, check_range,
 };
 
 /// How matrices are accessed: [`Access::read`] or [`Access::write`].
@@ -77,7 +77,7 @@ impl Operand {
     pub(crate) fn check(
         &self,
         driver: &Driver,
-        stream: Stream,
+        stream: StreamHandle,
         matrix: Matrix,
     ) -> Result<Checked, Rejection> {
         let (array, anywhere) = match self.place {

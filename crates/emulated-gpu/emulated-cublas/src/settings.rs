@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use emulated_blas::{PointerMode, Rejection, Status, Stream, check_range};
+use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range};
 
 use crate::ffi::export;
 use crate::handle::{Handle, change, open, put, settings};
@@ -23,7 +23,7 @@ fn check_choice(value: c_int, choices: &[c_int], what: &str) -> Result<(), Rejec
 
 export! {
     /// The stream of what follows. Sets the workspace back to the library's own.
-    fn cublasSetStream_v2(handle: Handle, stream: Stream) {
+    fn cublasSetStream_v2(handle: Handle, stream: StreamHandle) {
         let (_, driver) = open(handle)?;
         if !driver.knows(stream) {
             return Err(Rejection::invalid(format!("streamId {:#x} is no stream", stream.0)));
@@ -32,7 +32,7 @@ export! {
     }
 
     /// The handle's stream.
-    fn cublasGetStream_v2(handle: Handle, stream: *mut Stream) {
+    fn cublasGetStream_v2(handle: Handle, stream: *mut StreamHandle) {
         put(stream, settings(handle)?.stream, "streamId")
     }
 

@@ -14,8 +14,8 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// One product, planned once.
-struct Plan {
+/// A product with all that it needs, made once.
+struct PreparedProduct {
     handle: sys::cublasLtHandle_t,
     descriptor: sys::cublasLtMatmulDesc_t,
     layouts: [sys::cublasLtMatrixLayout_t; 3],
@@ -26,7 +26,7 @@ struct Plan {
     stream: Arc<CudaStream>,
 }
 
-impl Plan {
+impl PreparedProduct {
     /// `[m, k] · [k, n]`; `transposed` says how `A` and `B` are stored.
     fn new(
         stream: &Arc<CudaStream>,
@@ -82,7 +82,7 @@ impl Plan {
         let [a, b, d] = [0, 1, 2].map(|index: usize| self.memory[index].device_ptr(&self.stream).0);
         let (one, zero) = (1.0f32, 0.0f32);
         let [la, lb, ld] = self.layouts;
-        // SAFETY: the plan holds everything, and operands have their sizes.
+        // SAFETY: it holds everything, and operands have their sizes.
         unsafe {
             result::matmul(
                 self.handle,
@@ -142,8 +142,8 @@ fn main() -> Result<(), Failure> {
         ("square", (256, 256, 256), (false, false), 1),
         ("square", (1024, 1024, 1024), (false, false), 1),
     ] {
-        let plan = Plan::new(&stream, shape, transposed, epilogue)?;
-        let seconds = plan.seconds()?;
+        let product = PreparedProduct::new(&stream, shape, transposed, epilogue)?;
+        let seconds = product.seconds()?;
         let (m, n, k) = shape;
         let gflops = 2e-9 * (m * n * k) as f64 / seconds;
         println!("{name:<38} {m:>4} x{n:>5} x{k:>5} {:>9.1} {gflops:>10.1}", seconds * 1e6);

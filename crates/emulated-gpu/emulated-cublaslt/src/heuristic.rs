@@ -37,7 +37,7 @@ impl Answer {
 }
 
 /// What is asked, as pointers.
-pub(crate) struct Question {
+pub(crate) struct ProblemPointers {
     pub(crate) descriptor: *const Descriptor,
     pub(crate) a: *const Layout,
     pub(crate) b: *const Layout,
@@ -45,7 +45,7 @@ pub(crate) struct Question {
     pub(crate) d: *const Layout,
 }
 
-impl Question {
+impl ProblemPointers {
     /// Reads and understands it.
     pub(crate) fn read(&self) -> Result<Problem, Rejection> {
         let descriptor = attribute::read(self.descriptor, "operationDesc")?;
@@ -59,7 +59,7 @@ impl Question {
 
 fn ask(
     handle: Handle,
-    question: &Question,
+    pointers: &ProblemPointers,
     preference: *const Preference,
     requested: c_int,
     answers: *mut Answer,
@@ -73,7 +73,7 @@ fn ask(
         )));
     }
     let preference = attribute::read(preference, "preference")?;
-    let problem = question.read()?;
+    let problem = pointers.read()?;
     let mut algorithms = Algorithm::choose(&problem, &preference)?;
     algorithms.truncate(requested.unsigned_abs() as usize);
     for (index, &algorithm) in algorithms.iter().enumerate() {
@@ -85,13 +85,13 @@ fn ask(
 
 fn check(
     handle: Handle,
-    question: &Question,
+    pointers: &ProblemPointers,
     algorithm: *const Algorithm,
     answer: *mut Answer,
 ) -> Result<(), Rejection> {
     let driver = open(handle)?;
     let algorithm: Algorithm = attribute::read(algorithm, "algo")?;
-    let problem = question.read()?;
+    let problem = pointers.read()?;
     put(answer, Answer::new(algorithm, &problem, driver.multiprocessors), "result")
 }
 
@@ -110,8 +110,8 @@ export! {
         answers: *mut Answer,
         returned: *mut c_int,
     ) {
-        let question = Question { descriptor, a, b, c, d };
-        ask(handle, &question, preference, requested, answers, returned)
+        let pointers = ProblemPointers { descriptor, a, b, c, d };
+        ask(handle, &pointers, preference, requested, answers, returned)
     }
 
     /// As [`cublasLtMatmulAlgoGetHeuristic`]; the stream does not matter here.
@@ -129,8 +129,8 @@ export! {
         stream: *mut c_void,
     ) {
         let _ = stream;
-        let question = Question { descriptor, a, b, c, d };
-        ask(handle, &question, preference, requested, answers, returned)
+        let pointers = ProblemPointers { descriptor, a, b, c, d };
+        ask(handle, &pointers, preference, requested, answers, returned)
     }
 
     /// Whether an algorithm goes with a problem.
@@ -144,7 +144,7 @@ export! {
         algorithm: *const Algorithm,
         answer: *mut Answer,
     ) {
-        check(handle, &Question { descriptor, a, b, c, d }, algorithm, answer)
+        check(handle, &ProblemPointers { descriptor, a, b, c, d }, algorithm, answer)
     }
 
     /// As [`cublasLtMatmulAlgoCheck`]; the stream does not matter here.
@@ -160,6 +160,6 @@ export! {
         stream: *mut c_void,
     ) {
         let _ = stream;
-        check(handle, &Question { descriptor, a, b, c, d }, algorithm, answer)
+        check(handle, &ProblemPointers { descriptor, a, b, c, d }, algorithm, answer)
     }
 }

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use emulated_blas::{
-    Column, Operation, Order, PointerMode, Product, Rejection, Run, Scalar, Stream, View, Work,
-    check_range, scale_type,
+    Column, Operation, Order, PointerMode, Product, Rejection, Run, Scalar, StreamHandle, View,
+    Work, check_range, scale_type,
 };
 
 use crate::algorithm::Algorithm;
@@ -14,7 +14,7 @@ use crate::epilogue::{Activation, Bias};
 use crate::ffi::export;
 use crate::finish::Sums;
 use crate::handle::{Handle, open};
-use crate::heuristic::Question;
+use crate::heuristic::ProblemPointers;
 use crate::layout::Layout;
 use crate::operands::{Addresses, Operands};
 
@@ -123,12 +123,12 @@ export! {
         algorithm: *const Algorithm,
         workspace: *mut c_void,
         workspace_size: usize,
-        stream: Stream,
+        stream: StreamHandle,
     ) {
         let driver = open(handle)?;
-        let question =
-            Question { descriptor, a: a_layout, b: b_layout, c: c_layout, d: d_layout };
-        let problem = question.read()?;
+        let pointers =
+            ProblemPointers { descriptor, a: a_layout, b: b_layout, c: c_layout, d: d_layout };
+        let problem = pointers.read()?;
         let algorithm = if algorithm.is_null() {
             None
         } else {

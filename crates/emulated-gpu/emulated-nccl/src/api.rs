@@ -8,7 +8,7 @@ use crate::communicator::{Handle, check_ranks, find};
 use crate::driver::contexts;
 use crate::element::DataType;
 use crate::ffi::{Code, Error, Result, export, last_error};
-use crate::group::{self, Asked, How, Start};
+use crate::group::{self, Asked, Creation, Start};
 use crate::id::UniqueId;
 use crate::operation::{Agreed, NcclCollective};
 use crate::point::Transfer;
@@ -84,7 +84,7 @@ fn join(comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int) -> Result {
     let place = contexts()?.current()?;
     // SAFETY: the caller's promise.
     unsafe { comm.write(0) };
-    group::begin(vec![Start { how: How::Join { id, ranks, place }, out: comm }])
+    group::begin(vec![Start { creation: Creation::Join { id, ranks, place }, out: comm }])
 }
 
 fn forget(comm: Handle, abort: bool) -> Result {
@@ -156,7 +156,7 @@ export! {
             let place = (contexts.primary(device)?, device);
             // SAFETY: the caller's promise: there is a place for each.
             let out = unsafe { comms.add(rank) };
-            starts.push(Start { how: How::Join { id, ranks: (ranks, rank), place }, out });
+            starts.push(Start { creation: Creation::Join { id, ranks: (ranks, rank), place }, out });
         }
         group::begin(starts)
     }
@@ -170,7 +170,7 @@ export! {
         unsafe { check_config(config)?; out.write(0) };
         let whole = find(comm)?;
         whole.check()?;
-        group::begin(vec![Start { how: How::Split { whole, color, key }, out }])
+        group::begin(vec![Start { creation: Creation::Split { whole, color, key }, out }])
     }
 
     /// No more calls; what stands in streams goes on.

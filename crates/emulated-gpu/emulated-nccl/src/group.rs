@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use emulated_blas::{Run, Stream, Work, driver};
+use emulated_blas::{Run, StreamHandle, Work, driver};
 
 use crate::collective::{Collective, ended};
 use crate::communicator::{Communicator, Handle};
@@ -35,17 +35,17 @@ impl Asked {
 /// A communicator that is to be made. What it is written to stays until the group ends, as the caller
 /// vouches.
 pub(crate) struct Start {
-    pub(crate) how: How,
+    pub(crate) creation: Creation,
     pub(crate) out: *mut Handle,
 }
 
 /// From what it is made.
-pub(crate) enum How {
+pub(crate) enum Creation {
     Join { id: UniqueId, ranks: (usize, usize), place: (Context, i32) },
     Split { whole: Arc<Communicator>, color: c_int, key: c_int },
 }
 
-impl How {
+impl Creation {
     /// Makes it: its handle, or 0 where the rank is in no part.
     fn run(&self) -> Result<Handle> {
         Ok(match self {
@@ -165,13 +165,13 @@ fn run(group: Group) -> Result {
 /// Makes communicators, all at once: each waits for the others.
 fn make(starts: &[Start]) -> Result {
     let made: Vec<Result<Handle>> = match starts {
-        [one] => vec![one.how.run()],
+        [one] => vec![one.creation.run()],
         _ => std::thread::scope(|scope| {
             let threads: Vec<_> = starts
                 .iter()
                 .map(|start| {
-                    let how = &start.how;
-                    std::thread::Builder::new().spawn_scoped(scope, move || how.run())
+                    let creation = &start.creation;
+                    std::thread::Builder::new().spawn_scoped(scope, move || creation.run())
                 })
                 .collect();
             let joined = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
@@ -216,7 +216,7 @@ fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<Asked>) -> Result {
     contexts()?.within(own.context, || {
         let driver = driver()?;
         // A graph's work has no place among the calls: it runs when the graph does.
-        let captured = driver.is_capturing(Stream(stream))?;
+        let captured = driver.is_capturing(StreamHandle(stream))?;
         let ticket = (!captured).then(|| own.tickets.fetch_add(1, Relaxed));
         let done = Turn { own: Arc::clone(own), ticket };
         let run: Run = Box::new(move |door| {
@@ -227,8 +227,9 @@ fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<Asked>) -> Result {
             worked.or_else(|ends| ended(own, name, ends))
         });
         // SAFETY: what is touched of device memory is asked of the door.
-        let launched =
-            unsafe { Work { name, accesses: Vec::new(), run }.launch(driver, Stream(stream)) };
+        let launched = unsafe {
+            Work { name, accesses: Vec::new(), run }.launch(driver, StreamHandle(stream))
+        };
         Ok(launched?)
     })
 }

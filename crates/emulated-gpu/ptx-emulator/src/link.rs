@@ -12,7 +12,7 @@ use crate::lexer::{self, Token, TokenKind};
 use crate::parse;
 use crate::source::{Source, Span};
 use crate::syntax::{File, Item};
-use symbols::{Fate, Plan};
+use symbols::{Fate, Resolution};
 
 /// A text, read.
 struct Part<'a> {
@@ -60,7 +60,7 @@ pub fn link(sources: &[Source]) -> Result<String, Vec<Diagnostic>> {
         parse::parse_part(source)?;
         parts.push(Part::read(source)?);
     }
-    let plan = Plan::new(&parts)?;
+    let resolution = Resolution::new(&parts)?;
     let mut out = header(&parts);
     for (number, part) in parts.iter().enumerate() {
         let files = files(part, number, &mut out);
@@ -68,9 +68,9 @@ pub fn link(sources: &[Source]) -> Result<String, Vec<Diagnostic>> {
             if matches!(item, Item::File(..)) {
                 continue;
             }
-            let renamed = |name: &str| plan.name(number, name);
+            let renamed = |name: &str| resolution.name(number, name);
             let tokens = part.of(part.file.spans[index]);
-            match plan.fate(number, index, item) {
+            match resolution.fate(number, index, item) {
                 Fate::Stays => out.push_str(&rewritten(part, tokens, &files, renamed)),
                 Fate::Declares(linkage) => out.push_str(&declaration(part, tokens, linkage)),
                 Fate::Goes => continue,

@@ -28,7 +28,7 @@ pub use operand::{
     Address, Destination, FunctionId, Label, LocalId, Operand, Read, Register, Special, Symbol,
     VariableId, Written,
 };
-pub use texture::{Geometry, Outside, Place, Query, TextureOp};
+pub use texture::{Geometry, Outside, Query, SurfaceAddress, TextureOp};
 pub use types::{Space, Type};
 pub use video::{ScalarVideo, SimdVideo, Video, VideoMad, VideoOperation, VideoPart, VideoSecond};
 pub use work::Work;

@@ -2,7 +2,7 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use super::objects::{Kind, Objects};
+use super::objects::{ObjectKind, Objects};
 use super::structures;
 use crate::files;
 
@@ -133,17 +133,17 @@ const IMAGES: [&str; 3] = [
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Word {
     /// A handle, of an object that lives, is gone or never was.
-    Handle(Kind),
+    Handle(ObjectKind),
     /// A place for a new handle.
-    New(Kind),
+    New(ObjectKind),
     /// A handle of an object that is gone after the call.
-    Last(Kind),
+    Last(ObjectKind),
     /// Anything else, by the function that makes it.
     Other(fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64),
 }
 
 /// A handle, where it may be wrong.
-pub(super) fn handle(kind: Kind, bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
+pub(super) fn handle(kind: ObjectKind, bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     match bytes.next() {
         0 => 0,
         1 => 1,
@@ -176,7 +176,7 @@ fn at(bytes: &mut Bytes<'_>, objects: &Objects, offsets: &[u64]) -> u64 {
     let address = match bytes.next() {
         0 => return 0,
         1 => return bytes.one(&HOSTILE),
-        which => objects.choose(Kind::Device, which - 2).unwrap_or(0),
+        which => objects.choose(ObjectKind::Device, which - 2).unwrap_or(0),
     };
     address.wrapping_add(bytes.one(offsets))
 }
@@ -229,7 +229,8 @@ pub(super) fn host_function_or_null(bytes: &mut Bytes<'_>) -> u64 {
 impl Word {
     /// The argument of that name in the list of functions.
     pub(super) fn read(text: &str) -> Self {
-        let kind = |name| Kind::find(name).unwrap_or_else(|| panic!("there is no kind {name}"));
+        let kind =
+            |name| ObjectKind::find(name).unwrap_or_else(|| panic!("there is no kind {name}"));
         if let Some(name) = text.strip_prefix('+') {
             return Self::New(kind(name));
         }

@@ -8,7 +8,7 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use super::MOST_CALLS;
 use super::argument::{Arena, Bytes, Word, buffer};
 use super::functions::{CUBLAS, CUBLASLT, DRIVER};
-use super::objects::{Kind, Objects};
+use super::objects::{ObjectKind, Objects};
 use crate::files;
 
 /// On x86-64, arguments are words in registers and on the stack, and the caller takes them away:
@@ -102,7 +102,7 @@ impl Api {
                 let handle = arena.read(place);
                 let owner = if kind.is_own() { &arena.own } else { objects };
                 owner.add(kind, handle);
-                if kind == Kind::Device {
+                if kind == ObjectKind::Device {
                     arena.remember(handle);
                 }
             }
@@ -156,31 +156,33 @@ impl Api {
     }
 
     /// Destroys objects, which may be gone already.
-    pub(super) fn destroy(&self, kind: Kind, handles: Vec<u64>) {
+    pub(super) fn destroy(&self, kind: ObjectKind, handles: Vec<u64>) {
         let function = match kind {
-            Kind::Context => "cuCtxDestroy_v2",
-            Kind::Cublas => "cublasDestroy_v2",
-            Kind::Cublaslt => "cublasLtDestroy",
-            Kind::Descriptor => "cublasLtMatmulDescDestroy",
-            Kind::Event => "cuEventDestroy_v2",
-            Kind::Exec => "cuGraphExecDestroy",
-            Kind::Graph => "cuGraphDestroy",
-            Kind::Layout => "cublasLtMatrixLayoutDestroy",
-            Kind::Library => "cuLibraryUnload",
-            Kind::Linker => "cuLinkDestroy",
-            Kind::Module => "cuModuleUnload",
-            Kind::Pool => "cuMemPoolDestroy",
-            Kind::Preference => "cublasLtMatmulPreferenceDestroy",
-            Kind::Stream => "cuStreamDestroy_v2",
-            Kind::Array => "cuArrayDestroy",
-            Kind::Reference => "cuTexRefDestroy",
-            Kind::Texture => "cuTexObjectDestroy",
-            Kind::Device | Kind::Function | Kind::Kernel | Kind::Node => return,
+            ObjectKind::Context => "cuCtxDestroy_v2",
+            ObjectKind::Cublas => "cublasDestroy_v2",
+            ObjectKind::Cublaslt => "cublasLtDestroy",
+            ObjectKind::Descriptor => "cublasLtMatmulDescDestroy",
+            ObjectKind::Event => "cuEventDestroy_v2",
+            ObjectKind::Exec => "cuGraphExecDestroy",
+            ObjectKind::Graph => "cuGraphDestroy",
+            ObjectKind::Layout => "cublasLtMatrixLayoutDestroy",
+            ObjectKind::Library => "cuLibraryUnload",
+            ObjectKind::Linker => "cuLinkDestroy",
+            ObjectKind::Module => "cuModuleUnload",
+            ObjectKind::Pool => "cuMemPoolDestroy",
+            ObjectKind::Preference => "cublasLtMatmulPreferenceDestroy",
+            ObjectKind::Stream => "cuStreamDestroy_v2",
+            ObjectKind::Array => "cuArrayDestroy",
+            ObjectKind::Reference => "cuTexRefDestroy",
+            ObjectKind::Texture => "cuTexObjectDestroy",
+            ObjectKind::Device | ObjectKind::Function | ObjectKind::Kernel | ObjectKind::Node => {
+                return;
+            }
         };
         for handle in handles {
             let _ = self.plain(function, &[handle]);
             // It may be a surface.
-            if kind == Kind::Texture {
+            if kind == ObjectKind::Texture {
                 let _ = self.plain("cuSurfObjectDestroy", &[handle]);
             }
         }
@@ -189,33 +191,33 @@ impl Api {
     /// Destroys everything, and makes sure that the driver still works.
     pub(super) fn clean_up(&self, objects: &Objects) {
         self.enter();
-        let streams = objects.drain(Kind::Stream);
+        let streams = objects.drain(ObjectKind::Stream);
         for &stream in &streams {
             let mut graph = 0_u64;
             let _ = self.plain("cuStreamEndCapture", &[stream, &raw mut graph as u64]);
-            objects.add(Kind::Graph, graph);
+            objects.add(ObjectKind::Graph, graph);
         }
-        let memory = objects.drain(Kind::Device);
+        let memory = objects.drain(ObjectKind::Device);
         for address in &memory {
             let _ = self.plain("cuMemFree_v2", &[*address]);
             let _ = self.plain("cuMemFreeHost", &[*address]);
         }
         let _ = self.plain("cuMemHostUnregister", &[buffer()]);
-        self.destroy(Kind::Stream, streams);
+        self.destroy(ObjectKind::Stream, streams);
         for kind in [
-            Kind::Texture,
-            Kind::Array,
-            Kind::Reference,
-            Kind::Cublas,
-            Kind::Cublaslt,
-            Kind::Exec,
-            Kind::Graph,
-            Kind::Event,
-            Kind::Linker,
-            Kind::Module,
-            Kind::Library,
-            Kind::Pool,
-            Kind::Context,
+            ObjectKind::Texture,
+            ObjectKind::Array,
+            ObjectKind::Reference,
+            ObjectKind::Cublas,
+            ObjectKind::Cublaslt,
+            ObjectKind::Exec,
+            ObjectKind::Graph,
+            ObjectKind::Event,
+            ObjectKind::Linker,
+            ObjectKind::Module,
+            ObjectKind::Library,
+            ObjectKind::Pool,
+            ObjectKind::Context,
         ] {
             self.destroy(kind, objects.drain(kind));
         }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// What a handle is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum ObjectKind {
     Array,
     Context,
     Cublas,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Texture,
 }
 
-impl Kind {
+impl ObjectKind {
     /// The kind of that name in the list of functions.
     pub(super) fn find(name: &str) -> Option<Self> {
         Some(match name {
@@ -66,28 +66,28 @@ impl Kind {
 
 /// Handles by kind; of device memory, addresses.
 #[derive(Default)]
-pub(super) struct Objects(Mutex<HashMap<Kind, Vec<u64>>>);
+pub(super) struct Objects(Mutex<HashMap<ObjectKind, Vec<u64>>>);
 
 impl Objects {
-    pub(super) fn add(&self, kind: Kind, handle: u64) {
+    pub(super) fn add(&self, kind: ObjectKind, handle: u64) {
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         objects.entry(kind).or_default().push(handle);
     }
 
     /// One of a kind.
-    pub(super) fn choose(&self, kind: Kind, which: u8) -> Option<u64> {
+    pub(super) fn choose(&self, kind: ObjectKind, which: u8) -> Option<u64> {
         let objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let list = objects.get(&kind)?;
         list.get(usize::from(which) % list.len().max(1)).copied()
     }
 
-    pub(super) fn remove(&self, kind: Kind, handle: u64) {
+    pub(super) fn remove(&self, kind: ObjectKind, handle: u64) {
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         objects.entry(kind).or_default().retain(|&own| own != handle);
     }
 
     /// All of a kind, which are forgotten.
-    pub(super) fn drain(&self, kind: Kind) -> Vec<u64> {
+    pub(super) fn drain(&self, kind: ObjectKind) -> Vec<u64> {
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         objects.remove(&kind).unwrap_or_default()
     }

@@ -3,7 +3,7 @@
 use super::argument::{
     Arena, Bytes, buffer, device, dim, handle, host_function_or_null, int, size, unified,
 };
-use super::objects::{Kind, Objects};
+use super::objects::{ObjectKind, Objects};
 
 type Make = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
 
@@ -32,7 +32,7 @@ pub(super) fn find(name: &str) -> Option<Make> {
 
 /// As many as `count` says at most.
 fn nodes(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
-    let nodes = [(); 5].map(|()| handle(Kind::Node, bytes, objects));
+    let nodes = [(); 5].map(|()| handle(ObjectKind::Node, bytes, objects));
     arena.words(&nodes)
 }
 
@@ -67,7 +67,7 @@ fn shape(bytes: &mut Bytes<'_>) -> [u64; 3] {
 fn config(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let [a, b, c] = shape(bytes);
     let shared = bytes.one(&[0, 64, 1 << 31]);
-    let stream = handle(Kind::Stream, bytes, objects);
+    let stream = handle(ObjectKind::Stream, bytes, objects);
     // One attribute: its number, and 64 bytes.
     let attribute = [u64::from(bytes.next() % 16), int(bytes), int(bytes), 0, 0, 0, 0, 0, 0];
     let attributes = arena.words(&attribute);
@@ -75,11 +75,11 @@ fn config(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
 }
 
 fn kernel_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
-    let function = handle(Kind::Function, bytes, objects);
+    let function = handle(ObjectKind::Function, bytes, objects);
     let [a, b, c] = shape(bytes);
     let shared = bytes.one(&[0, 0, 64, 1 << 31]);
     let (parameters, extra) = (parameters(bytes, objects, arena), extra(bytes, objects, arena));
-    let kernel = handle(Kind::Kernel, bytes, objects);
+    let kernel = handle(ObjectKind::Kernel, bytes, objects);
     arena.words(&[function, a, b, c, shared, parameters, extra, kernel, 0])
 }
 
@@ -103,7 +103,7 @@ fn end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 4] {
         4 => unified(bytes, objects),
         _ => device(bytes, objects),
     };
-    let array = if kind == 3 { handle(Kind::Array, bytes, objects) } else { 0 };
+    let array = if kind == 3 { handle(ObjectKind::Array, bytes, objects) } else { 0 };
     [kind, buffer(), address, array]
 }
 
@@ -175,7 +175,7 @@ fn resource_description(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Ar
             length(bytes),
             bytes.one(&[32, 64, 512, 0, 33, u64::MAX]),
         ]),
-        _ => words.push(handle(Kind::Array, bytes, objects)),
+        _ => words.push(handle(ObjectKind::Array, bytes, objects)),
     }
     words.resize(17, 0);
     words.push(bytes.one(&[0, 0, 0, 0, 7]));

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::nccl::result::{self, NcclError};
 use cudarc::nccl::sys::{ncclComm_t, ncclCommGetAsyncError, ncclResult_t, ncclUniqueId};
-use training::Place;
+use training::Rank;
 
 use crate::error::{Error, Result};
 
@@ -19,7 +19,7 @@ pub(crate) type Id = [c_char; 128];
 /// A communicator. Whoever finds out that another rank is lost may end it, from any thread: the
 /// work that waits for that rank then ends, and so does what this rank wants next.
 pub struct Communicator {
-    place: Place,
+    place: Rank,
     /// None when it was ended.
     comm: Mutex<Option<Handle>>,
 }
@@ -44,7 +44,7 @@ pub(crate) fn new_id() -> Result<Id> {
 impl Communicator {
     /// Joins the ranks of an id, and waits until all are there. The calling thread's device is this
     /// rank's.
-    pub(crate) fn join(id: Id, place: Place) -> Result<Arc<Self>> {
+    pub(crate) fn join(id: Id, place: Rank) -> Result<Arc<Self>> {
         let mut comm = std::ptr::null_mut();
         let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         let (ranks, rank) = (number(place.world_size), number(place.rank));
@@ -56,7 +56,7 @@ impl Communicator {
         Ok(Arc::new(Self { place, comm: Mutex::new(Some(Handle(comm))) }))
     }
 
-    pub(crate) const fn place(&self) -> Place {
+    pub(crate) const fn place(&self) -> Rank {
         self.place
     }
 

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use training::Place;
+use training::Rank;
 
 use super::communicator::{Communicator, Id, new_id};
 use crate::error::{Error, Result};
@@ -54,7 +54,7 @@ pub(super) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
 /// One rank's connections: rank 0's to all others, the others' to rank 0.
 #[derive(Debug)]
 pub(crate) struct Link {
-    place: Place,
+    place: Rank,
     peers: Mutex<HashMap<usize, TcpStream>>,
     state: Mutex<State>,
     changed: Condvar,
@@ -75,7 +75,7 @@ struct State {
 
 impl Link {
     /// Listens to the other ranks from now on.
-    pub(super) fn new(place: Place, peers: HashMap<usize, TcpStream>) -> Result<Arc<Self>> {
+    pub(super) fn new(place: Rank, peers: HashMap<usize, TcpStream>) -> Result<Arc<Self>> {
         let failed = |error: io::Error| Error::Rendezvous(format!("a connection: {error}"));
         let mut streams = Vec::new();
         for (&peer, stream) in &peers {

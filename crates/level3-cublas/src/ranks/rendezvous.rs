@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use training::Place;
+use training::Rank;
 
 use super::link::{self, FAILED, WELCOME};
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ const ANSWER: Duration = Duration::from_secs(1);
 /// What the environment says of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Environment {
-    pub(crate) place: Place,
+    pub(crate) place: Rank,
     /// Which of the ranks of this machine.
     pub(crate) local_rank: usize,
     address: String,
@@ -92,7 +92,7 @@ impl Environment {
         // FNV-1a: nothing secret, only another number for another run.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let run = run.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-        let place = Place { rank, world_size };
+        let place = Rank { rank, world_size };
         Ok(Self { place, local_rank, address, port: first, run })
     }
 

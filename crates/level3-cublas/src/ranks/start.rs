@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use gpu::Gpu;
-use training::{Error, Place, Result};
+use training::{Error, Rank, Result};
 
 use super::communicator::{Communicator, Id, new_id};
 use super::link::Link;
@@ -20,7 +20,7 @@ const STACK: usize = 8 << 20;
 const REASON: Duration = Duration::from_secs(2);
 
 /// Makes a rank's level, on the device of that number.
-pub type Make<'a> = &'a (dyn Fn(Place) -> Result<Level3> + Sync);
+pub type Make<'a> = &'a (dyn Fn(Rank) -> Result<Level3> + Sync);
 /// What every rank does.
 pub type EachRank<'a> = &'a (dyn Fn(&mut Level3) -> Result<()> + Sync);
 
@@ -62,7 +62,7 @@ pub fn on_gpus(gpu: &Gpu, ranks: usize, make: Make<'_>, work: EachRank<'_>) -> R
         let mut ends = Vec::new();
         let mut threads = Vec::new();
         for rank in 0..ranks {
-            let place = Place { rank, world_size: ranks };
+            let place = Rank { rank, world_size: ranks };
             let ((says, heard), (id_out, id_in)) = (channel(), channel());
             let (end_out, end_in) = channel();
             let (line, crew) = (Line { says, id: id_in, end: end_in }, &crew);
@@ -139,7 +139,7 @@ impl Crew {
     /// One rank, from beginning to end.
     fn rank(
         &self,
-        place: Place,
+        place: Rank,
         line: Line,
         make: Make<'_>,
         work: EachRank<'_>,
@@ -187,7 +187,7 @@ fn own(error: Error) -> Failure {
 /// This process as one of several ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
-    pub(crate) place: Place,
+    pub(crate) place: Rank,
     /// Which of the ranks of this machine.
     pub(crate) local_rank: usize,
     /// To the others; none where there are none.

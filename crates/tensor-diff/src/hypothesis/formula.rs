@@ -10,7 +10,7 @@ use crate::chain::{count, fed};
 /// What an operation makes of its operands.
 pub(super) struct Formula<'a> {
     pub(super) operands: Vec<Operand<'a>>,
-    kind: Kind<'a>,
+    kind: FormulaKind<'a>,
     columns: usize,
     /// What the rows, the columns and the terms are called.
     axes: [&'static str; 3],
@@ -21,7 +21,7 @@ pub(super) struct Formula<'a> {
 /// Of the operands that are read at one place, what is added and the rest.
 type Elementwise<'a> = Box<dyn Fn(&[f64]) -> (f64, f64) + 'a>;
 
-enum Kind<'a> {
+enum FormulaKind<'a> {
     /// The sum over so many terms of the product of the first two; the third is added.
     Sum(usize),
     Elementwise(Elementwise<'a>),
@@ -60,7 +60,13 @@ impl<'a> Formula<'a> {
         let last = chain.layers();
         let batch = count(chain.batch());
         let elementwise = |operands, axes, of: Elementwise<'a>| {
-            Some(Self { operands, kind: Kind::Elementwise(of), columns, axes, rest: "it".into() })
+            Some(Self {
+                operands,
+                kind: FormulaKind::Elementwise(of),
+                columns,
+                axes,
+                rest: "it".into(),
+            })
         };
         let units = ["the sample", "the unit", "the term"];
         match scene.name {
@@ -70,14 +76,14 @@ impl<'a> Formula<'a> {
                     operand(W(l), [Column, Term])?,
                     operand(B(l), [Nothing, Column])?,
                 ],
-                kind: Kind::Sum(*chain.sizes().get(l - 1)?),
+                kind: FormulaKind::Sum(*chain.sizes().get(l - 1)?),
                 columns,
                 axes: ["the sample", "the unit", "the input"],
                 rest: "the product".into(),
             }),
             Dw(l) => Some(Self {
                 operands: vec![operand(Dz(l), [Term, Row])?, operand(fed(l), [Term, Column])?],
-                kind: Kind::Sum(chain.batch()),
+                kind: FormulaKind::Sum(chain.batch()),
                 columns,
                 axes: ["the unit", "the input", "the sample"],
                 rest: "it".into(),
@@ -93,7 +99,7 @@ impl<'a> Formula<'a> {
                         by: [Nothing; 2],
                     },
                 ],
-                kind: Kind::Sum(chain.batch()),
+                kind: FormulaKind::Sum(chain.batch()),
                 columns,
                 axes: ["nothing", "the unit", "the sample"],
                 rest: "it".into(),
@@ -103,7 +109,7 @@ impl<'a> Formula<'a> {
                     operand(Dz(l + 1), [Row, Term])?,
                     operand(W(l + 1), [Term, Column])?,
                 ],
-                kind: Kind::Sum(*chain.sizes().get(l + 1)?),
+                kind: FormulaKind::Sum(*chain.sizes().get(l + 1)?),
                 columns,
                 axes: ["the sample", "the unit", "the next layer's unit"],
                 rest: "it".into(),
@@ -113,7 +119,7 @@ impl<'a> Formula<'a> {
             }
             P if chain.losses() == [Loss::CrossEntropy] => Some(Self {
                 operands: vec![operand(Z(last), own)?, operand(Z(last), [Row, Term])?],
-                kind: Kind::Softmax(columns),
+                kind: FormulaKind::Softmax(columns),
                 columns,
                 axes: ["the sample", "the class", "the term"],
                 rest: "it".into(),
@@ -167,7 +173,7 @@ impl<'a> Formula<'a> {
         };
         Self {
             operands: vec![operand],
-            kind: Kind::Elementwise(Box::new(|v| (0.0, v[0]))),
+            kind: FormulaKind::Elementwise(Box::new(|v| (0.0, v[0]))),
             columns,
             axes: ["the row", "the column", "the term"],
             rest: "it".into(),
@@ -182,15 +188,15 @@ impl<'a> Formula<'a> {
             None => self.operands[place].read(Map::Right, at(term)),
         };
         match &self.kind {
-            Kind::Sum(terms) => {
+            FormulaKind::Sum(terms) => {
                 let base = if self.operands.len() > 2 { read(2, 0) } else { 0.0 };
                 (base, (0..*terms).map(|k| read(0, k) * read(1, k)).sum())
             }
-            Kind::Elementwise(of) => match self.operands.len() {
+            FormulaKind::Elementwise(of) => match self.operands.len() {
                 1 => of(&[read(0, 0)]),
                 _ => of(&[read(0, 0), read(1, 0)]),
             },
-            Kind::Softmax(classes) => {
+            FormulaKind::Softmax(classes) => {
                 let own = read(0, 0);
                 (0.0, 1.0 / (0..*classes).map(|c| (read(1, c) - own).exp()).sum::<f64>())
             }
@@ -209,6 +215,6 @@ impl<'a> Formula<'a> {
 
     /// The operands that may be read wrongly together, since they are one and the same.
     pub(super) fn together(&self) -> Option<[usize; 2]> {
-        matches!(self.kind, Kind::Softmax(_)).then_some([0, 1])
+        matches!(self.kind, FormulaKind::Softmax(_)).then_some([0, 1])
     }
 }

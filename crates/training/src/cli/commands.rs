@@ -12,8 +12,8 @@ use crate::dump::{self, Inputs, Steps};
 use crate::report::{Report, write_json};
 use crate::train::{self, Outcome, StopReason};
 use crate::{
-    Console, Error, Level, Parameters, Place, Preset, PresetKind, Result, checkpoint, picture,
-    plot, report_page,
+    Console, Error, Level, Parameters, Preset, PresetKind, Rank, Result, checkpoint, picture, plot,
+    report_page,
 };
 
 /// How many images a sheet of `--plot` shows.
@@ -83,13 +83,13 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
 }
 
 /// What computes what, and with how many ranks.
-fn title<P: Program>(device: &str, preset: &Preset, place: Place) -> String {
+fn title<P: Program>(device: &str, preset: &Preset, place: Rank) -> String {
     let ranks = of_several(place).map_or_else(String::new, |ranks| format!(", {ranks} ranks"));
     format!("{} on {device}, preset {}{ranks}", P::NAME, preset.name)
 }
 
 /// How many ranks there are, unless there is one.
-fn of_several(place: Place) -> Option<usize> {
+fn of_several(place: Rank) -> Option<usize> {
     (!place.is_alone()).then_some(place.world_size)
 }
 
@@ -126,7 +126,7 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     outputs.push(("--out", &args.out));
     let own = match computes {
         true => outputs::of_ranks(&outputs, &ranks),
-        false => outputs::of_ranks(&outputs, &[Place::ALONE]),
+        false => outputs::of_ranks(&outputs, &[Rank::ALONE]),
     };
     let outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
     if computes || says {
@@ -268,7 +268,7 @@ fn rates_of(result: &Bench) -> Vec<String> {
 
 /// `predict`: which digit pictures show.
 pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
-    if P::ranks(&args.options)? != [Place::ALONE] {
+    if P::ranks(&args.options)? != [Rank::ALONE] {
         return Err(Error::Usage("predict takes one GPU: it has no work for several ranks".into()));
     }
     outputs::check(&P::outputs(&args.options))?;

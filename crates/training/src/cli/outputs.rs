@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use tensor::file;
 
-use crate::ranks::Place;
+use crate::ranks::Rank;
 use crate::{Error, Result, plot};
 
 /// An option and the file that it has written.
 pub(super) type Output<'a> = (&'static str, &'a Path);
 
 /// The files that each rank of this process writes.
-pub(super) fn of_ranks(outputs: &[Output<'_>], ranks: &[Place]) -> Vec<(&'static str, PathBuf)> {
-    let of = |place: &Place| {
+pub(super) fn of_ranks(outputs: &[Output<'_>], ranks: &[Rank]) -> Vec<(&'static str, PathBuf)> {
+    let of = |place: &Rank| {
         let files = outputs.iter().map(|(option, path)| (*option, place.file(path)));
         files.collect::<Vec<_>>()
     };

@@ -7,12 +7,12 @@ use data::{Batch, Dataset};
 use tensor::{Dump, Loss, Network, Tensor, TensorName};
 use training::bench::{BenchPlan, bench};
 use training::dump::{Inputs, Steps, header, inputs_of_run, run};
-use training::{Level, Parameters, Place, Preset, Result};
+use training::{Level, Parameters, Preset, Rank, Result};
 
 /// A level that writes down what it is asked to do: the labels of each batch that is loaded, and of
 /// the one that comes after it.
 struct Witness {
-    place: Place,
+    place: Rank,
     parameters: Parameters,
     loaded: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// Steps done, whole, after each `load`.
@@ -24,7 +24,7 @@ struct Witness {
 }
 
 impl Witness {
-    fn new(preset: &Preset, place: Place) -> Self {
+    fn new(preset: &Preset, place: Rank) -> Self {
         Self {
             place,
             parameters: Parameters::new(&preset.network, preset.initialisation, 1),
@@ -83,7 +83,7 @@ impl Level for Witness {
         })
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Rank {
         self.place
     }
 
@@ -165,7 +165,7 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
     let inputs = Inputs::of_training(samples(), start);
     let header = header("witness", "none", &preset, 2);
     let steps = Steps { before: 2, dumped: 3, fused: true };
-    let mut level = Witness::new(&preset, Place::ALONE);
+    let mut level = Witness::new(&preset, Rank::ALONE);
     let dumps = run(&mut level, &header, &preset, &inputs, steps).unwrap();
     let expected: [(Vec<u8>, Option<Vec<u8>>); 5] = [
         (vec![0, 1], Some(vec![2, 0])),
@@ -181,13 +181,13 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
     assert!(dumps.iter().all(|dump| dump.header.not_materialised.contains(&TensorName::X)));
 
     // A phase at a time, the steps that are dumped are not whole ones.
-    let mut level = Witness::new(&preset, Place::ALONE);
+    let mut level = Witness::new(&preset, Rank::ALONE);
     let steps = Steps { fused: false, ..steps };
     let dumps = run(&mut level, &header, &preset, &inputs, steps).unwrap();
     assert_eq!((level.steps, level.updates, dumps.len()), (2, 3, 3));
 
     // What the steps start from, and nothing that they compute.
-    let mut level = Witness::new(&preset, Place::ALONE);
+    let mut level = Witness::new(&preset, Rank::ALONE);
     let dumps = inputs_of_run(&mut level, &header, &preset, &inputs, steps).unwrap();
     assert_eq!((level.steps, dumps.len()), (5, 3));
     assert!(dumps.iter().all(|dump| dump.get(TensorName::Loss).is_none()));
@@ -200,7 +200,7 @@ fn all_ranks_measure_as_many_steps_as_they_found_enough_together() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let plan = BenchPlan { runs: 2, steps: None };
-    let mut level = Witness::new(&preset, Place { rank: 1, world_size: 2 });
+    let mut level = Witness::new(&preset, Rank { rank: 1, world_size: 2 });
     let measured = bench(&mut level, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
     // 16 steps, and then 32, were tried, and twice as many are measured, twice.
     assert_eq!(measured.steps, 64);
@@ -210,7 +210,7 @@ fn all_ranks_measure_as_many_steps_as_they_found_enough_together() {
     assert_eq!((measured.rates.len(), measured.last_loss, measured.beside), (2, 0.25, None));
 
     // One that is alone asks nobody.
-    let mut level = Witness::new(&preset, Place::ALONE);
+    let mut level = Witness::new(&preset, Rank::ALONE);
     let plan = BenchPlan { runs: 1, steps: Some(3) };
     let beside = || Ok(Some(5.0));
     let measured = bench(&mut level, &preset, &samples(), &start, plan, &beside).unwrap();

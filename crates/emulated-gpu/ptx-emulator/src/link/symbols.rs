@@ -9,7 +9,7 @@ use crate::program::{Linkage, Space};
 use crate::syntax::{Declaration, Function, Item, Name};
 
 /// What happens to the symbols of texts.
-pub(super) struct Plan {
+pub(super) struct Resolution {
     /// New names of what is one text's alone.
     names: HashMap<(usize, String), String>,
     /// Definitions that another one takes the place of: text and item.
@@ -49,7 +49,7 @@ enum Role {
     Common,
 }
 
-impl Plan {
+impl Resolution {
     pub(super) fn new(parts: &[Part]) -> Result<Self, Vec<Diagnostic>> {
         let mut symbols: BTreeMap<&str, Vec<Symbol>> = BTreeMap::new();
         for (number, part) in parts.iter().enumerate() {
@@ -60,14 +60,14 @@ impl Plan {
                 }
             }
         }
-        let mut plan =
+        let mut resolution =
             Self { names: HashMap::new(), dropped: HashSet::new(), defined: HashMap::new() };
         let mut words = Words::of(parts);
         for list in symbols.values() {
-            plan.rename(list, &mut words);
-            plan.choose(list, parts)?;
+            resolution.rename(list, &mut words);
+            resolution.choose(list, parts)?;
         }
-        Ok(plan)
+        Ok(resolution)
     }
 
     /// What a text's name is called now, where that is something else.

@@ -54,7 +54,7 @@ pub enum Query {
 
 /// The surface that an instruction accesses, and where in it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct SurfaceAddress {
     /// A register with a handle, or a variable that stands for one.
     pub surface: Operand,
     /// How it is addressed.
@@ -96,14 +96,14 @@ pub enum TextureOp {
     /// `istypep`; `None` for `.samplerref`.
     IsType { kind: Option<Opaque>, d: Destination, a: Operand },
     /// `suld`
-    Load { place: Place, ty: Type, d: Vec<Destination> },
+    Load { address: SurfaceAddress, ty: Type, d: Vec<Destination> },
     /// `sust`
-    Store { place: Place, ty: Type, a: Vec<Operand> },
+    Store { address: SurfaceAddress, ty: Type, a: Vec<Operand> },
     /// `sured`
-    Reduce { place: Place, op: Atomic, ty: Type, a: Operand },
+    Reduce { address: SurfaceAddress, op: Atomic, ty: Type, a: Operand },
 }
 
-impl Place {
+impl SurfaceAddress {
     fn reads(&self) -> Vec<Read> {
         let at = self.at.iter().enumerate().map(|(index, &at)| {
             let layer = self.geometry.layered && index == 0;
@@ -139,13 +139,13 @@ impl TextureOp {
                 handle(*a).into_iter().chain(level).collect()
             }
             Self::IsType { a, .. } => vec![(*a, Some(Type::U64))],
-            Self::Load { place, .. } => place.reads(),
-            Self::Store { place, ty, a } => {
+            Self::Load { address, .. } => address.reads(),
+            Self::Store { address, ty, a } => {
                 let values = a.iter().map(|&a| (a, Some(*ty)));
-                place.reads().into_iter().chain(values).collect()
+                address.reads().into_iter().chain(values).collect()
             }
-            Self::Reduce { place, ty, a, .. } => {
-                place.reads().into_iter().chain([(*a, Some(*ty))]).collect()
+            Self::Reduce { address, ty, a, .. } => {
+                address.reads().into_iter().chain([(*a, Some(*ty))]).collect()
             }
         }
     }

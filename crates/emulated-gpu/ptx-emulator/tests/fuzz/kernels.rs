@@ -111,12 +111,12 @@ fn program(instructions: &[String], random: &mut Random) -> Program {
 }
 
 /// Which rule was broken, in which line, by which thread of which block.
-type Place = (FaultKind, Option<usize>, Option<[u32; 3]>, Option<[u32; 3]>);
+type FaultSite = (FaultKind, Option<usize>, Option<[u32; 3]>, Option<[u32; 3]>);
 
 /// What came of a run: how it ended, and what is in memory.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    end: Result<u64, Place>,
+    end: Result<u64, FaultSite>,
     memory: Vec<u8>,
 }
 

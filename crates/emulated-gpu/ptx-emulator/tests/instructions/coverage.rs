@@ -57,13 +57,13 @@ fn class(bits: u32) -> char {
 
 /// An instruction of a row, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Form {
+pub(crate) struct InstructionForm {
     opcode: String,
     modifiers: Vec<String>,
     operands: String,
 }
 
-impl Form {
+impl InstructionForm {
     fn of(statement: &str) -> Option<Self> {
         let (name, operands) = statement.split_once(' ').unwrap_or((statement, ""));
         let mut words = words(name);
@@ -88,13 +88,15 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// The forms of every row.
-pub(crate) fn forms() -> BTreeSet<Form> {
+pub(crate) fn forms() -> BTreeSet<InstructionForm> {
     let mut forms = BTreeSet::new();
     for case in table::all() {
-        forms.extend(statements(&case.text).iter().filter_map(|statement| Form::of(statement)));
+        forms.extend(
+            statements(&case.text).iter().filter_map(|statement| InstructionForm::of(statement)),
+        );
     }
     // Those of the matrix units are run by `tests/tensor_cores`.
-    forms.extend(matrix::all().iter().filter_map(|form| Form::of(&form.statement())));
+    forms.extend(matrix::all().iter().filter_map(|form| InstructionForm::of(&form.statement())));
     forms
 }
 
@@ -149,7 +151,7 @@ pub(crate) fn accepted(statements: &[String]) -> Vec<bool> {
 
 /// The operands of a form for other types: registers as wide as a type become as wide as the one that
 /// takes its place, or stay.
-fn operands_for(form: &Form, old: u32, new: u32) -> Vec<String> {
+fn operands_for(form: &InstructionForm, old: u32, new: u32) -> Vec<String> {
     let twice = |bits: u32| if bits < 64 { 2 * bits } else { bits };
     let places: Vec<usize> = form
         .operands
@@ -191,8 +193,8 @@ fn every_instruction_has_rows() {
 }
 
 /// The forms by opcode; one for each list of modifiers is enough.
-fn by_opcode() -> BTreeMap<String, Vec<Form>> {
-    let mut found: BTreeMap<String, Vec<Form>> = BTreeMap::new();
+fn by_opcode() -> BTreeMap<String, Vec<InstructionForm>> {
+    let mut found: BTreeMap<String, Vec<InstructionForm>> = BTreeMap::new();
     for form in forms() {
         let known = found.entry(form.opcode.clone()).or_default();
         if !known.iter().any(|other| other.modifiers == form.modifiers) {
@@ -204,13 +206,13 @@ fn by_opcode() -> BTreeMap<String, Vec<Form>> {
 
 /// Those of an opcode whose neighbours are tried: all, but of the hundreds of products of matrices, which
 /// are one table of shapes and types, every tenth.
-fn tried(forms: &[Form]) -> impl Iterator<Item = &Form> {
+fn tried(forms: &[InstructionForm]) -> impl Iterator<Item = &InstructionForm> {
     let table = forms.first().is_some_and(|form| ["mma", "wmma"].contains(&form.opcode.as_str()));
     forms.iter().step_by(if table { 10 } else { 1 })
 }
 
 /// A form with each of its types replaced by each other one, and its operands with it.
-fn with_other_types(form: &Form) -> Vec<Form> {
+fn with_other_types(form: &InstructionForm) -> Vec<InstructionForm> {
     let mut found = Vec::new();
     for (at, word) in form.modifiers.iter().enumerate() {
         let Some(old) = bits(word) else { continue };
@@ -218,7 +220,7 @@ fn with_other_types(form: &Form) -> Vec<Form> {
             let mut other = form.clone();
             other.modifiers[at] = name.to_owned();
             for operands in operands_for(form, old, new) {
-                found.push(Form { operands, ..other.clone() });
+                found.push(InstructionForm { operands, ..other.clone() });
             }
         }
     }
@@ -226,7 +228,7 @@ fn with_other_types(form: &Form) -> Vec<Form> {
 }
 
 /// A form with one modifier more, and with that in place of each other one.
-fn with_modifier(form: &Form, word: &str) -> Vec<Form> {
+fn with_modifier(form: &InstructionForm, word: &str) -> Vec<InstructionForm> {
     let mut with = form.clone();
     with.modifiers.insert(0, word.to_owned());
     let mut found = vec![with];
@@ -241,7 +243,7 @@ fn with_modifier(form: &Form, word: &str) -> Vec<Form> {
 }
 
 /// Every modifier of every row that is no type.
-fn vocabulary(all: &BTreeMap<String, Vec<Form>>) -> BTreeSet<String> {
+fn vocabulary(all: &BTreeMap<String, Vec<InstructionForm>>) -> BTreeSet<String> {
     let words = all.values().flatten().flat_map(|form| &form.modifiers);
     words.filter(|word| bits(word).is_none()).cloned().collect()
 }
@@ -265,14 +267,14 @@ pub(crate) fn neighbours() -> BTreeSet<String> {
             }
         }
     }
-    found.iter().map(Form::text).collect()
+    found.iter().map(InstructionForm::text).collect()
 }
 
 #[test]
 fn every_type_that_is_accepted_has_rows() {
     let mut missing = BTreeSet::new();
     for forms in by_opcode().values() {
-        let tested: BTreeSet<Vec<String>> = forms.iter().map(Form::types).collect();
+        let tested: BTreeSet<Vec<String>> = forms.iter().map(InstructionForm::types).collect();
         let others = tried(forms).flat_map(with_other_types);
         missing.extend(refuse(others.filter(|form| !tested.contains(&form.types())).collect()));
     }
@@ -308,10 +310,10 @@ fn has_word(text: &str, dotted: &str) -> bool {
 }
 
 /// Those that are accepted, one for each opcode and list of modifiers.
-fn refuse(mut tried: Vec<Form>) -> Vec<String> {
+fn refuse(mut tried: Vec<InstructionForm>) -> Vec<String> {
     tried.sort();
     tried.dedup();
-    let texts: Vec<String> = tried.iter().map(Form::text).collect();
+    let texts: Vec<String> = tried.iter().map(InstructionForm::text).collect();
     texts
         .iter()
         .zip(accepted(&texts))
@@ -327,8 +329,8 @@ fn list(missing: &BTreeSet<String>) -> String {
 
 #[test]
 fn what_the_rows_hold_is_accepted() {
-    let forms: Vec<Form> = forms().into_iter().collect();
-    let texts: Vec<String> = forms.iter().map(Form::text).collect();
+    let forms: Vec<InstructionForm> = forms().into_iter().collect();
+    let texts: Vec<String> = forms.iter().map(InstructionForm::text).collect();
     let refused: Vec<&String> =
         texts.iter().zip(accepted(&texts)).filter(|(_, yes)| !yes).map(|(text, _)| text).collect();
     assert!(refused.is_empty(), "{refused:#?}");

@@ -2,7 +2,7 @@
 
 /// A form: the instruction's name, and the registers of each vector operand; `None` for an address.
 #[derive(Clone, Debug)]
-pub(crate) struct Form {
+pub(crate) struct MatrixForm {
     pub(crate) name: String,
     pub(crate) operands: Vec<Operand>,
 }
@@ -236,19 +236,19 @@ fn fragment(elements: usize, ty: &str, factor: bool) -> Operand {
 }
 
 /// All forms.
-pub(crate) fn all() -> Vec<Form> {
-    let mut found: Vec<Form> = Vec::new();
+pub(crate) fn all() -> Vec<MatrixForm> {
+    let mut found: Vec<MatrixForm> = Vec::new();
     for product in products() {
         let types = [product.d, product.a, product.b, product.c];
         let class = |ty: &str| if ty == "f64" { 'd' } else { 'r' };
         let vectors = product.registers().into_iter().zip(types);
         let operands = vectors.map(|(count, ty)| Operand::Vector(count, class(ty))).collect();
-        found.push(Form { name: product.name(), operands });
+        found.push(MatrixForm { name: product.name(), operands });
     }
     for product in sparse_products() {
         let [d, a, b, c] = product.registers().map(|count| Operand::Vector(count, 'r'));
         let selector = Operand::Number(product.selector);
-        found.push(Form {
+        found.push(MatrixForm {
             name: product.name(),
             operands: vec![d, a, b, c, Operand::One, selector],
         });
@@ -278,7 +278,7 @@ pub(crate) fn all() -> Vec<Form> {
                     for behind in behinds {
                         let (middle, last) =
                             if ty == "f64" { (*behind, "") } else { ("", *behind) };
-                        found.push(Form {
+                        found.push(MatrixForm {
                             name: format!(
                                 "wmma.mma{bitwise}.sync.aligned.{a}.{b}.{shape}{middle}.{types}{last}"
                             ),
@@ -305,18 +305,18 @@ pub(crate) fn all() -> Vec<Form> {
                     if narrow && rows != (which == "a") {
                         continue;
                     }
-                    found.push(Form {
+                    found.push(MatrixForm {
                         name: format!("wmma.load.{which}.sync.aligned.{order}.{shape}{space}.{ty}"),
                         operands: vec![vector, Operand::Address(address), Operand::One],
                     });
                 }
                 for sum in &sums {
                     let vector = fragment(m * n, sum, false);
-                    found.push(Form {
+                    found.push(MatrixForm {
                         name: format!("wmma.load.c.sync.aligned.{order}.{shape}{space}.{sum}"),
                         operands: vec![vector, Operand::Address(address), Operand::One],
                     });
-                    found.push(Form {
+                    found.push(MatrixForm {
                         name: format!("wmma.store.d.sync.aligned.{order}.{shape}{space}.{sum}"),
                         operands: vec![Operand::Address(address), vector, Operand::One],
                     });
@@ -329,25 +329,25 @@ pub(crate) fn all() -> Vec<Form> {
             for (space, address) in [("", 'g'), (".shared", 's'), (".shared::cta", 's')] {
                 let (vector, address) = (Operand::Vector(count, 'r'), Operand::Address(address));
                 let rest = format!("sync.aligned.m8n8.{number}{transposed}{space}.b16");
-                found.push(Form {
+                found.push(MatrixForm {
                     name: format!("ldmatrix.{rest}"),
                     operands: vec![vector, address],
                 });
-                found.push(Form {
+                found.push(MatrixForm {
                     name: format!("stmatrix.{rest}"),
                     operands: vec![address, vector],
                 });
             }
         }
     }
-    found.push(Form {
+    found.push(MatrixForm {
         name: "movmatrix.sync.aligned.m8n8.trans.b16".into(),
         operands: vec![Operand::One, Operand::One],
     });
     found
 }
 
-impl Form {
+impl MatrixForm {
     /// As a statement whose registers are `%r0` and on, again and again, and `%g`, `%s` its addresses.
     pub(crate) fn statement(&self) -> String {
         let operand = |operand: &Operand| match operand {

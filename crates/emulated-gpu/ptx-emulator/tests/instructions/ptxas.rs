@@ -9,7 +9,7 @@ use std::process::Command;
 use ptx_emulator::parse;
 use ptx_emulator::source::Source;
 
-use super::coverage::{self, Form};
+use super::coverage::{self, InstructionForm};
 
 /// `PTXAS`, or the one on the path.
 fn ptxas() -> Option<PathBuf> {
@@ -161,7 +161,7 @@ fn judge(ptxas: &Path, statements: &[String]) -> Vec<Result<(), String>> {
 #[test]
 fn ptxas_agrees_on_every_row() {
     let Some(ptxas) = ptxas() else { return };
-    let texts: Vec<String> = coverage::forms().iter().map(Form::text).collect();
+    let texts: Vec<String> = coverage::forms().iter().map(InstructionForm::text).collect();
     let refused: Vec<String> = texts
         .iter()
         .zip(judge(&ptxas, &texts))

@@ -6,14 +6,14 @@ use ptx_emulator::{Emulator, Launch, Options};
 
 /// Where register `index` of a lane lies, in words from the beginning of the matrix, if its rows (or
 /// columns) begin `stride` words apart.
-type Place = fn(group: usize, member: usize, index: usize, stride: usize) -> usize;
+type ElementOffset = fn(group: usize, member: usize, index: usize, stride: usize) -> usize;
 
 struct Case {
     /// Of `wmma.load`.
     name: &'static str,
     stride: usize,
     registers: usize,
-    place: Place,
+    offset: ElementOffset,
     /// Accesses of a warp, and their passes through the banks.
     counted: (u64, u64),
 }
@@ -62,13 +62,19 @@ fn run(case: &Case) -> (Vec<u32>, (u64, u64)) {
 
 #[test]
 fn fragments_of_tf32_are_held_as_ptxas_has_them() {
-    let a: Place = |g, t, i, stride| (g + i % 2 * 8) * stride + t + i / 2 * 4;
-    let b: Place = |g, t, i, stride| (g + i / 2 * 8) * stride + t + i % 2 * 4;
-    let c: Place = |g, t, i, stride| (g + i / 2 % 2 * 8) * stride + 2 * t + i % 2 + i / 4 * 8;
-    let across_a: Place = |g, t, i, stride| (t + i / 2 * 4) * stride + g + i % 2 * 8;
-    let across_b: Place = |g, t, i, stride| (t + i % 2 * 4) * stride + g + i / 2 * 8;
-    let case =
-        |name, stride, registers, place, counted| Case { name, stride, registers, place, counted };
+    let a: ElementOffset = |g, t, i, stride| (g + i % 2 * 8) * stride + t + i / 2 * 4;
+    let b: ElementOffset = |g, t, i, stride| (g + i / 2 * 8) * stride + t + i % 2 * 4;
+    let c: ElementOffset =
+        |g, t, i, stride| (g + i / 2 % 2 * 8) * stride + 2 * t + i % 2 + i / 4 * 8;
+    let across_a: ElementOffset = |g, t, i, stride| (t + i / 2 * 4) * stride + g + i % 2 * 8;
+    let across_b: ElementOffset = |g, t, i, stride| (t + i % 2 * 4) * stride + g + i / 2 * 8;
+    let case = |name, stride, registers, offset, counted| Case {
+        name,
+        stride,
+        registers,
+        offset,
+        counted,
+    };
     for case in [
         case("wmma.load.a.sync.aligned.row.m16n16k8.shared.tf32", 36, 4, a, (4, 4)),
         case("wmma.load.a.sync.aligned.row.m16n16k8.shared.tf32", 32, 4, a, (4, 32)),
@@ -82,7 +88,7 @@ fn fragments_of_tf32_are_held_as_ptxas_has_them() {
         let (words, counted) = run(&case);
         for (at, word) in words.into_iter().enumerate() {
             let (index, lane) = (at / 32, at % 32);
-            let expected = (case.place)(lane / 4, lane % 4, index, case.stride);
+            let expected = (case.offset)(lane / 4, lane % 4, index, case.stride);
             assert_eq!(word as usize, expected, "{}, lane {lane}, register {index}", case.name);
         }
         assert_eq!(counted, case.counted, "{}, {} apart", case.name, case.stride);

@@ -114,7 +114,7 @@ fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
     if policy {
         check.require(80, (7, 4))?;
     }
-    let form = Form {
+    let modifiers = AtomicModifiers {
         reduction,
         op,
         ty,
@@ -124,11 +124,11 @@ fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
         ordering: ordering.unwrap_or(Ordering::Relaxed),
         scope: scope.unwrap_or(Scope::Gpu),
     };
-    operands(check, &form)
+    operands(check, &modifiers)
 }
 
 /// What the modifiers have said.
-struct Form {
+struct AtomicModifiers {
     reduction: bool,
     op: Atomic,
     ty: Type,
@@ -168,8 +168,8 @@ fn requirements(
     }
 }
 
-fn operands(check: &mut Check<'_, '_>, form: &Form) -> Result<Op> {
-    let &Form { reduction, op, ty, lanes, policy, space, ordering, scope } = form;
+fn operands(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op> {
+    let &AtomicModifiers { reduction, op, ty, lanes, policy, space, ordering, scope } = modifiers;
     let swap = op == Atomic::CompareAndSwap;
     let is_address = |index: usize| {
         matches!(
@@ -212,7 +212,7 @@ fn operands(check: &mut Check<'_, '_>, form: &Form) -> Result<Op> {
         check.source(check.count() - 1, Type::B64)?;
     }
     if lanes > 1 {
-        return elements(check, form);
+        return elements(check, modifiers);
     }
     let at = usize::from(!reduction);
     let written = check.written;
@@ -228,8 +228,8 @@ fn operands(check: &mut Check<'_, '_>, form: &Form) -> Result<Op> {
 }
 
 /// A vector: one operation for each element, in their order. Only each of them is atomic.
-fn elements(check: &mut Check<'_, '_>, form: &Form) -> Result<Op> {
-    let &Form { reduction, op, ty, lanes, space, ordering, scope, .. } = form;
+fn elements(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op> {
+    let &AtomicModifiers { reduction, op, ty, lanes, space, ordering, scope, .. } = modifiers;
     let at = usize::from(!reduction);
     let address = check.address(at, space)?;
     let mut old = Vec::new();

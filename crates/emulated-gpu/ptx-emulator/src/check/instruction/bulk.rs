@@ -26,16 +26,16 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
         return Err(super::not_emulated(check));
     }
     let spaces = [
-        ("shared::cluster", Place::Cluster),
-        ("shared::cta", Place::Block),
-        ("global", Place::Global),
+        ("shared::cluster", BulkSpace::Cluster),
+        ("shared::cta", BulkSpace::Block),
+        ("global", BulkSpace::Global),
     ];
     // They stand in the order of the operands.
     let (to, from) = (check.modifiers.pick(&spaces), check.modifiers.pick(&spaces));
     let group = match (to, from) {
-        (Some(Place::Block | Place::Cluster), Some(Place::Global))
-        | (Some(Place::Cluster), Some(Place::Block)) => false,
-        (Some(Place::Global), Some(Place::Block)) => true,
+        (Some(BulkSpace::Block | BulkSpace::Cluster), Some(BulkSpace::Global))
+        | (Some(BulkSpace::Cluster), Some(BulkSpace::Block)) => false,
+        (Some(BulkSpace::Global), Some(BulkSpace::Block)) => true,
         _ => {
             let problem = Problem::new(
                 check.name_span(),
@@ -47,11 +47,11 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
             ));
         }
     };
-    let space = |place: Option<Place>| match place {
-        Some(Place::Global) => Space::Global,
+    let space = |place: Option<BulkSpace>| match place {
+        Some(BulkSpace::Global) => Space::Global,
         _ => Space::Shared,
     };
-    if to == Some(Place::Block) {
+    if to == Some(BulkSpace::Block) {
         check.require(90, (8, 6))?;
     }
     let complete = [("mbarrier::complete_tx::bytes", ())];
@@ -77,7 +77,7 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum BulkSpace {
     Cluster,
     Block,
     Global,

@@ -10,7 +10,7 @@ use crate::check::operands::{Check, Width};
 const MOST: u64 = (1 << 20) - 1;
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum MbarrierOperation {
     Initialise,
     Invalidate,
     Arrive,
@@ -23,19 +23,19 @@ enum Kind {
 }
 
 pub(super) fn mbarrier(check: &mut Check<'_, '_>) -> Result<Op> {
-    let kinds = [
-        ("init", Kind::Initialise),
-        ("inval", Kind::Invalidate),
-        ("arrive", Kind::Arrive),
-        ("arrive_drop", Kind::Drop),
-        ("test_wait", Kind::Test),
-        ("try_wait", Kind::Try),
-        ("pending_count", Kind::PendingCount),
+    let operations = [
+        ("init", MbarrierOperation::Initialise),
+        ("inval", MbarrierOperation::Invalidate),
+        ("arrive", MbarrierOperation::Arrive),
+        ("arrive_drop", MbarrierOperation::Drop),
+        ("test_wait", MbarrierOperation::Test),
+        ("try_wait", MbarrierOperation::Try),
+        ("pending_count", MbarrierOperation::PendingCount),
     ];
-    let kind = check.modifiers.pick(&kinds).unwrap_or(Kind::Transactions);
+    let operation = check.modifiers.pick(&operations).unwrap_or(MbarrierOperation::Transactions);
     check.require(80, (7, 0))?;
-    match kind {
-        Kind::Initialise => {
+    match operation {
+        MbarrierOperation::Initialise => {
             let space = own_space(check)?;
             finish(check, "[object], count")?;
             let address = check.address(0, space)?;
@@ -43,23 +43,23 @@ pub(super) fn mbarrier(check: &mut Check<'_, '_>) -> Result<Op> {
             limited(check, 1, count)?;
             Ok(object(ObjectAction::Initialise { count }, space, address))
         }
-        Kind::Invalidate => {
+        MbarrierOperation::Invalidate => {
             let space = own_space(check)?;
             finish(check, "[object]")?;
             let address = check.address(0, space)?;
             Ok(object(ObjectAction::Invalidate, space, address))
         }
-        Kind::Arrive => arrive(check, false),
-        Kind::Drop => arrive(check, true),
-        Kind::Test => test(check, false),
-        Kind::Try => test(check, true),
-        Kind::PendingCount => {
+        MbarrierOperation::Arrive => arrive(check, false),
+        MbarrierOperation::Drop => arrive(check, true),
+        MbarrierOperation::Test => test(check, false),
+        MbarrierOperation::Try => test(check, true),
+        MbarrierOperation::PendingCount => {
             finish(check, "count, state")?;
             let d = check.destination(0, Type::U32)?;
             let a = check.source(1, Type::B64)?;
             Ok(Op::Asynchronous(Box::new(Asynchronous::PendingCount { d, a })))
         }
-        Kind::Transactions => transactions(check),
+        MbarrierOperation::Transactions => transactions(check),
     }
 }
 

@@ -4,7 +4,7 @@ use super::texture::{GEOMETRIES, done, geometry};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 use crate::diagnostic::Problem;
-use crate::program::{Atomic, Geometry, Op, Outside, Place, TextureOp, Type};
+use crate::program::{Atomic, Geometry, Op, Outside, SurfaceAddress, TextureOp, Type};
 use crate::texture::Opaque;
 
 /// The types of unformatted loads and stores.
@@ -41,14 +41,14 @@ fn vector(check: &mut Check<'_, '_>, ty: Type) -> Result<usize> {
 }
 
 /// The surface, and where in it.
-fn place(
+fn address(
     check: &mut Check<'_, '_>,
     index: usize,
     (geometry, outside, formatted): (Geometry, Outside, bool),
-) -> Result<Place> {
+) -> Result<SurfaceAddress> {
     let (surface, more) = check.reference(index, Opaque::Surface)?;
     let at = check.coordinates(more, geometry, Type::S32)?;
-    Ok(Place { surface, geometry, at, outside, formatted })
+    Ok(SurfaceAddress { surface, geometry, at, outside, formatted })
 }
 
 /// That a vector has as many elements as the instruction says.
@@ -77,8 +77,8 @@ pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
         .iter()
         .map(|part| check.part_destination(part, ty, Width::Relaxed))
         .collect::<Result<_>>()?;
-    let place = place(check, 1, (geometry, outside, false))?;
-    done(TextureOp::Load { place, ty, d })
+    let address = address(check, 1, (geometry, outside, false))?;
+    done(TextureOp::Load { address, ty, d })
 }
 
 pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -90,7 +90,7 @@ pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
     let outside = outside(check)?;
     require(check, geometry, cached, formatted)?;
     check.shape("a, c")?;
-    let place = place(check, 0, (geometry, outside, formatted))?;
+    let address = address(check, 0, (geometry, outside, formatted))?;
     let parts = check.parts(1)?;
     counted(check, 1, parts.len(), count)?;
     check.same_parts(&parts)?;
@@ -98,7 +98,7 @@ pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
         .iter()
         .map(|part| check.part_source(part, ty, Width::Relaxed))
         .collect::<Result<_>>()?;
-    done(TextureOp::Store { place, ty, a })
+    done(TextureOp::Store { address, ty, a })
 }
 
 pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -125,8 +125,8 @@ pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     require(check, geometry, false, true)?;
     check.shape("a, c")?;
-    let place = place(check, 0, (geometry, outside, formatted))?;
+    let address = address(check, 0, (geometry, outside, formatted))?;
     // It may be wider, as that of a store may be.
     let a = check.source_as(1, ty, Width::Relaxed)?;
-    done(TextureOp::Reduce { place, op, ty, a })
+    done(TextureOp::Reduce { address, op, ty, a })
 }

@@ -26,15 +26,19 @@ pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     match check.modifiers.need(
         "to know what it does",
-        &[("sync", Kind::Sync), ("arrive", Kind::Arrive), ("red", Kind::Reduce)],
+        &[
+            ("sync", BarrierOperation::Sync),
+            ("arrive", BarrierOperation::Arrive),
+            ("red", BarrierOperation::Reduce),
+        ],
     )? {
-        Kind::Sync => {
+        BarrierOperation::Sync => {
             check.shape("a, {b}")?;
             let threads = if check.count() == 2 { Some(threads(check, 1)?) } else { None };
             let barrier = number(check, 0)?;
             Ok(Op::Barrier { action: BarrierAction::Sync, barrier, threads, aligned })
         }
-        Kind::Arrive => {
+        BarrierOperation::Arrive => {
             check.shape("a, b")?;
             let threads = Some(threads(check, 1)?);
             Ok(Op::Barrier {
@@ -44,12 +48,12 @@ pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {
                 aligned,
             })
         }
-        Kind::Reduce => reduce(check, aligned),
+        BarrierOperation::Reduce => reduce(check, aligned),
     }
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum BarrierOperation {
     Sync,
     Arrive,
     Reduce,

@@ -45,16 +45,20 @@ fn factor_of(sum: Element, shape: (usize, usize, usize)) -> Option<Element> {
 }
 
 pub(super) fn wmma(check: &mut Check<'_, '_>) -> Result<Op> {
-    let kinds = [("load", Kind::Load), ("store", Kind::Store), ("mma", Kind::Multiply)];
-    match check.modifiers.need("to know what it does", &kinds)? {
-        Kind::Load => load(check),
-        Kind::Store => store(check),
-        Kind::Multiply => product(check),
+    let operations = [
+        ("load", WmmaOperation::Load),
+        ("store", WmmaOperation::Store),
+        ("mma", WmmaOperation::Multiply),
+    ];
+    match check.modifiers.need("to know what it does", &operations)? {
+        WmmaOperation::Load => load(check),
+        WmmaOperation::Store => store(check),
+        WmmaOperation::Multiply => product(check),
     }
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum WmmaOperation {
     Load,
     Store,
     Multiply,

@@ -6,7 +6,7 @@ use crate::engine::access::instruction::Access;
 use crate::engine::code::Action;
 use crate::engine::race::semantics;
 use crate::engine::texture::{Asked, Fetch, Moves, SurfaceStep, TextureStep};
-use crate::program::{Address, Operand, Ordering, Place, Scope, Space, TextureOp, Type};
+use crate::program::{Address, Operand, Ordering, Scope, Space, SurfaceAddress, TextureOp, Type};
 
 impl Lowering<'_> {
     pub(super) fn texture(&mut self, op: &TextureOp) {
@@ -51,21 +51,21 @@ impl Lowering<'_> {
                 let (access, d) = (self.handle(*a), self.destination(*d, Type::Pred));
                 TextureStep::Asked { access, d, asked: Asked::IsType(*kind) }
             }
-            TextureOp::Load { place, ty, d } => {
+            TextureOp::Load { address, ty, d } => {
                 let values = d.iter().map(|&d| self.destination(d, *ty)).collect();
-                self.surface(place, *ty, Moves::Load(values))
+                self.surface(address, *ty, Moves::Load(values))
             }
-            TextureOp::Store { place, ty, a } => {
+            TextureOp::Store { address, ty, a } => {
                 let values: Vec<_> = a.iter().map(|&a| self.operand(a, *ty)).collect();
-                let mut step = self.surface(place, *ty, Moves::Store(values.clone()));
+                let mut step = self.surface(address, *ty, Moves::Store(values.clone()));
                 if let TextureStep::Surface(step) = &mut step {
                     step.access.values = values;
                 }
                 step
             }
-            TextureOp::Reduce { place, op, ty, a } => {
+            TextureOp::Reduce { address, op, ty, a } => {
                 let value = self.operand(*a, *ty);
-                let mut step = self.surface(place, *ty, Moves::Reduce(*op, value));
+                let mut step = self.surface(address, *ty, Moves::Reduce(*op, value));
                 if let TextureStep::Surface(step) = &mut step {
                     step.access.semantics = semantics(Ordering::Relaxed, Some(Scope::Gpu));
                 }
@@ -86,19 +86,19 @@ impl Lowering<'_> {
         self.access(Space::Global, Address { base: handle, offset: 0 }, Type::B8)
     }
 
-    fn surface(&mut self, place: &Place, ty: Type, moves: Moves) -> TextureStep {
-        let access = self.handle(place.surface);
-        let layer = usize::from(place.geometry.layered);
-        let at = place.at.iter().enumerate().map(|(index, &at)| {
+    fn surface(&mut self, address: &SurfaceAddress, ty: Type, moves: Moves) -> TextureStep {
+        let access = self.handle(address.surface);
+        let layer = usize::from(address.geometry.layered);
+        let at = address.at.iter().enumerate().map(|(index, &at)| {
             let ty = if index < layer { Type::U32 } else { Type::S32 };
             self.operand(at, ty)
         });
         let at = at.collect();
         TextureStep::Surface(SurfaceStep {
             access,
-            geometry: place.geometry,
-            outside: place.outside,
-            formatted: place.formatted,
+            geometry: address.geometry,
+            outside: address.outside,
+            formatted: address.formatted,
             ty,
             at,
             moves,
