@@ -2,6 +2,7 @@
 
 # ANCHOR: test
 import numpy as np
+import pytest
 from cuda.core import (
     Device,
     LaunchConfig,
@@ -19,13 +20,14 @@ extern "C" __global__ void saxpy(unsigned n, float a, const float *x, float *y) 
 """
 
 
-def test_saxpy():
+@pytest.mark.parametrize("code", ["ptx", "cubin"])
+def test_saxpy(code):
     device = Device()
     device.set_current()
     stream = device.create_stream()
-    # PTX, and not machine code, which no software GPU has.
-    program = Program(SAXPY, "c++", ProgramOptions(arch="compute_90"))
-    saxpy = program.compile("ptx").get_kernel("saxpy")
+    arch = "compute_90" if code == "ptx" else "sm_90"
+    program = Program(SAXPY, "c++", ProgramOptions(arch=arch))
+    saxpy = program.compile(code).get_kernel("saxpy")
 
     # Pinned memory: the host's, and kernels reach it.
     buffers = [LegacyPinnedMemoryResource().allocate(4000, stream=stream) for _ in range(2)]

@@ -1,14 +1,14 @@
 //! The exported functions, as `nvrtc.h` declares them.
 
-use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
+use crate::nvidia;
 use crate::options::ARCHITECTURES;
-use crate::program::{self, Program};
+use crate::program::{self, Flow, Outcome, Program};
 use crate::status::{Status, guard, name};
 
 /// `nvrtcProgram`: a number that is no address.
-type Handle = *mut std::ffi::c_void;
+type Handle = *mut c_void;
 
 /// The version of NVRTC whose functions, options and architectures these are.
 const VERSION: (c_int, c_int) = (12, 0);
@@ -71,13 +71,34 @@ fn copy(text: &CStr, to: *mut c_char) -> Result<(), Status> {
     Ok(())
 }
 
-fn plain(text: &CStr) -> String {
-    text.to_string_lossy().into_owned()
+/// Copies bytes to where the caller has room for them.
+fn copy_bytes(
+    handle: Handle,
+    to: *mut c_char,
+    part: fn(&Outcome) -> &Vec<u8>,
+) -> Result<(), Status> {
+    program::with(handle as usize, |program| match program.part(part)? {
+        [] => Err(Status::InvalidProgram),
+        _ if to.is_null() => Err(Status::InvalidInput),
+        bytes => {
+            // SAFETY: room for as many bytes as the function for the size says, as the caller promises.
+            unsafe { to.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len()) };
+            Ok(())
+        }
+    })
 }
 
-/// There is no machine code: says so on standard error, and refuses.
-fn no_machine_code(handle: Handle, what: &str) -> Result<(), Status> {
-    program::with(handle as usize, |_| Ok(()))?;
+/// The bytes of a part that only NVIDIA's compiler makes. Without it says so on standard error, and refuses.
+fn theirs(
+    handle: Handle,
+    what: &str,
+    work: impl FnOnce(&Program) -> Result<(), Status>,
+) -> Result<(), Status> {
+    let is_theirs = nvidia::library()?.is_some();
+    program::with(handle as usize, |program| if is_theirs { work(program) } else { Ok(()) })?;
+    if is_theirs {
+        return Ok(());
+    }
     let said = format!("emulated NVRTC: there is no {what}, only PTX: use nvrtcGetPTX\n");
     // Where standard error is full or closed, there is nobody to tell.
     let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), said.as_bytes());
@@ -108,19 +129,32 @@ export! {
         if major.is_null() || minor.is_null() {
             return Err(Status::InvalidInput);
         }
+        if let Some(nvidia) = nvidia::library()? {
+            // SAFETY: pointers to numbers, as the caller promises.
+            return Status::check(unsafe { (nvidia.version)(major, minor) });
+        }
         put(major, VERSION.0)?;
         put(minor, VERSION.1)
     }
 
     /// How many architectures there are.
     fn nvrtcGetNumSupportedArchs(count: *mut c_int) {
-        put(count, ARCHITECTURES.len() as c_int)
+        match nvidia::library()? {
+            _ if count.is_null() => Err(Status::InvalidInput),
+            // SAFETY: a pointer to a number, as the caller promises.
+            Some(nvidia) => Status::check(unsafe { (nvidia.architecture_count)(count) }),
+            None => put(count, ARCHITECTURES.len() as c_int),
+        }
     }
 
     /// The architectures, ascending.
     fn nvrtcGetSupportedArchs(list: *mut c_int) {
         if list.is_null() {
             return Err(Status::InvalidInput);
+        }
+        if let Some(nvidia) = nvidia::library()? {
+            // SAFETY: an array of as many as nvrtcGetNumSupportedArchs says.
+            return Status::check(unsafe { (nvidia.architectures)(list) });
         }
         for (index, architecture) in ARCHITECTURES.iter().enumerate() {
             // SAFETY: an array of as many as nvrtcGetNumSupportedArchs says.
@@ -141,15 +175,14 @@ export! {
         if handle.is_null() {
             return Err(Status::InvalidInput);
         }
-        let source = plain(&string(source)?);
+        let source = string(source)?;
         let name = match string(name) {
-            Ok(name) if !name.is_empty() => plain(&name),
-            _ => "default_program".to_owned(),
+            Ok(name) if !name.is_empty() => name,
+            _ => c"default_program".to_owned(),
         };
         let headers = strings(headers, header_count)?;
         let names = strings(include_names, header_count)?;
-        let headers: HashMap<String, String> =
-            names.iter().zip(&headers).map(|(name, text)| (plain(name), plain(text))).collect();
+        let headers = names.into_iter().zip(headers).collect();
         let program = Program { source, name, headers, ..Program::default() };
         put(handle, program::keep(program) as Handle)
     }
@@ -180,11 +213,7 @@ export! {
 
     /// Compiles.
     fn nvrtcCompileProgram(handle: Handle, count: c_int, options: *const *const c_char) {
-        program::with(handle as usize, |program| {
-            let options: Vec<String> =
-                strings(options, count)?.iter().map(|option| plain(option)).collect();
-            program.compile(&options)
-        })
+        program::with(handle as usize, |program| program.compile(&strings(options, count)?))
     }
 
     /// Bytes of the PTX, its zero among them.
@@ -224,39 +253,83 @@ export! {
 
     /// Bytes of the image; 0 where it was compiled for no card.
     fn nvrtcGetCUBINSize(handle: Handle, size: *mut usize) {
-        program::with(handle as usize, |program| put(size, program.image()?.len()))
+        program::with(handle as usize, |program| put(size, program.part(|made| &made.image)?.len()))
     }
 
     /// The image: a fatbin with the PTX.
     fn nvrtcGetCUBIN(handle: Handle, image: *mut c_char) {
-        program::with(handle as usize, |program| match program.image()? {
-            [] => Err(Status::InvalidProgram),
-            _ if image.is_null() => Err(Status::InvalidInput),
-            bytes => {
-                // SAFETY: room for as many bytes as the function for the size says, as the caller promises.
-                unsafe { image.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len()) };
-                Ok(())
-            }
+        copy_bytes(handle, image, |made| &made.image)
+    }
+
+    /// Bytes of what is linked later, of NVIDIA's compiler alone.
+    fn nvrtcGetLTOIRSize(handle: Handle, size: *mut usize) {
+        theirs(handle, "LTO IR", |program| put(size, program.part(|made| &made.lto)?.len()))
+    }
+
+    /// What is linked later.
+    fn nvrtcGetLTOIR(handle: Handle, ir: *mut c_char) {
+        theirs(handle, "LTO IR", |_| Ok(()))?;
+        copy_bytes(handle, ir, |made| &made.lto)
+    }
+
+    /// Bytes of what OptiX takes, of NVIDIA's compiler alone.
+    fn nvrtcGetOptiXIRSize(handle: Handle, size: *mut usize) {
+        theirs(handle, "OptiX IR", |program| put(size, program.part(|made| &made.optix)?.len()))
+    }
+
+    /// What OptiX takes.
+    fn nvrtcGetOptiXIR(handle: Handle, ir: *mut c_char) {
+        theirs(handle, "OptiX IR", |_| Ok(()))?;
+        copy_bytes(handle, ir, |made| &made.optix)
+    }
+
+    /// A function that is asked now and then whether the compilation is to end.
+    fn nvrtcSetFlowCallback(
+        handle: Handle,
+        function: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
+        data: *mut c_void,
+    ) {
+        let function = function.ok_or(Status::InvalidInput)?;
+        program::with(handle as usize, |program| {
+            program.flow = Some(Flow { function, data: data as usize });
+            Ok(())
         })
     }
 
-    /// Refused.
-    fn nvrtcGetLTOIRSize(handle: Handle, _size: *mut usize) {
-        no_machine_code(handle, "LTO IR")
+    /// How making a precompiled header went.
+    fn nvrtcGetPCHCreateStatus(handle: Handle) {
+        program::with(handle as usize, |program| {
+            let outcome = program.outcome.as_ref().ok_or(Status::NoPchCreateAttempted)?;
+            Status::check(outcome.pch_status)
+        })
     }
 
-    /// Refused.
-    fn nvrtcGetLTOIR(handle: Handle, _ir: *mut c_char) {
-        no_machine_code(handle, "LTO IR")
+    /// Bytes of heap that the precompiled header wants.
+    fn nvrtcGetPCHHeapSizeRequired(handle: Handle, size: *mut usize) {
+        program::with(handle as usize, |program| {
+            let outcome = program.outcome.as_ref().ok_or(Status::InvalidProgram)?;
+            Status::check(outcome.pch_status)?;
+            put(size, outcome.pch_heap)
+        })
     }
 
-    /// Refused.
-    fn nvrtcGetOptiXIRSize(handle: Handle, _size: *mut usize) {
-        no_machine_code(handle, "OptiX IR")
+    /// Bytes of the heap for precompiled headers, of which only NVIDIA's compiler has one.
+    fn nvrtcGetPCHHeapSize(size: *mut usize) {
+        match nvidia::library()?.and_then(|nvidia| nvidia.pch_heap_size) {
+            _ if size.is_null() => Err(Status::InvalidInput),
+            // SAFETY: a pointer to a number, as the caller promises.
+            Some(get) => Status::check(unsafe { get(size) }),
+            None => put(size, 0),
+        }
     }
 
-    /// Refused.
-    fn nvrtcGetOptiXIR(handle: Handle, _ir: *mut c_char) {
-        no_machine_code(handle, "OptiX IR")
+    /// Has another heap for precompiled headers.
+    fn nvrtcSetPCHHeapSize(size: usize) {
+        match nvidia::library()?.and_then(|nvidia| nvidia.set_pch_heap_size) {
+            // SAFETY: it takes any number.
+            Some(set) => Status::check(unsafe { set(size) }),
+            None if size == 0 => Ok(()),
+            None => Err(Status::OutOfMemory),
+        }
     }
 }

@@ -88,7 +88,7 @@ impl Options {
     ///
     /// # Errors
     /// A sentence for the log.
-    pub(crate) fn read(written: &[String]) -> Result<Self, String> {
+    pub(crate) fn read(written: &[impl AsRef<str>]) -> Result<Self, String> {
         let mut options = Self {
             arch: DEFAULT,
             for_card: false,
@@ -97,7 +97,8 @@ impl Options {
             defines: Vec::new(),
             folders: Vec::new(),
         };
-        let mut rest = written.iter().map(|option| option.trim()).filter(|one| !one.is_empty());
+        let mut rest =
+            written.iter().map(|option| option.as_ref().trim()).filter(|one| !one.is_empty());
         while let Some(option) = rest.next() {
             let (name, given) = split(option);
             let mut value = || match given {
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     fn read(options: &[&str]) -> Result<Options, String> {
-        Options::read(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>())
+        Options::read(options)
     }
 
     #[test]

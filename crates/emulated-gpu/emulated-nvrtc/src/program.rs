@@ -1,24 +1,35 @@
 //! Programs, from their creation to their end.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CString, c_int, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::image;
 use crate::options::Options;
 use crate::status::Status;
+use crate::{image, nvidia};
 
 /// A program: its source, what was asked of it, and what came of it.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
-    pub(crate) source: String,
-    pub(crate) name: String,
-    /// Headers by the names by which they are included.
-    pub(crate) headers: HashMap<String, String>,
+    pub(crate) source: CString,
+    pub(crate) name: CString,
+    /// The names by which headers are included, and the headers.
+    pub(crate) headers: Vec<(CString, CString)>,
     /// Name expressions, in the order in which they were added.
     pub(crate) expressions: Vec<CString>,
+    /// Asked now and then whether to go on.
+    pub(crate) flow: Option<Flow>,
     /// What the compilation came to; nothing before it.
     pub(crate) outcome: Option<Outcome>,
+}
+
+/// A function of the caller's that says whether a compilation is to end, by 1, and what it is told: the
+/// caller's own number, and nothing (`nvrtcSetFlowCallback`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    pub(crate) function: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+    pub(crate) data: usize,
 }
 
 /// What a compilation came to.
@@ -30,40 +41,83 @@ pub(crate) struct Outcome {
     pub(crate) made: Option<(CString, Vec<CString>)>,
     /// What is given in place of machine code, where it was compiled for a card.
     pub(crate) image: Vec<u8>,
+    /// What NVIDIA's linker and OptiX take, where that was asked for; only NVIDIA's compiler makes it.
+    pub(crate) lto: Vec<u8>,
+    pub(crate) optix: Vec<u8>,
+    /// How making a precompiled header went, and the bytes of heap that it wants.
+    pub(crate) pch_status: c_int,
+    pub(crate) pch_heap: usize,
+}
+
+impl Default for Outcome {
+    /// Nothing was made, and no precompiled header was asked for.
+    fn default() -> Self {
+        Self {
+            log: CString::default(),
+            made: None,
+            image: Vec::new(),
+            lto: Vec::new(),
+            optix: Vec::new(),
+            pch_status: Status::NoPchCreateAttempted as c_int,
+            pch_heap: 0,
+        }
+    }
 }
 
 /// Finds the headers that came with a program, and files.
 struct Headers<'a> {
-    headers: &'a HashMap<String, String>,
+    headers: HashMap<Cow<'a, str>, Cow<'a, str>>,
     folders: cuda_c::Folders,
 }
 
 impl cuda_c::Resolver for Headers<'_> {
     fn resolve(&self, include: &str, from: &str) -> Option<(String, String)> {
-        let own = self.headers.get(include).map(|text| (include.to_owned(), text.clone()));
+        let own = self.headers.get(include);
+        let own = own.map(|text| (include.to_owned(), text.clone().into_owned()));
         own.or_else(|| self.folders.resolve(include, from))
     }
 }
 
 impl Program {
     /// Compiles. The log says what is wrong.
-    pub(crate) fn compile(&mut self, options: &[String]) -> Result<(), Status> {
-        let (outcome, status) = match Options::read(options) {
-            Ok(options) => self.compile_with(options),
-            Err(reason) => {
-                let log = text(format!("nvrtc: error: {reason}\n"));
-                (Outcome { log, made: None, image: Vec::new() }, Err(Status::InvalidOption))
-            }
+    pub(crate) fn compile(&mut self, options: &[CString]) -> Result<(), Status> {
+        let (outcome, status) = match nvidia::library()? {
+            Some(nvidia) => nvidia.compile(self, options),
+            None if self.is_to_end() => (Outcome::default(), Err(Status::Cancelled)),
+            None => self.compile_here(options),
         };
         self.outcome = Some(outcome);
         status
     }
 
+    /// Whether the caller's function says so.
+    fn is_to_end(&self) -> bool {
+        self.flow.is_some_and(|flow| {
+            // SAFETY: the caller gave both for this.
+            unsafe { (flow.function)(flow.data as *mut c_void, std::ptr::null_mut()) == 1 }
+        })
+    }
+
+    /// Compiles without NVIDIA.
+    fn compile_here(&self, options: &[CString]) -> (Outcome, Result<(), Status>) {
+        let options: Vec<Cow<'_, str>> = options.iter().map(|one| one.to_string_lossy()).collect();
+        match Options::read(&options) {
+            Ok(options) => self.compile_with(options),
+            Err(reason) => {
+                let log = text(format!("nvrtc: error: {reason}\n"));
+                (Outcome { log, ..Outcome::default() }, Err(Status::InvalidOption))
+            }
+        }
+    }
+
     fn compile_with(&self, asked: Options) -> (Outcome, Result<(), Status>) {
+        let headers = self.headers.iter();
+        let headers = headers.map(|(name, text)| (name.to_string_lossy(), text.to_string_lossy()));
         let resolver =
-            Headers { headers: &self.headers, folders: cuda_c::Folders(asked.folders.clone()) };
+            Headers { headers: headers.collect(), folders: cuda_c::Folders(asked.folders.clone()) };
+        let name = self.name.to_string_lossy();
         let options = cuda_c::Options {
-            name: &self.name,
+            name: &name,
             arch: asked.arch,
             fmad: asked.fmad,
             lines: true,
@@ -81,7 +135,7 @@ impl Program {
         let log = |diagnostics: &[cuda_c::Diagnostic]| {
             text(diagnostics.iter().map(ToString::to_string).collect::<String>())
         };
-        match cuda_c::compile(&self.source, &options) {
+        match cuda_c::compile(&self.source.to_string_lossy(), &options) {
             Ok(ptx) => {
                 let log = if asked.warnings { log(&ptx.warnings) } else { CString::default() };
                 let names = ptx.names.into_iter().map(text).collect();
@@ -91,10 +145,11 @@ impl Program {
                 } else {
                     Vec::new()
                 };
-                (Outcome { log, made: Some((ptx, names)), image }, Ok(()))
+                let made = Some((ptx, names));
+                (Outcome { log, made, image, ..Outcome::default() }, Ok(()))
             }
             Err(diagnostics) => {
-                let outcome = Outcome { log: log(&diagnostics), made: None, image: Vec::new() };
+                let outcome = Outcome { log: log(&diagnostics), ..Outcome::default() };
                 (outcome, Err(Status::Compilation))
             }
         }
@@ -106,10 +161,10 @@ impl Program {
         Ok(&outcome.made.as_ref().ok_or(Status::InvalidProgram)?.0)
     }
 
-    /// What is given in place of machine code; nothing where it was compiled for no card.
-    pub(crate) fn image(&self) -> Result<&[u8], Status> {
+    /// What was made beside the PTX; empty where it was not asked for.
+    pub(crate) fn part(&self, part: impl FnOnce(&Outcome) -> &Vec<u8>) -> Result<&[u8], Status> {
         self.ptx()?;
-        Ok(self.outcome.as_ref().map_or(&[], |outcome| &outcome.image))
+        Ok(self.outcome.as_ref().map_or(&[], |outcome| part(outcome)))
     }
 
     /// What a name expression that was added is called in the PTX.

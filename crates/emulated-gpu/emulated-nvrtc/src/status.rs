@@ -13,6 +13,20 @@ macro_rules! statuses {
             $($name = $code,)*
         }
 
+        impl Status {
+            /// The result of a function of NVIDIA's.
+            ///
+            /// # Errors
+            /// Every code but success; one that is not in the list as an internal error.
+            pub(crate) const fn check(code: c_int) -> Result<(), Self> {
+                let status = match code {
+                    $($code => Self::$name,)*
+                    _ => Self::InternalError,
+                };
+                if matches!(status, Self::Success) { Ok(()) } else { Err(status) }
+            }
+        }
+
         /// The name of a result, as `nvrtcGetErrorString` has it.
         pub(crate) const fn name(code: c_int) -> &'static CStr {
             match code {
@@ -36,6 +50,12 @@ statuses! {
     NoLoweredNamesBeforeCompilation 9 c"NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
     NameExpressionNotValid 10 c"NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
     InternalError 11 c"NVRTC_ERROR_INTERNAL_ERROR";
+    TimeFileWriteFailed 12 c"NVRTC_ERROR_TIME_FILE_WRITE_FAILED";
+    NoPchCreateAttempted 13 c"NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED";
+    PchCreateHeapExhausted 14 c"NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED";
+    PchCreate 15 c"NVRTC_ERROR_PCH_CREATE";
+    Cancelled 16 c"NVRTC_ERROR_CANCELLED";
+    TimeTraceFileWriteFailed 17 c"NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED";
 }
 
 /// Runs the body of an exported function; a panic never crosses into the caller's C.
@@ -57,6 +77,9 @@ mod tests {
         assert_eq!(name(Status::Compilation as c_int), c"NVRTC_ERROR_COMPILATION");
         assert_eq!(name(0), c"NVRTC_SUCCESS");
         assert_eq!(name(-3), c"NVRTC_ERROR unknown");
+        assert_eq!(Status::check(0), Ok(()));
+        assert_eq!(Status::check(6), Err(Status::Compilation));
+        assert_eq!(Status::check(999), Err(Status::InternalError));
     }
 
     #[test]

@@ -1,21 +1,18 @@
 //! The library as unmodified cudarc calls it: compiled by it, run on the emulated GPU.
 
-#![cfg(target_os = "linux")]
-#![allow(unsafe_code, reason = "the functions are C")]
-
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 use std::sync::OnceLock;
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::{
-    CompileError, CompileOptions, compile_ptx, compile_ptx_with_opts, result, sys,
+    CompileError, CompileOptions, Ptx, compile_ptx, compile_ptx_with_opts, result, sys,
 };
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use sys::nvrtcResult as Code;
 
 /// Whoever asks for `libcuda.so` and `libnvrtc.so` from now on gets the emulated ones.
-fn install() {
+pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
         let own = emulated_blas::library_beside_program(emulated_nvrtc::FILE).unwrap();
@@ -62,43 +59,33 @@ fn a_kernel_is_compiled_loaded_and_run() {
 
 #[test]
 fn what_is_compiled_for_a_card_is_an_image() {
-    for (option, is_image) in [(c"--gpu-architecture=sm_80", true), (c"-arch=compute_80", false)] {
+    for (option, is_image) in [("--gpu-architecture=sm_80", true), ("-arch=compute_80", false)] {
         let program = Program::new(
             c"extern \"C\" __global__ void put(int *p) { p[threadIdx.x] = threadIdx.x + 5; }",
             &[],
         );
-        let (mut size, mut image) = (9usize, Vec::new());
-        // SAFETY: a program that lives, an array of one option, and places for the results.
-        unsafe {
-            let options = [option.as_ptr()];
-            let compiled = sys::nvrtcCompileProgram(program.0, 1, options.as_ptr());
-            assert_eq!(compiled, Code::NVRTC_SUCCESS);
-            assert_eq!(sys::nvrtcGetCUBINSize(program.0, &raw mut size), Code::NVRTC_SUCCESS);
-            assert_eq!(size > 0, is_image);
-            image.resize(size, 0u8);
-            let status = sys::nvrtcGetCUBIN(program.0, image.as_mut_ptr().cast());
-            assert_eq!(status == Code::NVRTC_SUCCESS, is_image);
-        }
+        program.compile(&[option]).unwrap();
+        let image = program.image();
+        assert_eq!(!image.is_empty(), is_image);
         if is_image {
-            let context = CudaContext::new(0).unwrap();
-            let stream = context.default_stream();
-            let module = context.load_module(cudarc::nvrtc::Ptx::from_binary(image)).unwrap();
-            let put = module.load_function("put").unwrap();
-            let mut p = stream.alloc_zeros::<i32>(3).unwrap();
-            let mut launch = stream.launch_builder(&put);
-            launch.arg(&mut p);
-            // SAFETY: the kernel's parameter, which has room for three threads.
-            unsafe {
-                launch.launch(LaunchConfig {
-                    grid_dim: (1, 1, 1),
-                    block_dim: (3, 1, 1),
-                    shared_mem_bytes: 0,
-                })
-            }
-            .unwrap();
-            assert_eq!(stream.clone_dtoh(&p).unwrap(), [5, 6, 7]);
+            assert_eq!(written_by(image, "put"), [5, 6, 7]);
         }
     }
+}
+
+/// What three threads of a kernel write that has a place for it as its parameter.
+pub(crate) fn written_by(image: Vec<u8>, name: &str) -> Vec<i32> {
+    let context = CudaContext::new(0).unwrap();
+    let stream = context.default_stream();
+    let module = context.load_module(Ptx::from_binary(image)).unwrap();
+    let kernel = module.load_function(name).unwrap();
+    let mut p = stream.alloc_zeros::<i32>(3).unwrap();
+    let mut launch = stream.launch_builder(&kernel);
+    launch.arg(&mut p);
+    let shape = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (3, 1, 1), shared_mem_bytes: 0 };
+    // SAFETY: the kernel's parameter, which has room for three threads.
+    unsafe { launch.launch(shape) }.unwrap();
+    stream.clone_dtoh(&p).unwrap()
 }
 
 #[test]
@@ -125,10 +112,10 @@ fn what_is_wrong_is_in_the_log() {
 }
 
 /// A program that is destroyed in the end.
-struct Program(sys::nvrtcProgram);
+pub(crate) struct Program(pub(crate) sys::nvrtcProgram);
 
 impl Program {
-    fn new(source: &CStr, headers: &[(&CStr, &CStr)]) -> Self {
+    pub(crate) fn new(source: &CStr, headers: &[(&CStr, &CStr)]) -> Self {
         install();
         let mut program = ptr::null_mut();
         let names: Vec<*const c_char> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
@@ -148,17 +135,30 @@ impl Program {
         Self(program)
     }
 
-    fn ask(&self, name: &CStr) -> Code {
+    pub(crate) fn ask(&self, name: &CStr) -> Code {
         // SAFETY: a program and a C string.
         unsafe { sys::nvrtcAddNameExpression(self.0, name.as_ptr()) }
     }
 
-    fn compile(&self) -> Result<(), result::NvrtcError> {
+    pub(crate) fn compile(&self, options: &[&str]) -> Result<(), result::NvrtcError> {
         // SAFETY: a program that lives.
-        unsafe { result::compile_program::<&str>(self.0, &[]) }
+        unsafe { result::compile_program(self.0, options) }
     }
 
-    fn lowered(&self, name: &CStr) -> Result<CString, Code> {
+    /// What there is in place of machine code; nothing where there is none.
+    pub(crate) fn image(&self) -> Vec<u8> {
+        let mut size = 9usize;
+        // SAFETY: a program that lives, and a place for the result, which has room.
+        unsafe {
+            assert_eq!(sys::nvrtcGetCUBINSize(self.0, &raw mut size), Code::NVRTC_SUCCESS);
+            let mut image = vec![0u8; size];
+            let status = sys::nvrtcGetCUBIN(self.0, image.as_mut_ptr().cast());
+            assert_eq!(status == Code::NVRTC_SUCCESS, size > 0);
+            image
+        }
+    }
+
+    pub(crate) fn lowered(&self, name: &CStr) -> Result<CString, Code> {
         let mut found = ptr::null();
         // SAFETY: a program, a C string, a place for the result.
         match unsafe { sys::nvrtcGetLoweredName(self.0, name.as_ptr(), &raw mut found) } {
@@ -188,7 +188,7 @@ fn names_headers_and_templates() {
     }
     let early = program.lowered(c"table");
     assert_eq!(early, Err(Code::NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION));
-    program.compile().unwrap();
+    program.compile(&[]).unwrap();
     assert_eq!(program.lowered(c"scale<float, 2>").unwrap().as_c_str(), c"_Z5scaleIfLi2EEvPT_");
     assert_eq!(program.lowered(c"&scale<double, -1>").unwrap().as_c_str(), c"_Z5scaleIdLin1EEvPT_");
     assert_eq!(program.lowered(c"table").unwrap().as_c_str(), c"table");
@@ -210,7 +210,7 @@ fn names_headers_and_templates() {
 fn a_name_that_is_none_fails_the_compilation() {
     let program = Program::new(c"__global__ void k() { }", &[]);
     assert_eq!(program.ask(c"kk"), Code::NVRTC_SUCCESS);
-    assert_eq!(program.compile().unwrap_err().0, Code::NVRTC_ERROR_COMPILATION);
+    assert_eq!(program.compile(&[]).unwrap_err().0, Code::NVRTC_ERROR_COMPILATION);
     // SAFETY: a program that lives.
     unsafe {
         assert_eq!(result::get_ptx(program.0).unwrap_err().0, Code::NVRTC_ERROR_INVALID_PROGRAM);
