@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use device_image::fatbin::ptx_of as ptx_for;
 use ptx_emulator::Loaded;
 use ptx_emulator::memory::Home;
 use ptx_emulator::source::Source;
@@ -47,7 +48,8 @@ pub(crate) fn text_of(image: usize) -> std::result::Result<String, Refusal> {
         return refuse(
             Code::NO_BINARY_FOR_GPU,
             "the image is a cubin, which is machine code for NVIDIA's hardware; the emulated GPU \
-             runs PTX: compile with --ptx, or give NVRTC --gpu-architecture=compute_90",
+             runs PTX: compile with --ptx, or give NVRTC --gpu-architecture=compute_90; where nvJitLink \
+             made it, set EMULATED_GPU_NVJITLINK",
         );
     }
     if fatbin::is_fatbin(magic) {
@@ -68,11 +70,11 @@ pub(crate) fn text_of(image: usize) -> std::result::Result<String, Refusal> {
 /// The text that a fatbin has for the emulated card.
 ///
 /// # Errors
-/// As [`fatbin::ptx_of`].
+/// As [`ptx_for`].
 pub(crate) fn ptx_of(bytes: &[u8]) -> std::result::Result<String, Refusal> {
     let card = driver().map(|driver| driver.settings.capability);
     let unknown = |error: crate::error::Error| Refusal { code: error.code, log: String::new() };
-    fatbin::ptx_of(bytes, card.map_err(unknown)?)
+    Ok(ptx_for(bytes, card.map_err(unknown)?)?)
 }
 
 #[allow(unsafe_code, reason = "reads a text of C's")]

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use device_image::{archive, linked};
 use ptx_emulator::Diagnostic;
 use ptx_emulator::memory::OutOfMemory;
 use ptx_emulator::room::filled;
@@ -20,24 +21,14 @@ use crate::registry::fresh;
 
 use super::module::JitOptions;
 
+/// `CU_JIT_INPUT_CUBIN`
+const CUBIN: u32 = 0;
 /// `CU_JIT_INPUT_PTX`
 const PTX: u32 = 1;
 /// `CU_JIT_INPUT_FATBINARY`
 const FATBINARY: u32 = 2;
 /// `CU_JIT_INPUT_LIBRARY`
 const LIBRARY: u32 = 4;
-
-/// What stands in for NVIDIA's library of device functions, libcudadevrt.a, which is machine code: how grids
-/// wait for all their blocks.
-const DEVICE_RUNTIME: &str = include_str!("../device_runtime.ptx");
-/// How an archive of ar(1) begins.
-const ARCHIVE: &[u8] = b"!<arch>\n";
-/// What that library is made of, a name that stands in it.
-const OF_DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
-
-/// Stands before the registers that a thread may have, in the first line of what a linker has made: who
-/// copies the image copies it along.
-const MAX_REGISTERS: &str = "// CU_JIT_MAX_REGISTERS ";
 
 /// What has been given to a linker.
 #[derive(Debug, Default)]
@@ -71,11 +62,6 @@ impl Linker {
     }
 }
 
-/// How many registers a thread may have of a text that a linker has made.
-pub(super) fn max_registers_of(text: &str) -> Option<u32> {
-    text.strip_prefix(MAX_REGISTERS)?.lines().next()?.parse().ok()
-}
-
 fn linker(handle: Handle) -> Result<Arc<Linker>> {
     let missing = || Code::INVALID_HANDLE.because(format!("there is no linker {handle:#x}"));
     driver()?.linkers.get(handle).ok_or_else(missing)
@@ -89,15 +75,8 @@ fn refusal(diagnostics: Vec<Diagnostic>) -> Refusal {
 
 /// The PTX of what an archive stands for, which is machine code.
 fn library(bytes: &[u8]) -> std::result::Result<String, Refusal> {
-    let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
-    let is_device_runtime = bytes.starts_with(ARCHIVE) && has(OF_DEVICE_RUNTIME);
-    is_device_runtime.then(|| DEVICE_RUNTIME.to_owned()).ok_or_else(|| Refusal {
-        code: Code::NOT_SUPPORTED,
-        log: "libraries are machine code, which the emulated GPU does not run; of NVIDIA's \
-              libcudadevrt.a alone it has functions of its own, cudaCGGetIntrinsicHandle and \
-              cudaCGSynchronize"
-            .to_owned(),
-    })
+    let refusal = || Refusal { code: Code::NOT_SUPPORTED, log: archive::REFUSED.to_owned() };
+    archive::ptx_of(bytes).map(str::to_owned).ok_or_else(refusal)
 }
 
 /// The PTX of what is to be linked.
@@ -124,17 +103,24 @@ fn add(
     bytes: impl FnOnce() -> Result<Vec<u8>>,
 ) -> Result {
     let linker = linker(handle)?;
-    if !matches!(input, PTX | FATBINARY | LIBRARY) {
-        return Err(Code::NOT_SUPPORTED.because(
+    let unknown = || {
+        Code::NOT_SUPPORTED.because(
             "only PTX can be linked, alone or in a fatbin; machine code (cubins and objects) and LLVM's \
              code can't",
-        ));
+        )
+    };
+    if !matches!(input, CUBIN | PTX | FATBINARY | LIBRARY) {
+        return Err(unknown());
     }
     let mut work = linker.work();
     if work.image.is_some() {
         return Err(Code::INVALID_VALUE.because("the linker has made its image already"));
     }
     let bytes = bytes()?;
+    // A fatbin is what the emulated NVRTC and nvJitLink give for a cubin.
+    if input == CUBIN && !bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
+        return Err(unknown());
+    }
     let text = if input == LIBRARY { library(&bytes) } else { ptx(bytes) };
     let text = text.and_then(|text| {
         let source = Source { name, text };
@@ -158,13 +144,16 @@ fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
         return Err(Code::INVALID_VALUE.because("nothing was added to the linker"));
     }
     if work.image.is_none() {
-        let linked = ptx_emulator::link(&work.texts).and_then(|text| {
+        let made = ptx_emulator::link(&work.texts).and_then(|text| {
             let source = Source { name: "linked".to_owned(), text };
             ptx_emulator::parse(&source).map(|_| source.text)
         });
-        let text = linked.map_err(|diagnostics| linker.refuse(refusal(diagnostics)))?;
-        let limit = work.max_registers.map(|most| format!("{MAX_REGISTERS}{most}\n"));
-        let mut image = (limit.unwrap_or_default() + &text).into_bytes();
+        let text = made.map_err(|diagnostics| linker.refuse(refusal(diagnostics)))?;
+        let text = match work.max_registers {
+            Some(most) => linked::with_max_registers(&text, most),
+            None => text,
+        };
+        let mut image = text.into_bytes();
         image.extend([0; 4]);
         work.image = Some(image);
     }

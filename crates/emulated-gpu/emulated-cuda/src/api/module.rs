@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use device_image::linked::max_registers_of;
 use tensor::file::{MOST_TEXT_BYTES, open, read};
 
 use crate::abi::{Handle, In, JitValue, Out, Text};
@@ -101,7 +102,11 @@ fn load(
     logs: JitOptions,
     context: Handle,
 ) -> Result<Arc<Module>> {
-    let loaded = text.and_then(|text| Module::load(text, name, context, logs.max_registers));
+    let loaded = text.and_then(|text| {
+        // What a linker made has the linker's options.
+        let most = logs.max_registers.or_else(|| max_registers_of(&text));
+        Module::load(text, name, context, most)
+    });
     match loaded {
         Ok(module) => {
             logs.write("", "");
@@ -119,12 +124,9 @@ fn load(
     }
 }
 
-/// Loads a text in memory. What a linker made has the linker's options.
-fn load_image(image: In<u8>, mut options: JitOptions, context: Handle) -> Result<Arc<Module>> {
-    let text = text_of(image.address());
-    let linked = text.as_deref().ok().and_then(super::link::max_registers_of);
-    options.max_registers = options.max_registers.or(linked);
-    load(text, None, options, context)
+/// Loads a text in memory.
+fn load_image(image: In<u8>, options: JitOptions, context: Handle) -> Result<Arc<Module>> {
+    load(text_of(image.address()), None, options, context)
 }
 
 fn load_file(path: Text, logs: JitOptions, context: Handle) -> Result<Arc<Module>> {

@@ -1,4 +1,5 @@
-//! Fatbins through the driver's functions. What may be wrong in one, `src/fatbin/tests.rs` tries.
+//! Fatbins through the driver's functions. What may be wrong in one, the tests of
+//! `device-image` try.
 
 use std::ffi::{CString, c_char};
 

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use crate::support::{allocate, code, context, cu, function, launch, ok, read};
 
+const CUBIN: u32 = 0;
 const PTX: u32 = 1;
 const FATBINARY: u32 = 2;
 const LIBRARY: u32 = 4;
@@ -86,12 +87,13 @@ impl Drop for Linker {
 #[test]
 fn texts_call_each_others_functions() {
     let context = context();
-    for fatbin in [false, true] {
+    // A fatbin also is what there is in place of a cubin.
+    for fatbin in [None, Some(FATBINARY), Some(CUBIN)] {
         let linker = Linker::new();
         assert_eq!(linker.add(PTX, c"caller.ptx", CALLER.to_bytes_with_nul()), 0);
-        if fatbin {
+        if let Some(kind) = fatbin {
             let image = super::fatbins::fatbin(CALLEE.to_bytes());
-            assert_eq!(linker.add(FATBINARY, c"callee.fatbin", &image), 0);
+            assert_eq!(linker.add(kind, c"callee.fatbin", &image), 0);
         } else {
             assert_eq!(linker.add(PTX, c"callee.ptx", CALLEE.to_bytes()), 0);
         }
