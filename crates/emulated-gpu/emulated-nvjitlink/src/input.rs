@@ -1,0 +1,181 @@
+//! What is given to a link: what its bytes are, whether that is what they are said to be, and the PTX in
+//! them.
+
+use std::fmt::Display;
+
+use device_image::archive;
+use device_image::fatbin::{self, Wrong};
+use host::input::MOST_TEXT_BYTES;
+
+use crate::options::Options;
+use crate::status::Status;
+
+/// `nvJitLinkInputType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InputType {
+    Cubin,
+    Ptx,
+    LtoIr,
+    Fatbin,
+    Object,
+    Library,
+    Index,
+    Any,
+}
+
+/// Each with its number and its name.
+const KINDS: [(i32, InputType, &str); 8] = [
+    (1, InputType::Cubin, "CUBIN"),
+    (2, InputType::Ptx, "PTX"),
+    (3, InputType::LtoIr, "LTOIR"),
+    (4, InputType::Fatbin, "FATBIN"),
+    (5, InputType::Object, "OBJECT"),
+    (6, InputType::Library, "LIBRARY"),
+    (7, InputType::Index, "INDEX"),
+    (10, InputType::Any, "ANY"),
+];
+
+/// What bytes are, by how they begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Contents {
+    Ptx,
+    Fatbin,
+    /// A cubin, or an object of a host compiler.
+    Elf,
+    Archive,
+    LtoIr,
+}
+
+/// What NVIDIA's LTO-IR begins with, and LLVM's bitcode, which is what is in it.
+const LTO_IR: [&[u8]; 2] = [b"\xedCN\x7f", b"BC\xc0\xde"];
+
+/// What is said of LTO-IR where nothing reads it.
+pub(crate) const LTO_IR_REFUSED: &str = "it is LTO-IR, which only NVIDIA's \
+     compiler reads: give PTX (nvcc and NVRTC without -dlto and with \
+     --relocatable-device-code=true; numba's @cuda.jit with lto=False), or name NVIDIA's libnvJitLink.so in \
+     EMULATED_GPU_NVJITLINK";
+
+/// What is to be linked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// PTX, and whether it was given as LTO-IR.
+    Text(String, bool),
+    /// The bytes are NVIDIA's LTO-IR.
+    LtoIr,
+}
+
+/// Why something can't be linked: the result, and a sentence for the log.
+pub(crate) type Refusal = (Status, String);
+
+fn refuse(status: Status, name: &str, why: impl Display) -> Refusal {
+    (status, format!("error   : {name}: {why}"))
+}
+
+/// The PTX of what is given as a kind of input.
+///
+/// # Errors
+/// What can't be linked, with what to ask for instead.
+pub(crate) fn read(
+    kind: i32,
+    bytes: &[u8],
+    name: &str,
+    options: &Options,
+) -> Result<Input, Refusal> {
+    let known = KINDS.iter().find(|(number, ..)| *number == kind);
+    let Some(&(_, kind, called)) = known else {
+        let why = format!("there is no type of input {kind}");
+        return Err(refuse(Status::IncorrectInputType, name, why));
+    };
+    let Some(contents) = contents(bytes) else {
+        let status = if kind == InputType::Any {
+            Status::UnrecognizedInput
+        } else {
+            Status::IncorrectInputType
+        };
+        let why = "it is no PTX, fatbin, cubin, LTO-IR, object or library";
+        return Err(refuse(status, name, why));
+    };
+    let is_so = match contents {
+        Contents::Ptx => kind == InputType::Ptx,
+        // It also is what there is in place of machine code and of LTO-IR.
+        Contents::Fatbin => matches!(kind, InputType::Fatbin | InputType::Cubin | InputType::LtoIr),
+        Contents::Elf => matches!(kind, InputType::Cubin | InputType::Object),
+        Contents::Archive => kind == InputType::Library,
+        Contents::LtoIr => kind == InputType::LtoIr,
+    };
+    if !is_so && kind != InputType::Any {
+        let why = format!("it does not match its type, NVJITLINK_INPUT_{called}");
+        return Err(refuse(Status::IncorrectInputType, name, why));
+    }
+    let is_lto = kind == InputType::LtoIr || contents == Contents::LtoIr;
+    if is_lto && !options.lto {
+        let why = "LTO-IR can't be linked without -lto";
+        return Err(refuse(Status::LtoNotEnabled, name, why));
+    }
+    let input = match contents {
+        Contents::LtoIr => Ok(Input::LtoIr),
+        _ => text(contents, bytes, options).map(|text| Input::Text(text, is_lto)),
+    };
+    input.map_err(|(status, why)| refuse(status, name, why))
+}
+
+fn contents(bytes: &[u8]) -> Option<Contents> {
+    if fatbin::is_fatbin(bytes) {
+        Some(Contents::Fatbin)
+    } else if bytes.starts_with(b"\x7fELF") {
+        Some(Contents::Elf)
+    } else if archive::is_archive(bytes) {
+        Some(Contents::Archive)
+    } else if LTO_IR.iter().any(|magic| bytes.starts_with(magic)) {
+        Some(Contents::LtoIr)
+    } else {
+        let version = b".version";
+        c_text(bytes).windows(version.len()).any(|word| word == version).then_some(Contents::Ptx)
+    }
+}
+
+/// As C has it, a text ends before its first zero.
+fn c_text(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    &bytes[..end]
+}
+
+fn text(contents: Contents, bytes: &[u8], options: &Options) -> Result<String, Refusal> {
+    let wrong = |status, why: &str| Err((status, why.to_owned()));
+    match contents {
+        Contents::Ptx => {
+            let text = c_text(bytes);
+            if text.len() as u64 > MOST_TEXT_BYTES {
+                let why = format!(
+                    "it has more than {MOST_TEXT_BYTES} bytes, which is as much as is linked"
+                );
+                return Err((Status::InvalidInput, why));
+            }
+            // The parser points at what is no UTF-8.
+            Ok(String::from_utf8_lossy(text).into_owned())
+        }
+        Contents::Fatbin => fatbin::ptx_of(bytes, options.architecture).map_err(|wrong| {
+            let status = match wrong {
+                Wrong::NoPtx(_) => Status::MissingFatbin,
+                Wrong::Damaged(_) => Status::InvalidInput,
+                Wrong::OutOfMemory(_) => Status::Internal,
+            };
+            (status, wrong.to_string())
+        }),
+        Contents::Archive => match archive::ptx_of(bytes) {
+            Some(text) => Ok(text.to_owned()),
+            None => wrong(Status::UnrecognizedInput, archive::REFUSED),
+        },
+        Contents::Elf => wrong(
+            Status::UnrecognizedInput,
+            "it is machine code for NVIDIA's hardware, which the emulated GPU does not run: give its PTX \
+             (nvcc --ptx, or -fatbin with -gencode arch=compute_80,code=compute_80; of NVRTC nvrtcGetPTX; each \
+             with --relocatable-device-code=true)",
+        ),
+        Contents::LtoIr => wrong(Status::NvvmCompile, LTO_IR_REFUSED),
+    }
+}
+
+#[cfg(test)]
+#[path = "input/tests.rs"]
+mod tests;

@@ -1,0 +1,334 @@
+//! A link, from its options to what came of it.
+
+use std::path::Path;
+use std::time::Instant;
+
+use device_image::fatbin::{self, MOST_BYTES};
+use device_image::linked;
+use host::input::{MOST_TEXT_BYTES, open, read};
+use ptx_emulator::Diagnostic;
+use ptx_emulator::program::{Linkage, Space, Variable};
+use ptx_emulator::source::Source;
+
+use crate::input::{self, Input, LTO_IR_REFUSED, Refusal};
+use crate::nvidia::{self, Part};
+use crate::options::{self, Options};
+use crate::status::Status;
+
+/// What has been given to a link, and what came of it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Nothing where they were wrong.
+    options: Option<Options>,
+    texts: Vec<Source>,
+    /// What NVIDIA's library makes a text of.
+    parts: Vec<Part>,
+    /// How many of them were given as LTO-IR.
+    lto: usize,
+    state: State,
+    errors: Log,
+    infos: Log,
+    begun: Instant,
+}
+
+#[derive(Debug)]
+enum State {
+    Open,
+    Failed,
+    Image(Vec<u8>),
+    /// With its zero.
+    Ptx(Vec<u8>),
+}
+
+/// Lines for the caller.
+#[derive(Debug, Default)]
+pub(crate) struct Log(String);
+
+impl Log {
+    /// As long may one be, in bytes: what is wrong is said of the first inputs then.
+    const MOST: usize = 1 << 20;
+
+    fn say(&mut self, line: &str) {
+        if self.0.len() + line.len() < Self::MOST {
+            self.0.push_str(&line.replace('\0', "\u{fffd}"));
+            self.0.push('\n');
+        }
+    }
+
+    /// The text with its zero; nothing where nothing was said.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let end: &[u8] = if self.0.is_empty() { &[] } else { &[0] };
+        [self.0.as_bytes(), end].concat()
+    }
+}
+
+impl Link {
+    /// A link with these options. With wrong ones it only is there for its log.
+    pub(crate) fn new(written: &[String]) -> (Self, Result<(), Status>) {
+        let mut link = Self {
+            options: None,
+            texts: Vec::new(),
+            parts: Vec::new(),
+            lto: 0,
+            state: State::Open,
+            errors: Log::default(),
+            infos: Log::default(),
+            begun: Instant::now(),
+        };
+        let status = match Options::read(written) {
+            Ok(options) => {
+                link.options = Some(options);
+                Ok(())
+            }
+            Err(wrong) => {
+                link.state = State::Failed;
+                Err(link.refuse(wrong))
+            }
+        };
+        (link, status)
+    }
+
+    fn refuse(&mut self, (status, log): Refusal) -> Status {
+        self.errors.say(&log);
+        status
+    }
+
+    /// The options, while there still can be work.
+    fn open(&mut self) -> Result<Options, Status> {
+        match (&self.options, &self.state) {
+            (Some(options), State::Open) => Ok(options.clone()),
+            (None, _) => Err(self.refuse((
+                Status::Internal,
+                "error   : the options were wrong: make another link with nvJitLinkCreate"
+                    .to_owned(),
+            ))),
+            (Some(_), _) => Err(self.refuse((
+                Status::Internal,
+                "error   : the link is complete: make another one with nvJitLinkCreate".to_owned(),
+            ))),
+        }
+    }
+
+    /// Adds what is in a file.
+    ///
+    /// # Errors
+    /// As of [`add`](Self::add), and where it can't be read.
+    pub(crate) fn add_file(&mut self, kind: i32, path: &str) -> Result<(), Status> {
+        let bytes = open(Path::new(path)).and_then(|file| read(file, MOST_BYTES));
+        let bytes = bytes.map_err(|error| {
+            self.refuse((Status::InvalidInput, format!("error   : {path} can't be read: {error}")))
+        })?;
+        self.add(kind, &bytes, path)
+    }
+
+    /// Adds something to what is linked.
+    ///
+    /// # Errors
+    /// Where it can't be linked, or is wrong by itself.
+    pub(crate) fn add(&mut self, kind: i32, bytes: &[u8], name: &str) -> Result<(), Status> {
+        let options = self.open()?;
+        if bytes.is_empty() {
+            let log = format!("error   : {name}: there are no bytes");
+            return Err(self.refuse((Status::InvalidInput, log)));
+        }
+        let input = input::read(kind, bytes, name, &options);
+        match input.map_err(|refusal| self.refuse(refusal))? {
+            Input::Text(text, is_lto) => {
+                self.add_text(&options, Source { name: name.to_owned(), text })?;
+                self.lto += usize::from(is_lto);
+            }
+            Input::LtoIr => self.add_lto_ir(bytes, name)?,
+        }
+        Ok(())
+    }
+
+    /// Keeps LTO-IR for NVIDIA's library.
+    fn add_lto_ir(&mut self, bytes: &[u8], name: &str) -> Result<(), Status> {
+        let library = nvidia::library()
+            .map_err(|why| self.refuse((Status::Internal, format!("error   : {why}"))))?;
+        let size: usize = self.parts.iter().map(|part| part.bytes.len()).sum();
+        let mut kept = Vec::new();
+        let refused = if library.is_none() {
+            Some((Status::NvvmCompile, LTO_IR_REFUSED.to_owned()))
+        } else if (size + bytes.len()) as u64 > MOST_BYTES {
+            let why = format!("more than {MOST_BYTES} bytes of LTO-IR are not linked together");
+            Some((Status::InvalidInput, why))
+        } else if kept.try_reserve_exact(bytes.len()).is_err() {
+            Some((Status::Internal, format!("there is no memory for {} bytes", bytes.len())))
+        } else {
+            None
+        };
+        if let Some((status, why)) = refused {
+            return Err(self.refuse((status, format!("error   : {name}: {why}"))));
+        }
+        kept.extend(bytes);
+        self.parts.push(Part { name: name.to_owned(), bytes: kept });
+        Ok(())
+    }
+
+    /// Adds PTX.
+    fn add_text(&mut self, options: &Options, source: Source) -> Result<(), Status> {
+        let (name, text) = (&source.name, &source.text);
+        let size: usize = self.texts.iter().map(|source| source.text.len()).sum();
+        if (size + text.len()) as u64 > MOST_TEXT_BYTES {
+            let log = format!(
+                "error   : {name}: more than {MOST_TEXT_BYTES} bytes of PTX are not linked together"
+            );
+            return Err(self.refuse((Status::InvalidInput, log)));
+        }
+        let module =
+            ptx_emulator::parse_part(&source).map_err(|diagnostics| self.wrong(&diagnostics))?;
+        if module.target > options.architecture {
+            let log = format!(
+                "fatal   : {name}: SM version specified by .target is higher than default SM version assumed: \
+                 the file says sm_{}, -arch says {}; compile it for that or for an older one",
+                module.target, options.target
+            );
+            return Err(self.refuse((Status::PtxCompile, log)));
+        }
+        if options.verbose {
+            let entries = module.functions.iter().filter(|function| function.entry).count();
+            let (major, minor) = module.version;
+            self.infos.say(&format!(
+                "info    : {name}: PTX {major}.{minor} for sm_{}, {} bytes, {entries} kernels",
+                module.target,
+                source.text.len()
+            ));
+        }
+        self.texts.push(source);
+        Ok(())
+    }
+
+    /// What is wrong with PTX.
+    fn wrong(&mut self, diagnostics: &[Diagnostic]) -> Status {
+        for one in diagnostics {
+            self.errors.say(&one.to_string());
+        }
+        Status::PtxCompile
+    }
+
+    /// Links what was added, once.
+    ///
+    /// # Errors
+    /// What is wrong with them together.
+    pub(crate) fn complete(&mut self) -> Result<(), Status> {
+        let options = self.open()?;
+        self.state = State::Failed;
+        let refused = if options.ptx && self.lto < self.texts.len() {
+            Some((Status::IncorrectInputType, "error   : with -ptx, all inputs have to be LTO-IR"))
+        } else if options.lto && self.lto == 0 && self.parts.is_empty() {
+            Some((
+                Status::NvvmCompile,
+                "error   : there is no LTO-IR: leave out -lto, or give some",
+            ))
+        } else {
+            None
+        };
+        if let Some((status, log)) = refused {
+            return Err(self.refuse((status, log.to_owned())));
+        }
+        let begun = Instant::now();
+        self.compile(&options)?;
+        let text = self.linked(&options).map_err(|lines| {
+            lines.iter().for_each(|line| self.errors.say(line));
+            Status::Internal
+        })?;
+        self.state = if options.ptx {
+            State::Ptx((text + "\0").into_bytes())
+        } else {
+            let text = match options.max_registers {
+                Some(most) => linked::with_max_registers(&text, most),
+                None => text,
+            };
+            State::Image(fatbin::of_ptx(text.as_bytes(), options.architecture))
+        };
+        if options.time {
+            let milliseconds = |begun: Instant| begun.elapsed().as_secs_f64() * 1e3;
+            let (all, own) = (milliseconds(self.begun), milliseconds(begun));
+            self.infos.say(&format!("nvJitLink time until Complete: {:.6}", all - own));
+            self.infos.say(&format!("nvJitLinkComplete time to finish: {own:.6}"));
+        }
+        Ok(())
+    }
+
+    /// Has NVIDIA's library make a text of what is LTO-IR.
+    fn compile(&mut self, options: &Options) -> Result<(), Status> {
+        let parts = std::mem::take(&mut self.parts);
+        let library = if parts.is_empty() { None } else { nvidia::library().ok().flatten() };
+        let Some(library) = library else { return Ok(()) };
+        let text = library.ptx(&options.written, &parts);
+        let text = text.map_err(|log| self.refuse((Status::NvvmCompile, log)))?;
+        self.add_text(options, Source { name: "LTO-IR".to_owned(), text })
+    }
+
+    /// One text of all, or what is wrong with them together.
+    fn linked(&self, options: &Options) -> Result<String, Vec<String>> {
+        let lines = |all: Vec<Diagnostic>| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let is_part = options.relocatable || options.ptx;
+        let text = match self.texts.as_slice() {
+            [] => options::nothing(&options.target),
+            // It is to be linked with others, and was checked by itself.
+            [one] if is_part => return Ok(one.text.clone()),
+            texts => ptx_emulator::link(texts).map_err(lines)?,
+        };
+        let source = Source { name: "linked".to_owned(), text };
+        if is_part {
+            ptx_emulator::parse_part(&source).map_err(lines)?;
+            return Ok(source.text);
+        }
+        let module = ptx_emulator::parse(&source).map_err(lines)?;
+        // Functions that nobody has are missed where they are called; variables are when they are loaded.
+        let is_missing = |variable: &&Variable| {
+            variable.linkage == Linkage::Extern
+                && matches!(variable.space, Space::Global | Space::Const)
+        };
+        let missing = module.variables.iter().filter(is_missing);
+        let missing: Vec<String> = missing
+            .map(|variable| {
+                format!("error   : Undefined reference to '{}': no input has it", variable.name)
+            })
+            .collect();
+        if missing.is_empty() { Ok(source.text) } else { Err(missing) }
+    }
+
+    /// The linked image.
+    ///
+    /// # Errors
+    /// Where there is none, or was to be none.
+    pub(crate) fn image(&self) -> Result<&[u8], Status> {
+        match &self.state {
+            State::Image(image) => Ok(image),
+            _ => Err(Status::Internal),
+        }
+    }
+
+    /// The linked PTX, with its zero.
+    ///
+    /// # Errors
+    /// Where there is none, or nobody asked for it.
+    pub(crate) fn ptx(&self) -> Result<&[u8], Status> {
+        let is_wanted = self.options.as_ref().is_some_and(|options| options.ptx);
+        match &self.state {
+            State::Ptx(text) => Ok(text),
+            _ if is_wanted => Err(Status::Internal),
+            _ => Err(Status::InvalidInput),
+        }
+    }
+
+    /// What went wrong.
+    pub(crate) fn errors(&self) -> &Log {
+        &self.errors
+    }
+
+    /// What else is to be said.
+    pub(crate) fn infos(&self) -> &Log {
+        &self.infos
+    }
+
+    /// LTO-IR is not made.
+    pub(crate) fn lto_ir(&mut self) -> Status {
+        let log = "error   : there is no linked LTO-IR, which only NVIDIA's compiler makes: take the linked \
+                   cubin, or with -ptx the linked PTX";
+        self.refuse((Status::InvalidInput, log.to_owned()))
+    }
+}

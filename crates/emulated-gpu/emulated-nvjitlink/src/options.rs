@@ -1,0 +1,221 @@
+//! The options of `nvJitLinkCreate`, as its header lists them.
+
+use ptx_emulator::source::Source;
+
+use crate::status::Status;
+
+/// What was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// All of it, as it was written.
+    pub(crate) written: Vec<String>,
+    /// Of `-arch`, `sm_80`.
+    pub(crate) target: String,
+    /// The same as a number, 80.
+    pub(crate) architecture: u32,
+    pub(crate) max_registers: Option<u32>,
+    /// Whether what is to be linked is LTO-IR.
+    pub(crate) lto: bool,
+    /// Whether PTX comes out, and no image.
+    pub(crate) ptx: bool,
+    /// Whether what comes out may be linked again.
+    pub(crate) relocatable: bool,
+    pub(crate) time: bool,
+    pub(crate) verbose: bool,
+}
+
+/// Options that change nothing here: they are about machine code, about how it is optimised, or about what
+/// may be left out of it.
+const IDLE: &[&str] = &[
+    "-O0",
+    "-O3",
+    "-Ofc=min",
+    "-Ofc=mid",
+    "-Ofc=max",
+    "-g",
+    "-lineinfo",
+    "-optimize-unused-variables",
+    "-nvvm-latest",
+    "-no-cache",
+    "-device-stack-protector",
+];
+
+/// The same, with a value: of arithmetic, which PTX has settled, of what may be left out, and of threads.
+const IDLE_VALUES: &[&str] = &[
+    "-ftz",
+    "-prec-div",
+    "-prec-sqrt",
+    "-fma",
+    "-kernels-used",
+    "-variables-used",
+    "-Xptxas",
+    "-Xnvvm",
+    "-split-compile",
+    "-split-compile-extended",
+    "-jump-table-density",
+];
+
+/// As many registers as a thread of hardware has at most: `ptxas` takes no notice of more.
+const MOST_REGISTERS: u32 = 255;
+
+/// What is wrong with an option, for the log.
+pub(crate) type Wrong = (Status, String);
+
+impl Options {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// The result, and a sentence for the log.
+    pub(crate) fn read(written: &[String]) -> Result<Self, Wrong> {
+        let mut options = Self { written: written.to_vec(), ..Self::default() };
+        let mut is_virtual = false;
+        for option in written {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            match name {
+                "-arch" => {
+                    (options.target, options.architecture) = architecture(option, value)?;
+                    is_virtual = value.starts_with("compute_");
+                }
+                "-maxrregcount" => options.max_registers = registers(option, value)?,
+                "-lto" | "-dlto" if option == name => options.lto = true,
+                "-ptx" if option == name => options.ptx = true,
+                "-r" if option == name => options.relocatable = true,
+                "-time" if option == name => options.time = true,
+                "-verbose" if option == name => options.verbose = true,
+                _ if IDLE.contains(&option.as_str()) => {}
+                _ if IDLE_VALUES.contains(&name) && !value.is_empty() => {}
+                _ => return Err(unrecognized(option)),
+            }
+        }
+        let wrong = |status, log: &str| Err((status, log.to_owned()));
+        if options.target.is_empty() {
+            return wrong(
+                Status::MissingArch,
+                "there is no -arch: give it the architecture of the device, as -arch=sm_80",
+            );
+        }
+        if options.ptx && !options.lto {
+            return wrong(Status::IncompatibleOptions, "-ptx is only there together with -lto");
+        }
+        if is_virtual && !options.ptx {
+            return wrong(
+                Status::IncompatibleOptions,
+                "-arch=compute_… is only there together with -lto and -ptx: write -arch=sm_…",
+            );
+        }
+        Ok(options)
+    }
+}
+
+fn unrecognized(option: &str) -> Wrong {
+    (Status::UnrecognizedOption, format!("unrecognized option: {option}"))
+}
+
+/// `sm_80` or `compute_80`, or with a letter behind it: what PTX calls it, and the number.
+fn architecture(option: &str, value: &str) -> Result<(String, u32), Wrong> {
+    let number = value.strip_prefix("sm_").or_else(|| value.strip_prefix("compute_"));
+    let number = number.filter(|number| number.starts_with(|first: char| first.is_ascii_digit()));
+    let Some(number) = number else {
+        let log = format!("{option}: write an architecture, as -arch=sm_80");
+        return Err((Status::UnrecognizedOption, log));
+    };
+    let target = format!("sm_{number}");
+    // The one list of architectures is that of the emulator.
+    let source = Source { name: option.to_owned(), text: nothing(&target) };
+    match ptx_emulator::parse_part(&source) {
+        Ok(module) => Ok((target, module.target)),
+        Err(_) => {
+            let log = format!(
+                "{option}: there is no such architecture; the emulated GPU has sm_10 to sm_121"
+            );
+            Err((Status::UnrecognizedArch, log))
+        }
+    }
+}
+
+/// A text without kernels, in a version of PTX that has all architectures.
+pub(crate) fn nothing(target: &str) -> String {
+    format!(".version 9.0\n.target {target}\n.address_size 64\n")
+}
+
+/// The registers that a thread may have, where that is a limit.
+fn registers(option: &str, value: &str) -> Result<Option<u32>, Wrong> {
+    let most: i64 = value.parse().map_err(|_| {
+        (Status::UnrecognizedOption, format!("{option}: write a number, as -maxrregcount=32"))
+    })?;
+    Ok(u32::try_from(most).ok().filter(|most| (1..=MOST_REGISTERS).contains(most)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(options: &[&str]) -> Result<Options, Wrong> {
+        Options::read(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>())
+    }
+
+    /// What they mean.
+    fn asked(options: &[&str]) -> Options {
+        Options { written: Vec::new(), ..read(options).unwrap() }
+    }
+
+    #[test]
+    fn every_option_of_the_header_is_taken() {
+        for option in IDLE {
+            assert_eq!(asked(&["-arch=sm_80", option]), asked(&["-arch=sm_80"]), "{option}");
+        }
+        for option in IDLE_VALUES {
+            let option = format!("{option}=1");
+            assert_eq!(asked(&["-arch=sm_80", &option]), asked(&["-arch=sm_80"]), "{option}");
+        }
+        let all =
+            ["-arch=compute_90a", "-maxrregcount=32", "-lto", "-ptx", "-r", "-time", "-verbose"];
+        let expected = Options {
+            written: Vec::new(),
+            target: "sm_90a".into(),
+            architecture: 90,
+            max_registers: Some(32),
+            lto: true,
+            ptx: true,
+            relocatable: true,
+            time: true,
+            verbose: true,
+        };
+        assert_eq!(asked(&all), expected);
+        assert_eq!(read(&all).unwrap().written, all);
+    }
+
+    #[test]
+    fn registers_beyond_what_a_thread_has_are_no_limit() {
+        for (value, most) in
+            [("1", Some(1)), ("255", Some(255)), ("256", None), ("0", None), ("-3", None)]
+        {
+            let option = format!("-maxrregcount={value}");
+            assert_eq!(read(&["-arch=sm_80", &option]).unwrap().max_registers, most, "{option}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (options, status, words) in [
+            (&[][..], Status::MissingArch, "there is no -arch"),
+            (&["-arch=sm_XX"], Status::UnrecognizedOption, "-arch=sm_XX: write"),
+            (&["-arch"], Status::UnrecognizedOption, "-arch: write"),
+            (&["-arch=80"], Status::UnrecognizedOption, "-arch=80: write"),
+            (&["-arch=sm_85x"], Status::UnrecognizedArch, "no such architecture"),
+            (&["-arch=sm_130"], Status::UnrecognizedArch, "no such architecture"),
+            (&["-arch=sm_80\n.version 8.0"], Status::UnrecognizedArch, "no such architecture"),
+            (&["-arch=compute_80"], Status::IncompatibleOptions, "write -arch=sm_"),
+            (&["-arch=sm_80", "-ptx"], Status::IncompatibleOptions, "with -lto"),
+            (&["-arch=sm_80", "-O2"], Status::UnrecognizedOption, "unrecognized option: -O2"),
+            (&["-arch=sm_80", "-lto=1"], Status::UnrecognizedOption, "unrecognized option: -lto=1"),
+            (&["-arch=sm_80", "-ftz"], Status::UnrecognizedOption, "unrecognized option: -ftz"),
+            (&["-arch=sm_80", "-maxrregcount=x"], Status::UnrecognizedOption, "write a number"),
+            (&["-arch=sm_80", ""], Status::UnrecognizedOption, "unrecognized option: "),
+        ] {
+            let (found, log) = read(options).unwrap_err();
+            assert_eq!(found, status, "{options:?}: {log}");
+            assert!(log.contains(words), "{options:?}: {log}");
+        }
+    }
+}

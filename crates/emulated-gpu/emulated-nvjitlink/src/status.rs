@@ -1,0 +1,89 @@
+//! What the functions return, and the border between C and Rust.
+
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// `nvJitLinkResult` of version 13; what never happens here isn't listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Success = 0,
+    UnrecognizedOption = 1,
+    MissingArch = 2,
+    InvalidInput = 3,
+    PtxCompile = 4,
+    NvvmCompile = 5,
+    Internal = 6,
+    UnrecognizedInput = 8,
+    NullInput = 10,
+    IncompatibleOptions = 11,
+    IncorrectInputType = 12,
+    MissingFatbin = 15,
+    UnrecognizedArch = 16,
+    LtoNotEnabled = 18,
+}
+
+/// Which header the caller was compiled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Header {
+    /// Of version 12, or none: its list of results ends with 9.
+    Twelve,
+    Thirteen,
+}
+
+impl Status {
+    /// The result by the caller's header. In that of version 12, the newer ones are other names of older
+    /// ones; unrecognized architectures, which it has no name for, are internal errors of its library.
+    pub(crate) fn code(self, header: Header) -> c_int {
+        let known = match (header, self) {
+            (Header::Thirteen, status) => status,
+            (
+                Header::Twelve,
+                Self::NullInput
+                | Self::IncompatibleOptions
+                | Self::IncorrectInputType
+                | Self::MissingFatbin,
+            ) => Self::InvalidInput,
+            (Header::Twelve, Self::UnrecognizedArch | Self::LtoNotEnabled) => Self::Internal,
+            (Header::Twelve, status) => status,
+        };
+        known as c_int
+    }
+}
+
+/// Runs the body of an exported function; a panic never crosses into the caller's C.
+pub(crate) fn guard(header: Header, body: impl FnOnce() -> Result<(), Status>) -> c_int {
+    let status = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => Status::Success,
+        Ok(Err(status)) => status,
+        Err(_) => Status::Internal,
+    };
+    status.code(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_stays_inside() {
+        assert_eq!(guard(Header::Twelve, || panic!("on purpose")), Status::Internal as c_int);
+        assert_eq!(guard(Header::Thirteen, || Err(Status::LtoNotEnabled)), 18);
+    }
+
+    #[test]
+    fn no_result_is_newer_than_the_callers_header() {
+        for status in [
+            Status::Success,
+            Status::NullInput,
+            Status::IncompatibleOptions,
+            Status::IncorrectInputType,
+            Status::MissingFatbin,
+            Status::UnrecognizedArch,
+            Status::LtoNotEnabled,
+        ] {
+            assert_eq!(status.code(Header::Thirteen), status as c_int);
+            assert!(status.code(Header::Twelve) <= 9, "{status:?}");
+            assert_eq!(status.code(Header::Twelve) == 0, status == Status::Success);
+        }
+    }
+}
