@@ -1,4 +1,4 @@
-"""The command line that PyTorch and NumPy share: `train` and `dump`."""
+"""The command line that PyTorch, NumPy and nvmath-python share: `train` and `dump`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from presets import FIXTURES, PRESETS, Preset
 
 @dataclass(frozen=True)
 class Program:
-    """What is different between PyTorch and NumPy."""
+    """What is different between PyTorch, NumPy and nvmath-python."""
 
     level: str
     """The name in dumps and reports."""
@@ -31,9 +31,13 @@ class Program:
     `w1 b1 …` to start from, if any."""
     step: Callable[[Tensors, Sequence[int], str, float, str], Tensors]
     """One training step from `x y w1 b1 …`, the layer sizes, the loss, the learning rate and the
-    dtype: every tensor of it, in the order of computation."""
+    dtype: every tensor of it that there is, in the order of computation."""
     threads: Callable[[int], None] | None = None
     """Sets the number of threads, where the library can."""
+    device: str = "cpu"
+    """What computes."""
+    dtypes: tuple[str, ...] = ("f64", "f32")
+    """The types that it computes in; the first is that of a dump, unless another is asked for."""
 
 
 def main(program: Program) -> int:
@@ -83,7 +87,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
         "batch of each step",
     )
     dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="write it here")
-    dump.add_argument("--dtype", choices=("f64", "f32"), default="f64")
+    dump.add_argument("--dtype", choices=program.dtypes, default=program.dtypes[0])
     dump.add_argument(
         "--digits", type=positive, metavar="N", help="round what is computed to so many digits"
     )
@@ -100,7 +104,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     train.add_argument(
         "--evaluate-every", type=positive, metavar="N", help="test after every so many batches"
     )
-    train.add_argument("--dtype", choices=("f64", "f32"), default="f32")
+    train.add_argument("--dtype", choices=program.dtypes, default="f32")
     train.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file")
 
     if program.threads:
@@ -128,7 +132,7 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
         header = dataclasses.replace(
             step.header,
             level=program.level,
-            device="cpu",
+            device=program.device,
             loss=loss,
             dtype=arguments.dtype,
             not_materialised=[],
@@ -145,6 +149,9 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
                 name: tensor if name in given else dumps.rounded(tensor, arguments.digits)
                 for name, tensor in tensors.items()
             }
+        header.not_materialised.extend(
+            name for name in dumps.tensor_names(len(sizes) - 1) if name not in tensors
+        )
         made.append(Dump(header, tensors))
     dumps.write_run(made, arguments.out)
 
@@ -174,7 +181,7 @@ def _train(program: Program, arguments: argparse.Namespace) -> None:
     model = program.model(preset, arguments.dtype, arguments.seed, parameters)
     report = training.train(model, preset, arguments.seed, training_set, test_set)
     if arguments.json:
-        head = {"level": program.level, "device": "cpu", "preset": arguments.preset}
+        head = {"level": program.level, "device": program.device, "preset": arguments.preset}
         training.write_report(
             arguments.json,
             head | {"preset_unchanged": not changes, "dtype": arguments.dtype} | report,
