@@ -7,6 +7,7 @@
               points at what the function's documentation says, for as long as the call takes"
 )]
 
+pub(crate) mod copy;
 pub(crate) mod texture;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -282,59 +283,6 @@ impl AllocationNode {
 pub(crate) struct AccessDescription {
     pub(crate) location: Location,
     pub(crate) flags: c_int,
-}
-
-/// `CUDA_MEMCPY2D`
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Copy2d {
-    pub(crate) source_x: usize,
-    pub(crate) source_y: usize,
-    pub(crate) source_kind: c_int,
-    pub(crate) source_host: usize,
-    pub(crate) source_device: Pointer,
-    pub(crate) source_array: Handle,
-    pub(crate) source_pitch: usize,
-    pub(crate) target_x: usize,
-    pub(crate) target_y: usize,
-    pub(crate) target_kind: c_int,
-    pub(crate) target_host: usize,
-    pub(crate) target_device: Pointer,
-    pub(crate) target_array: Handle,
-    pub(crate) target_pitch: usize,
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-}
-
-/// `CUDA_MEMCPY3D`, and `CUDA_MEMCPY3D_PEER`, which has contexts where the other has reserved words.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Copy3d {
-    pub(crate) source_x: usize,
-    pub(crate) source_y: usize,
-    pub(crate) source_z: usize,
-    pub(crate) source_lod: usize,
-    pub(crate) source_kind: c_int,
-    pub(crate) source_host: usize,
-    pub(crate) source_device: Pointer,
-    pub(crate) source_array: Handle,
-    pub(crate) source_context: Handle,
-    pub(crate) source_pitch: usize,
-    pub(crate) source_height: usize,
-    pub(crate) target_x: usize,
-    pub(crate) target_y: usize,
-    pub(crate) target_z: usize,
-    pub(crate) target_lod: usize,
-    pub(crate) target_kind: c_int,
-    pub(crate) target_host: usize,
-    pub(crate) target_device: Pointer,
-    pub(crate) target_array: Handle,
-    pub(crate) target_context: Handle,
-    pub(crate) target_pitch: usize,
-    pub(crate) target_height: usize,
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-    pub(crate) depth: usize,
 }
 
 /// `CUlaunchConfig`

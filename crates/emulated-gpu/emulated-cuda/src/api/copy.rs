@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::abi::{Copy2d, Copy3d, Handle, In, Out, Pointer};
+use crate::abi::copy::{Copy2d, Copy3d, Side3d};
+use crate::abi::{Handle, In, Out, Pointer};
 use crate::array;
 use crate::capture;
 use crate::copy::{CopyMemory, End, Transfer, array_end};
@@ -150,91 +151,34 @@ fn shift(place: CopyMemory, by: usize) -> CopyMemory {
 /// `CU_MEMORYTYPE_ARRAY`
 const ARRAY: i32 = 3;
 
-/// One end of a copy, as C describes it.
-struct Side {
-    kind: i32,
-    host: usize,
-    device: Pointer,
-    array: Handle,
-    at: [usize; 3],
-    level: usize,
-    pitch: usize,
-    height: usize,
-}
-
-impl Side {
-    /// The end of a copy of so many bytes, rows and slices.
-    fn end(self, [width, height, depth]: [usize; 3]) -> Result<End> {
-        if self.level != 0 {
-            return Err(Code::INVALID_VALUE.because("the level of a mipmap has to be 0"));
-        }
-        if self.kind == ARRAY {
-            return array_end(&*array::find(self.array)?, self.at, [width, height, depth]);
-        }
-        let [x, y, z] = self.at;
-        // A pitch of 0 is that of rows one behind another.
-        let pitch = if self.pitch == 0 { width } else { self.pitch };
-        let slice = pitch.wrapping_mul(if self.height == 0 { height } else { self.height });
-        let begin = x.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(z.wrapping_mul(slice));
-        if x.checked_add(width).is_none_or(|end| end > pitch) && (height > 1 || depth > 1) {
-            return Err(Code::INVALID_VALUE.because("the rows of a copy are longer than its pitch"));
-        }
-        let place = shift(place(self.kind, self.host, self.device)?, begin);
-        Ok(End { place, pitch, slice, array: None })
+/// The end of a copy of so many bytes, rows and slices.
+fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
+    if side.level != 0 {
+        return Err(Code::INVALID_VALUE.because("the level of a mipmap has to be 0"));
     }
+    let Side3d { x, y, z, .. } = *side;
+    if side.kind == ARRAY {
+        return array_end(&*array::find(side.array)?, [x, y, z], [width, height, depth]);
+    }
+    // A pitch of 0 is that of rows one behind another.
+    let pitch = if side.pitch == 0 { width } else { side.pitch };
+    let slice = pitch.wrapping_mul(if side.height == 0 { height } else { side.height });
+    let begin = x.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(z.wrapping_mul(slice));
+    if x.checked_add(width).is_none_or(|end| end > pitch) && (height > 1 || depth > 1) {
+        return Err(Code::INVALID_VALUE.because("the rows of a copy are longer than its pitch"));
+    }
+    let place = shift(place(side.kind, side.host, side.device)?, begin);
+    Ok(End { place, pitch, slice, array: None })
 }
 
 /// The transfer that a three-dimensional copy describes.
 ///
 /// # Errors
 /// `INVALID_VALUE`, `INVALID_HANDLE` for an array that there is not.
-pub(crate) fn transfer_of(c: &Copy3d) -> Result<Transfer> {
-    let Copy3d { width, height, depth, .. } = *c;
-    let from = Side {
-        kind: c.source_kind,
-        host: c.source_host,
-        device: c.source_device,
-        array: c.source_array,
-        at: [c.source_x, c.source_y, c.source_z],
-        level: c.source_lod,
-        pitch: c.source_pitch,
-        height: c.source_height,
-    };
-    let to = Side {
-        kind: c.target_kind,
-        host: c.target_host,
-        device: c.target_device,
-        array: c.target_array,
-        at: [c.target_x, c.target_y, c.target_z],
-        level: c.target_lod,
-        pitch: c.target_pitch,
-        height: c.target_height,
-    };
+pub(crate) fn transfer_of(copy: &Copy3d) -> Result<Transfer> {
+    let Copy3d { width, height, depth, .. } = *copy;
     let size = [width, height, depth];
-    Ok(Transfer { from: from.end(size)?, to: to.end(size)?, width, height, depth })
-}
-
-fn deep(c: &Copy2d) -> Copy3d {
-    Copy3d {
-        source_x: c.source_x,
-        source_y: c.source_y,
-        source_kind: c.source_kind,
-        source_host: c.source_host,
-        source_device: c.source_device,
-        source_array: c.source_array,
-        source_pitch: c.source_pitch,
-        target_x: c.target_x,
-        target_y: c.target_y,
-        target_kind: c.target_kind,
-        target_host: c.target_host,
-        target_device: c.target_device,
-        target_array: c.target_array,
-        target_pitch: c.target_pitch,
-        width: c.width,
-        height: c.height,
-        depth: 1,
-        ..Copy3d::default()
-    }
+    Ok(Transfer { from: end(&copy.from, size)?, to: end(&copy.to, size)?, width, height, depth })
 }
 
 fn check_contexts(contexts: [Handle; 2]) -> Result {
@@ -314,15 +258,15 @@ export! {
     }
 
     fn cuMemcpy2D_v2(description: In<Copy2d>) also cuMemcpy2D_v2_ptds {
-        copy(transfer_of(&deep(&description.get()?))?, 0, Waits::Unless)
+        copy(transfer_of(&description.get()?.into())?, 0, Waits::Unless)
     }
 
     fn cuMemcpy2DUnaligned_v2(description: In<Copy2d>) also cuMemcpy2DUnaligned_v2_ptds {
-        copy(transfer_of(&deep(&description.get()?))?, 0, Waits::Unless)
+        copy(transfer_of(&description.get()?.into())?, 0, Waits::Unless)
     }
 
     fn cuMemcpy2DAsync_v2(description: In<Copy2d>, stream: Handle) also cuMemcpy2DAsync_v2_ptsz {
-        copy(transfer_of(&deep(&description.get()?))?, stream, Waits::No)
+        copy(transfer_of(&description.get()?.into())?, stream, Waits::No)
     }
 
     fn cuMemcpy3D_v2(description: In<Copy3d>) also cuMemcpy3D_v2_ptds {
@@ -335,13 +279,13 @@ export! {
 
     fn cuMemcpy3DPeer(description: In<Copy3d>) also cuMemcpy3DPeer_ptds {
         let description = description.get()?;
-        check_contexts([description.source_context, description.target_context])?;
+        check_contexts([description.from.context, description.to.context])?;
         copy(transfer_of(&description)?, 0, Waits::Unless)
     }
 
     fn cuMemcpy3DPeerAsync(description: In<Copy3d>, stream: Handle) also cuMemcpy3DPeerAsync_ptsz {
         let description = description.get()?;
-        check_contexts([description.source_context, description.target_context])?;
+        check_contexts([description.from.context, description.to.context])?;
         copy(transfer_of(&description)?, stream, Waits::No)
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::abi::{Copy3d, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, SetNode};
+use crate::abi::copy::{Copy3d, Side3d};
+use crate::abi::{Handle, HostNode, In, KernelNode, KernelNodeV1, Out, SetNode};
 use crate::copy::{CopyMemory, End, Fill, Transfer};
 use crate::driver::driver;
 use crate::error::{Code, Result};
@@ -112,40 +113,19 @@ fn copy(parameters: In<Copy3d>) -> Result<Operation> {
 }
 
 fn description_of(transfer: &Transfer) -> Copy3d {
-    let end = |end: &End| match end.place {
-        CopyMemory::Device(_) if end.array.is_some() => (3, 0, 0),
-        CopyMemory::Device(address) => (2, 0, address),
-        CopyMemory::Host(address) => (1, address, 0),
-        CopyMemory::Staged(_) => (1, 0, 0),
+    let side = |end: &End| {
+        let (kind, host, device) = match end.place {
+            CopyMemory::Device(_) if end.array.is_some() => (3, 0, 0),
+            CopyMemory::Device(address) => (2, 0, address),
+            CopyMemory::Host(address) => (1, address, 0),
+            CopyMemory::Staged(_) => (1, 0, 0),
+        };
+        let (array, [x, y, z]) = end.array.unwrap_or_default();
+        let (pitch, height) = (end.pitch, end.slice / end.pitch.max(1));
+        Side3d { x, y, z, kind, host, device, array, pitch, height, ..Side3d::default() }
     };
-    let (source_kind, source_host, source_device) = end(&transfer.from);
-    let (target_kind, target_host, target_device) = end(&transfer.to);
-    let (source_array, [source_x, source_y, source_z]) = transfer.from.array.unwrap_or_default();
-    let (target_array, [target_x, target_y, target_z]) = transfer.to.array.unwrap_or_default();
-    Copy3d {
-        source_x,
-        source_y,
-        source_z,
-        source_array,
-        target_x,
-        target_y,
-        target_z,
-        target_array,
-        source_kind,
-        source_host,
-        source_device,
-        source_pitch: transfer.from.pitch,
-        source_height: transfer.from.slice / transfer.from.pitch.max(1),
-        target_kind,
-        target_host,
-        target_device,
-        target_pitch: transfer.to.pitch,
-        target_height: transfer.to.slice / transfer.to.pitch.max(1),
-        width: transfer.width,
-        height: transfer.height,
-        depth: transfer.depth,
-        ..Copy3d::default()
-    }
+    let Transfer { width, height, depth, .. } = *transfer;
+    Copy3d { from: side(&transfer.from), to: side(&transfer.to), width, height, depth }
 }
 
 fn fill(parameters: In<SetNode>) -> Result<Operation> {
