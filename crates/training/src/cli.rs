@@ -13,6 +13,7 @@ use crate::{Error, Level, Preset, Result};
 mod commands;
 mod needs;
 mod outputs;
+mod predict;
 mod preset_args;
 
 use preset_args::{DataArgs, PresetArgs};
@@ -256,7 +257,7 @@ fn run<P: Program>() -> ExitCode {
         Some(Command::Train(args)) => commands::train::<P>(&args),
         Some(Command::Dump(args)) => commands::dump::<P>(&args),
         Some(Command::Bench(args)) => commands::bench::<P>(&args),
-        Some(Command::Predict(args)) => commands::predict::<P>(&args),
+        Some(Command::Predict(args)) => predict::predict::<P>(&args),
         Some(Command::Plan(args)) => plan::<P>(&args),
     };
     ExitCode::from(match result {

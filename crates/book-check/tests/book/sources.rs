@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use book_check::{files, read, repository};
 
+/// So many lines a file has at most.
+const LINES: usize = 400;
+
 /// Words that say little by themselves: a reader who meets one in a second file must not have to ask
 /// which of the types it is.
 const VAGUE: [&str; 9] =
@@ -22,20 +25,34 @@ fn declared(line: &str) -> Option<&str> {
     ["enum", "struct", "trait", "type", "union"].contains(&keyword).then_some(&rest[..end])
 }
 
+/// Every Rust file by its name, with its text.
+fn sources() -> Vec<(String, String)> {
+    let files = files(&repository(), &["rs"]);
+    let found: Vec<_> =
+        files.iter().map(|path| (path.display().to_string(), read(path).unwrap())).collect();
+    assert!(found.len() > 500, "{} files", found.len());
+    found
+}
+
+#[test]
+fn no_file_is_longer_than_400_lines() {
+    let lines = sources().into_iter().map(|(name, text)| (name, text.lines().count()));
+    let long: Vec<_> = lines.filter(|(_, lines)| *lines > LINES).collect();
+    assert!(long.is_empty(), "longer than {LINES} lines: {long:#?}");
+}
+
 #[test]
 fn a_vague_word_names_one_type() {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let sources = files(&repository(), &["rs"]);
-    for path in &sources {
-        let text = read(path).unwrap();
-        // What is in a string, such as C or CUDA C of a test, has no line that ends so.
+    for (path, text) in sources() {
+        // A line that ends in a backslash is part of a text: of C, in a test.
         let types =
             text.lines().filter(|line| !line.trim_end().ends_with('\\')).filter_map(declared);
         for name in types.filter(|name| VAGUE.contains(name)) {
-            found.entry(name.to_owned()).or_default().push(path.display().to_string());
+            found.entry(name.to_owned()).or_default().push(path.clone());
         }
     }
-    assert!(sources.len() > 500 && found.contains_key("Plan"), "{} files", sources.len());
+    assert!(found.contains_key("Plan"), "{found:?}");
     found.retain(|_, places| places.len() > 1);
     assert!(found.is_empty(), "types of one name, whose files are: {found:#?}");
 }

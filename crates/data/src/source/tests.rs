@@ -1,20 +1,18 @@
-//! Loading, with folders made here and servers on 127.0.0.1 in place of the mirrors.
+//! Loading, from folders made here.
 
+mod download;
 mod server;
 
 use std::io::Write;
-use std::sync::Arc;
-use std::time::Instant;
 
 use flate2::{Compression, write::GzEncoder};
 use tempfile::{TempDir, tempdir};
 
-use self::server::{Reply, Server};
 use super::*;
-use crate::idx;
 
 /// More than any test needs, and a limit for one that goes wrong.
 const LONG: Duration = Duration::from_secs(120);
+
 const FEW: Counts = Counts { train: 5, test: 3 };
 
 /// A collection of four small files, as MNIST is one of four large ones.
@@ -93,173 +91,6 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A server that does this with each file of the collection, gzipped.
-fn mirror(collection: &Arc<Collection>, reply: fn(Vec<u8>) -> Reply) -> Server {
-    let collection = collection.clone();
-    Server::new(move |path| reply(collection.served(path)))
-}
-
-#[test]
-fn a_download_is_kept_in_the_cache() {
-    let collection = Arc::new(Collection::new());
-    let server = mirror(&collection, Reply::Body);
-    let home = tempdir().unwrap();
-    let cache = home.path().join("a").join("b");
-    let mirrors = [&server.address[..]];
-    let places = collection.places(&cache, &mirrors);
-
-    let (digits, notices) = load_quietly(Source::Auto, &places);
-    let digits = digits.unwrap();
-    assert_eq!((digits.train, digits.test), digits::built_in(FEW));
-    assert_eq!(digits.origin, Origin::Mnist(cache.clone()));
-    assert_eq!(notices, [format!("downloaded MNIST into {}", cache.display())]);
-    let mut expected: Vec<_> = collection.files.map(|file| format!("{}.gz", file.name)).into();
-    expected.sort();
-    assert_eq!(names_in(&cache), expected);
-    assert_eq!(server.requests(), 4);
-
-    let (again, notices) = load_quietly(Source::Mnist, &places);
-    assert_eq!(again.unwrap().train.len(), 5);
-    assert!(notices.is_empty());
-    assert_eq!(server.requests(), 4, "the cache was not used");
-
-    // A file that was damaged since is fetched again, the others are not.
-    let damaged = cache.join(format!("{}.gz", collection.files[2].name));
-    fs::write(&damaged, b"damaged").unwrap();
-    let (repaired, notices) = load_quietly(Source::Mnist, &places);
-    assert_eq!(repaired.unwrap().train.len(), 5);
-    assert_eq!(notices.len(), 1);
-    let said = "in place of what was there: ";
-    assert!(notices[0].contains(said) && notices[0].contains("SHA-256"), "{notices:?}");
-    assert_eq!(server.requests(), 5);
-    assert_eq!(fs::read(&damaged).unwrap(), gzipped(&collection.contents[2]));
-}
-
-#[test]
-fn a_mirror_that_fails_is_replaced_and_not_asked_again() {
-    let collection = Arc::new(Collection::new());
-    let good = mirror(&collection, Reply::Body);
-    let bad = [
-        Server::new(|_| Reply::NotFound),
-        mirror(&collection, Reply::Cut),
-        // Another file than the one asked for, though well-formed.
-        mirror(&collection, |file| Reply::Body(gzipped(&file))),
-        Server::new(|_| Reply::Body(b"<html>Please log in to this network</html>".to_vec())),
-    ];
-    for server in bad {
-        let cache = tempdir().unwrap();
-        let mirrors = [&server.address[..], &good.address[..]];
-        let digits = load_quietly(Source::Mnist, &collection.places(cache.path(), &mirrors)).0;
-        assert_eq!(digits.unwrap().train.len(), 5);
-        assert_eq!(server.requests(), 1);
-    }
-}
-
-#[test]
-fn a_bad_download_is_not_left_in_the_cache() {
-    let collection = Arc::new(Collection::new());
-    let replies: [fn(Vec<u8>) -> Reply; 2] = [Reply::Cut, |file| Reply::Body(gzipped(&file))];
-    for reply in replies {
-        let server = mirror(&collection, reply);
-        let cache = tempdir().unwrap();
-        let mirrors = [&server.address[..]];
-        let places = collection.places(cache.path(), &mirrors);
-        let error = load_quietly(Source::Mnist, &places).0.unwrap_err().to_string();
-        assert!(error.starts_with("MNIST is not on this machine and can't be downloaded"));
-        let host = server.address.trim_start_matches("http://").trim_end_matches('/');
-        assert!(error.contains(host), "{error}");
-        assert!(names_in(cache.path()).is_empty());
-
-        let (digits, notices) = load_quietly(Source::Auto, &places);
-        assert_eq!(digits.unwrap().origin, Origin::Synthetic);
-        assert_eq!(notices.len(), 1);
-        assert!(notices[0].starts_with("using the built-in digits, because"), "{notices:?}");
-        assert!(!notices[0].contains('\n'));
-    }
-}
-
-#[test]
-fn a_network_that_does_not_answer_is_given_up_on() {
-    let collection = Arc::new(Collection::new());
-    let silent = [Server::new(|_| Reply::Silence), Server::new(|_| Reply::Silence)];
-    let stuck = [mirror(&collection, Reply::Half), mirror(&collection, Reply::Half)];
-    for (servers, said) in [(silent, "no answer within 1.0 s"), (stuck, "it broke off after")] {
-        let cache = tempdir().unwrap();
-        let mirrors = [&servers[0].address[..], &servers[1].address[..]];
-        let patience = Duration::from_secs(2);
-        let places = Places { patience, ..collection.places(cache.path(), &mirrors) };
-        let started = Instant::now();
-        let (digits, notices) = load_quietly(Source::Auto, &places);
-        // Each mirror has its half of the patience; the rest is for a busy machine. Who waits for
-        // the servers waits for ten minutes.
-        assert!(started.elapsed() < server::LONG / 2, "{:?}", started.elapsed());
-        assert_eq!(digits.unwrap().origin, Origin::Synthetic);
-        assert_eq!(notices.len(), 1);
-        assert!(notices[0].contains(said), "{notices:?}");
-        assert_eq!(servers.map(|server| server.requests()), [1, 1]);
-        assert!(names_in(cache.path()).is_empty());
-    }
-}
-
-#[test]
-fn a_file_that_the_server_unpacked_is_kept_without_gz() {
-    let collection = Arc::new(Collection::new());
-    let server = mirror(&collection, |file| Reply::Body(idx::unpacked(file).unwrap()));
-    let cache = tempdir().unwrap();
-    let mirrors = [&server.address[..]];
-    let places = collection.places(cache.path(), &mirrors);
-    load_quietly(Source::Mnist, &places).0.unwrap();
-    load_quietly(Source::Mnist, &places).0.unwrap();
-    assert_eq!(server.requests(), 4);
-    assert!(names_in(cache.path()).iter().all(|name| !name.ends_with(".gz")));
-}
-
-/// What is damaged and can't be repaired is not called absent.
-#[test]
-fn a_damaged_cache_is_said_where_the_network_is_gone() {
-    let collection = Collection::new();
-    let damages: [fn(&Path, &[u8]); 4] = [
-        |path, _| fs::write(path, b"").unwrap(),
-        |path, good| fs::write(path, &good[..good.len() - 1]).unwrap(),
-        |path, good| fs::write(path, gzipped(&good[..good.len() - 1])).unwrap(),
-        |path, _| {
-            fs::remove_file(path).unwrap();
-            fs::create_dir(path).unwrap();
-        },
-    ];
-    for damage in damages {
-        let folder = collection.folder(|file| file.name.into());
-        let path = folder.path().join(collection.files[1].name);
-        damage(&path, &collection.contents[1]);
-        let places = collection.places(folder.path(), &["http://127.0.0.1:1/"]);
-        let error = load_quietly(Source::Mnist, &places).0.unwrap_err().to_string();
-        assert!(error.starts_with("MNIST's files on this machine are damaged ("), "{error}");
-        assert!(error.contains(&path.display().to_string()), "{error}");
-        assert!(error.contains("can't be downloaded again (127.0.0.1:1: "), "{error}");
-        let (digits, notices) = load_quietly(Source::Auto, &places);
-        assert_eq!(digits.unwrap().origin, Origin::Synthetic);
-        assert!(notices[0].contains("are damaged"), "{notices:?}");
-        // A good file beside it, in another spelling, is enough.
-        let packed = folder.path().join(format!("{}.gz", collection.files[1].dotted));
-        fs::write(packed, gzipped(&collection.contents[1])).unwrap();
-        assert!(load_quietly(Source::Mnist, &places).0.is_ok());
-    }
-}
-
-#[test]
-fn a_proxy_that_is_none_is_a_reason_not_to_download() {
-    let collection = Arc::new(Collection::new());
-    let server = mirror(&collection, Reply::Body);
-    let cache = tempdir().unwrap();
-    let mirrors = [&server.address[..]];
-    let proxy = Err("the proxy is none".to_owned());
-    let places = Places { proxy, ..collection.places(cache.path(), &mirrors) };
-    let (digits, notices) = load_quietly(Source::Auto, &places);
-    assert_eq!(digits.unwrap().origin, Origin::Synthetic);
-    assert!(notices[0].contains("(the proxy is none)"), "{notices:?}");
-    assert_eq!(server.requests(), 0);
-}
-
 /// Every file cut off at every byte, packed and not: each is refused with its name.
 #[test]
 fn a_file_that_is_cut_off_at_any_byte_is_refused() {
@@ -319,20 +150,6 @@ fn what_is_no_folder_or_no_file_is_called_so() {
         }
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     }
-}
-
-#[test]
-fn without_a_cache_the_digits_are_drawn() {
-    let collection = Collection::new();
-    let places = Places { cache: None, ..collection.places(Path::new(""), &[]) };
-    let (digits, notices) = load_quietly(Source::Auto, &places);
-    assert_eq!(digits.unwrap().origin, Origin::Synthetic);
-    assert!(notices[0].contains("no cache folder"), "{notices:?}");
-    // What can't be created is said too, before anything is downloaded.
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let places = collection.places(&file.path().join("mnist"), &[]);
-    let error = load_quietly(Source::Mnist, &places).0.unwrap_err().to_string();
-    assert!(error.contains("can't create"), "{error}");
 }
 
 #[test]

@@ -4,4 +4,5 @@ mod accuracy;
 mod command_line;
 mod fast;
 mod hostile;
+mod models;
 mod products;

@@ -7,6 +7,8 @@ mod faults;
 mod grammar;
 mod hostile;
 mod levels;
+mod malformed;
+mod operations;
 mod pages;
 mod ranks;
 mod reference_dumps;

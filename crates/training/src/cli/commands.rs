@@ -1,18 +1,18 @@
-//! What each command does.
+//! What each command does; `predict` is a file of its own.
 
 use std::path::Path;
 
-use data::{Batch, CLASSES, Counts, Dataset, Digits, Epoch, PIXELS};
-use tensor::{Dump, TensorName};
+use data::{Counts, Dataset, Digits, Epoch};
+use tensor::Dump;
 
 use super::preset_args::datasets;
-use super::{BenchArgs, DumpArgs, PredictArgs, Program, TrainArgs, needs, outputs};
+use super::{BenchArgs, DumpArgs, Program, TrainArgs, needs, outputs};
 use crate::bench::{self, Bench};
 use crate::dump::{self, Inputs, Steps};
 use crate::report::{Report, write_json};
 use crate::train::{self, Outcome, StopReason};
 use crate::{
-    Console, Error, Level, Parameters, Preset, PresetKind, Rank, Result, checkpoint, picture, plot,
+    Console, Error, Level, Parameters, Preset, PresetKind, Rank, Result, checkpoint, plot,
     report_page,
 };
 
@@ -111,7 +111,7 @@ fn draw(
 }
 
 /// The lines that the level has to say at the end.
-fn say(console: &Console, level: &mut dyn Level) -> Result<()> {
+pub(super) fn say(console: &Console, level: &mut dyn Level) -> Result<()> {
     level.report()?.iter().try_for_each(|line| console.line(line))
 }
 
@@ -264,67 +264,6 @@ fn rates_of(result: &Bench) -> Vec<String> {
         format!("{:.1} GFLOP/s in matrix products{share}", result.gflops),
         format!("loss of the last batch {:.4}", result.last_loss),
     ]
-}
-
-/// `predict`: which digit pictures show.
-pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
-    if P::ranks(&args.options)? != [Rank::ALONE] {
-        return Err(Error::Usage("predict takes one GPU: it has no work for several ranks".into()));
-    }
-    outputs::check(&P::outputs(&args.options))?;
-    let saved = checkpoint::Saved::read(&args.load)?;
-    let preset = args.preset.preset_or(|| saved.preset())?;
-    let parameters = saved.parameters(&preset.network)?;
-    if (preset.network.inputs(), preset.network.outputs()) != (PIXELS, CLASSES) {
-        let network = &preset.network;
-        let reason = format!(
-            "it is of the network {network}, and pictures of digits have {PIXELS} pixels and \
-             {CLASSES} classes"
-        );
-        return Err(Error::Read { path: args.load.clone(), reason });
-    }
-    let console = Console::new(false);
-    let mut level = P::level(&args.options, &preset.network)?;
-    level.set_parameters(&parameters)?;
-    if args.pictures.is_empty() {
-        let counts = Counts { train: 1, test: args.count };
-        let digits = args.data.load(&preset.network, counts, true)?;
-        let (_, set) = datasets(&digits, &preset);
-        console.line(&format!("test images of {}", digits.origin))?;
-        let order = Epoch::in_order(set.len(), set.len(), false);
-        let batch = order.batch(&set, 0);
-        let answers = answers(level.as_mut(), &batch)?;
-        for (i, ((digit, p), label)) in answers.iter().zip(batch.labels()).enumerate() {
-            let verdict = if *digit == label { "" } else { "   wrong" };
-            console.line(&format!(
-                "image {i:>5}   label {label}   predicted {digit}   p {p:.3}{verdict}"
-            ))?;
-        }
-    } else {
-        let mut x = Vec::new();
-        for path in &args.pictures {
-            let pixels = picture::read_digit(path)?;
-            x.extend(pixels.iter().map(|&pixel| preset.normalisation.apply(pixel)));
-        }
-        // The labels are not known; they are not looked at either.
-        let labels = vec![0; args.pictures.len()];
-        let (inputs, classes) = (preset.network.inputs(), preset.network.outputs());
-        let set = Dataset::from_rows(x, labels, inputs, classes)?;
-        let order = Epoch::in_order(set.len(), set.len(), false);
-        let answers = answers(level.as_mut(), &order.batch(&set, 0))?;
-        for (path, (digit, p)) in args.pictures.iter().zip(answers) {
-            console.line(&format!("{}: {digit}   p {p:.3}", host::shown(path)))?;
-        }
-    }
-    say(&console, level.as_mut())
-}
-
-/// The predicted digit of each sample, and the output `p` that won.
-fn answers(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<(u8, f32)>> {
-    let digits = train::predict(level, batch)?;
-    let p = level.tensor(TensorName::P)?.map(tensor::Tensor::into_data).unwrap_or_default();
-    let rows = p.chunks_exact(p.len() / digits.len());
-    Ok(digits.into_iter().zip(rows).map(|(digit, row)| (digit, row[usize::from(digit)])).collect())
 }
 
 fn only_presets(preset: &Preset, command: &str) -> Result<()> {

@@ -1,5 +1,7 @@
 //! The commands of `ptx-emulator`.
 
 mod commands;
+mod cuda_c;
 mod fidelity;
 mod puzzle;
+mod trace;

@@ -23,11 +23,38 @@ type Grouped = unsafe extern "C" fn(
     *const i32,
 ) -> i32;
 
-fn function() -> Grouped {
-    // SAFETY: the loaded library has the function, of that type.
-    unsafe {
-        let library = libloading::os::unix::Library::new("libcublas.so").unwrap();
-        *library.get(b"cublasSgemmGroupedBatched\0").unwrap()
+/// Two groups: the sizes of their products, how many products each has, their scalars, the leading
+/// dimensions of A, B and C, and the arrays of pointers to those.
+struct Groups {
+    shape: [[i32; 2]; 3],
+    sizes: [i32; 2],
+    alpha: [f32; 2],
+    beta: [f32; 2],
+    ld: [[i32; 2]; 3],
+    arrays: [*const u64; 3],
+}
+
+impl Groups {
+    /// Multiplies them, none transposed; the status.
+    ///
+    /// # Safety
+    /// The arrays have a pointer for each product, and every operand has its elements; or the call is
+    /// refused.
+    unsafe fn run(&self, blas: &Blas) -> i32 {
+        let operations = [cublasOperation_t::CUBLAS_OP_N; 2].as_ptr();
+        let [m, n, k] = self.shape.each_ref().map(|sizes| sizes.as_ptr());
+        let [lda, ldb, ldc] = self.ld.each_ref().map(|apart| apart.as_ptr());
+        let ([a, b, c], alpha, beta) = (self.arrays, self.alpha.as_ptr(), self.beta.as_ptr());
+        let (handle, sizes) = (blas.handle, self.sizes.as_ptr());
+        // SAFETY: the loaded library has the function, of that type; the caller vouches for the rest.
+        unsafe {
+            let library = libloading::os::unix::Library::new("libcublas.so").unwrap();
+            let grouped = library.get::<Grouped>(b"cublasSgemmGroupedBatched\0").unwrap();
+            grouped(
+                handle, operations, operations, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 2,
+                sizes,
+            )
+        }
     }
 }
 
@@ -36,45 +63,29 @@ fn function() -> Grouped {
 #[test]
 fn groups_have_their_own_sizes() {
     let blas = Blas::new();
-    let grouped = function();
     let a = blas.put(&[1.0f32, 3.0, 2.0, 4.0, 5.0, 7.0, 6.0, 8.0, 1.0, 2.0, 3.0]);
     let b = blas.put(&[5.0f32, 7.0, 6.0, 8.0, 9.0, 11.0, 10.0, 12.0, 4.0]);
     let (pa, pb) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&b));
-    let operations = [cublasOperation_t::CUBLAS_OP_N; 2];
-    let (m, n, k, ld) = ([2, 3], [2, 1], [2, 1], ([2, 3], [2, 1]));
-    let (alpha, beta, sizes) = ([1.0f32, 2.0], [0.0f32, 1.0], [2, 1]);
     for on_device in [false, true] {
         let c = blas.put(&[1.0f32; 11]);
         let pc = blas.address::<_, f32>(&c);
-        let arrays = [pa, pb, pc].map(|p| [0, 4, 8].map(|i| p.wrapping_add(i) as u64));
-        let copies = arrays.map(|array| blas.put(&array));
-        let [a, b, c_array] = if on_device {
-            [0, 1, 2].map(|i| blas.address::<_, u64>(&copies[i]).cast_const())
+        let lists = [pa, pb, pc].map(|p| [0, 4, 8].map(|i| p.wrapping_add(i) as u64));
+        let copies = lists.map(|list| blas.put(&list));
+        let arrays = if on_device {
+            copies.each_ref().map(|copy| blas.address::<_, u64>(copy).cast_const())
         } else {
-            [0, 1, 2].map(|i| arrays[i].as_ptr())
+            lists.each_ref().map(|list| list.as_ptr())
+        };
+        let groups = Groups {
+            shape: [[2, 3], [2, 1], [2, 1]],
+            sizes: [2, 1],
+            alpha: [1.0, 2.0],
+            beta: [0.0, 1.0],
+            ld: [[2, 3], [2, 1], [2, 3]],
+            arrays,
         };
         // SAFETY: every operand has its elements.
-        let status = unsafe {
-            grouped(
-                blas.handle,
-                operations.as_ptr(),
-                operations.as_ptr(),
-                m.as_ptr(),
-                n.as_ptr(),
-                k.as_ptr(),
-                alpha.as_ptr(),
-                a,
-                ld.0.as_ptr(),
-                b,
-                ld.1.as_ptr(),
-                beta.as_ptr(),
-                c_array,
-                ld.0.as_ptr(),
-                2,
-                sizes.as_ptr(),
-            )
-        };
-        assert_eq!(status, 0);
+        assert_eq!(unsafe { groups.run(&blas) }, 0);
         let expected = [19.0, 43.0, 22.0, 50.0, 111.0, 151.0, 122.0, 166.0, 9.0, 17.0, 25.0];
         assert_eq!(blas.get(&c), expected, "{on_device}");
     }
@@ -84,30 +95,15 @@ fn groups_have_their_own_sizes() {
 #[test]
 fn arrays_that_go_beyond_the_last_address_are_refused() {
     let blas = Blas::new();
-    let grouped = function();
-    let operations = [cublasOperation_t::CUBLAS_OP_N; 2];
-    let (m, one, scalars, sizes) = ([0, 1], [1, 1], [1.0f32; 2], [i32::MAX, 1]);
-    let end = (u64::MAX - 7) as *const u64;
-    // SAFETY: every list has two numbers, and nothing is to be read at the addresses.
-    let status = unsafe {
-        grouped(
-            blas.handle,
-            operations.as_ptr(),
-            operations.as_ptr(),
-            m.as_ptr(),
-            one.as_ptr(),
-            one.as_ptr(),
-            scalars.as_ptr(),
-            end,
-            one.as_ptr(),
-            end,
-            one.as_ptr(),
-            scalars.as_ptr(),
-            end,
-            one.as_ptr(),
-            2,
-            sizes.as_ptr(),
-        )
+    let groups = Groups {
+        shape: [[0, 1], [1, 1], [1, 1]],
+        sizes: [i32::MAX, 1],
+        alpha: [1.0; 2],
+        beta: [1.0; 2],
+        ld: [[1, 1]; 3],
+        arrays: [(u64::MAX - 7) as *const u64; 3],
     };
+    // SAFETY: nothing is to be read at these addresses.
+    let status = unsafe { groups.run(&blas) };
     assert_eq!(status, sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE as i32);
 }

@@ -3,8 +3,15 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
+
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate, nodes};
 use crate::support::{INCREMENT, allocate, code, context, cu, function, module, ok, read, stream};
+
+/// A node that writes a number, so many times.
+pub(crate) fn words(target: u64, value: u32, count: usize) -> MemsetNode {
+    MemsetNode { dst: target, pitch: 0, value, elementSize: 4, width: count, height: 1 }
+}
 
 #[test]
 fn memory_of_a_graph_lives_with_it() {
@@ -73,19 +80,8 @@ fn a_graph_does_not_wait_for_what_waits_for_it() {
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-/// A graph into which a copy of itself is put has twice as many nodes, each time.
 #[test]
 fn graphs_are_made_by_hand() {
-    /// `CUDA_MEMSET_NODE_PARAMS`
-    #[repr(C)]
-    struct Set {
-        target: u64,
-        pitch: usize,
-        value: u32,
-        element: u32,
-        width: usize,
-        height: usize,
-    }
     /// `CUDA_KERNEL_NODE_PARAMS`
     #[repr(C)]
     struct Kernel {
@@ -106,11 +102,11 @@ fn graphs_are_made_by_hand() {
     let mut graph = 0usize;
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
     let none = std::ptr::null::<usize>();
-    let set = Set { target: block, pitch: 0, value: 10, element: 4, width: 4, height: 1 };
+    let set = words(block, 10, 4);
     let mut first = 0usize;
     ok!(cuGraphAddMemsetNode(
         &raw mut first => *mut usize, graph => usize, none => *const usize, 0 => usize,
-        &raw const set => *const Set, context => usize,
+        &raw const set => *const MemsetNode, context => usize,
     ));
     let values = [block, 4u64];
     let pointers = [&raw const values[0], &raw const values[1]];
@@ -248,13 +244,12 @@ fn nodes_say_what_memory_they_allocate() {
     let mut said = [9u64; 15];
     ok!(cuGraphMemAllocNodeGetParams(made => usize, said.as_mut_ptr() => *mut u64));
     assert_eq!((said[0], said[1], said[13], said[14]), (1, 1, 400, address));
-    let mut set = [0u64; 5];
-    // CUDA_MEMSET_NODE_PARAMS: bytes of 7, all of it.
-    (set[0], set[2], set[3], set[4]) = (address, 7 | 1 << 32, 400, 1);
+    // Bytes of 7, all of it.
+    let set = MemsetNode { elementSize: 1, width: 400, ..words(address, 7, 1) };
     let mut fill = 0usize;
     ok!(cuGraphAddMemsetNode(
         &raw mut fill => *mut usize, graph => usize, &raw const made => *const usize, 1 => usize,
-        set.as_ptr() => *const u64, context => usize
+        &raw const set => *const MemsetNode, context => usize
     ));
     ok!(cuGraphAddMemFreeNode(
         &raw mut freed => *mut usize, graph => usize, &raw const fill => *const usize, 1 => usize,

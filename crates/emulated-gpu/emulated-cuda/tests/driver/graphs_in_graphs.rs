@@ -1,6 +1,9 @@
 //! Graphs in graphs: each node has one of its own, as far as anybody can tell.
 
+use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
+
 use crate::capture::{instantiate, nodes};
+use crate::graphs::words;
 use crate::support::{allocate, code, context, cu, ok, read, stream};
 
 #[test]
@@ -32,6 +35,7 @@ fn graphs_inside_graphs_come_to_an_end() {
         }
         code
     };
+    // One into which a copy of itself is put has twice as many nodes, each time.
     let doubled = empty();
     let times = (0..64).take_while(|_| put(doubled, doubled) == 0).count();
     assert!((10..30).contains(&times), "{times}");
@@ -67,27 +71,16 @@ fn graphs_inside_graphs_come_to_an_end() {
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-/// `CUDA_MEMSET_NODE_PARAMS`
-#[repr(C)]
-struct Set {
-    target: u64,
-    pitch: usize,
-    value: u32,
-    element: u32,
-    width: usize,
-    height: usize,
-}
-
 const NONE: *const usize = std::ptr::null();
 
 /// A graph whose node writes a number.
 fn writes(target: u64, value: u32, context: usize) -> usize {
     let (mut graph, mut node) = (0usize, 0usize);
-    let set = Set { target, pitch: 0, value, element: 4, width: 1, height: 1 };
+    let set = words(target, value, 1);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
     ok!(cuGraphAddMemsetNode(
         &raw mut node => *mut usize, graph => usize, NONE => *const usize, 0 => usize,
-        &raw const set => *const Set, context => usize,
+        &raw const set => *const MemsetNode, context => usize,
     ));
     graph
 }
@@ -121,8 +114,8 @@ fn a_graph_inside_a_copy_is_a_copy() {
     let stream = stream(1);
     let block = allocate(4);
     let set = |node: usize, value: u32| {
-        let set = Set { target: block, pitch: 0, value, element: 4, width: 1, height: 1 };
-        ok!(cuGraphMemsetNodeSetParams(node => usize, &raw const set => *const Set));
+        let set = words(block, value, 1);
+        ok!(cuGraphMemsetNodeSetParams(node => usize, &raw const set => *const MemsetNode));
     };
     let written = |graph: usize| {
         let executable = instantiate(graph);
@@ -167,9 +160,9 @@ fn a_graph_inside_a_copy_is_a_copy() {
     assert_eq!(written(both), 5);
     let known = nodes(child_of(both_nodes[2]))[0];
     let executable = instantiate(both);
-    let to = Set { target: block, pitch: 0, value: 7, element: 4, width: 1, height: 1 };
+    let to = words(block, 7, 1);
     ok!(cuGraphExecMemsetNodeSetParams(
-        executable => usize, known => usize, &raw const to => *const Set, context => usize
+        executable => usize, known => usize, &raw const to => *const MemsetNode, context => usize
     ));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));

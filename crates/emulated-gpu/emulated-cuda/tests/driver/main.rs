@@ -1,12 +1,15 @@
 //! The driver's functions, as programs call them.
 #![allow(unsafe_code, reason = "the functions are C")]
 
+mod arrays;
 mod capture;
 mod copies;
 mod cudarc;
+mod descriptions;
 mod devices;
 mod documented;
 mod emulated_gpu;
+mod ends;
 mod export_tables;
 mod fatbins;
 mod faults;

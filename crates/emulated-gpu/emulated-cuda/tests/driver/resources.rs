@@ -8,9 +8,9 @@ use crate::support::{
     stream,
 };
 
-/// Runs this test alone, in a process with these variables set; what it said on standard error.
-fn again(test: &str, variables: &[(&str, &str)]) -> String {
-    let output = alone(module_path!(), test, variables);
+/// Runs a test of a module alone, in a process with these variables set; what it said on standard error.
+pub(crate) fn again(module: &str, test: &str, variables: &[(&str, &str)]) -> String {
+    let output = alone(module, test, variables);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
     said
@@ -45,7 +45,11 @@ fn memory_that_nobody_touches_takes_none() {
     let test = "memory_that_nobody_touches_takes_none";
     if !is_child() {
         for checks in ["memory", "all"] {
-            again(test, &[("EMULATED_GPU_CHECKS", checks), ("EMULATED_GPU_MEMORY", "2G")]);
+            again(
+                module_path!(),
+                test,
+                &[("EMULATED_GPU_CHECKS", checks), ("EMULATED_GPU_MEMORY", "2G")],
+            );
         }
         return;
     }
@@ -76,7 +80,11 @@ fn what_is_promised_can_be_had() {
 #[test]
 fn variables_of_modules_are_the_devices_memory() {
     if !is_child() {
-        again("variables_of_modules_are_the_devices_memory", &[("EMULATED_GPU_MEMORY", "1M")]);
+        again(
+            module_path!(),
+            "variables_of_modules_are_the_devices_memory",
+            &[("EMULATED_GPU_MEMORY", "1M")],
+        );
         return;
     }
     context();
@@ -132,7 +140,7 @@ fn local_memory_that_is_not_there_is_said_at_the_launch() {
     let test = "local_memory_that_is_not_there_is_said_at_the_launch";
     if !is_child() {
         let variables = [("EMULATED_GPU_MEMORY", "1G"), ("CUDA_LOG_FILE", "stderr")];
-        let said = again(test, &variables);
+        let said = again(module_path!(), test, &variables);
         assert!(said.contains("524288 for each of 32 threads of 1000 resident blocks"), "{said}");
         return;
     }
@@ -211,7 +219,7 @@ fn declarations_of_any_size_are_checked_soon() {
     if !is_child() {
         for checks in ["memory", "all"] {
             let test = "declarations_of_any_size_are_checked_soon";
-            again(test, &[("EMULATED_GPU_CHECKS", checks)]);
+            again(module_path!(), test, &[("EMULATED_GPU_CHECKS", checks)]);
         }
         return;
     }
@@ -237,84 +245,15 @@ fn declarations_of_any_size_are_checked_soon() {
 }
 
 #[test]
-fn a_process_ends_whatever_stands_in_its_streams() {
-    let test = "a_process_ends_whatever_stands_in_its_streams";
-    let case = std::env::var("CASE").unwrap_or_default();
-    if !is_child() {
-        let folder = std::env::temp_dir().join(format!("emulated-gpu-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("counts.json");
-        for case in ["waits", "runs"] {
-            let said = again(
-                test,
-                &[
-                    ("CASE", case),
-                    ("EMULATED_GPU_LEAKS", "1"),
-                    ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
-                ],
-            );
-            assert!(said.contains("1 pieces of work still stand in streams"), "{case}: {said}");
-            assert!(said.contains("64 bytes in 1 allocation were never freed"), "{case}: {said}");
-            assert!(std::fs::read_to_string(&file).unwrap().contains("kernels"), "{case}");
-            std::fs::remove_file(&file).unwrap();
-        }
-        std::fs::remove_dir_all(&folder).unwrap();
-        return;
-    }
-    context();
-    let block = allocate(64);
-    let stream = stream(1);
-    if case == "waits" {
-        ok!(cuStreamWaitValue32_v2(stream => usize, block => u64, 5 => u32, 1 => u32));
-    } else {
-        let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
-                    .visible .entry k() { L: bra L; }";
-        assert_eq!(launch(function(module(text), "k"), (1, 1), stream, &[]), 0);
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn counts_that_can_not_be_written_leave_the_old_file() {
-    let test = "counts_that_can_not_be_written_leave_the_old_file";
-    if !is_child() {
-        let folder =
-            std::env::temp_dir().join(format!("emulated-gpu-counts-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("counts.json");
-        std::fs::write(&file, "old").unwrap();
-        let variables = [
-            ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
-            ("CASE", folder.to_str().unwrap()),
-        ];
-        let said = again(test, &variables);
-        assert!(said.contains("EMULATED_GPU_STATISTICS: "), "{said}");
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
-        // Nothing else is left there either: the graph was written whole, or not.
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
-        std::fs::remove_dir_all(&folder).unwrap();
-        return;
-    }
-    context();
-    // As on a full disk: no file may grow. The signal that tells of it is not to end the process.
-    // SAFETY: both calls are allowed at any time.
-    unsafe {
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-        let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
-    }
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    let path = format!("{}/graph.dot\0", std::env::var("CASE").unwrap());
-    let printed = cu!(cuGraphDebugDotPrint(graph => usize, path.as_ptr() => *const u8, 0 => u32));
-    assert_eq!(printed, 304, "CUDA_ERROR_OPERATING_SYSTEM");
-}
-
-#[test]
 fn too_many_threads_are_refused() {
     if !is_child() {
-        again("too_many_threads_are_refused", &[("EMULATED_GPU_THREADS", "100000")]);
+        again(
+            module_path!(),
+            "too_many_threads_are_refused",
+            &[("EMULATED_GPU_THREADS", "100000")],
+        );
         let said = again(
+            module_path!(),
             "too_many_threads_are_refused",
             &[("EMULATED_GPU_THREADS", "100000"), ("CUDA_LOG_FILE", "stderr")],
         );
@@ -379,7 +318,7 @@ fn attributes_say_what_was_declared_and_asked_for() {
 fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
     let test = "what_is_freed_in_a_streams_order_is_there_for_what_comes_after";
     if !is_child() {
-        again(test, &[("EMULATED_GPU_MEMORY", "24M")]);
+        again(module_path!(), test, &[("EMULATED_GPU_MEMORY", "24M")]);
         return;
     }
     let context = context();

@@ -1,13 +1,14 @@
-//! Arrays, textures and surfaces, described in cudarc's own structures.
+//! Textures and surfaces: what they read and draw, what is said of them, what is refused.
 
 use std::ffi::CString;
 
 use cudarc::driver::sys;
 
-use crate::support::{
-    allocate, alone, code, context, cu, event, function, gate, is_child, launch, module, ok, read,
-    stream,
+use crate::descriptions::{
+    FLOAT, LAYERED, SURFACE, array, copy_3d, fill, numbers, of_array, of_memory, of_rows, sampling,
+    texture, try_surface, try_texture,
 };
+use crate::support::{allocate, code, context, cu, function, launch, module, ok, read};
 
 /// The program of the emulator's own tests, as NVRTC compiled it.
 const TEXTURES: &str =
@@ -15,7 +16,7 @@ const TEXTURES: &str =
 
 /// Fetches at the thread's index, from a texture that is named, and from one of a handle; writes to a
 /// surface that is named.
-const NAMED: &str = r"
+pub(crate) const NAMED: &str = r"
 .version 8.0
 .target sm_80
 .address_size 64
@@ -39,155 +40,6 @@ const NAMED: &str = r"
     ret;
 }
 ";
-
-const FLOAT: sys::CUarray_format = sys::CUarray_format::CU_AD_FORMAT_FLOAT;
-const CLAMP: sys::CUaddress_mode = sys::CUaddress_mode::CU_TR_ADDRESS_MODE_CLAMP;
-const SURFACE: u32 = 2;
-const LAYERED: u32 = 1;
-
-fn array([width, height, depth]: [usize; 3], channels: u32, flags: u32) -> usize {
-    let description = sys::CUDA_ARRAY3D_DESCRIPTOR {
-        Width: width,
-        Height: height,
-        Depth: depth,
-        Format: FLOAT,
-        NumChannels: channels,
-        Flags: flags,
-    };
-    let mut array = 0usize;
-    ok!(cuArray3DCreate_v2(
-        &raw mut array => *mut usize, &raw const description => *const sys::CUDA_ARRAY3D_DESCRIPTOR
-    ));
-    array
-}
-
-fn of_array(array: usize) -> sys::CUDA_RESOURCE_DESC {
-    // SAFETY: all of it is numbers and pointers, which may be 0.
-    let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
-    resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_ARRAY;
-    resource.res.array.hArray = array as sys::CUarray;
-    resource
-}
-
-fn of_memory(address: u64, bytes: usize) -> sys::CUDA_RESOURCE_DESC {
-    // SAFETY: as above.
-    let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
-    resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_LINEAR;
-    resource.res.linear = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_3 {
-        devPtr: address,
-        format: FLOAT,
-        numChannels: 1,
-        sizeInBytes: bytes,
-    };
-    resource
-}
-
-fn of_rows(address: u64, [width, height, pitch]: [usize; 3]) -> sys::CUDA_RESOURCE_DESC {
-    // SAFETY: as above.
-    let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
-    resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_PITCH2D;
-    resource.res.pitch2D = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_4 {
-        devPtr: address,
-        format: FLOAT,
-        numChannels: 1,
-        width,
-        height,
-        pitchInBytes: pitch,
-    };
-    resource
-}
-
-fn sampling(linear: bool, flags: u32) -> sys::CUDA_TEXTURE_DESC {
-    // SAFETY: as above.
-    let mut texture: sys::CUDA_TEXTURE_DESC = unsafe { std::mem::zeroed() };
-    texture.addressMode = [CLAMP; 3];
-    texture.filterMode = if linear {
-        sys::CUfilter_mode::CU_TR_FILTER_MODE_LINEAR
-    } else {
-        sys::CUfilter_mode::CU_TR_FILTER_MODE_POINT
-    };
-    texture.flags = flags;
-    texture
-}
-
-fn try_texture(resource: sys::CUDA_RESOURCE_DESC, texture: sys::CUDA_TEXTURE_DESC) -> (u32, u64) {
-    let mut handle = 0u64;
-    let code = cu!(cuTexObjectCreate(
-        &raw mut handle => *mut u64, &raw const resource => *const sys::CUDA_RESOURCE_DESC,
-        &raw const texture => *const sys::CUDA_TEXTURE_DESC,
-        std::ptr::null() => *const sys::CUDA_RESOURCE_VIEW_DESC,
-    ));
-    (code, handle)
-}
-
-fn texture(resource: sys::CUDA_RESOURCE_DESC, linear: bool) -> u64 {
-    let (code, handle) = try_texture(resource, sampling(linear, 0));
-    assert_eq!(code, 0);
-    handle
-}
-
-fn try_surface(array: usize) -> (u32, u64) {
-    let (resource, mut handle) = (of_array(array), 0u64);
-    let code = cu!(cuSurfObjectCreate(
-        &raw mut handle => *mut u64, &raw const resource => *const sys::CUDA_RESOURCE_DESC
-    ));
-    (code, handle)
-}
-
-/// Copies numbers to an array, rows and slices one behind another.
-fn fill(array: usize, [width, height, depth]: [usize; 3], values: &[f32]) {
-    let copy = copy_3d(
-        (1, values.as_ptr() as u64, [0; 3]),
-        (3, array as u64, [0; 3]),
-        [width * 4, height.max(1), depth.max(1)],
-    );
-    ok!(cuMemcpy3D_v2(&raw const copy => *const sys::CUDA_MEMCPY3D));
-}
-
-/// An end: the kind of memory, its address or handle, and where in it the copy begins.
-type Side = (u32, u64, [usize; 3]);
-
-fn copy_3d(from: Side, to: Side, [width, height, depth]: [usize; 3]) -> sys::CUDA_MEMCPY3D {
-    let kind = |kind: u32| match kind {
-        1 => sys::CUmemorytype::CU_MEMORYTYPE_HOST,
-        2 => sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
-        3 => sys::CUmemorytype::CU_MEMORYTYPE_ARRAY,
-        _ => sys::CUmemorytype::CU_MEMORYTYPE_UNIFIED,
-    };
-    let only = |side: &Side, kind: u32| if side.0 == kind { side.1 } else { 0 };
-    let ([source_x, source_y, source_z], [target_x, target_y, target_z]) = (from.2, to.2);
-    sys::CUDA_MEMCPY3D {
-        srcXInBytes: source_x,
-        srcY: source_y,
-        srcZ: source_z,
-        srcLOD: 0,
-        srcMemoryType: kind(from.0),
-        srcHost: only(&from, 1) as *const _,
-        srcDevice: only(&from, 2),
-        srcArray: only(&from, 3) as sys::CUarray,
-        reserved0: std::ptr::null_mut(),
-        srcPitch: width,
-        srcHeight: height,
-        dstXInBytes: target_x,
-        dstY: target_y,
-        dstZ: target_z,
-        dstLOD: 0,
-        dstMemoryType: kind(to.0),
-        dstHost: only(&to, 1) as *mut _,
-        dstDevice: only(&to, 2),
-        dstArray: only(&to, 3) as sys::CUarray,
-        reserved1: std::ptr::null_mut(),
-        dstPitch: width,
-        dstHeight: height,
-        WidthInBytes: width,
-        Height: height,
-        Depth: depth,
-    }
-}
-
-fn numbers(count: usize) -> Vec<f32> {
-    (0..count).map(|index| index as f32).collect()
-}
 
 #[test]
 fn a_program_of_nvrtcs_reads_textures_and_draws() {
@@ -334,114 +186,6 @@ fn references_are_bound_by_name() {
 }
 
 #[test]
-fn copies_go_into_arrays_and_out() {
-    let context = context();
-    // It waits for the default stream, in which copies between arrays are done later.
-    let stream = stream(0);
-    let line = array([8, 0, 0], 1, 0);
-    let values = numbers(16);
-    ok!(cuMemcpyHtoA_v2(line => usize, 0 => usize, values.as_ptr() => *const f32, 32 => usize));
-    let mut host = [0.0f32; 16];
-    ok!(cuMemcpyAtoH_v2(host.as_mut_ptr() => *mut f32, line => usize, 8 => usize, 24 => usize));
-    assert_eq!(host[..6], values[2..8]);
-    let memory = allocate(64);
-    ok!(cuMemcpyAtoD_v2(memory + 4 => u64, line => usize, 0 => usize, 32 => usize));
-    assert_eq!(read(memory + 4, 8)[3], 3.0f32.to_bits());
-    // Whole rows of an array that has some; its rows are padded.
-    let flat = array([4, 2, 0], 1, 0);
-    ok!(cuMemcpyDtoA_v2(flat => usize, 0 => usize, memory + 4 => u64, 32 => usize));
-    let other = array([4, 2, 0], 1, 0);
-    ok!(cuMemcpyAtoA_v2(
-        other => usize, 16 => usize, flat => usize, 16 => usize, 16 => usize
-    ));
-    ok!(cuMemcpyAtoHAsync_v2(
-        host.as_mut_ptr() => *mut f32, other => usize, 16 => usize, 16 => usize, stream => usize
-    ));
-    assert_eq!(host[..4], [4.0, 5.0, 6.0, 7.0]);
-    ok!(cuMemcpyHtoAAsync_v2(
-        flat => usize, 0 => usize, values.as_ptr() => *const f32, 32 => usize, stream => usize
-    ));
-    ok!(cuStreamSynchronize(stream => usize));
-    // A rectangle inside, from one array to the other.
-    let kind = sys::CUmemorytype::CU_MEMORYTYPE_ARRAY;
-    let mut copy = sys::CUDA_MEMCPY2D {
-        srcXInBytes: 4,
-        srcY: 1,
-        srcMemoryType: kind,
-        srcHost: std::ptr::null(),
-        srcDevice: 0,
-        srcArray: flat as sys::CUarray,
-        srcPitch: 0,
-        dstXInBytes: 8,
-        dstY: 0,
-        dstMemoryType: kind,
-        dstHost: std::ptr::null_mut(),
-        dstDevice: 0,
-        dstArray: other as sys::CUarray,
-        dstPitch: 0,
-        WidthInBytes: 8,
-        Height: 1,
-    };
-    ok!(cuMemcpy2DUnaligned_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
-    ok!(cuMemcpyAtoH_v2(host.as_mut_ptr() => *mut f32, other => usize, 8 => usize, 8 => usize));
-    assert_eq!(host[..2], [5.0, 6.0]);
-    // Outside, not of whole rows, from the middle of a texel, or of nothing.
-    copy.Height = 3;
-    assert_eq!(
-        cu!(cuMemcpy2D_v2(&raw const copy => *const sys::CUDA_MEMCPY2D)),
-        code::INVALID_VALUE
-    );
-    let host = host.as_ptr();
-    for (offset, size) in [(32, 4), (4, 16), (0, 20), (2, 4), (usize::MAX, 4), (0, usize::MAX)] {
-        assert_eq!(
-            cu!(cuMemcpyHtoA_v2(
-                flat => usize, offset => usize, host => *const f32, size => usize
-            )),
-            code::INVALID_VALUE,
-            "{offset} {size}"
-        );
-    }
-    assert_eq!(
-        cu!(cuMemcpyHtoA_v2(77 => usize, 0 => usize, host => *const f32, 4 => usize)),
-        code::INVALID_HANDLE
-    );
-    ok!(cuCtxDestroy_v2(context => usize));
-}
-
-#[test]
-fn graphs_copy_arrays_too() {
-    let context = context();
-    let flat = array([4, 2, 0], 1, 0);
-    let values: &'static [f32] = Box::leak(numbers(8).into_boxed_slice());
-    let memory = allocate(32);
-    let into = copy_3d((1, values.as_ptr() as u64, [0; 3]), (3, flat as u64, [0; 3]), [16, 2, 1]);
-    let back = copy_3d((3, flat as u64, [4, 1, 0]), (2, memory, [0; 3]), [8, 1, 1]);
-    let (mut graph, mut first, mut second) = (0usize, 0usize, 0usize);
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    ok!(cuGraphAddMemcpyNode(
-        &raw mut first => *mut usize, graph => usize, std::ptr::null() => *const usize, 0 => usize,
-        &raw const into => *const sys::CUDA_MEMCPY3D, context => usize
-    ));
-    ok!(cuGraphAddMemcpyNode(
-        &raw mut second => *mut usize, graph => usize, &raw const first => *const usize, 1 => usize,
-        &raw const back => *const sys::CUDA_MEMCPY3D, context => usize
-    ));
-    let mut told = into;
-    ok!(cuGraphMemcpyNodeGetParams(
-        second => usize, &raw mut told => *mut sys::CUDA_MEMCPY3D
-    ));
-    assert_eq!((told.srcArray as usize, told.srcXInBytes, told.srcY), (flat, 4, 1));
-    let mut executable = 0usize;
-    ok!(cuGraphInstantiateWithFlags(
-        &raw mut executable => *mut usize, graph => usize, 0 => u64
-    ));
-    ok!(cuGraphLaunch(executable => usize, 0 => usize));
-    ok!(cuCtxSynchronize());
-    assert_eq!(read(memory, 2), [5.0f32, 6.0].map(f32::to_bits));
-    ok!(cuCtxDestroy_v2(context => usize));
-}
-
-#[test]
 fn descriptions_are_given_back() {
     let context = context();
     let made = array([6, 5, 4], 2, SURFACE);
@@ -541,47 +285,4 @@ fn what_makes_no_sense_is_refused() {
     );
     assert_eq!(cu!(cuMipmappedArrayCreate()), code::NOT_SUPPORTED);
     ok!(cuCtxDestroy_v2(context => usize));
-}
-
-#[test]
-fn an_array_is_memory_while_it_lives() {
-    if !is_child() {
-        // Alone, as other tests take memory too.
-        let output = alone(module_path!(), "an_array_is_memory_while_it_lives", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-        return;
-    }
-    let context = context();
-    let (mut before, mut during, mut after, mut total) = (0usize, 0usize, 0usize, 0usize);
-    let all = &raw mut total;
-    ok!(cuMemGetInfo_v2(&raw mut before => *mut usize, all => *mut usize));
-    let made = array([1024, 1024, 0], 1, 0);
-    ok!(cuMemGetInfo_v2(&raw mut during => *mut usize, all => *mut usize));
-    assert_eq!(before - during, 4 << 20);
-    let handle = texture(of_array(made), false);
-    // Work that stands in a stream is waited for.
-    let (stream, done) = (stream(1), event());
-    let gate = gate(stream);
-    ok!(cuEventRecord(done => usize, stream => usize));
-    let opener = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        gate.open();
-    });
-    ok!(cuArrayDestroy(made => usize));
-    assert_eq!(cu!(cuEventQuery(done => usize)), 0);
-    opener.join().unwrap();
-    ok!(cuMemGetInfo_v2(&raw mut after => *mut usize, all => *mut usize));
-    assert_eq!(before, after);
-    assert_eq!(cu!(cuArrayDestroy(made => usize)), code::INVALID_HANDLE);
-    // Who reads it all the same meets a fault, and no other memory.
-    let module = module(
-        &NAMED
-            .replace("[named, {%r1}]", "[%rd2, {%r1}]")
-            .replace(".1d.v4.f32.s32 {%f", ".2d.v4.f32.s32 {%f")
-            .replace("{%r1}]", "{%r1, 0}]"),
-    );
-    let out = allocate(64);
-    assert_eq!(launch(function(module, "fetch"), (1, 8), 0, &[out, handle]), 0);
-    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
-    cu!(cuCtxDestroy_v2(context => usize));
 }

@@ -4,8 +4,8 @@
 use std::ffi::{CStr, c_char};
 
 use crate::support::{
-    Dim3, PTX, allocate, download, fatbin, is, launch, nvidias, ok, place, program, register, rt,
-    upload,
+    Dim3, SCALE, allocate, download, fatbin, is, launch, nvidias, ok, place, program, ptx,
+    register, rt, upload,
 };
 
 fn text(pointer: *const c_char) -> String {
@@ -105,7 +105,7 @@ fn errors_are_remembered_until_they_are_asked_for() {
 #[test]
 fn code_that_does_not_fit_is_refused_when_it_is_used() {
     for (kind, capability) in [(2, 90), (1, 120)] {
-        let program = register(fatbin(kind, capability, PTX.as_bytes()));
+        let program = register(fatbin(kind, capability, ptx(SCALE).as_bytes()));
         assert_eq!(launch(program.scale, (1, 1), 0, 0, 0), 209);
         let mut size = 0usize;
         let asked = rt!(cudaGetSymbolSize(&raw mut size => *mut usize, program.factor => usize));

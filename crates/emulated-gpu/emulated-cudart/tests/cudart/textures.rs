@@ -1,6 +1,6 @@
 //! Arrays, textures and surfaces, as programs of the runtime make them.
 
-use crate::support::{allocate, download, fatbin, launch, ok, register, rt};
+use crate::support::{allocate, download, fatbin, launch, ok, ptx, register, rt};
 
 /// `cudaChannelFormatDesc` of floats.
 const FLOATS: [i32; 5] = [32, 0, 0, 0, 2];
@@ -8,13 +8,6 @@ const FLOATS: [i32; 5] = [32, 0, 0, 0, 2];
 /// Reads a texture at the thread's number, and writes to a surface; both handles stand in memory, before
 /// where the texels go.
 const PAINTER: &str = r"
-.version 7.0
-.target sm_80
-.address_size 64
-.const .align 4 .f32 factor = 0f40000000;
-.global .align 4 .u32 counter;
-.visible .entry scale(.param .u64 p, .param .u32 n)
-{
     .reg .b32 %r<4>;
     .reg .f32 %f<4>;
     .reg .b64 %rd<6>;
@@ -30,12 +23,11 @@ const PAINTER: &str = r"
     add.u64 %rd5, %rd1, %rd4;
     st.global.f32 [%rd5+16], %f2;
     ret;
-}
 ";
 
 #[test]
 fn arrays_are_read_as_textures_and_drawn_on() {
-    let program = register(fatbin(1, 80, PAINTER.as_bytes()));
+    let program = register(fatbin(1, 80, ptx(PAINTER).as_bytes()));
     let array = |flags: u32| {
         let mut array = 0usize;
         ok!(cudaMallocArray(

@@ -18,5 +18,6 @@ mod printing;
 mod resources;
 mod robust;
 mod sanitizer;
+mod texture_faults;
 mod textures;
 mod work;

@@ -1,12 +1,11 @@
 //! The crate's files in layers: what the `use` lines say of them. No more than three files import each
-//! other in a circle, and none is longer than 400 lines, so that each can be read by itself.
+//! other in a circle, so that each can be read by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// So many files may import each other: a parent and its parts.
 const CIRCLE: usize = 3;
-const LINES: usize = 400;
 
 /// Each file of the library by its module's path, such as `engine::race::cell`, with its text.
 fn modules() -> BTreeMap<String, String> {
@@ -143,14 +142,6 @@ fn no_more_than_three_files_import_each_other() {
     assert!(modules.len() > 100 && edges > 400, "{} files, {edges} imports", modules.len());
     let large: Vec<_> = circles(&graph).into_iter().filter(|one| one.len() > CIRCLE).collect();
     assert!(large.is_empty(), "files that import each other in a circle: {large:#?}");
-}
-
-#[test]
-fn no_file_is_longer_than_400_lines() {
-    let modules = modules();
-    let long = modules.iter().map(|(name, text)| (name, text.lines().count()));
-    let long: Vec<_> = long.filter(|(_, lines)| *lines > LINES).collect();
-    assert!(long.is_empty(), "longer than {LINES} lines: {long:?}");
 }
 
 #[test]

@@ -4,12 +4,16 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod arithmetic;
+pub(crate) mod faults;
+
 use std::fmt;
-use std::iter::Sum;
-use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use tensor::{Dtype, Dump, DumpedTensor, Header, Loss, Network, TensorName};
 use tensor_diff::{Comparison, compare};
+
+use arithmetic::Real;
+pub(crate) use arithmetic::{Arithmetic, Order};
 
 /// A pseudo-random number generator for tests: xorshift64*.
 pub(crate) struct Random(u64);
@@ -120,120 +124,6 @@ impl Start {
     /// The dump of an honest float32 step that computes like this.
     pub(crate) fn candidate_by(&self, arithmetic: Arithmetic) -> Dump {
         self.run::<f32>(arithmetic.factors.unwrap_or(Dtype::F32), arithmetic)
-    }
-}
-
-/// In which order a sum is taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Order {
-    #[default]
-    Forward,
-    Backward,
-    Pairwise,
-    /// Eight partial sums, as a vectorised loop takes them.
-    Lanes,
-}
-
-/// How sums of products are computed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Arithmetic {
-    pub(crate) order: Order,
-    pub(crate) fused: bool,
-    /// What the factors of products are rounded to, TF32 or bfloat16.
-    pub(crate) factors: Option<Dtype>,
-}
-
-/// What the step is computed in.
-pub(crate) trait Real:
-    Copy
-    + PartialOrd
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-    + Sum
-{
-    fn from_f32(value: f32) -> Self;
-    fn to_f64(self) -> f64;
-    fn fused(self, b: Self, c: Self) -> Self;
-    fn exponential(self) -> Self;
-    fn logarithm(self) -> Self;
-    /// Rounded to 10 fraction bits under TF32, to 7 under bfloat16.
-    fn shortened(self, to: Dtype) -> Self;
-}
-
-impl Real for f32 {
-    fn from_f32(value: f32) -> Self {
-        value
-    }
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-    fn fused(self, b: Self, c: Self) -> Self {
-        self.mul_add(b, c)
-    }
-    fn exponential(self) -> Self {
-        self.exp()
-    }
-    fn logarithm(self) -> Self {
-        self.ln()
-    }
-    fn shortened(self, to: Dtype) -> Self {
-        let cut = if to == Dtype::Bf16 { 16 } else { 13 };
-        // Half of the last bit that stays, then cut off: to nearest, ties away from zero.
-        Self::from_bits((self.to_bits() + (1 << (cut - 1))) >> cut << cut)
-    }
-}
-
-impl Real for f64 {
-    fn from_f32(value: f32) -> Self {
-        Self::from(value)
-    }
-    fn to_f64(self) -> f64 {
-        self
-    }
-    fn fused(self, b: Self, c: Self) -> Self {
-        self.mul_add(b, c)
-    }
-    fn exponential(self) -> Self {
-        self.exp()
-    }
-    fn logarithm(self) -> Self {
-        self.ln()
-    }
-    fn shortened(self, _: Dtype) -> Self {
-        self
-    }
-}
-
-impl Arithmetic {
-    /// `start + Σ a·b`.
-    fn dot<T: Real>(self, start: T, pairs: impl Iterator<Item = (T, T)>) -> T {
-        let round = |value: T| self.factors.map_or(value, |to| value.shortened(to));
-        let pairs: Vec<(T, T)> = pairs.map(|(a, b)| (round(a), round(b))).collect();
-        let add = |sum: T, &(a, b): &(T, T)| if self.fused { a.fused(b, sum) } else { sum + a * b };
-        let zero = T::from_f32(0.0);
-        match self.order {
-            Order::Forward => pairs.iter().fold(start, add),
-            Order::Backward => pairs.iter().rev().fold(zero, add) + start,
-            Order::Pairwise => pairwise(&pairs) + start,
-            Order::Lanes => {
-                let lane = |lane: usize| pairs.iter().skip(lane).step_by(8).fold(zero, add);
-                (0..8).map(lane).fold(zero, |sum, lane| sum + lane) + start
-            }
-        }
-    }
-}
-
-fn pairwise<T: Real>(pairs: &[(T, T)]) -> T {
-    match pairs {
-        [] => T::from_f32(0.0),
-        [(a, b)] => *a * *b,
-        _ => {
-            let (left, right) = pairs.split_at(pairs.len() / 2);
-            pairwise(left) + pairwise(right)
-        }
     }
 }
 

@@ -78,15 +78,18 @@ pub(crate) use ok;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dim3(pub(crate) u32, pub(crate) u32, pub(crate) u32);
 
+/// A text with the names that [`register`] registers: the constant `factor`, the variable `counter`, and
+/// the kernel `scale(p, n)`, which does this.
+pub(crate) fn ptx(body: &str) -> String {
+    format!(
+        ".version 7.0\n.target sm_80\n.address_size 64\n\
+         .const .align 4 .f32 factor = 0f40000000;\n.global .align 4 .u32 counter;\n\
+         .visible .entry scale(.param .u64 p, .param .u32 n)\n{{{body}}}\n"
+    )
+}
+
 /// Multiplies each of n floats at p by a constant that the host may change, and counts threads.
-pub(crate) const PTX: &str = r"
-.version 7.0
-.target sm_80
-.address_size 64
-.const .align 4 .f32 factor = 0f40000000;
-.global .align 4 .u32 counter;
-.visible .entry scale(.param .u64 p, .param .u32 n)
-{
+pub(crate) const SCALE: &str = r"
     .reg .pred %p<2>;
     .reg .b32 %r<8>;
     .reg .f32 %f<4>;
@@ -108,7 +111,6 @@ pub(crate) const PTX: &str = r"
     atom.global.add.u32 %r6, [counter], 1;
 DONE:
     ret;
-}
 ";
 
 /// A fatbin of one entry, as nvcc lays it out: 1 for PTX, 2 for machine code.
@@ -168,9 +170,9 @@ pub(crate) fn register(fatbin: Vec<u64>) -> Program {
     program
 }
 
-/// The program of [`PTX`].
+/// The program that does what [`SCALE`] says.
 pub(crate) fn program() -> Program {
-    register(fatbin(1, 80, PTX.as_bytes()))
+    register(fatbin(1, 80, ptx(SCALE).as_bytes()))
 }
 
 pub(crate) fn allocate(bytes: usize) -> usize {

@@ -1,0 +1,193 @@
+//! Single products whose every rounding is known.
+
+use emulated_blas::{
+    Compute, DataType, Inputs, Operation, Order, Product, Real, Scalar, Split, View, store, to_tf32,
+};
+
+use super::Buffer;
+
+/// 2048, and a one in each of the three groups of products that follow. Half precision has no number between
+/// 2048 and 2050, and the middle goes to the even one: each of the ones is lost where a sum is kept in it.
+/// The exact sum, 2051, lies in the middle too, and is rounded to 2052.
+#[test]
+fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
+    for (compute, capability, pad, expected) in [
+        (Compute::F16, 70, 0, 2048.0),
+        (Compute::F16, 80, 0, 2048.0),
+        (Compute::F16, 90, 0, 2048.0),
+        (Compute::F32(Inputs::Full), 90, 0, 2052.0),
+        // Without tensor cores: on a card that has none, and with rows that don't suit them.
+        (Compute::F16, 61, 0, 2052.0),
+        (Compute::F16, 90, 1, 2052.0),
+    ] {
+        let k = 64;
+        let [a, b] = [0, 1].map(|which| {
+            let buffer = Buffer::new(DataType::F16, k, 8, pad, Order::Column);
+            for depth in 0..k {
+                let value = match (which, depth) {
+                    (0, 0) => 2048.0,
+                    (0, depth) if !depth.is_multiple_of(16) => 0.0,
+                    _ => 1.0,
+                };
+                // SAFETY: the first column of 8 has these elements.
+                unsafe { store(buffer.matrix.address, DataType::F16, depth as isize, value) };
+            }
+            buffer
+        });
+        let d = Buffer::new(DataType::F16, 1, 1, 0, Order::Column);
+        let product = Product {
+            m: 1,
+            n: 1,
+            k,
+            a: a.view(Operation::Transpose),
+            b: b.view(Operation::None),
+            c: d.view(Operation::None),
+            d: d.view(Operation::None),
+            alpha: Scalar::Value(1.0),
+            beta: Scalar::Value(0.0),
+            compute,
+            capability,
+            split: Split::NONE,
+        };
+        // SAFETY: the buffers live, are large enough, and do not overlap.
+        unsafe { product.run(None) }.unwrap();
+        assert_eq!(d.get(0, 0), expected, "{compute:?} on {capability}, {pad} apart");
+    }
+}
+
+/// Four elements at a multiple of 16 bytes.
+#[repr(align(16))]
+struct Aligned([f32; 5]);
+
+/// A product of one element each, in lines of `ld` elements.
+fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize) -> f32 {
+    let [a, b, mut c] = values.map(|x| Aligned([x; 5]));
+    let view = |address: u64| View { address, ty: DataType::F32, row: 1, column: ld };
+    let d = view(c.0.as_mut_ptr() as u64);
+    let product = Product {
+        m: 1,
+        n: 1,
+        k: 1,
+        a: view(a.0.as_ptr() as u64),
+        b: view(b.0.as_ptr() as u64),
+        c: d,
+        d,
+        alpha: Scalar::Value(alpha),
+        beta: Scalar::Value(beta),
+        compute: Compute::F32(inputs),
+        capability: 90,
+        split: Split::NONE,
+    };
+    // SAFETY: one element each.
+    unsafe { product.run(None) }.unwrap();
+    c.0[0]
+}
+
+fn run_one(alpha: f64, beta: f64, a: f32, b: f32, c: f32, inputs: Inputs) -> f32 {
+    run_lines(alpha, beta, [a, b, c], inputs, 4)
+}
+
+#[test]
+fn what_is_scaled_by_zero_is_not_read() {
+    assert_eq!(run_one(1.0, 0.0, 2.0, 3.0, f32::NAN, Inputs::Full), 6.0);
+    assert_eq!(run_one(0.0, 2.0, f32::NAN, 3.0, 4.0, Inputs::Full), 8.0);
+    assert_eq!(run_one(0.0, 0.0, f32::NAN, 3.0, f32::NAN, Inputs::Full), 0.0);
+    assert!(run_one(1.0, 0.0, f32::NAN, 3.0, 4.0, Inputs::Full).is_nan());
+    assert!(run_one(1.0, 0.5, 2.0, 3.0, f32::NAN, Inputs::Full).is_nan());
+}
+
+#[test]
+fn tf32_rounds_both_inputs_and_not_the_product() {
+    let (a, b) = (1.0 + 3.0 * 2f32.powi(-12), 1.0 - 2f32.powi(-13));
+    let exact = run_one(1.0, 0.0, a, b, 0.0, Inputs::Full);
+    let tf32 = run_one(1.0, 0.0, a, b, 0.0, Inputs::Tf32);
+    assert_eq!(exact, a * b);
+    assert_eq!(tf32, to_tf32(a) * to_tf32(b));
+    assert_ne!(exact, tf32);
+    // Lines of 5 elements do not suit tensor cores, and nothing is rounded.
+    assert_eq!(run_lines(1.0, 0.0, [a, b, 0.0], Inputs::Tf32, 5), exact);
+    // 1 + 2⁻¹⁰ squared has more bits than TF32: products and sums stay in single precision.
+    let ulp = 1.0 + 2f32.powi(-10);
+    assert_eq!(run_one(1.0, 0.0, ulp, ulp, 0.0, Inputs::Tf32), ulp * ulp);
+}
+
+#[test]
+fn columns_are_finished_in_order_before_they_are_stored() {
+    let (a, b) = ([1f32, 2.0, 3.0], [10f32, 20.0]);
+    let mut d = [half::f16::ZERO; 8];
+    let view = |address: u64, column: isize| View { address, ty: DataType::F32, row: 1, column };
+    let target = View { address: d.as_mut_ptr() as u64, ty: DataType::F16, row: 1, column: 4 };
+    let product = Product {
+        m: 3,
+        n: 2,
+        k: 1,
+        a: view(a.as_ptr() as u64, 3),
+        b: view(b.as_ptr() as u64, 1),
+        c: target,
+        d: target,
+        alpha: Scalar::Value(1.0),
+        beta: Scalar::Value(0.0),
+        compute: Compute::F32(Inputs::Full),
+        capability: 90,
+        split: Split::NONE,
+    };
+    let mut seen = Vec::new();
+    let mut finish = |column: usize, values: emulated_blas::Column<'_>| {
+        let emulated_blas::Column::F32(values) = values else { panic!("computed in f32") };
+        seen.push((column, values.to_vec()));
+        values[1] += 0.5;
+    };
+    // SAFETY: `a` has 3 elements, `b` 2, `d` two columns of 4.
+    unsafe { product.run(Some(&mut finish)) }.unwrap();
+    assert_eq!(seen, [(0, vec![10.0, 20.0, 30.0]), (1, vec![20.0, 40.0, 60.0])]);
+    let stored = d.map(half::f16::to_f32);
+    assert_eq!(stored, [10.0, 20.5, 30.0, 0.0, 20.0, 40.5, 60.0, 0.0]);
+}
+
+/// Operands whose lines are multiples of 16 bytes go through tensor cores, which cut off: every element is
+/// what the model says of its factors, in order.
+#[test]
+fn sums_are_those_of_the_cards_tensor_cores() {
+    use tensor_core::{Format, Rules, Sum, dot};
+    let (m, n, k) = (24, 40, 200);
+    for (ab, compute, format) in [
+        (DataType::F32, Compute::F32(Inputs::Tf32), Format::Tf32),
+        (DataType::F32, Compute::F32(Inputs::F16), Format::F16),
+        (DataType::F32, Compute::F32(Inputs::Bf16), Format::Bf16),
+        (DataType::F16, Compute::F32(Inputs::Full), Format::F16),
+        (DataType::Bf16, Compute::F32(Inputs::Full), Format::Bf16),
+    ] {
+        for capability in [80, 90] {
+            let a = Buffer::new(ab, m, k, 0, Order::Column);
+            let b = Buffer::new(ab, k, n, 0, Order::Column);
+            let d = Buffer::new(DataType::F32, m, n, 0, Order::Column);
+            let product = Product {
+                m,
+                n,
+                k,
+                a: a.view(Operation::None),
+                b: b.view(Operation::None),
+                c: d.view(Operation::None),
+                d: d.view(Operation::None),
+                alpha: Scalar::Value(1.0),
+                beta: Scalar::Value(0.0),
+                compute,
+                capability,
+                split: Split::NONE,
+            };
+            // SAFETY: the buffers live, are large enough, and do not overlap.
+            unsafe { product.run(None) }.unwrap();
+            let Compute::F32(inputs) = compute else { unreachable!("all are in single precision") };
+            let input = |x: f64| (x as f32).rounded(inputs);
+            let rules = Rules::of(capability, format);
+            for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+                let mut factors: Vec<(f32, f32)> =
+                    (0..k).map(|p| (input(a.get(row, p)), input(b.get(p, column)))).collect();
+                factors.resize(k.next_multiple_of(16), (0.0, 0.0));
+                let model = dot(&rules, (format, format), Sum::Single, &factors, 0.0);
+                let got = d.get(row, column);
+                assert!(got == f64::from(model), "{compute:?} on {capability}: {got}, not {model}");
+            }
+        }
+    }
+}

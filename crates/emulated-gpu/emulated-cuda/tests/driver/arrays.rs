@@ -1,0 +1,161 @@
+//! CUDA arrays as memory: what is copied into them and out, and what they take of a device.
+
+use cudarc::driver::sys;
+
+use crate::descriptions::{array, copy_3d, numbers, of_array, texture};
+use crate::support::{
+    allocate, alone, code, context, cu, event, function, gate, is_child, launch, module, ok, read,
+    stream,
+};
+use crate::textures::NAMED;
+
+#[test]
+fn copies_go_into_arrays_and_out() {
+    let context = context();
+    // It waits for the default stream, in which copies between arrays are done later.
+    let stream = stream(0);
+    let line = array([8, 0, 0], 1, 0);
+    let values = numbers(16);
+    ok!(cuMemcpyHtoA_v2(line => usize, 0 => usize, values.as_ptr() => *const f32, 32 => usize));
+    let mut host = [0.0f32; 16];
+    ok!(cuMemcpyAtoH_v2(host.as_mut_ptr() => *mut f32, line => usize, 8 => usize, 24 => usize));
+    assert_eq!(host[..6], values[2..8]);
+    let memory = allocate(64);
+    ok!(cuMemcpyAtoD_v2(memory + 4 => u64, line => usize, 0 => usize, 32 => usize));
+    assert_eq!(read(memory + 4, 8)[3], 3.0f32.to_bits());
+    // Whole rows of an array that has some; its rows are padded.
+    let flat = array([4, 2, 0], 1, 0);
+    ok!(cuMemcpyDtoA_v2(flat => usize, 0 => usize, memory + 4 => u64, 32 => usize));
+    let other = array([4, 2, 0], 1, 0);
+    ok!(cuMemcpyAtoA_v2(
+        other => usize, 16 => usize, flat => usize, 16 => usize, 16 => usize
+    ));
+    ok!(cuMemcpyAtoHAsync_v2(
+        host.as_mut_ptr() => *mut f32, other => usize, 16 => usize, 16 => usize, stream => usize
+    ));
+    assert_eq!(host[..4], [4.0, 5.0, 6.0, 7.0]);
+    ok!(cuMemcpyHtoAAsync_v2(
+        flat => usize, 0 => usize, values.as_ptr() => *const f32, 32 => usize, stream => usize
+    ));
+    ok!(cuStreamSynchronize(stream => usize));
+    // A rectangle inside, from one array to the other.
+    let kind = sys::CUmemorytype::CU_MEMORYTYPE_ARRAY;
+    let mut copy = sys::CUDA_MEMCPY2D {
+        srcXInBytes: 4,
+        srcY: 1,
+        srcMemoryType: kind,
+        srcHost: std::ptr::null(),
+        srcDevice: 0,
+        srcArray: flat as sys::CUarray,
+        srcPitch: 0,
+        dstXInBytes: 8,
+        dstY: 0,
+        dstMemoryType: kind,
+        dstHost: std::ptr::null_mut(),
+        dstDevice: 0,
+        dstArray: other as sys::CUarray,
+        dstPitch: 0,
+        WidthInBytes: 8,
+        Height: 1,
+    };
+    ok!(cuMemcpy2DUnaligned_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
+    ok!(cuMemcpyAtoH_v2(host.as_mut_ptr() => *mut f32, other => usize, 8 => usize, 8 => usize));
+    assert_eq!(host[..2], [5.0, 6.0]);
+    // Outside, not of whole rows, from the middle of a texel, or of nothing.
+    copy.Height = 3;
+    assert_eq!(
+        cu!(cuMemcpy2D_v2(&raw const copy => *const sys::CUDA_MEMCPY2D)),
+        code::INVALID_VALUE
+    );
+    let host = host.as_ptr();
+    for (offset, size) in [(32, 4), (4, 16), (0, 20), (2, 4), (usize::MAX, 4), (0, usize::MAX)] {
+        assert_eq!(
+            cu!(cuMemcpyHtoA_v2(
+                flat => usize, offset => usize, host => *const f32, size => usize
+            )),
+            code::INVALID_VALUE,
+            "{offset} {size}"
+        );
+    }
+    assert_eq!(
+        cu!(cuMemcpyHtoA_v2(77 => usize, 0 => usize, host => *const f32, 4 => usize)),
+        code::INVALID_HANDLE
+    );
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn graphs_copy_arrays_too() {
+    let context = context();
+    let flat = array([4, 2, 0], 1, 0);
+    let values: &'static [f32] = Box::leak(numbers(8).into_boxed_slice());
+    let memory = allocate(32);
+    let into = copy_3d((1, values.as_ptr() as u64, [0; 3]), (3, flat as u64, [0; 3]), [16, 2, 1]);
+    let back = copy_3d((3, flat as u64, [4, 1, 0]), (2, memory, [0; 3]), [8, 1, 1]);
+    let (mut graph, mut first, mut second) = (0usize, 0usize, 0usize);
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    ok!(cuGraphAddMemcpyNode(
+        &raw mut first => *mut usize, graph => usize, std::ptr::null() => *const usize, 0 => usize,
+        &raw const into => *const sys::CUDA_MEMCPY3D, context => usize
+    ));
+    ok!(cuGraphAddMemcpyNode(
+        &raw mut second => *mut usize, graph => usize, &raw const first => *const usize, 1 => usize,
+        &raw const back => *const sys::CUDA_MEMCPY3D, context => usize
+    ));
+    let mut told = into;
+    ok!(cuGraphMemcpyNodeGetParams(
+        second => usize, &raw mut told => *mut sys::CUDA_MEMCPY3D
+    ));
+    assert_eq!((told.srcArray as usize, told.srcXInBytes, told.srcY), (flat, 4, 1));
+    let mut executable = 0usize;
+    ok!(cuGraphInstantiateWithFlags(
+        &raw mut executable => *mut usize, graph => usize, 0 => u64
+    ));
+    ok!(cuGraphLaunch(executable => usize, 0 => usize));
+    ok!(cuCtxSynchronize());
+    assert_eq!(read(memory, 2), [5.0f32, 6.0].map(f32::to_bits));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn an_array_is_memory_while_it_lives() {
+    if !is_child() {
+        // Alone, as other tests take memory too.
+        let output = alone(module_path!(), "an_array_is_memory_while_it_lives", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let context = context();
+    let (mut before, mut during, mut after, mut total) = (0usize, 0usize, 0usize, 0usize);
+    let all = &raw mut total;
+    ok!(cuMemGetInfo_v2(&raw mut before => *mut usize, all => *mut usize));
+    let made = array([1024, 1024, 0], 1, 0);
+    ok!(cuMemGetInfo_v2(&raw mut during => *mut usize, all => *mut usize));
+    assert_eq!(before - during, 4 << 20);
+    let handle = texture(of_array(made), false);
+    // Work that stands in a stream is waited for.
+    let (stream, done) = (stream(1), event());
+    let gate = gate(stream);
+    ok!(cuEventRecord(done => usize, stream => usize));
+    let opener = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        gate.open();
+    });
+    ok!(cuArrayDestroy(made => usize));
+    assert_eq!(cu!(cuEventQuery(done => usize)), 0);
+    opener.join().unwrap();
+    ok!(cuMemGetInfo_v2(&raw mut after => *mut usize, all => *mut usize));
+    assert_eq!(before, after);
+    assert_eq!(cu!(cuArrayDestroy(made => usize)), code::INVALID_HANDLE);
+    // Who reads it all the same meets a fault, and no other memory.
+    let module = module(
+        &NAMED
+            .replace("[named, {%r1}]", "[%rd2, {%r1}]")
+            .replace(".1d.v4.f32.s32 {%f", ".2d.v4.f32.s32 {%f")
+            .replace("{%r1}]", "{%r1, 0}]"),
+    );
+    let out = allocate(64);
+    assert_eq!(launch(function(module, "fetch"), (1, 8), 0, &[out, handle]), 0);
+    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+    cu!(cuCtxDestroy_v2(context => usize));
+}
