@@ -1,6 +1,6 @@
 //! The part of the interpreter's loop that nearly all of the time goes into: instructions that compute, or
-//! access memory, and branches that all lanes take or none. A function of its own, so that what it needs
-//! stays in the host's registers.
+//! access memory, what initcheck asks before them, and branches that all lanes take or none. A function of
+//! its own, so that what it needs stays in the host's registers.
 
 #![allow(
     unsafe_code,
@@ -61,6 +61,12 @@ pub(super) fn straight(
                     core.step = pc;
                     // SAFETY: as above.
                     if let Err(problem) = unsafe { transfer(core, access, active) } {
+                        return Err(Stopped { problem, pc, mask: active });
+                    }
+                }
+                // It stands before nearly every instruction where initcheck is on.
+                Action::Uses(uses) => {
+                    if let Err(problem) = uses.run(&mut core.registers, active) {
                         return Err(Stopped { problem, pc, mask: active });
                     }
                 }
