@@ -1,6 +1,27 @@
 //! Whether operands lie inside the allocations that the driver knows.
 
-use crate::{Driver, Matrix, Rejection};
+use crate::{Driver, Matrix, Range, Rejection};
+
+impl Driver {
+    /// An allocation; of memory that is mapped, with the mappings that follow it without a hole, and those
+    /// before it.
+    ///
+    /// # Errors
+    /// As of [`range_of`](Self::range_of).
+    pub fn whole_of(&self, mut range: Range) -> Result<Range, Rejection> {
+        if !self.is_mapped(range.base) {
+            return Ok(range);
+        }
+        while let Some(next) = self.range_of(range.end())?.filter(|next| next.base == range.end()) {
+            range.size += next.size;
+        }
+        let before = |range: Range| self.range_of(range.base.wrapping_sub(1));
+        while let Some(last) = before(range)?.filter(|last| last.end() == range.base) {
+            range = Range { base: last.base, size: last.size + range.size };
+        }
+        Ok(range)
+    }
+}
 
 impl Matrix {
     /// Requires that all of it is inside one allocation.
@@ -51,7 +72,8 @@ fn check(
             "{name} is at {address:#x}, which no device allocation holds"
         )));
     };
-    if first >= range.base && len <= range.end().saturating_sub(first) {
+    let holds = |range: &Range| first >= range.base && len <= range.end().saturating_sub(first);
+    if holds(&range) || holds(&driver.whole_of(range)?) {
         return Ok(());
     }
     let outside = if first < range.base {

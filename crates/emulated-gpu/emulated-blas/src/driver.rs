@@ -31,6 +31,8 @@ const CAPABILITY_MINOR: c_int = 76;
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` and its value for device memory.
 const MEMORY_TYPE: c_int = 2;
 const DEVICE_MEMORY: c_uint = 2;
+/// `CU_POINTER_ATTRIBUTE_CONTEXT`.
+const CONTEXT: c_int = 1;
 /// `CU_POINTER_ATTRIBUTE_IS_MANAGED`.
 const IS_MANAGED: c_int = 8;
 
@@ -174,6 +176,15 @@ impl Driver {
             INVALID_VALUE | NOT_FOUND => Ok(None),
             code => Err(refused(code)),
         }
+    }
+
+    /// Whether memory belongs to no context: it is mapped (`cuMemMap`).
+    pub(crate) fn is_mapped(&self, address: u64) -> bool {
+        let mut context: *mut c_void = std::ptr::null_mut();
+        let place = (&raw mut context).cast();
+        // SAFETY: an attribute of this kind is written as a pointer.
+        let code = unsafe { (self.pointer_get_attribute)(place, CONTEXT, address) };
+        code == 0 && context.is_null()
     }
 
     /// Whether only the device may touch what an address points to.

@@ -9,6 +9,7 @@
 
 pub(crate) mod copy;
 pub(crate) mod texture;
+mod virtual_memory;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
@@ -16,6 +17,7 @@ use std::fmt;
 use ptx_emulator::room::vector;
 
 use crate::error::{Code, Result};
+pub(crate) use virtual_memory::AllocationProperties;
 
 /// An opaque handle: never dereferenced, only looked up.
 pub(crate) type Handle = usize;

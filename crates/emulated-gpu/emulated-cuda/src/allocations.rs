@@ -3,15 +3,18 @@
 
 #![allow(unsafe_code, reason = "makes memory of the host's accessible to kernels")]
 
+mod mapped;
+mod pooled;
+
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ptx_emulator::memory::{Devices, Home, RegisterError};
+use ptx_emulator::memory::{Home, RegisterError};
 
 use crate::abi::{Handle, Location, Pointer};
 use crate::context::Context;
 use crate::driver::driver;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::host;
 
 /// Device memory is given out in units of this, as the free memory shows.
@@ -32,6 +35,8 @@ pub(crate) enum AllocationKind {
     Pinned,
     /// `cuMemHostRegister`: the program's own.
     Registered,
+    /// `cuMemMap`: physical memory, which has handles of its own.
+    Mapped,
 }
 
 /// One allocation.
@@ -103,7 +108,7 @@ impl Allocation {
 
     /// Whether it takes up the device's memory.
     fn takes_memory(&self) -> bool {
-        !self.is_host()
+        !self.is_host() && !matches!(self.kind, AllocationKind::Mapped)
     }
 }
 
@@ -150,8 +155,15 @@ impl Allocations {
     /// # Errors
     /// Before `cuInit`.
     pub(crate) fn free_bytes(&self, device: u32) -> Result<u64> {
-        let variables = driver()?.emulator.memory().variable_bytes(device);
-        Ok(self.total.saturating_sub(self.table().used(device).saturating_add(variables)))
+        Ok(self.total.saturating_sub(self.table().used(device).saturating_add(others(device)?)))
+    }
+
+    fn too_much(&self, size: u64, free: u64) -> Error {
+        Code::OUT_OF_MEMORY.because(format!(
+            "{size} bytes are wanted, and {free} of {} are free: free some, or let the device have more \
+             (EMULATED_GPU_MEMORY)",
+            self.total
+        ))
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -232,16 +244,9 @@ impl Allocations {
         let mut table = self.table();
         let before = table.used(home.device);
         let used = if takes_memory { before.saturating_add(units(size)) } else { before };
-        // What variables of modules take is not to be had either.
-        let variables = driver()?.emulator.memory().variable_bytes(home.device);
-        let total = self.total.saturating_sub(variables);
+        let total = self.total.saturating_sub(others(home.device)?);
         if used > total && takes_memory {
-            let free = total.saturating_sub(before);
-            return Err(Code::OUT_OF_MEMORY.because(format!(
-                "{size} bytes are wanted, and {free} of {} are free: free some, or let the device have \
-                 more (EMULATED_GPU_MEMORY)",
-                self.total
-            )));
+            return Err(self.too_much(size, total.saturating_sub(before)));
         }
         let (address, kind) = make()?;
         table.used.insert(home.device, used);
@@ -334,46 +339,23 @@ impl Allocations {
             AllocationKind::Managed => "managed memory",
             AllocationKind::Pinned => "pinned host memory",
             AllocationKind::Registered => "registered host memory",
+            AllocationKind::Mapped => "mapped memory",
         };
         let table = self.table();
-        let wanted = |one: &&Allocation| context.is_none_or(|context| one.context == context);
+        // What is mapped is physical memory, which is listed by its handles.
+        let wanted = |one: &&Allocation| {
+            context.is_none_or(|context| one.context == context)
+                && !matches!(one.kind, AllocationKind::Mapped)
+        };
         let list = table.list.values().filter(wanted);
         list.map(|one| (one.address, one.size, word(&one.kind))).collect()
     }
+}
 
-    /// Lets other devices into what was allocated from a pool.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn share_pool(&self, pool: Handle, with: Devices) -> Result {
-        let memory = driver()?.emulator.memory();
-        let table = self.table();
-        for one in table.list.values() {
-            if matches!(one.kind, AllocationKind::Pooled(from) if from == pool) {
-                memory.share(one.address, with);
-            }
-        }
-        Ok(())
-    }
-
-    /// Bytes on a device that belong to graphs, and how many of them are in use.
-    pub(crate) fn of_graphs(&self, device: u32) -> [u64; 2] {
-        let table = self.table();
-        let own = table.list.values().filter(|one| one.reserved && one.device == device);
-        own.fold([0; 2], |[all, used], one| {
-            let size = units(one.size);
-            [all + size, used + if one.live { size } else { 0 }]
-        })
-    }
-
-    /// Bytes that were allocated from a pool and not freed in any stream's order.
-    pub(crate) fn of_pool(&self, pool: Handle) -> u64 {
-        let table = self.table();
-        let own = table.list.values().filter(|one| {
-            matches!(one.kind, AllocationKind::Pooled(from) if from == pool) && !one.leaving
-        });
-        own.map(|one| units(one.size)).sum()
-    }
+/// Bytes of a device that are no allocations: variables of modules, and physical memory.
+fn others(device: u32) -> Result<u64> {
+    let memory = driver()?.emulator.memory();
+    Ok(memory.variable_bytes(device).saturating_add(memory.physical_bytes(device)))
 }
 
 fn units(size: u64) -> u64 {
@@ -394,6 +376,8 @@ fn release(allocation: &Allocation) -> Result {
         | AllocationKind::Managed
         | AllocationKind::Pinned => memory.free(allocation.address),
         AllocationKind::Registered => memory.unregister(allocation.address),
+        // Only `unmap` takes these away.
+        AllocationKind::Mapped => Ok(()),
     };
     done.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))
 }

@@ -32,3 +32,4 @@ pub(crate) mod texture;
 pub(crate) mod texture_reference;
 mod unsupported;
 pub(crate) mod user_object;
+pub(crate) mod virtual_memory;

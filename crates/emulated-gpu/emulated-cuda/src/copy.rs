@@ -108,7 +108,7 @@ impl Transfer {
         if self.is_empty() {
             return Ok(());
         }
-        for end in [&self.from, &self.to] {
+        for (end, write) in [(&self.from, false), (&self.to, true)] {
             let reach = self
                 .reach(end)
                 .ok_or_else(|| Code::INVALID_VALUE.because("a copy is too large"))?;
@@ -119,7 +119,7 @@ impl Transfer {
                 );
             }
             match end.place {
-                CopyMemory::Device(address) => check_device(address, reach as u64)?,
+                CopyMemory::Device(address) => check_access(address, reach as u64, write)?,
                 CopyMemory::Host(address) => {
                     host::check(address, reach)?;
                     check_own(address, reach as u64)?;
@@ -211,8 +211,14 @@ impl Transfer {
 
 /// A range of the program's own memory can't touch the device's.
 fn check_own(address: usize, len: u64) -> Result {
-    if !driver()?.emulator.memory().is_astray(address as u64, len) {
+    let memory = driver()?.emulator.memory();
+    if !memory.is_astray(address as u64, len) {
         return Ok(());
+    }
+    if memory.reservation(address as u64).is_some() {
+        let error = memory.check(address as u64, len, false).err();
+        let why = error.map(|error| error.to_string()).unwrap_or_default();
+        return Err(Code::INVALID_VALUE.because(why));
     }
     Err(Code::INVALID_VALUE.because(format!(
         "{len} bytes at {address:#x} are no memory of the program's: they lie beside an allocation, or \
@@ -220,17 +226,22 @@ fn check_own(address: usize, len: u64) -> Result {
     )))
 }
 
-/// A range has to be inside one allocation.
+/// A range has to be inside one allocation, or go through mappings that follow each other.
 pub(crate) fn check_device(address: Pointer, len: u64) -> Result {
-    let memory = driver()?.emulator.memory();
-    let inside = memory.range_of(address).is_some_and(|(base, size)| {
-        address.checked_add(len).is_some_and(|end| end <= base.saturating_add(size))
-    });
-    if inside {
+    if driver()?.emulator.memory().holds(address, len) {
         return Ok(());
     }
     Err(Code::INVALID_VALUE
         .because(format!("{len} bytes at {address:#x} are not inside one allocation")))
+}
+
+/// The same, where it is read or written.
+fn check_access(address: Pointer, len: u64, write: bool) -> Result {
+    check_device(address, len)?;
+    let memory = driver()?.emulator.memory();
+    let is_mapped = memory.mapping(address).is_some();
+    let closed = if is_mapped { memory.check(address, len, write).err() } else { None };
+    closed.map_or(Ok(()), |error| Err(Code::INVALID_VALUE.because(error.to_string())))
 }
 
 /// A fill of `height` rows of `width` elements.
@@ -269,7 +280,7 @@ impl Fill {
         if self.height > 1 && Some(self.pitch) < row {
             return Err(Code::INVALID_VALUE.because("the pitch of a fill is less than its width"));
         }
-        check_device(self.address, reach)
+        check_access(self.address, reach, true)
     }
 
     /// Fills.

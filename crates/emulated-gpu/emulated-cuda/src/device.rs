@@ -194,8 +194,10 @@ pub(crate) fn attribute(attribute: i32, device: i32) -> Result<i32> {
         98 => 0,
         99 => 1,
         100 | 101 => 0,
-        // Virtual memory management and handles for other processes: not emulated.
-        102..=105 | 128 => 0,
+        // Virtual memory management, and POSIX file descriptors as handles for other processes; none of
+        // Windows, and no fabric.
+        102 | 103 => i32::from(driver()?.emulator.memory().can_map()),
+        104 | 105 | 128 => 0,
         106 => occupancy::BLOCKS,
         107..=110 => 0,
         111 => occupancy::SHARED_RESERVED,

@@ -24,6 +24,7 @@ use crate::stream::Stream;
 use crate::texture::Objects;
 use crate::texture_reference::Reference;
 use crate::user_object::UserObject;
+use crate::virtual_memory::Handles;
 
 /// CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up
 /// to 9.x, so what NVRTC 12.9 (PTX 8.8) and NVRTC 13.5 emit loads alike. Programs whose toolkit is newer
@@ -36,6 +37,8 @@ pub(crate) struct Driver {
     pub(crate) settings: Settings,
     pub(crate) emulator: Emulator,
     pub(crate) allocations: Allocations,
+    /// Of physical memory.
+    pub(crate) handles: Handles,
     /// The primary context of each device.
     pub(crate) primary: Vec<Mutex<Primary>>,
     pub(crate) contexts: Registry<Context>,
@@ -139,6 +142,7 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
     });
     let driver = DRIVER.get_or_init(|| Driver {
         allocations: Allocations::new(memory),
+        handles: Handles::default(),
         primary: (0..settings.devices).map(|device| Mutex::new(Primary::of(device))).collect(),
         pools: Pools::new(settings.devices),
         settings,

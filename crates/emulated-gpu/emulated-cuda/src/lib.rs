@@ -8,7 +8,7 @@
 //!
 //! The functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's
 //! bindings for Python call. What is not emulated says so: mipmapped and sparse arrays, cube maps, clusters,
-//! virtual memory management, sharing between processes, machine code (a cubin, or a fatbin without PTX). Of the
+//! sharing between processes but by file descriptors of memory, machine code (a cubin, or a fatbin without PTX). Of the
 //! tables behind NVIDIA's runtime library there is what is known of them. `include/emulated_gpu.h` declares what NVIDIA's driver does not
 //! have. The environment chooses checks and reports; the crate's `README.md` lists the variables.
 
@@ -54,5 +54,6 @@ mod texture;
 mod texture_reference;
 mod user_object;
 mod value;
+mod virtual_memory;
 
 pub use path::{FILE, NotFound, library_path};

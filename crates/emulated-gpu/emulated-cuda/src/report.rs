@@ -89,6 +89,10 @@ fn leaks(driver: &Driver) -> Option<String> {
     let heap = driver.emulator.memory().leaks().into_iter();
     let heap = heap.filter(|one| one.kind == AllocationKind::Heap);
     list.extend(heap.map(|one| of_kernel(&one)));
+    let physical = driver.handles.list().into_iter();
+    list.extend(
+        physical.map(|(handle, size)| (handle as u64, size, "physical memory, by its handle,")),
+    );
     if list.is_empty() {
         let none = !LEAKED.load(Ordering::Relaxed);
         return none.then(|| "all memory was freed".to_owned());

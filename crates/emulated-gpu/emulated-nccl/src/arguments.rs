@@ -78,8 +78,10 @@ pub(crate) fn check_buffer(address: u64, count: u64, data_type: DataType, what: 
     if count == 0 {
         return Ok(());
     }
-    let range = driver()?.range_of(address)?;
-    if range.is_some_and(|range| end <= range.end()) {
+    let driver = driver()?;
+    if let Some(range) = driver.range_of(address)?
+        && (end <= range.end() || end <= driver.whole_of(range)?.end())
+    {
         return Ok(());
     }
     Err(Error::argument(format!(

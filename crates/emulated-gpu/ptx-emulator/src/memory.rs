@@ -12,16 +12,20 @@
 mod allocation;
 mod error;
 mod heap;
+mod kernel_heaps;
 mod known;
 mod launch_heap;
 mod leases;
 mod mapped;
 mod pages;
+mod physical;
 mod pieces;
 mod reach;
 pub(crate) mod rows;
+mod shared;
 mod space;
 mod table;
+mod virtual_memory;
 pub(crate) mod words;
 
 use std::sync::RwLock;
@@ -34,11 +38,14 @@ pub use error::{AccessError, NotAllocated, RegisterError};
 pub(crate) use known::Known;
 pub use launch_heap::Heap;
 use leases::Leases;
+use physical::Stores;
+pub use physical::{GRANULARITY, Physical};
 pub(crate) use reach::elsewhere;
 pub use reach::{Devices, Home, Reach};
 use space::Space;
 use table::Table;
-pub(crate) use table::{Found, Neighbourhood, Shadow, read_only, unmapped};
+pub(crate) use table::{Found, Neighbourhood, Shadow, closed, read_only, unmapped};
+pub use table::{MapError, Mapping};
 
 /// The pages of the host's memory, in bytes: pinned and managed memory begins at one.
 const PAGE: u64 = 4096;
@@ -50,6 +57,8 @@ pub struct Memory {
     /// Work that runs now. Nothing that it may have found goes back to the host.
     leases: Leases,
     bindings: Bindings,
+    /// What physical memory is taken from that is mapped nowhere by itself.
+    stores: Stores,
     /// More has been freed than is kept, and can't go back yet.
     is_full: AtomicBool,
 }
@@ -79,6 +88,7 @@ impl Memory {
             table: RwLock::new(Table::new(space, track, most)),
             leases: Leases::default(),
             bindings: Bindings::default(),
+            stores: Stores::default(),
             is_full: AtomicBool::new(false),
         }
     }
@@ -174,41 +184,6 @@ impl Memory {
     fn shrink_quarantine(&self, table: &mut Table) {
         let is_full = table.shrink_quarantine(self.leases.oldest());
         self.is_full.store(is_full, Ordering::Relaxed);
-    }
-
-    /// Allocates `size` bytes for a kernel, from its owner's heap, which gets its size when the first
-    /// kernel allocates from it; `None` when the heap is full.
-    pub(crate) fn allocate_in_heap(&self, heap: Heap, size: u64) -> Option<u64> {
-        self.write_table().allocate_in_heap(heap, size)
-    }
-
-    /// Frees what a kernel has allocated.
-    pub(crate) fn free_in_heap(&self, address: u64) -> Result<(), NotAllocated> {
-        if self.write_table().free_in_heap(address) {
-            Ok(())
-        } else {
-            Err(NotAllocated { address })
-        }
-    }
-
-    /// Whether a kernel has allocated from an owner's heap, so that its size stays as it is.
-    #[must_use]
-    pub fn has_heap(&self, owner: u64) -> bool {
-        self.read_table().has_heap(owner)
-    }
-
-    /// What kernels have allocated from an owner's heap and not freed.
-    #[must_use]
-    pub fn in_heap(&self, owner: u64) -> Vec<Allocation> {
-        self.read_table().in_heap(owner)
-    }
-
-    /// Ends an owner's heap and frees all that is in it. Where
-    /// running work has found it before, it stays where it is until that has ended.
-    pub fn end_heap(&self, owner: u64) {
-        let mut table = self.write_table();
-        table.end_heap(owner, || self.leases.next());
-        self.shrink_quarantine(&mut table);
     }
 
     /// Copies from the device to the host.

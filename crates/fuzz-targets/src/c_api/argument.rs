@@ -34,8 +34,13 @@ impl<'a> Bytes<'a> {
 }
 
 /// Bytes of the program's own that copies read and write; an allocation is never larger than what
-/// follows the middle.
-const BUFFER: usize = 1 << 20;
+/// follows the middle, nor is what is mapped in one piece.
+const BUFFER: usize = 16 << 20;
+/// Physical memory comes in multiples of this, bytes.
+pub(super) const PIECE: u64 = 2 << 20;
+/// Bytes of addresses that are reserved at once: two pieces, and one where nothing is ever mapped, so that
+/// no reservation's memory ends where another one's begins.
+pub(super) const SPAN: u64 = 3 * PIECE;
 /// Bytes of the arena of a thread.
 const ARENA: usize = 1 << 16;
 /// Bytes behind a pointer to a result.
@@ -254,6 +259,10 @@ impl Word {
             "shared" => |bytes, _, _| bytes.one(&[0, 0, 64, 48 << 10, 227 << 10, 1 << 31]),
             "type" => |bytes, _, _| data_type(bytes),
             "compute" => |bytes, _, _| bytes.one(&[68, 68, 64, 70, 74, 77, 72, 0, 999]),
+            // Memory that is mapped.
+            "piece" => |bytes, _, _| bytes.one(&[PIECE, PIECE, PIECE, PIECE, 4096, 0, 1 << 46]),
+            "span" => |bytes, _, _| bytes.one(&[SPAN, SPAN, SPAN, SPAN, 0, u64::MAX]),
+            "spot" => |bytes, objects, _| at(bytes, objects, &[0, 0, 0, PIECE, PIECE, 4096]),
             // Memory of the device.
             "device" => |bytes, objects, _| device(bytes, objects),
             "pointer" => |bytes, objects, _| match bytes.next() {

@@ -5,8 +5,8 @@
 //! a descriptor that is gone after the call: its memory is the client's, so that nothing may be
 //! asked of it any more. The other words are those of [`Word`](super::argument::Word).
 //!
-//! Left out: what waits for a value in memory, which waits for ever, and what sends messages to
-//! files.
+//! Left out: what waits for a value in memory, which waits for ever, what sends messages to files, and
+//! what opens files that nobody closes.
 
 /// `libcuda.so`
 pub(super) const DRIVER: &str = "
@@ -231,6 +231,18 @@ cuMemPoolSetAccess pool access count
 cuMemPoolSetAttribute pool int out
 cuMemPoolTrimTo pool size
 cuMemPrefetchAsync device size int stream
+cuMemAddressFree spot span
+cuMemAddressReserve +device span zero zero zero
+cuMemCreate +memory piece properties zero
+cuMemGetAccess out location spot
+cuMemGetAllocationGranularity out properties int
+cuMemGetAllocationPropertiesFromHandle out memory
+cuMemImportFromShareableHandle +memory count one
+cuMemMap spot piece zero memory zero
+cuMemRelease memory
+cuMemRetainAllocationHandle +memory spot
+cuMemSetAccess spot piece access count
+cuMemUnmap spot piece
 cuMemRangeGetAttribute out small int device size
 cuMemcpy pointer pointer size
 cuMemcpy2DAsync_v2 copy2d stream

@@ -6,7 +6,7 @@ use std::path::Path;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use super::MOST_CALLS;
-use super::argument::{Arena, Bytes, Word, buffer};
+use super::argument::{Arena, Bytes, PIECE, SPAN, Word, buffer};
 use super::functions::{CUBLAS, CUBLASLT, DRIVER};
 use super::objects::{ObjectKind, Objects};
 use crate::files;
@@ -167,6 +167,7 @@ impl Api {
             ObjectKind::Graph => "cuGraphDestroy",
             ObjectKind::Layout => "cublasLtMatrixLayoutDestroy",
             ObjectKind::Library => "cuLibraryUnload",
+            ObjectKind::Memory => "cuMemRelease",
             ObjectKind::Linker => "cuLinkDestroy",
             ObjectKind::Module => "cuModuleUnload",
             ObjectKind::Pool => "cuMemPoolDestroy",
@@ -180,7 +181,11 @@ impl Api {
             }
         };
         for handle in handles {
-            let _ = self.plain(function, &[handle]);
+            let mut code = self.plain(function, &[handle]);
+            // Memory is released as often as its handle was given out.
+            while kind == ObjectKind::Memory && code == 0 {
+                code = self.plain(function, &[handle]);
+            }
             // It may be a surface.
             if kind == ObjectKind::Texture {
                 let _ = self.plain("cuSurfObjectDestroy", &[handle]);
@@ -201,6 +206,10 @@ impl Api {
         for address in &memory {
             let _ = self.plain("cuMemFree_v2", &[*address]);
             let _ = self.plain("cuMemFreeHost", &[*address]);
+            for at in [*address, address.wrapping_add(PIECE)] {
+                let _ = self.plain("cuMemUnmap", &[at, PIECE]);
+            }
+            let _ = self.plain("cuMemAddressFree", &[*address, SPAN]);
         }
         let _ = self.plain("cuMemHostUnregister", &[buffer()]);
         self.destroy(ObjectKind::Stream, streams);
@@ -217,6 +226,7 @@ impl Api {
             ObjectKind::Module,
             ObjectKind::Library,
             ObjectKind::Pool,
+            ObjectKind::Memory,
             ObjectKind::Context,
         ] {
             self.destroy(kind, objects.drain(kind));

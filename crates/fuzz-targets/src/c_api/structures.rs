@@ -24,6 +24,7 @@ pub(super) fn find(name: &str) -> Option<Make> {
         "copy3d" => copy_3d,
         "poolproperties" => pool_properties,
         "location" => location,
+        "properties" => properties,
         "access" => access,
         "ranges" => ranges,
         _ => return None,
@@ -196,6 +197,15 @@ fn pool_properties(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
     let pinned = bytes.one(&[1, 1, 1, 0, 7]);
     let place = bytes.one(&[1, 1, 1, 2, 1 << 32]);
     let words = [pinned, place, 0, size(bytes), 0, 0, 0, 0, 0, 0, 0];
+    arena.words(&words)
+}
+
+/// `CUmemAllocationProp`; none that is exported, as nobody would close the files.
+fn properties(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let pinned = bytes.one(&[1, 1, 1, 1, 0, 2, 1 | 8 << 32, 1 | 99 << 32]);
+    let place = bytes.one(&[1, 1, 1, 1, 2, 3, 1 | 99 << 32]);
+    let words =
+        [pinned, place, bytes.one(&[0, 0, 0, 8]), bytes.one(&[0, 0, 0, 1, 1 << 8, 1 << 16])];
     arena.words(&words)
 }
 

@@ -7,6 +7,7 @@ mod functions;
 mod graphs;
 mod grouped;
 mod half;
+mod mapped;
 mod modes;
 mod refusals;
 mod settings;

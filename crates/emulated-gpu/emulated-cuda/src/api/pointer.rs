@@ -7,6 +7,8 @@ use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
 
+use super::virtual_memory::own_access_of;
+
 /// What the attributes of a pointer are made of.
 #[derive(Clone, Copy, Debug)]
 struct Known {
@@ -19,6 +21,31 @@ struct Known {
     managed: bool,
     host: bool,
     sync: bool,
+    /// What is mapped there: the addresses that were reserved, the handle's types, what the device may do, and
+    /// the memory itself, by its handle.
+    mapped: Option<Mapped>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Mapped {
+    range: (Pointer, u64),
+    types: u32,
+    access: u32,
+    memory: Handle,
+}
+
+/// What is known of memory that is mapped at an address.
+fn mapped(address: Pointer) -> Option<Mapped> {
+    let driver = driver().ok()?;
+    let memory = driver.emulator.memory();
+    let mapping = memory.mapping(address)?;
+    let known = driver.handles.of(&mapping.physical)?;
+    Some(Mapped {
+        range: memory.reservation(address)?,
+        types: known.types as u32,
+        access: own_access_of(&mapping),
+        memory: known.handle,
+    })
 }
 
 /// What is known of an address. Variables of modules are no allocations of the program's.
@@ -34,7 +61,9 @@ fn known(address: Pointer) -> Result<Option<Known>> {
         managed: matches!(one.kind, AllocationKind::Managed),
         host: one.is_host(),
         sync: one.sync_operations,
+        mapped: None,
     });
+    let found = found.map(|found| Known { mapped: mapped(address), ..found });
     let variable = || {
         let (base, size) = driver.emulator.memory().range_of(address)?;
         let inside = address < base.saturating_add(size);
@@ -50,6 +79,7 @@ fn known(address: Pointer) -> Result<Option<Known>> {
             managed: false,
             host: false,
             sync: false,
+            mapped: None,
         })
     };
     Ok(found.or_else(variable))
@@ -66,27 +96,52 @@ fn write(attribute: u32, address: Pointer, known: &Known, data: Out<u8>) -> Resu
         4 if known.host || known.managed => wide.set(address),
         4 => Err(Code::INVALID_VALUE.because("device memory has no address of the host's")),
         6 => narrow.set(u32::from(known.sync)),
+        20 if let Some(mapped) = known.mapped => wide.set(mapped.memory as u64),
         7 | 20 => wide.set(known.id),
         8 => narrow.set(u32::from(known.managed)),
         9 => narrow.set(known.device),
         10 | 15 | 21 => narrow.set(0),
         // No memory belongs to a part of a card.
         22 => narrow.set(u32::MAX),
-        11 | 19 => wide.set(known.base),
-        12 | 18 => wide.set(known.size),
+        // Of the reserved addresses, and of what is mapped there.
+        11 => wide.set(known.mapped.map_or(known.base, |mapped| mapped.range.0)),
+        12 => wide.set(known.mapped.map_or(known.size, |mapped| mapped.range.1)),
+        19 => wide.set(known.base),
+        18 => wide.set(known.size),
         13 => narrow.set(1),
-        14 => wide.set(0),
+        14 => wide.set(known.mapped.map_or(0, |mapped| mapped.types.into())),
         // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-        16 => narrow.set(3),
+        16 => narrow.set(known.mapped.map_or(3, |mapped| mapped.access)),
         17 => wide.set(known.pool as u64),
         5 => Err(Code::NOT_SUPPORTED.because("tokens for other devices are not emulated")),
         _ => Err(Code::INVALID_VALUE.because(format!("pointers have no attribute {attribute}"))),
     }
 }
 
+/// An attribute of an address that is reserved and where nothing is mapped: where the addresses begin, how
+/// many there are, and that nothing is there.
+fn of_reservation(attribute: u32, address: Pointer) -> Result<Option<u64>> {
+    let Some((start, size)) = driver()?.emulator.memory().reservation(address) else {
+        return Ok(None);
+    };
+    Ok(match attribute {
+        11 => Some(start),
+        12 => Some(size),
+        13 => Some(0),
+        _ => None,
+    })
+}
+
 /// What is written for an address that nothing is known of: as hardware does it, the address itself
 /// for the host's, since it may be some, and 0 for the others.
 fn write_unknown(attribute: u32, address: Pointer, data: Out<u8>) -> Result {
+    if let Some(value) = of_reservation(attribute, address)? {
+        return if attribute == 13 {
+            data.cast::<u32>().set(0)
+        } else {
+            data.cast::<u64>().set(value)
+        };
+    }
     match attribute {
         4 => data.cast::<u64>().set(address),
         // CU_DEVICE_INVALID
@@ -144,10 +199,14 @@ fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
 export! {
     fn cuPointerGetAttribute(data: Out<u8>, attribute: u32, address: Pointer) {
         data.required()?;
-        let known = known(address)?.ok_or_else(|| {
-            Code::INVALID_VALUE.because(format!("{address:#x} is inside no allocation"))
-        })?;
-        write(attribute, address, &known, data)
+        match known(address)? {
+            Some(known) => write(attribute, address, &known, data),
+            None if of_reservation(attribute, address)?.is_some() => {
+                write_unknown(attribute, address, data)
+            }
+            None => Err(Code::INVALID_VALUE
+                .because(format!("{address:#x} is inside no allocation"))),
+        }
     }
 
     fn cuPointerGetAttributes(count: u32, attributes: In<u32>, data: In<Out<u8>>, address: Pointer) {

@@ -2,6 +2,7 @@
 
 mod graphs;
 mod textures;
+mod virtual_memory;
 
 use std::ffi::c_void;
 
@@ -294,7 +295,8 @@ table! {
 
 /// Every function.
 fn all() -> impl Iterator<Item = Entry> {
-    rows().chain(graphs::rows()).chain(textures::rows()).chain(unsupported::rows())
+    let own = rows().chain(graphs::rows()).chain(textures::rows());
+    own.chain(virtual_memory::rows()).chain(unsupported::rows())
 }
 
 fn look_up(name: &str, version: i32, flags: u64) -> Found {

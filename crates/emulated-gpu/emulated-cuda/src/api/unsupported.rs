@@ -58,6 +58,16 @@ refuse! {
         "cuMipmappedArrayGetSparseProperties" 11010 cuMipmappedArrayGetSparseProperties;
         "cuMipmappedArrayGetMemoryRequirements" 11060 cuMipmappedArrayGetMemoryRequirements;
     }
+    "arrays that are mapped piece by piece, memory by descriptors of the system's, and memory of many devices at once," {
+        "cuMemMapArrayAsync" 11010 cuMemMapArrayAsync;
+        "cuMemGetHandleForAddressRange" 11070 cuMemGetHandleForAddressRange;
+        "cuMulticastCreate" 12010 cuMulticastCreate;
+        "cuMulticastAddDevice" 12010 cuMulticastAddDevice;
+        "cuMulticastBindMem" 12010 cuMulticastBindMem;
+        "cuMulticastBindAddr" 12010 cuMulticastBindAddr;
+        "cuMulticastUnbind" 12010 cuMulticastUnbind;
+        "cuMulticastGetGranularity" 12010 cuMulticastGetGranularity;
+    }
     "memory and semaphores of graphics libraries" {
         "cuImportExternalMemory" 10000 cuImportExternalMemory;
         "cuExternalMemoryGetMappedBuffer" 10000 cuExternalMemoryGetMappedBuffer;
@@ -74,7 +84,7 @@ refuse! {
         "cuGraphicsSubResourceGetMappedArray" 3000 cuGraphicsSubResourceGetMappedArray;
         "cuGraphicsUnregisterResource" 3000 cuGraphicsUnregisterResource;
     }
-    "handles for other processes" {
+    "cuIpc handles, in whose place cuMemExportToShareableHandle takes memory to other processes," {
         "cuIpcGetEventHandle" 4010 cuIpcGetEventHandle;
         "cuIpcOpenEventHandle" 4010 cuIpcOpenEventHandle;
         "cuIpcGetMemHandle" 4010 cuIpcGetMemHandle;

@@ -28,3 +28,4 @@ mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 mod textures;
+mod virtual_memory;

@@ -5,7 +5,7 @@
 use super::core::{Core, Problem, Region, Site};
 use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, WINDOW, in_window};
 use crate::fault::FaultKind;
-use crate::memory::{Found, elsewhere, read_only, unmapped};
+use crate::memory::{Found, closed, elsewhere, read_only, unmapped};
 use crate::program::Space;
 
 impl Core<'_> {
@@ -132,6 +132,20 @@ impl Core<'_> {
                 })?;
                 self.sites[site as usize] = Site { region, shadow, races };
                 return Ok(address as *mut u8);
+            }
+            Found::Across => {
+                // No region is remembered of an access that goes through several: what is known of it
+                // is noted here, and its races are not looked for.
+                self.sites[site as usize] = Site::NONE;
+                if write {
+                    self.memory.note_written(address, bytes);
+                }
+                return Ok(address as *mut u8);
+            }
+            Found::Closed { base, size, write, from } => {
+                let message = format!("{what} at {address:#x}, where access is not given");
+                Problem::new(FaultKind::IllegalAddress, message)
+                    .note(closed(base, size, write, from))
             }
             Found::Freed => Problem::new(
                 FaultKind::UseAfterFree,

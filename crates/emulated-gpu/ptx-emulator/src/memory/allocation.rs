@@ -15,6 +15,8 @@ pub enum AllocationKind {
     Registered,
     /// Asked for by a kernel, through `malloc`.
     Heap,
+    /// Physical memory, mapped at addresses that were reserved for that.
+    Mapped,
 }
 
 /// An allocation, as the leak report lists it.
@@ -37,6 +39,7 @@ impl std::fmt::Display for Allocation {
         match (kind, name) {
             (AllocationKind::Device, _) => f.write_str("allocated by the host"),
             (AllocationKind::Heap, _) => f.write_str("allocated by a kernel"),
+            (AllocationKind::Mapped, _) => f.write_str("physical memory, mapped"),
             (AllocationKind::Host, _) => f.write_str("pinned or managed memory"),
             (AllocationKind::Registered, _) => f.write_str("memory of the host's, registered"),
             (AllocationKind::Variable, Some(name)) => write!(f, "the variable `{name}`"),

@@ -3,12 +3,16 @@
 mod describe;
 mod heaps;
 mod initialised;
+mod mappings;
 mod own;
 
-pub(crate) use describe::{read_only, unmapped};
+pub(crate) use describe::{closed, read_only, unmapped};
+pub use mappings::{MapError, Mapping};
+use mappings::{Reservation, Rights};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::allocation::{Allocation, AllocationKind};
 use super::error::AccessError;
@@ -50,6 +54,10 @@ pub(crate) enum Found {
     Unmapped { base: u64, size: u64 },
     /// It is on another device, which has not let this one in.
     Elsewhere { home: Home, reach: Reach },
+    /// It is in memory that is mapped there, and that may not be accessed so from where it is.
+    Closed { base: u64, size: u64, write: bool, from: Option<u32> },
+    /// It goes through several mappings that follow each other, all of which may be accessed so.
+    Across,
     /// It leaves every allocation.
     Nothing,
 }
@@ -73,6 +81,8 @@ struct Live {
     /// It stands in a stream to be freed, and takes up none of the device's memory any longer.
     is_leaving: bool,
     home: Home,
+    /// What is mapped there, and who may access it; `None` of all that is no mapping.
+    rights: Option<Rights>,
 }
 
 impl Live {
@@ -121,6 +131,10 @@ pub(super) struct Table {
     /// How many bytes of each device may be in use at once, and how many are.
     most: u64,
     used: BTreeMap<u32, Usage>,
+    /// The same of physical memory that is mapped nowhere by itself.
+    physical: BTreeMap<u32, Arc<AtomicU64>>,
+    /// Addresses that memory is mapped at, by where they begin.
+    reservations: BTreeMap<u64, Reservation>,
 }
 
 impl Table {
@@ -129,6 +143,8 @@ impl Table {
             space,
             most,
             used: BTreeMap::new(),
+            physical: BTreeMap::new(),
+            reservations: BTreeMap::new(),
             live: BTreeMap::new(),
             freed: VecDeque::new(),
             freed_bytes: 0,
@@ -154,9 +170,9 @@ impl Table {
         let front = GUARD.max(align);
         let total = size.max(1).checked_add(front).and_then(|size| size.checked_add(GUARD));
         // What is the host's is not the device's.
-        let used = if kind == AllocationKind::Host { 0 } else { self.usage(home.device).all };
-        let fits = used.checked_add(size).is_some_and(|used| used <= self.most);
-        if !fits {
+        if kind != AllocationKind::Host && !self.fits(home.device, size)
+            || kind == AllocationKind::Host && size > self.most
+        {
             return Err(OutOfMemory { size });
         }
         let total = total.ok_or(OutOfMemory { size })?;
@@ -167,7 +183,9 @@ impl Table {
         let address = host.start() + front;
         self.count(kind, home, |bytes| *bytes += size);
         let (host, heap, writable, is_leaving) = (Some(host), None, true, false);
-        let live = Live { size, host, heap, kind, name, shadow, writable, is_leaving, home };
+        let rights = None;
+        let live =
+            Live { size, host, heap, kind, name, shadow, writable, is_leaving, home, rights };
         self.live.insert(address, live);
         Ok(address)
     }
@@ -218,6 +236,12 @@ impl Table {
         if kind == AllocationKind::Variable {
             change(&mut usage.variables);
         }
+    }
+
+    /// Whether a device has so many bytes left.
+    fn fits(&self, device: u32, size: u64) -> bool {
+        let used = self.usage(device).all.saturating_add(self.physical_bytes(device));
+        used.checked_add(size).is_some_and(|used| used <= self.most)
     }
 
     fn usage(&self, device: u32) -> Usage {
@@ -272,10 +296,18 @@ impl Table {
             let constant = live.kind == AllocationKind::Constant;
             return Found::Live { base, size: live.size, shadow: live.shadow.clone(), constant };
         }
+        if self.is_mapped_through(address, len) {
+            return Found::Across;
+        }
         let touches = |(freed, size): (u64, u64)| {
             address < freed + size && freed < address.saturating_add(len)
         };
         if self.every_freed().any(touches) { Found::Freed } else { Found::Nothing }
+    }
+
+    /// Whether a range is inside one allocation, or goes through mappings.
+    pub(super) fn holds(&self, address: u64, len: u64) -> bool {
+        matches!(self.find(address, len), Found::Live { .. } | Found::Across)
     }
 
     /// Address and size of what was freed not long ago, the last first.
@@ -294,9 +326,16 @@ impl Table {
         from: impl Into<Option<Reach>>,
     ) -> Found {
         let found = self.find(address, len);
+        let from = from.into();
+        if matches!(found, Found::Across) {
+            return self.closed(address, len, write, from).unwrap_or(found);
+        }
         let Found::Live { base, size, .. } = found else { return found };
         let live = self.live.get(&base);
-        if let (Some(live), Some(reach)) = (live, from.into())
+        if live.is_some_and(|live| live.rights.is_some()) {
+            return self.closed(address, len, write, from).unwrap_or(found);
+        }
+        if let (Some(live), Some(reach)) = (live, from)
             && !reach.includes(live.home)
         {
             return Found::Elsewhere { home: live.home, reach };
@@ -324,7 +363,8 @@ impl Table {
             return Ok(());
         }
         let nearest = match self.open(address, len, write, from) {
-            Found::Live { .. } => return Ok(()),
+            Found::Live { .. } | Found::Across => return Ok(()),
+            Found::Closed { base, size, write, from } => closed(base, size, write, from),
             Found::ReadOnly { base, size } => read_only(base, size),
             Found::Unmapped { base, size } => unmapped(base, size),
             Found::Elsewhere { home, reach } => elsewhere(home, reach),

@@ -12,6 +12,15 @@ impl Table {
                 address - freed
             );
         }
+        if let Some((start, len)) = self.reserved_at(address, address.saturating_add(1))
+            && self.mapping(address).is_none()
+        {
+            return format!(
+                "it is {} bytes into the {len} addresses that were reserved at {start:#x} \
+                 (cuMemAddressReserve), and no memory is mapped there (cuMemMap)",
+                address - start
+            );
+        }
         let below = self.live.range(..=address).next_back();
         let above = self.live.range(address..).next();
         let distance_below = below.map(|(base, live)| (address - base).saturating_sub(live.size));
@@ -43,6 +52,16 @@ pub(crate) fn read_only(base: u64, size: u64) -> String {
     )
 }
 
+/// Why memory that is mapped can't be accessed.
+pub(crate) fn closed(base: u64, size: u64, write: bool, from: Option<u32>) -> String {
+    let verb = if write { "write" } else { "read" };
+    let who = from.map_or("no device may".to_owned(), |device| format!("device {device} may not"));
+    format!(
+        "the {size} bytes at {base:#x} are mapped there (cuMemMap), and {who} {verb} them: give access \
+         first (cuMemSetAccess)"
+    )
+}
+
 /// Why memory can't be accessed.
 pub(crate) fn unmapped(base: u64, size: u64) -> String {
     format!(
@@ -60,6 +79,7 @@ fn describe(base: u64, live: &Live) -> String {
         AllocationKind::Constant => "the constant",
         AllocationKind::Registered => "the registered host memory",
         AllocationKind::Heap => "the kernel's own allocation",
+        AllocationKind::Mapped => "the mapped memory",
     };
     format!("{what}{name} of {} bytes at {base:#x}", live.size)
 }

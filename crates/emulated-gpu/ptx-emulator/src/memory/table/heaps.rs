@@ -32,6 +32,7 @@ impl Table {
             writable: true,
             is_leaving: false,
             home: Home::on(device),
+            rights: None,
         };
         self.live.insert(address, live);
         Some(address)

@@ -1,31 +1,86 @@
 //! What is known of the bytes of allocations, for initcheck.
 
-use super::{Found, Table};
+use super::{Live, Table};
+use crate::memory::known::Known;
+
+/// A part of a range that lies in one allocation: its first address, how long it is, where it begins in
+/// the allocation, and what is known of that.
+struct Part<'table> {
+    address: u64,
+    len: u64,
+    at: usize,
+    known: Option<&'table Known>,
+}
 
 impl Table {
+    /// The parts of a range that is inside one allocation, or goes through mappings that follow each
+    /// other. Ends where nothing is.
+    fn parts(&self, address: u64, len: u64) -> impl Iterator<Item = Part<'_>> {
+        let mut left = (address, len);
+        std::iter::from_fn(move || {
+            let (address, len) = left;
+            let (&base, live): (_, &Live) = self.live.range(..=address).next_back()?;
+            let at = address - base;
+            if len == 0 || at >= live.size {
+                return None;
+            }
+            let own = len.min(live.size - at);
+            left = (address + own, len - own);
+            Some(Part { address, len: own, at: at as usize, known: live.shadow.as_deref() })
+        })
+    }
+
     pub(in crate::memory) fn set_initialised(&self, address: u64, len: u64) {
-        if let Found::Live { base, shadow: Some(shadow), .. } = self.find(address, len) {
-            shadow.set((address - base) as usize, len as usize, true);
+        for part in self.parts(address, len) {
+            if let Some(known) = part.known {
+                known.set(part.at, part.len as usize, true);
+            }
         }
     }
 
     pub(in crate::memory) fn first_uninitialised(&self, address: u64, len: u64) -> Option<u64> {
-        let Found::Live { base, shadow: Some(shadow), .. } = self.find(address, len) else {
-            return None;
-        };
-        let found = shadow.first_unknown((address - base) as usize, len as usize)?;
-        Some(base + found as u64)
+        self.parts(address, len).find_map(|part| {
+            let found = part.known?.first_unknown(part.at, part.len as usize)?;
+            Some(part.address + (found - part.at) as u64)
+        })
     }
 
     /// A copy of uninitialised bytes is no fault; the copies are uninitialised too.
     pub(in crate::memory) fn copy_initialised(&self, to: u64, from: u64, len: u64) {
-        let Found::Live { base, shadow: Some(target), .. } = self.find(to, len) else { return };
-        let at = (to - base) as usize;
-        match self.find(from, len) {
-            Found::Live { base, shadow: Some(source), .. } => {
-                target.copy(at, &source, (from - base) as usize, len as usize);
+        if !self.track {
+            return;
+        }
+        // Ranges of one allocation may overlap, and are copied in one go.
+        let is_one = |address| self.parts(address, len).take(1).all(|part| part.len == len);
+        if is_one(to) && is_one(from) {
+            return self.copy_part(to, from, len);
+        }
+        let mut cuts = Vec::new();
+        let mut done = 0;
+        while done < len {
+            let own = |address: u64| self.parts(address + done, len - done).next().map(|p| p.len);
+            let (Some(one), Some(other)) = (own(to), own(from)) else { return };
+            cuts.push((done, one.min(other)));
+            done += one.min(other);
+        }
+        // The ranges may overlap.
+        if to > from {
+            cuts.reverse();
+        }
+        for (at, len) in cuts {
+            self.copy_part(to + at, from + at, len);
+        }
+    }
+
+    /// The same where both are inside one allocation each.
+    fn copy_part(&self, to: u64, from: u64, len: u64) {
+        let Some(target) = self.parts(to, len).next() else { return };
+        let Some(known) = target.known else { return };
+        match self.parts(from, len).next() {
+            Some(Part { at, known: Some(source), .. }) => {
+                known.copy(target.at, source, at, len as usize);
             }
-            _ => target.set(at, len as usize, true),
+            _ => known.set(target.at, len as usize, true),
         }
     }
 }

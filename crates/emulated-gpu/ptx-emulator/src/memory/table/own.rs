@@ -35,6 +35,7 @@ impl Table {
             writable,
             is_leaving: false,
             home: Home::everywhere(),
+            rights: None,
         };
         self.live.insert(address, live);
         Ok(())
@@ -51,7 +52,7 @@ impl Table {
     /// allocation: it can't be memory of the program's own.
     pub(in crate::memory) fn is_astray(&self, address: u64, len: u64) -> bool {
         let end = address.saturating_add(len);
-        if len == 0 || matches!(self.find(address, len), Found::Live { .. }) {
+        if len == 0 || matches!(self.find(address, len), Found::Live { .. } | Found::Across) {
             return false;
         }
         if self.is_reserved(address, end) {
@@ -70,5 +71,6 @@ impl Table {
     /// Whether a range touches addresses that are the devices' alone.
     fn is_reserved(&self, address: u64, end: u64) -> bool {
         self.space.as_ref().is_some_and(|space| space.touches(address, end))
+            || self.reserved_at(address, end).is_some()
     }
 }

@@ -1,0 +1,320 @@
+//! Virtual memory management: addresses without memory, memory without addresses, and what holds of the
+//! two together (CUDA Driver API, "Virtual Memory Management").
+
+mod rules;
+mod sharing;
+
+use crate::support::{
+    INCREMENT, alone, code, context, cu, function, gate, is_child, launch, module, ok, read, stream,
+};
+
+const MIB2: usize = 2 << 20;
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`
+const DESCRIPTOR: i32 = 1;
+
+/// `CUmemAllocationProp`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Properties {
+    kind: i32,
+    handle_types: i32,
+    location: [i32; 2],
+    windows: usize,
+    compression: u8,
+    rdma: u8,
+    usage: u16,
+    reserved: [u8; 4],
+}
+
+const PLAIN: Properties = Properties {
+    kind: 1,
+    handle_types: 0,
+    location: [1, 0],
+    windows: 0,
+    compression: 0,
+    rdma: 0,
+    usage: 0,
+    reserved: [0; 4],
+};
+
+/// `CUmemAccessDesc`
+#[repr(C)]
+struct Access {
+    location: [i32; 2],
+    flags: i32,
+}
+
+fn attribute(which: i32) -> i32 {
+    let mut value = 0;
+    ok!(cuDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 0 => i32));
+    value
+}
+
+/// A context of the test's own, where there is virtual memory management.
+fn start() -> Option<usize> {
+    let context = context();
+    if attribute(102) == 0 {
+        skipped::note("this process may have no files of memory (memfd_create)");
+        return None;
+    }
+    Some(context)
+}
+
+fn reserve(size: usize) -> u64 {
+    let mut address = 0;
+    ok!(cuMemAddressReserve(
+        &raw mut address => *mut u64, size => usize, 0 => usize, 0 => u64, 0 => u64
+    ));
+    assert!(address.is_multiple_of(MIB2 as u64), "{address:#x}");
+    address
+}
+
+fn create_as(size: usize, properties: Properties) -> (u32, usize) {
+    let mut handle = 0;
+    let code = cu!(cuMemCreate(
+        &raw mut handle => *mut usize, size => usize, &raw const properties => *const Properties, 0 => u64
+    ));
+    (code, handle)
+}
+
+fn create(size: usize) -> usize {
+    let (code, handle) = create_as(size, PLAIN);
+    assert_eq!(code, 0);
+    handle
+}
+
+fn map(address: u64, size: usize, handle: usize) -> u32 {
+    cu!(cuMemMap(address => u64, size => usize, 0 => usize, handle => usize, 0 => u64))
+}
+
+fn set_access(address: u64, size: usize, flags: i32) -> u32 {
+    let access = Access { location: [1, 0], flags };
+    cu!(cuMemSetAccess(
+        address => u64, size => usize, &raw const access => *const Access, 1 => usize
+    ))
+}
+
+fn unmap(address: u64, size: usize) -> u32 {
+    cu!(cuMemUnmap(address => u64, size => usize))
+}
+
+fn release(handle: usize) -> u32 {
+    cu!(cuMemRelease(handle => usize))
+}
+
+/// Memory of its own at addresses of its own, to be read and written, whose handle was released.
+fn mapped(size: usize) -> u64 {
+    let (address, handle) = (reserve(size), create(size));
+    assert_eq!(map(address, size, handle), 0);
+    assert_eq!(set_access(address, size, 3), 0);
+    assert_eq!(release(handle), 0);
+    address
+}
+
+fn give_back(address: u64, size: usize) {
+    assert_eq!(unmap(address, size), 0);
+    ok!(cuMemAddressFree(address => u64, size => usize));
+}
+
+fn fill(address: u64, value: u32, count: usize) -> u32 {
+    cu!(cuMemsetD32_v2(address => u64, value => u32, count => usize))
+}
+
+fn try_read(address: u64) -> u32 {
+    let mut word = 0u32;
+    cu!(cuMemcpyDtoH_v2(&raw mut word => *mut u32, address => u64, 4 => usize))
+}
+
+fn free_bytes() -> usize {
+    let (mut free, mut total) = (0, 0);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    free
+}
+
+/// Runs a test again, alone, with these variables: what it said on standard error.
+fn again(module: &str, test: &str, variables: &[(&str, &str)]) -> String {
+    let output = alone(module, test, variables);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+    said
+}
+
+#[test]
+fn two_mappings_of_one_handle_are_the_same_bytes() {
+    let Some(context) = start() else { return };
+    let increment = function(module(INCREMENT), "increment");
+    let (first, second, handle) = (reserve(2 * MIB2), reserve(MIB2), create(MIB2));
+    // In the middle of a reservation, and at all of another.
+    let first_half = first + MIB2 as u64;
+    for address in [first_half, second] {
+        assert_eq!(map(address, MIB2, handle), 0);
+        assert_eq!(set_access(address, MIB2, 3), 0);
+    }
+    assert_eq!(read(second, 4), [0; 4], "it begins as zeros");
+    assert_eq!(fill(first_half, 7, MIB2 / 4), 0);
+    assert_eq!(launch(increment, (1, 32), 0, &[second, 32]), 0);
+    ok!(cuCtxSynchronize());
+    assert_eq!(read(first_half, 33), [vec![8; 32], vec![7]].concat());
+    // The handle goes, a mapping goes: the other one still has the memory.
+    assert_eq!((release(handle), release(handle)), (0, code::INVALID_VALUE));
+    assert_eq!(unmap(second, MIB2), 0);
+    assert_eq!(read(first_half, 1), [8]);
+    // By an address, the handle comes back, and the memory can be mapped again.
+    let mut again = 0usize;
+    ok!(cuMemRetainAllocationHandle(&raw mut again => *mut usize, first_half + 100 => u64));
+    assert_eq!(again, handle);
+    assert_eq!((map(second, MIB2, again), set_access(second, MIB2, 1)), (0, 0));
+    assert_eq!(unmap(first_half, MIB2), 0);
+    assert_eq!(read(second, 1), [8]);
+    assert_eq!(release(again), 0);
+    give_back(second, MIB2);
+    ok!(cuMemAddressFree(first => u64, 2 * MIB2 => usize));
+    // New memory is zeros, wherever it is from.
+    let fresh = mapped(MIB2);
+    assert_eq!(read(fresh, MIB2 / 4), vec![0; MIB2 / 4]);
+    give_back(fresh, MIB2);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn memory_counts_from_its_creation_to_its_last_mapping() {
+    let test = "memory_counts_from_its_creation_to_its_last_mapping";
+    if !is_child() {
+        again(module_path!(), test, &[("EMULATED_GPU_MEMORY", "2G")]);
+        return;
+    }
+    if start().is_none() {
+        return;
+    }
+    let before = free_bytes();
+    // Addresses are no memory; there may be more of them than that.
+    let address = reserve(8 << 30);
+    assert_eq!(free_bytes(), before);
+    let handle = create(3 * MIB2);
+    assert_eq!(before - free_bytes(), 3 * MIB2);
+    assert_eq!(map(address, 3 * MIB2, handle), 0);
+    assert_eq!(release(handle), 0);
+    assert_eq!(before - free_bytes(), 3 * MIB2);
+    assert_eq!(unmap(address, 3 * MIB2), 0);
+    assert_eq!(free_bytes(), before);
+    // More than there is, here and together with what was allocated.
+    assert_eq!(create_as(3 << 30, PLAIN).0, code::OUT_OF_MEMORY);
+    assert_eq!(create_as(usize::MAX / MIB2 * MIB2, PLAIN).0, code::OUT_OF_MEMORY);
+    let own = crate::support::allocate(3 << 29);
+    assert_eq!(create_as(1 << 30, PLAIN).0, code::OUT_OF_MEMORY);
+    ok!(cuMemFree_v2(own => u64));
+    // More pieces than this process may have files open.
+    let few = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
+    // SAFETY: a limit of this process, which runs nothing but this test.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const few) }, 0);
+    let many: Vec<usize> = (0..700).map(|_| create(MIB2)).collect();
+    let mut other = 0u64;
+    assert_eq!(
+        cu!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 30 => usize)),
+        code::OUT_OF_MEMORY
+    );
+    for (index, handle) in many.iter().enumerate() {
+        assert_eq!(map(address + (index * MIB2) as u64, MIB2, *handle), 0);
+    }
+    let whole = many.len() * MIB2;
+    assert_eq!(set_access(address, whole, 3), 0);
+    assert_eq!(fill(address + (whole - MIB2) as u64 - 8, 5, 4), 0);
+    assert_eq!(read(address + (whole - MIB2) as u64 - 12, 6), [0, 5, 5, 5, 5, 0]);
+    assert!(many.into_iter().all(|handle| release(handle) == 0));
+    assert_eq!(unmap(address, whole), 0);
+    assert_eq!(free_bytes(), before);
+    ok!(cuMemAddressFree(address => u64, 8 << 30 => usize));
+}
+
+#[test]
+fn what_is_not_mapped_or_not_given_is_a_fault_with_a_report() {
+    let test = "what_is_not_mapped_or_not_given_is_a_fault_with_a_report";
+    if !is_child() {
+        if start().is_none() {
+            return;
+        }
+        for (case, said) in [
+            ("reserved", "addresses that were reserved at"),
+            ("closed", "device 0 may not read them: give access first (cuMemSetAccess)"),
+            ("read only", "device 0 may not write them: give access first (cuMemSetAccess)"),
+            ("unmapped", "no memory is mapped there (cuMemMap)"),
+            ("behind", "no memory is mapped there (cuMemMap)"),
+        ] {
+            let text = again(module_path!(), test, &[("CASE", case)]);
+            assert!(text.contains(said), "{case}: no {said:?} in:\n{text}");
+        }
+        return;
+    }
+    if start().is_none() {
+        return;
+    }
+    let increment = function(module(INCREMENT), "increment");
+    let (address, handle) = (reserve(2 * MIB2), create(MIB2));
+    let case = std::env::var("CASE").unwrap();
+    if case != "reserved" {
+        assert_eq!(map(address, MIB2, handle), 0);
+    }
+    let mut at = address;
+    match &*case {
+        "read only" => assert_eq!(set_access(address, MIB2, 1), 0),
+        "unmapped" => {
+            assert_eq!((set_access(address, MIB2, 3), fill(address, 1, 4)), (0, 0));
+            assert_eq!(unmap(address, MIB2), 0);
+        }
+        "behind" => {
+            assert_eq!(set_access(address, MIB2, 3), 0);
+            at += (MIB2 - 4) as u64;
+            assert_eq!(fill(at, 1, 1), 0);
+            assert_eq!(fill(at, 1, 2), code::INVALID_VALUE);
+        }
+        _ => {}
+    }
+    // Copies and fills are refused when they are asked for.
+    if case != "behind" {
+        let readable = if case == "read only" { 0 } else { code::INVALID_VALUE };
+        assert_eq!(try_read(at), readable);
+        assert_eq!(fill(at, 1, 4), code::INVALID_VALUE);
+        assert_eq!(
+            cu!(cuMemcpy(address => u64, (&raw const increment) as u64 => u64, 8 => usize)),
+            code::INVALID_VALUE
+        );
+    }
+    // A kernel that goes there ends the context.
+    assert_eq!(launch(increment, (1, 2), 0, &[at, 2]), 0);
+    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+}
+
+#[test]
+fn a_copy_that_stands_in_a_stream_finds_out_when_it_runs() {
+    let Some(context) = start() else { return };
+    let stream = stream(1);
+    let address = mapped(MIB2);
+    let gate = gate(stream);
+    ok!(cuMemsetD32Async(address => u64, 3 => u32, 4 => usize, stream => usize));
+    assert_eq!(set_access(address, MIB2, 0), 0);
+    gate.open();
+    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
+    give_back(address, MIB2);
+    let _ = cu!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn what_is_never_released_is_told_at_the_end() {
+    let test = "what_is_never_released_is_told_at_the_end";
+    if !is_child() {
+        if start().is_none() {
+            return;
+        }
+        let text = again(module_path!(), test, &[("EMULATED_GPU_LEAKS", "1")]);
+        let both =
+            "4194304 bytes in 1 allocation were never freed\n  4194304 bytes of physical memory";
+        assert!(text.contains(both), "{text}");
+        return;
+    }
+    let Some(context) = start() else { return };
+    let address = mapped(MIB2);
+    give_back(address, MIB2);
+    let (address, handle) = (reserve(2 * MIB2), create(2 * MIB2));
+    assert_eq!((map(address, 2 * MIB2, handle), release(handle)), (0, 0));
+    ok!(cuCtxDestroy_v2(context => usize));
+}

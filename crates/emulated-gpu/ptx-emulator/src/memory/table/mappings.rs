@@ -1,0 +1,303 @@
+//! Addresses that are reserved before there is memory, and memory that is mapped there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Found, Live, Table};
+use crate::memory::allocation::AllocationKind;
+use crate::memory::physical::{GRANULARITY, Physical};
+use crate::memory::reach::{Devices, Home, Reach};
+use crate::memory::shared::Addresses;
+use crate::room::OutOfMemory;
+
+/// Why addresses can't be reserved, mapped or given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MapError {
+    /// The system has no more.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+    /// There is no such reservation.
+    #[error(
+        "no {size} bytes of addresses are reserved at {address:#x}: both have to be those of \
+         cuMemAddressReserve"
+    )]
+    NotReserved {
+        /// The first address.
+        address: u64,
+        /// How many.
+        size: u64,
+    },
+    /// Something is mapped there.
+    #[error("some of the {size} bytes at {address:#x} are mapped: unmap them first (cuMemUnmap)")]
+    InUse {
+        /// The first address.
+        address: u64,
+        /// How many.
+        size: u64,
+    },
+    /// It is not made of whole mappings.
+    #[error(
+        "{size} bytes at {address:#x} are no whole mappings: all of what cuMemMap mapped there, from \
+         the beginning of the first to the end of the last, without a hole"
+    )]
+    NotWhole {
+        /// The first address.
+        address: u64,
+        /// How many.
+        size: u64,
+    },
+    /// It is no multiple of the granularity, or more than there is.
+    #[error(
+        "{size} bytes at {address:#x} can't be mapped of {whole} bytes of memory: addresses and sizes \
+         are multiples of {GRANULARITY}, and no more than there is"
+    )]
+    Size {
+        /// The first address.
+        address: u64,
+        /// How many.
+        size: u64,
+        /// How much memory there is.
+        whole: u64,
+    },
+}
+
+/// What is mapped at some addresses, and who may access it.
+#[derive(Debug)]
+pub(in crate::memory) struct Rights {
+    physical: Arc<Physical>,
+    readable: Devices,
+    writable: Devices,
+}
+
+/// A mapping, as it is listed.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    /// Its first address.
+    pub base: u64,
+    /// How long it is, in bytes.
+    pub size: u64,
+    /// What is mapped there.
+    pub physical: Arc<Physical>,
+    /// Devices that may read it.
+    pub readable: Devices,
+    /// Devices that may write it.
+    pub writable: Devices,
+}
+
+/// Reserved addresses.
+#[derive(Debug)]
+pub(in crate::memory) struct Reservation {
+    addresses: Addresses,
+    /// Where something is taken away just now, and how long it is.
+    leaving: BTreeMap<u64, u64>,
+}
+
+impl Rights {
+    /// Whether memory may be accessed from there; by the host, where any device may.
+    fn admit(&self, write: bool, from: Option<Reach>) -> bool {
+        let devices = if write { self.writable } else { self.readable };
+        from.map_or(devices != Devices::default(), |from| devices.contains(from.device))
+    }
+}
+
+impl Table {
+    pub(in crate::memory) fn physical_bytes(&self, device: u32) -> u64 {
+        self.physical.get(&device).map_or(0, |bytes| bytes.load(Ordering::Relaxed))
+    }
+
+    /// What counts a device's physical memory, if it has so many bytes left.
+    pub(in crate::memory) fn counter(&mut self, device: u32, size: u64) -> Option<Arc<AtomicU64>> {
+        self.fits(device, size).then(|| Arc::clone(self.physical.entry(device).or_default()))
+    }
+
+    pub(in crate::memory) fn reserve(
+        &mut self,
+        size: u64,
+        align: u64,
+        hint: u64,
+    ) -> Result<u64, MapError> {
+        let addresses = Addresses::reserve(size, align, hint).ok_or(OutOfMemory { size })?;
+        let start = addresses.start;
+        self.reservations.insert(start, Reservation { addresses, leaving: BTreeMap::new() });
+        Ok(start)
+    }
+
+    /// Start and length of a reservation that a range touches.
+    pub(in crate::memory) fn reserved_at(&self, address: u64, end: u64) -> Option<(u64, u64)> {
+        let (_, last) = self.reservations.range(..end).next_back()?;
+        let Addresses { start, len } = last.addresses;
+        (start + len > address).then_some((start, len))
+    }
+
+    pub(in crate::memory) fn release(&mut self, address: u64, size: u64) -> Result<(), MapError> {
+        let own = self.reservations.get(&address).filter(|own| own.addresses.len == size);
+        let own = own.ok_or(MapError::NotReserved { address, size })?;
+        if !own.leaving.is_empty() || self.first_mapped(address, size).is_some() {
+            return Err(MapError::InUse { address, size });
+        }
+        self.reservations.remove(&address);
+        Ok(())
+    }
+
+    /// The first mapping that a range touches.
+    fn first_mapped(&self, address: u64, size: u64) -> Option<u64> {
+        let end = address.saturating_add(size);
+        let touches = |(base, live): &(&u64, &Live)| **base + live.size > address;
+        let mut list = self.live.range(..end).rev().take_while(touches);
+        list.find(|(_, live)| live.rights.is_some()).map(|(base, _)| *base)
+    }
+
+    /// Maps the beginning of physical memory at addresses of one reservation. Nobody may access it yet.
+    pub(in crate::memory) fn map(
+        &mut self,
+        address: u64,
+        size: u64,
+        physical: &Arc<Physical>,
+    ) -> Result<(), MapError> {
+        let whole = physical.size();
+        let is_whole = address.is_multiple_of(GRANULARITY) && size.is_multiple_of(GRANULARITY);
+        if !is_whole || size == 0 || size > whole {
+            return Err(MapError::Size { address, size, whole });
+        }
+        let missing = MapError::NotReserved { address, size };
+        let Some(end) = address.checked_add(size) else { return Err(missing) };
+        let (_, own) = self.reservations.range(..=address).next_back().ok_or(missing)?;
+        if own.addresses.start + own.addresses.len < end {
+            return Err(missing);
+        }
+        let is_leaving = own.leaving.iter().any(|(at, len)| *at < end && at + len > address);
+        if is_leaving || self.first_mapped(address, size).is_some() {
+            return Err(MapError::InUse { address, size });
+        }
+        let (file, offset) = physical.place().ok_or(OutOfMemory { size })?;
+        if !own.addresses.show(address, size, file, offset) {
+            return Err(OutOfMemory { size }.into());
+        }
+        let home =
+            Home { device: physical.device(), shared_with: Devices::default(), to_peers: false };
+        let none = Devices::default();
+        let live = Live {
+            size,
+            host: None,
+            heap: None,
+            kind: AllocationKind::Mapped,
+            name: None,
+            shadow: physical.known.clone(),
+            writable: true,
+            is_leaving: false,
+            home,
+            rights: Some(Rights { physical: Arc::clone(physical), readable: none, writable: none }),
+        };
+        self.live.insert(address, live);
+        Ok(())
+    }
+
+    /// The mappings that a range is made of, whole ones without a hole.
+    fn whole(&self, address: u64, size: u64) -> Result<Vec<u64>, MapError> {
+        let error = MapError::NotWhole { address, size };
+        let end = address.checked_add(size).filter(|_| size > 0).ok_or(error)?;
+        let (mut bases, mut next) = (Vec::new(), address);
+        while next < end {
+            let live = self.live.get(&next).filter(|live| live.rights.is_some()).ok_or(error)?;
+            bases.push(next);
+            next += live.size;
+        }
+        if next == end { Ok(bases) } else { Err(error) }
+    }
+
+    /// Takes whole mappings out of the table. They stay where they are, with what is mapped there,
+    /// until [`hide`](Self::hide) takes them away.
+    pub(in crate::memory) fn unmap(
+        &mut self,
+        address: u64,
+        size: u64,
+    ) -> Result<Vec<Mapping>, MapError> {
+        let bases = self.whole(address, size)?;
+        let gone = bases.iter().filter_map(|base| Some((*base, self.live.remove(base)?)));
+        let gone: Vec<(u64, Live)> = gone.collect();
+        for (base, live) in &gone {
+            if let Some((_, own)) = self.reservations.range_mut(..=base).next_back() {
+                own.leaving.insert(*base, live.size);
+            }
+        }
+        Ok(gone.iter().filter_map(|(base, live)| live.mapping(*base)).collect())
+    }
+
+    /// Takes away what [`unmap`](Self::unmap) took out, when nobody has a pointer there any longer.
+    pub(in crate::memory) fn hide(&mut self, mappings: &[Mapping]) {
+        for &Mapping { base, size, .. } in mappings {
+            if let Some((_, own)) = self.reservations.range_mut(..=base).next_back() {
+                own.leaving.remove(&base);
+                // Where the system refuses that (it has too many mappings), the pages stay until
+                // something else is mapped there, or the addresses go.
+                let _ = own.addresses.hide(base, size);
+            }
+        }
+    }
+
+    /// Says what a device may do with whole mappings.
+    pub(in crate::memory) fn set_access(
+        &mut self,
+        (address, size): (u64, u64),
+        device: u32,
+        read: bool,
+        write: bool,
+    ) -> Result<(), MapError> {
+        for base in self.whole(address, size)? {
+            if let Some(Live { rights: Some(rights), .. }) = self.live.get_mut(&base) {
+                let set = |devices: Devices, on: bool| {
+                    if on { devices.with(device) } else { devices.without(device) }
+                };
+                rights.readable = set(rights.readable, read);
+                rights.writable = set(rights.writable, write);
+            }
+        }
+        Ok(())
+    }
+
+    /// The mapping that holds an address.
+    pub(in crate::memory) fn mapping(&self, address: u64) -> Option<Mapping> {
+        let (base, live) = self.live.range(..=address).next_back()?;
+        (address - base < live.size).then(|| live.mapping(*base))?
+    }
+
+    /// Whether a range begins in a mapping and goes on through others that follow it.
+    pub(super) fn is_mapped_through(&self, address: u64, len: u64) -> bool {
+        let Some(end) = address.checked_add(len) else { return false };
+        let mut next = address;
+        while next < end {
+            match self.mapping(next) {
+                Some(mapping) => next = mapping.base + mapping.size,
+                None => return false,
+            }
+        }
+        len > 0
+    }
+
+    /// The first mapping of a range that may not be accessed so.
+    pub(super) fn closed(
+        &self,
+        address: u64,
+        len: u64,
+        write: bool,
+        from: Option<Reach>,
+    ) -> Option<Found> {
+        let end = address.saturating_add(len.max(1));
+        let (first, _) = self.live.range(..=address).next_back()?;
+        self.live.range(first..&end).find_map(|(&base, live)| {
+            let rights = live.rights.as_ref()?;
+            let from_device = from.map(|from| from.device);
+            let found = Found::Closed { base, size: live.size, write, from: from_device };
+            (!rights.admit(write, from)).then_some(found)
+        })
+    }
+}
+
+impl Live {
+    fn mapping(&self, base: u64) -> Option<Mapping> {
+        let Rights { physical, readable, writable } = self.rights.as_ref()?;
+        let (readable, writable) = (*readable, *writable);
+        Some(Mapping { base, size: self.size, physical: Arc::clone(physical), readable, writable })
+    }
+}
