@@ -56,10 +56,13 @@ impl Vector {
         Ok(all)
     }
 
-    /// Its elements as a column.
+    /// Its elements as a column. Nobody has asked whether those of one that is not read are inside
+    /// memory, or inside numbers.
     pub(crate) fn view(&self) -> View {
-        let steps = if self.inc < 0 { (self.len - 1).max(0) * -self.inc } else { 0 };
-        let address = self.address + steps.unsigned_abs() * self.ty.size();
+        let before =
+            if self.inc < 0 { self.len.saturating_sub(1).max(0).unsigned_abs() } else { 0 };
+        let steps = before.wrapping_mul(self.inc.unsigned_abs());
+        let address = self.address.wrapping_add(steps.wrapping_mul(self.ty.size()));
         View { address, ty: self.ty, row: self.inc as isize, column: 1 }
     }
 }

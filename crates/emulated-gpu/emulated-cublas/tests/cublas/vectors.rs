@@ -67,3 +67,15 @@ fn asum_sums_magnitudes() {
     }
     assert_eq!(blas.get(&sum), [375.0]);
 }
+
+#[test]
+fn of_no_elements_the_sum_is_zero_however_far_they_are_apart() {
+    let blas = Blas::new();
+    for (len, inc) in [(i64::MAX, i64::MIN), (i64::MIN, -1), (2, -1), (i64::MAX, -3), (0, 1)] {
+        let (mut result, nowhere) = (7.0f64, usize::MAX as *const f64);
+        // SAFETY: nothing is read of a vector without elements; the result's place lives.
+        let status =
+            unsafe { sys::cublasDasum_v2_64(blas.handle, len, nowhere, inc, &raw mut result) };
+        assert_eq!((status as u32, result), (0, 0.0), "{len} elements, {inc} apart");
+    }
+}
