@@ -160,3 +160,16 @@ const fn has_samples(name: TensorName) -> bool {
     use TensorName::{A, Da, Dz, P, X, Y, Z};
     matches!(name, X | Y | Z(_) | A(_) | P | Dz(_) | Da(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_lie_one_behind_another() {
+        assert_eq!(flat(&[], &[]), 0);
+        assert_eq!(flat(&[2], &[5]), 2);
+        assert_eq!(flat(&[1, 2], &[3, 4]), 6);
+        assert_eq!(flat(&[2, 3], &[3, 4]), 11);
+    }
+}

@@ -11,5 +11,6 @@ mod malformed;
 mod operations;
 mod pages;
 mod ranks;
+mod readings;
 mod reference_dumps;
 mod support;

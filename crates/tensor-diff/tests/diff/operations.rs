@@ -40,7 +40,7 @@ fn a_missing_or_doubled_mean_over_the_batch() {
 }
 
 /// Replaces a tensor by what a wrong operation would have made, and says what is recognised.
-fn wrong_operation(
+pub(crate) fn wrong_operation(
     start: &Start,
     name: TensorName,
     wrong: impl Fn(&Dump) -> Vec<f64>,

@@ -259,6 +259,8 @@ fn what_is_not_mapped_or_not_given_is_a_fault_with_a_report() {
         "read only" => assert_eq!(set_access(address, MIB2, 1), 0),
         "unmapped" => {
             assert_eq!((set_access(address, MIB2, 3), fill(address, 1, 4)), (0, 0));
+            // A fill is not waited for, and unmapping doesn't wait for what has not begun.
+            ok!(cuCtxSynchronize());
             assert_eq!(unmap(address, MIB2), 0);
         }
         "behind" => {
