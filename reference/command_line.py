@@ -34,8 +34,8 @@ class Program:
     dtype: every tensor of it that there is, in the order of computation."""
     threads: Callable[[int], None] | None = None
     """Sets the number of threads, where the library can."""
-    device: str = "cpu"
-    """What computes."""
+    device: Callable[[], str] = lambda: "cpu"
+    """The name of what computes. Raises `Failure` where there is nothing that can."""
     dtypes: tuple[str, ...] = ("f64", "f32")
     """The types that it computes in; the first is that of a dump, unless another is asked for."""
 
@@ -114,6 +114,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
 
 
 def _dump(program: Program, arguments: argparse.Namespace) -> None:
+    device = program.device()
     run = dumps.read_run(arguments.inputs)
     first = run[0]
     sizes = dumps.layer_sizes(first, arguments.inputs)
@@ -132,7 +133,7 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
         header = dataclasses.replace(
             step.header,
             level=program.level,
-            device=program.device,
+            device=device,
             loss=loss,
             dtype=arguments.dtype,
             not_materialised=[],
@@ -157,6 +158,7 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
 
 
 def _train(program: Program, arguments: argparse.Namespace) -> None:
+    device = program.device()
     preset = PRESETS[arguments.preset]
     changes = {
         name: value
@@ -181,7 +183,7 @@ def _train(program: Program, arguments: argparse.Namespace) -> None:
     model = program.model(preset, arguments.dtype, arguments.seed, parameters)
     report = training.train(model, preset, arguments.seed, training_set, test_set)
     if arguments.json:
-        head = {"level": program.level, "device": program.device, "preset": arguments.preset}
+        head = {"level": program.level, "device": device, "preset": arguments.preset}
         training.write_report(
             arguments.json,
             head | {"preset_unchanged": not changes, "dtype": arguments.dtype} | report,

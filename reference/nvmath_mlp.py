@@ -10,15 +10,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-import cupy
 import numpy as np
-from nvmath.linalg.advanced import Matmul, MatmulEpilog
 
 import command_line
 import dumps
 import numpy_mlp
 from dumps import Tensors
+from failures import Failure
 from presets import Preset
+
+try:
+    import cupy
+    from nvmath.bindings.cublasLt import cuBLASLtError
+    from nvmath.linalg.advanced import Matmul, MatmulEpilog
+except ImportError as missing:
+    sys.exit(f"error: {missing}: scripts/clients lists what to install, and runs this by itself")
 
 Array = cupy.ndarray
 
@@ -28,7 +34,7 @@ class Products:
     """Products [M, K] · [K, N] -> [M, N], each planned when it is first asked for and used again after."""
 
     def __init__(self) -> None:
-        self.planned: dict[tuple[str, int], Matmul] = {}
+        self.planned: dict[tuple[str, tuple, tuple], Matmul] = {}
 
     def product(
         self,
@@ -39,13 +45,16 @@ class Products:
         inputs: dict[str, Array] | None = None,
     ) -> tuple[Array, dict[str, Array]]:
         """The product, after the epilogue, and what the epilogue gives beside it."""
-        key = (name, a.shape[1] if a.shape[1] > b.shape[1] else b.shape[1])
-        if key in self.planned:
-            self.planned[key].reset_operands(a=a, b=b, epilog_inputs=inputs)
-        else:
-            self.planned[key] = Matmul(a, b)
-            self.planned[key].plan(epilog=epilog, epilog_inputs=inputs)
-        made = self.planned[key].execute()
+        key = (name, a.shape, b.shape)
+        try:
+            if key in self.planned:
+                self.planned[key].reset_operands(a=a, b=b, epilog_inputs=inputs)
+            else:
+                self.planned[key] = Matmul(a, b)
+                self.planned[key].plan(epilog=epilog, epilog_inputs=inputs)
+            made = self.planned[key].execute()
+        except cuBLASLtError as error:
+            raise Failure(f"{name}, {a.shape} by {b.shape}: cuBLASLt says {error}") from error
         return made if isinstance(made, tuple) else (made, {})
 
 
@@ -145,6 +154,14 @@ def step_tensors(
     }
 
 
+def device() -> str:
+    """The GPU's name."""
+    try:
+        return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise Failure(f"no GPU: {error}; `scripts/emulate` runs this on the emulated one") from error
+
+
 def dtype_of(dtype: str) -> type:
     """The type of arrays: single precision is all that there is here."""
     return {"f32": np.float32}[dtype]
@@ -185,7 +202,7 @@ if __name__ == "__main__":
                 about="The network through nvmath-python: cuBLASLt's fused epilogues from Python.",
                 model=Model,
                 step=step_tensors,
-                device=cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
+                device=device,
                 dtypes=("f32",),
             )
         )
