@@ -1,8 +1,8 @@
 """The network through nvmath-python: cuBLASLt's products with fused epilogues, called from Python.
 
-It is level 3's fused network, written with NVIDIA's own bindings and CuPy; it runs on a card, or on the
-emulated GPU by `scripts/emulate`. `dump` runs training steps and writes every tensor that there is;
-`train` trains on MNIST.
+It is level 3's fused network, written with NVIDIA's own bindings and CuPy; it runs on a card, or on
+the emulated GPU by `scripts/emulate`. `dump` runs training steps and writes every tensor that there
+is; `train` trains on MNIST.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Array = cupy.ndarray
 
 # ANCHOR: products
 class Products:
-    """Products [M, K] · [K, N] -> [M, N], each planned when it is first asked for and used again after."""
+    """Products [M, K] · [K, N] -> [M, N], each planned when it is first asked for."""
 
     def __init__(self) -> None:
         self.planned: dict[tuple[str, tuple, tuple], Matmul] = {}
@@ -63,10 +63,11 @@ class Products:
 
 # ANCHOR: forward
 def forward(t: dict[str, Array], products: Products, layers: int) -> None:
-    """From x [B, n0] and w1, b1, …: adds a1, mask1, …, zL. The relu is the epilogue's, so no zl is left.
+    """From x [B, n0] and w1, b1, …: adds a1, mask1, …, zL.
 
-    cuBLASLt adds a bias to rows and has matrices by columns, so each layer is computed transposed: Wl [n_l,
-    n_(l-1)] by a(l-1)ᵀ [n_(l-1), B]. A transposed array is the same memory, read the other way.
+    The relu is the epilogue's, so no z but the last is left. cuBLASLt adds a bias to rows and has
+    matrices by columns, so each layer is computed transposed: Wl [n_l, n_(l-1)] by a(l-1)ᵀ
+    [n_(l-1), B]. A transposed array is the same memory, read the other way.
     """
     a = t["x"].T
     for n in range(1, layers):
@@ -159,7 +160,9 @@ def device() -> str:
     try:
         return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise Failure(f"no GPU: {error}; `scripts/emulate` runs this on the emulated one") from error
+        raise Failure(
+            f"no GPU: {error}; `scripts/emulate` runs this on the emulated one"
+        ) from error
 
 
 def dtype_of(dtype: str) -> type:
