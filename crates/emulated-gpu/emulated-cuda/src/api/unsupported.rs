@@ -1,6 +1,8 @@
-//! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries and of other processes, nodes of graphs that decide what
-//! runs. To ask for it is an error; that a function is there is none, since who looks for all of them when
-//! he starts (NVIDIA's runtime library, Warp) complains of those that are missing.
+//! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries and of
+//! other processes, nodes of graphs that decide what runs, tensor maps, contexts of a part of the card. To ask
+//! for it is an error; that a function is there is none, since who looks for all of them when he starts
+//! (NVIDIA's runtime library, Warp) complains of those that are missing, and who looks when he calls them
+//! (cudarc) ends there.
 
 use std::ffi::c_void;
 
@@ -95,5 +97,24 @@ refuse! {
         "cuGraphAddNode" 12020 cuGraphAddNode;
         "cuGraphAddNode" 12030 cuGraphAddNode_v2;
         "cuGraphConditionalHandleCreate" 12030 cuGraphConditionalHandleCreate;
+    }
+    "tensor maps, and the bulk copies by them," {
+        "cuTensorMapEncodeTiled" 12000 cuTensorMapEncodeTiled;
+        "cuTensorMapEncodeIm2col" 12000 cuTensorMapEncodeIm2col;
+        "cuTensorMapEncodeIm2colWide" 12080 cuTensorMapEncodeIm2colWide;
+        "cuTensorMapReplaceAddress" 12000 cuTensorMapReplaceAddress;
+    }
+    "contexts of some of the multiprocessors (green contexts)" {
+        "cuGreenCtxCreate" 12040 cuGreenCtxCreate;
+        "cuGreenCtxDestroy" 12040 cuGreenCtxDestroy;
+        "cuGreenCtxGetDevResource" 12040 cuGreenCtxGetDevResource;
+        "cuGreenCtxRecordEvent" 12040 cuGreenCtxRecordEvent;
+        "cuGreenCtxWaitEvent" 12040 cuGreenCtxWaitEvent;
+        "cuGreenCtxStreamCreate" 12050 cuGreenCtxStreamCreate;
+        "cuCtxFromGreenCtx" 12040 cuCtxFromGreenCtx;
+        "cuCtxGetDevResource" 12040 cuCtxGetDevResource;
+        "cuDeviceGetDevResource" 12040 cuDeviceGetDevResource;
+        "cuDevResourceGenerateDesc" 12040 cuDevResourceGenerateDesc;
+        "cuDevSmResourceSplitByCount" 12040 cuDevSmResourceSplitByCount;
     }
 }

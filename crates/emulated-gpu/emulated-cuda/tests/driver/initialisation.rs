@@ -198,3 +198,53 @@ fn limits_can_be_set() {
     assert_eq!(cu!(cuCtxSetLimit(77 => u32, 1 => usize)), code::UNSUPPORTED_LIMIT);
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+#[test]
+fn tensor_maps_and_green_contexts_are_refused_by_their_functions() {
+    let functions = [
+        ("cuTensorMapEncodeTiled", 12_000),
+        ("cuTensorMapEncodeIm2col", 12_000),
+        ("cuTensorMapEncodeIm2colWide", 12_080),
+        ("cuTensorMapReplaceAddress", 12_000),
+        ("cuGreenCtxCreate", 12_040),
+        ("cuDeviceGetDevResource", 12_040),
+    ];
+    if !is_child() {
+        let test = "tensor_maps_and_green_contexts_are_refused_by_their_functions";
+        let output = alone(module_path!(), test, &[("CUDA_LOG_FILE", "stderr")]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{text}");
+        for (name, _) in functions {
+            let why =
+                if name.starts_with("cuTensorMap") { "tensor maps" } else { "green contexts" };
+            assert!(
+                text.lines().any(|line| {
+                    line.contains(name) && line.contains(why) && line.contains("not emulated")
+                }),
+                "{name}: {text}"
+            );
+        }
+        return;
+    }
+    ok!(cuInit(0 => u32));
+    for (name, since) in functions {
+        let symbol = crate::support::symbol::<unsafe extern "C" fn() -> u32>(name);
+        let text = std::ffi::CString::new(name).unwrap();
+        let found = |version: i32| {
+            let (mut address, mut status) = (1usize, 9u32);
+            ok!(cuGetProcAddress_v2(
+                text.as_ptr() => *const c_char, &raw mut address => *mut usize, version => i32,
+                0 => u64, &raw mut status => *mut u32,
+            ));
+            (address, status)
+        };
+        assert_eq!(found(since), (symbol as usize, 0), "{name}");
+        assert_eq!(found(since - 10), (0, 2), "{name}: older programs find none");
+        // SAFETY: a function that refuses reads no argument, and the caller removes those.
+        assert_eq!(unsafe { symbol() }, code::NOT_SUPPORTED, "{name}");
+    }
+    // CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, which is how a program asks before.
+    let mut value = -1;
+    ok!(cuDeviceGetAttribute(&raw mut value => *mut i32, 127 => i32, 0 => i32));
+    assert_eq!(value, 0);
+}
