@@ -10,7 +10,7 @@ use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
 use super::initialised::Resolved;
 use super::race::{Does, Races};
-use super::registers::{Slot, lanes};
+use super::registers::{LANES, Slot, lanes};
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use crate::arithmetic::{self, host};
 use crate::fault::FaultKind;
@@ -87,7 +87,7 @@ fn combine((op, ty): (Atomic, Type), shared: bool, old: u64, b: u64, c: u64) -> 
 ///
 /// # Safety
 /// `at` is readable and writable for `bytes` bytes (2, 4 or 8), and aligned to them.
-unsafe fn update(at: *mut u8, bytes: u64, change: impl Fn(u64) -> u64) -> u64 {
+unsafe fn update(at: *mut u8, bytes: u64, mut change: impl FnMut(u64) -> u64) -> u64 {
     macro_rules! with {
         ($atomic:ty, $word:ty) => {{
             // SAFETY: as the caller promises.
@@ -162,26 +162,90 @@ fn run_wide(core: &mut Core<'_>, atomic: &AtomicAccess, source: Slot, lane: usiz
     }
 }
 
-/// Of the commonest operations and types the change itself; the others go through [`combine`].
-type Change = fn(u64, u64) -> u64;
-
-fn common(op: Atomic, ty: Type, shared: bool) -> Option<Change> {
-    Some(match (op, ty) {
-        (Atomic::Add, Type::F32) if shared => |old, b| {
-            let (old, b) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
-            u64::from(host::add_f32(old, b).to_bits())
-        },
-        (Atomic::Add, Type::F32) => |old, b| {
-            let (old, b) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
-            u64::from(host::add_ftz_f32(old, b).to_bits())
-        },
-        (Atomic::Add, Type::U32 | Type::S32) => {
-            |old, b| u64::from((old as u32).wrapping_add(b as u32))
+/// Of the commonest operations and types the change itself, a function of its own each time; `None` of the
+/// others, which go through [`combine`].
+macro_rules! common {
+    ($what:expr, $shared:expr, |$change:ident| $then:expr) => {
+        match $what {
+            (Atomic::Add, Type::F32) if $shared => {
+                let $change = |old: u64, b: u64| {
+                    let (old, b) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
+                    u64::from(host::add_f32(old, b).to_bits())
+                };
+                Some($then)
+            }
+            (Atomic::Add, Type::F32) => {
+                let $change = |old: u64, b: u64| {
+                    let (old, b) = (f32::from_bits(old as u32), f32::from_bits(b as u32));
+                    u64::from(host::add_ftz_f32(old, b).to_bits())
+                };
+                Some($then)
+            }
+            (Atomic::Add, Type::U32 | Type::S32) => {
+                let $change = |old: u64, b: u64| u64::from((old as u32).wrapping_add(b as u32));
+                Some($then)
+            }
+            (Atomic::Add, Type::U64) => {
+                let $change = u64::wrapping_add;
+                Some($then)
+            }
+            (Atomic::Exchange, Type::B32 | Type::B64) => {
+                let $change = |_: u64, b: u64| b;
+                Some($then)
+            }
+            _ => None,
         }
-        (Atomic::Add, Type::U64) => u64::wrapping_add,
-        (Atomic::Exchange, Type::B32 | Type::B64) => |_, b| b,
-        _ => return None,
-    })
+    };
+}
+
+/// All lanes of a mask change one word, as sums do: one exchange with the host's memory in place of one a
+/// lane. What it leaves is what they leave that come from the lowest to the highest and nobody between
+/// them. False where it is not for this function to do.
+fn run_together(
+    core: &mut Core<'_>,
+    atomic: &AtomicAccess,
+    source: Slot,
+    mask: u32,
+) -> Result<bool, Box<Problem>> {
+    let access = &atomic.access;
+    let what = (atomic.op, atomic.ty);
+    let lowest = mask.trailing_zeros() as usize % LANES;
+    let addresses = access.addresses(core);
+    let address = addresses[lowest];
+    let apart = (0..LANES).fold(0, |apart, lane| {
+        apart | (addresses[lane] ^ address) & u64::from(mask >> lane & 1).wrapping_neg()
+    });
+    let shared = is_shared(access, address);
+    if apart != 0 || common!(what, shared, |_change| ()).is_none() {
+        return Ok(false);
+    }
+    let host = core.resolve(access.room, access.site, address, access.bytes, lowest, true)?;
+    let (b, mut before) = (core.registers.all(source), [0; LANES]);
+    common!(what, shared, |change| {
+        // SAFETY: `resolve` has checked the range and its alignment.
+        unsafe {
+            update(host, access.bytes, |old| {
+                let mut now = old;
+                for lane in lanes(mask) {
+                    before[lane] = now;
+                    now = change(now, b[lane]);
+                }
+                now
+            })
+        }
+    });
+    if let Some(d) = atomic.d {
+        lanes(mask).for_each(|lane| core.registers.set(d, lane, before[lane]));
+    }
+    Ok(true)
+}
+
+/// Whether an address of an access is one of shared memory.
+fn is_shared(access: &Access, address: u64) -> bool {
+    match access.room {
+        StateSpace::Generic => in_window(address, SHARED_WINDOW),
+        room => room == StateSpace::Shared,
+    }
 }
 
 /// Runs an `atom` or `red` for the lanes of a mask.
@@ -189,16 +253,21 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
     let access = &atomic.access;
     let Some(&source) = access.values.first() else { return Ok(()) };
     let (op, ty) = (atomic.op, atomic.ty);
-    let common = [false, true].map(|shared| common(op, ty, shared));
+    let watched = core.threads.is_some() || core.initialisation;
+    let addressed = !matches!(access.room, StateSpace::Local | StateSpace::Param);
+    let several = mask & mask.wrapping_sub(1) != 0;
+    if addressed && several && !watched && run_together(core, atomic, source, mask)? {
+        return Ok(());
+    }
     let races = core.races;
     let _turn = races.map(Races::in_turn);
-    if core.threads.is_some() && !matches!(access.room, StateSpace::Local | StateSpace::Param) {
+    if core.threads.is_some() && addressed {
         let addresses = access.addresses(core);
         core.race(access, &addresses, mask, (access.bytes, access.semantics), Does::Update)?;
     }
     for lane in lanes(mask) {
         let address = access.of_lane(core, lane);
-        if matches!(access.room, StateSpace::Local | StateSpace::Param) {
+        if !addressed {
             return Err(Problem::new(
                 FaultKind::InvalidInstruction,
                 "an atomic operation takes global, shared or generic addresses",
@@ -219,16 +288,13 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
         }
         let b = core.registers.get(source, lane);
         let c = atomic.compare_with.map_or(0, |slot| core.registers.get(slot, lane));
-        let shared = match access.room {
-            StateSpace::Generic => in_window(address, SHARED_WINDOW),
-            room => room == StateSpace::Shared,
-        };
+        let shared = is_shared(access, address);
         // SAFETY: `resolve` has checked the range and its alignment.
         let old = unsafe {
-            match common[usize::from(shared)] {
-                Some(change) => update(host, access.bytes, |old| change(old, b)),
-                _ => update(host, access.bytes, |old| combine((op, ty), shared, old, b, c)),
-            }
+            common!((op, ty), shared, |change| update(host, access.bytes, |old| change(old, b)))
+                .unwrap_or_else(|| {
+                    update(host, access.bytes, |old| combine((op, ty), shared, old, b, c))
+                })
         };
         core.observe(access, lane, address, atomic.acquires);
         if let Some(d) = atomic.d {
@@ -265,10 +331,12 @@ mod tests {
             for ty in [Type::F32, Type::U32, Type::S32, Type::U64, Type::B32, Type::B64, Type::F64]
             {
                 for shared in [false, true] {
-                    let Some(change) = common(op, ty, shared) else { continue };
                     for (old, b) in words.iter().flat_map(|&a| words.map(|b| (a, b))) {
+                        let Some(found) = common!((op, ty), shared, |change| change(old, b)) else {
+                            continue;
+                        };
                         let general = combine((op, ty), shared, old, b, 0);
-                        assert_eq!(change(old, b), general, "{op:?} {ty:?} {shared} {old:x} {b:x}");
+                        assert_eq!(found, general, "{op:?} {ty:?} {shared} {old:x} {b:x}");
                         compared += 1;
                     }
                 }

@@ -2,7 +2,7 @@
 //! lanes that take part, wherever in the program each stands, once all have come.
 
 use super::core::{Outcome, Problem};
-use super::registers::{LANES, Registers, Slot, lanes};
+use super::registers::{LANES, Registers, Slot, Width, lanes};
 use crate::arithmetic;
 use crate::fault::FaultKind;
 use crate::program::{Atomic, IntBinary, Shuffle, Type, Vote};
@@ -69,6 +69,29 @@ impl Collective {
             same |= u32::from(*own == members) << lane;
         }
         (members, same & mask)
+    }
+
+    /// A shuffle of all lanes of a warp, by rows; false where it is not for this function to do.
+    pub(super) fn shuffle_rows(&self, registers: &mut Registers) -> bool {
+        let CollectiveKind::Shuffle(mode) = self.kind else { return false };
+        let words = [self.a, self.lane, self.clamp, self.d];
+        let written = registers.defined(self.a) == u32::MAX;
+        if self.negated || !written || words.iter().any(|slot| slot.width != Width::Narrow(32)) {
+            return false;
+        }
+        let [a, lane, clamp] =
+            [self.a, self.lane, self.clamp].map(|slot| *registers.narrow(slot.index));
+        let (mut d, mut p) = ([0; LANES], 0);
+        for at in 0..LANES {
+            let brought = Brought { a: 0, lane: lane[at], clamp: clamp[at] };
+            let (source, inside) = shuffle_source(mode, at as u32, brought);
+            d[at] = a[source as usize % LANES];
+            p |= u32::from(inside) << at;
+        }
+        *registers.narrow_mut(self.d.index) = d;
+        registers.predicates[self.p.index as usize] = p;
+        registers.define(self.d, u32::MAX, u32::MAX);
+        true
     }
 
     /// Collects what the lanes of a mask bring.
@@ -200,12 +223,41 @@ fn shuffle_source(mode: Shuffle, lane: u32, brought: Brought) -> (u32, bool) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::registers::{FIRST_PREDICATE, FIRST_ROW};
     use super::*;
 
     fn sources(mode: Shuffle, distance: u32, clamp: u32) -> Vec<(u32, bool)> {
         (0..32)
             .map(|lane| shuffle_source(mode, lane, Brought { a: 0, lane: distance, clamp }))
             .collect()
+    }
+
+    #[test]
+    fn a_shuffle_by_rows_is_that_of_each_lane() {
+        let narrow = |index| Slot { index, width: Width::Narrow(32) };
+        let p = Slot { index: FIRST_PREDICATE, width: Width::Predicate };
+        let [a, lane, clamp, d] = [0, 1, 2, 3].map(|row| narrow(FIRST_ROW + row));
+        let word = |seed: u32| (seed.wrapping_mul(0x9e37_79b9) >> 7).wrapping_mul(0x85eb_ca6b);
+        let modes = [Shuffle::Up, Shuffle::Down, Shuffle::Butterfly, Shuffle::Index];
+        for (round, mode) in (0..400).flat_map(|round| modes.map(|mode| (round, mode))) {
+            let kind = CollectiveKind::Shuffle(mode);
+            let shuffle = Collective { kind, members: None, a, negated: false, lane, clamp, d, p };
+            let mut registers = Registers::new(d.index + 1, p.index + 1).unwrap();
+            for at in 0..LANES as u32 {
+                registers.set(a, at as usize, u64::from(word(at + round * 91)));
+                // The same for all, or each its own.
+                let own = if round % 2 == 0 { 0 } else { at };
+                registers.set(lane, at as usize, u64::from(word(own + round * 97) >> 9));
+                registers.set(clamp, at as usize, u64::from(word(own + round * 101) >> 11));
+            }
+            let mut by_rows = registers.clone();
+            assert!(shuffle.shuffle_rows(&mut by_rows));
+            let mut all = Everything::default();
+            shuffle.bring(&registers, u32::MAX, &mut all);
+            shuffle.give(&mut registers, u32::MAX, u32::MAX, &all);
+            assert_eq!(by_rows.narrow(d.index), registers.narrow(d.index), "{mode:?} {round}");
+            assert_eq!(by_rows.predicates, registers.predicates, "{mode:?} {round}");
+        }
     }
 
     #[test]

@@ -108,6 +108,10 @@ pub(super) fn come(
             waiting |= group;
             continue;
         }
+        let plain = !rules.check_synchronisation && core.threads.is_none();
+        if plain && group == u32::MAX && collective.shuffle_rows(&mut core.registers) {
+            continue;
+        }
         let mut all = Everything::default();
         collective.bring(&core.registers, group, &mut all);
         if rules.check_synchronisation {

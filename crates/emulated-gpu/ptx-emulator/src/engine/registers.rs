@@ -193,6 +193,16 @@ impl Registers {
         }
     }
 
+    /// The same of all lanes.
+    #[inline]
+    pub(super) fn all(&self, slot: Slot) -> [u64; LANES] {
+        match slot.width {
+            Width::Narrow(_) => self.narrow(slot.index).map(u64::from),
+            Width::Wide | Width::Quad => *self.wide(slot.index),
+            Width::Predicate => std::array::from_fn(|lane| self.get(slot, lane)),
+        }
+    }
+
     /// Writes one lane; what does not fit is cut off.
     #[inline]
     pub(super) fn set(&mut self, slot: Slot, lane: usize, value: u64) {
@@ -215,8 +225,21 @@ impl Registers {
 
     /// The same value in every lane.
     pub(super) fn broadcast(&mut self, slot: Slot, value: u64) {
-        for lane in 0..LANES {
-            self.set(slot, lane, value);
+        self.set(slot, 0, value);
+        let at = slot.index as usize;
+        match slot.width {
+            Width::Predicate => {
+                self.predicates[at] = (self.predicates[at] & 1).wrapping_neg();
+            }
+            Width::Narrow(_) => {
+                let first = self.narrow(slot.index)[0];
+                self.narrow_mut(slot.index).fill(first);
+            }
+            Width::Wide => self.wide_mut(slot.index).fill(value),
+            Width::Quad => {
+                self.wide_mut(slot.index).fill(value);
+                self.wide_mut(slot.index + 2).fill(0);
+            }
         }
     }
 }

@@ -77,6 +77,43 @@ fn a_contended_sum_in_shared_memory_counts_every_thread() {
 }
 
 #[test]
+fn lanes_that_change_one_word_come_from_the_lowest_to_the_highest() {
+    // Sums of numbers so far apart that each order has its own; the lanes of a mask, with and without a
+    // check that serves each by itself.
+    let value = |lane: u32| if lane.is_multiple_of(3) { 1e8 } else { -33_333_333.0 + lane as f32 };
+    for mask in [u32::MAX, 0x5555_5555, 0x0ff0_0ff1, 1 << 9] {
+        let (mut sum, mut seen) = (0.25_f32, vec![7; 32]);
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+            seen[lane as usize] = sum.to_bits();
+            sum += value(lane);
+        }
+        let lanes: Vec<u32> = (0..32).map(|lane| value(lane).to_bits()).collect();
+        for initialisation in [false, true] {
+            let checks = ptx_emulator::Checks { initialisation, ..Default::default() };
+            let options = ptx_emulator::Options { checks, ..Default::default() };
+            let emulator = ptx_emulator::Emulator::new(options);
+            let word = words(&emulator, &[0.25_f32.to_bits(), 3]);
+            let (values, old) = (words(&emulator, &lanes), words(&emulator, &[7; 32]));
+            let text = kernel(
+                3,
+                &format!(
+                    ".reg .b32 %t, %m;\n.reg .b64 %o;\n.reg .f32 %v;\n.reg .pred %q;\n\
+                     mov.u32 %t, %tid.x;\nshr.u32 %m, {mask}, %t;\nand.b32 %m, %m, 1;\n\
+                     setp.ne.u32 %q, %m, 0;\nmul.wide.u32 %o, %t, 4;\nadd.u64 %p1, %p1, %o;\n\
+                     add.u64 %p2, %p2, %o;\nld.global.f32 %v, [%p1];\n\
+                     @%q atom.global.add.f32 %v, [%p0], %v;\n@%q st.global.f32 [%p2], %v;\n\
+                     @%q atom.global.exch.b32 %m, [%p0+4], %t;\nret;"
+                ),
+            );
+            launch(&emulator, &text, ([1, 1, 1], [32, 1, 1]), &[word, values, old]).unwrap();
+            assert_eq!(read(&emulator, old, 32), seen, "{mask:#010x}, {initialisation}");
+            let last = 31 - mask.leading_zeros();
+            assert_eq!(read(&emulator, word, 2), [sum.to_bits(), last]);
+        }
+    }
+}
+
+#[test]
 fn a_vector_is_an_atomic_operation_for_each_element() {
     let emulator = emulator();
     let floats = |values: [f32; 4]| values.map(f32::to_bits);

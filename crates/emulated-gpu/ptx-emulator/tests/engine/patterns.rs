@@ -1,5 +1,5 @@
 //! Loads and stores whose addresses lie in every way that the engine tells apart, with lanes that are
-//! idle, in global and shared memory, under every check, with the host's vectors and without: each
+//! idle, in global and shared memory, and in that by its generic address, under every check, with the host's vectors and without: each
 //! lane gets what is at its own address.
 
 use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
@@ -45,14 +45,25 @@ const EVERY_CHECK: [Checks; 4] = {
     [none, initialisation, Checks { races: true, ..none }, Checks { races: true, ..initialisation }]
 };
 
+/// How an instruction names the memory of its addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    Global,
+    Shared,
+    /// By generic addresses of shared memory.
+    SharedGenerically,
+}
+
+const EVERY_NAME: [Named; 3] = [Named::Global, Named::Shared, Named::SharedGenerically];
+
 fn device(checks: Checks, portable: bool) -> Emulator {
     Emulator::new(Options { checks, portable, threads: 1, ..Options::default() })
 }
 
 /// Each lane that takes part copies an element of `%p1` at the offset that `%p0` has for it to its
 /// own place in `%p2`, or the other way round; `%p3` tells who takes part. Through shared memory
-/// where that is asked, whose addresses are 32 bits wide.
-fn text((ty, count, words): (&str, usize, usize), shared: bool, stores: bool) -> String {
+/// where that is asked, whose addresses are 32 bits wide, and 64 where they are generic.
+fn text((ty, count, words): (&str, usize, usize), named: Named, stores: bool) -> String {
     let list = (0..count).map(|index| format!("%v{index}")).collect::<Vec<_>>().join(", ");
     let (vector, list) = match count {
         1 => (String::new(), list),
@@ -64,14 +75,18 @@ fn text((ty, count, words): (&str, usize, usize), shared: bool, stores: bool) ->
         _ => "b32",
     };
     let total = words * 4;
-    let (space, far) = if shared { ("shared", "%s") } else { ("global", "%far") };
+    let (space, far) = match named {
+        Named::Global => (".global", "%far"),
+        Named::Shared => (".shared", "%s"),
+        Named::SharedGenerically => ("", "%far"),
+    };
     let access = if stores {
         format!(
-            "ld.global{vector}.{ty} {list}, [%own];\n@%q st.{space}{vector}.{ty} [{far}], {list};"
+            "ld.global{vector}.{ty} {list}, [%own];\n@%q st{space}{vector}.{ty} [{far}], {list};"
         )
     } else {
         format!(
-            "@%q ld.{space}{vector}.{ty} {list}, [{far}];\nst.global{vector}.{ty} [%own], {list};"
+            "@%q ld{space}{vector}.{ty} {list}, [{far}];\nst.global{vector}.{ty} [%own], {list};"
         )
     };
     let zero: String = (0..count).map(|index| format!("mov.{width} %v{index}, 0;\n")).collect();
@@ -86,9 +101,13 @@ fn text((ty, count, words): (&str, usize, usize), shared: bool, stores: bool) ->
             if load == "global" { "%s" } else { "%o" },
         )
     };
-    let (before, after) = match shared {
-        true => (copy("global", "shared"), copy("shared", "global")),
-        false => (String::new(), String::new()),
+    let (before, after) = match named {
+        Named::Global => (String::new(), String::new()),
+        _ => (copy("global", "shared"), copy("shared", "global")),
+    };
+    let generic = match named {
+        Named::SharedGenerically => "cvt.u64.u32 %far, %s;\ncvta.shared.u64 %far, %far;\n",
+        _ => "",
     };
     let after = if stores { after } else { String::new() };
     kernel(
@@ -101,7 +120,7 @@ fn text((ty, count, words): (&str, usize, usize), shared: bool, stores: bool) ->
              add.u64 %own, %p3, %o;\nld.global.u32 %m, [%own];\nsetp.ne.u32 %q, %m, 0;\n\
              mul.wide.u32 %o, %t, {total};\nadd.u64 %own, %p2, %o;\n\
              cvt.u64.u32 %far, %i;\nadd.u64 %far, %far, %p1;\nmov.u32 %s, box;\n\
-             add.u32 %s, %s, %i;\n{zero}{access}\nbar.sync 0;\n{after}ret;",
+             add.u32 %s, %s, %i;\n{generic}{zero}{access}\nbar.sync 0;\n{after}ret;",
             WORDS * 4,
         ),
     )
@@ -122,11 +141,11 @@ fn takes_part(mask: u32) -> Vec<u32> {
 #[test]
 fn each_lane_reads_what_is_at_its_address() {
     let memory: Vec<u32> = (0..WORDS as u32).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
-    let each = SHAPES.iter().flat_map(|shape| [(shape, false), (shape, true)]);
-    for (&shape, shared) in each {
+    let each = SHAPES.iter().flat_map(|shape| EVERY_NAME.map(|named| (shape, named)));
+    for (&shape, named) in each {
         for (checks, portable) in EVERY_CHECK.iter().flat_map(|&c| [(c, false), (c, true)]) {
             let emulator = device(checks, portable);
-            let kernel = load(&emulator, &text(shape, shared, false)).kernel("k").unwrap();
+            let kernel = load(&emulator, &text(shape, named, false)).kernel("k").unwrap();
             let from = words(&emulator, &memory);
             for ((name, pattern), mask) in PATTERNS.iter().flat_map(|p| MASKS.map(|mask| (p, mask)))
             {
@@ -145,7 +164,7 @@ fn each_lane_reads_what_is_at_its_address() {
                     .map(|(own, at)| if own { memory[at] } else { 0 })
                     .collect();
                 let what =
-                    format!("{name}, {mask:#010x}, {shape:?}, {shared}, {checks:?}, {portable}");
+                    format!("{name}, {mask:#010x}, {shape:?}, {named:?}, {checks:?}, {portable}");
                 assert_eq!(read(&emulator, to, 32 * size), expected, "{what}");
                 for address in [to, tables[0], tables[1]] {
                     emulator.memory().free(address).unwrap();
@@ -157,11 +176,11 @@ fn each_lane_reads_what_is_at_its_address() {
 
 #[test]
 fn each_lane_writes_to_its_address_and_nowhere_else() {
-    let each = SHAPES.iter().flat_map(|shape| [(shape, false), (shape, true)]);
-    for (&shape, shared) in each {
+    let each = SHAPES.iter().flat_map(|shape| EVERY_NAME.map(|named| (shape, named)));
+    for (&shape, named) in each {
         for (checks, portable) in EVERY_CHECK.iter().flat_map(|&c| [(c, false), (c, true)]) {
             let emulator = device(checks, portable);
-            let kernel = load(&emulator, &text(shape, shared, true)).kernel("k").unwrap();
+            let kernel = load(&emulator, &text(shape, named, true)).kernel("k").unwrap();
             for ((name, pattern), mask) in PATTERNS.iter().flat_map(|p| MASKS.map(|mask| (p, mask)))
             {
                 let size = shape.2;
@@ -191,7 +210,7 @@ fn each_lane_writes_to_its_address_and_nowhere_else() {
                 let tables = [&offsets, &values, &takes_part(mask)].map(|t| words(&emulator, t));
                 run(&emulator, &kernel, [tables[0], to, tables[1], tables[2]]);
                 let what =
-                    format!("{name}, {mask:#010x}, {shape:?}, {shared}, {checks:?}, {portable}");
+                    format!("{name}, {mask:#010x}, {shape:?}, {named:?}, {checks:?}, {portable}");
                 assert_eq!(read(&emulator, to, WORDS), expected, "{what}");
                 for address in [to, tables[0], tables[1], tables[2]] {
                     emulator.memory().free(address).unwrap();

@@ -3,7 +3,7 @@
 use crate::engine::core::{Core, Region};
 use crate::engine::race::Semantics;
 use crate::engine::registers::{LANES, Slot, Width};
-use crate::engine::state_space::StateSpace;
+use crate::engine::state_space::{SHARED_WINDOW, StateSpace, in_window};
 
 /// An access to memory.
 #[derive(Clone, Debug)]
@@ -76,9 +76,13 @@ impl Access {
         out
     }
 
+    /// The memory in which an address of this access most likely is.
     #[inline(always)]
-    pub(super) fn region(&self, core: &mut Core<'_>) -> Region {
+    pub(super) fn region(&self, core: &mut Core<'_>, address: u64) -> Region {
         match self.room {
+            StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
+                core.shared_region(SHARED_WINDOW)
+            }
             StateSpace::Global | StateSpace::Generic => core.sites[self.site as usize].region,
             StateSpace::Shared => core.shared_region(0),
             StateSpace::Param => core.parameter_region(0),
@@ -88,7 +92,7 @@ impl Access {
 
     /// The same for a store: nobody writes to the launch's parameters.
     #[inline(always)]
-    pub(super) fn region_to_write(&self, core: &mut Core<'_>) -> Region {
-        if self.room == StateSpace::Param { Region::NONE } else { self.region(core) }
+    pub(super) fn region_to_write(&self, core: &mut Core<'_>, address: u64) -> Region {
+        if self.room == StateSpace::Param { Region::NONE } else { self.region(core, address) }
     }
 }

@@ -55,7 +55,8 @@ fn load_stretches<
 ) -> Result<bool, Box<Problem>> {
     let bytes = T::BYTES * N as u64;
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
-    let Some(hosts) = inside(access.region(core), &found, bytes) else { return Ok(false) };
+    let region = access.region(core, found[0].start);
+    let Some(hosts) = inside(region, &found, bytes) else { return Ok(false) };
     if INIT && !core.are_written(access, &found) {
         return Ok(false);
     }
@@ -151,9 +152,8 @@ fn store_stretches<
 ) -> Result<bool, Box<Problem>> {
     let bytes = T::BYTES * N as u64;
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
-    let Some(hosts) = inside(access.region_to_write(core), &found, bytes) else {
-        return Ok(false);
-    };
+    let region = access.region_to_write(core, found[0].start);
+    let Some(hosts) = inside(region, &found, bytes) else { return Ok(false) };
     // What idle lanes would have written is not.
     if INIT && !FULL {
         mark_all_written(core, access, mask)?;
@@ -222,7 +222,9 @@ fn locate(
     bytes: u64,
     write: bool,
 ) -> Result<[u64; LANES], Box<Problem>> {
-    let region = if write { access.region_to_write(core) } else { access.region(core) };
+    let first = addresses[mask.trailing_zeros() as usize % LANES];
+    let region =
+        if write { access.region_to_write(core, first) } else { access.region(core, first) };
     let host = (region.host as u64).wrapping_sub(region.base);
     let room = region.len.wrapping_sub(bytes);
     let (mut outside, mut low) = (bytes > region.len, 0);
