@@ -1,7 +1,7 @@
 //! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries and of
 //! other processes, nodes of graphs that decide what runs, tensor maps, contexts of a part of the card. To ask
-//! for it is an error; that a function is there is none, since who looks for all of them when he starts
-//! (NVIDIA's runtime library, Warp) complains of those that are missing, and who looks when he calls them
+//! for it is an error; that a function is there is none, since whoever looks for all of them at its start
+//! (NVIDIA's runtime library, Warp) complains of those that are missing, and one that looks at each call
 //! (cudarc) ends there.
 
 use std::ffi::c_void;
