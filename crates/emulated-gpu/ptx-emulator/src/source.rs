@@ -26,10 +26,15 @@ impl Source {
         let before = &self.text[..byte];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let end = self.text[byte..].find('\n').map_or(self.text.len(), |newline| byte + newline);
-        let line = before.matches('\n').count() + 1;
+        let line = line_ends(before.as_bytes()) + 1;
         let column = self.text[start..byte].chars().count() + 1;
         (line, column, self.text[start..end].trim_end_matches('\r'))
     }
+}
+
+/// How many lines end in a stretch of a text.
+pub(crate) fn line_ends(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte == b'\n').count()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::traffic;
 use super::warp::Warp;
 use super::watch::Watch;
 use crate::program::Work;
+use crate::source::line_ends;
 use crate::statistics::LineStatistics;
 
 /// One count for each step.
@@ -122,14 +123,19 @@ impl Profile {
             }
         }
         let works = works(executable);
+        // Places come in order, so that the text is gone through once.
+        let text = executable.source.text.as_bytes();
+        let (mut counted, mut line) = (0, 1);
         by_place
             .into_iter()
             .filter(|(_, count)| count.executions > 0)
             .map(|(start, count)| {
                 let work = works.get(&start).copied().unwrap_or_default();
                 let in_all_lanes = |of_a_lane: u32| u64::from(of_a_lane) * count.active_lanes;
+                line += line_ends(text.get(counted..start as usize).unwrap_or_default());
+                counted = start as usize;
                 LineStatistics {
-                    line: executable.source.line_of(start).0,
+                    line,
                     global_written_sectors: if work.stores { count.global_sectors } else { 0 },
                     fma_multiply_adds: in_all_lanes(work.fma),
                     tensor_multiply_adds: in_all_lanes(work.tensor),
