@@ -11,6 +11,7 @@ mod functions;
 mod library;
 mod objects;
 mod structures;
+mod withheld;
 
 use std::sync::OnceLock;
 

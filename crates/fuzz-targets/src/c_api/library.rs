@@ -9,6 +9,7 @@ use super::MOST_CALLS;
 use super::argument::{Arena, Bytes, PIECE, SPAN, Word, buffer};
 use super::functions::{CUBLAS, CUBLASLT, DRIVER};
 use super::objects::{ObjectKind, Objects};
+use super::withheld::Withheld;
 use crate::files;
 
 /// On x86-64, arguments are words in registers and on the stack, and the caller takes them away:
@@ -34,6 +35,7 @@ pub(super) struct Function {
 pub(super) struct Api {
     libraries: [Library; 3],
     pub(super) functions: Vec<Function>,
+    withheld: Withheld,
 }
 
 fn open(path: &Path) -> Library {
@@ -57,7 +59,7 @@ impl Api {
             open(&emulated_cublas::library_path().expect("it is built with this")),
             open(&emulated_cublaslt::library_path().expect("it is built with this")),
         ];
-        let mut api = Self { libraries, functions: Vec::new() };
+        let mut api = Self { libraries, functions: Vec::new(), withheld: Withheld::default() };
         let lines = [DRIVER, CUBLAS, CUBLASLT].into_iter().flat_map(str::lines);
         api.functions = lines.filter(|l| !l.is_empty()).map(|l| api.function(l)).collect();
         assert_eq!(api.plain("cuInit", &[0]), 0);
@@ -98,6 +100,10 @@ impl Api {
         }
         let code = enter(function.entry, &arguments);
         if code == 0 {
+            if function.name == "cuMemAddressFree" {
+                self.withheld.hold(arguments[0], arguments[1]);
+                objects.remove(ObjectKind::Device, arguments[0]);
+            }
             for (kind, place) in made {
                 let handle = arena.read(place);
                 let owner = if kind.is_own() { &arena.own } else { objects };
@@ -234,6 +240,7 @@ impl Api {
         self.leave();
         assert_eq!(self.plain("cuDevicePrimaryCtxReset_v2", &[0]), 0);
         while self.plain("cuDevicePrimaryCtxRelease_v2", &[0]) == 0 {}
+        self.withheld.give_back();
         self.prove();
         let _ = files::folder();
     }
