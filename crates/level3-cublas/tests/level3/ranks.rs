@@ -14,7 +14,15 @@ use training::Preset;
 
 /// The program, whatever the environment says.
 pub(crate) fn program(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_level3-cublas"));
+    let program = env!("CARGO_BIN_EXE_level3-cublas");
+    // A shell that runs the tests in the background has them ignore SIGINT, which some tests send.
+    let mut command = if cfg!(target_os = "linux") {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", program]);
+        command
+    } else {
+        Command::new(program)
+    };
     command.args(args).args(["--device", "emulated"]);
     for variable in [
         "MNIST_DIR",
