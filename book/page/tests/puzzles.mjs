@@ -16,7 +16,10 @@ export default {
       await page.waitForFunction(([outcome, before]) => (outcome.dataset.done ?? "0") !== before, [await outcome.elementHandle(), before]);
     };
     for (const name of names) {
+      // The page shows another puzzle when the browser says that the address is another one: some time after the click.
+      await box.evaluate((box) => { box.firstElementChild.dataset.before = ""; });
       await list.locator(`a[href="#${name}"]`).click();
+      await box.locator(":scope > :first-child:not([data-before])").waitFor();
       const languages = await box.locator("[aria-pressed]").count();
       for (let at = 0; at < languages; at++) {
         await box.locator("[aria-pressed]").nth(at).click();
