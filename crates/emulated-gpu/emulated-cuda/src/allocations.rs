@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "makes memory of the host's accessible to kernels")]
 
 mod mapped;
+mod other;
 mod pooled;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::context::Context;
 use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::host;
+use other::Opened;
 
 /// Device memory is given out in units of this, as the free memory shows.
 const UNIT: u64 = 512;
@@ -37,6 +39,8 @@ pub(crate) enum AllocationKind {
     Registered,
     /// `cuMemMap`: physical memory, which has handles of its own.
     Mapped,
+    /// `cuIpcOpenMemHandle`: another process's.
+    Other(Opened),
 }
 
 /// One allocation.
@@ -108,7 +112,7 @@ impl Allocation {
 
     /// Whether it takes up the device's memory.
     fn takes_memory(&self) -> bool {
-        !self.is_host() && !matches!(self.kind, AllocationKind::Mapped)
+        !self.is_host() && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Other(_))
     }
 }
 
@@ -340,6 +344,7 @@ impl Allocations {
             AllocationKind::Pinned => "pinned host memory",
             AllocationKind::Registered => "registered host memory",
             AllocationKind::Mapped => "mapped memory",
+            AllocationKind::Other(_) => "memory of another process",
         };
         let table = self.table();
         // What is mapped is physical memory, which is listed by its handles.
@@ -374,7 +379,8 @@ fn release(allocation: &Allocation) -> Result {
         | AllocationKind::Pooled(_)
         | AllocationKind::Array
         | AllocationKind::Managed
-        | AllocationKind::Pinned => memory.free(allocation.address),
+        | AllocationKind::Pinned
+        | AllocationKind::Other(_) => memory.free(allocation.address),
         AllocationKind::Registered => memory.unregister(allocation.address),
         // Only `unmap` takes these away.
         AllocationKind::Mapped => Ok(()),

@@ -21,6 +21,7 @@ pub(crate) mod graph_edges;
 pub(crate) mod graph_memory;
 pub(crate) mod graph_nodes;
 pub(crate) mod initialisation;
+pub(crate) mod interprocess;
 pub(crate) mod link;
 pub(crate) mod memory;
 pub(crate) mod module;

@@ -196,12 +196,13 @@ pub(crate) fn attribute(attribute: i32, device: i32) -> Result<i32> {
         100 | 101 => 0,
         // Virtual memory management, and POSIX file descriptors as handles for other processes; none of
         // Windows, and no fabric.
-        102 | 103 => i32::from(driver()?.emulator.memory().can_map()),
+        // Memory and events for other processes are files of memory too.
+        102 | 103 | 125 => i32::from(driver()?.emulator.memory().can_map()),
         104 | 105 | 128 => 0,
         106 => occupancy::BLOCKS,
         107..=110 => 0,
         111 => occupancy::SHARED_RESERVED,
-        112 | 114 | 116..=121 | 124..=127 | 129 | 132..=135 => 0,
+        112 | 114 | 116..=121 | 124 | 126 | 127 | 129 | 132..=135 => 0,
         113 => 1,
         // Pools.
         115 => 1,

@@ -1,5 +1,7 @@
 //! Events: marks in the order of a stream.
 
+pub(crate) mod interprocess;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,6 +10,7 @@ use crate::capture::Point;
 use crate::context::Context;
 use crate::error::{Code, Result};
 use crate::sync::{Condvar, Mutex, PoisonError};
+use interprocess::SharedEvent;
 
 /// `CU_EVENT_DISABLE_TIMING`
 pub(crate) const DISABLE_TIMING: u32 = 2;
@@ -21,26 +24,41 @@ pub(crate) const FLAGS: u32 = 7;
 pub(crate) struct Mark {
     passed: Mutex<Option<Instant>>,
     condition: Condvar,
+    /// Where other processes see it, and as which record of the event.
+    shared: Option<(Arc<SharedEvent>, u32)>,
 }
 
 impl Mark {
     /// Work has come by.
     pub(crate) fn pass(&self) {
+        if let Some((event, ticket)) = &self.shared {
+            event.pass(*ticket);
+        }
         *self.passed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         self.condition.notify_all();
     }
 
-    /// When it did.
+    /// When it did. That of an event which other processes have has no time, and may be theirs.
     pub(crate) fn passed(&self) -> Option<Instant> {
+        if let Some((event, ticket)) = &self.shared {
+            return event.has_passed(*ticket).then(Instant::now);
+        }
         *self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until it does.
-    pub(crate) fn wait(&self) {
+    ///
+    /// # Errors
+    /// `LAUNCH_FAILED` when that was up to another process, which has ended.
+    pub(crate) fn wait(&self) -> Result {
+        if let Some((event, ticket)) = &self.shared {
+            return event.wait(*ticket);
+        }
         let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         while passed.is_none() {
             passed = self.condition.wait(passed).unwrap_or_else(PoisonError::into_inner);
         }
+        Ok(())
     }
 }
 
@@ -62,19 +80,59 @@ pub(crate) struct Event {
     pub(crate) context: Arc<Context>,
     pub(crate) flags: u32,
     recorded: Mutex<Recorded>,
+    /// What other processes know of it, if it was made for them.
+    pub(crate) shared: Option<Arc<SharedEvent>>,
 }
 
 impl Event {
-    pub(crate) fn new(handle: Handle, context: Arc<Context>, flags: u32) -> Self {
-        Self { handle, context, flags, recorded: Mutex::default() }
+    /// A new one.
+    ///
+    /// # Errors
+    /// As of [`SharedEvent::new`], where it is for other processes too.
+    pub(crate) fn new(handle: Handle, context: Arc<Context>, flags: u32) -> Result<Self> {
+        let is_shared = flags & INTERPROCESS != 0;
+        let shared = is_shared.then(|| SharedEvent::new().map(Arc::new)).transpose()?;
+        Ok(Self { handle, context, flags, recorded: Mutex::default(), shared })
+    }
+
+    /// One that another process has made.
+    pub(crate) fn shared(
+        handle: Handle,
+        context: Arc<Context>,
+        flags: u32,
+        shared: SharedEvent,
+    ) -> Self {
+        Self { handle, context, flags, recorded: Mutex::default(), shared: Some(Arc::new(shared)) }
+    }
+
+    /// A mark for the next record of it.
+    pub(crate) fn mark(&self) -> Arc<Mark> {
+        let shared = self.shared.as_ref().map(|event| (Arc::clone(event), event.draw()));
+        Arc::new(Mark { shared, ..Mark::default() })
     }
 
     pub(crate) fn record(&self, recorded: Recorded) {
+        if let Recorded::Stream(mark) = &recorded
+            && let Some((event, ticket)) = &mark.shared
+        {
+            event.record(*ticket);
+        }
         *self.recorded.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
     }
 
+    /// What it was recorded in last: of one that other processes have, by whichever.
     pub(crate) fn recorded(&self) -> Recorded {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let own = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match (&self.shared, own) {
+            (Some(event), Recorded::Never | Recorded::Stream(_)) => match event.recorded() {
+                Some(ticket) => {
+                    let shared = Some((Arc::clone(event), ticket));
+                    Recorded::Stream(Arc::new(Mark { shared, ..Mark::default() }))
+                }
+                None => Recorded::Never,
+            },
+            (_, own) => own,
+        }
     }
 
     fn time(&self) -> Result<Instant> {

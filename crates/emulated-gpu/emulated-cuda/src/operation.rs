@@ -143,7 +143,7 @@ impl Operation {
     pub(crate) fn at_launch(&self, begins: bool) -> Self {
         match self {
             Self::Record(event) if begins => {
-                let mark = Arc::new(Mark::default());
+                let mark = event.mark();
                 event.record(Recorded::Stream(Arc::clone(&mark)));
                 Self::Pass(mark)
             }
@@ -184,19 +184,16 @@ impl Operation {
                 mark.pass();
                 Ok(())
             }
-            Self::WaitFor(mark) => {
-                mark.wait();
-                Ok(())
-            }
+            Self::WaitFor(mark) => mark.wait(),
             Self::Record(event) => {
-                let mark = Arc::new(Mark::default());
+                let mark = event.mark();
                 mark.pass();
                 event.record(Recorded::Stream(mark));
                 Ok(())
             }
             Self::WaitForEvent(event) => {
                 if let Recorded::Stream(mark) = event.recorded() {
-                    mark.wait();
+                    mark.wait()?;
                 }
                 Ok(())
             }

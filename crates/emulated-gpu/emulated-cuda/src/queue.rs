@@ -322,7 +322,7 @@ mod tests {
             let (mark, written) = (Arc::new(Mark::default()), Arc::new(AtomicBool::new(false)));
             let own = (Arc::clone(&mark), Arc::clone(&written));
             put(&second, Vec::new(), move || {
-                own.0.wait();
+                own.0.wait().unwrap();
                 assert!(own.1.load(Ordering::SeqCst));
             });
             put(&first, Vec::new(), move || written.store(true, Ordering::SeqCst));

@@ -235,6 +235,11 @@ cuMemAddressFree spot span
 cuMemAddressReserve +device span zero zero zero
 cuMemCreate +memory piece properties zero
 cuMemGetAccess out location spot
+cuIpcGetMemHandle out spot
+cuIpcOpenMemHandle_v2 +device one null null null null size size size size size size size size
+cuIpcCloseMemHandle spot
+cuIpcGetEventHandle out event
+cuIpcOpenEventHandle +event null null null null null size size size size size size size size
 cuMemGetAllocationGranularity out properties int
 cuMemGetAllocationPropertiesFromHandle out memory
 cuMemImportFromShareableHandle +memory count one

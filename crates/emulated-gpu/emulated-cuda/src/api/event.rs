@@ -32,7 +32,7 @@ pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result 
         if flags == 1 {
             return Err(Code::INVALID_VALUE.because("the stream is not being captured"));
         }
-        let mark = Arc::new(Mark::default());
+        let mark = event.mark();
         stream::enqueue(stream, Operation::Pass(Arc::clone(&mark)))?;
         event.record(Recorded::Stream(mark));
         return Ok(());
@@ -68,7 +68,7 @@ export! {
             return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of an event")));
         }
         let context = context::current()?;
-        let event = Arc::new(Event::new(fresh(), context, flags));
+        let event = Arc::new(Event::new(fresh(), context, flags)?);
         driver()?.events.insert(event.handle, Arc::clone(&event));
         out.set(event.handle)
     }
@@ -107,7 +107,7 @@ export! {
         let mark = mark(&event)?;
         capture::forbid_unsafe_call()?;
         if let Some(mark) = mark {
-            mark.wait();
+            mark.wait()?;
         }
         event.context.tell()
     }

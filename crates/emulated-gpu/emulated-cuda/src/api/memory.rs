@@ -61,6 +61,17 @@ fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Res
     Err(Code::INVALID_VALUE.because(format!("{call}: no such allocation begins at {address:#x}")))
 }
 
+/// Closes memory of another process, the last time as [`free`] frees.
+///
+/// # Errors
+/// `INVALID_VALUE` when none begins there.
+pub(crate) fn close(address: Pointer) -> Result {
+    match driver()?.allocations.close(address) {
+        Some(false) => Ok(()),
+        _ => free(address, |kind| matches!(kind, AllocationKind::Other(_)), "cuIpcCloseMemHandle"),
+    }
+}
+
 fn managed(address: Pointer, size: usize) -> Result {
     check_device(address, size as u64)?;
     let kind =

@@ -21,6 +21,8 @@ struct Known {
     managed: bool,
     host: bool,
     sync: bool,
+    /// Whether `cuIpcGetMemHandle` takes it.
+    interprocess: bool,
     /// What is mapped there: the addresses that were reserved, the handle's types, what the device may do, and
     /// the memory itself, by its handle.
     mapped: Option<Mapped>,
@@ -61,6 +63,8 @@ fn known(address: Pointer) -> Result<Option<Known>> {
         managed: matches!(one.kind, AllocationKind::Managed),
         host: one.is_host(),
         sync: one.sync_operations,
+        interprocess: matches!(one.kind, AllocationKind::Device)
+            && driver.emulator.memory().can_map(),
         mapped: None,
     });
     let found = found.map(|found| Known { mapped: mapped(address), ..found });
@@ -79,6 +83,7 @@ fn known(address: Pointer) -> Result<Option<Known>> {
             managed: false,
             host: false,
             sync: false,
+            interprocess: false,
             mapped: None,
         })
     };
@@ -100,7 +105,8 @@ fn write(attribute: u32, address: Pointer, known: &Known, data: Out<u8>) -> Resu
         7 | 20 => wide.set(known.id),
         8 => narrow.set(u32::from(known.managed)),
         9 => narrow.set(known.device),
-        10 | 15 | 21 => narrow.set(0),
+        10 => narrow.set(u32::from(known.interprocess)),
+        15 | 21 => narrow.set(0),
         // No memory belongs to a part of a card.
         22 => narrow.set(u32::MAX),
         // Of the reserved addresses, and of what is mapped there.

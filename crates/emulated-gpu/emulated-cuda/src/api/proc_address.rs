@@ -1,6 +1,7 @@
 //! `cuGetProcAddress`: functions by name and version.
 
 mod graphs;
+mod interprocess;
 mod textures;
 mod virtual_memory;
 
@@ -296,7 +297,8 @@ table! {
 /// Every function.
 fn all() -> impl Iterator<Item = Entry> {
     let own = rows().chain(graphs::rows()).chain(textures::rows());
-    own.chain(virtual_memory::rows()).chain(unsupported::rows())
+    let own = own.chain(virtual_memory::rows()).chain(interprocess::rows());
+    own.chain(unsupported::rows())
 }
 
 fn look_up(name: &str, version: i32, flags: u64) -> Found {

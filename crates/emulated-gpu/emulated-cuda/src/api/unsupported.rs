@@ -1,5 +1,4 @@
-//! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries and of
-//! other processes, nodes of graphs that decide what runs, tensor maps, contexts of a part of the card. To ask
+//! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries, nodes of graphs that decide what runs, tensor maps, contexts of a part of the card. To ask
 //! for it is an error; that a function is there is none, since whoever looks for all of them at its start
 //! (NVIDIA's runtime library, Warp) complains of those that are missing, and one that looks at each call
 //! (cudarc) ends there.
@@ -85,13 +84,6 @@ refuse! {
         "cuGraphicsResourceGetMappedPointer" 3020 cuGraphicsResourceGetMappedPointer_v2;
         "cuGraphicsSubResourceGetMappedArray" 3000 cuGraphicsSubResourceGetMappedArray;
         "cuGraphicsUnregisterResource" 3000 cuGraphicsUnregisterResource;
-    }
-    "cuIpc handles, in whose place cuMemExportToShareableHandle takes memory to other processes," {
-        "cuIpcGetEventHandle" 4010 cuIpcGetEventHandle;
-        "cuIpcOpenEventHandle" 4010 cuIpcOpenEventHandle;
-        "cuIpcGetMemHandle" 4010 cuIpcGetMemHandle;
-        "cuIpcOpenMemHandle" 4010 cuIpcOpenMemHandle_v2;
-        "cuIpcCloseMemHandle" 4010 cuIpcCloseMemHandle;
     }
     "nodes of graphs that decide what runs, which alone need cuGraphAddNode," {
         "cuGraphAddNode" 12020 cuGraphAddNode;

@@ -16,6 +16,7 @@ mod faults;
 mod graphs;
 mod graphs_in_graphs;
 mod initialisation;
+mod interprocess;
 mod library_work;
 mod lifetime;
 mod linking;

@@ -19,6 +19,7 @@ pub(crate) mod code {
     pub(crate) const INVALID_DEVICE: u32 = 101;
     pub(crate) const INVALID_IMAGE: u32 = 200;
     pub(crate) const INVALID_CONTEXT: u32 = 201;
+    pub(crate) const MAP_FAILED: u32 = 205;
     pub(crate) const NO_BINARY_FOR_GPU: u32 = 209;
     pub(crate) const UNSUPPORTED_LIMIT: u32 = 215;
     pub(crate) const INVALID_PTX: u32 = 218;
@@ -198,19 +199,24 @@ pub(crate) fn launch(
 /// Runs one test of this program alone, in a process with these variables set, and where
 /// [`is_child`] holds. `module` is the test's `module_path!()`.
 pub(crate) fn alone(module: &str, test: &str, variables: &[(&str, &str)]) -> Output {
+    let output = child(module, test, variables).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("running 1 test"), "no test is called {module}::{test}: {said}");
+    output
+}
+
+/// The command that [`alone`] runs.
+pub(crate) fn child(module: &str, test: &str, variables: &[(&str, &str)]) -> Command {
     // The harness names tests without the program's own name in front.
     let path = [module.split_once("::").map_or("", |(_, path)| path), test];
     let name = path.join("::").trim_start_matches("::").to_owned();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", &name, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
     command.envs(variables.iter().copied());
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("running 1 test"), "no test is called {name}: {said}");
-    output
+    command
 }
 
-/// Whether this process is one that [`alone`] started.
+/// Whether this process is one that [`alone`] or [`child`] is of.
 pub(crate) fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }

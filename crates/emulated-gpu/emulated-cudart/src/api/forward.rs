@@ -1,5 +1,6 @@
 //! Functions that are the driver's own.
 
 mod graph;
+mod interprocess;
 mod memory;
 mod stream;

@@ -29,7 +29,7 @@ refuse! {
     "texture references, which CUDA 12 has not,":
         cudaBindTexture cudaBindTexture2D cudaUnbindTexture cudaGetTextureReference
         cudaBindTextureToArray;
-    "memory, images and semaphores of graphics libraries and of other processes":
+    "memory, images and semaphores of graphics libraries, and pools of other processes":
         cudaDestroyExternalMemory cudaDestroyExternalSemaphore cudaDeviceGetNvSciSyncAttributes
         cudaEGLStreamConsumerAcquireFrame cudaEGLStreamConsumerConnect
         cudaEGLStreamConsumerConnectWithFlags cudaEGLStreamConsumerDisconnect
@@ -53,8 +53,7 @@ refuse! {
         cudaGraphicsSubResourceGetMappedArray cudaGraphicsUnmapResources
         cudaGraphicsUnregisterResource cudaGraphicsVDPAURegisterOutputSurface
         cudaGraphicsVDPAURegisterVideoSurface cudaImportExternalMemory
-        cudaImportExternalSemaphore cudaIpcCloseMemHandle cudaIpcGetEventHandle
-        cudaIpcGetMemHandle cudaIpcOpenEventHandle cudaIpcOpenMemHandle cudaMemPoolExportPointer
+        cudaImportExternalSemaphore cudaMemPoolExportPointer
         cudaMemPoolExportToShareableHandle cudaMemPoolImportFromShareableHandle
         cudaMemPoolImportPointer cudaSignalExternalSemaphoresAsync
         cudaSignalExternalSemaphoresAsync_ptsz cudaVDPAUGetDevice cudaVDPAUSetVDPAUDevice

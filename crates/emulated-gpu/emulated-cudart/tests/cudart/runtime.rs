@@ -309,3 +309,41 @@ fn what_a_kernel_needs_and_how_many_fit() {
     }
     is(rt!(cudaFuncSetAttribute(place() => usize, 8 => i32, 0 => i32)), 98, &[400]);
 }
+
+/// `cudaIpcMemHandle_t`, `cudaIpcEventHandle_t`: handed over by value, 64 bytes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Handle([u8; 64]);
+
+#[test]
+fn handles_for_other_processes_come_whole_to_the_driver() {
+    let mut is_there = 0;
+    // cudaDevAttrIpcEventSupport
+    ok!(cudaDeviceGetAttribute(&raw mut is_there => *mut i32, 125 => i32, 0 => i32));
+    if is_there == 0 {
+        skipped::note("this process may have no files of memory (memfd_create)");
+        return;
+    }
+    let (data, mut handle) = (upload(&[1.0]), Handle([0; 64]));
+    ok!(cudaIpcGetMemHandle(&raw mut handle => *mut Handle, data => usize));
+    let mut address = 0usize;
+    let mut open = |handle: Handle, flags: u32| {
+        rt!(cudaIpcOpenMemHandle(
+            &raw mut address => *mut usize, handle => Handle, flags => u32
+        ))
+    };
+    // This process's own, another flag, another process's, and no handle.
+    let mut of_first = handle;
+    of_first.0[8..12].copy_from_slice(&1u32.to_ne_bytes());
+    let codes = [open(handle, 1), open(handle, 0), open(of_first, 1), open(Handle([7; 64]), 1)];
+    assert_eq!(codes, [201, 1, 205, 1]);
+    assert_eq!(rt!(cudaIpcCloseMemHandle(data => usize)), 1);
+    let mut event = 0usize;
+    // cudaEventDisableTiming | cudaEventInterprocess
+    ok!(cudaEventCreateWithFlags(&raw mut event => *mut usize, 6 => u32));
+    ok!(cudaIpcGetEventHandle(&raw mut handle => *mut Handle, event => usize));
+    let mut opened = 0usize;
+    let code = rt!(cudaIpcOpenEventHandle(&raw mut opened => *mut usize, handle => Handle));
+    assert_eq!(code, 201);
+    ok!(cudaEventDestroy(event => usize));
+}

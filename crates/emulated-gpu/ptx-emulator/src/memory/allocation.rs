@@ -17,6 +17,8 @@ pub enum AllocationKind {
     Heap,
     /// Physical memory, mapped at addresses that were reserved for that.
     Mapped,
+    /// Memory of another process.
+    Other,
 }
 
 /// An allocation, as the leak report lists it.
@@ -39,6 +41,7 @@ impl std::fmt::Display for Allocation {
         match (kind, name) {
             (AllocationKind::Device, _) => f.write_str("allocated by the host"),
             (AllocationKind::Heap, _) => f.write_str("allocated by a kernel"),
+            (AllocationKind::Other, _) => f.write_str("memory of another process"),
             (AllocationKind::Mapped, _) => f.write_str("physical memory, mapped"),
             (AllocationKind::Host, _) => f.write_str("pinned or managed memory"),
             (AllocationKind::Registered, _) => f.write_str("memory of the host's, registered"),

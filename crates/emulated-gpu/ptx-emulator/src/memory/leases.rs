@@ -55,6 +55,11 @@ impl Leases {
         self.state().next
     }
 
+    /// Whether none has begun that has not ended.
+    pub(super) fn are_none(&self) -> bool {
+        self.state().begun.is_empty()
+    }
+
     /// All leases with a number below this one have ended.
     pub(super) fn oldest(&self) -> u64 {
         let state = self.state();

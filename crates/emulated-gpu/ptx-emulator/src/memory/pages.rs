@@ -1,10 +1,17 @@
-//! Pages of addresses that are asked for before there is memory behind them (mmap(2), mprotect(2)).
+//! Pages of addresses that are asked for before there is memory behind them (mmap(2), mprotect(2)), and of
+//! which some can be shown to other processes (memfd_create(2)).
 
 #![allow(unsafe_code, reason = "asks the operating system for pages")]
 #![cfg_attr(
     not(all(target_os = "linux", not(miri))),
     allow(dead_code, reason = "only Linux is asked; elsewhere nothing is reserved")
 )]
+
+use std::fs::File;
+
+use super::ranges::Ranges;
+#[cfg(all(target_os = "linux", not(miri)))]
+use super::shared;
 
 /// Addresses that are nobody else's, of which the first ones are memory.
 #[derive(Debug)]
@@ -15,6 +22,11 @@ pub(super) struct Pages {
     end: u64,
     /// Bytes of one page.
     page: u64,
+    /// The file that pages are of which other processes may have, made with the first of them: byte 0 is
+    /// that of the first address.
+    file: Option<File>,
+    /// Which pages those are.
+    shared: Ranges,
 }
 
 #[cfg(all(target_os = "linux", not(miri)))]
@@ -37,7 +49,7 @@ impl Pages {
         let start = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, kind, -1, 0) };
         (start != libc::MAP_FAILED).then(|| {
             let start = start as u64;
-            Self { start, len, end: start, page }
+            Self { start, len, end: start, page, file: None, shared: Ranges::default() }
         })
     }
 
@@ -77,17 +89,21 @@ impl Pages {
         let made = unsafe { libc::mmap(start as *mut _, len, libc::PROT_NONE, kind, -1, 0) };
         let is_given = made != libc::MAP_FAILED;
         if is_given {
+            self.forget(start, self.end);
             self.end = start;
         }
         is_given
     }
 
     /// Writes zeros over a range of what is memory; where it is long, by having the system take its pages.
-    pub(super) fn clear(&self, address: u64, len: u64) {
+    /// Other processes no longer share it with this one, but for pages of which there is more.
+    pub(super) fn clear(&mut self, address: u64, len: u64) {
         let end = address + len;
         let (first, last) = (address.next_multiple_of(self.page), end / self.page * self.page);
         let pages = last.saturating_sub(first);
-        let is_taken = pages >= 16 * self.page
+        let is_own = pages == 0 || self.unshare(first, last);
+        let is_taken = is_own
+            && pages >= 16 * self.page
             // SAFETY: nobody has anything in this range, and it is this one's own.
             && unsafe { libc::madvise(first as *mut _, pages as usize, libc::MADV_DONTNEED) } == 0;
         let (front, back) = if is_taken { (first, last) } else { (end, end) };
@@ -95,6 +111,70 @@ impl Pages {
             // SAFETY: as above; it is memory.
             unsafe { std::ptr::write_bytes(from as *mut u8, 0, (to - from) as usize) };
         }
+    }
+
+    /// Makes pages with all that is there those of a file, so that other processes can have them: the file.
+    /// They are whole ones, and memory. `None` where there can be no such file, or not so much memory.
+    ///
+    /// Nobody may write to them meanwhile.
+    pub(super) fn share(&mut self, start: u64, end: u64) -> Option<&File> {
+        /// Bytes that are there twice for a moment.
+        const STEP: usize = 16 << 20;
+        let (first, last) = (start / self.page * self.page, end.next_multiple_of(self.page));
+        if self.file.is_none() {
+            self.file = Some(shared::create(c"emulated-gpu memory of allocations", self.len)?);
+        }
+        let file = self.file.as_ref()?;
+        for (from, to) in self.shared.outside(first, last) {
+            for from in (from..to).step_by(STEP) {
+                let to = to.min(from + STEP as u64);
+                let (offset, len) = (from - self.start, (to - from) as usize);
+                // SAFETY: it is memory of this one's own, which nobody writes to.
+                let bytes = unsafe { std::slice::from_raw_parts(from as *const u8, len) };
+                std::os::unix::fs::FileExt::write_all_at(file, bytes, offset).ok()?;
+                // SAFETY: the same bytes come to where they were.
+                if !unsafe { shared::replace(from, len, file, offset) } {
+                    shared::clear(file, offset, len as u64);
+                    return None;
+                }
+                self.shared.add(from, to);
+            }
+        }
+        Some(file)
+    }
+
+    /// The file, where all pages of a range are of it.
+    pub(super) fn shared(&self, start: u64, end: u64) -> Option<&File> {
+        let (first, last) = (start / self.page * self.page, end.next_multiple_of(self.page));
+        self.file.as_ref().filter(|_| self.shared.outside(first, last).is_empty())
+    }
+
+    /// Makes whole pages this process's alone, and zero, as far as they were not: whether all of them are.
+    fn unshare(&mut self, first: u64, last: u64) -> bool {
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        let mut is_own = true;
+        for (from, to) in self.shared.inside(first, last) {
+            let len = (to - from) as usize;
+            // SAFETY: nobody has anything in this range, and it is this one's own.
+            let made = unsafe { libc::mmap(from as *mut _, len, rights, kind, -1, 0) };
+            if made == libc::MAP_FAILED {
+                is_own = false;
+            } else {
+                self.forget(from, to);
+            }
+        }
+        is_own
+    }
+
+    /// Gives what is not shared any longer back to the system.
+    fn forget(&mut self, start: u64, end: u64) {
+        for (from, to) in self.shared.inside(start, end) {
+            if let Some(file) = &self.file {
+                shared::clear(file, from - self.start, to - from);
+            }
+        }
+        self.shared.remove(start, end);
     }
 }
 
@@ -112,7 +192,15 @@ impl Pages {
         false
     }
 
-    pub(super) fn clear(&self, _: u64, _: u64) {}
+    pub(super) fn clear(&mut self, _: u64, _: u64) {}
+
+    pub(super) fn share(&mut self, _: u64, _: u64) -> Option<&File> {
+        None
+    }
+
+    pub(super) fn shared(&self, _: u64, _: u64) -> Option<&File> {
+        None
+    }
 }
 
 impl Pages {

@@ -104,6 +104,27 @@ mod system {
         (is_whole && is_open).then(|| file.metadata().ok().map(|data| data.len()))?
     }
 
+    /// Whether a byte of a file was written, and not given back since.
+    pub(in crate::memory) fn is_there(file: &File, offset: u64) -> bool {
+        let Ok(offset) = offset.try_into() else { return false };
+        // SAFETY: this asks something of an open file, whose position nobody uses.
+        unsafe { libc::lseek(file.as_raw_fd(), offset, libc::SEEK_DATA) == offset }
+    }
+
+    /// Lays a part of a file where memory was: whether it is there.
+    ///
+    /// # Safety
+    /// The memory is the caller's, and nobody needs what was in it.
+    pub(in crate::memory) unsafe fn replace(at: u64, len: usize, file: &File, offset: u64) -> bool {
+        let Ok(offset) = offset.try_into() else { return false };
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_SHARED | libc::MAP_FIXED;
+        // SAFETY: the caller vouches for that.
+        let start =
+            unsafe { libc::mmap(at as *mut _, len, rights, kind, file.as_raw_fd(), offset) };
+        start != libc::MAP_FAILED
+    }
+
     const ANONYMOUS: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
     impl Addresses {
@@ -147,14 +168,9 @@ mod system {
 
         /// Shows a part of a file at some of these addresses: whether it is there.
         pub(in crate::memory) fn show(&self, at: u64, len: u64, file: &File, offset: u64) -> bool {
-            let Ok(offset) = offset.try_into() else { return false };
-            let rights = libc::PROT_READ | libc::PROT_WRITE;
-            let kind = libc::MAP_SHARED | libc::MAP_FIXED;
-            let (size, descriptor) = (len as usize, file.as_raw_fd());
             // SAFETY: the addresses are this one's own, and whoever maps them has made sure that
             // nothing of theirs is there.
-            let start = unsafe { libc::mmap(at as *mut _, size, rights, kind, descriptor, offset) };
-            start != libc::MAP_FAILED
+            unsafe { replace(at, len as usize, file, offset) }
         }
 
         /// Takes away what is shown at some of these addresses: whether it is gone.
@@ -197,6 +213,10 @@ mod system {
         None
     }
 
+    pub(in crate::memory) fn is_there(_: &File, _: u64) -> bool {
+        false
+    }
+
     pub(in crate::memory) fn duplicate(_: i32) -> Option<(File, String)> {
         None
     }
@@ -220,4 +240,6 @@ mod system {
     }
 }
 
-pub(super) use system::{clear, create, duplicate, has_room, identity, sealed_len};
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(super) use system::replace;
+pub(super) use system::{clear, create, duplicate, has_room, identity, is_there, sealed_len};

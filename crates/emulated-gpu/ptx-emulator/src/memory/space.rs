@@ -7,10 +7,12 @@
 //! program's own. A process that may not have so many addresses gets its allocations from its heap,
 //! and then an address that lies far from all of them can't be told from the program's.
 
+use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pages::Pages;
 use super::pieces::Pieces;
+use super::shared::Addresses;
 use crate::room::{OutOfMemory, Zeroed};
 
 /// How many bytes of addresses are reserved: 256 GiB, more than today's cards have memory. They cost
@@ -96,13 +98,21 @@ pub(super) struct Block {
     start: u64,
     len: u64,
     /// Whose they are, for as long as the block is there.
-    _owner: Owner,
+    owner: Owner,
 }
 
 #[derive(Debug)]
 enum Owner {
-    Space { _piece: Piece },
-    Heap { _room: Zeroed },
+    Space {
+        piece: Piece,
+    },
+    Heap {
+        _room: Zeroed,
+    },
+    /// Addresses of its own, where memory of another process is shown.
+    Other {
+        _addresses: Addresses,
+    },
 }
 
 impl Block {
@@ -119,14 +129,36 @@ impl Block {
         if let Some(space) = space
             && let Some(piece) = space.take(len, align)?
         {
-            return Ok(Self { start: piece.start, len, _owner: Owner::Space { _piece: piece } });
+            return Ok(Self { start: piece.start, len, owner: Owner::Space { piece } });
         }
         let none = |_| OutOfMemory { size: len };
         let room = Zeroed::new(
             usize::try_from(len).map_err(none)?,
             usize::try_from(align).map_err(none)?,
         )?;
-        Ok(Self { start: room.as_ptr() as u64, len, _owner: Owner::Heap { _room: room } })
+        Ok(Self { start: room.as_ptr() as u64, len, owner: Owner::Heap { _room: room } })
+    }
+
+    /// Addresses where memory of another process is shown.
+    pub(super) fn other(addresses: Addresses) -> Self {
+        let (start, len) = (addresses.start, addresses.len);
+        Self { start, len, owner: Owner::Other { _addresses: addresses } }
+    }
+
+    /// What a function makes of the file that its bytes are of, and of where they begin there, if other
+    /// processes can have them already.
+    pub(super) fn shared<T>(&self, look: impl FnOnce(&File, u64) -> T) -> Option<T> {
+        let Owner::Space { piece } = &self.owner else { return None };
+        let content = piece.space.lock();
+        let file = content.pages.shared(self.start, self.start + self.len)?;
+        Some(look(file, self.start - piece.space.start))
+    }
+
+    /// Makes it so: whether other processes can have it now. Nobody may write to it, nor to what lies
+    /// beside it, meanwhile.
+    pub(super) fn share(&self) -> bool {
+        let Owner::Space { piece } = &self.owner else { return false };
+        piece.space.lock().pages.share(self.start, self.start + self.len).is_some()
     }
 
     /// The first address.

@@ -4,6 +4,7 @@ mod describe;
 mod heaps;
 mod initialised;
 mod mappings;
+mod other;
 mod own;
 
 pub(crate) use describe::{closed, read_only, unmapped};
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use super::PAGE;
 use super::allocation::{Allocation, AllocationKind};
 use super::error::AccessError;
 use super::heap::Heap;
@@ -175,7 +177,11 @@ impl Table {
         {
             return Err(OutOfMemory { size });
         }
-        let total = total.ok_or(OutOfMemory { size })?;
+        let mut total = total.ok_or(OutOfMemory { size })?;
+        if kind == AllocationKind::Host {
+            // The host writes there whenever it likes: nothing else is on its pages.
+            total = total.checked_next_multiple_of(PAGE).ok_or(OutOfMemory { size })?;
+        }
         let host =
             Block::new(self.space.as_ref(), total, align).map_err(|_| OutOfMemory { size })?;
         // The host zeroes what it gives a module or registers; `malloc`ed memory is as it was.
@@ -230,7 +236,7 @@ impl Table {
     /// Counts more or less of a kind.
     fn count(&mut self, kind: AllocationKind, home: Home, change: impl Fn(&mut u64)) {
         let usage = self.used.entry(home.device).or_default();
-        if kind != AllocationKind::Host {
+        if !matches!(kind, AllocationKind::Host | AllocationKind::Other) {
             change(&mut usage.all);
         }
         if kind == AllocationKind::Variable {

@@ -9,6 +9,7 @@ mod calls;
 mod collectives;
 mod control;
 mod faults;
+mod interprocess;
 mod launches;
 mod linking;
 mod memory;

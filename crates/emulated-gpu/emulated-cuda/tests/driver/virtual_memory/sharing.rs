@@ -8,9 +8,7 @@ use super::{
     DESCRIPTOR, MIB2, PLAIN, Properties, again, attribute, create, create_as, fill, free_bytes,
     give_back, map, mapped, release, reserve, set_access, start, unmap,
 };
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, is_child, launch, module, ok, read, stream,
-};
+use crate::support::{INCREMENT, code, cu, function, is_child, launch, module, ok, read, stream};
 
 /// Copies the 32 bytes at `from` to `to` by one asynchronous copy, which goes through shared memory.
 const BULK: &str = r"
@@ -226,21 +224,4 @@ fn a_file_descriptor_carries_memory_to_another_process() {
     assert_eq!(export(private, DESCRIPTOR).0, wrong);
     assert_eq!(release(private), 0);
     give_back(address, MIB2);
-}
-
-#[test]
-fn the_older_way_to_other_processes_is_refused_and_attributes_say_so() {
-    let context = context();
-    let block = allocate(256);
-    let mut handle = [0u64; 8];
-    let refused = code::NOT_SUPPORTED;
-    assert_eq!(cu!(cuIpcGetMemHandle(handle.as_mut_ptr() => *mut u64, block => u64)), refused);
-    assert_eq!(cu!(cuIpcGetEventHandle(handle.as_mut_ptr() => *mut u64, 0 => usize)), refused);
-    // CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, …_MULTICAST_SUPPORTED
-    assert_eq!((attribute(125), attribute(132)), (0, 0));
-    let mut capable = 7u32;
-    // CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-    ok!(cuPointerGetAttribute(&raw mut capable => *mut u32, 10 => i32, block => u64));
-    assert_eq!(capable, 0);
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -80,6 +80,7 @@ fn describe(base: u64, live: &Live) -> String {
         AllocationKind::Registered => "the registered host memory",
         AllocationKind::Heap => "the kernel's own allocation",
         AllocationKind::Mapped => "the mapped memory",
+        AllocationKind::Other => "the memory of another process",
     };
     format!("{what}{name} of {} bytes at {base:#x}", live.size)
 }

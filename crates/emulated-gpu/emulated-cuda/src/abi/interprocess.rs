@@ -1,0 +1,62 @@
+//! What a process hands to another one, by whatever way, so that it finds memory or an event.
+
+use ptx_emulator::memory::SharedMemory;
+
+use crate::error::{Code, Error, Result};
+
+/// `CUipcMemHandle`, `CUipcEventHandle`: 64 bytes that only the driver understands.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InterprocessHandle([u8; 64]);
+
+/// What a handle is of, in its first eight bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandleKind {
+    Memory,
+    Event,
+}
+
+impl HandleKind {
+    fn magic(self) -> u64 {
+        u64::from_ne_bytes(match self {
+            Self::Memory => *b"emuGPU M",
+            Self::Event => *b"emuGPU E",
+        })
+    }
+}
+
+impl InterprocessHandle {
+    /// Of what lies there, on a device.
+    pub(crate) fn new(kind: HandleKind, place: SharedMemory, device: u32) -> Self {
+        let SharedMemory { process, descriptor, inode, offset, size } = place;
+        let own = u64::from(process) | u64::from(descriptor.cast_unsigned()) << 32;
+        let mut bytes = [0; 64];
+        let words = [kind.magic(), own, inode, offset, size, device.into()];
+        for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
+            chunk.copy_from_slice(&word.to_ne_bytes());
+        }
+        Self(bytes)
+    }
+
+    /// What it was made of.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for what no driver like this has made as one of that kind.
+    pub(crate) fn read(&self, kind: HandleKind) -> Result<(SharedMemory, u32)> {
+        let wrong = || -> Error {
+            Code::INVALID_VALUE
+                .because("these 64 bytes are no handle that an emulated driver has made")
+        };
+        let mut words = [0; 8];
+        for (word, chunk) in words.iter_mut().zip(self.0.chunks_exact(8)) {
+            *word = u64::from_ne_bytes(chunk.try_into().unwrap_or_default());
+        }
+        let [magic, own, inode, offset, size, device, ..] = words;
+        if magic != kind.magic() {
+            return Err(wrong());
+        }
+        let device = u32::try_from(device).map_err(|_| wrong())?;
+        let (process, descriptor) = (own as u32, ((own >> 32) as u32).cast_signed());
+        Ok((SharedMemory { process, descriptor, inode, offset, size }, device))
+    }
+}

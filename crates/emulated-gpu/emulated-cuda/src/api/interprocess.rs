@@ -1,0 +1,110 @@
+//! Memory and events that several processes have (`cuIpc…`).
+
+use std::sync::Arc;
+
+use ptx_emulator::memory::{OpenError, ShareError};
+
+use crate::abi::interprocess::{HandleKind, InterprocessHandle};
+use crate::abi::{Handle, Out, Pointer};
+use crate::allocations::{AllocationKind, Owner};
+use crate::capture;
+use crate::context;
+use crate::driver::driver;
+use crate::error::{Code, Error, Result};
+use crate::event::interprocess::SharedEvent;
+use crate::event::{DISABLE_TIMING, Event, INTERPROCESS};
+use crate::ffi::export;
+use crate::registry::fresh;
+
+/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
+const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
+
+impl From<ShareError> for Error {
+    fn from(error: ShareError) -> Self {
+        let code = match error {
+            ShareError::NotDevice => Code::INVALID_VALUE,
+            ShareError::Unavailable => Code::MAP_FAILED,
+        };
+        code.because(error.to_string())
+    }
+}
+
+impl From<OpenError> for Error {
+    fn from(error: OpenError) -> Self {
+        Code::MAP_FAILED.because(error.to_string())
+    }
+}
+
+/// A process has its own memory and events already.
+fn of_another(process: u32) -> Result {
+    if process == std::process::id() {
+        return Err(Code::INVALID_CONTEXT
+            .because("this process has made the handle: only another one can open it"));
+    }
+    Ok(())
+}
+
+export! {
+    fn cuIpcGetMemHandle(out: Out<InterprocessHandle>, address: Pointer) {
+        out.required()?;
+        capture::forbid_unsafe_call()?;
+        context::current()?;
+        let driver = driver()?;
+        let found = driver.allocations.with(address, |one| {
+            matches!(one.kind, AllocationKind::Device).then_some(one.device)
+        });
+        let device = found.flatten().ok_or_else(|| {
+            Code::INVALID_VALUE.because(format!("{address:#x} is not inside memory of cuMemAlloc"))
+        })?;
+        let place = driver.emulator.memory().share_with_processes(address)?;
+        out.set(InterprocessHandle::new(HandleKind::Memory, place, device))
+    }
+
+    fn cuIpcOpenMemHandle_v2(out: Out<Pointer>, handle: InterprocessHandle, flags: u32) {
+        out.required()?;
+        if flags != LAZY_ENABLE_PEER_ACCESS {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "flags {flags:#x}: CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS (1) is asked for"
+            )));
+        }
+        capture::forbid_unsafe_call()?;
+        let context = context::current()?;
+        let (place, device) = handle.read(HandleKind::Memory)?;
+        of_another(place.process)?;
+        crate::device::check(device.cast_signed())?;
+        let home = ptx_emulator::memory::Home::on(device);
+        let owner = Owner { context: context.handle, home };
+        out.set(driver()?.allocations.open(place, owner)?)
+    }
+
+    fn cuIpcCloseMemHandle(address: Pointer) {
+        capture::forbid_unsafe_call()?;
+        context::current()?;
+        super::memory::close(address)
+    }
+
+    fn cuIpcGetEventHandle(out: Out<InterprocessHandle>, event: Handle) {
+        out.required()?;
+        let event = driver()?.event(event)?;
+        event.context.check()?;
+        let shared = event.shared.as_ref().ok_or_else(|| {
+            Code::INVALID_HANDLE.because(
+                "an event goes to other processes if it is made for that: CU_EVENT_INTERPROCESS with \
+                 CU_EVENT_DISABLE_TIMING",
+            )
+        })?;
+        out.set(InterprocessHandle::new(HandleKind::Event, shared.place()?, event.context.device))
+    }
+
+    fn cuIpcOpenEventHandle(out: Out<Handle>, handle: InterprocessHandle) {
+        out.required()?;
+        let context = context::current()?;
+        let (place, _) = handle.read(HandleKind::Event)?;
+        of_another(place.process)?;
+        let shared = SharedEvent::open(place)?;
+        let flags = INTERPROCESS | DISABLE_TIMING;
+        let event = Arc::new(Event::shared(fresh(), context, flags, shared));
+        driver()?.events.insert(event.handle, Arc::clone(&event));
+        out.set(event.handle)
+    }
+}

@@ -1,0 +1,18 @@
+//! Memory and events that several processes have.
+
+use crate::context::bind;
+use crate::ffi::forward;
+
+/// `cudaIpcMemHandle_t`, `cudaIpcEventHandle_t`: the driver's own.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handle([u8; 64]);
+
+forward! {
+    bind:
+    cudaIpcGetMemHandle = cuIpcGetMemHandle(out: usize, address: usize);
+    cudaIpcOpenMemHandle = cuIpcOpenMemHandle_v2(out: usize, handle: Handle, flags: u32);
+    cudaIpcCloseMemHandle = cuIpcCloseMemHandle(address: usize);
+    cudaIpcGetEventHandle = cuIpcGetEventHandle(out: usize, event: usize);
+    cudaIpcOpenEventHandle = cuIpcOpenEventHandle(out: usize, handle: Handle);
+}
