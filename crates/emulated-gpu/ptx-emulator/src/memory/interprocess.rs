@@ -87,7 +87,7 @@ impl SharedMemory {
 
 impl Memory {
     /// Lets other processes have the allocation of a device's that holds an address: what they find it by.
-    /// The first time, running work is waited for: what it writes meanwhile would be lost.
+    /// The first time, this waits until no work runs: what it writes meanwhile would be lost.
     /// Not to be called by such work.
     ///
     /// # Errors
