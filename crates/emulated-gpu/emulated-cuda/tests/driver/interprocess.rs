@@ -1,9 +1,11 @@
 //! Memory and events that several processes have (CUDA Driver API, `cuIpc…`).
 
+mod events;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::support::{
     INCREMENT, allocate, child, code, context, cu, event, function, gate, is_child, launch,
@@ -103,14 +105,6 @@ fn try_open_event(handle: Handle) -> (u32, usize) {
     (code, event)
 }
 
-fn query(event: usize) -> u32 {
-    cu!(cuEventQuery(event => usize))
-}
-
-fn record(event: usize, stream: usize) {
-    ok!(cuEventRecord(event => usize, stream => usize));
-}
-
 /// The same test in another process, which is spoken with line by line.
 struct Other {
     child: Child,
@@ -121,8 +115,8 @@ struct Other {
 const TO_OTHER: &str = "to the other process: ";
 
 impl Other {
-    fn start(test: &str) -> Self {
-        let mut command = child(module_path!(), test, &[]);
+    fn start(module: &str, test: &str) -> Self {
+        let mut command = child(module, test, &[]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let said = BufReader::new(child.stdout.take().unwrap());
@@ -219,7 +213,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
         fill(block, number as u32 + 1, len);
     }
     let test = "memory_of_one_process_is_read_and_written_by_another";
-    let mut other = Other::start(test);
+    let mut other = Other::start(module_path!(), test);
     for block in blocks {
         let handle = share(block);
         assert_eq!(share(block + 4), handle, "a handle is that of the allocation");
@@ -339,95 +333,5 @@ fn what_no_other_process_can_have_is_refused() {
     assert_eq!(try_share_event(self::event()).0, code::INVALID_HANDLE);
     let mut made = 0usize;
     assert_eq!(cu!(cuEventCreate(&raw mut made => *mut usize, 4 => u32)), wrong, "with times");
-    ok!(cuCtxDestroy_v2(context => usize));
-}
-
-#[test]
-fn an_event_orders_the_work_of_two_processes() {
-    let Some(context) = start() else { return };
-    let stream = stream(1);
-    if is_child() {
-        let (block, event) = (open(hear_handle()), try_open_event(hear_handle()));
-        assert_eq!(event.0, 0);
-        let event = event.1;
-        assert_eq!(query(event), code::NOT_READY);
-        let own = allocate(16);
-        ok!(cuStreamWaitEvent(stream => usize, event => usize, 0 => u32));
-        ok!(cuMemcpyDtoDAsync_v2(own => u64, block => u64, 16 => usize, stream => usize));
-        assert_eq!(cu!(cuStreamQuery(stream => usize)), code::NOT_READY);
-        tell("waiting");
-        ok!(cuStreamSynchronize(stream => usize));
-        assert_eq!((read(own, 4), query(event)), (vec![5; 4], 0));
-        ok!(cuEventSynchronize(event => usize));
-        // And the other way round.
-        let gate = gate(stream);
-        ok!(cuMemsetD32Async(block => u64, 9 => u32, 4 => usize, stream => usize));
-        record(event, stream);
-        tell("recorded");
-        hear();
-        gate.open();
-        ok!(cuStreamSynchronize(stream => usize));
-        hear();
-        ok!(cuEventDestroy_v2(event => usize));
-        assert_eq!(close(block), 0);
-        return;
-    }
-    let (block, event) = (allocate(16), shared_event());
-    assert_eq!(query(event), 0, "it was never recorded");
-    let handle = share(block);
-    let first = gate(stream);
-    ok!(cuMemsetD32Async(block => u64, 5 => u32, 4 => usize, stream => usize));
-    record(event, stream);
-    let mut other = Other::start("an_event_orders_the_work_of_two_processes");
-    other.tell(&handle.text());
-    other.tell(&try_share_event(event).1.text());
-    assert_eq!((other.hear().as_str(), query(event)), ("waiting", code::NOT_READY));
-    first.open();
-    assert_eq!((other.hear().as_str(), query(event)), ("recorded", code::NOT_READY));
-    other.tell("go on");
-    ok!(cuEventSynchronize(event => usize));
-    assert_eq!((read(block, 4), query(event)), (vec![9; 4], 0));
-    other.tell("end");
-    other.end();
-    ok!(cuEventDestroy_v2(event => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
-}
-
-#[test]
-fn a_process_that_ends_leaves_nobody_waiting() {
-    let Some(context) = start() else { return };
-    let stream = stream(1);
-    if is_child() {
-        let (block, event) = (allocate(16), shared_event());
-        tell(&share(block).text());
-        tell(&try_share_event(event).1.text());
-        gate(stream);
-        record(event, stream);
-        tell("recorded");
-        hear();
-        std::process::exit(0);
-    }
-    let mut other = Other::start("a_process_that_ends_leaves_nobody_waiting");
-    let (block, event) = (Handle::read(&other.hear()), Handle::read(&other.hear()));
-    let (code, event_here) = try_open_event(event);
-    assert_eq!((code, other.hear().as_str()), (0, "recorded"));
-    let address = open(block);
-    fill(address, 3, 4);
-    assert_eq!(query(event_here), code::NOT_READY);
-    other.tell("end");
-    other.end();
-    let began = Instant::now();
-    assert_eq!(cu!(cuEventSynchronize(event_here => usize)), code::LAUNCH_FAILED);
-    assert!(began.elapsed() < Duration::from_secs(60));
-    // What is open stays, what is not is gone.
-    assert_eq!(read(address, 4), [3; 4]);
-    assert_eq!(close(address), 0);
-    assert_eq!(
-        (try_open(block, LAZY).0, try_open_event(event).0),
-        (code::MAP_FAILED, code::MAP_FAILED)
-    );
-    // In a stream it is the context's end, as when a kernel fails.
-    ok!(cuStreamWaitEvent(stream => usize, event_here => usize, 0 => u32));
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::LAUNCH_FAILED);
     ok!(cuCtxDestroy_v2(context => usize));
 }
