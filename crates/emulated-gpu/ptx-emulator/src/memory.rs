@@ -25,6 +25,7 @@ mod ranges;
 mod reach;
 pub(crate) mod rows;
 mod shared;
+mod shared_memory;
 mod space;
 mod table;
 mod virtual_memory;
@@ -37,21 +38,19 @@ pub use crate::room::OutOfMemory;
 use crate::texture::Bindings;
 pub use allocation::{Allocation, AllocationKind};
 pub use error::{AccessError, NotAllocated, RegisterError};
-pub use interprocess::{OpenError, ShareError, SharedMemory, SharedNumbers};
 pub(crate) use known::Known;
 pub use launch_heap::Heap;
 use leases::Leases;
+use pages::PAGE;
 use physical::Stores;
 pub use physical::{GRANULARITY, Physical};
 pub(crate) use reach::elsewhere;
 pub use reach::{Devices, Home, Reach};
+pub use shared_memory::{OpenError, ShareError, SharedMemory, SharedNumbers};
 use space::Space;
 use table::Table;
 pub(crate) use table::{Found, Neighbourhood, Shadow, closed, read_only, unmapped};
 pub use table::{MapError, Mapping};
-
-/// The pages of the host's memory, in bytes: pinned and managed memory begins at one.
-const PAGE: u64 = 4096;
 
 /// The memory of the emulated devices, in one range of addresses.
 #[derive(Debug)]

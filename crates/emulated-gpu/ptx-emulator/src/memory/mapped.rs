@@ -16,8 +16,7 @@
 
 #![allow(unsafe_code, reason = "asks the operating system about addresses")]
 
-/// The smallest pages of Linux on the processors that it is emulated on.
-const PAGE: u64 = 4096;
+use super::pages::PAGE;
 
 /// The whole pages that a range lies in.
 fn pages(address: u64, len: u64) -> Option<(u64, u64)> {

@@ -13,6 +13,10 @@ use super::ranges::Ranges;
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::shared;
 
+/// The smallest pages of Linux on the processors that it is emulated on, in bytes: pinned and managed memory
+/// begins at one.
+pub(super) const PAGE: u64 = 4096;
+
 /// Addresses that are nobody else's, of which the first ones are memory.
 #[derive(Debug)]
 pub(super) struct Pages {

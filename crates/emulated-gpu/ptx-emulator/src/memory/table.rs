@@ -15,12 +15,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::PAGE;
 use super::allocation::{Allocation, AllocationKind};
 use super::error::AccessError;
 use super::heap::Heap;
 use super::known::Known;
 use super::mapped;
+use super::pages::PAGE;
 use super::reach::{Devices, Home, Reach, elsewhere};
 use super::space::{Block, Space};
 use crate::room::OutOfMemory;

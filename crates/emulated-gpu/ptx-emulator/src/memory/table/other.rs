@@ -1,8 +1,8 @@
 //! Allocations that several processes have.
 
 use super::{AllocationKind, Block, Live, Table};
-use crate::memory::interprocess::{ShareError, SharedMemory};
 use crate::memory::reach::Home;
+use crate::memory::shared_memory::{ShareError, SharedMemory};
 
 impl Table {
     /// By what other processes find the allocation that holds an address, if they can have it already. All of it
