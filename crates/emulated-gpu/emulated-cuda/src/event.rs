@@ -46,6 +46,17 @@ impl Mark {
         *self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether it did.
+    ///
+    /// # Errors
+    /// As of [`wait`](Self::wait).
+    pub(crate) fn is_passed(&self) -> Result<bool> {
+        match &self.shared {
+            Some((event, ticket)) => event.check(*ticket),
+            None => Ok(self.passed().is_some()),
+        }
+    }
+
     /// Waits until it does.
     ///
     /// # Errors

@@ -96,7 +96,7 @@ export! {
         let mark = mark(&event)?;
         capture::forbid_unsafe_call()?;
         match mark {
-            Some(mark) if mark.passed().is_none() => Err(Code::NOT_READY.into()),
+            Some(mark) if !mark.is_passed()? => Err(Code::NOT_READY.into()),
             _ => event.context.tell(),
         }
     }

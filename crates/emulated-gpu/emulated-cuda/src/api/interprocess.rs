@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_emulator::memory::{OpenError, ShareError};
+use ptx_emulator::memory::{Devices, Home, OpenError, ShareError};
 
 use crate::abi::interprocess::{HandleKind, InterprocessHandle};
 use crate::abi::{Handle, Out, Pointer};
@@ -72,7 +72,11 @@ export! {
         let (place, device) = handle.read(HandleKind::Memory)?;
         of_another(place.process)?;
         crate::device::check(device.cast_signed())?;
-        let home = ptx_emulator::memory::Home::on(device);
+        // What the flag asks for: the context's device reaches it, whichever it is on.
+        let home = Home {
+            shared_with: Devices::default().with(context.device),
+            ..Home::on(device)
+        };
         let owner = Owner { context: context.handle, home };
         out.set(driver()?.allocations.open(place, owner)?)
     }

@@ -96,23 +96,33 @@ impl SharedEvent {
         self.get(Number::Passed).load(Ordering::SeqCst) >= ticket
     }
 
-    /// Waits until it has.
+    /// The same, or an error where no work will come by any longer.
     ///
     /// # Errors
     /// `LAUNCH_FAILED` when the process that recorded it has ended before.
+    pub(super) fn check(&self, ticket: u32) -> Result<bool> {
+        let process = self.get(Number::Process).load(Ordering::SeqCst);
+        let is_there = std::path::Path::new(&format!("/proc/{process}")).exists();
+        // It may have come by just before its end, so this is looked at last.
+        let has_passed = self.has_passed(ticket);
+        if is_there || has_passed {
+            return Ok(has_passed);
+        }
+        Err(Code::LAUNCH_FAILED.because(format!(
+            "process {process} has recorded an event, and ended before its work came to it"
+        )))
+    }
+
+    /// Waits until it has.
+    ///
+    /// # Errors
+    /// As of [`check`](Self::check).
     pub(super) fn wait(&self, ticket: u32) -> Result {
         let (mut pause, mut asked) = (SHORTEST, Instant::now());
         while !self.has_passed(ticket) {
             if asked.elapsed() > LIFE_SIGN {
                 asked = Instant::now();
-                let process = self.get(Number::Process).load(Ordering::SeqCst);
-                let is_there = std::path::Path::new(&format!("/proc/{process}")).exists();
-                // It may have come by just before its end.
-                if !is_there && !self.has_passed(ticket) {
-                    return Err(Code::LAUNCH_FAILED.because(format!(
-                        "process {process} has recorded an event, and ended before its work came to it"
-                    )));
-                }
+                self.check(ticket)?;
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(LONGEST);

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::support::{
-    INCREMENT, allocate, child, code, context, cu, event, function, gate, is_child, launch,
-    managed, module, ok, pinned, read, stream,
+    INCREMENT, allocate, attribute, child, code, context, cu, event, function, gate, is_child,
+    launch, managed, module, ok, pinned, read, stream,
 };
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
@@ -31,12 +31,6 @@ impl Handle {
         let byte = |at: usize| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap();
         Self(std::array::from_fn(byte))
     }
-}
-
-fn attribute(which: i32) -> i32 {
-    let mut value = 0;
-    ok!(cuDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 0 => i32));
-    value
 }
 
 /// A context of the test's own, where there is memory for several processes.
@@ -116,7 +110,12 @@ const TO_OTHER: &str = "to the other process: ";
 
 impl Other {
     fn start(module: &str, test: &str) -> Self {
-        let mut command = child(module, test, &[]);
+        Self::start_with(module, test, &[])
+    }
+
+    /// With these variables set.
+    fn start_with(module: &str, test: &str, variables: &[(&str, &str)]) -> Self {
+        let mut command = child(module, test, variables);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let said = BufReader::new(child.stdout.take().unwrap());
@@ -236,6 +235,30 @@ fn free_bytes() -> usize {
     let (mut free, mut total) = (0, 0);
     ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
     free
+}
+
+/// As CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS has it.
+#[test]
+fn the_device_of_the_other_process_reaches_it_whichever_it_is() {
+    let Some(context) = start() else { return };
+    if is_child() {
+        let mut second = 0usize;
+        ok!(cuCtxCreate_v2(&raw mut second => *mut usize, 0 => u32, 1 => i32));
+        let block = open(hear_handle());
+        let increment = function(module(INCREMENT), "increment");
+        assert_eq!(launch(increment, (1, 32), 0, &[block, 32]), 0);
+        ok!(cuCtxSynchronize());
+        assert_eq!(close(block), 0);
+        return;
+    }
+    let block = allocate(4 * 32);
+    fill(block, 7, 32);
+    let test = "the_device_of_the_other_process_reaches_it_whichever_it_is";
+    let mut other = Other::start_with(module_path!(), test, &[("EMULATED_GPU_DEVICES", "2")]);
+    other.tell(&share(block).text());
+    other.end();
+    assert_eq!(read(block, 32), [8; 32]);
+    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod rules;
 mod sharing;
 
 use crate::support::{
-    INCREMENT, alone, code, context, cu, function, gate, is_child, launch, module, ok, read, stream,
+    INCREMENT, alone, attribute, code, context, cu, function, gate, is_child, launch, module, ok,
+    read, stream,
 };
 
 const MIB2: usize = 2 << 20;
@@ -42,12 +43,6 @@ const PLAIN: Properties = Properties {
 struct Access {
     location: [i32; 2],
     flags: i32,
-}
-
-fn attribute(which: i32) -> i32 {
-    let mut value = 0;
-    ok!(cuDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 0 => i32));
-    value
 }
 
 /// A context of the test's own, where there is virtual memory management.

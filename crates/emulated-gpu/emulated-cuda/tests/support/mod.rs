@@ -85,6 +85,13 @@ macro_rules! ok {
 }
 pub(crate) use ok;
 
+/// An attribute of the first device (`CUdevice_attribute`).
+pub(crate) fn attribute(which: i32) -> i32 {
+    let mut value = 0;
+    ok!(cuDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 0 => i32));
+    value
+}
+
 /// A context of the test's own, so that an error that ends it ends nobody else's; current.
 pub(crate) fn context() -> usize {
     ok!(cuInit(0 => u32));

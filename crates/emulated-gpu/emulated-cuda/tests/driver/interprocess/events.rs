@@ -90,6 +90,7 @@ fn a_process_that_ends_leaves_nobody_waiting() {
     assert_eq!(query(event_here), code::NOT_READY);
     other.tell("end");
     other.end();
+    assert_eq!(query(event_here), code::LAUNCH_FAILED);
     let began = Instant::now();
     assert_eq!(cu!(cuEventSynchronize(event_here => usize)), code::LAUNCH_FAILED);
     assert!(began.elapsed() < Duration::from_secs(60));
