@@ -2,6 +2,7 @@
 //! nothing is done before `cuInit`, and what failed can be read in a log.
 
 use std::cell::Cell;
+use std::ffi::c_void;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -93,49 +94,56 @@ fn log(name: &str, error: &Error) {
     };
 }
 
-/// Declares exported functions. One with a second name is exported under that too, with stream 0
-/// meaning the calling thread's own; `early` ones need no `cuInit`.
+/// A function that is exported, and that can be asked for by `cuGetProcAddress`.
+pub(crate) struct Entry {
+    /// Its symbol: its name, with `_v2` and the like behind it where there are several forms.
+    pub(crate) symbol: &'static str,
+    /// The CUDA version that brought it in this form.
+    pub(crate) since: i32,
+    pub(crate) function: *const c_void,
+    /// The form in which stream 0 is the thread's own.
+    pub(crate) per_thread: *const c_void,
+}
+
+/// Declares exported functions, each behind the CUDA version that brought it in this form (12040 for 12.4; of
+/// `cudaTypedefs.h`), and lists them as `ENTRIES`. One that is `also` another is exported under that name too,
+/// with stream 0 meaning the calling thread's own; `early` ones need no `cuInit`.
 macro_rules! export {
-    () => {};
-    (
-        $(#[$meta:meta])* early fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
-        $($rest:tt)*
-    ) => {
-        $(#[$meta])*
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::error::Code {
-            fn body($($argument: $type),*) -> $crate::error::Result $body
-            $crate::ffi::early(stringify!($name), || body($($argument),*))
-        }
-        $crate::ffi::export! { $($rest)* }
-    };
-    (
-        $(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?)
-        also $alias:ident $body:block
-        $($rest:tt)*
-    ) => {
-        $crate::ffi::export! {
-            $(#[$meta])* fn $name($($argument: $type),*) $body
-        }
+    (@call) => { $crate::ffi::call };
+    (@call early) => { $crate::ffi::early };
+    (@call also) => { $crate::ffi::call };
+    (@per_thread $name:ident also $alias:ident) => { $alias };
+    (@per_thread $name:ident $(early)?) => { $name };
+    (@alias $name:ident ($($argument:ident: $type:ty),*) also $alias:ident) => {
         #[doc = concat!("[`", stringify!($name), "`], with stream 0 as the calling thread's own.")]
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $alias($($argument: $type),*) -> $crate::error::Code {
             // SAFETY: the caller vouches for the same as there.
             $crate::ffi::per_thread(|| unsafe { $name($($argument),*) })
         }
-        $crate::ffi::export! { $($rest)* }
     };
-    (
-        $(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
-        $($rest:tt)*
-    ) => {
-        $(#[$meta])*
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::error::Code {
-            fn body($($argument: $type),*) -> $crate::error::Result $body
-            $crate::ffi::call(stringify!($name), || body($($argument),*))
-        }
-        $crate::ffi::export! { $($rest)* }
+    (@alias $name:ident $arguments:tt $(early)?) => {};
+    ($(
+        $(#[$meta:meta])* $since:literal fn $name:ident($($argument:ident: $type:ty),* $(,)?)
+        $($how:ident $($alias:ident)?)? $body:block
+    )*) => {
+        $(
+            $(#[$meta])*
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::error::Code {
+                fn body($($argument: $type),*) -> $crate::error::Result $body
+                $crate::ffi::export!(@call $($how)?)(stringify!($name), || body($($argument),*))
+            }
+            $crate::ffi::export! { @alias $name ($($argument: $type),*) $($how $($alias)?)? }
+        )*
+
+        /// The functions of this file.
+        pub(crate) const ENTRIES: &[$crate::ffi::Entry] = &[$($crate::ffi::Entry {
+            symbol: stringify!($name),
+            since: $since,
+            function: $name as *const std::ffi::c_void,
+            per_thread: $crate::ffi::export!(@per_thread $name $($how $($alias)?)?) as *const std::ffi::c_void,
+        },)*];
     };
 }
 pub(crate) use export;

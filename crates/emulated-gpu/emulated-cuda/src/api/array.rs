@@ -69,71 +69,74 @@ fn out_of_array(
 }
 
 export! {
-    fn cuArrayCreate_v2(out: Out<Handle>, description: In<ArrayDescription>) {
+    3020 fn cuArrayCreate_v2(out: Out<Handle>, description: In<ArrayDescription>) {
         let ArrayDescription { width, height, format, channels } = description.get()?;
         let (depth, flags) = (0, 0);
         create(out, Array3dDescription { width, height, depth, format, channels, flags })
     }
 
-    fn cuArrayGetDescriptor_v2(out: Out<ArrayDescription>, array: Handle) {
+    3020 fn cuArrayGetDescriptor_v2(out: Out<ArrayDescription>, array: Handle) {
         out.required()?;
         let Array3dDescription { width, height, format, channels, .. } =
             array::find(array)?.description;
         out.set(ArrayDescription { width, height, format, channels })
     }
 
-    fn cuArray3DCreate_v2(out: Out<Handle>, description: In<Array3dDescription>) {
+    3020 fn cuArray3DCreate_v2(out: Out<Handle>, description: In<Array3dDescription>) {
         create(out, description.get()?)
     }
 
-    fn cuArray3DGetDescriptor_v2(out: Out<Array3dDescription>, array: Handle) {
+    3020 fn cuArray3DGetDescriptor_v2(out: Out<Array3dDescription>, array: Handle) {
         out.required()?;
         out.set(array::find(array)?.description)
     }
 
-    fn cuArrayDestroy(array: Handle) {
+    2000 fn cuArrayDestroy(array: Handle) {
         capture::forbid_unsafe_call()?;
         let array = array::find(array)?;
         synchronize_users(Some(array.context))?;
         array.destroy()
     }
 
-    fn cuMemcpyHtoA_v2(to: Handle, offset: usize, from: In<u8>, size: usize)
+    3020 fn cuMemcpyHtoA_v2(to: Handle, offset: usize, from: In<u8>, size: usize)
     also cuMemcpyHtoA_v2_ptds {
         let from = CopyMemory::of(from.address() as u64)?;
         into_array((to, offset), from, size, (0, Waits::Unless))
     }
 
-    fn cuMemcpyHtoAAsync_v2(to: Handle, offset: usize, from: In<u8>, size: usize, stream: Handle)
-    also cuMemcpyHtoAAsync_v2_ptsz {
+    3020 fn cuMemcpyHtoAAsync_v2(
+        to: Handle, offset: usize, from: In<u8>, size: usize, stream: Handle,
+    ) also cuMemcpyHtoAAsync_v2_ptsz {
         let from = CopyMemory::of(from.address() as u64)?;
         into_array((to, offset), from, size, (stream, Waits::No))
     }
 
-    fn cuMemcpyAtoH_v2(to: Out<u8>, from: Handle, offset: usize, size: usize)
+    3020 fn cuMemcpyAtoH_v2(to: Out<u8>, from: Handle, offset: usize, size: usize)
     also cuMemcpyAtoH_v2_ptds {
         let to = CopyMemory::of(to.address() as u64)?;
         out_of_array(to, (from, offset), size, (0, Waits::Unless))
     }
 
-    fn cuMemcpyAtoHAsync_v2(to: Out<u8>, from: Handle, offset: usize, size: usize, stream: Handle)
-    also cuMemcpyAtoHAsync_v2_ptsz {
+    3020 fn cuMemcpyAtoHAsync_v2(
+        to: Out<u8>, from: Handle, offset: usize, size: usize, stream: Handle,
+    ) also cuMemcpyAtoHAsync_v2_ptsz {
         let to = CopyMemory::of(to.address() as u64)?;
         out_of_array(to, (from, offset), size, (stream, Waits::No))
     }
 
-    fn cuMemcpyDtoA_v2(to: Handle, offset: usize, from: Pointer, size: usize)
+    3020 fn cuMemcpyDtoA_v2(to: Handle, offset: usize, from: Pointer, size: usize)
     also cuMemcpyDtoA_v2_ptds {
         into_array((to, offset), CopyMemory::Device(from), size, (0, Waits::Unless))
     }
 
-    fn cuMemcpyAtoD_v2(to: Pointer, from: Handle, offset: usize, size: usize)
+    3020 fn cuMemcpyAtoD_v2(to: Pointer, from: Handle, offset: usize, size: usize)
     also cuMemcpyAtoD_v2_ptds {
         out_of_array(CopyMemory::Device(to), (from, offset), size, (0, Waits::Unless))
     }
 
-    fn cuMemcpyAtoA_v2(to: Handle, to_offset: usize, from: Handle, from_offset: usize, size: usize)
-    also cuMemcpyAtoA_v2_ptds {
+    3020 fn cuMemcpyAtoA_v2(
+        to: Handle, to_offset: usize, from: Handle, from_offset: usize, size: usize,
+    ) also cuMemcpyAtoA_v2_ptds {
         let (to, shape) = range(to, to_offset, size)?;
         let (from, other) = range(from, from_offset, size)?;
         if shape != other {
@@ -145,7 +148,7 @@ export! {
         copy(moved(from, to, shape), 0, Waits::Unless)
     }
 
-    fn cuDeviceGetTexture1DLinearMaxWidth(
+    11010 fn cuDeviceGetTexture1DLinearMaxWidth(
         out: Out<usize>, format: u32, channels: u32, device: Device,
     ) {
         out.required()?;

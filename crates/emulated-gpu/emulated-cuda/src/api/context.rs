@@ -97,54 +97,58 @@ fn set_flags(device: Device, flags: u32) -> Result {
 }
 
 export! {
-    fn cuDevicePrimaryCtxRetain(out: Out<Handle>, device: Device) {
+    7000 fn cuDevicePrimaryCtxRetain(out: Out<Handle>, device: Device) {
         out.required()?;
         out.set(primary(device, context::Primary::retain)?.handle)
     }
 
-    fn cuDevicePrimaryCtxRelease(device: Device) {
+    7000 fn cuDevicePrimaryCtxRelease(device: Device) {
         release(device)
     }
 
-    fn cuDevicePrimaryCtxRelease_v2(device: Device) {
+    11000 fn cuDevicePrimaryCtxRelease_v2(device: Device) {
         release(device)
     }
 
-    fn cuDevicePrimaryCtxReset(device: Device) {
+    7000 fn cuDevicePrimaryCtxReset(device: Device) {
         reset(device)
     }
 
-    fn cuDevicePrimaryCtxReset_v2(device: Device) {
+    11000 fn cuDevicePrimaryCtxReset_v2(device: Device) {
         reset(device)
     }
 
-    fn cuDevicePrimaryCtxSetFlags(device: Device, flags: u32) {
+    7000 fn cuDevicePrimaryCtxSetFlags(device: Device, flags: u32) {
         set_flags(device, flags)
     }
 
-    fn cuDevicePrimaryCtxSetFlags_v2(device: Device, flags: u32) {
+    11000 fn cuDevicePrimaryCtxSetFlags_v2(device: Device, flags: u32) {
         set_flags(device, flags)
     }
 
-    fn cuDevicePrimaryCtxGetState(device: Device, flags: Out<u32>, active: Out<i32>) {
+    7000 fn cuDevicePrimaryCtxGetState(device: Device, flags: Out<u32>, active: Out<i32>) {
         primary(device, |primary| {
             flags.set(primary.flags)?;
             active.set(i32::from(primary.context.is_some()))
         })
     }
 
-    fn cuCtxCreate_v2(out: Out<Handle>, flags: u32, device: Device) {
+    3020 fn cuCtxCreate_v2(out: Out<Handle>, flags: u32, device: Device) {
         create(out, flags, device)
     }
 
-    fn cuCtxCreate_v3(out: Out<Handle>, _affinity: In<u8>, count: i32, flags: u32, device: Device) {
+    11040 fn cuCtxCreate_v3(
+        out: Out<Handle>, _affinity: In<u8>, count: i32, flags: u32, device: Device,
+    ) {
         if count != 0 {
             return Err(Code::UNSUPPORTED_EXEC_AFFINITY.into());
         }
         create(out, flags, device)
     }
 
-    fn cuCtxCreate_v4(out: Out<Handle>, parameters: In<[usize; 3]>, flags: u32, device: Device) {
+    12050 fn cuCtxCreate_v4(
+        out: Out<Handle>, parameters: In<[usize; 3]>, flags: u32, device: Device,
+    ) {
         if !parameters.is_null() && parameters.get()?.iter().any(|word| *word != 0) {
             return Err(Code::NOT_SUPPORTED
                 .because("affinity and graphics contexts are not emulated; pass null"));
@@ -152,7 +156,7 @@ export! {
         create(out, flags, device)
     }
 
-    fn cuCtxDestroy_v2(context: Handle) {
+    4000 fn cuCtxDestroy_v2(context: Handle) {
         let context = if context == 0 {
             return Err(Code::INVALID_CONTEXT.because("the context is null"));
         } else {
@@ -169,7 +173,7 @@ export! {
         Ok(())
     }
 
-    fn cuCtxPushCurrent_v2(context: Handle) {
+    4000 fn cuCtxPushCurrent_v2(context: Handle) {
         if context == 0 {
             return Err(Code::INVALID_CONTEXT.because("the context is null"));
         }
@@ -177,13 +181,13 @@ export! {
         Ok(())
     }
 
-    fn cuCtxPopCurrent_v2(out: Out<Handle>) {
+    4000 fn cuCtxPopCurrent_v2(out: Out<Handle>) {
         let handle = context::pop().ok_or(Code::INVALID_CONTEXT)?;
         out.set_if_wanted(handle);
         Ok(())
     }
 
-    fn cuCtxSetCurrent(context: Handle) {
+    4000 fn cuCtxSetCurrent(context: Handle) {
         if context != 0 {
             check_current(context)?;
         }
@@ -191,67 +195,67 @@ export! {
         Ok(())
     }
 
-    fn cuCtxGetCurrent(out: Out<Handle>) {
+    4000 fn cuCtxGetCurrent(out: Out<Handle>) {
         out.set(context::current_handle())
     }
 
-    fn cuCtxGetDevice(device: Out<Device>) {
+    2000 fn cuCtxGetDevice(device: Out<Device>) {
         device.required()?;
         device.set(context::current_of_any_state()?.device as Device)
     }
 
-    fn cuCtxGetDevice_v2(device: Out<Device>, context: Handle) {
+    13000 fn cuCtxGetDevice_v2(device: Out<Device>, context: Handle) {
         device.required()?;
         device.set(find(context)?.device as Device)
     }
 
-    fn cuCtxGetFlags(flags: Out<u32>) {
+    7000 fn cuCtxGetFlags(flags: Out<u32>) {
         flags.required()?;
         flags.set(context::current()?.flags.load(Ordering::Relaxed))
     }
 
-    fn cuCtxSetFlags(flags: u32) {
+    12010 fn cuCtxSetFlags(flags: u32) {
         check_flags(flags)?;
         context::current()?.flags.store(flags, Ordering::Relaxed);
         Ok(())
     }
 
-    fn cuCtxGetId(context: Handle, id: Out<u64>) {
+    12000 fn cuCtxGetId(context: Handle, id: Out<u64>) {
         id.required()?;
         id.set(find(context)?.id)
     }
 
-    fn cuCtxGetApiVersion(context: Handle, version: Out<u32>) {
+    3020 fn cuCtxGetApiVersion(context: Handle, version: Out<u32>) {
         version.required()?;
         find(context)?;
         version.set(VERSION as u32)
     }
 
-    fn cuCtxSynchronize() {
+    2000 fn cuCtxSynchronize() {
         synchronize(&*context::current()?)
     }
 
-    fn cuCtxSynchronize_v2(context: Handle) {
+    13000 fn cuCtxSynchronize_v2(context: Handle) {
         let context = find(context)?;
         context.check()?;
         synchronize(&context)
     }
 
-    fn cuCtxGetLimit(value: Out<usize>, limit: u32) {
+    3010 fn cuCtxGetLimit(value: Out<usize>, limit: u32) {
         value.required()?;
         value.set(context::current()?.limit(limit)? as usize)
     }
 
-    fn cuCtxSetLimit(limit: u32, value: usize) {
+    3010 fn cuCtxSetLimit(limit: u32, value: usize) {
         context::current()?.set_limit(limit, value as u64)
     }
 
-    fn cuCtxGetCacheConfig(config: Out<u32>) {
+    3020 fn cuCtxGetCacheConfig(config: Out<u32>) {
         config.required()?;
         config.set(context::current()?.cache.load(Ordering::Relaxed))
     }
 
-    fn cuCtxSetCacheConfig(config: u32) {
+    3020 fn cuCtxSetCacheConfig(config: u32) {
         if config > 3 {
             return Err(Code::INVALID_VALUE.because(format!("there is no cache configuration {config}")));
         }
@@ -259,12 +263,12 @@ export! {
         Ok(())
     }
 
-    fn cuCtxGetSharedMemConfig(config: Out<u32>) {
+    4020 fn cuCtxGetSharedMemConfig(config: Out<u32>) {
         config.required()?;
         config.set(context::current()?.shared_banks.load(Ordering::Relaxed))
     }
 
-    fn cuCtxSetSharedMemConfig(config: u32) {
+    4020 fn cuCtxSetSharedMemConfig(config: u32) {
         if config > 2 {
             return Err(Code::INVALID_VALUE.because(format!("there is no bank configuration {config}")));
         }
@@ -273,22 +277,22 @@ export! {
         Ok(())
     }
 
-    fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+    5050 fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
         context::current()?;
         least.set_if_wanted(PRIORITIES.0);
         greatest.set_if_wanted(PRIORITIES.1);
         Ok(())
     }
 
-    fn cuCtxResetPersistingL2Cache() {
+    11000 fn cuCtxResetPersistingL2Cache() {
         context::current().map(|_| ())
     }
 
-    fn cuCtxGetExecAffinity(_affinity: Out<u8>, _kind: i32) {
+    11040 fn cuCtxGetExecAffinity(_affinity: Out<u8>, _kind: i32) {
         Err(Code::UNSUPPORTED_EXEC_AFFINITY.into())
     }
 
-    fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
+    4000 fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
         let own = context::current()?;
         let peer = find(peer)?;
         if flags != 0 || own.handle == peer.handle {
@@ -297,44 +301,44 @@ export! {
         own.set_peer(peer.device, true)
     }
 
-    fn cuCtxDisablePeerAccess(peer: Handle) {
+    4000 fn cuCtxDisablePeerAccess(peer: Handle) {
         context::current()?.set_peer(find(peer)?.device, false)
     }
 
-    fn cuCtxAttach(out: Out<Handle>, _flags: u32) {
+    2000 fn cuCtxAttach(out: Out<Handle>, _flags: u32) {
         out.required()?;
         out.set(context::current()?.handle)
     }
 
-    fn cuCtxDetach(context: Handle) {
+    2000 fn cuCtxDetach(context: Handle) {
         find(context).map(|_| ())
     }
 
-    fn cuCtxRecordEvent(context: Handle, event: Handle) {
+    12050 fn cuCtxRecordEvent(context: Handle, event: Handle) {
         let context = find(context)?;
         context.check()?;
         super::event::record(event, &context.null_stream(), 0)
     }
 
-    fn cuCtxWaitEvent(context: Handle, event: Handle) {
+    12050 fn cuCtxWaitEvent(context: Handle, event: Handle) {
         let context = find(context)?;
         context.check()?;
         super::stream::wait_event(&context.null_stream(), event, 0)
     }
 
-    fn cuFlushGPUDirectRDMAWrites(_target: i32, _scope: i32) {
+    11030 fn cuFlushGPUDirectRDMAWrites(_target: i32, _scope: i32) {
         Err(Code::NOT_SUPPORTED.because("no other device writes to the emulated GPU"))
     }
 
-    fn cuProfilerStart() {
+    4000 fn cuProfilerStart() {
         context::current().map(|_| ())
     }
 
-    fn cuProfilerStop() {
+    4000 fn cuProfilerStop() {
         context::current().map(|_| ())
     }
 
-    fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
+    10010 fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
         let new = capture::Mode::of(mode.get()?)?;
         mode.set(capture::exchange_mode(new) as u32)
     }

@@ -191,15 +191,16 @@ fn check_contexts(contexts: [Handle; 2]) -> Result {
 }
 
 export! {
-    fn cuMemcpy(to: Pointer, from: Pointer, size: usize) also cuMemcpy_ptds {
+    4000 fn cuMemcpy(to: Pointer, from: Pointer, size: usize) also cuMemcpy_ptds {
         line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, 0, Waits::Unless)
     }
 
-    fn cuMemcpyAsync(to: Pointer, from: Pointer, size: usize, stream: Handle) also cuMemcpyAsync_ptsz {
+    4000 fn cuMemcpyAsync(to: Pointer, from: Pointer, size: usize, stream: Handle)
+    also cuMemcpyAsync_ptsz {
         line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, stream, Waits::No)
     }
 
-    fn cuMemcpyBatchAsync(
+    12080 fn cuMemcpyBatchAsync(
         to: In<Pointer>, from: In<Pointer>, sizes: In<usize>, count: usize,
         attributes: In<[i32; 6]>, firsts: In<usize>, attribute_count: usize, failed: Out<usize>,
         stream: Handle,
@@ -209,47 +210,48 @@ export! {
         Batch { to, from, sizes, count, attributes, firsts, attribute_count }.run(stream)
     }
 
-    fn cuMemcpyBatchAsync_v2(
+    13000 fn cuMemcpyBatchAsync_v2(
         to: In<Pointer>, from: In<Pointer>, sizes: In<usize>, count: usize,
         attributes: In<[i32; 6]>, firsts: In<usize>, attribute_count: usize, stream: Handle,
     ) also cuMemcpyBatchAsync_v2_ptsz {
         Batch { to, from, sizes, count, attributes, firsts, attribute_count }.run(stream)
     }
 
-    fn cuMemcpyHtoD_v2(to: Pointer, from: In<u8>, size: usize) also cuMemcpyHtoD_v2_ptds {
+    3020 fn cuMemcpyHtoD_v2(to: Pointer, from: In<u8>, size: usize) also cuMemcpyHtoD_v2_ptds {
         line(CopyMemory::Device(to), CopyMemory::of(from.address() as u64)?, size, 0, Waits::Unless)
     }
 
-    fn cuMemcpyHtoDAsync_v2(to: Pointer, from: In<u8>, size: usize, stream: Handle)
+    3020 fn cuMemcpyHtoDAsync_v2(to: Pointer, from: In<u8>, size: usize, stream: Handle)
     also cuMemcpyHtoDAsync_v2_ptsz {
         line(CopyMemory::Device(to), CopyMemory::of(from.address() as u64)?, size, stream, Waits::No)
     }
 
-    fn cuMemcpyDtoH_v2(to: Out<u8>, from: Pointer, size: usize) also cuMemcpyDtoH_v2_ptds {
+    3020 fn cuMemcpyDtoH_v2(to: Out<u8>, from: Pointer, size: usize) also cuMemcpyDtoH_v2_ptds {
         line(CopyMemory::of(to.address() as u64)?, CopyMemory::Device(from), size, 0, Waits::Unless)
     }
 
-    fn cuMemcpyDtoHAsync_v2(to: Out<u8>, from: Pointer, size: usize, stream: Handle)
+    3020 fn cuMemcpyDtoHAsync_v2(to: Out<u8>, from: Pointer, size: usize, stream: Handle)
     also cuMemcpyDtoHAsync_v2_ptsz {
         line(CopyMemory::of(to.address() as u64)?, CopyMemory::Device(from), size, stream, Waits::No)
     }
 
-    fn cuMemcpyDtoD_v2(to: Pointer, from: Pointer, size: usize) also cuMemcpyDtoD_v2_ptds {
+    3020 fn cuMemcpyDtoD_v2(to: Pointer, from: Pointer, size: usize) also cuMemcpyDtoD_v2_ptds {
         line(CopyMemory::Device(to), CopyMemory::Device(from), size, 0, Waits::Unless)
     }
 
-    fn cuMemcpyDtoDAsync_v2(to: Pointer, from: Pointer, size: usize, stream: Handle)
+    3020 fn cuMemcpyDtoDAsync_v2(to: Pointer, from: Pointer, size: usize, stream: Handle)
     also cuMemcpyDtoDAsync_v2_ptsz {
         line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, Waits::No)
     }
 
-    fn cuMemcpyPeer(to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize)
-    also cuMemcpyPeer_ptds {
+    4000 fn cuMemcpyPeer(
+        to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize,
+    ) also cuMemcpyPeer_ptds {
         check_contexts([to_context, from_context])?;
         line(CopyMemory::Device(to), CopyMemory::Device(from), size, 0, Waits::Unless)
     }
 
-    fn cuMemcpyPeerAsync(
+    4000 fn cuMemcpyPeerAsync(
         to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize,
         stream: Handle,
     ) also cuMemcpyPeerAsync_ptsz {
@@ -257,33 +259,36 @@ export! {
         line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, Waits::No)
     }
 
-    fn cuMemcpy2D_v2(description: In<Copy2d>) also cuMemcpy2D_v2_ptds {
+    3020 fn cuMemcpy2D_v2(description: In<Copy2d>) also cuMemcpy2D_v2_ptds {
         copy(transfer_of(&description.get()?.into())?, 0, Waits::Unless)
     }
 
-    fn cuMemcpy2DUnaligned_v2(description: In<Copy2d>) also cuMemcpy2DUnaligned_v2_ptds {
+    3020 fn cuMemcpy2DUnaligned_v2(description: In<Copy2d>) also cuMemcpy2DUnaligned_v2_ptds {
         copy(transfer_of(&description.get()?.into())?, 0, Waits::Unless)
     }
 
-    fn cuMemcpy2DAsync_v2(description: In<Copy2d>, stream: Handle) also cuMemcpy2DAsync_v2_ptsz {
+    3020 fn cuMemcpy2DAsync_v2(description: In<Copy2d>, stream: Handle)
+    also cuMemcpy2DAsync_v2_ptsz {
         copy(transfer_of(&description.get()?.into())?, stream, Waits::No)
     }
 
-    fn cuMemcpy3D_v2(description: In<Copy3d>) also cuMemcpy3D_v2_ptds {
+    3020 fn cuMemcpy3D_v2(description: In<Copy3d>) also cuMemcpy3D_v2_ptds {
         copy(transfer_of(&description.get()?)?, 0, Waits::Unless)
     }
 
-    fn cuMemcpy3DAsync_v2(description: In<Copy3d>, stream: Handle) also cuMemcpy3DAsync_v2_ptsz {
+    3020 fn cuMemcpy3DAsync_v2(description: In<Copy3d>, stream: Handle)
+    also cuMemcpy3DAsync_v2_ptsz {
         copy(transfer_of(&description.get()?)?, stream, Waits::No)
     }
 
-    fn cuMemcpy3DPeer(description: In<Copy3d>) also cuMemcpy3DPeer_ptds {
+    4000 fn cuMemcpy3DPeer(description: In<Copy3d>) also cuMemcpy3DPeer_ptds {
         let description = description.get()?;
         check_contexts([description.from.context, description.to.context])?;
         copy(transfer_of(&description)?, 0, Waits::Unless)
     }
 
-    fn cuMemcpy3DPeerAsync(description: In<Copy3d>, stream: Handle) also cuMemcpy3DPeerAsync_ptsz {
+    4000 fn cuMemcpy3DPeerAsync(description: In<Copy3d>, stream: Handle)
+    also cuMemcpy3DPeerAsync_ptsz {
         let description = description.get()?;
         check_contexts([description.from.context, description.to.context])?;
         copy(transfer_of(&description)?, stream, Waits::No)

@@ -43,37 +43,37 @@ fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
 }
 
 export! {
-    fn cuDeviceGetCount(number: Out<i32>) {
+    2000 fn cuDeviceGetCount(number: Out<i32>) {
         number.set(count()? as i32)
     }
 
-    fn cuDeviceGet(device: Out<Device>, ordinal: i32) {
+    2000 fn cuDeviceGet(device: Out<Device>, ordinal: i32) {
         device.required()?;
         check(ordinal)?;
         device.set(ordinal)
     }
 
-    fn cuDeviceGetName(text: Out<u8>, len: i32, device: Device) {
+    2000 fn cuDeviceGetName(text: Out<u8>, len: i32, device: Device) {
         check(device)?;
         write_text(name(), text, len)
     }
 
-    fn cuDeviceGetUuid(out: Out<[u8; 16]>, device: Device) {
+    9020 fn cuDeviceGetUuid(out: Out<[u8; 16]>, device: Device) {
         check(device)?;
         out.set(uuid(device))
     }
 
-    fn cuDeviceGetUuid_v2(out: Out<[u8; 16]>, device: Device) {
+    11040 fn cuDeviceGetUuid_v2(out: Out<[u8; 16]>, device: Device) {
         check(device)?;
         out.set(uuid(device))
     }
 
-    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: Device) {
+    3020 fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: Device) {
         check(device)?;
         bytes.set(driver()?.allocations.total() as usize)
     }
 
-    fn cuDeviceGetAttribute(value: Out<i32>, which: i32, device: Device) {
+    2000 fn cuDeviceGetAttribute(value: Out<i32>, which: i32, device: Device) {
         value.required()?;
         check(device)?;
         value.set(match which {
@@ -83,14 +83,14 @@ export! {
         })
     }
 
-    fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: Device) {
+    2000 fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: Device) {
         check(device)?;
         let (first, second) = capability()?;
         major.set(first)?;
         minor.set(second)
     }
 
-    fn cuDeviceGetProperties(properties: Out<Properties>, device: Device) {
+    2000 fn cuDeviceGetProperties(properties: Out<Properties>, device: Device) {
         check(device)?;
         properties.set(Properties {
             threads: BLOCK_THREADS as i32,
@@ -106,12 +106,12 @@ export! {
         })
     }
 
-    fn cuDeviceGetPCIBusId(text: Out<u8>, len: i32, device: Device) {
+    4010 fn cuDeviceGetPCIBusId(text: Out<u8>, len: i32, device: Device) {
         check(device)?;
         write_text(&bus(device), text, len)
     }
 
-    fn cuDeviceGetByPCIBusId(device: Out<Device>, text: Text) {
+    4010 fn cuDeviceGetByPCIBusId(device: Out<Device>, text: Text) {
         device.required()?;
         let text = text.get()?;
         // The domain and the function may be left out.
@@ -123,19 +123,19 @@ export! {
         }
     }
 
-    fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: i32, device: Device) {
+    11040 fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: i32, device: Device) {
         check(device)?;
         supported.set(0)
     }
 
-    fn cuDeviceCanAccessPeer(can: Out<i32>, device: Device, peer: Device) {
+    4000 fn cuDeviceCanAccessPeer(can: Out<i32>, device: Device, peer: Device) {
         check(device)?;
         check(peer)?;
         // Any two, and none is a peer of its own.
         can.set(i32::from(device != peer))
     }
 
-    fn cuDeviceGetP2PAttribute(value: Out<i32>, which: i32, from: Device, to: Device) {
+    8000 fn cuDeviceGetP2PAttribute(value: Out<i32>, which: i32, from: Device, to: Device) {
         value.required()?;
         check(from)?;
         check(to)?;

@@ -29,7 +29,7 @@ export! {
     /// `cuLaunchHostFunc` that does the work, which device memory the work reads and writes. The
     /// ranges are checked when their turn in the stream has come; when one is wrong, that is
     /// reported as a kernel's fault is, and the host function is not called. It can be captured.
-    fn emulatedGpuDeclareAccess(stream: Handle, operation: Text, ranges: In<Range>, count: usize)
+    0 fn emulatedGpuDeclareAccess(stream: Handle, operation: Text, ranges: In<Range>, count: usize)
     also emulatedGpuDeclareAccess_ptsz {
         let stream = stream::find(stream)?;
         let ranges = self::ranges(ranges, count)?;
@@ -40,7 +40,7 @@ export! {
     /// `CUresult emulatedGpuLaunchWork(CUstream stream, const char *operation, EmulatedGpuWork work,
     /// void *data, EmulatedGpuRelease release)`: a library of the host's has work done when its turn
     /// in the stream comes; the work asks for its memory with `emulatedGpuAccess`. It can be captured.
-    fn emulatedGpuLaunchWork(
+    0 fn emulatedGpuLaunchWork(
         stream: Handle, operation: Text, work: WorkFunction, data: Out<u8>, release: ReleaseFunction,
     ) also emulatedGpuLaunchWork_ptsz {
         if work.is_none() {
@@ -56,7 +56,7 @@ export! {
 
     /// `CUresult emulatedGpuAccess(const EmulatedGpuDoor *door, const EmulatedGpuRange *ranges,
     /// size_t count)`: work that runs asks for device memory.
-    early fn emulatedGpuAccess(door: In<u8>, ranges: In<Range>, count: usize) {
+    0 fn emulatedGpuAccess(door: In<u8>, ranges: In<Range>, count: usize) early {
         if door.is_null() {
             return Err(Code::INVALID_VALUE.because("the door is null"));
         }
@@ -68,13 +68,13 @@ export! {
 
     /// `CUresult emulatedGpuSetDevices(unsigned int count)`: how many cards there are to be, where
     /// `EMULATED_GPU_DEVICES` says nothing; before `cuInit`.
-    early fn emulatedGpuSetDevices(count: u32) {
+    0 fn emulatedGpuSetDevices(count: u32) early {
         crate::driver::ask_for_devices(count)
     }
 
     /// `CUresult emulatedGpuSetCounting(int on)`: each instruction is counted, or no longer, in
     /// launches from now on.
-    fn emulatedGpuSetCounting(on: i32) {
+    0 fn emulatedGpuSetCounting(on: i32) {
         driver()?.emulator.set_statistics(on != 0);
         Ok(())
     }
@@ -82,7 +82,7 @@ export! {
     /// `CUresult emulatedGpuGetCounts(CUfunction function, EmulatedGpuCounts *counts, size_t size)`:
     /// the sums over all launches of a kernel since it was loaded or since the last reset. `size` is
     /// that of the caller's structure, which may be older and shorter.
-    fn emulatedGpuGetCounts(function: Handle, counts: Out<u64>, size: usize) {
+    0 fn emulatedGpuGetCounts(function: Handle, counts: Out<u64>, size: usize) {
         counts.required()?;
         let driver = driver()?;
         let Counts {
@@ -126,7 +126,7 @@ export! {
     }
 
     /// `CUresult emulatedGpuResetCounts(void)`: all counts begin anew.
-    fn emulatedGpuResetCounts() {
+    0 fn emulatedGpuResetCounts() {
         driver()?.counts.reset();
         Ok(())
     }

@@ -62,7 +62,7 @@ fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result {
 }
 
 export! {
-    fn cuEventCreate(out: Out<Handle>, flags: u32) {
+    2000 fn cuEventCreate(out: Out<Handle>, flags: u32) {
         out.required()?;
         if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
             return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of an event")));
@@ -73,7 +73,7 @@ export! {
         out.set(event.handle)
     }
 
-    fn cuEventDestroy_v2(event: Handle) {
+    4000 fn cuEventDestroy_v2(event: Handle) {
         let driver = driver()?;
         let event = driver.event(event)?;
         // What waits for it has its mark.
@@ -81,16 +81,16 @@ export! {
         Ok(())
     }
 
-    fn cuEventRecord(event: Handle, stream: Handle) also cuEventRecord_ptsz {
+    2000 fn cuEventRecord(event: Handle, stream: Handle) also cuEventRecord_ptsz {
         record(event, &stream::find(stream)?, 0)
     }
 
-    fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32)
+    11010 fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32)
     also cuEventRecordWithFlags_ptsz {
         record(event, &stream::find(stream)?, flags)
     }
 
-    fn cuEventQuery(event: Handle) {
+    2000 fn cuEventQuery(event: Handle) {
         let event = driver()?.event(event)?;
         event.context.check()?;
         let mark = mark(&event)?;
@@ -101,7 +101,7 @@ export! {
         }
     }
 
-    fn cuEventSynchronize(event: Handle) {
+    2000 fn cuEventSynchronize(event: Handle) {
         let event = driver()?.event(event)?;
         event.context.check()?;
         let mark = mark(&event)?;
@@ -112,11 +112,11 @@ export! {
         event.context.tell()
     }
 
-    fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) {
+    2000 fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) {
         elapsed(milliseconds, start, end)
     }
 
-    fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) {
+    12080 fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) {
         elapsed(milliseconds, start, end)
     }
 }

@@ -314,7 +314,7 @@ const fn with_size<const N: usize>(mut words: [Word; N]) -> [Word; N] {
 }
 
 export! {
-    early fn cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) {
+    3000 fn cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) early {
         let id = id.get()?;
         if let Some(found) = TABLES.iter().find(|table| table.id == id) {
             return table.set(found.words.as_ptr().cast());

@@ -40,61 +40,61 @@ fn rows(
 }
 
 export! {
-    fn cuMemsetD8_v2(to: Pointer, value: u8, count: usize) also cuMemsetD8_v2_ptds {
+    3020 fn cuMemsetD8_v2(to: Pointer, value: u8, count: usize) also cuMemsetD8_v2_ptds {
         row(to, u32::from(value), 1, count, None)
     }
 
-    fn cuMemsetD16_v2(to: Pointer, value: u16, count: usize) also cuMemsetD16_v2_ptds {
+    3020 fn cuMemsetD16_v2(to: Pointer, value: u16, count: usize) also cuMemsetD16_v2_ptds {
         row(to, u32::from(value), 2, count, None)
     }
 
-    fn cuMemsetD32_v2(to: Pointer, value: u32, count: usize) also cuMemsetD32_v2_ptds {
+    3020 fn cuMemsetD32_v2(to: Pointer, value: u32, count: usize) also cuMemsetD32_v2_ptds {
         row(to, value, 4, count, None)
     }
 
-    fn cuMemsetD8Async(to: Pointer, value: u8, count: usize, stream: Handle)
+    3020 fn cuMemsetD8Async(to: Pointer, value: u8, count: usize, stream: Handle)
     also cuMemsetD8Async_ptsz {
         row(to, u32::from(value), 1, count, Some(stream))
     }
 
-    fn cuMemsetD16Async(to: Pointer, value: u16, count: usize, stream: Handle)
+    3020 fn cuMemsetD16Async(to: Pointer, value: u16, count: usize, stream: Handle)
     also cuMemsetD16Async_ptsz {
         row(to, u32::from(value), 2, count, Some(stream))
     }
 
-    fn cuMemsetD32Async(to: Pointer, value: u32, count: usize, stream: Handle)
+    3020 fn cuMemsetD32Async(to: Pointer, value: u32, count: usize, stream: Handle)
     also cuMemsetD32Async_ptsz {
         row(to, value, 4, count, Some(stream))
     }
 
-    fn cuMemsetD2D8_v2(to: Pointer, pitch: usize, value: u8, width: usize, height: usize)
+    3020 fn cuMemsetD2D8_v2(to: Pointer, pitch: usize, value: u8, width: usize, height: usize)
     also cuMemsetD2D8_v2_ptds {
         rows(to, pitch, (u32::from(value), 1), (width, height), None)
     }
 
-    fn cuMemsetD2D16_v2(to: Pointer, pitch: usize, value: u16, width: usize, height: usize)
+    3020 fn cuMemsetD2D16_v2(to: Pointer, pitch: usize, value: u16, width: usize, height: usize)
     also cuMemsetD2D16_v2_ptds {
         rows(to, pitch, (u32::from(value), 2), (width, height), None)
     }
 
-    fn cuMemsetD2D32_v2(to: Pointer, pitch: usize, value: u32, width: usize, height: usize)
+    3020 fn cuMemsetD2D32_v2(to: Pointer, pitch: usize, value: u32, width: usize, height: usize)
     also cuMemsetD2D32_v2_ptds {
         rows(to, pitch, (value, 4), (width, height), None)
     }
 
-    fn cuMemsetD2D8Async(
+    3020 fn cuMemsetD2D8Async(
         to: Pointer, pitch: usize, value: u8, width: usize, height: usize, stream: Handle,
     ) also cuMemsetD2D8Async_ptsz {
         rows(to, pitch, (u32::from(value), 1), (width, height), Some(stream))
     }
 
-    fn cuMemsetD2D16Async(
+    3020 fn cuMemsetD2D16Async(
         to: Pointer, pitch: usize, value: u16, width: usize, height: usize, stream: Handle,
     ) also cuMemsetD2D16Async_ptsz {
         rows(to, pitch, (u32::from(value), 2), (width, height), Some(stream))
     }
 
-    fn cuMemsetD2D32Async(
+    3020 fn cuMemsetD2D32Async(
         to: Pointer, pitch: usize, value: u32, width: usize, height: usize, stream: Handle,
     ) also cuMemsetD2D32Async_ptsz {
         rows(to, pitch, (value, 4), (width, height), Some(stream))

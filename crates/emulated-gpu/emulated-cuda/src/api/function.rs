@@ -71,16 +71,16 @@ fn fitting(count: Out<i32>, function: Handle, threads: i32, shared: usize, flags
 }
 
 export! {
-    fn cuFuncGetAttribute(value: Out<i32>, attribute: u32, function: Handle) {
+    2020 fn cuFuncGetAttribute(value: Out<i32>, attribute: u32, function: Handle) {
         value.required()?;
         value.set(driver()?.function(function)?.attribute(attribute)?)
     }
 
-    fn cuFuncSetAttribute(function: Handle, attribute: u32, value: i32) {
+    9000 fn cuFuncSetAttribute(function: Handle, attribute: u32, value: i32) {
         driver()?.function(function)?.set_attribute(attribute, value)
     }
 
-    fn cuFuncSetCacheConfig(function: Handle, config: u32) {
+    3000 fn cuFuncSetCacheConfig(function: Handle, config: u32) {
         driver()?.function(function)?;
         if config > 3 {
             return Err(Code::INVALID_VALUE.because(format!("there is no cache configuration {config}")));
@@ -88,7 +88,7 @@ export! {
         Ok(())
     }
 
-    fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
+    4020 fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
         driver()?.function(function)?;
         if config > 2 {
             return Err(Code::INVALID_VALUE.because(format!("there is no bank configuration {config}")));
@@ -96,17 +96,19 @@ export! {
         Ok(())
     }
 
-    fn cuFuncGetModule(out: Out<Handle>, function: Handle) {
+    11000 fn cuFuncGetModule(out: Out<Handle>, function: Handle) {
         out.required()?;
         out.set(driver()?.function(function)?.module)
     }
 
-    fn cuFuncGetName(name: Out<*const c_char>, function: Handle) {
+    12030 fn cuFuncGetName(name: Out<*const c_char>, function: Handle) {
         name.required()?;
         name.set(driver()?.function(function)?.name.as_ptr())
     }
 
-    fn cuFuncGetParamInfo(function: Handle, index: usize, offset: Out<usize>, size: Out<usize>) {
+    12040 fn cuFuncGetParamInfo(
+        function: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
+    ) {
         offset.required()?;
         let function = driver()?.function(function)?;
         let layout = function.kernel.parameters().get(index).ok_or_else(|| {
@@ -116,58 +118,60 @@ export! {
         offset.set(layout.offset as usize)
     }
 
-    fn cuFuncGetParamCount(function: Handle, count: Out<usize>) {
+    13020 fn cuFuncGetParamCount(function: Handle, count: Out<usize>) {
         count.required()?;
         count.set(driver()?.function(function)?.kernel.parameters().len())
     }
 
-    fn cuKernelGetParamCount(kernel: Handle, count: Out<usize>) {
+    13020 fn cuKernelGetParamCount(kernel: Handle, count: Out<usize>) {
         count.required()?;
         count.set(driver()?.function(kernel)?.kernel.parameters().len())
     }
 
-    fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
+    12040 fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
         state.required()?;
         driver()?.function(function)?;
         state.set(1)
     }
 
-    fn cuFuncLoad(function: Handle) {
+    12040 fn cuFuncLoad(function: Handle) {
         driver()?.function(function).map(|_| ())
     }
 
-    fn cuKernelGetFunction(out: Out<Handle>, kernel: Handle) {
+    12000 fn cuKernelGetFunction(out: Out<Handle>, kernel: Handle) {
         out.required()?;
         out.set(driver()?.function(kernel)?.handle)
     }
 
-    fn cuKernelGetLibrary(out: Out<Handle>, kernel: Handle) {
+    12050 fn cuKernelGetLibrary(out: Out<Handle>, kernel: Handle) {
         out.required()?;
         out.set(driver()?.function(kernel)?.module)
     }
 
-    fn cuKernelGetAttribute(value: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
+    12000 fn cuKernelGetAttribute(value: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
         value.required()?;
         crate::device::check(device)?;
         value.set(driver()?.function(kernel)?.attribute(attribute)?)
     }
 
-    fn cuKernelSetAttribute(attribute: u32, value: i32, kernel: Handle, device: i32) {
+    12000 fn cuKernelSetAttribute(attribute: u32, value: i32, kernel: Handle, device: i32) {
         crate::device::check(device)?;
         driver()?.function(kernel)?.set_attribute(attribute, value)
     }
 
-    fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, device: i32) {
+    12000 fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, device: i32) {
         crate::device::check(device)?;
         driver()?.function(kernel).map(|_| ())
     }
 
-    fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) {
+    12030 fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) {
         name.required()?;
         name.set(driver()?.function(kernel)?.name.as_ptr())
     }
 
-    fn cuKernelGetParamInfo(kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>) {
+    12040 fn cuKernelGetParamInfo(
+        kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
+    ) {
         offset.required()?;
         let function = driver()?.function(kernel)?;
         let layout = function.kernel.parameters().get(index).ok_or(Code::INVALID_VALUE)?;
@@ -175,7 +179,7 @@ export! {
         offset.set(layout.offset as usize)
     }
 
-    fn cuLaunchKernel(
+    4000 fn cuLaunchKernel(
         function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32,
         block_z: u32, shared: u32, stream: Handle, parameters: In<usize>, extra: In<usize>,
     ) also cuLaunchKernel_ptsz {
@@ -183,7 +187,7 @@ export! {
         launch(function, Shape { grid, block, shared, cooperative: false }, stream, parameters, extra)
     }
 
-    fn cuLaunchCooperativeKernel(
+    9000 fn cuLaunchCooperativeKernel(
         function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32,
         block_z: u32, shared: u32, stream: Handle, parameters: In<usize>,
     ) also cuLaunchCooperativeKernel_ptsz {
@@ -192,7 +196,7 @@ export! {
         launch(function, shape, stream, parameters, In::null())
     }
 
-    fn cuLaunchKernelEx(
+    11060 fn cuLaunchKernelEx(
         config: In<LaunchConfig>, function: Handle, parameters: In<usize>, extra: In<usize>,
     ) also cuLaunchKernelEx_ptsz {
         let LaunchConfig { grid, block, shared, stream, attributes, attribute_count } = config.get()?;
@@ -214,7 +218,8 @@ export! {
         launch(function, Shape { grid, block, shared, cooperative }, stream, parameters, extra)
     }
 
-    fn cuLaunchHostFunc(stream: Handle, function: HostFunction, data: Out<u8>) also cuLaunchHostFunc_ptsz {
+    10000 fn cuLaunchHostFunc(stream: Handle, function: HostFunction, data: Out<u8>)
+    also cuLaunchHostFunc_ptsz {
         if function.is_none() {
             return Err(Code::INVALID_VALUE.because("the host function is null"));
         }
@@ -222,26 +227,26 @@ export! {
         stream::enqueue(&stream, Operation::Host { function, data: data.address() })
     }
 
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    6050 fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         count: Out<i32>, function: Handle, threads: i32, shared: usize,
     ) {
         fitting(count, function, threads, shared, 0)
     }
 
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    7000 fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         count: Out<i32>, function: Handle, threads: i32, shared: usize, flags: u32,
     ) {
         fitting(count, function, threads, shared, flags)
     }
 
-    fn cuOccupancyMaxPotentialBlockSize(
+    6050 fn cuOccupancyMaxPotentialBlockSize(
         grid: Out<i32>, block: Out<i32>, function: Handle, of_size: SharedBytesOf, shared: usize,
         limit: i32,
     ) {
         potential(grid, block, function, of_size, shared, limit)
     }
 
-    fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    7000 fn cuOccupancyMaxPotentialBlockSizeWithFlags(
         grid: Out<i32>, block: Out<i32>, function: Handle, of_size: SharedBytesOf, shared: usize,
         limit: i32, flags: u32,
     ) {
@@ -251,7 +256,7 @@ export! {
         potential(grid, block, function, of_size, shared, limit)
     }
 
-    fn cuOccupancyAvailableDynamicSMemPerBlock(
+    10020 fn cuOccupancyAvailableDynamicSMemPerBlock(
         bytes: Out<usize>, function: Handle, blocks: i32, threads: i32,
     ) {
         bytes.required()?;
@@ -264,14 +269,18 @@ export! {
         bytes.set(occupancy::dynamic_shared(&function, blocks) as usize)
     }
 
-    fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: Handle, _config: In<LaunchConfig>) {
+    11070 fn cuOccupancyMaxPotentialClusterSize(
+        size: Out<i32>, function: Handle, _config: In<LaunchConfig>,
+    ) {
         size.required()?;
         driver()?.function(function)?;
         // A cluster of one block.
         size.set(1)
     }
 
-    fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<LaunchConfig>) {
+    11070 fn cuOccupancyMaxActiveClusters(
+        count: Out<i32>, function: Handle, config: In<LaunchConfig>,
+    ) {
         count.required()?;
         context::current()?;
         let function = driver()?.function(function)?;

@@ -103,7 +103,7 @@ fn dot(graph: &Graph) -> String {
 }
 
 export! {
-    fn cuGraphCreate(out: Out<Handle>, flags: u32) {
+    10000 fn cuGraphCreate(out: Out<Handle>, flags: u32) {
         out.required()?;
         if flags != 0 {
             return Err(Code::INVALID_VALUE.because("graphs have no flags"));
@@ -113,32 +113,32 @@ export! {
         out.set(graph.handle)
     }
 
-    fn cuGraphClone(out: Out<Handle>, graph: Handle) {
+    10000 fn cuGraphClone(out: Out<Handle>, graph: Handle) {
         out.required()?;
         out.set(driver()?.graph(graph)?.duplicate()?.handle)
     }
 
-    fn cuGraphDestroy(graph: Handle) {
+    10000 fn cuGraphDestroy(graph: Handle) {
         driver()?.graph(graph)?.forget()
     }
 
-    fn cuGraphInstantiate(
+    10000 fn cuGraphInstantiate(
         out: Out<Handle>, graph: Handle, _error: Out<Handle>, _log: Out<u8>, _size: usize,
     ) {
         instantiate(out, graph, 0)
     }
 
-    fn cuGraphInstantiate_v2(
+    11000 fn cuGraphInstantiate_v2(
         out: Out<Handle>, graph: Handle, _error: Out<Handle>, _log: Out<u8>, _size: usize,
     ) {
         instantiate(out, graph, 0)
     }
 
-    fn cuGraphInstantiateWithFlags(out: Out<Handle>, graph: Handle, flags: u64) {
+    11040 fn cuGraphInstantiateWithFlags(out: Out<Handle>, graph: Handle, flags: u64) {
         instantiate(out, graph, flags)
     }
 
-    fn cuGraphInstantiateWithParams(
+    12000 fn cuGraphInstantiateWithParams(
         out: Out<Handle>, graph: Handle, parameters: Out<InstantiateParameters>,
     ) also cuGraphInstantiateWithParams_ptsz {
         let given = parameters.get()?;
@@ -149,25 +149,25 @@ export! {
         made
     }
 
-    fn cuGraphExecGetFlags(graph: Handle, flags: Out<u64>) {
+    12000 fn cuGraphExecGetFlags(graph: Handle, flags: Out<u64>) {
         flags.required()?;
         flags.set(executable(graph)?.flags)
     }
 
-    fn cuGraphExecUpdate(graph: Handle, from: Handle, node: Out<Handle>, result: Out<u32>) {
+    10020 fn cuGraphExecUpdate(graph: Handle, from: Handle, node: Out<Handle>, result: Out<u32>) {
         let (code, culprit) = update(graph, from)?;
         node.set_if_wanted(culprit);
         result.set_if_wanted(code);
         if code == 0 { Ok(()) } else { Err(Code::GRAPH_EXEC_UPDATE_FAILURE.into()) }
     }
 
-    fn cuGraphExecUpdate_v2(graph: Handle, from: Handle, result: Out<UpdateResult>) {
+    12000 fn cuGraphExecUpdate_v2(graph: Handle, from: Handle, result: Out<UpdateResult>) {
         let (code, culprit) = update(graph, from)?;
         result.set_if_wanted(UpdateResult { result: code, error_node: culprit, error_from_node: 0 });
         if code == 0 { Ok(()) } else { Err(Code::GRAPH_EXEC_UPDATE_FAILURE.into()) }
     }
 
-    fn cuGraphLaunch(graph: Handle, stream: Handle) also cuGraphLaunch_ptsz {
+    10000 fn cuGraphLaunch(graph: Handle, stream: Handle) also cuGraphLaunch_ptsz {
         let graph = executable(graph)?;
         let stream = stream::find(stream)?;
         let work = Arc::new(graph.work(stream.capture().is_none()));
@@ -181,19 +181,19 @@ export! {
         })
     }
 
-    fn cuGraphUpload(graph: Handle, stream: Handle) also cuGraphUpload_ptsz {
+    11010 fn cuGraphUpload(graph: Handle, stream: Handle) also cuGraphUpload_ptsz {
         executable(graph)?;
         stream::find(stream).map(|_| ())
     }
 
-    fn cuGraphExecDestroy(graph: Handle) {
+    10000 fn cuGraphExecDestroy(graph: Handle) {
         executable(graph)?;
         // What was launched has its work.
         driver()?.executables.remove(graph);
         Ok(())
     }
 
-    fn cuGraphDebugDotPrint(graph: Handle, path: Text, _flags: u32) {
+    11030 fn cuGraphDebugDotPrint(graph: Handle, path: Text, _flags: u32) {
         let graph = driver()?.graph(graph)?;
         let path = path.get()?;
         let text = dot(&graph);
@@ -201,7 +201,7 @@ export! {
             .map_err(|error| Code::OPERATING_SYSTEM.because(format!("{path}: {error}")))
     }
 
-    fn cuDeviceGraphMemTrim(device: i32) {
+    11040 fn cuDeviceGraphMemTrim(device: i32) {
         crate::device::check(device).map(|_| ())
     }
 }

@@ -79,13 +79,13 @@ fn change(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize, add: bo
 }
 
 export! {
-    fn cuGraphGetNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
+    10000 fn cuGraphGetNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
         let graph = driver()?.graph(graph)?;
         let all: Vec<Handle> = graph.nodes().iter().map(|node| node.handle).collect();
         list(&all, out, count)
     }
 
-    fn cuGraphGetRootNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
+    10000 fn cuGraphGetRootNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
         let graph = driver()?.graph(graph)?;
         let nodes = graph.nodes();
         let roots = nodes.iter().filter(|node| node.after.is_empty());
@@ -94,54 +94,56 @@ export! {
         list(&roots, out, count)
     }
 
-    fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) {
+    10000 fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) {
         edges(graph, from, to, count)
     }
 
-    fn cuGraphGetEdges_v2(
+    12030 fn cuGraphGetEdges_v2(
         graph: Handle, from: Out<Handle>, to: Out<Handle>, data: Out<u64>, count: Out<usize>,
     ) {
         edges(graph, from, to, count)?;
         clear(from, data, count)
     }
 
-    fn cuGraphNodeGetDependencies(node: Handle, out: Out<Handle>, count: Out<usize>) {
+    10000 fn cuGraphNodeGetDependencies(node: Handle, out: Out<Handle>, count: Out<usize>) {
         dependencies(node, out, count)
     }
 
-    fn cuGraphNodeGetDependencies_v2(
+    12030 fn cuGraphNodeGetDependencies_v2(
         node: Handle, out: Out<Handle>, data: Out<u64>, count: Out<usize>,
     ) {
         dependencies(node, out, count)?;
         clear(out, data, count)
     }
 
-    fn cuGraphNodeGetDependentNodes(node: Handle, out: Out<Handle>, count: Out<usize>) {
+    10000 fn cuGraphNodeGetDependentNodes(node: Handle, out: Out<Handle>, count: Out<usize>) {
         dependents(node, out, count)
     }
 
-    fn cuGraphNodeGetDependentNodes_v2(
+    12030 fn cuGraphNodeGetDependentNodes_v2(
         node: Handle, out: Out<Handle>, data: Out<u64>, count: Out<usize>,
     ) {
         dependents(node, out, count)?;
         clear(out, data, count)
     }
 
-    fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
+    10000 fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
         change(graph, from, to, count, true)
     }
 
-    fn cuGraphAddDependencies_v2(
+    12030 fn cuGraphAddDependencies_v2(
         graph: Handle, from: In<Handle>, to: In<Handle>, _data: In<u64>, count: usize,
     ) {
         change(graph, from, to, count, true)
     }
 
-    fn cuGraphRemoveDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
+    10000 fn cuGraphRemoveDependencies(
+        graph: Handle, from: In<Handle>, to: In<Handle>, count: usize,
+    ) {
         change(graph, from, to, count, false)
     }
 
-    fn cuGraphRemoveDependencies_v2(
+    12030 fn cuGraphRemoveDependencies_v2(
         graph: Handle, from: In<Handle>, to: In<Handle>, _data: In<u64>, count: usize,
     ) {
         change(graph, from, to, count, false)

@@ -22,19 +22,19 @@ fn of(node: Handle) -> Result<GraphMemory> {
 }
 
 export! {
-    fn cuDeviceGetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
+    11040 fn cuDeviceGetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
         value.required()?;
         value.set(graph_memory::attribute(check(device)?, attribute)?)
     }
 
-    fn cuDeviceSetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
+    11040 fn cuDeviceSetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
         if value.get()? != 0 {
             return Err(Code::INVALID_VALUE.because("the most that there was can be set to 0 alone"));
         }
         graph_memory::reset(check(device)?, attribute)
     }
 
-    fn cuGraphAddMemAllocNode(
+    11040 fn cuGraphAddMemAllocNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize,
         parameters: Out<AllocationNode>,
     ) {
@@ -54,7 +54,7 @@ export! {
         parameters.set(wanted)
     }
 
-    fn cuGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocationNode>) {
+    11040 fn cuGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocationNode>) {
         parameters.required()?;
         let GraphMemory::Allocate { address, size, device } = of(node)? else {
             return Err(Code::INVALID_VALUE.because("the node frees memory"));
@@ -62,7 +62,7 @@ export! {
         parameters.set(AllocationNode::of(address, size, device))
     }
 
-    fn cuGraphAddMemFreeNode(
+    11040 fn cuGraphAddMemFreeNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: Pointer,
     ) {
         let is_reserved = driver()?.allocations
@@ -75,7 +75,7 @@ export! {
         add(out, graph, after, count, Operation::Memory(GraphMemory::Free(address)))
     }
 
-    fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<Pointer>) {
+    11040 fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<Pointer>) {
         address.required()?;
         let GraphMemory::Free(freed) = of(node)? else {
             return Err(Code::INVALID_VALUE.because("the node allocates memory"));

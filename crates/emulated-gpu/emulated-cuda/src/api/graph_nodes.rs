@@ -145,76 +145,80 @@ fn host(parameters: In<HostNode>) -> Result<Operation> {
 }
 
 export! {
-    fn cuGraphAddKernelNode(
+    10000 fn cuGraphAddKernelNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<KernelNodeV1>,
     ) {
         add(out, graph, after, count, kernel(&parameters.get()?)?)
     }
 
-    fn cuGraphAddKernelNode_v2(
+    12000 fn cuGraphAddKernelNode_v2(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<KernelNode>,
     ) {
         add(out, graph, after, count, kernel_v2(&parameters.get()?)?)
     }
 
-    fn cuGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelNodeV1>) {
+    10000 fn cuGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelNodeV1>) {
         parameters.set(parameters_of(node)?)
     }
 
-    fn cuGraphKernelNodeGetParams_v2(node: Handle, out: Out<KernelNode>) {
+    12000 fn cuGraphKernelNodeGetParams_v2(node: Handle, out: Out<KernelNode>) {
         let KernelNodeV1 { function, grid, block, shared, parameters, extra } = parameters_of(node)?;
         let context = driver()?.function(function).map_or(0, |function| function.context);
         out.set(KernelNode { function, grid, block, shared, parameters, extra, kernel: 0, context })
     }
 
-    fn cuGraphKernelNodeSetParams(node: Handle, parameters: In<KernelNodeV1>) {
+    10000 fn cuGraphKernelNodeSetParams(node: Handle, parameters: In<KernelNodeV1>) {
         set(node, kernel(&parameters.get()?)?)
     }
 
-    fn cuGraphKernelNodeSetParams_v2(node: Handle, parameters: In<KernelNode>) {
+    12000 fn cuGraphKernelNodeSetParams_v2(node: Handle, parameters: In<KernelNode>) {
         set(node, kernel_v2(&parameters.get()?)?)
     }
 
-    fn cuGraphExecKernelNodeSetParams(graph: Handle, node: Handle, parameters: In<KernelNodeV1>) {
+    10010 fn cuGraphExecKernelNodeSetParams(
+        graph: Handle, node: Handle, parameters: In<KernelNodeV1>,
+    ) {
         set_in(graph, node, kernel(&parameters.get()?)?)
     }
 
-    fn cuGraphExecKernelNodeSetParams_v2(graph: Handle, node: Handle, parameters: In<KernelNode>) {
+    12000 fn cuGraphExecKernelNodeSetParams_v2(
+        graph: Handle, node: Handle, parameters: In<KernelNode>,
+    ) {
         set_in(graph, node, kernel_v2(&parameters.get()?)?)
     }
 
-    fn cuGraphAddMemcpyNode(
+    10000 fn cuGraphAddMemcpyNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<Copy3d>,
         _context: Handle,
     ) {
         add(out, graph, after, count, copy(parameters)?)
     }
 
-    fn cuGraphMemcpyNodeGetParams(node: Handle, parameters: Out<Copy3d>) {
+    10000 fn cuGraphMemcpyNodeGetParams(node: Handle, parameters: Out<Copy3d>) {
         parameters.set(with(node, |node| match &node.operation {
             Operation::Copy(transfer) => Ok(description_of(transfer)),
             _ => Err(wrong_type()),
         })?)
     }
 
-    fn cuGraphMemcpyNodeSetParams(node: Handle, parameters: In<Copy3d>) {
+    10000 fn cuGraphMemcpyNodeSetParams(node: Handle, parameters: In<Copy3d>) {
         set(node, copy(parameters)?)
     }
 
-    fn cuGraphExecMemcpyNodeSetParams(
+    10020 fn cuGraphExecMemcpyNodeSetParams(
         graph: Handle, node: Handle, parameters: In<Copy3d>, _context: Handle,
     ) {
         set_in(graph, node, copy(parameters)?)
     }
 
-    fn cuGraphAddMemsetNode(
+    10000 fn cuGraphAddMemsetNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<SetNode>,
         _context: Handle,
     ) {
         add(out, graph, after, count, fill(parameters)?)
     }
 
-    fn cuGraphMemsetNodeGetParams(node: Handle, parameters: Out<SetNode>) {
+    10000 fn cuGraphMemsetNodeGetParams(node: Handle, parameters: Out<SetNode>) {
         parameters.set(with(node, |node| match node.operation {
             Operation::Fill(Fill { address, pitch, value, size, width, height }) => Ok(SetNode {
                 target: address,
@@ -228,38 +232,38 @@ export! {
         })?)
     }
 
-    fn cuGraphMemsetNodeSetParams(node: Handle, parameters: In<SetNode>) {
+    10000 fn cuGraphMemsetNodeSetParams(node: Handle, parameters: In<SetNode>) {
         set(node, fill(parameters)?)
     }
 
-    fn cuGraphExecMemsetNodeSetParams(
+    10020 fn cuGraphExecMemsetNodeSetParams(
         graph: Handle, node: Handle, parameters: In<SetNode>, _context: Handle,
     ) {
         set_in(graph, node, fill(parameters)?)
     }
 
-    fn cuGraphAddHostNode(
+    10000 fn cuGraphAddHostNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<HostNode>,
     ) {
         add(out, graph, after, count, host(parameters)?)
     }
 
-    fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) {
+    10000 fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) {
         parameters.set(with(node, |node| match node.operation {
             Operation::Host { function, data } => Ok(HostNode { function, data }),
             _ => Err(wrong_type()),
         })?)
     }
 
-    fn cuGraphHostNodeSetParams(node: Handle, parameters: In<HostNode>) {
+    10000 fn cuGraphHostNodeSetParams(node: Handle, parameters: In<HostNode>) {
         set(node, host(parameters)?)
     }
 
-    fn cuGraphExecHostNodeSetParams(graph: Handle, node: Handle, parameters: In<HostNode>) {
+    10020 fn cuGraphExecHostNodeSetParams(graph: Handle, node: Handle, parameters: In<HostNode>) {
         set_in(graph, node, host(parameters)?)
     }
 
-    fn cuGraphAddChildGraphNode(
+    10000 fn cuGraphAddChildGraphNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle,
     ) {
         let (outer, child) = (driver()?.graph(graph)?, driver()?.graph(child)?);
@@ -267,7 +271,7 @@ export! {
         add(out, graph, after, count, Operation::Child(child))
     }
 
-    fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
+    10000 fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
         let outer = graph_of(node)?;
         graph.set(outer.with(node, |node| match &mut node.operation {
             Operation::Child(child) => child.give_out(&outer),
@@ -275,59 +279,59 @@ export! {
         })?)
     }
 
-    fn cuGraphAddEmptyNode(out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) {
+    10000 fn cuGraphAddEmptyNode(out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) {
         add(out, graph, after, count, Operation::Nothing)
     }
 
-    fn cuGraphAddEventRecordNode(
+    11010 fn cuGraphAddEventRecordNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle,
     ) {
         let event = driver()?.event(event)?;
         add(out, graph, after, count, Operation::Record(event))
     }
 
-    fn cuGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) {
+    11010 fn cuGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) {
         event.set(with(node, |node| match &node.operation {
             Operation::Record(event) => Ok(event.handle),
             _ => Err(wrong_type()),
         })?)
     }
 
-    fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) {
+    11010 fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) {
         set(node, Operation::Record(driver()?.event(event)?))
     }
 
-    fn cuGraphExecEventRecordNodeSetEvent(graph: Handle, node: Handle, event: Handle) {
+    11010 fn cuGraphExecEventRecordNodeSetEvent(graph: Handle, node: Handle, event: Handle) {
         set_in(graph, node, Operation::Record(driver()?.event(event)?))
     }
 
-    fn cuGraphAddEventWaitNode(
+    11010 fn cuGraphAddEventWaitNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle,
     ) {
         let event = driver()?.event(event)?;
         add(out, graph, after, count, Operation::WaitForEvent(event))
     }
 
-    fn cuGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) {
+    11010 fn cuGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) {
         event.set(with(node, |node| match &node.operation {
             Operation::WaitForEvent(event) => Ok(event.handle),
             _ => Err(wrong_type()),
         })?)
     }
 
-    fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) {
+    11010 fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) {
         set(node, Operation::WaitForEvent(driver()?.event(event)?))
     }
 
-    fn cuGraphExecEventWaitNodeSetEvent(graph: Handle, node: Handle, event: Handle) {
+    11010 fn cuGraphExecEventWaitNodeSetEvent(graph: Handle, node: Handle, event: Handle) {
         set_in(graph, node, Operation::WaitForEvent(driver()?.event(event)?))
     }
 
-    fn cuGraphNodeGetType(node: Handle, node_type: Out<u32>) {
+    10000 fn cuGraphNodeGetType(node: Handle, node_type: Out<u32>) {
         node_type.set(with(node, |node| Ok(node.operation.node_type()))?)
     }
 
-    fn cuGraphNodeSetEnabled(graph: Handle, node: Handle, enabled: u32) {
+    11060 fn cuGraphNodeSetEnabled(graph: Handle, node: Handle, enabled: u32) {
         executable(graph)?.with(node, |step| {
             // Kernels, copies and fills.
             if step.operation.node_type() > 2 {
@@ -338,11 +342,11 @@ export! {
         })
     }
 
-    fn cuGraphNodeGetEnabled(graph: Handle, node: Handle, enabled: Out<u32>) {
+    11060 fn cuGraphNodeGetEnabled(graph: Handle, node: Handle, enabled: Out<u32>) {
         enabled.set(executable(graph)?.with(node, |step| Ok(u32::from(step.enabled)))?)
     }
 
-    fn cuGraphDestroyNode(node: Handle) {
+    10000 fn cuGraphDestroyNode(node: Handle) {
         let graph = graph_of(node)?;
         driver()?.nodes.remove(node);
         let mut nodes = graph.nodes();
@@ -356,7 +360,7 @@ export! {
         Ok(())
     }
 
-    fn cuGraphNodeFindInClone(out: Out<Handle>, node: Handle, clone: Handle) {
+    10000 fn cuGraphNodeFindInClone(out: Out<Handle>, node: Handle, clone: Handle) {
         out.required()?;
         let clone = driver()?.graph(clone)?;
         let missing = || Code::INVALID_VALUE.because("the graph is no clone of the node's");

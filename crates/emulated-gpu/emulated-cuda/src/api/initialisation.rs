@@ -8,7 +8,7 @@ use crate::error::Code;
 use crate::ffi::{export, say};
 
 export! {
-    early fn cuInit(flags: u32) {
+    2000 fn cuInit(flags: u32) early {
         if flags != 0 {
             return Err(Code::INVALID_VALUE.because("cuInit takes no flags"));
         }
@@ -22,17 +22,17 @@ export! {
         made.map(|_| ())
     }
 
-    early fn cuDriverGetVersion(version: Out<i32>) {
+    2020 fn cuDriverGetVersion(version: Out<i32>) early {
         version.set(VERSION)
     }
 
-    early fn cuGetErrorName(error: Code, text: Out<*const c_char>) {
+    6000 fn cuGetErrorName(error: Code, text: Out<*const c_char>) early {
         let texts = error.texts();
         text.set(texts.map_or(std::ptr::null(), |(name, _)| name.as_ptr()))?;
         if texts.is_some() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
     }
 
-    early fn cuGetErrorString(error: Code, text: Out<*const c_char>) {
+    6000 fn cuGetErrorString(error: Code, text: Out<*const c_char>) early {
         let texts = error.texts();
         text.set(texts.map_or(std::ptr::null(), |(_, text)| text.as_ptr()))?;
         if texts.is_some() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }

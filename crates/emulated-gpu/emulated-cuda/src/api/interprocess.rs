@@ -45,7 +45,7 @@ fn of_another(process: u32) -> Result {
 }
 
 export! {
-    fn cuIpcGetMemHandle(out: Out<InterprocessHandle>, address: Pointer) {
+    4010 fn cuIpcGetMemHandle(out: Out<InterprocessHandle>, address: Pointer) {
         out.required()?;
         capture::forbid_unsafe_call()?;
         context::current()?;
@@ -60,7 +60,7 @@ export! {
         out.set(InterprocessHandle::new(HandleKind::Memory, place, device))
     }
 
-    fn cuIpcOpenMemHandle_v2(out: Out<Pointer>, handle: InterprocessHandle, flags: u32) {
+    4010 fn cuIpcOpenMemHandle_v2(out: Out<Pointer>, handle: InterprocessHandle, flags: u32) {
         out.required()?;
         if flags != LAZY_ENABLE_PEER_ACCESS {
             return Err(Code::INVALID_VALUE.because(format!(
@@ -81,13 +81,13 @@ export! {
         out.set(driver()?.allocations.open(place, owner)?)
     }
 
-    fn cuIpcCloseMemHandle(address: Pointer) {
+    4010 fn cuIpcCloseMemHandle(address: Pointer) {
         capture::forbid_unsafe_call()?;
         context::current()?;
         super::memory::close(address)
     }
 
-    fn cuIpcGetEventHandle(out: Out<InterprocessHandle>, event: Handle) {
+    4010 fn cuIpcGetEventHandle(out: Out<InterprocessHandle>, event: Handle) {
         out.required()?;
         let event = driver()?.event(event)?;
         event.context.check()?;
@@ -100,7 +100,7 @@ export! {
         out.set(InterprocessHandle::new(HandleKind::Event, shared.place()?, event.context.device))
     }
 
-    fn cuIpcOpenEventHandle(out: Out<Handle>, handle: InterprocessHandle) {
+    4010 fn cuIpcOpenEventHandle(out: Out<Handle>, handle: InterprocessHandle) {
         out.required()?;
         let context = context::current()?;
         let (place, _) = handle.read(HandleKind::Event)?;

@@ -161,7 +161,7 @@ fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
 }
 
 export! {
-    fn cuLinkCreate_v2(count: u32, options: In<u32>, values: Out<JitValue>, out: Out<Handle>) {
+    5050 fn cuLinkCreate_v2(count: u32, options: In<u32>, values: Out<JitValue>, out: Out<Handle>) {
         out.required()?;
         let logs = JitOptions::of(count, options, values)?;
         let handle = fresh();
@@ -171,7 +171,7 @@ export! {
         out.set(handle)
     }
 
-    fn cuLinkAddData_v2(
+    5050 fn cuLinkAddData_v2(
         linker: Handle, input: u32, data: In<u8>, size: usize, name: Text, count: u32,
         options: In<u32>, values: Out<JitValue>,
     ) {
@@ -188,7 +188,7 @@ export! {
         add(linker, input, name.get().unwrap_or_else(|_| "linked".to_owned()), options, text)
     }
 
-    fn cuLinkAddFile_v2(
+    5050 fn cuLinkAddFile_v2(
         linker: Handle, input: u32, path: Text, count: u32, options: In<u32>, values: Out<JitValue>,
     ) {
         let options = JitOptions::of(count, options, values)?;
@@ -196,7 +196,7 @@ export! {
         add(linker, input, path.clone(), options, || super::module::read_file(&path))
     }
 
-    fn cuLinkComplete(linker: Handle, image: Out<*const u8>, size: Out<usize>) {
+    5050 fn cuLinkComplete(linker: Handle, image: Out<*const u8>, size: Out<usize>) {
         image.required()?;
         let linker = self::linker(linker)?;
         let mut work = linker.work();
@@ -205,7 +205,7 @@ export! {
         image.set(text.as_ptr())
     }
 
-    fn cuLinkDestroy(linker: Handle) {
+    5050 fn cuLinkDestroy(linker: Handle) {
         let gone = driver()?.linkers.remove(linker);
         gone.map(|_| ()).ok_or_else(|| Code::INVALID_HANDLE.because("there is no such linker"))
     }

@@ -135,7 +135,7 @@ fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -
 }
 
 export! {
-    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
+    3020 fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
         let device = context::current()?.device;
         let allocations = &driver()?.allocations;
         free.set_if_wanted(allocations.free_bytes(device)? as usize);
@@ -143,12 +143,12 @@ export! {
         Ok(())
     }
 
-    fn cuMemAlloc_v2(out: Out<Pointer>, size: usize) {
+    3020 fn cuMemAlloc_v2(out: Out<Pointer>, size: usize) {
         out.required()?;
         out.set(allocate(size)?)
     }
 
-    fn cuMemAllocPitch_v2(
+    3020 fn cuMemAllocPitch_v2(
         out: Out<Pointer>, pitch: Out<usize>, width: usize, height: usize, element: u32,
     ) {
         out.required()?;
@@ -163,28 +163,28 @@ export! {
         pitch.set(row)
     }
 
-    fn cuMemFree_v2(address: Pointer) {
+    3020 fn cuMemFree_v2(address: Pointer) {
         let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Device | AllocationKind::Pooled(_) | AllocationKind::Managed);
         // Nothing, freed, is no error, as in C.
         if address == 0 { Ok(()) } else { free(address, which, "cuMemFree") }
     }
 
-    fn cuMemAllocHost_v2(out: Out<usize>, size: usize) {
+    3020 fn cuMemAllocHost_v2(out: Out<usize>, size: usize) {
         allocate_host(out, size, 0)
     }
 
-    fn cuMemHostAlloc(out: Out<usize>, size: usize, flags: u32) {
+    2020 fn cuMemHostAlloc(out: Out<usize>, size: usize, flags: u32) {
         allocate_host(out, size, flags)
     }
 
-    fn cuMemFreeHost(address: In<u8>) {
+    2000 fn cuMemFreeHost(address: In<u8>) {
         if address.is_null() {
             return Ok(());
         }
         free(address.address() as u64, |kind| matches!(kind, AllocationKind::Pinned), "cuMemFreeHost")
     }
 
-    fn cuMemHostRegister_v2(address: In<u8>, size: usize, flags: u32) {
+    6050 fn cuMemHostRegister_v2(address: In<u8>, size: usize, flags: u32) {
         if address.is_null() || flags & !HOST_FLAGS != 0 {
             return Err(Code::INVALID_VALUE.because("null, or unknown flags, can't be registered"));
         }
@@ -194,7 +194,7 @@ export! {
         allocations.register(address.address(), size as u64, writable, flags | MAPPED, Owner::of(&context))
     }
 
-    fn cuMemHostUnregister(address: In<u8>) {
+    4000 fn cuMemHostUnregister(address: In<u8>) {
         if address.is_null() {
             return Err(Code::INVALID_VALUE.because("null was never registered"));
         }
@@ -205,7 +205,7 @@ export! {
         })
     }
 
-    fn cuMemHostGetDevicePointer_v2(out: Out<Pointer>, address: In<u8>, flags: u32) {
+    3020 fn cuMemHostGetDevicePointer_v2(out: Out<Pointer>, address: In<u8>, flags: u32) {
         out.required()?;
         context::current()?;
         let at = address.address() as u64;
@@ -216,14 +216,14 @@ export! {
         out.set(at)
     }
 
-    fn cuMemHostGetFlags(flags: Out<u32>, address: In<u8>) {
+    2030 fn cuMemHostGetFlags(flags: Out<u32>, address: In<u8>) {
         flags.required()?;
         let at = address.address() as u64;
         let own = driver()?.allocations.with(at, |one| one.is_host().then_some(one.flags)).flatten();
         flags.set(own.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
     }
 
-    fn cuMemAllocManaged(out: Out<Pointer>, size: usize, flags: u32) {
+    6000 fn cuMemAllocManaged(out: Out<Pointer>, size: usize, flags: u32) {
         out.required()?;
         // CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST
         if !matches!(flags, 1 | 2) {
@@ -234,7 +234,7 @@ export! {
         out.set(driver()?.allocations.managed(size as u64, flags, Owner::of(&context))?)
     }
 
-    fn cuStreamAttachMemAsync(stream: Handle, address: Pointer, size: usize, flags: u32)
+    6000 fn cuStreamAttachMemAsync(stream: Handle, address: Pointer, size: usize, flags: u32)
     also cuStreamAttachMemAsync_ptsz {
         let stream = stream::find(stream)?;
         // CU_MEM_ATTACH_GLOBAL, …_HOST, …_SINGLE
@@ -248,7 +248,7 @@ export! {
         stream::enqueue(&stream, crate::operation::Operation::Nothing)
     }
 
-    fn cuMemGetAddressRange_v2(base: Out<Pointer>, size: Out<usize>, address: Pointer) {
+    3020 fn cuMemGetAddressRange_v2(base: Out<Pointer>, size: Out<usize>, address: Pointer) {
         context::current()?;
         let range = driver()?.emulator.memory().range_of(address);
         let (at, len) = range.filter(|(at, len)| address < at + len).ok_or_else(|| {
@@ -259,21 +259,21 @@ export! {
         Ok(())
     }
 
-    fn cuMemAdvise(address: Pointer, size: usize, advice: u32, device: i32) {
+    8000 fn cuMemAdvise(address: Pointer, size: usize, advice: u32, device: i32) {
         let location = if matches!(advice, 3 | 5 | 6) { location_of(device)? } else { Location::default() };
         advise(address, size, advice, location)
     }
 
-    fn cuMemAdvise_v2(address: Pointer, size: usize, advice: u32, location: Location) {
+    12020 fn cuMemAdvise_v2(address: Pointer, size: usize, advice: u32, location: Location) {
         advise(address, size, advice, location)
     }
 
-    fn cuMemPrefetchAsync(address: Pointer, size: usize, device: i32, stream: Handle)
+    8000 fn cuMemPrefetchAsync(address: Pointer, size: usize, device: i32, stream: Handle)
     also cuMemPrefetchAsync_ptsz {
         prefetch(address, size, location_of(device)?, stream)
     }
 
-    fn cuMemPrefetchAsync_v2(
+    12020 fn cuMemPrefetchAsync_v2(
         address: Pointer, size: usize, location: Location, flags: u32, stream: Handle,
     ) also cuMemPrefetchAsync_v2_ptsz {
         if flags != 0 {

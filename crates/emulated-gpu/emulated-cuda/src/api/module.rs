@@ -190,17 +190,17 @@ fn library_variable(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: 
 }
 
 export! {
-    fn cuModuleLoad(out: Out<Handle>, path: Text) {
+    2000 fn cuModuleLoad(out: Out<Handle>, path: Text) {
         out.required()?;
         out.set(load_file(path, JitOptions::default(), own_context()?)?.handle)
     }
 
-    fn cuModuleLoadData(out: Out<Handle>, image: In<u8>) {
+    2000 fn cuModuleLoadData(out: Out<Handle>, image: In<u8>) {
         out.required()?;
         out.set(load_from_memory(image)?)
     }
 
-    fn cuModuleLoadDataEx(
+    2010 fn cuModuleLoadDataEx(
         out: Out<Handle>, image: In<u8>, count: u32, options: In<u32>, values: Out<JitValue>,
     ) {
         out.required()?;
@@ -209,41 +209,41 @@ export! {
         out.set(load_image(image, logs, context)?.handle)
     }
 
-    fn cuModuleLoadFatBinary(out: Out<Handle>, image: In<u8>) {
+    2000 fn cuModuleLoadFatBinary(out: Out<Handle>, image: In<u8>) {
         out.required()?;
         out.set(load_image(image, JitOptions::default(), own_context()?)?.handle)
     }
 
-    fn cuModuleUnload(module: Handle) {
+    2000 fn cuModuleUnload(module: Handle) {
         unload(module)
     }
 
-    fn cuModuleGetLoadingMode(mode: Out<u32>) {
+    11070 fn cuModuleGetLoadingMode(mode: Out<u32>) {
         // CU_MODULE_EAGER_LOADING, CU_MODULE_LAZY_LOADING. By the latter, code that this card can't run
         // is no error until it is used.
         mode.set(if driver()?.settings.eager { 1 } else { 2 })
     }
 
-    fn cuModuleGetFunction(out: Out<Handle>, module: Handle, name: Text) {
+    2000 fn cuModuleGetFunction(out: Out<Handle>, module: Handle, name: Text) {
         out.required()?;
         context::current()?;
         let name = name.get()?;
         out.set(driver()?.module(module)?.function(&name)?.handle)
     }
 
-    fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) {
+    12040 fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) {
         count.required()?;
         count.set(driver()?.module(module)?.all()?.len() as u32)
     }
 
-    fn cuModuleEnumerateFunctions(out: Out<Handle>, most: u32, module: Handle) {
+    12040 fn cuModuleEnumerateFunctions(out: Out<Handle>, most: u32, module: Handle) {
         out.required()?;
         let all = driver()?.module(module)?.all()?;
         out.set_all(all.iter().take(most as usize).map(|function| function.handle));
         Ok(())
     }
 
-    fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle, name: Text) {
+    3020 fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle, name: Text) {
         let device = context::current()?.device;
         let name = name.get()?;
         let (at, size) = driver()?.module(module)?.variable(&name, device)?;
@@ -252,7 +252,7 @@ export! {
         Ok(())
     }
 
-    fn cuLibraryLoadData(
+    12000 fn cuLibraryLoadData(
         out: Out<Handle>, image: In<u8>, options: In<u32>, values: Out<JitValue>, count: u32,
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
@@ -261,7 +261,7 @@ export! {
         out.set(load_image(image, logs, NO_CONTEXT)?.handle)
     }
 
-    fn cuLibraryLoadFromFile(
+    12000 fn cuLibraryLoadFromFile(
         out: Out<Handle>, path: Text, options: In<u32>, values: Out<JitValue>, count: u32,
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
@@ -270,38 +270,38 @@ export! {
         out.set(load_file(path, logs, NO_CONTEXT)?.handle)
     }
 
-    fn cuLibraryUnload(handle: Handle) {
+    12000 fn cuLibraryUnload(handle: Handle) {
         library(handle)?.unload()
     }
 
-    fn cuLibraryGetModule(out: Out<Handle>, handle: Handle) {
+    12000 fn cuLibraryGetModule(out: Out<Handle>, handle: Handle) {
         out.required()?;
         out.set(library(handle)?.handle)
     }
 
-    fn cuLibraryGetKernel(out: Out<Handle>, handle: Handle, name: Text) {
+    12000 fn cuLibraryGetKernel(out: Out<Handle>, handle: Handle, name: Text) {
         out.required()?;
         let name = name.get()?;
         out.set(library(handle)?.function(&name)?.handle)
     }
 
-    fn cuLibraryGetKernelCount(count: Out<u32>, handle: Handle) {
+    12040 fn cuLibraryGetKernelCount(count: Out<u32>, handle: Handle) {
         count.required()?;
         count.set(library(handle)?.all()?.len() as u32)
     }
 
-    fn cuLibraryEnumerateKernels(out: Out<Handle>, most: u32, handle: Handle) {
+    12040 fn cuLibraryEnumerateKernels(out: Out<Handle>, most: u32, handle: Handle) {
         out.required()?;
         let all = library(handle)?.all()?;
         out.set_all(all.iter().take(most as usize).map(|function| function.handle));
         Ok(())
     }
 
-    fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
+    12000 fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
         library_variable(address, bytes, handle, name)
     }
 
-    fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
+    12000 fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
         library_variable(address, bytes, handle, name)
     }
 }

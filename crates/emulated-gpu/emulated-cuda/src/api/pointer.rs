@@ -203,7 +203,7 @@ fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
 }
 
 export! {
-    fn cuPointerGetAttribute(data: Out<u8>, attribute: u32, address: Pointer) {
+    4000 fn cuPointerGetAttribute(data: Out<u8>, attribute: u32, address: Pointer) {
         data.required()?;
         match known(address)? {
             Some(known) => write(attribute, address, &known, data),
@@ -215,7 +215,9 @@ export! {
         }
     }
 
-    fn cuPointerGetAttributes(count: u32, attributes: In<u32>, data: In<Out<u8>>, address: Pointer) {
+    7000 fn cuPointerGetAttributes(
+        count: u32, attributes: In<u32>, data: In<Out<u8>>, address: Pointer,
+    ) {
         let known = known(address)?;
         let (attributes, data) = (attributes.list(count as usize)?, data.list(count as usize)?);
         for (attribute, data) in attributes.into_iter().zip(data) {
@@ -231,7 +233,7 @@ export! {
         Ok(())
     }
 
-    fn cuPointerSetAttribute(value: In<u32>, attribute: u32, address: Pointer) {
+    6000 fn cuPointerSetAttribute(value: In<u32>, attribute: u32, address: Pointer) {
         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is the only one that can be set.
         if attribute != 6 {
             return Err(Code::INVALID_VALUE.because(format!("attribute {attribute} can't be set")));
@@ -241,14 +243,14 @@ export! {
         set.ok_or_else(|| Code::INVALID_VALUE.because(format!("{address:#x} is inside no allocation")))
     }
 
-    fn cuMemRangeGetAttribute(
+    8000 fn cuMemRangeGetAttribute(
         data: Out<u8>, size: usize, attribute: u32, address: Pointer, count: usize,
     ) {
         data.required()?;
         range_attribute(data, size, attribute, &advice_of(address, count)?)
     }
 
-    fn cuMemRangeGetAttributes(
+    8000 fn cuMemRangeGetAttributes(
         data: In<Out<u8>>, sizes: In<usize>, attributes: In<u32>, number: usize, address: Pointer,
         count: usize,
     ) {

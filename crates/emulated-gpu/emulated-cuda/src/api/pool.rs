@@ -56,22 +56,22 @@ pub(super) fn reserve(
 }
 
 export! {
-    fn cuDeviceGetDefaultMemPool(out: Out<Handle>, device: Device) {
+    11020 fn cuDeviceGetDefaultMemPool(out: Out<Handle>, device: Device) {
         out.required()?;
         out.set(driver()?.pools.default_of(check(device)?)?)
     }
 
-    fn cuDeviceGetMemPool(out: Out<Handle>, device: Device) {
+    11020 fn cuDeviceGetMemPool(out: Out<Handle>, device: Device) {
         out.required()?;
         out.set(driver()?.pools.current(check(device)?)?)
     }
 
-    fn cuDeviceSetMemPool(device: Device, pool: Handle) {
+    11020 fn cuDeviceSetMemPool(device: Device, pool: Handle) {
         let driver = driver()?;
         driver.pools.set_current(check(device)?, &*driver.pool(pool)?)
     }
 
-    fn cuMemPoolCreate(out: Out<Handle>, properties: In<PoolProperties>) {
+    11020 fn cuMemPoolCreate(out: Out<Handle>, properties: In<PoolProperties>) {
         out.required()?;
         let properties = properties.get()?;
         // Pinned memory, of a device, for this process alone.
@@ -85,22 +85,22 @@ export! {
         out.set(driver()?.pools.create(device, properties.max_size as u64))
     }
 
-    fn cuMemPoolDestroy(pool: Handle) {
+    11020 fn cuMemPoolDestroy(pool: Handle) {
         driver()?.pools.destroy(pool)
     }
 
-    fn cuMemPoolTrimTo(pool: Handle, _keep: usize) {
+    11020 fn cuMemPoolTrimTo(pool: Handle, _keep: usize) {
         // Nothing is kept that is not in use.
         driver()?.pool(pool).map(|_| ())
     }
 
-    fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
+    11020 fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
         value.required()?;
         let found = driver()?.pool(pool)?.attribute(attribute)?;
         if is_narrow(attribute) { value.cast::<i32>().set(found as i32) } else { value.set(found) }
     }
 
-    fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
+    11020 fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
         let wanted = if is_narrow(attribute) {
             u64::from(value.cast::<i32>().get()? != 0)
         } else {
@@ -109,7 +109,7 @@ export! {
         driver()?.pool(pool)?.set_attribute(attribute, wanted)
     }
 
-    fn cuMemPoolSetAccess(pool: Handle, list: In<AccessDescription>, count: usize) {
+    11020 fn cuMemPoolSetAccess(pool: Handle, list: In<AccessDescription>, count: usize) {
         let pool = driver()?.pool(pool)?;
         for description in list.list(count)? {
             let device = check(description.location.id)?;
@@ -123,27 +123,28 @@ export! {
         Ok(())
     }
 
-    fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, location: In<Location>) {
+    11020 fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, location: In<Location>) {
         flags.required()?;
         let device = check(location.get()?.id)?;
         flags.set(if driver()?.pool(pool)?.admits(device) { 3 } else { 0 })
     }
 
-    fn cuMemAllocAsync(out: Out<Pointer>, size: usize, stream: Handle) also cuMemAllocAsync_ptsz {
+    11020 fn cuMemAllocAsync(out: Out<Pointer>, size: usize, stream: Handle)
+    also cuMemAllocAsync_ptsz {
         out.required()?;
         let stream = stream::find(stream)?;
         let driver = driver()?;
         allocate(out, size, &*driver.pool(driver.pools.current(stream.context.device)?)?, &stream)
     }
 
-    fn cuMemAllocFromPoolAsync(out: Out<Pointer>, size: usize, pool: Handle, stream: Handle)
+    11020 fn cuMemAllocFromPoolAsync(out: Out<Pointer>, size: usize, pool: Handle, stream: Handle)
     also cuMemAllocFromPoolAsync_ptsz {
         out.required()?;
         let stream = stream::find(stream)?;
         allocate(out, size, &*driver()?.pool(pool)?, &stream)
     }
 
-    fn cuMemFreeAsync(address: Pointer, stream: Handle) also cuMemFreeAsync_ptsz {
+    11020 fn cuMemFreeAsync(address: Pointer, stream: Handle) also cuMemFreeAsync_ptsz {
         let stream = stream::find(stream)?;
         let state = driver()?.allocations.with(address, |one| {
             let fits = one.address == address && one.kind.is_freed_in_order() && !one.leaving;

@@ -112,15 +112,15 @@ fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -
 }
 
 export! {
-    fn cuStreamCreate(out: Out<Handle>, flags: u32) {
+    2000 fn cuStreamCreate(out: Out<Handle>, flags: u32) {
         create(out, flags, 0)
     }
 
-    fn cuStreamCreateWithPriority(out: Out<Handle>, flags: u32, priority: i32) {
+    5050 fn cuStreamCreateWithPriority(out: Out<Handle>, flags: u32, priority: i32) {
         create(out, flags, priority)
     }
 
-    fn cuStreamDestroy_v2(stream: Handle) {
+    4000 fn cuStreamDestroy_v2(stream: Handle) {
         if stream <= 2 {
             return Err(Code::INVALID_HANDLE.because("a default stream can't be destroyed"));
         }
@@ -135,7 +135,7 @@ export! {
         Ok(())
     }
 
-    fn cuStreamSynchronize(stream: Handle) also cuStreamSynchronize_ptsz {
+    2000 fn cuStreamSynchronize(stream: Handle) also cuStreamSynchronize_ptsz {
         let stream = stream::find(stream)?;
         if let Some(capture) = stream.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
@@ -144,7 +144,7 @@ export! {
         stream.synchronize()
     }
 
-    fn cuStreamQuery(stream: Handle) also cuStreamQuery_ptsz {
+    2000 fn cuStreamQuery(stream: Handle) also cuStreamQuery_ptsz {
         let stream = stream::find(stream)?;
         if let Some(capture) = stream.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
@@ -156,11 +156,12 @@ export! {
         stream.context.tell()
     }
 
-    fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) also cuStreamWaitEvent_ptsz {
+    3020 fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32)
+    also cuStreamWaitEvent_ptsz {
         wait_event(&stream::find(stream)?, event, flags)
     }
 
-    fn cuStreamAddCallback(stream: Handle, function: StreamCallback, data: Out<u8>, flags: u32)
+    5000 fn cuStreamAddCallback(stream: Handle, function: StreamCallback, data: Out<u8>, flags: u32)
     also cuStreamAddCallback_ptsz {
         if flags != 0 || function.is_none() {
             return Err(Code::INVALID_VALUE.because("flags must be 0, and the callback not null"));
@@ -172,56 +173,56 @@ export! {
         stream::enqueue(&own, Operation::Callback { function, stream, data: data.address() })
     }
 
-    fn cuStreamGetPriority(stream: Handle, priority: Out<i32>) also cuStreamGetPriority_ptsz {
+    5050 fn cuStreamGetPriority(stream: Handle, priority: Out<i32>) also cuStreamGetPriority_ptsz {
         priority.required()?;
         priority.set(stream::find(stream)?.priority)
     }
 
-    fn cuStreamGetFlags(stream: Handle, flags: Out<u32>) also cuStreamGetFlags_ptsz {
+    5050 fn cuStreamGetFlags(stream: Handle, flags: Out<u32>) also cuStreamGetFlags_ptsz {
         flags.required()?;
         flags.set(stream::find(stream)?.flags)
     }
 
-    fn cuStreamGetId(stream: Handle, id: Out<u64>) also cuStreamGetId_ptsz {
+    12000 fn cuStreamGetId(stream: Handle, id: Out<u64>) also cuStreamGetId_ptsz {
         id.required()?;
         id.set(stream::find(stream)?.id)
     }
 
-    fn cuStreamGetDevice(stream: Handle, device: Out<Device>) also cuStreamGetDevice_ptsz {
+    12080 fn cuStreamGetDevice(stream: Handle, device: Out<Device>) also cuStreamGetDevice_ptsz {
         device.required()?;
         stream::find(stream)?;
         device.set(0)
     }
 
-    fn cuStreamGetCtx(stream: Handle, out: Out<Handle>) also cuStreamGetCtx_ptsz {
+    9020 fn cuStreamGetCtx(stream: Handle, out: Out<Handle>) also cuStreamGetCtx_ptsz {
         out.required()?;
         out.set(stream::find(stream)?.context.handle)
     }
 
-    fn cuStreamGetCtx_v2(stream: Handle, out: Out<Handle>, green: Out<Handle>)
+    12050 fn cuStreamGetCtx_v2(stream: Handle, out: Out<Handle>, green: Out<Handle>)
     also cuStreamGetCtx_v2_ptsz {
         out.required()?;
         green.set_if_wanted(0);
         out.set(stream::find(stream)?.context.handle)
     }
 
-    fn cuStreamCopyAttributes(to: Handle, from: Handle) also cuStreamCopyAttributes_ptsz {
+    11000 fn cuStreamCopyAttributes(to: Handle, from: Handle) also cuStreamCopyAttributes_ptsz {
         stream::find(to)?;
         // A stream's attributes are hints that have no effect here.
         stream::find(from).map(|_| ())
     }
 
-    fn cuStreamBeginCapture(stream: Handle) also cuStreamBeginCapture_ptsz {
+    10000 fn cuStreamBeginCapture(stream: Handle) also cuStreamBeginCapture_ptsz {
         let stream = stream::find(stream)?;
         Capture::begin(&stream, Mode::Global, Arc::new(Graph::new()), Vec::new())
     }
 
-    fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) also cuStreamBeginCapture_v2_ptsz {
+    10010 fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) also cuStreamBeginCapture_v2_ptsz {
         let stream = stream::find(stream)?;
         Capture::begin(&stream, Mode::of(mode)?, Arc::new(Graph::new()), Vec::new())
     }
 
-    fn cuStreamBeginCaptureToGraph(
+    12030 fn cuStreamBeginCaptureToGraph(
         stream: Handle, graph: Handle, after: In<Handle>, _edges: In<u64>, count: usize, mode: u32,
     ) also cuStreamBeginCaptureToGraph_ptsz {
         let stream = stream::find(stream)?;
@@ -235,7 +236,7 @@ export! {
         Capture::begin(&stream, Mode::of(mode)?, graph, after)
     }
 
-    fn cuStreamEndCapture(stream: Handle, out: Out<Handle>) also cuStreamEndCapture_ptsz {
+    10000 fn cuStreamEndCapture(stream: Handle, out: Out<Handle>) also cuStreamEndCapture_ptsz {
         out.required()?;
         out.set(0)?;
         let stream = stream::find(stream)?;
@@ -247,16 +248,16 @@ export! {
         out.set(graph.handle)
     }
 
-    fn cuStreamIsCapturing(stream: Handle, out: Out<u32>) also cuStreamIsCapturing_ptsz {
+    10000 fn cuStreamIsCapturing(stream: Handle, out: Out<u32>) also cuStreamIsCapturing_ptsz {
         info(stream, out, Out::null()).map(|_| ())
     }
 
-    fn cuStreamGetCaptureInfo(stream: Handle, out: Out<u32>, id: Out<u64>)
+    10010 fn cuStreamGetCaptureInfo(stream: Handle, out: Out<u32>, id: Out<u64>)
     also cuStreamGetCaptureInfo_ptsz {
         info(stream, out, id).map(|_| ())
     }
 
-    fn cuStreamGetCaptureInfo_v2(
+    11030 fn cuStreamGetCaptureInfo_v2(
         stream: Handle, out: Out<u32>, id: Out<u64>, graph: Out<Handle>, list: Out<*const Handle>,
         count: Out<usize>,
     ) also cuStreamGetCaptureInfo_v2_ptsz {
@@ -268,7 +269,7 @@ export! {
         Ok(())
     }
 
-    fn cuStreamGetCaptureInfo_v3(
+    12030 fn cuStreamGetCaptureInfo_v3(
         stream: Handle, out: Out<u32>, id: Out<u64>, graph: Out<Handle>, list: Out<*const Handle>,
         edges: Out<*const u64>, count: Out<usize>,
     ) also cuStreamGetCaptureInfo_v3_ptsz {
@@ -281,33 +282,34 @@ export! {
         Ok(())
     }
 
-    fn cuStreamUpdateCaptureDependencies(stream: Handle, nodes: In<Handle>, count: usize, flags: u32)
-    also cuStreamUpdateCaptureDependencies_ptsz {
+    11030 fn cuStreamUpdateCaptureDependencies(
+        stream: Handle, nodes: In<Handle>, count: usize, flags: u32,
+    ) also cuStreamUpdateCaptureDependencies_ptsz {
         update(stream, nodes, count, flags)
     }
 
-    fn cuStreamUpdateCaptureDependencies_v2(
+    12030 fn cuStreamUpdateCaptureDependencies_v2(
         stream: Handle, nodes: In<Handle>, _edges: In<u64>, count: usize, flags: u32,
     ) also cuStreamUpdateCaptureDependencies_v2_ptsz {
         update(stream, nodes, count, flags)
     }
 
-    fn cuStreamWriteValue32_v2(stream: Handle, address: Pointer, value: u32, _flags: u32)
+    8000 fn cuStreamWriteValue32_v2(stream: Handle, address: Pointer, value: u32, _flags: u32)
     also cuStreamWriteValue32_v2_ptsz {
         write(stream, Write { address, value: u64::from(value), size: 4 })
     }
 
-    fn cuStreamWriteValue64_v2(stream: Handle, address: Pointer, value: u64, _flags: u32)
+    9000 fn cuStreamWriteValue64_v2(stream: Handle, address: Pointer, value: u64, _flags: u32)
     also cuStreamWriteValue64_v2_ptsz {
         write(stream, Write { address, value, size: 8 })
     }
 
-    fn cuStreamWaitValue32_v2(stream: Handle, address: Pointer, value: u32, flags: u32)
+    8000 fn cuStreamWaitValue32_v2(stream: Handle, address: Pointer, value: u32, flags: u32)
     also cuStreamWaitValue32_v2_ptsz {
         wait(stream, address, u64::from(value), 4, flags)
     }
 
-    fn cuStreamWaitValue64_v2(stream: Handle, address: Pointer, value: u64, flags: u32)
+    9000 fn cuStreamWaitValue64_v2(stream: Handle, address: Pointer, value: u64, flags: u32)
     also cuStreamWaitValue64_v2_ptsz {
         wait(stream, address, value, 8, flags)
     }

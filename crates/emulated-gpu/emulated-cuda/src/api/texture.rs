@@ -20,7 +20,7 @@ fn texture(handle: u64) -> Result<Object> {
 }
 
 export! {
-    fn cuTexObjectCreate(
+    5000 fn cuTexObjectCreate(
         out: Out<u64>, resource: In<ResourceDescription>, texture: In<TextureDescription>,
         view: In<ViewDescription>,
     ) {
@@ -31,21 +31,21 @@ export! {
         out.set(driver()?.textures.create(of(&object)?, object)?)
     }
 
-    fn cuTexObjectDestroy(texture: u64) {
+    5000 fn cuTexObjectDestroy(texture: u64) {
         driver()?.textures.destroy(texture, Opaque::Texture)
     }
 
-    fn cuTexObjectGetResourceDesc(out: Out<ResourceDescription>, handle: u64) {
+    5000 fn cuTexObjectGetResourceDesc(out: Out<ResourceDescription>, handle: u64) {
         out.required()?;
         out.set(texture(handle)?.resource)
     }
 
-    fn cuTexObjectGetTextureDesc(out: Out<TextureDescription>, handle: u64) {
+    5000 fn cuTexObjectGetTextureDesc(out: Out<TextureDescription>, handle: u64) {
         out.required()?;
         out.set(texture(handle)?.texture)
     }
 
-    fn cuTexObjectGetResourceViewDesc(out: Out<ViewDescription>, handle: u64) {
+    5000 fn cuTexObjectGetResourceViewDesc(out: Out<ViewDescription>, handle: u64) {
         out.required()?;
         match texture(handle)?.view {
             Some(view) => out.set(view),
@@ -53,7 +53,7 @@ export! {
         }
     }
 
-    fn cuSurfObjectCreate(out: Out<u64>, resource: In<ResourceDescription>) {
+    5000 fn cuSurfObjectCreate(out: Out<u64>, resource: In<ResourceDescription>) {
         out.required()?;
         let context = context::current()?.handle;
         let resource = resource.get()?;
@@ -62,11 +62,11 @@ export! {
         out.set(driver()?.surfaces.create(surface(&resource)?, object)?)
     }
 
-    fn cuSurfObjectDestroy(surface: u64) {
+    5000 fn cuSurfObjectDestroy(surface: u64) {
         driver()?.surfaces.destroy(surface, Opaque::Surface)
     }
 
-    fn cuSurfObjectGetResourceDesc(out: Out<ResourceDescription>, surface: u64) {
+    5000 fn cuSurfObjectGetResourceDesc(out: Out<ResourceDescription>, surface: u64) {
         out.required()?;
         let missing = || Code::INVALID_VALUE.because(format!("there is no surface {surface:#x}"));
         out.set(driver()?.surfaces.get(surface).ok_or_else(missing)?.resource)

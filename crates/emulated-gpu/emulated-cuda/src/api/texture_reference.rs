@@ -65,21 +65,21 @@ fn axis(dimension: i32) -> Result<usize> {
 }
 
 export! {
-    fn cuModuleGetTexRef(out: Out<Handle>, module: Handle, name: Text) {
+    2000 fn cuModuleGetTexRef(out: Out<Handle>, module: Handle, name: Text) {
         of_module(out, module, name, Opaque::Texture)
     }
 
-    fn cuModuleGetSurfRef(out: Out<Handle>, module: Handle, name: Text) {
+    3000 fn cuModuleGetSurfRef(out: Out<Handle>, module: Handle, name: Text) {
         of_module(out, module, name, Opaque::Surface)
     }
 
-    fn cuTexRefCreate(out: Out<Handle>) {
+    2000 fn cuTexRefCreate(out: Out<Handle>) {
         out.required()?;
         context::current()?;
         out.set(Reference::new(0, Opaque::Texture, None)?.handle)
     }
 
-    fn cuTexRefDestroy(reference: Handle) {
+    2000 fn cuTexRefDestroy(reference: Handle) {
         if texture(reference)?.module != 0 {
             return Err(Code::INVALID_VALUE.because("the reference belongs to its module"));
         }
@@ -87,23 +87,23 @@ export! {
         Ok(())
     }
 
-    fn cuTexRefSetArray(reference: Handle, array: Handle, flags: u32) {
+    2000 fn cuTexRefSetArray(reference: Handle, array: Handle, flags: u32) {
         bind_array(reference, Opaque::Texture, array, flags)
     }
 
-    fn cuTexRefGetArray(out: Out<Handle>, reference: Handle) {
+    2000 fn cuTexRefGetArray(out: Out<Handle>, reference: Handle) {
         bound_array(out, reference, Opaque::Texture)
     }
 
-    fn cuSurfRefSetArray(reference: Handle, array: Handle, flags: u32) {
+    3000 fn cuSurfRefSetArray(reference: Handle, array: Handle, flags: u32) {
         bind_array(reference, Opaque::Surface, array, flags)
     }
 
-    fn cuSurfRefGetArray(out: Out<Handle>, reference: Handle) {
+    3000 fn cuSurfRefGetArray(out: Out<Handle>, reference: Handle) {
         bound_array(out, reference, Opaque::Surface)
     }
 
-    fn cuTexRefSetAddress_v2(
+    3020 fn cuTexRefSetAddress_v2(
         offset: Out<usize>, reference: Handle, address: Pointer, bytes: usize,
     ) {
         let begin = address - address % ALIGNMENT;
@@ -120,7 +120,7 @@ export! {
         Ok(())
     }
 
-    fn cuTexRefGetAddress_v2(out: Out<Pointer>, reference: Handle) {
+    3020 fn cuTexRefGetAddress_v2(out: Out<Pointer>, reference: Handle) {
         out.required()?;
         match texture(reference)?.get().source {
             Source::Memory(address, _) | Source::Rows(address, _) => out.set(address),
@@ -128,7 +128,7 @@ export! {
         }
     }
 
-    fn cuTexRefSetAddress2D_v3(
+    4010 fn cuTexRefSetAddress2D_v3(
         reference: Handle, description: In<ArrayDescription>, address: Pointer, pitch: usize,
     ) {
         let ArrayDescription { width, height, format, channels } = description.get()?;
@@ -138,13 +138,13 @@ export! {
         })
     }
 
-    fn cuTexRefSetFormat(reference: Handle, format: u32, channels: i32) {
+    2000 fn cuTexRefSetFormat(reference: Handle, format: u32, channels: i32) {
         let channels = u32::try_from(channels).unwrap_or(0);
         array::format(format, channels)?;
         texture(reference)?.set(|state| state.format = (format, channels))
     }
 
-    fn cuTexRefGetFormat(format: Out<u32>, channels: Out<i32>, reference: Handle) {
+    2000 fn cuTexRefGetFormat(format: Out<u32>, channels: Out<i32>, reference: Handle) {
         let state = texture(reference)?.get();
         let (own, count) = match state.source {
             Source::Array(array) => {
@@ -158,47 +158,47 @@ export! {
         Ok(())
     }
 
-    fn cuTexRefSetAddressMode(reference: Handle, dimension: i32, mode: u32) {
+    2000 fn cuTexRefSetAddressMode(reference: Handle, dimension: i32, mode: u32) {
         let axis = axis(dimension)?;
         texture(reference)?.set(|state| state.texture.address[axis] = mode)
     }
 
-    fn cuTexRefGetAddressMode(mode: Out<u32>, reference: Handle, dimension: i32) {
+    2000 fn cuTexRefGetAddressMode(mode: Out<u32>, reference: Handle, dimension: i32) {
         let axis = axis(dimension)?;
         mode.set(texture(reference)?.get().texture.address[axis])
     }
 
-    fn cuTexRefSetFilterMode(reference: Handle, mode: u32) {
+    2000 fn cuTexRefSetFilterMode(reference: Handle, mode: u32) {
         texture(reference)?.set(|state| state.texture.filter = mode)
     }
 
-    fn cuTexRefGetFilterMode(mode: Out<u32>, reference: Handle) {
+    2000 fn cuTexRefGetFilterMode(mode: Out<u32>, reference: Handle) {
         mode.set(texture(reference)?.get().texture.filter)
     }
 
-    fn cuTexRefSetFlags(reference: Handle, flags: u32) {
+    2000 fn cuTexRefSetFlags(reference: Handle, flags: u32) {
         check_flags(flags)?;
         texture(reference)?.set(|state| state.texture.flags = flags)
     }
 
-    fn cuTexRefGetFlags(flags: Out<u32>, reference: Handle) {
+    2000 fn cuTexRefGetFlags(flags: Out<u32>, reference: Handle) {
         flags.set(texture(reference)?.get().texture.flags)
     }
 
-    fn cuTexRefSetMaxAnisotropy(reference: Handle, anisotropy: u32) {
+    5000 fn cuTexRefSetMaxAnisotropy(reference: Handle, anisotropy: u32) {
         texture(reference)?.set(|state| state.texture.anisotropy = anisotropy)
     }
 
-    fn cuTexRefGetMaxAnisotropy(anisotropy: Out<i32>, reference: Handle) {
+    5000 fn cuTexRefGetMaxAnisotropy(anisotropy: Out<i32>, reference: Handle) {
         anisotropy.set(texture(reference)?.get().texture.anisotropy.max(1) as i32)
     }
 
-    fn cuTexRefSetBorderColor(reference: Handle, colour: In<[f32; 4]>) {
+    8000 fn cuTexRefSetBorderColor(reference: Handle, colour: In<[f32; 4]>) {
         let colour = colour.get()?;
         texture(reference)?.set(|state| state.texture.border = colour)
     }
 
-    fn cuTexRefGetBorderColor(colour: Out<[f32; 4]>, reference: Handle) {
+    8000 fn cuTexRefGetBorderColor(colour: Out<[f32; 4]>, reference: Handle) {
         colour.set(texture(reference)?.get().texture.border)
     }
 }

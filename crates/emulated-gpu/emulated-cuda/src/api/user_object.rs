@@ -38,7 +38,9 @@ fn release(handle: Handle, count: u32) -> Result {
 }
 
 export! {
-    fn cuUserObjectCreate(out: Out<Handle>, data: Out<u8>, end: HostFunction, count: u32, flags: u32) {
+    11030 fn cuUserObjectCreate(
+        out: Out<Handle>, data: Out<u8>, end: HostFunction, count: u32, flags: u32,
+    ) {
         out.required()?;
         counted(count)?;
         if flags != NO_SYNC || end.is_none() {
@@ -51,16 +53,16 @@ export! {
         out.set(handle)
     }
 
-    fn cuUserObjectRetain(handle: Handle, count: u32) {
+    11030 fn cuUserObjectRetain(handle: Handle, count: u32) {
         counted(count)?;
         object(handle)?.retain(count)
     }
 
-    fn cuUserObjectRelease(handle: Handle, count: u32) {
+    11030 fn cuUserObjectRelease(handle: Handle, count: u32) {
         release(handle, count)
     }
 
-    fn cuGraphRetainUserObject(graph: Handle, handle: Handle, count: u32, flags: u32) {
+    11030 fn cuGraphRetainUserObject(graph: Handle, handle: Handle, count: u32, flags: u32) {
         counted(count)?;
         if flags & !MOVE != 0 {
             return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
@@ -77,7 +79,7 @@ export! {
         Ok(())
     }
 
-    fn cuGraphReleaseUserObject(graph: Handle, handle: Handle, count: u32) {
+    11030 fn cuGraphReleaseUserObject(graph: Handle, handle: Handle, count: u32) {
         counted(count)?;
         driver()?.graph(graph)?.users.release(handle, count)
     }

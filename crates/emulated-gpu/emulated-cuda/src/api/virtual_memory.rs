@@ -106,7 +106,7 @@ fn exported_as(kind: i32) -> Result {
 }
 
 export! {
-    fn cuMemGetAllocationGranularity(
+    10020 fn cuMemGetAllocationGranularity(
         granularity: Out<usize>, properties: In<AllocationProperties>, option: u32,
     ) {
         granularity.required()?;
@@ -119,7 +119,7 @@ export! {
         granularity.set(GRANULARITY as usize)
     }
 
-    fn cuMemAddressReserve(
+    10020 fn cuMemAddressReserve(
         out: Out<Pointer>, size: usize, alignment: usize, hint: Pointer, flags: u64,
     ) {
         out.required()?;
@@ -140,12 +140,12 @@ export! {
         out.set(memory.reserve_addresses(size as u64, alignment as u64, hint)?)
     }
 
-    fn cuMemAddressFree(address: Pointer, size: usize) {
+    10020 fn cuMemAddressFree(address: Pointer, size: usize) {
         required()?;
         Ok(driver()?.emulator.memory().release_addresses(address, size as u64)?)
     }
 
-    fn cuMemCreate(
+    10020 fn cuMemCreate(
         out: Out<Handle>, size: usize, properties: In<AllocationProperties>, flags: u64,
     ) {
         out.required()?;
@@ -165,12 +165,12 @@ export! {
         out.set(driver.handles.insert(made, properties.handle_types))
     }
 
-    fn cuMemRelease(handle: Handle) {
+    10020 fn cuMemRelease(handle: Handle) {
         required()?;
         driver()?.handles.release(handle)
     }
 
-    fn cuMemRetainAllocationHandle(out: Out<Handle>, address: In<u8>) {
+    11000 fn cuMemRetainAllocationHandle(out: Out<Handle>, address: In<u8>) {
         out.required()?;
         required()?;
         let (driver, at) = (driver()?, address.address() as u64);
@@ -183,7 +183,7 @@ export! {
         out.set(known.handle)
     }
 
-    fn cuMemMap(address: Pointer, size: usize, offset: usize, handle: Handle, flags: u64) {
+    10020 fn cuMemMap(address: Pointer, size: usize, offset: usize, handle: Handle, flags: u64) {
         required()?;
         no_flags(flags)?;
         if offset != 0 {
@@ -195,12 +195,12 @@ export! {
         driver.allocations.map(address, size as u64, &known)
     }
 
-    fn cuMemUnmap(address: Pointer, size: usize) {
+    10020 fn cuMemUnmap(address: Pointer, size: usize) {
         required()?;
         driver()?.allocations.unmap(address, size as u64)
     }
 
-    fn cuMemSetAccess(
+    10020 fn cuMemSetAccess(
         address: Pointer, size: usize, descriptions: In<AccessDescription>, count: usize,
     ) {
         required()?;
@@ -215,7 +215,7 @@ export! {
         Ok(())
     }
 
-    fn cuMemGetAccess(flags: Out<u64>, location: In<Location>, address: Pointer) {
+    10020 fn cuMemGetAccess(flags: Out<u64>, location: In<Location>, address: Pointer) {
         flags.required()?;
         required()?;
         let location = location.get()?;
@@ -226,14 +226,16 @@ export! {
         flags.set(u64::from(access_of(&mapping, device)))
     }
 
-    fn cuMemGetAllocationPropertiesFromHandle(out: Out<AllocationProperties>, handle: Handle) {
+    10020 fn cuMemGetAllocationPropertiesFromHandle(
+        out: Out<AllocationProperties>, handle: Handle,
+    ) {
         out.required()?;
         required()?;
         let known = driver()?.handles.get(handle)?;
         out.set(AllocationProperties::of(known.memory.device(), known.types))
     }
 
-    fn cuMemExportToShareableHandle(out: Out<i32>, handle: Handle, kind: i32, flags: u64) {
+    10020 fn cuMemExportToShareableHandle(out: Out<i32>, handle: Handle, kind: i32, flags: u64) {
         out.required()?;
         required()?;
         no_flags(flags)?;
@@ -250,7 +252,7 @@ export! {
         out.set(OwnedFd::from(file).into_raw_fd())
     }
 
-    fn cuMemImportFromShareableHandle(out: Out<Handle>, descriptor: usize, kind: i32) {
+    10020 fn cuMemImportFromShareableHandle(out: Out<Handle>, descriptor: usize, kind: i32) {
         out.required()?;
         required()?;
         exported_as(kind)?;

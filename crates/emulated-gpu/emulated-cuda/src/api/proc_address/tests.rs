@@ -1,6 +1,7 @@
 //! Which form of a function a program gets.
 
 use super::*;
+use crate::api::{context, function, memory};
 
 #[test]
 fn the_newest_form_that_is_old_enough_is_found() {
