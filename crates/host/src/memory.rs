@@ -74,6 +74,26 @@ fn free(text: &str) -> Option<u64> {
     Some(field("MemAvailable:")?.saturating_add(field("SwapFree:").unwrap_or(0)))
 }
 
+/// Has all threads take their memory from one place, where this process may have only so many
+/// addresses (`ulimit -v`). glibc reserves 64 MiB of them for each thread otherwise, and what is
+/// left then is soon not enough for a few bytes, at whose lack Rust ends a program.
+pub(crate) fn spare_addresses() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if fs::read_to_string("/proc/self/limits").is_ok_and(|text| are_addresses_limited(&text)) {
+        // SAFETY: the call takes two numbers, and no other thread is there yet. Where it is refused,
+        // everything is as it was.
+        #[expect(unsafe_code, reason = "only the C library can be told")]
+        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
+}
+
+/// Whether `/proc/self/limits` names a limit of addresses that holds now.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn are_addresses_limited(text: &str) -> bool {
+    let line = text.lines().find_map(|line| line.strip_prefix("Max address space"));
+    line.and_then(|line| line.split_whitespace().next()).is_some_and(|soft| soft != "unlimited")
+}
+
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {
@@ -104,5 +124,19 @@ mod tests {
         assert_eq!(free(text), Some(64 * 1024));
         assert_eq!(free("MemTotal: 100 kB\n"), None);
         assert_eq!(free("MemAvailable: many kB\n"), None);
+    }
+
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[test]
+    fn a_limit_of_addresses_is_read_as_the_kernel_writes_it() {
+        let limits = |soft| {
+            format!(
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max address space         {soft:<20} unlimited            bytes     \n"
+            )
+        };
+        assert!(are_addresses_limited(&limits("102400000")));
+        assert!(!are_addresses_limited(&limits("unlimited")));
+        assert!(!are_addresses_limited("Max file locks            unlimited            locks\n"));
     }
 }

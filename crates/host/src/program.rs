@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::thread;
 
-use crate::{signals, threads};
+use crate::{memory, signals, threads};
 
 /// The stack that a program gets, whatever the shell allows: that of a main thread by default.
 const STACK: usize = 8 << 20;
@@ -14,6 +14,7 @@ const STACK: usize = 8 << 20;
 /// A machine that gives no more threads is no obstacle: then everything runs on this one.
 #[must_use]
 pub fn main(program: fn() -> ExitCode) -> ExitCode {
+    memory::spare_addresses();
     signals::watch();
     let run = move || {
         threads::share_work();
