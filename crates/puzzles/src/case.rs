@@ -108,6 +108,12 @@ impl Case {
         Self { size: size.into(), grid, block, cooperative: false, arguments: Vec::new() }
     }
 
+    /// A thread for each of `n` elements, in blocks of so many, and the parameter `n`.
+    pub(crate) fn elements(n: usize, block: usize) -> Self {
+        let launch = Self::new(format!("n = {n}"));
+        launch.launch(n.div_ceil(block) as u32, block as u32).u32("n", n)
+    }
+
     /// So many blocks of so many threads along x.
     pub(crate) fn launch(self, blocks: u32, threads: u32) -> Self {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], ..self }
@@ -160,7 +166,13 @@ impl Case {
     }
 
     /// Room for numbers, which nothing has been written to.
-    pub(crate) fn output(self, name: &'static str, shape: &[usize], after: Vec<Near>) -> Self {
+    pub(crate) fn output(
+        self,
+        name: &'static str,
+        shape: &[usize],
+        after: impl IntoIterator<Item = impl Into<Near>>,
+    ) -> Self {
+        let after: Vec<Near> = after.into_iter().map(Into::into).collect();
         let nothing = Data::F32(vec![0.0; after.len()]);
         self.buffer(name, shape, (nothing, false), Some(after))
     }
@@ -171,8 +183,9 @@ impl Case {
         name: &'static str,
         shape: &[usize],
         before: &[f32],
-        after: Vec<Near>,
+        after: impl IntoIterator<Item = impl Into<Near>>,
     ) -> Self {
+        let after = after.into_iter().map(Into::into).collect();
         self.buffer(name, shape, (Data::F32(before.to_vec()), true), Some(after))
     }
 
@@ -191,11 +204,11 @@ impl Case {
     /// What it means if the buffer that was named last holds these numbers afterwards.
     pub(crate) fn suspect(
         mut self,
-        values: impl IntoIterator<Item = f64>,
+        values: impl IntoIterator<Item = impl Into<f64>>,
         says: &'static str,
     ) -> Self {
         if let Some(Argument::Buffer(buffer)) = self.arguments.last_mut() {
-            let values: Vec<f64> = values.into_iter().collect();
+            let values: Vec<f64> = values.into_iter().map(Into::into).collect();
             assert_eq!(Some(values.len()), buffer.after.as_ref().map(Vec::len), "{says}");
             buffer.suspects.push(Suspect { values, says });
         }

@@ -59,6 +59,12 @@ impl From<f32> for Near {
     }
 }
 
+impl From<Near> for f64 {
+    fn from(near: Near) -> Self {
+        near.value
+    }
+}
+
 impl Add for Near {
     type Output = Self;
     fn add(self, other: Self) -> Self {

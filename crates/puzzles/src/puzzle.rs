@@ -90,6 +90,19 @@ pub struct Puzzle {
 }
 
 impl Puzzle {
+    /// What one says nothing of: it has no picture, and demands nothing. The list fetches the texts.
+    pub(crate) const BLANK: Self = Self {
+        name: "",
+        idea: "",
+        kernel: "",
+        task: "",
+        picture: None,
+        sources: &[],
+        hints: "",
+        demands: &[],
+        cases: Vec::new,
+    };
+
     /// Its title.
     #[must_use]
     pub fn title(&self) -> &'static str {

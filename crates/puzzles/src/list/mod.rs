@@ -20,12 +20,17 @@ macro_rules! source {
     };
 }
 
-/// Declares the modules, and lists the puzzles of the same names in the same order.
+/// Declares the modules, and lists the puzzles of the same names in the same order, with the texts that are
+/// in each one's folder.
 macro_rules! list {
     ($($puzzle:ident)*) => {
         $(mod $puzzle;)*
 
-        static PUZZLES: &[&Puzzle] = &[$(&$puzzle::PUZZLE),*];
+        static PUZZLES: &[&Puzzle] = &[$(&Puzzle {
+            task: include_str!(concat!(stringify!($puzzle), "/task.md")),
+            hints: include_str!(concat!(stringify!($puzzle), "/hints.md")),
+            ..$puzzle::PUZZLE
+        }),*];
     };
 }
 

@@ -4,16 +4,13 @@ use crate::case::Case;
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "accuracy",
     idea: "the largest of a row",
     kernel: "accuracy",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[32, 10], [1, 3], [50, 10], [77, 4]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, classes]: [usize; 2]) -> Case {

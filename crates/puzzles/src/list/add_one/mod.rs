@@ -5,21 +5,19 @@ use crate::near::Near;
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "add-one",
     idea: "a thread for each element",
     kernel: "add_one",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [1, 5, 32, 100].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
     let x = Random::new(n as u64).floats(n);
-    let out = x.iter().map(|&x| Near::from(x) + Near::exact(1.0)).collect();
+    let out = x.iter().map(|&x| Near::from(x) + Near::exact(1.0));
     let copy = x.iter().map(|&x| f64::from(x)).collect::<Vec<_>>();
     Case::new(format!("n = {n}"))
         .launch(1, n as u32)

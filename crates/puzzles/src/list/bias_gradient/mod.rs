@@ -5,16 +5,13 @@ use crate::near::{Near, sum};
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "bias-gradient",
     idea: "a sum over the batch",
     kernel: "bias_gradient",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[4, 32], [1, 1], [8, 10], [3, 3], [37, 45]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, n]: [usize; 2]) -> Case {
@@ -26,9 +23,9 @@ fn case([batch, n]: [usize; 2]) -> Case {
         .u32("batch", batch)
         .u32("n", n)
         .input("dz", &[batch, n], &dz)
-        .changed("db", &[n], &stale, (0..n).map(db).collect())
+        .changed("db", &[n], &stale, (0..n).map(db))
         .suspect(
-            (0..n).map(|j| db(j).value + f64::from(stale[j])).collect::<Vec<_>>(),
+            (0..n).map(|j| db(j).value + f64::from(stale[j])),
             "The gradient of the step before is still in it: `db` held something, and was added to. Add \
              up in a variable that begins with 0. (PyTorch adds to .grad, which is why there has to be \
              a zero_grad.)",
@@ -45,7 +42,7 @@ fn case([batch, n]: [usize; 2]) -> Case {
         return case;
     }
     case.suspect(
-        (0..n).map(|j| (0..n).map(|t| f64::from(dz[j * n + t])).sum()).collect::<Vec<f64>>(),
+        (0..n).map(|j| (0..n).map(|t| f64::from(dz[j * n + t])).sum::<f64>()),
         "This is the sum of each row. A unit is a column: its elements are `n` apart.",
     )
 }

@@ -7,16 +7,13 @@ use crate::random::Random;
 
 const BLOCK: [usize; 2] = [16, 4];
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "broadcast",
     idea: "one vector for all rows: the bias",
     kernel: "add_bias",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[4, 4], [4, 16], [1, 1], [3, 10], [7, 30], [5, 17]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, n]: [usize; 2]) -> Case {
@@ -31,7 +28,7 @@ fn case([batch, n]: [usize; 2]) -> Case {
         .u32("n", n)
         .input("x", &[batch, n], &x)
         .input("b", &[n], &b)
-        .output("z", &[batch, n], (0..batch * n).map(|i| sum(i, i)).collect())
+        .output("z", &[batch, n], (0..batch * n).map(|i| sum(i, i)))
         .suspect(
             by_row,
             "The bias was chosen by the row. But each unit has a bias of its own, for all samples: \

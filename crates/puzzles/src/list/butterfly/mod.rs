@@ -6,14 +6,12 @@ use crate::near::{Near, sum};
 use crate::puzzle::{Demand, Puzzle};
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "butterfly",
     idea: "shuffles",
     kernel: "warp_sum",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
     demands: &[
         Demand {
             measure: Measure::SharedAccesses,
@@ -35,6 +33,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
         },
     ],
     cases: || [32, 64, 96, 256].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -55,14 +54,14 @@ fn case(n: usize) -> Case {
         .launch(n.div_ceil(64) as u32, n.min(64) as u32)
         .u32("n", n)
         .input("x", &[n], &x)
-        .output("out", &[n], (0..n).map(of_warp).collect())
+        .output("out", &[n], (0..n).map(of_warp))
         .suspect(
-            (0..n).map(down).collect::<Vec<_>>(),
+            (0..n).map(down),
             "Lane 0 of each warp has the sum, and the others have not: that is what `down` does. With \
              `xor` each lane and its partner read from each other, and all of them end with the sum.",
         )
         .suspect(
-            (0..n).map(four).collect::<Vec<_>>(),
+            (0..n).map(four),
             "Each lane has the sum of every second one: the round with distance 1 is missing.",
         )
 }

@@ -6,14 +6,12 @@ use crate::near::Near;
 use crate::puzzle::{Demand, Puzzle};
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "coalesce",
     idea: "sectors: which thread reads what",
     kernel: "copy",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.05,
@@ -22,11 +20,12 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
                should copy an element next to that of thread i + 1.",
     }],
     cases: || [512, 1024, 1000].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
     let x = Random::new(n as u64).floats(n);
-    let out = x.iter().map(|&x| Near::from(x)).collect();
+    let out = x.iter().map(|&x| Near::from(x));
     Case::new(format!("n = {n}"))
         .launch(1, 64)
         .u32("n", n)

@@ -6,16 +6,13 @@ use crate::near::Near;
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "cross-entropy",
     idea: "the loss, by hand",
     kernel: "cross_entropy",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[1, 2], [4, 10], [33, 3], [70, 10]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, classes]: [usize; 2]) -> Case {
@@ -32,17 +29,14 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         let total: f32 = row.iter().map(|&z| libm::expf(z)).sum();
         f64::from(libm::logf(total) - row[label as usize])
     });
-    let naive: Vec<f64> = naive.collect();
     let quotient = z.chunks(classes).zip(&labels).map(|(row, &label)| {
         let total: f32 = row.iter().map(|&z| libm::expf(z)).sum();
         f64::from(-libm::logf(libm::expf(row[label as usize]) / total))
     });
-    let quotient: Vec<f64> = quotient.collect();
     let log_sum = z.chunks(classes).map(|row| {
         let (_, total, largest) = exponentials(row);
         (total.ln() + largest).value
     });
-    let log_sum: Vec<f64> = log_sum.collect();
     const LARGE: &str = "Where the logits are large, e to their power is infinite in `float`. With the \
                          largest one taken out of the sum, ln Σ exp(z) = m + ln Σ exp(z - m), nothing \
                          can be.";

@@ -7,16 +7,14 @@ use crate::random::Random;
 
 const BLOCK: usize = 32;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "grid-barrier",
     idea: "blocks that wait for each other",
     kernel: "normalise",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [32, 64, 128, 100].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -24,7 +22,7 @@ fn case(n: usize) -> Case {
     let x: Vec<f32> = Random::new(n as u64).floats(n).iter().map(|x| x.abs()).collect();
     let of = |x: &[f32]| sum(x.iter().map(|&x| Near::from(x)));
     let (parts, total) = (x.chunks(BLOCK).map(of).collect::<Vec<_>>(), of(&x));
-    let out = x.iter().map(|&x| Near::from(x) / total).collect();
+    let out = x.iter().map(|&x| Near::from(x) / total);
     let by_block: Vec<f64> =
         (0..n).map(|i| f64::from(x[i]) / parts[i / BLOCK].value).collect();
     let case = Case::new(format!("n = {n}"))

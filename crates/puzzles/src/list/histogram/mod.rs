@@ -6,16 +6,13 @@ use crate::random::Random;
 
 const BINS: usize = 8;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "histogram",
     idea: "atomics",
     kernel: "histogram",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [1, 64, 50, 200].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -24,10 +21,7 @@ fn case(n: usize) -> Case {
     let mut after = before.clone();
     bins.iter().for_each(|&bin| after[bin as usize] += 1);
     let replaced = (0..BINS).map(|bin| if after[bin] > before[bin] { 1 } else { before[bin] });
-    let replaced: Vec<f64> = replaced.map(f64::from).collect();
-    Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(64) as u32, 64)
-        .u32("n", n)
+    Case::elements(n, 64)
         .input_u32("bin", &[n], &bins)
         .changed_u32("counts", &[BINS], &before, &after)
         .suspect(

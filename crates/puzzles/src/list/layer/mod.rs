@@ -5,16 +5,13 @@ use crate::near::{Near, dot};
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "layer",
     idea: "a fused kernel: product, bias, ReLU",
     kernel: "layer",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[4, 8, 8], [1, 1, 1], [8, 10, 30], [5, 13, 9]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, n, m]: [usize; 3]) -> Case {
@@ -27,7 +24,6 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
     let z = |at: usize| product(at) + Near::from(b[at % n]);
     let relu = |near: Near| near.max(Near::exact(0.0));
     let each = |f: &dyn Fn(usize) -> Near| (0..batch * n).map(f).collect::<Vec<_>>();
-    let values = |near: Vec<Near>| near.into_iter().map(|near| near.value).collect::<Vec<_>>();
     Case::new(format!("batch {batch}, {m} inputs, {n} units"))
         .launch_2d([n.div_ceil(8) as u32, batch.div_ceil(4) as u32], [8, 4])
         .u32("batch", batch)
@@ -37,13 +33,13 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         .input("w", &[n, m], &w)
         .input("b", &[n], &b)
         .output("a", &[batch, n], each(&|at| relu(z(at))))
-        .suspect(values(each(&z)), "The products and the bias are right. What is missing is ReLU.")
+        .suspect(each(&z), "The products and the bias are right. What is missing is ReLU.")
         .suspect(
-            values(each(&|at| relu(product(at)))),
+            each(&|at| relu(product(at))),
             "The bias is missing: the sum may begin with b[j] in place of 0.",
         )
         .suspect(
-            values(each(&|at| relu(product(at)) + Near::from(b[at % n]))),
+            each(&|at| relu(product(at)) + Near::from(b[at % n])),
             "The bias is added behind ReLU. It belongs before: a = relu(x wᵀ + b).",
         )
 }

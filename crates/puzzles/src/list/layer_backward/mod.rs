@@ -5,16 +5,13 @@ use crate::near::{Near, dot};
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "layer-backward",
     idea: "one layer back: product and mask, fused",
     kernel: "layer_backward",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 30], [7, 5, 13]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, n, m]: [usize; 3]) -> Case {
@@ -30,7 +27,6 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         let one = |at: usize| if keep(z[at]) { da(at) } else { Near::exact(0.0) };
         (0..batch * m).map(one).collect::<Vec<_>>()
     };
-    let values = |near: Vec<Near>| near.into_iter().map(|near| near.value).collect::<Vec<_>>();
     let case = Case::new(format!("batch {batch}, {n} units, {m} before"))
         .launch_2d([m.div_ceil(8) as u32, batch.div_ceil(4) as u32], [8, 4])
         .u32("batch", batch)
@@ -41,14 +37,14 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         .input("z", &[batch, m], &z)
         .changed("dz_before", &[batch, m], &vec![-777.0; batch * m], masked(&|z| z > 0.0))
         .suspect(
-            values(masked(&|z| z < 0.0)),
+            masked(&|z| z < 0.0),
             "The mask is upside down: the gradient passes where z was positive.",
         );
     if batch * m == 1 {
         return case;
     }
     let case = case.suspect(
-        values(masked(&|_| true)),
+        masked(&|_| true),
         "This is da = dz w, and it is right. What is missing is the way back through ReLU: where z was not \
          positive, nothing passes.",
     );
@@ -61,8 +57,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
                 let (s, i) = (at / m, at % m);
                 let sum = (0..n).map(|j| f64::from(dz[s * n + j]) * f64::from(w[i * n + j])).sum();
                 if z[at] > 0.0 { sum } else { 0.0 }
-            })
-            .collect::<Vec<f64>>(),
+            }),
         "The weights were used as on the way forward. On the way back it is dz w, without a transposition: \
          input i is *column* i of w.",
     )

@@ -5,16 +5,14 @@ use crate::near::{Near, dot};
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "loops",
     idea: "a product of matrices, in three loops",
     kernel: "product",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[2, 2, 2], [1, 1, 1], [2, 3, 4], [5, 7, 3]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([m, n, k]: [usize; 3]) -> Case {
@@ -29,7 +27,6 @@ pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
         dot((0..last).map(|t| (Near::from(a[row * k + t]), Near::from(b[column * k + t]))))
     };
     let all = |last: usize| (0..m * n).map(|at| element(at / n, at % n, last)).collect::<Vec<_>>();
-    let values = |near: Vec<Near>| near.into_iter().map(|near| near.value).collect::<Vec<_>>();
     let term = |at: usize| f64::from(a[at / n * k + k - 1]) * f64::from(b[at % n * k + k - 1]);
     let case = case
         .u32("m", m)
@@ -43,11 +40,11 @@ pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
     }
     let case = case
         .suspect(
-            values(all(k - 1)),
+            all(k - 1),
             "The last term of each sum is missing: the loop over t ends one too early.",
         )
         .suspect(
-            (0..m * n).map(term).collect::<Vec<_>>(),
+            (0..m * n).map(term),
             "Only the last term of each sum is there: the sum is replaced in each round, and should \
              grow (+=).",
         );
@@ -56,8 +53,7 @@ pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
     }
     case.suspect(
         (0..m * n)
-            .map(|at| (0..k).map(|t| f64::from(a[at / n * k + t]) * f64::from(b[t * n + at % n])).sum())
-            .collect::<Vec<f64>>(),
+            .map(|at| (0..k).map(|t| f64::from(a[at / n * k + t]) * f64::from(b[t * n + at % n])).sum::<f64>()),
         "This is a times b, and a times b *transposed* is wanted: b is [n, k], so that column j of the \
          result takes row j of b.",
     )

@@ -7,16 +7,13 @@ use crate::random::Random;
 
 const BLOCK: usize = 64;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "momentum",
     idea: "two buffers in place",
     kernel: "momentum",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [64, 3, 100, 250].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -26,21 +23,18 @@ fn case(n: usize) -> Case {
     let speed = |i: usize| Near::from(decay) * Near::from(v[i]) + Near::from(dw[i]);
     let moved = |i: usize, by: Near| Near::from(w[i]) - Near::from(rate) * by;
     let each = |f: &dyn Fn(usize) -> Near| (0..n).map(f).collect::<Vec<_>>();
-    let values = |near: Vec<Near>| near.into_iter().map(|near| near.value).collect::<Vec<_>>();
-    Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
-        .u32("n", n)
+    Case::elements(n, BLOCK)
         .f32("rate", rate)
         .f32("decay", decay)
         .input("dw", &[n], &dw)
         .changed("v", &[n], &v, each(&speed))
         .changed("w", &[n], &w, each(&|i| moved(i, speed(i))))
         .suspect(
-            values(each(&|i| moved(i, v[i].into()))),
+            each(&|i| moved(i, v[i].into())),
             "The weights were moved by the old v: the new one is what moves them.",
         )
         .suspect(
-            values(each(&|i| moved(i, dw[i].into()))),
+            each(&|i| moved(i, dw[i].into())),
             "The weights were moved by the gradient alone, as without momentum.",
         )
 }

@@ -5,22 +5,19 @@ use crate::near::Near;
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "one-hot",
     idea: "labels become rows",
     kernel: "one_hot",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[4, 10], [1, 2], [7, 10], [20, 3]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, classes]: [usize; 2]) -> Case {
     let labels = Random::new((batch + classes) as u64).below(classes as u32, batch);
     let one = |i: usize| if labels[i / classes] as usize == i % classes { 1.0 } else { 0.0 };
-    let y = (0..batch * classes).map(|i| Near::exact(one(i))).collect();
+    let y = (0..batch * classes).map(|i| Near::exact(one(i)));
     Case::new(format!("{batch} labels of {classes} classes"))
         .launch(batch.div_ceil(8) as u32, 8)
         .u32("batch", batch)

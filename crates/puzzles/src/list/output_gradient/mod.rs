@@ -5,16 +5,13 @@ use crate::near::Near;
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "output-gradient",
     idea: "where the way back begins",
     kernel: "output_gradient",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[4, 8], [1, 2], [8, 10], [13, 3]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, classes]: [usize; 2]) -> Case {
@@ -35,7 +32,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .u32("classes", classes)
         .input("p", &[batch, classes], &p)
         .input_u32("labels", &[batch], &labels)
-        .output("dz", &[batch, classes], (0..batch * classes).map(near).collect())
+        .output("dz", &[batch, classes], (0..batch * classes).map(near))
         .suspect(
             of(&|at| (f64::from(y(at)) - f64::from(p[at])) / batch as f64),
             "The sign is wrong: it is p - y. Where the label's probability is too small, its logit has \

@@ -7,16 +7,13 @@ use crate::random::Random;
 
 const BLOCK: usize = 64;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "pixels",
     idea: "whole numbers become floats",
     kernel: "normalise",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [64, 3, 100, 250].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -26,11 +23,9 @@ fn case(n: usize) -> Case {
     let divided: Vec<f64> = pixel.iter().map(|&pixel| of(pixel / 255 * 255).value).collect();
     let unscaled = |&pixel: &u32| ((Near::exact(f64::from(pixel)) - mean) / deviation).value;
     let unscaled: Vec<f64> = pixel.iter().map(unscaled).collect();
-    Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
-        .u32("n", n)
+    Case::elements(n, BLOCK)
         .input_u32("pixel", &[n], &pixel)
-        .output("x", &[n], pixel.iter().map(|&pixel| of(pixel)).collect())
+        .output("x", &[n], pixel.iter().map(|&pixel| of(pixel)))
         .suspect(
             divided,
             "Nearly all pixels have become 0: a whole number was divided by a whole number, which leaves \

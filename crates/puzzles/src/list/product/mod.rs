@@ -4,16 +4,13 @@ use super::loops;
 use crate::case::Case;
 use crate::puzzle::Puzzle;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "product",
     idea: "a thread for each element of a product",
     kernel: "product",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[8, 8, 4], [1, 1, 1], [8, 8, 8], [5, 13, 9], [17, 10, 30]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([m, n, k]: [usize; 3]) -> Case {

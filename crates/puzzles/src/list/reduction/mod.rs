@@ -8,14 +8,12 @@ use crate::random::Random;
 
 const BLOCK: usize = 128;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "reduction",
     idea: "a sum, by halves",
     kernel: "block_sums",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.5,
@@ -24,6 +22,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
                and then half of the threads should add what the other half has.",
     }],
     cases: || [128, 1, 100, 256, 333].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -36,9 +35,7 @@ fn case(n: usize) -> Case {
         };
         x.chunks(BLOCK).map(part).collect()
     };
-    Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
-        .u32("n", n)
+    Case::elements(n, BLOCK)
         .input("x", &[n], &x)
         .output("sums", &[sums.len()], sums)
         .suspect(first, "This is only the first number of each block: nothing was added to it.")

@@ -7,25 +7,20 @@ use crate::random::Random;
 
 const BLOCK: usize = 64;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "relu",
     idea: "an activation",
     kernel: "relu",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [64, 1, 70, 150].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
     let z = Random::new(n as u64).floats(n);
-    let a = z.iter().map(|&z| Near::from(z.max(0.0))).collect();
+    let a = z.iter().map(|&z| Near::from(z.max(0.0)));
     let stale = vec![-777.0; n];
-    Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
-        .u32("n", n)
+    Case::elements(n, BLOCK)
         .input("z", &[n], &z)
         .changed("a", &[n], &stale, a)
         .suspect(

@@ -7,16 +7,14 @@ use crate::random::Random;
 
 const BLOCK: usize = 64;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "relu-backward",
     idea: "a gradient passes, or stops",
     kernel: "relu_backward",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [64, 1, 70, 150].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -27,13 +25,10 @@ fn case(n: usize) -> Case {
     let where_ = |keep: fn(f32) -> bool, rest: f64| -> Vec<f64> {
         z.iter().zip(&da).map(|(&z, &da)| if keep(z) { f64::from(da) } else { rest }).collect()
     };
-    let dz = where_(|z| z > 0.0, 0.0).into_iter().map(Near::exact).collect();
+    let dz = where_(|z| z > 0.0, 0.0).into_iter().map(Near::exact);
     let product = z.iter().zip(&da).map(|(&z, &da)| f64::from(z).max(0.0) * f64::from(da));
-    let product: Vec<f64> = product.collect();
     let by_da = da.iter().map(|&da| f64::from(da).max(0.0)).collect::<Vec<_>>();
-    Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
-        .u32("n", n)
+    Case::elements(n, BLOCK)
         .input("da", &[n], &da)
         .input("z", &[n], &z)
         .changed("dz", &[n], &vec![-777.0; n], dz)

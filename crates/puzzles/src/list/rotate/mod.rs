@@ -5,16 +5,14 @@ use crate::near::Near;
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "rotate",
     idea: "a barrier",
     kernel: "rotate",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [3, 32, 64, 65, 200].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {

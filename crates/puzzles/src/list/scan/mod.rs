@@ -6,14 +6,12 @@ use crate::near::{Near, sum};
 use crate::puzzle::{Demand, Puzzle};
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "scan",
     idea: "prefix sums, and a barrier on both sides",
     kernel: "scan",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.5,
@@ -21,6 +19,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
                rounds: seven of them suffice for 128 elements.",
     }],
     cases: || [128, 1, 2, 33, 100].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -31,7 +30,7 @@ fn case(n: usize) -> Case {
         .launch(1, 128)
         .u32("n", n)
         .input("x", &[n], &x)
-        .output("out", &[n], (0..n).map(|i| up_to(i + 1)).collect())
+        .output("out", &[n], (0..n).map(|i| up_to(i + 1)))
         .suspect(
             exclusive,
             "Each is the sum of the elements *before* it. Its own belongs to it here (an inclusive \

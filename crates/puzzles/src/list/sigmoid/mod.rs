@@ -7,16 +7,13 @@ use crate::random::Random;
 
 const BLOCK: usize = 64;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "sigmoid",
     idea: "an exponential",
     kernel: "sigmoid",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [64, 3, 100, 250].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -24,9 +21,7 @@ fn case(n: usize) -> Case {
     let one = Near::exact(1.0);
     let p: Vec<Near> = z.iter().map(|&z| one / (one + (-Near::from(z)).exp())).collect();
     let other = p.iter().map(|p| 1.0 - p.value).collect::<Vec<_>>();
-    Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
-        .u32("n", n)
+    Case::elements(n, BLOCK)
         .input("z", &[n], &z)
         .output("p", &[n], p)
         .suspect(other, "This is 1 - p: the sign of z in the exponent is the wrong one.")

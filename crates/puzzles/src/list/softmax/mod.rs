@@ -5,16 +5,14 @@ use crate::near::{Near, sum};
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "softmax",
     idea: "a warp for each row",
     kernel: "softmax",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[1, 32], [4, 10], [3, 1], [5, 33], [2, 100]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 /// The logits of a row: some are so large that e to their power is infinite in `float`.
@@ -48,9 +46,9 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .launch(batch as u32, 32)
         .u32("classes", classes)
         .input("z", &[batch, classes], &z)
-        .output("p", &[batch, classes], p.collect())
+        .output("p", &[batch, classes], p)
         .suspect(
-            undivided.collect::<Vec<_>>(),
+            undivided,
             "These are e to the power of z minus the largest. What is missing is the division by their \
              sum.",
         );
@@ -58,7 +56,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         return case;
     }
     case.suspect(
-        naive.collect::<Vec<_>>(),
+        naive,
         "Where the logits are large, e to their power is infinite in `float` (beyond 88.7), and infinity \
          divided by infinity is no number. Subtract the largest logit of the row first: it cancels in \
          the quotient, and no power is above 1.",

@@ -7,14 +7,12 @@ use crate::puzzle::{Demand, Puzzle};
 
 const TILE: usize = 8;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "tiled",
     idea: "tiles in shared memory",
     kernel: "product",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC)],
-    hints: include_str!("hints.md"),
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.05,
@@ -24,6 +22,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
                the next tile along t.",
     }],
     cases: || [[8, 8, 8], [8, 8, 16], [1, 1, 1], [10, 9, 20], [17, 30, 33]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([m, n, k]: [usize; 3]) -> Case {

@@ -6,14 +6,12 @@ use crate::near::Near;
 use crate::puzzle::{Demand, Puzzle};
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "transpose",
     idea: "a tile without bank conflicts",
     kernel: "transpose",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC)],
-    hints: include_str!("hints.md"),
     demands: &[
         Demand {
             measure: Measure::Sectors,
@@ -31,11 +29,12 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
         },
     ],
     cases: || [[32, 32], [1, 1], [64, 32], [40, 70]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([rows, columns]: [usize; 2]) -> Case {
     let a = Random::new((rows * columns) as u64).floats(rows * columns);
-    let out = (0..rows * columns).map(|i| Near::from(a[i % rows * columns + i / rows])).collect();
+    let out = (0..rows * columns).map(|i| Near::from(a[i % rows * columns + i / rows]));
     let blocks = [columns.div_ceil(32), rows.div_ceil(32)];
     Case::new(format!("{rows}×{columns} elements"))
         .launch_2d(blocks.map(|n| n as u32), [32, 32])

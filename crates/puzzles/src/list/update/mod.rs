@@ -7,16 +7,13 @@ use crate::random::Random;
 
 const BLOCK: usize = 64;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "update",
     idea: "a step of gradient descent, in place",
     kernel: "update",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [64, 3, 100, 250].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -24,10 +21,8 @@ fn case(n: usize) -> Case {
     let (w, dw, rate) = (random.floats(n), random.floats(n), 0.1_f32);
     let pair = |i: usize| (f64::from(w[i]), f64::from(rate) * f64::from(dw[i]));
     let of = |value: fn((f64, f64)) -> f64| -> Vec<f64> { (0..n).map(|i| value(pair(i))).collect() };
-    let after = (0..n).map(|i| Near::from(w[i]) - Near::from(rate) * Near::from(dw[i])).collect();
-    Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
-        .u32("n", n)
+    let after = (0..n).map(|i| Near::from(w[i]) - Near::from(rate) * Near::from(dw[i]));
+    Case::elements(n, BLOCK)
         .f32("rate", rate)
         .input("dw", &[n], &dw)
         .changed("w", &[n], &w, after)

@@ -5,16 +5,13 @@ use crate::near::{Near, dot};
 use crate::puzzle::Puzzle;
 use crate::random::Random;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "weight-gradient",
     idea: "a product over the batch",
     kernel: "weight_gradient",
-    task: include_str!("task.md"),
-    picture: None,
     sources: &[source!(CudaC), source!(Ptx)],
-    hints: include_str!("hints.md"),
-    demands: &[],
     cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 5], [7, 6, 20]].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case([batch, n, m]: [usize; 3]) -> Case {
@@ -31,7 +28,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         .u32("n", n)
         .input("dz", &[batch, n], &dz)
         .input("a", &[batch, m], &a)
-        .output("dw", &[n, m], (0..n * m).map(dw).collect());
+        .output("dw", &[n, m], (0..n * m).map(dw));
     if batch == 1 {
         return case;
     }
@@ -40,11 +37,11 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         f64::from(dz[(batch - 1) * n + at / m]) * f64::from(a[(batch - 1) * m + at % m])
     };
     case.suspect(
-        (0..n * m).map(first).collect::<Vec<_>>(),
+        (0..n * m).map(first),
         "This is the gradient of the first sample alone: those of the whole batch have to be added.",
     )
     .suspect(
-        (0..n * m).map(last).collect::<Vec<_>>(),
+        (0..n * m).map(last),
         "This is the gradient of the last sample alone: in each round the sum was replaced, and should \
          grow.",
     )

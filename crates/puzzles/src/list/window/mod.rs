@@ -8,14 +8,12 @@ use crate::random::Random;
 
 const BLOCK: usize = 64;
 
-pub(super) static PUZZLE: Puzzle = Puzzle {
+pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "window",
     idea: "shared memory",
     kernel: "window",
-    task: include_str!("task.md"),
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC)],
-    hints: include_str!("hints.md"),
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.3,
@@ -24,6 +22,7 @@ pub(super) static PUZZLE: Puzzle = Puzzle {
                neighbours on each side; then, behind a barrier, add up from there.",
     }],
     cases: || [64, 1, 100, 256, 301].map(case).into(),
+    ..Puzzle::BLANK
 };
 
 fn case(n: usize) -> Case {
@@ -37,16 +36,14 @@ fn case(n: usize) -> Case {
         let (from, to) = (i.saturating_sub(2).max(block), (i + 3).min(n).min(block + BLOCK));
         x[from..to].iter().map(|&x| f64::from(x)).sum()
     };
-    let case = Case::new(format!("n = {n}"))
-        .launch(n.div_ceil(BLOCK) as u32, BLOCK as u32)
-        .u32("n", n)
+    let case = Case::elements(n, BLOCK)
         .input("x", &[n], &x)
-        .output("out", &[n], (0..n).map(near).collect());
+        .output("out", &[n], (0..n).map(near));
     if n <= BLOCK {
         return case;
     }
     case.suspect(
-        (0..n).map(without_neighbours).collect::<Vec<_>>(),
+        (0..n).map(without_neighbours),
         "Elements at the edges of blocks lack the neighbours that belong to the next block. The tile \
          has to hold two more elements on each side.",
     )
