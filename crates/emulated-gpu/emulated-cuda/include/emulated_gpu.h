@@ -96,6 +96,33 @@ CUresult emulatedGpuDeclareAccess_ptsz(CUstream stream, const char *operation,
  * as many. */
 CUresult emulatedGpuSetDevices(unsigned int count);
 
+/* A card: what cuDevice... says of it, and what this process has of it now. */
+typedef struct EmulatedGpuCard {
+    char name[64];           /* ends in NUL; says that it is emulated */
+    unsigned char uuid[16];
+    uint32_t domain;         /* where it would be on a PCI bus */
+    uint32_t bus;
+    uint32_t device;
+    uint32_t major;          /* compute capability */
+    uint32_t minor;
+    uint32_t contexts;       /* how many this process has on it */
+    uint64_t memory;         /* bytes */
+    uint64_t used;           /* bytes of it that this process uses */
+} EmulatedGpuCard;
+
+/* How many cards there are. For libraries that only look at cards: neither this function nor the next one
+ * needs cuInit, or does what it does, so that a process may still be forked. Until cuInit they say
+ * what it would find.
+ *
+ * CUDA_ERROR_INVALID_VALUE: a null pointer, or a variable of the environment that can't be understood. */
+CUresult emulatedGpuGetCardCount(unsigned int *count);
+
+/* A card by its number, which is its CUdevice. `size` is sizeof(EmulatedGpuCard) as the caller knows it:
+ * no more than that is written, and what the driver does not know stays as it is.
+ *
+ * CUDA_ERROR_INVALID_DEVICE: there are not so many. CUDA_ERROR_INVALID_VALUE: as above. */
+CUresult emulatedGpuGetCard(unsigned int number, EmulatedGpuCard *card, size_t size);
+
 /* Sums over the launches of one kernel. The fields after `nanoseconds` are counted only while
  * emulatedGpuSetCounting is on. */
 typedef struct EmulatedGpuCounts {

@@ -8,6 +8,7 @@
 #![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]
 
 pub(crate) mod array;
+pub(crate) mod card;
 pub(crate) mod context;
 pub(crate) mod copy;
 pub(crate) mod device;

@@ -25,9 +25,15 @@ pub(crate) fn uuid(device: i32) -> [u8; 16] {
     uuid
 }
 
-/// Where it would be on the bus.
+/// Where it would be: the domain of PCI, the bus, and its number there.
+pub(crate) fn place(device: i32) -> [i32; 3] {
+    [0, device, 0]
+}
+
+/// The same, as text.
 pub(crate) fn bus(device: i32) -> String {
-    format!("0000:{device:02x}:00.0")
+    let [domain, bus, slot] = place(device);
+    format!("{domain:04x}:{bus:02x}:{slot:02x}.0")
 }
 
 /// "Emulated GPU (the processor's name)".
@@ -156,9 +162,11 @@ pub(crate) fn attribute(attribute: i32, device: i32) -> Result<i32> {
         20 => 0,
         // Kernels of different streams run at the same time.
         31 => 1,
-        // ECC, bus, device, TCC.
-        33 => device,
-        32 | 34 | 35 => 0,
+        // The bus, the number there, the domain; ECC, TCC.
+        33 => place(device)[1],
+        34 => place(device)[2],
+        50 => place(device)[0],
+        32 | 35 => 0,
         // Memory clock in kHz, bus in bits, L2 cache in bytes.
         36 => 2_619_000,
         37 => 5120,
@@ -167,7 +175,6 @@ pub(crate) fn attribute(attribute: i32, device: i32) -> Result<i32> {
         40 => 3,
         // Host and device share addresses.
         41 => 1,
-        50 => 0,
         // Priorities, L1 caches.
         78..=80 => 1,
         81 => occupancy::SHARED,

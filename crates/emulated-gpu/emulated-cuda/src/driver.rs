@@ -91,6 +91,19 @@ pub(crate) fn ask_for_devices(count: u32) -> Result<()> {
     }
 }
 
+fn read_settings() -> Result<Settings> {
+    let asked = Some(DEVICES.load(Ordering::Relaxed)).filter(|count| *count > 0);
+    Settings::read(asked, |name| std::env::var(name).ok())
+}
+
+/// The driver's settings; before `cuInit`, those that it would have if it were called now.
+///
+/// # Errors
+/// When the environment says something that can't be.
+pub(crate) fn settings() -> Result<Settings> {
+    DRIVER.get().map_or_else(read_settings, |driver| Ok(driver.settings.clone()))
+}
+
 fn forked() -> Error {
     Code::NOT_INITIALIZED
         .because("this process was forked after cuInit; start it with spawn, or fork before cuInit")
@@ -121,14 +134,11 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    let asked = Some(DEVICES.load(Ordering::Relaxed)).filter(|count| *count > 0);
-    let settings = Settings::read(asked, |name| std::env::var(name).ok()).inspect_err(|_| {
+    let settings = read_settings().inspect_err(|_| {
         // Nothing was made: a process that is forked off may try again.
         PROCESS.store(0, Ordering::Relaxed);
     })?;
-    // What there is, all cards share.
-    let share = || ptx_emulator::machine::memory() / u64::from(settings.devices);
-    let memory = settings.memory.unwrap_or_else(share);
+    let memory = settings.memory_of_each();
     let emulator = Emulator::new(Options {
         threads: settings.threads,
         deterministic: settings.deterministic,

@@ -21,6 +21,7 @@ mod allocations;
 mod api;
 mod array;
 mod capture;
+mod card;
 mod context;
 mod copy;
 mod counts;

@@ -74,6 +74,12 @@ impl Settings {
             eager: text("CUDA_MODULE_LOADING").is_some_and(|value| value.trim() == "EAGER"),
         })
     }
+
+    /// Bytes of memory of each card: they share what there is, where nothing is said.
+    pub(crate) fn memory_of_each(&self) -> u64 {
+        let share = || ptx_emulator::machine::memory() / u64::from(self.devices);
+        self.memory.unwrap_or_else(share)
+    }
 }
 
 fn checks(list: &str) -> Result<Checks> {

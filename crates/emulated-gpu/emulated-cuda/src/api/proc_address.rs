@@ -35,6 +35,7 @@ const ALL: &[&[Entry]] = &[
     ENTRIES,
     RENAMED,
     super::array::ENTRIES,
+    super::card::ENTRIES,
     super::context::ENTRIES,
     super::copy::ENTRIES,
     super::device::ENTRIES,

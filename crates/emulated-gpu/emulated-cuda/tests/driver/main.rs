@@ -3,6 +3,7 @@
 
 mod arrays;
 mod capture;
+mod cards;
 mod copies;
 mod cudarc;
 mod descriptions;

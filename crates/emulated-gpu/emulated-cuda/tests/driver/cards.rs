@@ -1,0 +1,113 @@
+//! Cards that are only looked at (`emulated_gpu.h`): no driver is made for it.
+
+use crate::support::{allocate, alone, code, context, cu, is_child, ok};
+
+/// `EmulatedGpuCard`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Card {
+    name: [u8; 64],
+    uuid: [u8; 16],
+    /// Domain, bus, device.
+    place: [u32; 3],
+    /// Major, minor.
+    capability: [u32; 2],
+    contexts: u32,
+    memory: u64,
+    used: u64,
+}
+
+const BLANK: Card = Card {
+    name: [7; 64],
+    uuid: [7; 16],
+    place: [7; 3],
+    capability: [7; 2],
+    contexts: 7,
+    memory: 7,
+    used: 7,
+};
+
+fn card(number: u32) -> Card {
+    let mut card = BLANK;
+    let size = size_of::<Card>();
+    ok!(emulatedGpuGetCard(number => u32, &raw mut card => *mut Card, size => usize));
+    card
+}
+
+#[test]
+fn cards_are_told_of_before_init_and_after() {
+    if !is_child() {
+        let variables = [
+            ("EMULATED_GPU_DEVICES", "2"),
+            ("EMULATED_GPU_MEMORY", "256M"),
+            ("EMULATED_GPU_CAPABILITY", "8.6"),
+        ];
+        let output = alone(module_path!(), "cards_are_told_of_before_init_and_after", &variables);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let mut count = 0u32;
+    ok!(emulatedGpuGetCardCount(&raw mut count => *mut u32));
+    assert_eq!(count, 2);
+    let before = [card(0), card(1)];
+    assert_eq!(cu!(cuDeviceGetCount(&raw mut count => *mut u32)), code::NOT_INITIALIZED);
+    ok!(cuInit(0 => u32));
+    assert_eq!([card(0), card(1)], before);
+
+    let second = before[1];
+    let (mut name, mut uuid) = ([0u8; 64], [0u8; 16]);
+    ok!(cuDeviceGetName(name.as_mut_ptr() => *mut u8, 64 => i32, 1 => i32));
+    ok!(cuDeviceGetUuid(&raw mut uuid => *mut [u8; 16], 1 => i32));
+    assert_eq!((second.name, second.uuid), (name, uuid));
+    assert_ne!(second.uuid, before[0].uuid);
+    let attribute = |which: i32| {
+        let mut value = 0u32;
+        ok!(cuDeviceGetAttribute(&raw mut value => *mut u32, which => i32, 1 => i32));
+        value
+    };
+    // CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, …_BUS_ID, …_DEVICE_ID, …_COMPUTE_CAPABILITY_MAJOR, …_MINOR
+    assert_eq!(second.place, [50, 33, 34].map(attribute));
+    assert_eq!(second.capability, [75, 76].map(attribute));
+    let mut total = 0u64;
+    ok!(cuDeviceTotalMem_v2(&raw mut total => *mut u64, 1 => i32));
+    assert_eq!((second.memory, second.used, second.contexts), (total, 0, 0));
+
+    // The context is on the first.
+    let context = context();
+    allocate(3 << 20);
+    assert_eq!(card(0), Card { used: 3 << 20, contexts: 1, ..before[0] });
+    assert_eq!(card(1), second);
+    ok!(cuCtxDestroy_v2(context => usize));
+    assert_eq!(card(0), before[0]);
+}
+
+#[test]
+fn what_does_not_fit_is_left_out_and_what_is_none_refused() {
+    let mut short = BLANK;
+    ok!(emulatedGpuGetCard(0 => u32, &raw mut short => *mut Card, 80 => usize));
+    assert_eq!(short, Card { name: card(0).name, uuid: card(0).uuid, ..BLANK });
+    let size = size_of::<Card>();
+    let null = std::ptr::null_mut::<Card>();
+    assert_eq!(
+        cu!(emulatedGpuGetCard(0 => u32, null => *mut Card, size => usize)),
+        code::INVALID_VALUE
+    );
+    assert_eq!(cu!(emulatedGpuGetCardCount(null => *mut Card)), code::INVALID_VALUE);
+    for none in [64, u32::MAX] {
+        let status =
+            cu!(emulatedGpuGetCard(none => u32, &raw mut short => *mut Card, size => usize));
+        assert_eq!(status, code::INVALID_DEVICE);
+    }
+}
+
+#[test]
+fn settings_that_are_not_understood_are_an_error() {
+    let test = "settings_that_are_not_understood_are_an_error";
+    if !is_child() {
+        let output = alone(module_path!(), test, &[("EMULATED_GPU_MEMORY", "much")]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let mut count = 0u32;
+    assert_eq!(cu!(emulatedGpuGetCardCount(&raw mut count => *mut u32)), code::INVALID_VALUE);
+}

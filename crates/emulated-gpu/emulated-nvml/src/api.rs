@@ -1,0 +1,14 @@
+//! The exported functions, by what they are about.
+
+#![allow(non_snake_case, reason = "the names are NVML's")]
+
+mod affinity;
+mod field;
+mod find;
+mod identity;
+mod memory;
+mod mode;
+mod peer;
+mod process;
+mod system;
+mod unsupported;

@@ -1,0 +1,81 @@
+//! Which processors and which memory are near a card: all of the host's, since they are the card.
+
+use std::ffi::{c_uint, c_ulong};
+
+use crate::host;
+use crate::out::Out;
+use crate::session::{Handle, initialised};
+use crate::status::{Result, Status, export};
+
+/// `NVML_AFFINITY_SCOPE_NODE` and `…_SOCKET`
+const SCOPES: [c_uint; 2] = [0, 1];
+
+/// Writes a set into so many words; those that it hasn't are 0.
+fn write(set: &[c_ulong], len: c_uint, to: Out<c_ulong>) -> Result {
+    to.required()?;
+    if len == 0 {
+        return Err(Status::InvalidArgument);
+    }
+    let words = set.iter().copied().chain(std::iter::repeat(0)).take(len as usize);
+    words.enumerate().try_for_each(|(index, word)| to.at(index).set(word))
+}
+
+fn check(scope: c_uint) -> Result {
+    if SCOPES.contains(&scope) { Ok(()) } else { Err(Status::InvalidArgument) }
+}
+
+export! {
+    /// The processors near a card, a bit each.
+    fn nvmlDeviceGetCpuAffinity(device: Handle, len: c_uint, to: Out<c_ulong>) {
+        device.number()?;
+        write(&host::processors()?, len, to)
+    }
+
+    /// The same.
+    fn nvmlDeviceGetCpuAffinityWithinScope(
+        device: Handle, len: c_uint, to: Out<c_ulong>, scope: c_uint,
+    ) {
+        device.number()?;
+        check(scope)?;
+        write(&host::processors()?, len, to)
+    }
+
+    /// The nodes of memory near a card, a bit each.
+    fn nvmlDeviceGetMemoryAffinity(
+        device: Handle, len: c_uint, to: Out<c_ulong>, scope: c_uint,
+    ) {
+        device.number()?;
+        check(scope)?;
+        write(&host::nodes()?, len, to)
+    }
+
+    /// Has the calling thread run near the card.
+    fn nvmlDeviceSetCpuAffinity(device: Handle) {
+        device.number()?;
+        host::bind_thread()
+    }
+
+    /// Has the calling thread run anywhere.
+    fn nvmlDeviceClearCpuAffinity(device: Handle) {
+        device.number()?;
+        host::bind_thread()
+    }
+
+    /// The cards near a processor: all of them, or how many those are where there is no place for any.
+    fn nvmlSystemGetTopologyGpuSet(processor: c_uint, count: Out<c_uint>, to: Out<Handle>) {
+        let cards = initialised()?.count()?;
+        let place = count.get()?;
+        let set = host::processors()?;
+        let (word, bit) = (processor / c_ulong::BITS, processor % c_ulong::BITS);
+        if set.get(word as usize).is_none_or(|word| word >> bit & 1 == 0) {
+            return Err(Status::InvalidArgument);
+        }
+        if place == 0 {
+            return count.set(cards);
+        }
+        to.required()?;
+        let written = place.min(cards);
+        (0..written).try_for_each(|card| to.at(card as usize).set(Handle::of(card)?))?;
+        count.set(written)
+    }
+}

@@ -1,0 +1,59 @@
+//! Values by their numbers, many at once, each with a status of its own.
+
+use std::ffi::{c_int, c_uint};
+
+use crate::out::Out;
+use crate::session::Handle;
+use crate::status::{Result, Status, export};
+
+/// `nvmlFieldValue_t`
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Field {
+    which: c_uint,
+    scope: c_uint,
+    time: i64,
+    latency: i64,
+    kind: c_uint,
+    status: c_uint,
+    value: u64,
+}
+
+/// `NVML_FI_DEV_NVLINK_LINK_COUNT`
+const LINKS: c_uint = 91;
+/// `NVML_VALUE_TYPE_UNSIGNED_INT`
+const UNSIGNED: c_uint = 1;
+
+fn each(
+    device: Handle,
+    count: c_int,
+    fields: Out<Field>,
+    status: impl Fn(c_uint) -> Status,
+) -> Result {
+    device.number()?;
+    fields.required()?;
+    let count = usize::try_from(count).ok().filter(|count| *count > 0);
+    for index in 0..count.ok_or(Status::InvalidArgument)? {
+        let place = fields.at(index);
+        let asked = place.get()?;
+        let status = status(asked.which) as c_uint;
+        let (time, latency) = (0, 0);
+        place.set(Field { time, latency, kind: UNSIGNED, status, value: 0, ..asked })?;
+    }
+    Ok(())
+}
+
+export! {
+    /// Values of a card: the number of its links, 0, is the only one there is.
+    fn nvmlDeviceGetFieldValues(device: Handle, count: c_int, fields: Out<Field>) {
+        each(device, count, fields, |which| match which {
+            LINKS => Status::Success,
+            _ => Status::NotSupported,
+        })
+    }
+
+    /// Sets values back to 0, of which there is none that counts.
+    fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<Field>) {
+        each(device, count, fields, |_| Status::NotSupported)
+    }
+}

@@ -1,0 +1,108 @@
+//! How many cards there are, and their handles.
+
+use std::ffi::c_uint;
+
+use crate::out::{Out, Text, Versioned, versioned};
+use crate::session::{Handle, find, initialised};
+use crate::status::{Result, Status, export};
+
+/// `nvmlUUID_v1_t`
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Uuid {
+    version: c_uint,
+    kind: c_uint,
+    value: [u8; 41],
+}
+
+impl Versioned for Uuid {
+    const VERSION: c_uint = 1;
+    fn version(&self) -> c_uint {
+        self.version
+    }
+}
+
+/// `NVML_UUID_TYPE_ASCII` and `…_BINARY`
+const ASCII: c_uint = 1;
+const BINARY: c_uint = 2;
+
+fn count(out: Out<c_uint>) -> Result {
+    let count = initialised()?.count()?;
+    out.set(count)
+}
+
+fn by_index(index: c_uint, out: Out<Handle>) -> Result {
+    initialised()?;
+    out.required()?;
+    out.set(Handle::of(index)?)
+}
+
+fn by_bus(address: Text, out: Out<Handle>) -> Result {
+    initialised()?;
+    out.required()?;
+    let address = address.get()?;
+    let found = find(|card| card.is_at(address.trim()).ok_or(Status::InvalidArgument))?;
+    out.set(Handle::of(found)?)
+}
+
+export! {
+    /// How many cards there are.
+    fn nvmlDeviceGetCount(out: Out<c_uint>) {
+        count(out)
+    }
+
+    /// The same.
+    fn nvmlDeviceGetCount_v2(out: Out<c_uint>) {
+        count(out)
+    }
+
+    /// A card by its number.
+    fn nvmlDeviceGetHandleByIndex(index: c_uint, out: Out<Handle>) {
+        by_index(index, out)
+    }
+
+    /// The same.
+    fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, out: Out<Handle>) {
+        by_index(index, out)
+    }
+
+    /// A card by its address on the bus.
+    fn nvmlDeviceGetHandleByPciBusId(address: Text, out: Out<Handle>) {
+        by_bus(address, out)
+    }
+
+    /// The same.
+    fn nvmlDeviceGetHandleByPciBusId_v2(address: Text, out: Out<Handle>) {
+        by_bus(address, out)
+    }
+
+    /// A card by its identifier.
+    fn nvmlDeviceGetHandleByUUID(uuid: Text, out: Out<Handle>) {
+        initialised()?;
+        out.required()?;
+        let uuid = uuid.get()?;
+        out.set(Handle::of(find(|card| Ok(card.uuid().eq_ignore_ascii_case(&uuid)))?)?)
+    }
+
+    /// A card by its identifier, as text or as bytes.
+    fn nvmlDeviceGetHandleByUUIDV(uuid: Out<Uuid>, out: Out<Handle>) {
+        initialised()?;
+        out.required()?;
+        let uuid = versioned(uuid)?;
+        let text = uuid.value.split(|byte| *byte == 0).next().unwrap_or_default();
+        let found = find(|card| match uuid.kind {
+            ASCII => Ok(card.uuid().as_bytes().eq_ignore_ascii_case(text)),
+            BINARY => Ok(uuid.value.starts_with(&card.uuid)),
+            _ => Err(Status::InvalidArgument),
+        })?;
+        out.set(Handle::of(found)?)
+    }
+
+    /// A card by its serial number, which none has.
+    fn nvmlDeviceGetHandleBySerial(serial: Text, out: Out<Handle>) {
+        initialised()?;
+        out.required()?;
+        serial.get()?;
+        Err(Status::NotFound)
+    }
+}

@@ -1,0 +1,125 @@
+//! What a card is: its name, its number, its identifier, its place, its kind.
+
+use std::ffi::{c_int, c_uint};
+
+use crate::card::Card;
+use crate::out::{Out, TextOut, Versioned, field, versioned};
+use crate::session::Handle;
+use crate::status::{Result, export};
+
+/// `nvmlPciInfo_t`, of `nvmlDeviceGetPciInfo_v3`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct PciInfo {
+    first: LegacyPciInfo,
+    bus: [u8; 32],
+}
+
+/// What its first versions write.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct LegacyPciInfo {
+    bus: [u8; 16],
+    /// Domain, bus, device.
+    place: [c_uint; 3],
+    /// Who made the device and the board, and as which model, as such numbers are given out: nobody.
+    ids: [c_uint; 2],
+}
+
+/// `nvmlPciInfoExt_v1_t`
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct PciInfoExt {
+    version: c_uint,
+    place: [c_uint; 3],
+    ids: [c_uint; 2],
+    /// Which kind of device it is, and more exactly: not known.
+    classes: [c_uint; 2],
+    bus: [u8; 32],
+}
+
+impl Versioned for PciInfoExt {
+    const VERSION: c_uint = 1;
+    fn version(&self) -> c_uint {
+        self.version
+    }
+}
+
+fn legacy(card: &Card) -> LegacyPciInfo {
+    LegacyPciInfo { bus: field(&card.bus_legacy()), place: card.place, ids: [0; 2] }
+}
+
+fn number(device: Handle, out: Out<c_uint>) -> Result {
+    let number = device.number()?;
+    out.set(number)
+}
+
+export! {
+    /// "Emulated GPU (…)", as the driver names it.
+    fn nvmlDeviceGetName(device: Handle, to: Out<u8>, len: c_uint) {
+        let card = device.card()?;
+        TextOut { to, len }.set(&card.name())
+    }
+
+    /// No brand: `NVML_BRAND_UNKNOWN`.
+    fn nvmlDeviceGetBrand(device: Handle, out: Out<c_uint>) {
+        device.number()?;
+        out.set(0)
+    }
+
+    /// Its number.
+    fn nvmlDeviceGetIndex(device: Handle, out: Out<c_uint>) {
+        number(device, out)
+    }
+
+    /// "GPU-" and the digits of its identifier.
+    fn nvmlDeviceGetUUID(device: Handle, to: Out<u8>, len: c_uint) {
+        let card = device.card()?;
+        TextOut { to, len }.set(&card.uuid())
+    }
+
+    /// Where it would be on the bus. What it would be there is not known: 0.
+    fn nvmlDeviceGetPciInfo(device: Handle, out: Out<LegacyPciInfo>) {
+        let card = device.card()?;
+        out.set(legacy(&card))
+    }
+
+    /// The same.
+    fn nvmlDeviceGetPciInfo_v2(device: Handle, out: Out<LegacyPciInfo>) {
+        let card = device.card()?;
+        out.set(legacy(&card))
+    }
+
+    /// The same, with a domain of eight digits besides.
+    fn nvmlDeviceGetPciInfo_v3(device: Handle, out: Out<PciInfo>) {
+        let card = device.card()?;
+        out.set(PciInfo { first: legacy(&card), bus: field(&card.bus()) })
+    }
+
+    /// The same.
+    fn nvmlDeviceGetPciInfoExt(device: Handle, out: Out<PciInfoExt>) {
+        let card = device.card()?;
+        let PciInfoExt { version, .. } = versioned(out)?;
+        out.set(PciInfoExt {
+            version,
+            place: card.place,
+            ids: [0; 2],
+            classes: [0; 2],
+            bus: field(&card.bus()),
+        })
+    }
+
+    /// Its compute capability.
+    fn nvmlDeviceGetCudaComputeCapability(device: Handle, major: Out<c_int>, minor: Out<c_int>) {
+        let [first, second] = device.card()?.capability;
+        major.required()?;
+        minor.set(second as c_int)?;
+        major.set(first as c_int)
+    }
+
+    /// The architecture that has this compute capability.
+    fn nvmlDeviceGetArchitecture(device: Handle, out: Out<c_uint>) {
+        let card = device.card()?;
+        out.set(card.architecture())
+    }
+}

@@ -1,0 +1,59 @@
+//! How much memory a card has. What is used of it is known of the calling process, which has a card of its own
+//! as far as memory goes.
+
+use std::ffi::c_uint;
+
+use crate::out::{Out, Versioned, versioned};
+use crate::session::Handle;
+use crate::status::export;
+
+/// `nvmlMemory_t`, bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Memory {
+    total: u64,
+    free: u64,
+    used: u64,
+}
+
+/// `nvmlMemory_v2_t`, bytes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Memory2 {
+    version: c_uint,
+    /// What C leaves empty.
+    gap: c_uint,
+    total: u64,
+    reserved: u64,
+    free: u64,
+    used: u64,
+}
+
+impl Versioned for Memory2 {
+    const VERSION: c_uint = 2;
+    fn version(&self) -> c_uint {
+        self.version
+    }
+}
+
+export! {
+    /// Its memory, and what the process uses of it.
+    fn nvmlDeviceGetMemoryInfo(device: Handle, out: Out<Memory>) {
+        let card = device.card()?;
+        out.set(Memory { total: card.memory, free: card.free(), used: card.used })
+    }
+
+    /// The same; nothing is reserved.
+    fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<Memory2>) {
+        let card = device.card()?;
+        let Memory2 { version, .. } = versioned(out)?;
+        out.set(Memory2 {
+            version,
+            gap: 0,
+            total: card.memory,
+            reserved: 0,
+            free: card.free(),
+            used: card.used,
+        })
+    }
+}

@@ -1,0 +1,33 @@
+//! What one card may do with another one's memory: what the driver lets it do.
+
+use std::ffi::c_uint;
+
+use crate::out::Out;
+use crate::session::Handle;
+use crate::status::{Status, export};
+
+/// `NVML_P2P_CAPS_INDEX_…`
+const READ: c_uint = 0;
+const WRITE: c_uint = 1;
+const NVLINK: c_uint = 2;
+const ATOMICS: c_uint = 3;
+const PCI: c_uint = 4;
+/// `NVML_P2P_STATUS_…`
+const OK: c_uint = 0;
+const NOT_SUPPORTED: c_uint = 5;
+
+export! {
+    /// Any card reads and writes any other's memory, also by atomics (`cuDeviceGetP2PAttribute`), over no link
+    /// and no bus. A card is no peer of its own.
+    fn nvmlDeviceGetP2PStatus(device: Handle, other: Handle, which: c_uint, out: Out<c_uint>) {
+        if device.number()? == other.number()? {
+            return Err(Status::InvalidArgument);
+        }
+        let status = match which {
+            READ | WRITE | ATOMICS => OK,
+            NVLINK | PCI => NOT_SUPPORTED,
+            _ => return Err(Status::InvalidArgument),
+        };
+        out.set(status)
+    }
+}

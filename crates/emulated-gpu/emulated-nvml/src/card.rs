@@ -1,0 +1,137 @@
+//! A card, as the driver tells of it.
+
+use std::fmt::Write;
+
+/// `EmulatedGpuCard` of the driver's `emulated_gpu.h`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Card {
+    name: [u8; 64],
+    pub(crate) uuid: [u8; 16],
+    /// The domain of PCI, the bus, and the number there.
+    pub(crate) place: [u32; 3],
+    /// Of the compute capability, major and minor.
+    pub(crate) capability: [u32; 2],
+    /// How many contexts this process has on it.
+    pub(crate) contexts: u32,
+    /// Bytes of memory.
+    pub(crate) memory: u64,
+    /// Bytes of it that this process uses.
+    pub(crate) used: u64,
+}
+
+impl Default for Card {
+    fn default() -> Self {
+        Self {
+            name: [0; 64],
+            uuid: [0; 16],
+            place: [0; 3],
+            capability: [0; 2],
+            contexts: 0,
+            memory: 0,
+            used: 0,
+        }
+    }
+}
+
+impl Card {
+    /// "Emulated GPU (…)"
+    pub(crate) fn name(&self) -> String {
+        let text = self.name.split(|byte| *byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+
+    /// "GPU-" and 32 digits, in groups.
+    pub(crate) fn uuid(&self) -> String {
+        let mut text = "GPU".to_owned();
+        for (index, byte) in self.uuid.iter().enumerate() {
+            if matches!(index, 0 | 4 | 6 | 8 | 10) {
+                text.push('-');
+            }
+            // A String takes everything.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+
+    /// "00000000:01:00.0"
+    pub(crate) fn bus(&self) -> String {
+        let [domain, bus, device] = self.place;
+        format!("{domain:08X}:{bus:02X}:{device:02X}.0")
+    }
+
+    /// The same with a domain of four digits, as NVML had it first.
+    pub(crate) fn bus_legacy(&self) -> String {
+        let [domain, bus, device] = self.place;
+        format!("{domain:04X}:{bus:02X}:{device:02X}.0")
+    }
+
+    /// Whether an address, such as "0000:01:00.0" or "01:00", is this card's; `None` where it is no address.
+    pub(crate) fn is_at(&self, address: &str) -> Option<bool> {
+        let (address, function) = address.split_once('.').unwrap_or((address, "0"));
+        let mut fields = address.rsplit(':').map(|field| u32::from_str_radix(field, 16).ok());
+        let (device, bus) = (fields.next()??, fields.next()??);
+        let domain = fields.next().unwrap_or(Some(0))?;
+        let function = u32::from_str_radix(function, 16).ok()?;
+        if fields.next().is_some() {
+            return None;
+        }
+        Some([domain, bus, device] == self.place && function == 0)
+    }
+
+    /// `NVML_DEVICE_ARCH_…`
+    pub(crate) fn architecture(&self) -> u32 {
+        match self.capability {
+            [5, _] => 3,
+            [6, _] => 4,
+            [7, 5] => 6,
+            [7, _] => 5,
+            [8, 9] => 8,
+            [8, _] => 7,
+            [9, _] => 9,
+            [10 | 12, _] => 10,
+            _ => u32::MAX,
+        }
+    }
+
+    /// Bytes of memory that are free.
+    pub(crate) fn free(&self) -> u64 {
+        self.memory.saturating_sub(self.used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card() -> Card {
+        Card { uuid: *b"emulated-gpu-002", place: [0, 1, 0], ..Card::default() }
+    }
+
+    #[test]
+    fn an_identifier_has_groups() {
+        assert_eq!(card().uuid(), "GPU-656d756c-6174-6564-2d67-70752d303032");
+    }
+
+    #[test]
+    fn addresses_have_two_forms_and_more_are_understood() {
+        assert_eq!((&*card().bus(), &*card().bus_legacy()), ("00000000:01:00.0", "0000:01:00.0"));
+        for same in ["00000000:01:00.0", "0000:01:00.0", "0:1:0.0", "01:00.0", "01:00"] {
+            assert_eq!(card().is_at(same), Some(true), "{same}");
+        }
+        for other in ["0000:00:00.0", "0001:01:00.0", "0000:01:01.0", "0000:01:00.1"] {
+            assert_eq!(card().is_at(other), Some(false), "{other}");
+        }
+        for none in ["", "01", "0000:01:00.", "0:0000:01:00.0", "0000:bus:00.0", "GPU-1"] {
+            assert_eq!(card().is_at(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn architectures_are_those_of_the_capabilities() {
+        let of = |capability| Card { capability, ..card() }.architecture();
+        let known = [[5, 2], [6, 1], [7, 0], [7, 5], [8, 0], [8, 9], [9, 0]].map(of);
+        assert_eq!(known, [3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(of([99, 0]), u32::MAX);
+    }
+}

@@ -1,0 +1,118 @@
+//! What is used of a card's memory, and by whom.
+
+use std::ffi::{c_char, c_int, c_uint};
+
+use crate::support::{
+    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO, call, device, got, ok, plays, text,
+};
+
+/// `nvmlProcessInfo_v2_t`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Process {
+    process: c_uint,
+    gap: c_uint,
+    used: u64,
+    instances: [c_uint; 2],
+}
+
+/// `nvmlProcessDetailList_v1_t`, with one entry's place.
+#[repr(C)]
+struct Details {
+    version: c_uint,
+    mode: c_uint,
+    count: c_uint,
+    processes: *mut (Process, u64),
+}
+
+/// Who computes on a card: the status, how many, and the first.
+fn computing(card: usize, places: c_uint) -> (c_uint, c_uint, Process) {
+    let (mut count, mut process) = (places, Process::default());
+    let status = call!(nvmlDeviceGetComputeRunningProcesses_v3(
+        card => usize, &raw mut count => *mut c_uint, &raw mut process => *mut Process
+    ));
+    (status, count, process)
+}
+
+#[test]
+fn a_process_is_listed_with_what_it_uses() {
+    if !plays("processes::a_process_is_listed_with_what_it_uses", TWO) {
+        return;
+    }
+    crate::support::driver();
+    ok!(nvmlInit_v2());
+    let cards = [device(0), device(1)];
+    assert_eq!(computing(cards[1], 0), (0, 0, Process::default()));
+    ok!(cuInit(0 => c_uint));
+    assert_eq!(computing(cards[1], 1).1, 0, "there is no context yet");
+    let mut context = 0usize;
+    ok!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => c_uint, 1 => c_int));
+    let mut memory = 0u64;
+    ok!(cuMemAlloc_v2(&raw mut memory => *mut u64, 5 << 20 => usize));
+    let (mut free, mut total) = (0usize, 0usize);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    let (free, total) = (free as u64, total as u64);
+    let used = total - free;
+    assert!(used >= 5 << 20);
+    assert_eq!(got!([u64; 3], nvmlDeviceGetMemoryInfo(cards[1] => usize)), [total, free, used]);
+    assert_eq!(got!([u64; 3], nvmlDeviceGetMemoryInfo(cards[0] => usize)), [total, total, 0]);
+    // nvmlMemory_v2_t: version, total, reserved, free, used.
+    let mut second = [40 | 2 << 24, 0, 7, 0, 0];
+    ok!(nvmlDeviceGetMemoryInfo_v2(cards[1] => usize, second.as_mut_ptr() => *mut u64));
+    assert_eq!(second, [40 | 2 << 24, total, 0, free, used]);
+
+    let own = Process { process: std::process::id(), gap: 0, used, instances: [c_uint::MAX; 2] };
+    assert_eq!(computing(cards[1], 0), (INSUFFICIENT_SIZE, 1, Process::default()));
+    assert_eq!(computing(cards[1], 9), (0, 1, own));
+    assert_eq!(computing(cards[0], 9).1, 0, "the other card's");
+    let (mut count, mut first) = (1, [0u64; 2]);
+    ok!(nvmlDeviceGetComputeRunningProcesses(
+        cards[1] => usize, &raw mut count => *mut c_uint, first.as_mut_ptr() => *mut u64
+    ));
+    assert_eq!((count, first), (1, [own.process.into(), used]));
+    ok!(nvmlDeviceGetGraphicsRunningProcesses_v3(
+        cards[1] => usize, &raw mut count => *mut c_uint, std::ptr::null_mut() => *mut Process
+    ));
+    assert_eq!(count, 0);
+
+    let mut entry = (Process::default(), 7);
+    let mut details =
+        Details { version: 24 | 1 << 24, mode: 0, count: 0, processes: &raw mut entry };
+    let listed = |details: &mut Details| {
+        call!(nvmlDeviceGetRunningProcessDetailList(
+            cards[1] => usize, std::ptr::from_mut(details) => *mut Details
+        ))
+    };
+    assert_eq!((listed(&mut details), details.count), (INSUFFICIENT_SIZE, 1));
+    assert_eq!((listed(&mut details), details.count), (0, 1));
+    assert_eq!(entry, (own, 0));
+    details.mode = 1;
+    assert_eq!((listed(&mut details), details.count), (0, 0));
+    details.mode = 4;
+    assert_eq!(listed(&mut details), INVALID_ARGUMENT);
+
+    ok!(cuCtxDestroy_v2(context => usize));
+    assert_eq!(computing(cards[1], 1).1, 0);
+    assert_eq!(got!([u64; 3], nvmlDeviceGetMemoryInfo(cards[1] => usize)), [total, total, 0]);
+}
+
+#[test]
+fn a_process_has_the_name_that_it_was_called_by() {
+    if !plays("processes::a_process_has_the_name_that_it_was_called_by", &[]) {
+        return;
+    }
+    crate::support::driver();
+    ok!(nvmlInit_v2());
+    let name = |process: c_uint, to: *mut c_char, len: c_uint| call!(nvmlSystemGetProcessName(process => c_uint, to => *mut c_char, len => c_uint));
+    let own = std::process::id();
+    let whole = std::env::args().next().unwrap();
+    let mut long = vec![0u8; whole.len() + 1];
+    assert_eq!(name(own, long.as_mut_ptr().cast(), long.len() as c_uint), 0);
+    assert_eq!(long, [whole.as_bytes(), b"\0"].concat());
+    let cropped = text(|to, _| name(own, to, 4));
+    assert_eq!(cropped, whole[..3]);
+    let mut none = [0 as c_char; 4];
+    assert_eq!(name(u32::MAX, none.as_mut_ptr(), 4), NOT_FOUND);
+    assert_eq!(name(own, none.as_mut_ptr(), 0), INVALID_ARGUMENT);
+    assert_eq!(name(own, std::ptr::null_mut(), 4), INVALID_ARGUMENT);
+}
