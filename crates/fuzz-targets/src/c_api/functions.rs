@@ -315,6 +315,8 @@ cuStreamWriteValue32_v2 stream device int int
 cuStreamWriteValue64_v2 stream device size int
 cuThreadExchangeStreamCaptureMode mode
 emulatedGpuDeclareAccess stream text ranges count
+emulatedGpuGetCard int out small
+emulatedGpuGetCardCount out
 emulatedGpuGetCounts function out small
 emulatedGpuResetCounts
 emulatedGpuSetCounting int

@@ -41,9 +41,12 @@ export! {
         TextOut { to, len }.set(&driver.version_text()?)
     }
 
-    /// The version of NVML whose functions there are: the driver's. Needs no beginning.
+    /// The version of NVML, which NVIDIA's makes of the first number of CUDA's and of the driver's:
+    /// "13.13.5". Needs no beginning.
     fn nvmlSystemGetNVMLVersion(to: Out<u8>, len: c_uint) {
-        TextOut { to, len }.set(&driver()?.version_text()?)
+        let driver = driver()?;
+        let version = format!("{}.{}", driver.version()? / 1000, driver.version_text()?);
+        TextOut { to, len }.set(&version)
     }
 
     /// CUDA's version, as 13050 for 13.5. Needs no beginning.

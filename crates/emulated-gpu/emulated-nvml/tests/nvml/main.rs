@@ -5,6 +5,7 @@
 
 mod beginning;
 mod cards;
+mod hostile;
 mod processes;
 mod refused;
 mod support;
