@@ -18,6 +18,7 @@ pub(crate) mod export_table;
 pub(crate) mod fill;
 pub(crate) mod function;
 pub(crate) mod graph;
+pub(crate) mod graph_any;
 pub(crate) mod graph_edges;
 pub(crate) mod graph_memory;
 pub(crate) mod graph_nodes;

@@ -100,6 +100,12 @@ impl Transfer {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
+    /// Whether a device does it without the host: no array, and no memory that only the host reaches.
+    pub(crate) fn is_by_device_alone(&self) -> bool {
+        let device = |end: &End| end.array.is_none() && matches!(end.place, CopyMemory::Device(_));
+        device(&self.from) && device(&self.to)
+    }
+
     /// Checks, as the driver does when it is asked, that both ends are there.
     ///
     /// # Errors

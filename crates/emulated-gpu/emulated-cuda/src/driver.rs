@@ -9,6 +9,7 @@ use crate::allocations::Allocations;
 use crate::api::link::Linker;
 use crate::array::Array;
 use crate::capture::Capture;
+use crate::condition::Condition;
 use crate::context::{Context, Primary};
 use crate::counts::Register;
 use crate::error::{Code, Error, Result};
@@ -50,6 +51,7 @@ pub(crate) struct Driver {
     /// The graph that each node is in.
     pub(crate) nodes: Registry<Graph>,
     pub(crate) executables: Registry<Executable>,
+    pub(crate) conditions: Registry<Condition>,
     pub(crate) captures: Registry<Capture>,
     pub(crate) linkers: Registry<Linker>,
     pub(crate) users: Registry<UserObject>,
@@ -165,6 +167,7 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         graphs: Registry::default(),
         nodes: Registry::default(),
         executables: Registry::default(),
+        conditions: Registry::default(),
         captures: Registry::default(),
         linkers: Registry::default(),
         users: Registry::default(),

@@ -1,19 +1,24 @@
 //! Graphs: work with its order, to be launched again and again.
 
+mod conditional;
+mod executable;
 mod nested;
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
+pub(crate) use self::conditional::Conditional;
+pub(crate) use self::executable::{Difference, Executable, Kept, Step};
 pub(crate) use self::nested::Child;
 
 use crate::abi::{Handle, Pointer};
+use crate::condition::Condition;
 use crate::driver::driver;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::operation::Operation;
 use crate::registry::fresh;
-use crate::user_object::{Held, Resource};
+use crate::user_object::Held;
 
 /// One piece of work of a graph.
 #[derive(Clone, Debug)]
@@ -39,6 +44,12 @@ pub(crate) struct Graph {
     pub(crate) users: Held,
     /// Inside how many others it is, where somebody has its handle.
     depth: AtomicU32,
+    /// Inside which other it is, where somebody has its handle.
+    outer: OnceLock<Weak<Graph>>,
+    /// It is the body of a conditional node, whose it is.
+    pub(crate) is_body: bool,
+    /// What was made for its nodes to decide by.
+    conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
 /// Memory that a graph allocated for its nodes.
@@ -64,27 +75,19 @@ impl Drop for Reserved {
     }
 }
 
-/// A graph that can be launched: its nodes in an order that keeps every dependency.
+/// Why a graph can't be instantiated.
 #[derive(Debug)]
-pub(crate) struct Executable {
-    pub(crate) flags: u64,
-    steps: Mutex<Vec<Step>>,
-    kept: Arc<Kept>,
+pub(crate) struct Refusal {
+    pub(crate) error: Error,
+    /// `CUgraphInstantiateResult`
+    pub(crate) result: u32,
 }
 
-/// What an executable graph needs: it stays until the last launch is done.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    memory: Vec<Arc<Reserved>>,
-    users: Vec<Arc<Resource>>,
-}
-
-/// One node of an executable graph.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    pub(crate) node: Handle,
-    pub(crate) operation: Operation,
-    pub(crate) enabled: bool,
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        // CUDA_GRAPH_INSTANTIATE_ERROR
+        Self { error, result: 1 }
+    }
 }
 
 impl Graph {
@@ -97,7 +100,31 @@ impl Graph {
             origin: HashMap::new(),
             users: Held::default(),
             depth: AtomicU32::new(0),
+            outer: OnceLock::new(),
+            is_body: false,
+            conditions: Mutex::default(),
         }
+    }
+
+    /// An empty graph that is the body of a node of another one, inside so many.
+    fn inside(outer: &Arc<Self>, depth: u32) -> Self {
+        let outer = OnceLock::from(Arc::downgrade(outer));
+        Self { depth: AtomicU32::new(depth), outer, is_body: true, ..Self::new() }
+    }
+
+    /// Inside how many others it is, where somebody has its handle.
+    fn depth(&self) -> u32 {
+        self.depth.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is the graph of that handle, or inside it.
+    fn is_inside(&self, graph: Handle) -> bool {
+        let outer = || self.outer.get().and_then(Weak::upgrade);
+        self.handle == graph || outer().is_some_and(|outer| outer.is_inside(graph))
+    }
+
+    fn conditions(&self) -> MutexGuard<'_, Vec<Arc<Condition>>> {
+        self.conditions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn nodes(&self) -> MutexGuard<'_, Vec<Node>> {
@@ -195,37 +222,44 @@ impl Graph {
     }
 
     /// The same nodes under new handles, which nobody knows yet.
-    fn copy(&self) -> Self {
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` where a node decides, which CUDA has no copies of (`CUgraphNodeType`).
+    fn copy(&self) -> Result<Self> {
         let nodes = self.nodes();
         let origin: HashMap<Handle, Handle> =
             nodes.iter().map(|node| (node.handle, fresh())).collect();
         let renamed = |handle: &Handle| origin.get(handle).copied().unwrap_or(*handle);
         let copied = |operation: &Operation| match operation {
-            Operation::Child(child) => Operation::Child(child.for_copy()),
-            other => other.clone(),
+            Operation::Child(child) => Ok(Operation::Child(child.for_copy()?)),
+            Operation::Conditional(_) => Err(Code::INVALID_VALUE
+                .because("a graph with conditional nodes can't be cloned, or be in a child node")),
+            other => Ok(other.clone()),
         };
-        let copies = nodes.iter().map(|node| Node {
-            handle: renamed(&node.handle),
-            operation: copied(&node.operation),
-            after: node.after.iter().map(renamed).collect(),
-            pointers: Vec::new(),
-        });
-        Self {
-            handle: fresh(),
-            nodes: Mutex::new(copies.collect()),
+        let copy = |node: &Node| {
+            Ok(Node {
+                handle: renamed(&node.handle),
+                operation: copied(&node.operation)?,
+                after: node.after.iter().map(renamed).collect(),
+                pointers: Vec::new(),
+            })
+        };
+        let copies = nodes.iter().map(copy).collect::<Result<_>>()?;
+        Ok(Self {
+            nodes: Mutex::new(copies),
             memory: Arc::clone(&self.memory),
-            origin,
             users: self.users.duplicate(),
-            depth: AtomicU32::new(0),
-        }
+            origin,
+            ..Self::new()
+        })
     }
 
     /// A copy, which the driver knows.
     ///
     /// # Errors
-    /// Before `cuInit`.
+    /// `INVALID_VALUE` where there is a conditional node in it.
     pub(crate) fn duplicate(&self) -> Result<Arc<Self>> {
-        let graph = Arc::new(self.copy());
+        let graph = Arc::new(self.copy()?);
         graph.register()?;
         Ok(graph)
     }
@@ -250,12 +284,13 @@ impl Graph {
     pub(crate) fn forget(&self) -> Result {
         let driver = driver()?;
         driver.graphs.remove(self.handle);
+        for condition in std::mem::take(&mut *self.conditions()) {
+            driver.conditions.remove(condition.handle as Handle);
+        }
         let nodes = std::mem::take(&mut *self.nodes());
         for node in &nodes {
             driver.nodes.remove(node.handle);
-            if let Operation::Child(child) = &node.operation {
-                child.forget()?;
-            }
+            node.forget_inside()?;
         }
         Ok(())
     }
@@ -263,62 +298,34 @@ impl Graph {
     /// Makes a graph that can be launched.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when dependencies run in a circle, `OUT_OF_MEMORY` when it has too many nodes.
-    pub(crate) fn instantiate(&self, flags: u64) -> Result<Executable> {
-        let (steps, kept) = self.flat()?;
-        Ok(Executable { flags, steps: Mutex::new(steps), kept: Arc::new(kept) })
+    /// `INVALID_VALUE` when dependencies run in a circle, for what the body of a conditional node may not
+    /// hold, for a condition by which no node decides, and where a conditional node is in another executable
+    /// graph; `OUT_OF_MEMORY` when it has too many nodes.
+    pub(crate) fn instantiate(&self, flags: u64) -> std::result::Result<Executable, Refusal> {
+        let flat = self.flat()?;
+        if flat.has_idle_condition {
+            let error = Code::INVALID_VALUE.because(
+                "a handle of a condition belongs to no conditional node: add one, or make no such handle",
+            );
+            // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
+            return Err(Refusal { error, result: 5 });
+        }
+        let mark = Arc::default();
+        flat.conditionals.iter().try_for_each(|node| node.claim(&mark))?;
+        Ok(Executable::new(flags, flat.steps, flat.kept, mark))
     }
 }
 
-impl Executable {
-    pub(crate) fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
-        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What one launch does. An event that it waits for is waited for as it was recorded last before the
-    /// launch, by another graph's launch, too: what is recorded afterwards may wait for the launch itself. (Where the
-    /// graph records it itself, the order of its nodes is what there is to wait for.) `begins` says that it stands in a
-    /// stream and not in a graph that is being captured.
-    pub(crate) fn work(&self, begins: bool) -> Vec<Operation> {
-        let steps = self.steps();
-        let enabled = steps.iter().filter(|step| step.enabled);
-        let keep = Operation::Keep(Arc::clone(&self.kept));
-        enabled.map(|step| step.operation.at_launch(begins)).chain([keep]).collect()
-    }
-
-    /// Takes over the work of another graph of the same shape.
+impl Node {
+    /// Takes the graphs inside it out of what the driver knows.
     ///
     /// # Errors
-    /// The node that differs, and whether its type does.
-    pub(crate) fn update(&self, from: &Self) -> std::result::Result<(), (Handle, bool)> {
-        let (mut own, new) = (self.steps(), from.steps());
-        if own.len() != new.len() {
-            return Err((new.last().map_or(0, |step| step.node), false));
+    /// Before `cuInit`.
+    pub(crate) fn forget_inside(&self) -> Result {
+        match &self.operation {
+            Operation::Child(child) => child.forget(),
+            Operation::Conditional(node) => node.forget(),
+            _ => Ok(()),
         }
-        let type_of = |step: &Step| step.operation.node_type();
-        if let Some((_, step)) = own.iter().zip(new.iter()).find(|(a, b)| type_of(a) != type_of(b))
-        {
-            return Err((step.node, true));
-        }
-        for (step, new) in own.iter_mut().zip(new.iter()) {
-            step.operation = new.operation.clone();
-        }
-        Ok(())
-    }
-
-    /// The step of a node, changed by a function.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE` when there is none.
-    pub(crate) fn with<T>(
-        &self,
-        node: Handle,
-        f: impl FnOnce(&mut Step) -> Result<T>,
-    ) -> Result<T> {
-        let mut steps = self.steps();
-        let found = steps.iter_mut().find(|step| step.node == node);
-        f(found.ok_or_else(|| {
-            Code::INVALID_VALUE.because("the node is not in this executable graph")
-        })?)
     }
 }

@@ -8,14 +8,16 @@ use ptx_emulator::{FaultKind, Launch, Memory};
 
 use crate::abi::{Handle, HostFunction, Pointer, StreamCallback};
 use crate::access::Declaration;
+use crate::condition::Condition;
 use crate::context::Context;
 use crate::copy::{Fill, Transfer};
+use crate::decision::{Decision, run_all};
 use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::event::{Event, Mark, Recorded};
 use crate::ffi;
 use crate::function::Function;
-use crate::graph::{Child, Kept};
+use crate::graph::{Child, Conditional, Kept};
 use crate::library;
 use crate::value::{Wait, Write};
 
@@ -92,6 +94,12 @@ pub(crate) enum Operation {
     Keep(Arc<Kept>),
     /// A graph in a graph; never in a stream.
     Child(Child),
+    /// Graphs in a graph, of which a condition says which run; never in a stream.
+    Conditional(Arc<Conditional>),
+    /// What a launch does there.
+    Decide(Decision),
+    /// A condition becomes a number.
+    Assign(Arc<Condition>, u32),
     /// The work of a graph.
     All(Arc<Vec<Operation>>),
 }
@@ -105,18 +113,20 @@ impl Operation {
             Self::Fill(_) => 2,
             Self::Host { .. } | Self::Callback { .. } | Self::Declare(_) | Self::Library(_) => 3,
             Self::Child(_) | Self::All(_) => 4,
-            Self::Nothing | Self::Keep(_) => 5,
+            Self::Nothing | Self::Keep(_) | Self::Assign(..) => 5,
             Self::WaitFor(_) | Self::WaitForEvent(_) => 6,
             Self::Pass(_) | Self::Record(_) => 7,
             Self::Free(_) => 11,
             Self::Memory(GraphMemory::Allocate { .. }) => 10,
             Self::Memory(GraphMemory::Free(_)) => 11,
             Self::Write(_) | Self::Wait(_) => 12,
+            Self::Conditional(_) | Self::Decide(_) => 13,
         }
     }
 
-    /// Does it. An error ends the context, and nothing but marks is done after that.
-    pub(crate) fn run(&self, context: &Arc<Context>) {
+    /// Does it: as many instructions as a warp of its kernels has executed, on average. An error ends the
+    /// context, and nothing but marks is done after that.
+    pub(crate) fn run(&self, context: &Arc<Context>) -> u64 {
         if context.fault().is_some() {
             match self {
                 Self::Pass(mark) => mark.pass(),
@@ -124,18 +134,25 @@ impl Operation {
                     let code = context.fault().unwrap_or(Code::SUCCESS);
                     callback(*function, *stream, code, *data);
                 }
-                Self::All(all) => all.iter().for_each(|operation| operation.run(context)),
+                Self::All(all) => return run_all(all, context),
                 _ => {}
             }
-            return;
+            return 0;
         }
-        if let Err(error) = self.try_run(context) {
+        let done = match self {
+            Self::Launch { function, launch } => launch_kernel(function, launch, context),
+            Self::All(all) => Ok(run_all(all, context)),
+            Self::Decide(decision) => decision.run(context),
+            other => other.try_run(context).map(|()| 0),
+        };
+        done.unwrap_or_else(|error| {
             let first = context.fault().is_none();
             context.raise(error.code);
             if first && let Some(why) = error.why {
                 ffi::say(&why);
             }
-        }
+            0
+        })
     }
 
     /// The same, with what is known when the graph that it belongs to is launched: into a stream, and not
@@ -159,11 +176,14 @@ impl Operation {
         }
     }
 
+    /// What runs no kernels.
     fn try_run(&self, context: &Arc<Context>) -> Result {
         let memory = driver()?.emulator.memory();
         match self {
-            Self::Nothing | Self::Child(_) | Self::Memory(_) | Self::Keep(_) => Ok(()),
-            Self::Launch { function, launch } => launch_kernel(function, launch, context),
+            // These are no work for a stream, or `run` does them.
+            Self::Nothing | Self::Child(_) | Self::Conditional(_) | Self::Memory(_) => Ok(()),
+            Self::Keep(_) | Self::Launch { .. } | Self::All(_) | Self::Decide(_) => Ok(()),
+            Self::Assign(condition, value) => condition.assign(*value),
             Self::Copy(transfer) => transfer.run(memory).map_err(|error| lost("a copy", &error)),
             Self::Fill(fill) => fill.run(memory).map_err(|error| lost("a fill", &error)),
             Self::Host { function, data } => {
@@ -201,12 +221,6 @@ impl Operation {
             Self::Library(work) => work.run(memory, context.reach()),
             Self::Write(write) => write.run(memory),
             Self::Wait(wait) => wait.run(memory, context),
-            Self::All(all) => {
-                for operation in all.iter() {
-                    operation.run(context);
-                }
-                Ok(())
-            }
         }
     }
 }
@@ -234,7 +248,8 @@ fn lost(what: &str, error: &dyn std::fmt::Display) -> Error {
     Code::ILLEGAL_ADDRESS.because(format!("{what} in a stream: {error}"))
 }
 
-fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -> Result {
+/// As many instructions as a warp has executed, on average.
+fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -> Result<u64> {
     let driver = driver()?;
     // A graph may hold kernels of several devices.
     let own = driver.contexts.get(function.context);
@@ -244,7 +259,7 @@ fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -
     match driver.emulator.launch_from(reach, &kernel, launch) {
         Ok(statistics) => {
             driver.counts.add(function, &statistics, began.elapsed());
-            Ok(())
+            Ok(statistics.warp_instructions / statistics.warps.max(1))
         }
         Err(fault) => Err(code_of(fault.kind).because(fault.to_string())),
     }

@@ -3,6 +3,7 @@
 pub mod arithmetic;
 mod check;
 mod checks;
+pub mod conditions;
 mod diagnostic;
 mod emulator;
 mod engine;

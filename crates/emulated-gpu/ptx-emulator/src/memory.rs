@@ -34,6 +34,7 @@ pub(crate) mod words;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::conditions::Conditions;
 pub use crate::room::OutOfMemory;
 use crate::texture::Bindings;
 pub use allocation::{Allocation, AllocationKind};
@@ -59,6 +60,7 @@ pub struct Memory {
     /// Work that runs now. Nothing that it may have found goes back to the host.
     leases: Leases,
     bindings: Bindings,
+    conditions: Conditions,
     /// What physical memory is taken from that is mapped nowhere by itself.
     stores: Stores,
     /// More has been freed than is kept, and can't go back yet.
@@ -90,6 +92,7 @@ impl Memory {
             table: RwLock::new(Table::new(space, track, most)),
             leases: Leases::default(),
             bindings: Bindings::default(),
+            conditions: Conditions::default(),
             stores: Stores::default(),
             is_full: AtomicBool::new(false),
         }
@@ -99,6 +102,12 @@ impl Memory {
     #[must_use]
     pub fn bindings(&self) -> &Bindings {
         &self.bindings
+    }
+
+    /// The numbers that kernels set and graphs decide by.
+    #[must_use]
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
     }
 
     /// How many bytes a device has in all.

@@ -9,7 +9,7 @@ use crate::abi::{Handle, Out, Text};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::graph::{Executable, Graph};
+use crate::graph::{Difference, Executable, Graph, Refusal};
 use crate::operation::Operation;
 use crate::registry::fresh;
 use crate::stream;
@@ -38,23 +38,33 @@ pub(crate) struct UpdateResult {
     error_from_node: Handle,
 }
 
-/// `CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED`, `…_NODE_TYPE_CHANGED`
+/// `CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED`, `…_NODE_TYPE_CHANGED`, `…_PARAMETERS_CHANGED`
 const TOPOLOGY_CHANGED: u32 = 2;
 const NODE_TYPE_CHANGED: u32 = 3;
+const PARAMETERS_CHANGED: u32 = 5;
 
 fn instantiate(out: Out<Handle>, graph: Handle, flags: u64) -> Result {
+    make_executable(out, graph, flags).map_err(|refusal| refusal.error)
+}
+
+fn make_executable(
+    out: Out<Handle>,
+    graph: Handle,
+    flags: u64,
+) -> std::result::Result<(), Refusal> {
     out.required()?;
     if flags & !FLAGS != 0 || flags & AUTO_FREE != 0 && flags & DEVICE_LAUNCH != 0 {
-        return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of an executable graph")));
+        let why = format!("flags {flags:#x} of an executable graph");
+        return Err(Code::INVALID_VALUE.because(why).into());
     }
     if flags & DEVICE_LAUNCH != 0 {
-        return Err(Code::NOT_SUPPORTED.because("kernels can't launch graphs here"));
+        return Err(Code::NOT_SUPPORTED.because("kernels can't launch graphs here").into());
     }
     let driver = driver()?;
     let executable = driver.graph(graph)?.instantiate(flags)?;
     let handle = fresh();
     driver.executables.insert(handle, Arc::new(executable));
-    out.set(handle)
+    Ok(out.set(handle)?)
 }
 
 /// The executable graph of a handle.
@@ -69,16 +79,23 @@ pub(crate) fn executable(handle: Handle) -> Result<Arc<Executable>> {
 
 /// Takes over the work of another graph: the code, and the node that does not fit.
 fn update(graph: Handle, from: Handle) -> Result<(u32, Handle)> {
-    let (own, new) = (executable(graph)?, driver()?.graph(from)?.instantiate(0)?);
-    Ok(match own.update(&new) {
+    let (own, new) = (executable(graph)?, driver()?.graph(from)?);
+    Ok(match own.update(&new)? {
         Ok(()) => (0, 0),
-        Err((node, true)) => (NODE_TYPE_CHANGED, node),
-        Err((node, false)) => (TOPOLOGY_CHANGED, node),
+        Err((node, Difference::NodeType)) => (NODE_TYPE_CHANGED, node),
+        Err((node, Difference::Topology)) => (TOPOLOGY_CHANGED, node),
+        Err((node, Difference::Parameters)) => (PARAMETERS_CHANGED, node),
     })
 }
 
 fn dot(graph: &Graph) -> String {
     let mut text = String::from("digraph graph_ {\n");
+    write_nodes(graph, &mut text);
+    text + "}\n"
+}
+
+/// The nodes of a graph and their edges, and those of the bodies that its nodes choose from.
+fn write_nodes(graph: &Graph, text: &mut String) {
     for node in graph.nodes().iter() {
         let label = match &node.operation {
             Operation::Launch { function, launch } => {
@@ -90,6 +107,9 @@ fn dot(graph: &Graph) -> String {
             Operation::Library(work) => work.operation.clone(),
             Operation::Host { .. } => "host function".to_owned(),
             Operation::Child(_) => "graph".to_owned(),
+            Operation::Conditional(node) => {
+                format!("{} {:#x}", node.kind.name(), node.condition.handle)
+            }
             other => format!("node of type {}", other.node_type()),
         };
         let handle = node.handle;
@@ -98,8 +118,15 @@ fn dot(graph: &Graph) -> String {
         for before in &node.after {
             let _ = writeln!(text, "  n{before:x} -> n{handle:x};");
         }
+        let Operation::Conditional(node) = &node.operation else { continue };
+        for (number, body) in node.bodies.iter().enumerate() {
+            let inside = body.handle;
+            let _ = writeln!(text, "  subgraph cluster_{inside:x} {{");
+            let _ = writeln!(text, "  label=\"body {number} of n{handle:x}\";");
+            write_nodes(body, text);
+            text.push_str("  }\n");
+        }
     }
-    text + "}\n"
 }
 
 export! {
@@ -119,7 +146,12 @@ export! {
     }
 
     10000 fn cuGraphDestroy(graph: Handle) {
-        driver()?.graph(graph)?.forget()
+        let graph = driver()?.graph(graph)?;
+        if graph.is_body {
+            return Err(Code::INVALID_VALUE
+                .because("the body of a conditional node is the node's, and goes with it"));
+        }
+        graph.forget()
     }
 
     10000 fn cuGraphInstantiate(
@@ -142,11 +174,11 @@ export! {
         out: Out<Handle>, graph: Handle, parameters: Out<InstantiateParameters>,
     ) also cuGraphInstantiateWithParams_ptsz {
         let given = parameters.get()?;
-        let made = instantiate(out, graph, given.flags);
-        // CUDA_GRAPH_INSTANTIATE_SUCCESS, …_ERROR
-        let result = u32::from(made.is_err());
+        let made = make_executable(out, graph, given.flags);
+        // CUDA_GRAPH_INSTANTIATE_SUCCESS, or why not
+        let result = made.as_ref().map_or_else(|refusal| refusal.result, |()| 0);
         parameters.set(InstantiateParameters { result, error_node: 0, ..given })?;
-        made
+        made.map_err(|refusal| refusal.error)
     }
 
     12000 fn cuGraphExecGetFlags(graph: Handle, flags: Out<u64>) {
@@ -170,14 +202,8 @@ export! {
     10000 fn cuGraphLaunch(graph: Handle, stream: Handle) also cuGraphLaunch_ptsz {
         let graph = executable(graph)?;
         let stream = stream::find(stream)?;
-        let work = Arc::new(graph.work(stream.capture().is_none()));
-        stream::enqueue(&stream, Operation::All(Arc::clone(&work))).inspect_err(|_| {
-            // Nobody is to wait for what was never begun.
-            for operation in work.iter() {
-                if let Operation::Pass(mark) = operation {
-                    mark.pass();
-                }
-            }
+        graph.launch(stream.capture().is_none(), |work| {
+            stream::enqueue(&stream, Operation::All(work))
         })
     }
 

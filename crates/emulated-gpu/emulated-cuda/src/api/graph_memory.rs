@@ -21,6 +21,53 @@ fn of(node: Handle) -> Result<GraphMemory> {
     })
 }
 
+/// Adds a node that allocates memory, and says where.
+///
+/// # Errors
+/// `INVALID_VALUE`, `OUT_OF_MEMORY`, `NOT_SUPPORTED` of memory for other processes.
+pub(super) fn add_allocation(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    parameters: Out<AllocationNode>,
+) -> Result {
+    out.required()?;
+    let mut wanted = parameters.get()?;
+    if wanted.pool.location.kind != 1 || wanted.pool.handle_types != 0 {
+        return Err(Code::NOT_SUPPORTED
+            .because("a graph allocates memory on a device, for this process alone"));
+    }
+    context::current()?;
+    let driver = driver()?;
+    let owner = driver.graph(graph)?;
+    let pool = driver.pool(driver.pools.current(check(wanted.pool.location.id)?)?)?;
+    let memory = reserve(&owner, wanted.size, &pool, context::current_handle())?;
+    add(out, graph, after, count, Operation::Memory(memory))?;
+    wanted.address = memory.address();
+    parameters.set(wanted)
+}
+
+/// Adds a node that frees what a graph allocated.
+///
+/// # Errors
+/// `INVALID_VALUE`
+pub(super) fn add_free(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    address: Pointer,
+) -> Result {
+    let is_reserved =
+        driver()?.allocations.with(address, |one| one.address == address && one.reserved);
+    if is_reserved != Some(true) {
+        return Err(Code::INVALID_VALUE
+            .because(format!("a graph frees what a graph allocated, and {address:#x} isn't")));
+    }
+    add(out, graph, after, count, Operation::Memory(GraphMemory::Free(address)))
+}
+
 export! {
     11040 fn cuDeviceGetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
         value.required()?;
@@ -38,20 +85,7 @@ export! {
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize,
         parameters: Out<AllocationNode>,
     ) {
-        out.required()?;
-        let mut wanted = parameters.get()?;
-        if wanted.pool.location.kind != 1 || wanted.pool.handle_types != 0 {
-            return Err(Code::NOT_SUPPORTED
-                .because("a graph allocates memory on a device, for this process alone"));
-        }
-        context::current()?;
-        let driver = driver()?;
-        let owner = driver.graph(graph)?;
-        let pool = driver.pool(driver.pools.current(check(wanted.pool.location.id)?)?)?;
-        let memory = reserve(&owner, wanted.size, &pool, context::current_handle())?;
-        add(out, graph, after, count, Operation::Memory(memory))?;
-        wanted.address = memory.address();
-        parameters.set(wanted)
+        add_allocation(out, graph, after, count, parameters)
     }
 
     11040 fn cuGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocationNode>) {
@@ -65,14 +99,7 @@ export! {
     11040 fn cuGraphAddMemFreeNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: Pointer,
     ) {
-        let is_reserved = driver()?.allocations
-            .with(address, |one| one.address == address && one.reserved);
-        if is_reserved != Some(true) {
-            return Err(Code::INVALID_VALUE.because(format!(
-                "a graph frees what a graph allocated, and {address:#x} isn't"
-            )));
-        }
-        add(out, graph, after, count, Operation::Memory(GraphMemory::Free(address)))
+        add_free(out, graph, after, count, address)
     }
 
     11040 fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<Pointer>) {

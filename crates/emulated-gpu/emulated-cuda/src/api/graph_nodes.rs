@@ -46,7 +46,7 @@ fn with<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
 }
 
 /// Replaces the work of a node by work of the same type.
-fn set(node: Handle, operation: Operation) -> Result {
+pub(super) fn set(node: Handle, operation: Operation) -> Result {
     with(node, |node| {
         check_type(&node.operation, &operation)?;
         node.operation = operation;
@@ -55,7 +55,7 @@ fn set(node: Handle, operation: Operation) -> Result {
 }
 
 /// The same in an executable graph.
-fn set_in(graph: Handle, node: Handle, operation: Operation) -> Result {
+pub(super) fn set_in(graph: Handle, node: Handle, operation: Operation) -> Result {
     executable(graph)?.with(node, |step| {
         check_type(&step.operation, &operation)?;
         step.operation = operation;
@@ -81,7 +81,7 @@ fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
 }
 
 /// The second form names a function, or a kernel of a library.
-fn kernel_v2(given: &KernelNode) -> Result<Operation> {
+pub(super) fn kernel_v2(given: &KernelNode) -> Result<Operation> {
     let KernelNode { function, grid, block, shared, parameters, extra, kernel: other, .. } = *given;
     let function = if function == 0 { other } else { function };
     kernel(&KernelNodeV1 { function, grid, block, shared, parameters, extra })
@@ -106,7 +106,7 @@ fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
     })
 }
 
-fn copy(parameters: In<Copy3d>) -> Result<Operation> {
+pub(super) fn copy(parameters: In<Copy3d>) -> Result<Operation> {
     let transfer = transfer_of(&parameters.get()?)?;
     transfer.check()?;
     Ok(Operation::Copy(Arc::new(transfer)))
@@ -128,7 +128,7 @@ fn description_of(transfer: &Transfer) -> Copy3d {
     Copy3d { from: side(&transfer.from), to: side(&transfer.to), width, height, depth }
 }
 
-fn fill(parameters: In<SetNode>) -> Result<Operation> {
+pub(super) fn fill(parameters: In<SetNode>) -> Result<Operation> {
     let SetNode { target, pitch, value, element, width, height } = parameters.get()?;
     let (address, pitch, size) = (target, pitch as u64, u64::from(element));
     let fill = Fill { address, pitch, value, size, width: width as u64, height: height as u64 };
@@ -136,12 +136,28 @@ fn fill(parameters: In<SetNode>) -> Result<Operation> {
     Ok(Operation::Fill(fill))
 }
 
-fn host(parameters: In<HostNode>) -> Result<Operation> {
+pub(super) fn host(parameters: In<HostNode>) -> Result<Operation> {
     let HostNode { function, data } = parameters.get()?;
     if function.is_none() {
         return Err(Code::INVALID_VALUE.because("the host function is null"));
     }
     Ok(Operation::Host { function, data })
+}
+
+/// Adds a node with a copy of a graph.
+///
+/// # Errors
+/// `INVALID_VALUE`, `OUT_OF_MEMORY`.
+pub(super) fn add_child(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    child: Handle,
+) -> Result {
+    let (outer, child) = (driver()?.graph(graph)?, driver()?.graph(child)?);
+    let child = Child::copy_of(&child, &outer)?;
+    add(out, graph, after, count, Operation::Child(child))
 }
 
 export! {
@@ -266,9 +282,7 @@ export! {
     10000 fn cuGraphAddChildGraphNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle,
     ) {
-        let (outer, child) = (driver()?.graph(graph)?, driver()?.graph(child)?);
-        let child = Child::copy_of(&child, &outer)?;
-        add(out, graph, after, count, Operation::Child(child))
+        add_child(out, graph, after, count, child)
     }
 
     10000 fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
@@ -351,8 +365,8 @@ export! {
         driver()?.nodes.remove(node);
         let mut nodes = graph.nodes();
         let gone = nodes.iter().position(|other| other.handle == node).map(|at| nodes.remove(at));
-        if let Some(Operation::Child(child)) = gone.map(|node| node.operation) {
-            child.forget()?;
+        if let Some(node) = gone {
+            node.forget_inside()?;
         }
         for other in nodes.iter_mut() {
             other.after.retain(|before| *before != node);

@@ -45,6 +45,7 @@ const ALL: &[&[Entry]] = &[
     super::fill::ENTRIES,
     super::function::ENTRIES,
     super::graph::ENTRIES,
+    super::graph_any::ENTRIES,
     super::graph_edges::ENTRIES,
     super::graph_memory::ENTRIES,
     super::graph_nodes::ENTRIES,

@@ -237,15 +237,19 @@ export! {
     }
 
     10000 fn cuStreamEndCapture(stream: Handle, out: Out<Handle>) also cuStreamEndCapture_ptsz {
-        out.required()?;
-        out.set(0)?;
+        out.set_if_wanted(0);
         let stream = stream::find(stream)?;
         let capture = stream.capture().ok_or_else(|| {
             Code::ILLEGAL_STATE.because("the stream is not being captured")
         })?;
+        // Nobody else could destroy a graph that nobody knows.
+        if driver()?.graphs.get(capture.graph.handle).is_none() {
+            out.required()?;
+        }
         let graph = capture.end(&stream)?;
         driver()?.graphs.insert(graph.handle, Arc::clone(&graph));
-        out.set(graph.handle)
+        out.set_if_wanted(graph.handle);
+        Ok(())
     }
 
     10000 fn cuStreamIsCapturing(stream: Handle, out: Out<u32>) also cuStreamIsCapturing_ptsz {

@@ -1,4 +1,4 @@
-//! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries, nodes of graphs that decide what runs, tensor maps, contexts of a part of the card. To ask
+//! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries, tensor maps, contexts of a part of the card. To ask
 //! for it is an error; that a function is there is none, since whoever looks for all of them at its start
 //! (NVIDIA's runtime library, Warp) complains of those that are missing, and one that looks at each call
 //! (cudarc) ends there.
@@ -79,11 +79,6 @@ refuse! {
         3020 cuGraphicsResourceGetMappedPointer_v2;
         3000 cuGraphicsSubResourceGetMappedArray;
         3000 cuGraphicsUnregisterResource;
-    }
-    "nodes of graphs that decide what runs, which alone need cuGraphAddNode," {
-        12020 cuGraphAddNode;
-        12030 cuGraphAddNode_v2;
-        12030 cuGraphConditionalHandleCreate;
     }
     "tensor maps, and the bulk copies by them," {
         12000 cuTensorMapEncodeTiled;

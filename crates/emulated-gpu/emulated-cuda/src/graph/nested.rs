@@ -6,15 +6,16 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::conditional::{Conditional, check_in_body};
 use super::{Graph, Kept, Node, Step};
 use crate::abi::Handle;
 use crate::error::{Code, Error, Result};
 use crate::operation::Operation;
 
 /// As many nodes may a graph have, with those of the graphs inside it.
-const MOST_NODES: usize = 1 << 18;
+pub(super) const MOST_NODES: usize = 1 << 18;
 /// So deep may graphs be inside each other.
-const DEEPEST: u32 = 256;
+pub(super) const DEEPEST: u32 = 256;
 
 /// The graph of a node.
 #[derive(Clone, Debug)]
@@ -35,34 +36,42 @@ impl Child {
     /// A copy of a graph, for a node of another one.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY` where it would have too many nodes, or be too deep.
+    /// `OUT_OF_MEMORY` where it would have too many nodes, or be too deep; `INVALID_VALUE` where there is a
+    /// conditional node in it.
     pub(crate) fn copy_of(graph: &Graph, outer: &Graph) -> Result<Self> {
         let extent = graph.extent(&mut HashMap::new());
-        let deep = outer.depth.load(Ordering::Relaxed).saturating_add(extent.height);
+        let deep = outer.depth().saturating_add(extent.height);
         if extent.nodes >= MOST_NODES || deep >= DEEPEST {
             return Err(too_large());
         }
-        Ok(Self { graph: Arc::new(graph.copy()), is_known: false })
+        Ok(Self { graph: Arc::new(graph.copy()?), is_known: false })
     }
 
     /// The same for a copy of its node.
-    pub(super) fn for_copy(&self) -> Self {
-        let graph =
-            if self.is_known { Arc::new(self.graph.copy()) } else { Arc::clone(&self.graph) };
-        Self { graph, is_known: false }
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` where there is a conditional node in it.
+    pub(super) fn for_copy(&self) -> Result<Self> {
+        let graph = match self.is_known {
+            true => Arc::new(self.graph.copy()?),
+            // Nobody has put one there.
+            false => Arc::clone(&self.graph),
+        };
+        Ok(Self { graph, is_known: false })
     }
 
     /// The graph, for somebody who may change it. `outer` is that of the node.
     ///
     /// # Errors
     /// Before `cuInit`.
-    pub(crate) fn give_out(&mut self, outer: &Graph) -> Result<Handle> {
+    pub(crate) fn give_out(&mut self, outer: &Arc<Graph>) -> Result<Handle> {
         if !self.is_known {
             if Arc::strong_count(&self.graph) > 1 {
-                self.graph = Arc::new(self.graph.copy());
+                self.graph = Arc::new(self.graph.copy()?);
             }
-            let depth = outer.depth.load(Ordering::Relaxed).saturating_add(1);
-            self.graph.depth.store(depth, Ordering::Relaxed);
+            self.graph.depth.store(outer.depth().saturating_add(1), Ordering::Relaxed);
+            // It has never been inside another one that somebody knows.
+            let _ = self.graph.outer.set(Arc::downgrade(outer));
             self.graph.register()?;
             self.is_known = true;
         }
@@ -81,13 +90,14 @@ impl Child {
 impl Graph {
     /// Those that its nodes have inside, and how many nodes have none.
     fn children(&self) -> (Vec<Arc<Self>>, usize) {
-        let nodes = self.nodes();
-        let child = |node: &Node| match &node.operation {
-            Operation::Child(child) => Some(Arc::clone(&child.graph)),
-            _ => None,
-        };
-        let children: Vec<_> = nodes.iter().filter_map(child).collect();
-        let others = nodes.len() - children.len();
+        let (mut children, mut others) = (Vec::new(), 0);
+        for node in self.nodes().iter() {
+            match &node.operation {
+                Operation::Child(child) => children.push(Arc::clone(&child.graph)),
+                Operation::Conditional(node) => children.extend(node.bodies.iter().cloned()),
+                _ => others += 1,
+            }
+        }
         (children, others)
     }
 
@@ -109,48 +119,75 @@ impl Graph {
     /// What a launch does, node by node, and what it needs.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when dependencies run in a circle, `OUT_OF_MEMORY` when it has too many nodes.
-    pub(super) fn flat(&self) -> Result<(Vec<Step>, Kept)> {
+    /// `INVALID_VALUE` when dependencies run in a circle, and for what the body of a conditional node may not
+    /// hold; `OUT_OF_MEMORY` when it has too many nodes.
+    pub(super) fn flat(&self) -> Result<Flat> {
         if self.extent(&mut HashMap::new()).nodes > MOST_NODES {
             return Err(too_large());
         }
         let mut flat = Flat::default();
-        flat.add(self)?;
-        Ok((flat.steps, flat.kept))
+        flat.add(self, None)?;
+        Ok(flat)
     }
 }
 
-fn too_large() -> Error {
+pub(super) fn too_large() -> Error {
     Code::OUT_OF_MEMORY.because(format!(
         "a graph may have {MOST_NODES} nodes, with those of the graphs inside it, which may be {DEEPEST} \
          deep: launch graphs one after another"
     ))
 }
 
+/// A graph with those inside it, one step after the other.
 #[derive(Default)]
-struct Flat {
-    steps: Vec<Step>,
-    kept: Kept,
-    /// Where the steps of a graph stand that has come before.
-    seen: HashMap<Handle, Range<usize>>,
+pub(super) struct Flat {
+    pub(super) steps: Vec<Step>,
+    pub(super) kept: Kept,
+    pub(super) conditionals: Vec<Arc<Conditional>>,
+    /// There is a condition by which no node decides.
+    pub(super) has_idle_condition: bool,
+    /// Where the steps of a graph stand that has come before, in bodies of the same context or in none.
+    seen: HashMap<(Handle, Option<Handle>), Range<usize>>,
 }
 
 impl Flat {
-    fn add(&mut self, graph: &Graph) -> Result {
-        if let Some(range) = self.seen.get(&graph.handle) {
+    /// `context` is that of the conditional node in whose body it is.
+    fn add(&mut self, graph: &Graph, context: Option<Handle>) -> Result {
+        if let Some(range) = self.seen.get(&(graph.handle, context)) {
             self.steps.extend_from_within(range.clone());
             return Ok(());
         }
         self.kept.memory.push(Arc::clone(&graph.memory));
         self.kept.users.extend(graph.users.all());
+        self.has_idle_condition |= graph.has_idle_condition();
         let start = self.steps.len();
         for Node { handle, operation, .. } in graph.ordered()? {
-            match &operation {
-                Operation::Child(child) => self.add(&child.graph)?,
-                _ => self.steps.push(Step { node: handle, operation, enabled: true }),
+            if let Some(context) = context {
+                check_in_body(&operation, context)?;
+            }
+            match operation {
+                Operation::Child(child) => self.add(&child.graph, context)?,
+                Operation::Conditional(node) => self.add_conditional(handle, node)?,
+                operation => self.steps.push(Step::of(handle, operation)),
             }
         }
-        self.seen.insert(graph.handle, start..self.steps.len());
+        self.seen.insert((graph.handle, context), start..self.steps.len());
+        Ok(())
+    }
+
+    /// The steps of the bodies stand behind that of their node.
+    fn add_conditional(&mut self, handle: Handle, node: Arc<Conditional>) -> Result {
+        let at = self.steps.len();
+        self.steps.push(Step::of(handle, Operation::Decide(node.decision())));
+        for body in &node.bodies {
+            let start = self.steps.len();
+            self.add(body, Some(node.condition.context))?;
+            let steps = self.steps.len() - start;
+            if let Some(step) = self.steps.get_mut(at) {
+                step.bodies.push(steps);
+            }
+        }
+        self.conditionals.push(node);
         Ok(())
     }
 }

@@ -3,6 +3,8 @@
 
 mod arrays;
 mod capture;
+mod conditional_nodes;
+mod conditional_rules;
 mod cards;
 mod copies;
 mod cudarc;

@@ -1,4 +1,5 @@
-//! The functions that every device has: `vprintf`, `__assertfail`, `malloc`, `free`.
+//! The functions that every device has: `vprintf`, `__assertfail`, `malloc`, `free`, and
+//! `cudaGraphSetConditional`, which NVIDIA's driver provides like the others, and no library.
 
 #![allow(unsafe_code, reason = "strings and arguments are read from checked device memory")]
 
@@ -79,6 +80,20 @@ pub(super) fn run(
                 }
                 // Nobody may go on using what is gone through a site that remembers it.
                 core.forget_sites();
+                0
+            }
+            Builtin::SetCondition => {
+                let handle = argument(core, arguments, 0, lane)?;
+                let value = argument(core, arguments, 1, lane)? as u32;
+                // It belongs to a context as the heap does.
+                let set = core.memory.conditions().set(core.heap.owner, handle, value);
+                set.map_err(|why| {
+                    let message = format!("cudaGraphSetConditional: {why}");
+                    Problem::new(FaultKind::IllegalAddress, message).lane(lane).note(
+                        "cuGraphConditionalHandleCreate gives handles, which last as long as their \
+                         graphs and what was instantiated of them",
+                    )
+                })?;
                 0
             }
         };

@@ -141,6 +141,7 @@ pub(super) enum Builtin {
     AssertFail,
     Allocate,
     Free,
+    SetCondition,
 }
 
 impl Builtin {
@@ -151,6 +152,7 @@ impl Builtin {
             "__assertfail" => Some(Self::AssertFail),
             "malloc" => Some(Self::Allocate),
             "free" => Some(Self::Free),
+            "cudaGraphSetConditional" => Some(Self::SetCondition),
             _ => None,
         }
     }

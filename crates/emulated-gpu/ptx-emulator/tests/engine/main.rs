@@ -7,6 +7,7 @@ mod atomics;
 mod bench;
 mod calls;
 mod collectives;
+mod conditions;
 mod control;
 mod faults;
 mod interprocess;

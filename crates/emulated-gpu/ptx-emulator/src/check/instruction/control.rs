@@ -136,7 +136,8 @@ fn callable(function: &Function, name: Name, alone: bool) -> Result<()> {
             .help("entries are launched by the host: put what is shared into a .func"));
     }
     // Those of the system are provided; others have to be in the file.
-    let provided = ["vprintf", "__assertfail", "malloc", "free"].contains(&name.text);
+    let provided = ["vprintf", "__assertfail", "malloc", "free", "cudaGraphSetConditional"]
+        .contains(&name.text);
     if alone && function.linkage == Linkage::Extern && function.body.is_none() && !provided {
         return Err(Problem::new(name.span, format!("`{}` is defined in no file", name.text))
             .help("put its definition into this file, or link the file that has it"));

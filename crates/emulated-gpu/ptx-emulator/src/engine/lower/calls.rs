@@ -50,7 +50,8 @@ impl Lowering<'_> {
                 ),
             );
             self.problems.push(problem.help(
-                "define it in this file; built in are vprintf, __assertfail, malloc and free",
+                "define it in this file; built in are vprintf, __assertfail, malloc, free and \
+                 cudaGraphSetConditional",
             ));
             return;
         }

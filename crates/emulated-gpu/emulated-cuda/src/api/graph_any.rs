@@ -1,0 +1,216 @@
+//! Nodes of graphs by one structure for all types, and those that decide what runs, which are made in no
+//! other way.
+
+use std::sync::Arc;
+
+use crate::abi::copy::Copy3d;
+use crate::abi::{AllocationNode, Handle, HostNode, In, KernelNode, Out, Pointer, SetNode};
+use crate::context;
+use crate::decision::Kind;
+use crate::driver::driver;
+use crate::error::{Code, Error, Result};
+use crate::ffi::export;
+use crate::graph::Conditional;
+use crate::operation::Operation;
+
+use super::graph_memory::{add_allocation, add_free};
+use super::graph_nodes::{add, add_child, copy, fill, host, kernel_v2, set, set_in};
+
+/// `CU_GRAPH_COND_ASSIGN_DEFAULT`
+const ASSIGN_DEFAULT: u32 = 1;
+
+/// `CUgraphNodeParams`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct AnyNode {
+    node_type: u32,
+    reserved: [i32; 3],
+    /// A union of 232 bytes.
+    of_type: [u64; 29],
+    reserved_behind: u64,
+}
+
+/// `CUDA_MEMCPY_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct CopyNode {
+    flags: i32,
+    reserved: i32,
+    context: Handle,
+    copy: Copy3d,
+}
+
+/// `CUDA_CHILD_GRAPH_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ChildNode {
+    graph: Handle,
+    ownership: i32,
+}
+
+/// `CUDA_CONDITIONAL_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ConditionalNode {
+    condition: u64,
+    kind: u32,
+    size: u32,
+    graphs: In<Handle>,
+    context: Handle,
+}
+
+fn refuse(node_type: u32) -> Error {
+    match node_type {
+        0..=13 => Code::NOT_SUPPORTED.because(format!(
+            "nodes of type {node_type} (semaphores of graphics libraries, waits for numbers in memory) are not \
+             made by cuGraphAddNode here, and parameters of graphs, memory and conditions don't change"
+        )),
+        _ => Code::INVALID_VALUE.because(format!("there is no type {node_type} of nodes")),
+    }
+}
+
+impl Out<AnyNode> {
+    /// The type.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` where what has to be 0 isn't.
+    fn node_type(self) -> Result<u32> {
+        let AnyNode { node_type, reserved, reserved_behind, .. } = self.get()?;
+        if reserved != [0; 3] || reserved_behind != 0 {
+            return Err(
+                Code::INVALID_VALUE.because("reserved fields of CUgraphNodeParams are not 0")
+            );
+        }
+        Ok(node_type)
+    }
+
+    /// The member of the union for the type.
+    fn of_type<T>(self) -> Out<T> {
+        self.cast::<u8>().offset(std::mem::offset_of!(AnyNode, of_type)).cast()
+    }
+
+    fn read<T>(self) -> In<T> {
+        self.of_type().read_only()
+    }
+}
+
+/// The work of a node whose parameters may change.
+fn operation(node: Out<AnyNode>) -> Result<Operation> {
+    let event = || driver()?.event(node.read::<Handle>().get()?);
+    Ok(match node.node_type()? {
+        0 => kernel_v2(&node.read::<KernelNode>().get()?)?,
+        1 => {
+            let CopyNode { flags, reserved, .. } = node.read::<CopyNode>().get()?;
+            if (flags, reserved) != (0, 0) {
+                return Err(Code::INVALID_VALUE.because("a copy in a graph has no flags"));
+            }
+            let inside = std::mem::offset_of!(CopyNode, copy);
+            copy(node.of_type::<u8>().offset(inside).cast::<Copy3d>().read_only())?
+        }
+        2 => fill(node.read::<SetNode>())?,
+        3 => host(node.read::<HostNode>())?,
+        6 => Operation::WaitForEvent(event()?),
+        7 => Operation::Record(event()?),
+        other => return Err(refuse(other)),
+    })
+}
+
+fn add_any(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    node: Out<AnyNode>,
+) -> Result {
+    match node.node_type()? {
+        4 => {
+            let ChildNode { graph: child, ownership } = node.read::<ChildNode>().get()?;
+            if ownership != 0 {
+                return Err(Code::NOT_SUPPORTED
+                    .because("a graph is copied into a child node, and not moved there"));
+            }
+            add_child(out, graph, after, count, child)
+        }
+        5 => add(out, graph, after, count, Operation::Nothing),
+        10 => add_allocation(out, graph, after, count, node.of_type::<AllocationNode>()),
+        11 => add_free(out, graph, after, count, node.read::<Pointer>().get()?),
+        13 => add_conditional(out, graph, after, count, node.of_type()),
+        _ => add(out, graph, after, count, operation(node)?),
+    }
+}
+
+/// The context of a handle; the current one of none.
+fn context_of(handle: Handle) -> Result<Handle> {
+    if handle == 0 {
+        return Ok(context::current()?.handle);
+    }
+    let missing = || Code::INVALID_CONTEXT.because(format!("there is no context {handle:#x}"));
+    driver()?.contexts.get(handle).map(|context| context.handle).ok_or_else(missing)
+}
+
+fn add_conditional(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    parameters: Out<ConditionalNode>,
+) -> Result {
+    out.required()?;
+    let given = parameters.get()?;
+    let (graph, after) = (driver()?.graph(graph)?, after.list(count)?);
+    let missing = || {
+        let handle = given.condition;
+        Code::INVALID_VALUE.because(format!("{handle:#x} is no condition, or its graph is gone"))
+    };
+    let known = usize::try_from(given.condition).ok();
+    let condition = known.and_then(|handle| driver().ok()?.conditions.get(handle));
+    let condition = condition.ok_or_else(missing)?;
+    let kind = Kind::of(given.kind, given.size)?;
+    if context_of(given.context)? != condition.context {
+        return Err(Code::INVALID_VALUE
+            .because("the condition was made for another context than the node's"));
+    }
+    let node = Arc::new(Conditional::new(&graph, condition, kind, given.size)?);
+    let added = graph.add(Operation::Conditional(Arc::clone(&node)), &after);
+    let added = added.inspect_err(|_| {
+        // Nobody has its handles.
+        let _ = node.forget();
+    })?;
+    parameters.set(ConditionalNode { graphs: node.handles(), ..given })?;
+    out.set(added)
+}
+
+export! {
+    12020 fn cuGraphAddNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, node: Out<AnyNode>,
+    ) {
+        add_any(out, graph, after, count, node)
+    }
+
+    12030 fn cuGraphAddNode_v2(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, _edges: In<u64>, count: usize,
+        node: Out<AnyNode>,
+    ) {
+        add_any(out, graph, after, count, node)
+    }
+
+    12020 fn cuGraphNodeSetParams(node: Handle, parameters: Out<AnyNode>) {
+        set(node, operation(parameters)?)
+    }
+
+    12020 fn cuGraphExecNodeSetParams(graph: Handle, node: Handle, parameters: Out<AnyNode>) {
+        set_in(graph, node, operation(parameters)?)
+    }
+
+    12030 fn cuGraphConditionalHandleCreate(
+        out: Out<u64>, graph: Handle, context: Handle, default: u32, flags: u32,
+    ) {
+        out.required()?;
+        if flags & !ASSIGN_DEFAULT != 0 {
+            return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of a condition")));
+        }
+        let graph = driver()?.graph(graph)?;
+        let default = (flags & ASSIGN_DEFAULT != 0).then_some(default);
+        out.set(graph.condition(context_of(context)?, default)?)
+    }
+}

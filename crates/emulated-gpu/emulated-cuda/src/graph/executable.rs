@@ -1,0 +1,213 @@
+//! Graphs that can be launched.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Reserved;
+use crate::abi::Handle;
+use crate::condition::Condition;
+use crate::decision::Decision;
+use crate::error::{Code, Result};
+use crate::event::Mark;
+use crate::operation::Operation;
+use crate::turns::Turns;
+use crate::user_object::Resource;
+
+/// A graph that can be launched: its nodes in an order that keeps every dependency.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    pub(crate) flags: u64,
+    steps: Mutex<Vec<Step>>,
+    kept: Mutex<Arc<Kept>>,
+    turns: Turns,
+    /// By it the conditional nodes know that it is there.
+    #[expect(dead_code, reason = "held for those who ask whether it is")]
+    mark: Arc<()>,
+}
+
+/// What keeps an executable graph from taking over the work of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Difference {
+    Topology,
+    NodeType,
+    Parameters,
+}
+
+/// What an executable graph needs: it stays until the last launch is done.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(super) memory: Vec<Arc<Reserved>>,
+    pub(super) users: Vec<Arc<Resource>>,
+}
+
+/// One node of an executable graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) node: Handle,
+    pub(crate) operation: Operation,
+    pub(crate) enabled: bool,
+    /// Of a node that decides, how many steps each of its bodies has, which stand behind it one after
+    /// the other.
+    pub(super) bodies: Vec<usize>,
+}
+
+impl Step {
+    pub(super) fn of(node: Handle, operation: Operation) -> Self {
+        Self { node, operation, enabled: true, bodies: Vec::new() }
+    }
+}
+
+impl Executable {
+    pub(super) fn new(flags: u64, steps: Vec<Step>, kept: Kept, mark: Arc<()>) -> Self {
+        let (steps, kept) = (Mutex::new(steps), Mutex::new(Arc::new(kept)));
+        Self { flags, steps, kept, turns: Turns::default(), mark }
+    }
+
+    fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Arc<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has `enqueue` put the work of one launch into a stream; `begins` says that it stands there, and not in a
+    /// graph that is being captured. It begins when the launch before it has ended, in whichever stream that is,
+    /// and so has what used the same conditions.
+    ///
+    /// # Errors
+    /// That of `enqueue`; `INVALID_VALUE` where a graph would get conditional nodes in a child node.
+    pub(crate) fn launch(
+        &self,
+        begins: bool,
+        enqueue: impl FnOnce(Arc<Vec<Operation>>) -> Result,
+    ) -> Result {
+        /// What a launch waits for was put into its stream before.
+        static ORDER: Mutex<()> = Mutex::new(());
+        let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
+        let (work, conditions) = self.work(begins);
+        if !begins {
+            if !conditions.is_empty() {
+                return Err(Code::INVALID_VALUE
+                    .because("a graph with conditional nodes can't become a part of another one"));
+            }
+            return enqueue(Arc::new(work));
+        }
+        let end = Arc::new(Mark::default());
+        let turns = || conditions.iter().map(|(one, _)| &one.turns).chain([&self.turns]);
+        let waits = turns().filter_map(Turns::last).map(Operation::WaitFor);
+        let assign = |(condition, default): &(Arc<Condition>, Option<u32>)| {
+            default.map(|value| Operation::Assign(Arc::clone(condition), value))
+        };
+        let assigned = conditions.iter().filter_map(assign);
+        let ends = [Operation::Pass(Arc::clone(&end)), Operation::Keep(Arc::clone(&self.kept()))];
+        let all: Vec<_> = waits.chain(assigned).chain(work).chain(ends).collect();
+        let all = Arc::new(all);
+        let done = enqueue(Arc::clone(&all));
+        match &done {
+            Ok(()) => turns().for_each(|one| one.take(&end)),
+            // Nobody is to wait for what was never begun.
+            Err(_) => all.iter().for_each(|operation| {
+                if let Operation::Pass(mark) = operation {
+                    mark.pass();
+                }
+            }),
+        }
+        done
+    }
+
+    /// What one launch does, and the conditions by which it decides. An event that it waits for is waited for as it
+    /// was recorded last before the launch, by another graph's launch, too: what is recorded afterwards may wait for
+    /// the launch itself. (Where the graph records it itself, the order of its nodes is what there is to wait for.)
+    fn work(&self, begins: bool) -> (Vec<Operation>, Vec<(Arc<Condition>, Option<u32>)>) {
+        let steps = self.steps();
+        let mut conditions = Vec::new();
+        for step in steps.iter() {
+            if let Operation::Decide(decision) = &step.operation {
+                conditions.push((Arc::clone(&decision.condition), decision.default));
+            }
+        }
+        (nested(&steps, begins), conditions)
+    }
+
+    /// Takes over the work of another graph of the same shape, and what that needs; conditional nodes decide by
+    /// its conditions from then on, which its kernels set.
+    ///
+    /// # Errors
+    /// As of [`Graph::instantiate`](super::Graph::instantiate) of the other graph.
+    pub(crate) fn update(
+        &self,
+        from: &super::Graph,
+    ) -> Result<std::result::Result<(), (Handle, Difference)>> {
+        let new = from.flat()?;
+        let mut own = self.steps();
+        if own.len() != new.steps.len() {
+            return Ok(Err((new.steps.last().map_or(0, |step| step.node), Difference::Topology)));
+        }
+        for (step, new) in own.iter().zip(&new.steps) {
+            if let Some(difference) = step.difference(new) {
+                return Ok(Err((new.node, difference)));
+            }
+        }
+        for (step, new) in own.iter_mut().zip(new.steps) {
+            step.operation = new.operation;
+        }
+        let before = std::mem::replace(&mut *self.kept(), Arc::new(new.kept));
+        // What ends with it may take a while.
+        drop(own);
+        drop(before);
+        Ok(Ok(()))
+    }
+
+    /// The step of a node, changed by a function.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when there is none.
+    pub(crate) fn with<T>(
+        &self,
+        node: Handle,
+        f: impl FnOnce(&mut Step) -> Result<T>,
+    ) -> Result<T> {
+        let mut steps = self.steps();
+        let found = steps.iter_mut().find(|step| step.node == node);
+        f(found.ok_or_else(|| {
+            Code::INVALID_VALUE.because("the node is not in this executable graph")
+        })?)
+    }
+}
+
+impl Step {
+    /// What keeps it from doing the work of another one.
+    fn difference(&self, new: &Self) -> Option<Difference> {
+        if self.operation.node_type() != new.operation.node_type() {
+            return Some(Difference::NodeType);
+        }
+        match (&self.operation, &new.operation) {
+            (Operation::Decide(own), Operation::Decide(new)) if own.kind != new.kind => {
+                Some(Difference::Parameters)
+            }
+            _ => (self.bodies != new.bodies).then_some(Difference::Topology),
+        }
+    }
+}
+
+/// The work of steps: that of bodies, which stand behind the step of their node, is inside what decides.
+fn nested(steps: &[Step], begins: bool) -> Vec<Operation> {
+    let (mut work, mut left) = (Vec::with_capacity(steps.len() + 4), steps);
+    while let Some((step, behind)) = left.split_first() {
+        left = behind;
+        let mut take = |count: &usize| {
+            let (body, behind) = left.split_at((*count).min(left.len()));
+            left = behind;
+            Arc::new(nested(body, begins))
+        };
+        let bodies: Vec<_> = step.bodies.iter().map(&mut take).collect();
+        match &step.operation {
+            Operation::Decide(decision) => {
+                work.push(Operation::Decide(Decision { bodies, ..decision.clone() }));
+            }
+            other if step.enabled => work.push(other.at_launch(begins)),
+            _ => {}
+        }
+    }
+    work
+}

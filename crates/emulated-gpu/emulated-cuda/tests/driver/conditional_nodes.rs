@@ -1,0 +1,352 @@
+//! Nodes of graphs that decide what runs: by a default, by a kernel, inside each other, and again and again.
+
+use crate::capture::{instantiate, nodes};
+use crate::resources::again;
+use crate::support::{
+    allocate, code, context, cu, function, gate, is_child, launch, module, ok, read, stream,
+};
+
+pub(crate) const IF: u32 = 0;
+pub(crate) const WHILE: u32 = 1;
+pub(crate) const SWITCH: u32 = 2;
+pub(crate) const CONDITIONAL: u32 = 13;
+
+/// `set`: a condition becomes a number. `take`: what stands at an address. `down`: one less than that, which
+/// then stands there. `add`: adds to what stands at an address.
+pub(crate) const KERNELS: &str = "
+.version 7.0
+.target sm_80
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.visible .entry set(.param .u64 condition, .param .u64 value)
+{
+    .reg .b64 %c, %w; .reg .b32 %v;
+    ld.param.u64 %c, [condition]; ld.param.u64 %w, [value]; cvt.u32.u64 %v, %w;
+    { .param .b64 a; .param .b32 b; st.param.b64 [a+0], %c; st.param.b32 [b+0], %v;
+      call.uni cudaGraphSetConditional, (a, b); }
+    ret;
+}
+.visible .entry take(.param .u64 condition, .param .u64 word)
+{
+    .reg .b64 %c, %w; .reg .b32 %v;
+    ld.param.u64 %c, [condition]; ld.param.u64 %w, [word]; ld.global.u32 %v, [%w];
+    { .param .b64 a; .param .b32 b; st.param.b64 [a+0], %c; st.param.b32 [b+0], %v;
+      call.uni cudaGraphSetConditional, (a, b); }
+    ret;
+}
+.visible .entry down(.param .u64 condition, .param .u64 word)
+{
+    .reg .b64 %c, %w; .reg .b32 %v;
+    ld.param.u64 %c, [condition]; ld.param.u64 %w, [word]; ld.global.u32 %v, [%w];
+    sub.u32 %v, %v, 1; st.global.u32 [%w], %v;
+    { .param .b64 a; .param .b32 b; st.param.b64 [a+0], %c; st.param.b32 [b+0], %v;
+      call.uni cudaGraphSetConditional, (a, b); }
+    ret;
+}
+.visible .entry add(.param .u64 word, .param .u64 amount)
+{
+    .reg .b64 %w, %a; .reg .b32 %v, %n;
+    ld.param.u64 %w, [word]; ld.param.u64 %a, [amount]; cvt.u32.u64 %n, %a;
+    ld.global.u32 %v, [%w]; add.u32 %v, %v, %n; st.global.u32 [%w], %v;
+    ret;
+}
+";
+
+/// `CUgraphNodeParams`
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct AnyNode {
+    pub(crate) node_type: u32,
+    pub(crate) reserved: [i32; 3],
+    pub(crate) words: [u64; 29],
+    pub(crate) reserved_behind: u64,
+}
+
+pub(crate) fn graph() -> usize {
+    let mut graph = 0usize;
+    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    graph
+}
+
+/// A condition, with a number to begin with or without.
+pub(crate) fn condition(graph: usize, default: Option<u32>) -> u64 {
+    let mut handle = 0u64;
+    let (value, flags) = (default.unwrap_or(0), u32::from(default.is_some()));
+    ok!(cuGraphConditionalHandleCreate(
+        &raw mut handle => *mut u64, graph => usize, 0 => usize, value => u32, flags => u32
+    ));
+    handle
+}
+
+/// Adds a node of any type behind others.
+pub(crate) fn add(graph: usize, after: &[usize], any: &mut AnyNode) -> Result<usize, u32> {
+    let mut node = 0usize;
+    let code = cu!(cuGraphAddNode_v2(
+        &raw mut node => *mut usize, graph => usize, after.as_ptr() => *const usize, 0 => usize,
+        after.len() => usize, &raw mut *any => *mut AnyNode,
+    ));
+    if code == 0 { Ok(node) } else { Err(code) }
+}
+
+/// Adds a kernel of one thread, with parameters of 8 bytes.
+pub(crate) fn kernel(graph: usize, after: &[usize], function: usize, values: &[u64]) -> usize {
+    let pointers: Vec<*const u64> = values.iter().map(std::ptr::from_ref).collect();
+    let mut any = AnyNode::default();
+    // Function; grid and block; nothing shared; the parameters.
+    let one = 1u64 << 32 | 1;
+    any.words[..4].copy_from_slice(&[function as u64, one, one, one]);
+    any.words[5] = pointers.as_ptr() as u64;
+    add(graph, after, &mut any).unwrap()
+}
+
+/// Adds a node that decides: it, and its bodies.
+pub(crate) fn decide(
+    graph: usize,
+    after: &[usize],
+    (condition, kind, size): (u64, u32, u32),
+) -> Result<(usize, Vec<usize>), u32> {
+    let mut any = AnyNode { node_type: CONDITIONAL, ..AnyNode::default() };
+    any.words[..2].copy_from_slice(&[condition, u64::from(size) << 32 | u64::from(kind)]);
+    let node = add(graph, after, &mut any)?;
+    let list = any.words[2] as *const usize;
+    // SAFETY: the driver's list of so many graphs, which it keeps as long as the node.
+    Ok((node, (0..size as usize).map(|index| unsafe { *list.add(index) }).collect()))
+}
+
+fn node_type(node: usize) -> u32 {
+    let mut node_type = 99u32;
+    ok!(cuGraphNodeGetType(node => usize, &raw mut node_type => *mut u32));
+    node_type
+}
+
+/// Launches on a stream, and waits.
+pub(crate) fn run(executable: usize, stream: usize) {
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuStreamSynchronize(stream => usize));
+}
+
+fn write(address: u64, value: u32) {
+    ok!(cuMemsetD32_v2(address => u64, value => u32, 1 => usize));
+    ok!(cuCtxSynchronize());
+}
+
+#[test]
+fn a_kernel_chooses_a_body() {
+    let context = context();
+    let (module, stream) = (module(KERNELS), stream(1));
+    let (take, adds) = (function(module, "take"), function(module, "add"));
+    // What is added, of the kind, with so many bodies, for a condition of 0, 1, 2, 3 and 99.
+    for (kind, size, expected) in [
+        (IF, 1, [1000, 1001, 1001, 1001, 1001]),
+        (IF, 2, [1010, 1001, 1001, 1001, 1001]),
+        (SWITCH, 1, [1001, 1000, 1000, 1000, 1000]),
+        (SWITCH, 3, [1001, 1010, 1100, 1000, 1000]),
+    ] {
+        let (graph, word, sum) = (graph(), allocate(4), allocate(4));
+        let condition = condition(graph, None);
+        let first = kernel(graph, &[], take, &[condition, word]);
+        let (node, bodies) = decide(graph, &[first], (condition, kind, size)).unwrap();
+        for (body, amount) in bodies.iter().zip([1, 10, 100]) {
+            kernel(*body, &[], adds, &[sum, amount]);
+        }
+        kernel(graph, &[node], adds, &[sum, 1000]);
+        assert_eq!(
+            nodes(graph).iter().map(|node| node_type(*node)).collect::<Vec<_>>(),
+            [0, 13, 0]
+        );
+        let executable = instantiate(graph);
+        for (value, expected) in [0, 1, 2, 3, 99].into_iter().zip(expected) {
+            write(word, value);
+            write(sum, 0);
+            run(executable, stream);
+            assert_eq!(read(sum, 1), [expected], "{kind} of {size}: {value}");
+        }
+        ok!(cuGraphExecDestroy(executable => usize));
+        ok!(cuGraphDestroy(graph => usize));
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn loops_inside_loops() {
+    let context = context();
+    let (module, stream) = (module(KERNELS), stream(1));
+    let (down, adds) = (function(module, "down"), function(module, "add"));
+    let [outer_word, inner_word, sum] = [(); 3].map(|()| allocate(4));
+    let graph = graph();
+    // Both begin with 1, once a launch: the inner one is set again in each round.
+    let (outer, inner) = (condition(graph, Some(1)), condition(graph, Some(1)));
+    let (_, body) = decide(graph, &[], (outer, WHILE, 1)).unwrap();
+    let body = body[0];
+    // One of the body's own, for a node in the body.
+    let choice = condition(body, Some(0));
+    let set = words_node(body, inner_word, 3);
+    let again = kernel(body, &[set], function(module, "set"), &[inner, 1]);
+    let (loops, innermost) = decide(body, &[again], (inner, WHILE, 1)).unwrap();
+    let count = kernel(innermost[0], &[], adds, &[sum, 1]);
+    kernel(innermost[0], &[count], down, &[inner, inner_word]);
+    let (chooses, branches) = decide(body, &[loops], (choice, IF, 2)).unwrap();
+    kernel(branches[1], &[], adds, &[sum, 100]);
+    kernel(body, &[chooses], down, &[outer, outer_word]);
+    let executable = instantiate(graph);
+    ok!(cuGraphDestroy(graph => usize));
+    for rounds in [1, 4] {
+        write(outer_word, rounds);
+        write(sum, 0);
+        run(executable, stream);
+        assert_eq!(read(sum, 1), [rounds * 103]);
+    }
+    ok!(cuGraphExecDestroy(executable => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// Adds a fill of one word.
+fn words_node(graph: usize, target: u64, value: u32) -> usize {
+    let mut any = AnyNode { node_type: 2, ..AnyNode::default() };
+    any.words[..6].copy_from_slice(&[target, 0, 4 << 32 | u64::from(value), 1, 1, 0]);
+    add(graph, &[], &mut any).unwrap()
+}
+
+#[test]
+fn a_body_is_captured() {
+    let context = context();
+    let (module, stream, other) = (module(KERNELS), stream(1), stream(1));
+    let (take, down) = (function(module, "take"), function(module, "down"));
+    let (word, sum) = (allocate(4), allocate(4));
+    ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
+    let captured = || {
+        let (mut state, mut id, mut graph, mut count) = (0u32, 0u64, 0usize, 0usize);
+        let mut last = std::ptr::null::<usize>();
+        ok!(cuStreamGetCaptureInfo_v2(
+            stream => usize, &raw mut state => *mut u32, &raw mut id => *mut u64,
+            &raw mut graph => *mut usize, &raw mut last => *mut *const usize, &raw mut count => *mut usize,
+        ));
+        // SAFETY: the driver's list, valid until it is asked again.
+        (graph, (0..count).map(|index| unsafe { *last.add(index) }).collect::<Vec<_>>())
+    };
+    let condition = condition(captured().0, None);
+    assert_eq!(launch(take, (1, 1), stream, &[condition, word]), 0);
+    let (graph, last) = captured();
+    let (node, body) = decide(graph, &last, (condition, WHILE, 1)).unwrap();
+    ok!(cuStreamUpdateCaptureDependencies(
+        stream => usize, &raw const node => *const usize, 1 => usize, 1 => u32
+    ));
+    ok!(cuMemcpyDtoDAsync_v2(sum + 0 => u64, word => u64, 4 => usize, stream => usize));
+    // The body, in another stream at the same time; whose graph it is, is known.
+    ok!(cuStreamBeginCaptureToGraph(
+        other => usize, body[0] => usize, std::ptr::null() => *const usize, 0 => usize, 0 => usize, 1 => u32,
+    ));
+    assert_eq!(launch(down, (1, 1), other, &[condition, word]), 0);
+    ok!(cuStreamEndCapture(other => usize, 0 => usize));
+    let mut whole = 0usize;
+    ok!(cuStreamEndCapture(stream => usize, &raw mut whole => *mut usize));
+    assert_eq!((whole, nodes(body[0]).len()), (graph, 1));
+    let executable = instantiate(graph);
+    write(word, 7);
+    write(sum, 9);
+    run(executable, stream);
+    assert_eq!((read(word, 1), read(sum, 1)), (vec![0], vec![0]));
+    // Not once where it is 0 at the beginning.
+    run(executable, stream);
+    assert_eq!(read(word, 1), [0]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn launches_of_one_graph_follow_each_other_in_all_streams() {
+    let context = context();
+    let (module, first, second) = (module(KERNELS), stream(1), stream(1));
+    let (down, adds) = (function(module, "down"), function(module, "add"));
+    let (word, sum, graph) = (allocate(4), allocate(4), graph());
+    let condition = condition(graph, Some(1));
+    let set = words_node(graph, word, 50);
+    let (_, body) = decide(graph, &[set], (condition, WHILE, 1)).unwrap();
+    let count = kernel(body[0], &[], adds, &[sum, 1]);
+    kernel(body[0], &[count], down, &[condition, word]);
+    let executable = instantiate(graph);
+    write(sum, 0);
+    // The first launch stands behind something else, and the others behind it.
+    let held = gate(first);
+    for stream in [first, second, first, second] {
+        ok!(cuGraphLaunch(executable => usize, stream => usize));
+    }
+    assert_eq!(cu!(cuStreamQuery(second => usize)), code::NOT_READY);
+    held.open();
+    ok!(cuCtxSynchronize());
+    assert_eq!(read(sum, 1), [200]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn an_update_takes_the_other_graph_s_condition() {
+    let context = context();
+    let (module, stream) = (module(KERNELS), stream(1));
+    let (down, adds) = (function(module, "down"), function(module, "add"));
+    let (word, sum) = (allocate(4), allocate(4));
+    let make = |kind: u32, size: u32, default: u32, amount: u64| {
+        let graph = graph();
+        let condition = condition(graph, Some(default));
+        let (_, body) = decide(graph, &[], (condition, kind, size)).unwrap();
+        let count = kernel(body[0], &[], adds, &[sum, amount]);
+        kernel(body[0], &[count], down, &[condition, word]);
+        graph
+    };
+    let update = |executable: usize, graph: usize| {
+        let (mut node, mut result) = (0usize, 99u32);
+        cu!(cuGraphExecUpdate(
+            executable => usize, graph => usize, &raw mut node => *mut usize, &raw mut result => *mut u32
+        ));
+        result
+    };
+    let executable = instantiate(make(WHILE, 1, 1, 1));
+    let sum_of = |rounds: u32| {
+        write(word, rounds);
+        write(sum, 0);
+        run(executable, stream);
+        read(sum, 1)[0]
+    };
+    assert_eq!(sum_of(3), 3);
+    // Other kernels, which set another condition; then one that begins with 0.
+    assert_eq!(update(executable, make(WHILE, 1, 1, 10)), 0);
+    assert_eq!(sum_of(3), 30);
+    assert_eq!(update(executable, make(WHILE, 1, 0, 10)), 0);
+    assert_eq!(sum_of(3), 0);
+    // Parameters of the node itself stay, and so does its shape.
+    assert_eq!(update(executable, make(IF, 1, 1, 1)), 5);
+    assert_eq!(update(executable, make(IF, 2, 1, 1)), 5);
+    let longer = make(WHILE, 1, 1, 1);
+    let body = decide(longer, &[], (condition(longer, None), IF, 1)).unwrap().1;
+    kernel(body[0], &[], adds, &[sum, 1]);
+    assert_eq!(update(executable, longer), 2);
+    assert_eq!(sum_of(3), 0);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_loop_without_end_ends_as_a_kernel_does() {
+    let test = "a_loop_without_end_ends_as_a_kernel_does";
+    let case = std::env::var("CASE").unwrap_or_default();
+    if !is_child() {
+        let limit = ("EMULATED_GPU_INSTRUCTION_LIMIT", "5000");
+        for case in ["kernel", "empty"] {
+            let said = again(module_path!(), test, &[("CASE", case), limit]);
+            assert!(said.contains("a WHILE node of a graph has run away"), "{case}: {said}");
+        }
+        // Without a limit the process ends all the same.
+        let variables = [("CASE", "left"), ("EMULATED_GPU_LEAKS", "1")];
+        let said = again(module_path!(), test, &variables);
+        assert!(said.contains("1 pieces of work still stand in streams"), "{said}");
+        return;
+    }
+    context();
+    let (module, stream, graph) = (module(KERNELS), stream(1), graph());
+    let (_, body) = decide(graph, &[], (condition(graph, Some(1)), WHILE, 1)).unwrap();
+    if case == "kernel" {
+        kernel(body[0], &[], function(module, "add"), &[allocate(4), 1]);
+    }
+    let executable = instantiate(graph);
+    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    if case != "left" {
+        assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::LAUNCH_TIMEOUT);
+    }
+}

@@ -1,0 +1,295 @@
+//! What CUDA forbids of nodes that decide what runs, and of their conditions.
+
+use std::ffi::CString;
+
+use crate::capture::instantiate;
+use crate::conditional_nodes::{
+    AnyNode, CONDITIONAL, IF, KERNELS, SWITCH, WHILE, add, condition, decide, graph, kernel, run,
+};
+use crate::resources::again;
+use crate::support::{
+    allocate, code, context, cu, event, function, is_child, launch, module, ok, read, stream,
+};
+
+/// `CUDA_GRAPH_INSTANTIATE_PARAMS`
+#[repr(C)]
+struct Instantiation {
+    flags: u64,
+    stream: usize,
+    node: usize,
+    result: u32,
+}
+
+/// The code of an instantiation, and its `CUgraphInstantiateResult`.
+fn try_instantiate(graph: usize) -> (u32, u32) {
+    let mut executable = 0usize;
+    let mut how = Instantiation { flags: 0, stream: 0, node: 0, result: 99 };
+    let code = cu!(cuGraphInstantiateWithParams(
+        &raw mut executable => *mut usize, graph => usize, &raw mut how => *mut Instantiation
+    ));
+    if code == 0 {
+        ok!(cuGraphExecDestroy(executable => usize));
+    }
+    (code, how.result)
+}
+
+#[test]
+fn kinds_have_their_numbers_of_bodies() {
+    let context = context();
+    let graph = graph();
+    for (kind, size) in [(IF, 0), (IF, 3), (WHILE, 0), (WHILE, 2), (SWITCH, 0), (3, 1)] {
+        let condition = condition(graph, None);
+        let refused = decide(graph, &[], (condition, kind, size)).map(|_| ());
+        assert_eq!(refused, Err(code::INVALID_VALUE), "{kind} with {size}");
+        // The condition is still to be had.
+        decide(graph, &[], (condition, SWITCH, 1)).unwrap();
+    }
+    // What is reserved is 0, and there are no other types.
+    for wrong in [
+        AnyNode { node_type: 5, reserved: [0, 1, 0], ..AnyNode::default() },
+        AnyNode { node_type: 5, reserved_behind: 1, ..AnyNode::default() },
+        AnyNode { node_type: 14, ..AnyNode::default() },
+    ] {
+        let mut wrong = wrong;
+        assert_eq!(add(graph, &[], &mut wrong), Err(code::INVALID_VALUE));
+    }
+    // Semaphores of graphics libraries.
+    let mut signal = AnyNode { node_type: 8, ..AnyNode::default() };
+    assert_eq!(add(graph, &[], &mut signal), Err(code::NOT_SUPPORTED));
+    let create = |graph: usize, context: usize, flags: u32| {
+        let mut handle = 0u64;
+        cu!(cuGraphConditionalHandleCreate(
+            &raw mut handle => *mut u64, graph => usize, context => usize, 0 => u32, flags => u32
+        ))
+    };
+    assert_eq!(create(graph, context, 2), code::INVALID_VALUE);
+    assert_eq!(create(12345, context, 0), code::INVALID_VALUE);
+    assert_eq!(create(graph, 12345, 0), code::INVALID_CONTEXT);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_condition_belongs_to_one_graph_and_one_node() {
+    let context = context();
+    let (one, other) = (graph(), graph());
+    let own = condition(one, Some(0));
+    let refused = |graph: usize, condition: u64| {
+        assert_eq!(decide(graph, &[], (condition, IF, 1)).map(|_| ()), Err(code::INVALID_VALUE));
+    };
+    refused(other, own);
+    refused(one, 12345);
+    let (node, body) = decide(one, &[], (own, IF, 1)).unwrap();
+    refused(one, own);
+    // A graph inside may have it; that of the body is none for the graph around it.
+    let (below, above) = (condition(one, None), condition(body[0], None));
+    refused(one, above);
+    decide(body[0], &[], (above, IF, 1)).unwrap();
+    let (inner, _) = decide(body[0], &[], (below, IF, 1)).unwrap();
+    assert_eq!(try_instantiate(one), (0, 0));
+    // One that no node has any longer keeps the graph from being instantiated.
+    ok!(cuGraphDestroyNode(inner => usize));
+    assert_eq!(try_instantiate(one), (code::INVALID_VALUE, 5));
+    decide(one, &[], (below, WHILE, 1)).unwrap();
+    assert_eq!(try_instantiate(one), (0, 0));
+    // With the node its bodies are gone; before, they are the node's.
+    assert_eq!(cu!(cuGraphDestroy(body[0] => usize)), code::INVALID_VALUE);
+    ok!(cuGraphDestroyNode(node => usize));
+    assert_eq!(cu!(cuGraphDestroy(body[0] => usize)), code::INVALID_VALUE);
+    let mut count = 0usize;
+    let none = std::ptr::null_mut::<usize>();
+    let gone =
+        cu!(cuGraphGetNodes(body[0] => usize, none => *mut usize, &raw mut count => *mut usize));
+    assert_eq!(gone, code::INVALID_VALUE);
+    // And with the graph its conditions.
+    let left = condition(one, None);
+    ok!(cuGraphDestroy(one => usize));
+    refused(other, left);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_graph_with_conditional_nodes_is_one_and_has_one_executable() {
+    let context = context();
+    let stream = stream(1);
+    let (module, word, graph) = (module(KERNELS), allocate(4), graph());
+    let (_, body) = decide(graph, &[], (condition(graph, Some(1)), IF, 1)).unwrap();
+    kernel(body[0], &[], function(module, "add"), &[word, 1]);
+    let (mut clone, mut node, outer) = (0usize, 0usize, crate::conditional_nodes::graph());
+    assert_eq!(
+        cu!(cuGraphClone(&raw mut clone => *mut usize, graph => usize)),
+        code::INVALID_VALUE
+    );
+    let put = |graph: usize, node: &mut usize| {
+        cu!(cuGraphAddChildGraphNode(
+            &raw mut *node => *mut usize, outer => usize, std::ptr::null() => *const usize, 0 => usize,
+            graph => usize,
+        ))
+    };
+    assert_eq!(put(graph, &mut node), code::INVALID_VALUE);
+    // A body without such nodes may be copied into one.
+    assert_eq!(put(body[0], &mut node), 0);
+    let executable = instantiate(graph);
+    assert_eq!(try_instantiate(graph), (code::INVALID_VALUE, 1));
+    ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
+    assert_eq!(cu!(cuGraphLaunch(executable => usize, stream => usize)), code::INVALID_VALUE);
+    ok!(cuStreamEndCapture(stream => usize, &raw mut clone => *mut usize));
+    ok!(cuMemsetD32_v2(word => u64, 0 => u32, 1 => usize));
+    run(executable, stream);
+    assert_eq!(read(word, 1), [1]);
+    ok!(cuGraphExecDestroy(executable => usize));
+    assert_eq!(try_instantiate(graph), (0, 0));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_body_holds_what_a_device_does_by_itself() {
+    unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
+    let other = context();
+    let foreign = function(module(KERNELS), "add");
+    let context = context();
+    let (module, stream, word, host) = (module(KERNELS), stream(1), allocate(64), [0u32; 16]);
+    let body_of =
+        |graph: usize| decide(graph, &[], (condition(graph, Some(1)), IF, 1)).unwrap().1[0];
+    let captured = |body: usize, work: &dyn Fn()| {
+        ok!(cuStreamBeginCaptureToGraph(
+            stream => usize, body => usize, std::ptr::null() => *const usize, 0 => usize, 0 => usize,
+            1 => u32,
+        ));
+        work();
+        ok!(cuStreamEndCapture(stream => usize, 0 => usize));
+    };
+    let nothing: unsafe extern "C" fn(*mut std::ffi::c_void) = nothing;
+    let event = event();
+    let works: [(&str, &dyn Fn(), bool); 6] = [
+        (
+            "a kernel",
+            &|| assert_eq!(launch(function(module, "add"), (1, 1), stream, &[word, 1]), 0),
+            true,
+        ),
+        (
+            "a fill",
+            &|| ok!(cuMemsetD32Async(word => u64, 1 => u32, 1 => usize, stream => usize)),
+            true,
+        ),
+        (
+            "a copy",
+            &|| ok!(cuMemcpyDtoDAsync_v2(word => u64, word + 8 => u64, 4 => usize, stream => usize)),
+            true,
+        ),
+        (
+            "a copy from the program's memory",
+            &|| ok!(cuMemcpyHtoDAsync_v2(word => u64, host.as_ptr() => *const u32, 4 => usize, stream => usize)),
+            false,
+        ),
+        (
+            "a host function",
+            &|| {
+                ok!(cuLaunchHostFunc(
+                    stream => usize, nothing => unsafe extern "C" fn(*mut std::ffi::c_void), 0 => usize
+                ))
+            },
+            false,
+        ),
+        (
+            "memory",
+            &|| {
+                let mut block = 0u64;
+                ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 => usize, stream => usize));
+                ok!(cuMemFreeAsync(block => u64, stream => usize));
+            },
+            false,
+        ),
+    ];
+    for (what, work, fits) in works {
+        // In a body, and in a graph in a body; outside of bodies all may be.
+        let (one, two, plain) = (graph(), graph(), graph());
+        captured(body_of(one), work);
+        captured(plain, work);
+        let mut node = 0usize;
+        let child = cu!(cuGraphAddChildGraphNode(
+            &raw mut node => *mut usize, body_of(two) => usize, std::ptr::null() => *const usize, 0 => usize,
+            plain => usize,
+        ));
+        assert_eq!(child, 0, "{what}");
+        let expected = if fits { (0, 0) } else { (code::INVALID_VALUE, 1) };
+        assert_eq!(try_instantiate(one), expected, "{what}");
+        assert_eq!(try_instantiate(two), expected, "{what}");
+        assert_eq!(try_instantiate(plain), (0, 0), "{what}");
+    }
+    let (waits, of_another) = (graph(), graph());
+    let mut node = 0usize;
+    ok!(cuGraphAddEventRecordNode(
+        &raw mut node => *mut usize, body_of(waits) => usize, std::ptr::null() => *const usize, 0 => usize,
+        event => usize,
+    ));
+    assert_eq!(try_instantiate(waits), (code::INVALID_VALUE, 1));
+    kernel(body_of(of_another), &[], foreign, &[word, 1]);
+    assert_eq!(try_instantiate(of_another), (code::INVALID_VALUE, 1));
+    // A node's context is its condition's.
+    let mine = graph();
+    let mut any = AnyNode { node_type: CONDITIONAL, ..AnyNode::default() };
+    any.words = [0; 29];
+    any.words[..2].copy_from_slice(&[condition(mine, None), 1 << 32]);
+    any.words[3] = other as u64;
+    assert_eq!(add(mine, &[], &mut any), Err(code::INVALID_VALUE));
+    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(other => usize));
+}
+
+#[test]
+fn a_kernel_sets_living_conditions_of_its_context_alone() {
+    if !is_child() {
+        for (case, said) in [
+            ("unknown", "is the handle of no condition"),
+            ("gone", "is the handle of no condition"),
+            ("elsewhere", "belongs to another context"),
+        ] {
+            let text = again(
+                module_path!(),
+                "a_kernel_sets_living_conditions_of_its_context_alone",
+                &[("CASE", case)],
+            );
+            assert!(
+                text.contains("cudaGraphSetConditional") && text.contains(said),
+                "{case}: {text}"
+            );
+        }
+        return;
+    }
+    context();
+    let graph = graph();
+    let handle = match std::env::var("CASE").unwrap().as_str() {
+        "unknown" => 0,
+        "gone" => {
+            let handle = condition(graph, None);
+            ok!(cuGraphDestroy(graph => usize));
+            handle
+        }
+        _ => {
+            let handle = condition(graph, None);
+            context();
+            handle
+        }
+    };
+    let set = function(module(KERNELS), "set");
+    assert_eq!(launch(set, (1, 1), 0, &[handle, 1]), 0);
+    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+}
+
+#[test]
+fn a_picture_shows_the_bodies() {
+    let context = context();
+    let graph = graph();
+    let (module, word) = (module(KERNELS), allocate(4));
+    let (_, bodies) = decide(graph, &[], (condition(graph, None), SWITCH, 2)).unwrap();
+    kernel(bodies[1], &[], function(module, "add"), &[word, 1]);
+    let file = std::env::temp_dir().join(format!("emulated-gpu-{}.dot", std::process::id()));
+    let path = CString::new(file.to_str().unwrap()).unwrap();
+    ok!(cuGraphDebugDotPrint(graph => usize, path.as_ptr() => *const i8, 0 => u32));
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    for part in ["switch 0x", "body 0 of", "body 1 of", "add [1, 1, 1]"] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}

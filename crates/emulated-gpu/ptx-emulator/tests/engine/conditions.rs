@@ -1,0 +1,50 @@
+//! Conditions: what kernels set by a handle, and graphs decide by.
+
+use ptx_emulator::memory::Heap;
+use ptx_emulator::{Fault, FaultKind, Launch};
+
+use crate::bench::{emulator, kernel, load};
+
+/// `p0` becomes what the last thread of a block is, by a register or by memory in `.param` space.
+fn setting(call: &str) -> String {
+    let body = format!(
+        ".reg .b32 %t;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\nsetp.ne.u32 %q, %t, 40;\n@%q bra D;\n{call}\nD: ret;"
+    );
+    let declared =
+        ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n.visible .entry";
+    kernel(1, &body).replace(".visible .entry", declared)
+}
+
+const CALLS: [&str; 2] = [
+    "call.uni cudaGraphSetConditional, (%p0, %t);",
+    "{ .param .b64 a;\n.param .b32 b;\nst.param.b64 [a+0], %p0;\nst.param.b32 [b+0], %t;\n\
+     call.uni cudaGraphSetConditional, (a, b); }",
+];
+
+#[test]
+fn a_kernel_sets_a_condition_of_its_owner_s() {
+    let emulator = emulator();
+    let conditions = emulator.memory().conditions();
+    let run = |text: &str, handle: u64, owner: u64| -> Result<(), Fault> {
+        let kernel = load(&emulator, text).kernel("k").unwrap();
+        let heap = Heap { owner, ..Heap::default() };
+        let (grid, block, parameters) = ([1; 3], [64, 1, 1], handle.to_le_bytes().to_vec());
+        let launch = Launch { grid, block, parameters, heap, ..Launch::default() };
+        emulator.launch(&kernel, &launch).map(|_| ())
+    };
+    for call in CALLS {
+        let text = setting(call);
+        let handle = conditions.create(7);
+        assert_eq!(conditions.value(handle), Some(0));
+        run(&text, handle, 7).unwrap();
+        assert_eq!(conditions.value(handle), Some(40));
+        let elsewhere = run(&text, handle, 8).unwrap_err();
+        conditions.destroy(handle);
+        let gone = run(&text, handle, 7).unwrap_err();
+        for (fault, said) in [(elsewhere, "another context"), (gone, "of no condition")] {
+            assert_eq!(fault.kind, FaultKind::IllegalAddress);
+            let shown = fault.to_string();
+            assert!(shown.contains(said) && shown.contains("cudaGraphSetConditional"), "{shown}");
+        }
+    }
+}
