@@ -38,12 +38,13 @@ pub(crate) fn blocks(function: &Function, threads: i32, dynamic_shared: u64) -> 
     by_threads.min(by_registers).min(by_shared).min(BLOCKS)
 }
 
-/// Dynamic shared memory that each block may have when so many are to fit on a multiprocessor.
+/// Dynamic shared memory that each block may have when so many are to fit on a multiprocessor, which
+/// is no more than the function's attribute for it allows (`cudaOccAvailableDynamicSMemPerBlock` of
+/// CUDA's `cuda_occupancy.h`).
 pub(crate) fn dynamic_shared(function: &Function, blocks: i32) -> u64 {
     let each = i64::from(SHARED) / i64::from(blocks.max(1)) / SHARED_UNIT * SHARED_UNIT;
     let left = each - i64::from(SHARED_RESERVED) - i64::from(function.kernel.static_shared());
-    let most = i64::from(SHARED_MOST) - i64::from(function.kernel.static_shared());
-    left.clamp(0, most.max(0)) as u64
+    left.clamp(0, i64::from(function.dynamic_shared()).max(0)) as u64
 }
 
 /// The block size with the most threads on a multiprocessor, and how many blocks fit then. `shared`

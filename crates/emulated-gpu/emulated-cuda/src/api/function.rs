@@ -173,6 +173,8 @@ export! {
         kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
     ) {
         offset.required()?;
+        // A kernel of a library is loaded for the thread's context before it can be asked.
+        context::current()?;
         let function = driver()?.function(kernel)?;
         let layout = function.kernel.parameters().get(index).ok_or(Code::INVALID_VALUE)?;
         size.set_if_wanted(layout.size as usize);

@@ -18,7 +18,12 @@ fn is_narrow(attribute: u32) -> bool {
     (1..=3).contains(&attribute)
 }
 
+/// Gives a program memory of a pool, or of a capture's graph. Nothing at all is null, as `cudaMalloc`
+/// has it: NVIDIA's cuda.core allocates buffers of no bytes so, and its tests hold that it may.
 fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -> Result {
+    if size == 0 {
+        return out.set(0);
+    }
     if let Some(capture) = stream.capture() {
         let memory = reserve(&capture.graph, size, pool, stream.context.handle)?;
         capture.add(stream, Operation::Memory(memory))?;
@@ -146,6 +151,9 @@ export! {
 
     11020 fn cuMemFreeAsync(address: Pointer, stream: Handle) also cuMemFreeAsync_ptsz {
         let stream = stream::find(stream)?;
+        if address == 0 {
+            return Ok(());
+        }
         let state = driver()?.allocations.with(address, |one| {
             let fits = one.address == address && one.kind.is_freed_in_order() && !one.leaving;
             fits.then_some(one.reserved)

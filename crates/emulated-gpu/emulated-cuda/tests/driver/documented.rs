@@ -86,8 +86,15 @@ fn a_library_belongs_to_no_context() {
     ));
     let name = c"increment".as_ptr();
     ok!(cuLibraryGetKernel(&raw mut kernel => *mut usize, library => usize, name => *const i8));
+    let second = |size: *mut usize| {
+        let mut offset = 0usize;
+        cu!(cuKernelGetParamInfo(kernel => usize, 1 => usize, &raw mut offset => *mut usize, size => *mut usize))
+    };
+    let mut size = 0usize;
+    assert_eq!(second(&raw mut size), code::INVALID_CONTEXT, "loaded for none yet");
     for _ in 0..2 {
         let context = context();
+        assert_eq!((second(&raw mut size), size), (0, 8));
         let memory = allocate(16);
         ok!(cuMemsetD8_v2(memory => u64, 0 => u8, 16 => usize));
         assert_eq!(launch(kernel, (1, 4), 0, &[memory, 4]), 0);

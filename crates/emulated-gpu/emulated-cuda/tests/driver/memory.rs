@@ -174,7 +174,10 @@ fn addresses_are_known() {
 fn pooled_memory_is_freed_in_order() {
     let context = context();
     let stream = stream(1);
-    let mut block = 0u64;
+    let mut block = 1u64;
+    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 0 => usize, stream => usize));
+    assert_eq!(block, 0, "no memory has no address");
+    ok!(cuMemFreeAsync(block => u64, stream => usize));
     ok!(cuMemAllocAsync(&raw mut block => *mut u64, 64 => usize, stream => usize));
     ok!(cuMemsetD32Async(block => u64, 6 => u32, 16 => usize, stream => usize));
     let mut host = [0u32; 16];

@@ -283,6 +283,17 @@ fn occupancy_is_that_of_the_card() {
     assert_eq!(blocks(32, 100 << 10), (0, 2));
     assert_eq!(blocks(32, 300 << 10), (0, 0));
     assert_eq!(blocks(0, 0).0, code::INVALID_VALUE);
+    // What is left for each of several blocks, as far as the function may have it.
+    let left = |blocks: i32| {
+        let mut bytes = 0usize;
+        ok!(cuOccupancyAvailableDynamicSMemPerBlock(
+            &raw mut bytes => *mut usize, f => usize, blocks => i32, 64 => i32
+        ));
+        bytes
+    };
+    assert_eq!((left(1), left(2), left(8)), (48 << 10, 48 << 10, (28 << 10) + 512 - 1024));
+    ok!(cuFuncSetAttribute(f => usize, 8 => u32, 200 << 10 => i32));
+    assert_eq!((left(1), left(2)), (200 << 10, 113 << 10));
     let (mut grid, mut block) = (0i32, 0i32);
     ok!(cuOccupancyMaxPotentialBlockSize(
         &raw mut grid => *mut i32, &raw mut block => *mut i32, f => usize,
