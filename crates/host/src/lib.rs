@@ -7,6 +7,7 @@
 
 mod escape;
 pub mod input;
+pub mod library;
 pub mod memory;
 mod output;
 mod program;

@@ -5,73 +5,77 @@ use std::ffi::CStr;
 /// What is said of numbers that are no status.
 const UNKNOWN: &CStr = c"<unknown>";
 
-/// A status, with the number that `cublasStatus_t` gives it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Status {
+/// Declares `cublasStatus_t`: of each status its number, its name in NVIDIA's headers, what it means in a
+/// few words, and when it is returned here.
+macro_rules! statuses {
+    ($($(#[$meta:meta])* $status:ident $code:literal $name:literal $description:literal;)*) => {
+        /// A status, with the number that `cublasStatus_t` gives it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(i32)]
+        pub enum Status {
+            $($(#[$meta])* $status = $code,)*
+        }
+
+        impl Status {
+            const ALL: &[Self] = &[$(Self::$status),*];
+
+            /// Its name in NVIDIA's headers.
+            #[must_use]
+            pub fn name(self) -> &'static CStr {
+                match self {
+                    $(Self::$status => $name,)*
+                }
+            }
+
+            /// What it means, in a few words.
+            #[must_use]
+            pub fn description(self) -> &'static CStr {
+                match self {
+                    $(Self::$status => $description,)*
+                }
+            }
+        }
+    };
+}
+
+statuses! {
     /// Done, or queued.
-    Success = 0,
+    Success 0 c"CUBLAS_STATUS_SUCCESS" c"success";
     /// The handle is not one, or the driver can't be used.
-    NotInitialized = 1,
+    NotInitialized 1 c"CUBLAS_STATUS_NOT_INITIALIZED" c"the library was not initialized";
     /// No memory.
-    AllocFailed = 3,
+    AllocFailed 3 c"CUBLAS_STATUS_ALLOC_FAILED" c"the resource allocation failed";
     /// An argument is wrong, or two of them contradict each other.
-    InvalidValue = 7,
+    InvalidValue 7 c"CUBLAS_STATUS_INVALID_VALUE"
+        c"an unsupported value or parameter was passed to the function";
     /// The device lacks what the call needs.
-    ArchMismatch = 8,
+    ArchMismatch 8 c"CUBLAS_STATUS_ARCH_MISMATCH"
+        c"the device lacks a feature that the function needs";
     /// Device memory can't be reached.
-    MappingError = 11,
+    MappingError 11 c"CUBLAS_STATUS_MAPPING_ERROR" c"device memory could not be reached";
     /// The device could not run the work.
-    ExecutionFailed = 13,
+    ExecutionFailed 13 c"CUBLAS_STATUS_EXECUTION_FAILED"
+        c"the work failed to execute on the device";
     /// A fault of the library's.
-    InternalError = 14,
+    InternalError 14 c"CUBLAS_STATUS_INTERNAL_ERROR" c"an internal operation failed";
     /// The arguments make sense, and the library does not do this.
-    NotSupported = 15,
+    NotSupported 15 c"CUBLAS_STATUS_NOT_SUPPORTED" c"the functionality is not supported";
     /// A licence is missing. Never returned here.
-    LicenseError = 16,
+    LicenseError 16 c"CUBLAS_STATUS_LICENSE_ERROR"
+        c"the functionality needs a licence that was not found";
 }
 
 impl Status {
-    const ALL: [Self; 10] = [
-        Self::Success,
-        Self::NotInitialized,
-        Self::AllocFailed,
-        Self::InvalidValue,
-        Self::ArchMismatch,
-        Self::MappingError,
-        Self::ExecutionFailed,
-        Self::InternalError,
-        Self::NotSupported,
-        Self::LicenseError,
-    ];
-
     /// The status of that number.
     #[must_use]
     pub fn from_code(code: i32) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.code() == code)
+        Self::ALL.iter().copied().find(|status| status.code() == code)
     }
 
     /// Its number.
     #[must_use]
     pub fn code(self) -> i32 {
         self as i32
-    }
-
-    /// Its name in NVIDIA's headers.
-    #[must_use]
-    pub fn name(self) -> &'static CStr {
-        match self {
-            Self::Success => c"CUBLAS_STATUS_SUCCESS",
-            Self::NotInitialized => c"CUBLAS_STATUS_NOT_INITIALIZED",
-            Self::AllocFailed => c"CUBLAS_STATUS_ALLOC_FAILED",
-            Self::InvalidValue => c"CUBLAS_STATUS_INVALID_VALUE",
-            Self::ArchMismatch => c"CUBLAS_STATUS_ARCH_MISMATCH",
-            Self::MappingError => c"CUBLAS_STATUS_MAPPING_ERROR",
-            Self::ExecutionFailed => c"CUBLAS_STATUS_EXECUTION_FAILED",
-            Self::InternalError => c"CUBLAS_STATUS_INTERNAL_ERROR",
-            Self::NotSupported => c"CUBLAS_STATUS_NOT_SUPPORTED",
-            Self::LicenseError => c"CUBLAS_STATUS_LICENSE_ERROR",
-        }
     }
 
     /// The name of a number, which may be no status.
@@ -85,23 +89,6 @@ impl Status {
     pub fn description_of(code: i32) -> &'static CStr {
         Self::from_code(code).map_or(UNKNOWN, Self::description)
     }
-
-    /// What it means, in a few words.
-    #[must_use]
-    pub fn description(self) -> &'static CStr {
-        match self {
-            Self::Success => c"success",
-            Self::NotInitialized => c"the library was not initialized",
-            Self::AllocFailed => c"the resource allocation failed",
-            Self::InvalidValue => c"an unsupported value or parameter was passed to the function",
-            Self::ArchMismatch => c"the device lacks a feature that the function needs",
-            Self::MappingError => c"device memory could not be reached",
-            Self::ExecutionFailed => c"the work failed to execute on the device",
-            Self::InternalError => c"an internal operation failed",
-            Self::NotSupported => c"the functionality is not supported",
-            Self::LicenseError => c"the functionality needs a licence that was not found",
-        }
-    }
 }
 
 #[cfg(test)]
@@ -110,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_status_is_found_by_its_number() {
-        for status in Status::ALL {
+        for &status in Status::ALL {
             assert_eq!(Status::from_code(status.code()), Some(status));
         }
         assert_eq!(Status::name_of(7), c"CUBLAS_STATUS_INVALID_VALUE");

@@ -1,61 +1,16 @@
 //! Where the shared library lies.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+pub use host::library::NotFound;
 
 /// The name of the file.
 pub const FILE: &str = "libemulated_cuda.so";
 
-/// The library is not where it is built to.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{FILE} is neither in {}; it is built beside the program by `cargo build` and `cargo run`, and \
-     `cargo install` leaves it behind: run from the workspace, or copy it beside the program",
-    list(.searched)
-)]
-pub struct NotFound {
-    /// The folders in which it is not.
-    pub searched: Vec<PathBuf>,
-}
-
-fn list(folders: &[PathBuf]) -> String {
-    let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    names.join(" nor in ")
-}
-
-/// The absolute path of the shared library that was built with the running program: in `deps` below
-/// the program's folder, in that folder itself (tests are in `deps`), or in `deps` beside it
-/// (examples).
+/// The absolute path of the shared library that was built with the running program.
 ///
 /// # Errors
-/// When it is in none of them.
+/// When it is not beside it.
 pub fn library_path() -> Result<PathBuf, NotFound> {
-    let program = std::env::current_exe().unwrap_or_default();
-    let folder = program.parent().unwrap_or(Path::new(""));
-    search(folder, FILE)
-}
-
-fn search(folder: &Path, file: &str) -> Result<PathBuf, NotFound> {
-    let mut searched = vec![folder.join("deps"), folder.to_owned()];
-    searched.extend(folder.parent().map(|above| above.join("deps")));
-    let found = searched.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
-    found.ok_or(NotFound { searched })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_is_found_from_programs_tests_and_examples() {
-        let root = std::env::temp_dir().join(format!("emulated-cuda-path-{}", std::process::id()));
-        let deps = root.join("deps");
-        std::fs::create_dir_all(&deps).unwrap();
-        std::fs::write(deps.join("library"), "").unwrap();
-        for folder in [root.clone(), deps.clone(), root.join("examples")] {
-            assert_eq!(search(&folder, "library").unwrap(), deps.join("library"), "{folder:?}");
-        }
-        let missing = search(&root, "other").unwrap_err();
-        assert!(missing.to_string().contains(&deps.display().to_string()));
-        std::fs::remove_dir_all(&root).unwrap();
-    }
+    host::library::beside_program(FILE)
 }

@@ -1,4 +1,4 @@
-//! Where the shared libraries lie.
+//! Where shared libraries lie that are built with the program.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ fn list(folders: &[PathBuf]) -> String {
 ///
 /// # Errors
 /// When it is in none of them.
-pub fn library_beside_program(file: &'static str) -> Result<PathBuf, NotFound> {
+pub fn beside_program(file: &'static str) -> Result<PathBuf, NotFound> {
     let program = std::env::current_exe().unwrap_or_default();
     search(program.parent().unwrap_or(Path::new("")), file)
 }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn it_is_found_from_programs_tests_and_examples() {
-        let root = std::env::temp_dir().join(format!("emulated-blas-path-{}", std::process::id()));
+        let root = std::env::temp_dir().join(format!("host-library-{}", std::process::id()));
         let deps = root.join("deps");
         std::fs::create_dir_all(&deps).unwrap();
         std::fs::write(deps.join("library"), "").unwrap();
