@@ -85,42 +85,9 @@ export! {
     0 fn emulatedGpuGetCounts(function: Handle, counts: Out<u64>, size: usize) {
         counts.required()?;
         let driver = driver()?;
-        let Counts {
-            launches,
-            blocks,
-            warps,
-            warp_instructions,
-            thread_instructions,
-            nanoseconds,
-            divergent_branches,
-            global_requests,
-            global_sectors,
-            shared_requests,
-            shared_passes,
-            global_written_sectors,
-            fma_multiply_adds,
-            tensor_multiply_adds,
-            other_multiply_adds,
-            single_operations,
-        } = driver.counts.of(driver.function(function)?.handle);
-        let all = [
-            launches,
-            blocks,
-            warps,
-            warp_instructions,
-            thread_instructions,
-            nanoseconds,
-            divergent_branches,
-            global_requests,
-            global_sectors,
-            shared_requests,
-            shared_passes,
-            global_written_sectors,
-            fma_multiply_adds,
-            tensor_multiply_adds,
-            other_multiply_adds,
-            single_operations,
-        ];
+        let own = driver.counts.of(driver.function(function)?.handle);
+        // SAFETY: it is the structure's own numbers: it has nothing else, and no gaps.
+        let all: [u64; size_of::<Counts>() / size_of::<u64>()] = unsafe { std::mem::transmute(own) };
         counts.set_all(all.into_iter().take(size / size_of::<u64>()));
         Ok(())
     }
