@@ -13,6 +13,10 @@ pub enum DataType {
     F32,
     /// Double precision.
     F64,
+    /// Complex, of two numbers of single precision.
+    C32,
+    /// Complex, of two numbers of double precision.
+    C64,
 }
 
 impl DataType {
@@ -25,9 +29,12 @@ impl DataType {
             0 => Ok(Self::F32),
             1 => Ok(Self::F64),
             2 => Ok(Self::F16),
+            4 => Ok(Self::C32),
+            5 => Ok(Self::C64),
             14 => Ok(Self::Bf16),
             _ => Err(Rejection::unsupported(format!(
-                "{what} is {}: the emulated library has CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F and CUDA_R_64F",
+                "{what} is {}: the emulated library has CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F, \
+                 CUDA_C_32F and CUDA_C_64F",
                 name_of(code)
             ))),
         }
@@ -40,6 +47,8 @@ impl DataType {
             Self::F32 => 0,
             Self::F64 => 1,
             Self::F16 => 2,
+            Self::C32 => 4,
+            Self::C64 => 5,
             Self::Bf16 => 14,
         }
     }
@@ -50,8 +59,15 @@ impl DataType {
         match self {
             Self::F16 | Self::Bf16 => 2,
             Self::F32 => 4,
-            Self::F64 => 8,
+            Self::F64 | Self::C32 => 8,
+            Self::C64 => 16,
         }
+    }
+
+    /// Whether its elements have an imaginary part.
+    #[must_use]
+    pub fn is_complex(self) -> bool {
+        matches!(self, Self::C32 | Self::C64)
     }
 
     /// Its name in `cudaDataType_t`.
@@ -62,6 +78,8 @@ impl DataType {
             Self::Bf16 => "CUDA_R_16BF",
             Self::F32 => "CUDA_R_32F",
             Self::F64 => "CUDA_R_64F",
+            Self::C32 => "CUDA_C_32F",
+            Self::C64 => "CUDA_C_64F",
         }
     }
 }
@@ -70,8 +88,6 @@ impl DataType {
 fn name_of(code: i32) -> String {
     let known = match code {
         3 => "CUDA_R_8I",
-        4 => "CUDA_C_32F",
-        5 => "CUDA_C_64F",
         6 => "CUDA_C_16F",
         8 => "CUDA_R_8U",
         10 => "CUDA_R_32I",
@@ -148,14 +164,25 @@ impl Compute {
     /// types exist here.
     #[must_use]
     pub fn takes(self, ab: DataType, c: DataType) -> bool {
-        use DataType::{Bf16, F16, F32, F64};
+        use DataType::{Bf16, C32, C64, F16, F32, F64};
         match self {
             Self::F16 => (ab, c) == (F16, F16),
             Self::F32(Inputs::Full) => {
-                matches!((ab, c), (Bf16, Bf16) | (F16, F16) | (Bf16 | F16 | F32, F32))
+                matches!((ab, c), (Bf16, Bf16) | (F16, F16) | (Bf16 | F16 | F32, F32) | (C32, C32))
             }
-            Self::F32(_) => (ab, c) == (F32, F32),
-            Self::F64 => (ab, c) == (F64, F64),
+            Self::F32(_) => matches!((ab, c), (F32, F32) | (C32, C32)),
+            Self::F64 => matches!((ab, c), (F64, F64) | (C64, C64)),
+        }
+    }
+
+    /// The type that the products of elements of the type `ab` are summed in.
+    #[must_use]
+    pub fn sums_in(self, ab: DataType) -> DataType {
+        match (self, ab.is_complex()) {
+            (Self::F64, false) => DataType::F64,
+            (Self::F64, true) => DataType::C64,
+            (Self::F16 | Self::F32(_), false) => DataType::F32,
+            (Self::F16 | Self::F32(_), true) => DataType::C32,
         }
     }
 }
@@ -166,13 +193,12 @@ pub(crate) fn tf32() -> Inputs {
     if forbidden { Inputs::Full } else { Inputs::Tf32 }
 }
 
-/// The type of `alpha` and `beta` that goes with a type of computation.
+/// The type of `alpha` and `beta` that goes with a type of computation, and with elements of the type `ab`.
 #[must_use]
-pub fn scale_type(compute: Compute) -> DataType {
+pub fn scale_type(compute: Compute, ab: DataType) -> DataType {
     match compute {
         Compute::F16 => DataType::F16,
-        Compute::F32(_) => DataType::F32,
-        Compute::F64 => DataType::F64,
+        Compute::F32(_) | Compute::F64 => compute.sums_in(ab),
     }
 }
 
@@ -182,7 +208,8 @@ mod tests {
 
     #[test]
     fn numbers_round_trip() {
-        for ty in [DataType::F16, DataType::Bf16, DataType::F32, DataType::F64] {
+        use DataType::{Bf16, C32, C64, F16, F32, F64};
+        for ty in [F16, Bf16, F32, F64, C32, C64] {
             assert_eq!(DataType::from_code(ty.code(), "A's type"), Ok(ty));
         }
     }
@@ -203,5 +230,20 @@ mod tests {
         assert!(full.takes(DataType::F16, DataType::F32));
         assert!(!full.takes(DataType::F32, DataType::F16));
         assert!(!full.takes(DataType::F64, DataType::F64));
+    }
+
+    #[test]
+    fn complex_numbers_are_scaled_by_complex_ones() {
+        let (single, double) = (Compute::F32(Inputs::Tf32), Compute::F64);
+        assert!(single.takes(DataType::C32, DataType::C32));
+        assert!(!single.takes(DataType::C32, DataType::F32));
+        assert!(!single.takes(DataType::F32, DataType::C32));
+        assert!(!double.takes(DataType::C32, DataType::C32));
+        assert!(double.takes(DataType::C64, DataType::C64));
+        assert!(!Compute::F16.takes(DataType::C32, DataType::C32));
+        assert_eq!(scale_type(single, DataType::C32), DataType::C32);
+        assert_eq!(scale_type(double, DataType::C64), DataType::C64);
+        assert_eq!(scale_type(single, DataType::F16), DataType::F32);
+        assert_eq!(scale_type(Compute::F16, DataType::F16), DataType::F16);
     }
 }

@@ -1,7 +1,7 @@
 //! What the emulated cuBLAS and the emulated cuBLASLt share.
 //!
 //! - [`Product`]: `d = alpha · a · b + beta · c` on the CPU's cores, over matrices in device memory
-//!   of any supported type, order and leading dimension.
+//!   of any supported type, order and leading dimension. [`Triangle`]: a matrix of which half is stored.
 //! - [`Driver`]: the emulated driver's public C API, found in the library that is loaded already.
 //!   Work is put on a stream, where it takes its turn among kernels and copies and is captured into
 //!   graphs.
@@ -16,11 +16,13 @@
 
 mod access;
 mod bounds;
+mod complex;
 mod data_type;
 mod door;
 mod driver;
 mod element;
 mod matrix;
+mod number;
 mod product;
 mod rejection;
 mod report;
@@ -29,7 +31,9 @@ mod rounding;
 mod scalar;
 mod split;
 mod status;
+mod structured;
 pub mod tensor_cores;
+mod view;
 mod work;
 
 pub use access::Access;
@@ -37,10 +41,12 @@ pub use bounds::check_range;
 pub use data_type::{Compute, DataType, Inputs, scale_type};
 pub use door::{Door, Refused};
 pub use driver::{Driver, Range, StreamHandle, driver};
-pub use element::{Real, load, store};
+pub use element::{load, store};
+pub use gemm::{c32, c64};
 pub use host::library::{NotFound, beside_program as library_beside_program};
 pub use matrix::{Matrix, Operation, Order};
-pub use product::{Column, Finish, Product, View};
+pub use number::{Number, Real};
+pub use product::{Column, Finish, Product};
 pub use rejection::Rejection;
 pub use report::{Callback, Report};
 pub use room::{filled, room};
@@ -48,4 +54,6 @@ pub use rounding::{TF32_UNIT_ROUNDOFF, to_tf32};
 pub use scalar::{PointerMode, Scalar, check_pointer};
 pub use split::Split;
 pub use status::Status;
+pub use structured::{Dense, Structure, Triangle};
+pub use view::View;
 pub use work::{Run, Work};

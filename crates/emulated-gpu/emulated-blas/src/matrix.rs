@@ -7,8 +7,10 @@ use crate::{Access, DataType, Rejection};
 pub enum Operation {
     /// As it is stored.
     None,
-    /// Transposed; for real numbers also what `CUBLAS_OP_C` means.
+    /// Transposed.
     Transpose,
+    /// Transposed, and of complex numbers each conjugated.
+    ConjugateTranspose,
 }
 
 impl Operation {
@@ -19,7 +21,8 @@ impl Operation {
     pub fn from_code(code: i32, what: &str) -> Result<Self, Rejection> {
         match code {
             0 => Ok(Self::None),
-            1 | 2 => Ok(Self::Transpose),
+            1 => Ok(Self::Transpose),
+            2 => Ok(Self::ConjugateTranspose),
             _ => Err(Rejection::invalid(format!(
                 "{what} is {code}: it has to be CUBLAS_OP_N (0), CUBLAS_OP_T (1) or CUBLAS_OP_C (2)"
             ))),
@@ -32,6 +35,16 @@ impl Operation {
         match self {
             Self::None => "CUBLAS_OP_N",
             Self::Transpose => "CUBLAS_OP_T",
+            Self::ConjugateTranspose => "CUBLAS_OP_C",
+        }
+    }
+
+    /// Rows and columns of the result for those of the matrix, or the other way round.
+    #[must_use]
+    pub fn sizes<T>(self, (rows, columns): (T, T)) -> (T, T) {
+        match self {
+            Self::None => (rows, columns),
+            Self::Transpose | Self::ConjugateTranspose => (columns, rows),
         }
     }
 }
@@ -88,6 +101,13 @@ impl Matrix {
         }
     }
 
+    /// Whether all its columns (or rows, in row order) are the same one in memory: the leading dimension
+    /// is 0.
+    #[must_use]
+    pub fn is_repeated(&self) -> bool {
+        self.ld == 0
+    }
+
     /// Requires a leading dimension that keeps columns (or rows) apart.
     ///
     /// # Errors
@@ -141,6 +161,7 @@ impl Matrix {
         access: fn(u64, u64, u64, u64) -> Access,
     ) -> impl Iterator<Item = Access> + use<'_> {
         let (beside, apart) = self.column_order();
+        let apart = if self.is_repeated() { apart.min(1) } else { apart };
         let size = self.ty.size();
         // The same matrix again and again is one.
         let batch = if self.batch_stride == 0 { self.batch.min(1) } else { self.batch };
@@ -228,6 +249,9 @@ mod tests {
             list(many.clone()),
             [(4096, 12, 100_000_000, 400), (4116, 12, 100_000_000, 400)]
         );
+        let column = Matrix { ld: 0, ..many.clone() };
+        assert_eq!(list(column), [(4096, 12, 100_000_000, 400)]);
+        assert_eq!(list(Matrix { ld: 0, ..matrix() }), [(4096, 12, 1, 0)]);
         let same = Matrix { batch_stride: 0, ..many.clone() };
         assert_eq!(list(same), [(4096, 12, 2, 20)]);
         let backwards = Matrix { batch: 3, batch_stride: -100, ..matrix() };

@@ -2,88 +2,14 @@
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
-use gemm::Parallelism;
+use gemm::{Parallelism, c32, c64};
 use rayon::prelude::*;
 
-use crate::scalar::rounded;
 use crate::tensor_cores::Units;
-use crate::{
-    Compute, DataType, Matrix, Operation, Order, Real, Rejection, Scalar, Split, filled, load,
-    room, store,
-};
+use crate::{Compute, Number, Order, Rejection, Scalar, Split, View, filled, room};
 
 /// Elements below which converting an operand on several threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 16;
-
-/// A matrix in memory, as a product reads or writes it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct View {
-    /// Its first element.
-    pub address: u64,
-    /// The type of its elements.
-    pub ty: DataType,
-    /// Elements from a row to the next.
-    pub row: isize,
-    /// Elements from a column to the next.
-    pub column: isize,
-}
-
-impl View {
-    /// The matrix of that number in a batch, transposed or not.
-    #[must_use]
-    pub fn of(matrix: &Matrix, operation: Operation, index: u64) -> Self {
-        let (row, column) = matrix.strides();
-        let offset = (index as i64).wrapping_mul(matrix.batch_stride);
-        let bytes = offset.wrapping_mul(matrix.ty.size() as i64);
-        let address = matrix.address.wrapping_add_signed(bytes);
-        let view = Self { address, ty: matrix.ty, row, column };
-        match operation {
-            Operation::None => view,
-            Operation::Transpose => view.transposed(),
-        }
-    }
-
-    /// The same elements, rows for columns.
-    #[must_use]
-    pub fn transposed(self) -> Self {
-        Self { row: self.column, column: self.row, ..self }
-    }
-
-    /// The same from a row and a column on.
-    pub(crate) fn from(self, row: usize, column: usize) -> Self {
-        let elements = row as isize * self.row + column as isize * self.column;
-        let bytes = elements as i64 * self.ty.size() as i64;
-        Self { address: self.address.wrapping_add_signed(bytes), ..self }
-    }
-
-    /// Whether all its lines can be loaded 16 bytes at a time, as tensor cores are fed.
-    pub(crate) fn suits_tensor_cores(self) -> bool {
-        const WIDTH: u64 = 16;
-        let step = self.row.unsigned_abs().max(self.column.unsigned_abs()) as u64 * self.ty.size();
-        self.address.is_multiple_of(WIDTH) && step.is_multiple_of(WIDTH)
-    }
-
-    /// Which of its elements lie beside each other.
-    fn order(self) -> Order {
-        if self.row.abs() <= self.column.abs() { Order::Column } else { Order::Row }
-    }
-
-    /// # Safety
-    /// The element has to be readable.
-    pub(crate) unsafe fn get<T: Real>(self, row: usize, column: usize) -> T {
-        let index = row as isize * self.row + column as isize * self.column;
-        // SAFETY: the caller's promise.
-        unsafe { load(self.address, self.ty, index) }
-    }
-
-    /// # Safety
-    /// The element has to be writable, by nobody else meanwhile.
-    pub(crate) unsafe fn set<T: Real>(self, row: usize, column: usize, value: T) {
-        let index = row as isize * self.row + column as isize * self.column;
-        // SAFETY: the caller's promise.
-        unsafe { store(self.address, self.ty, index, value) }
-    }
-}
 
 /// A column of the result before it is stored, in the type it was computed in.
 #[derive(Debug)]
@@ -134,9 +60,10 @@ impl Product {
     /// # Errors
     /// When it has not.
     pub fn check_room(&self) -> Result<(), Rejection> {
-        let size = if self.compute == Compute::F64 { size_of::<f64>() } else { size_of::<f32>() };
-        let ty = if self.compute == Compute::F64 { DataType::F64 } else { DataType::F32 };
-        let operand = |view: View, elements: usize| if view.ty == ty { 0 } else { elements };
+        let ty = self.compute.sums_in(self.a.ty);
+        let operand = |view: View, elements: usize| {
+            if view.ty == ty && !view.is_conjugated { 0 } else { elements }
+        };
         let count = |rows: usize, columns: usize| rows.saturating_mul(columns);
         let (m, n, k) = (self.m, self.n, self.k);
         let copies = if Units::of(self).is_some() {
@@ -148,7 +75,7 @@ impl Product {
         let result = if self.d.ty == ty && self.d.row == 1 { 0 } else { count(m, n) };
         let elements = copies.saturating_add(result);
         // The system's allocator answers at once; nothing is touched.
-        room::<u8>(elements.saturating_mul(size)).map(drop)
+        room::<u8>(elements.saturating_mul(ty.size() as usize)).map(drop)
     }
 
     /// Computes it. `finish`, where there is one, gets every column before it is stored, in order.
@@ -189,6 +116,12 @@ impl Product {
         // SAFETY: the caller's promise.
         unsafe {
             match self.compute {
+                // Nothing that finishes columns takes them of complex numbers.
+                _ if self.d.ty.is_complex() && finish.is_some() => Err(Rejection::unsupported(
+                    "what is done with the columns of a result goes with real numbers",
+                )),
+                Compute::F64 if self.d.ty.is_complex() => self.run_in(None, no_finish::<c64>()),
+                _ if self.d.ty.is_complex() => self.run_in(None, no_finish::<c32>()),
                 Compute::F64 => self.run_in::<f64>(
                     None,
                     finish.map(|finish| {
@@ -206,7 +139,7 @@ impl Product {
 
     /// # Safety
     /// As of `run`.
-    unsafe fn run_in<T: Real>(
+    unsafe fn run_in<T: Number>(
         &self,
         units: Option<Units>,
         mut finish: Option<impl FnMut(usize, &mut [T])>,
@@ -224,7 +157,7 @@ impl Product {
             self.d
         } else {
             let address = scratch.as_mut_ptr() as u64;
-            View { address, ty: T::TYPE, row: 1, column: m as isize }
+            View::new(address, T::TYPE, (1, m as isize))
         };
         // SAFETY: the caller's promise; `target` is `d`, or the scratch memory of `m · n` elements.
         unsafe {
@@ -248,15 +181,14 @@ impl Product {
     ///
     /// # Safety
     /// As of `run`, with `target` for `d`.
-    pub(crate) unsafe fn multiply<T: Real>(
+    pub(crate) unsafe fn multiply<T: Number>(
         &self,
         target: View,
         units: Option<Units>,
     ) -> Result<(), Rejection> {
         let (m, n, k) = (self.m, self.n, self.k);
         // SAFETY: the caller's promise.
-        let (alpha, beta): (T, T) =
-            unsafe { (rounded(self.alpha.get()), rounded(self.beta.get())) };
+        let (alpha, beta): (T, T) = unsafe { (self.alpha.get(), self.beta.get()) };
         let zero = T::default();
         let one = T::from_f32(1.0);
         let no_product = k == 0 || alpha == zero;
@@ -289,7 +221,8 @@ impl Product {
                 return self.multiply_in_parts(target, units, (alpha, beta));
             }
             if let Some(units) = units {
-                return units.multiply(self, target, (alpha.to_f32(), beta.to_f32()));
+                let scalars = (alpha.parts().0 as f32, beta.parts().0 as f32);
+                return units.multiply(self, target, scalars);
             }
             let a = Operand::new(self.a, m, k)?;
             let b = Operand::new(self.b, k, n)?;
@@ -340,6 +273,10 @@ fn gemm_runs_here() -> bool {
     true
 }
 
+fn no_finish<T>() -> Option<fn(usize, &mut [T])> {
+    None
+}
+
 fn in_f32(finish: Option<Finish<'_>>) -> Option<impl FnMut(usize, &mut [f32])> {
     finish
         .map(|finish| move |column: usize, values: &mut [f32]| finish(column, Column::F32(values)))
@@ -354,11 +291,11 @@ struct Operand<T> {
     copy: Option<Vec<T>>,
 }
 
-impl<T: Real> Operand<T> {
+impl<T: Number> Operand<T> {
     /// # Safety
     /// The view's `rows · columns` elements have to be readable.
     unsafe fn new(view: View, rows: usize, columns: usize) -> Result<Self, Rejection> {
-        if view.ty == T::TYPE {
+        if view.ty == T::TYPE && !view.is_conjugated {
             let View { address, row, column, .. } = view;
             return Ok(Self { address, row, column, copy: None });
         }

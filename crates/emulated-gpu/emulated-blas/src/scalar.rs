@@ -5,7 +5,9 @@
 
 use std::ffi::c_void;
 
-use crate::{Access, DataType, Driver, Real, Rejection, check_range, load};
+use gemm::c64;
+
+use crate::{Access, DataType, Driver, Number, Rejection, check_range, load};
 
 /// Where the caller keeps scalars and results, `cublasPointerMode_t`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub enum PointerMode {
 pub enum Scalar {
     /// A number.
     Value(f64),
+    /// A complex number: its real and its imaginary part.
+    Complex(f64, f64),
     /// Its address in device memory, and its type.
     Device(u64, DataType),
 }
@@ -43,7 +47,12 @@ impl Scalar {
     ) -> Result<Self, Rejection> {
         check_pointer(driver, pointer as u64, mode, ty, name)?;
         Ok(match mode {
-            // SAFETY: the caller's promise, and the alignment was just checked.
+            PointerMode::Host if ty.is_complex() => {
+                // SAFETY: the caller's promise, and the alignment was just checked.
+                let (real, imaginary) = unsafe { load::<c64>(pointer as u64, ty, 0) }.parts();
+                Self::Complex(real, imaginary)
+            }
+            // SAFETY: as above.
             PointerMode::Host => Self::Value(unsafe { load(pointer as u64, ty, 0) }),
             PointerMode::Device => Self::Device(pointer as u64, ty),
         })
@@ -53,19 +62,20 @@ impl Scalar {
     #[must_use]
     pub fn access(self) -> Option<Access> {
         match self {
-            Self::Value(_) => None,
+            Self::Value(_) | Self::Complex(..) => None,
             Self::Device(address, ty) => Some(Access::read_bytes(address, ty.size())),
         }
     }
 
-    /// The number.
+    /// The number, rounded to the type that is computed in.
     ///
     /// # Safety
     /// A device address has to be readable now.
     #[must_use]
-    pub unsafe fn get(self) -> f64 {
+    pub unsafe fn get<T: Number>(self) -> T {
         match self {
-            Self::Value(value) => value,
+            Self::Value(value) => T::from_f64(value),
+            Self::Complex(real, imaginary) => T::from_parts(real, imaginary),
             // SAFETY: the caller's promise; alignment was checked by `read`.
             Self::Device(address, ty) => unsafe { load(address, ty, 0) },
         }
@@ -74,7 +84,7 @@ impl Scalar {
     /// Whether it is known to be zero before the work runs.
     #[must_use]
     pub fn is_known_zero(self) -> bool {
-        self == Self::Value(0.0)
+        self == Self::Value(0.0) || self == Self::Complex(0.0, 0.0)
     }
 }
 
@@ -93,9 +103,11 @@ pub fn check_pointer(
         return Err(Rejection::invalid(format!("{name} is a null pointer")));
     }
     let size = ty.size();
-    if !address.is_multiple_of(size) {
+    // The host's own complex numbers are aligned as their parts are.
+    let alignment = if ty.is_complex() { size / 2 } else { size };
+    if !address.is_multiple_of(alignment) {
         return Err(Rejection::invalid(format!(
-            "{name} points to {address:#x}, which is not a multiple of {size}, the size of a {}",
+            "{name} points to {address:#x}, which is not a multiple of {alignment}, as is due for a {}",
             ty.name()
         )));
     }
@@ -110,9 +122,4 @@ pub fn check_pointer(
             Rejection { message: format!("{} ({mode})", rejection.message), ..rejection }
         }),
     }
-}
-
-/// Rounds a scalar to the type that is computed in.
-pub(crate) fn rounded<T: Real>(value: f64) -> T {
-    T::from_f64(value)
 }

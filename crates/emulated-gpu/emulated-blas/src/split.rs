@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "parts are raw device memory")]
 
-use crate::product::{Product, View};
+use crate::product::Product;
 use crate::tensor_cores::Units;
-use crate::{Compute, Real, Rejection, Scalar};
+use crate::{DataType, Number, Rejection, Scalar, View};
 
 /// How a sum is split (split-K): into parts that are summed each by itself, and added up in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +20,11 @@ impl Split {
     /// One sum.
     pub const NONE: Self = Self { parts: 1, address: 0 };
 
-    /// The bytes that the sums of so many parts take, of a result of so many elements.
+    /// The bytes that the sums of so many parts take, of a result of so many elements; `ty` is the type of
+    /// the sums.
     #[must_use]
-    pub fn workspace(parts: u64, elements: u64, compute: Compute) -> u64 {
-        let size = if compute == Compute::F64 { 8 } else { 4 };
-        if parts > 1 { parts.saturating_mul(elements).saturating_mul(size) } else { 0 }
+    pub fn workspace(parts: u64, elements: u64, ty: DataType) -> u64 {
+        if parts > 1 { parts.saturating_mul(elements).saturating_mul(ty.size()) } else { 0 }
     }
 
     /// The products of a part of a sum of `k`: whole instructions of tensor cores, and whole lines of
@@ -40,7 +40,7 @@ impl Product {
     ///
     /// # Safety
     /// As of `multiply`; the workspace is as large as the parts ask for, and nobody else's meanwhile.
-    pub(crate) unsafe fn multiply_in_parts<T: Real>(
+    pub(crate) unsafe fn multiply_in_parts<T: Number>(
         &self,
         target: View,
         units: Option<Units>,
@@ -48,11 +48,12 @@ impl Product {
     ) -> Result<(), Rejection> {
         let (m, n, k) = (self.m, self.n, self.k);
         let depth = self.split.depth(k);
-        let part = |index: usize| View {
-            address: self.split.address + (index * m * n * size_of::<T>()) as u64,
-            ty: T::TYPE,
-            row: 1,
-            column: m as isize,
+        let part = |index: usize| {
+            View::new(
+                self.split.address + (index * m * n * size_of::<T>()) as u64,
+                T::TYPE,
+                (1, m as isize),
+            )
         };
         let parts = k.div_ceil(depth);
         for index in 0..parts {

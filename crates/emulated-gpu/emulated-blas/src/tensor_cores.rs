@@ -8,6 +8,7 @@
 //!   to want (cuBLAS documentation, "Tensor Core Usage"); halves go it for single-precision sums
 //!   (`CUBLAS_COMPUTE_32F`) too. Half-precision sums (`CUBLAS_COMPUTE_16F`) that go another way are made in
 //!   single precision, and the result is rounded once;
+//! - complex numbers go another way, of which nothing is published;
 //! - a sum runs along `k` in order, from 0, through one accumulator; its last instruction is filled up
 //!   with zeros, which add nothing. A kernel that splits `k` (split-K, or warps that share a sum) has other
 //!   partial sums, and other last bits;
@@ -20,8 +21,8 @@
 use rayon::prelude::*;
 use tensor_core::{Format, Line, Rules, Strip, Sum, WIDTH};
 
-use crate::product::{Product, View};
-use crate::{Compute, DataType, Inputs, Real, Rejection, filled, room};
+use crate::product::Product;
+use crate::{Compute, DataType, Inputs, Real, Rejection, View, filled, room};
 
 /// Lines that are summed with a strip in one go of a thread.
 const LINES: usize = 32;
@@ -42,7 +43,9 @@ pub(crate) struct Units {
 impl Units {
     /// Those that a product goes through; `None` where it does not.
     pub(crate) fn of(product: &Product) -> Option<Self> {
-        let suits = product.a.suits_tensor_cores() && product.b.suits_tensor_cores();
+        let suits = product.a.suits_tensor_cores()
+            && product.b.suits_tensor_cores()
+            && !product.a.ty.is_complex();
         let (format, inputs) = match (product.compute, product.a.ty) {
             (Compute::F32(inputs @ Inputs::Tf32), _) => (Format::Tf32, inputs),
             (Compute::F32(inputs @ Inputs::F16), _) => (Format::F16, inputs),

@@ -143,8 +143,8 @@ fn check(case: &Case) {
     let stored = match c_type {
         DataType::F16 => 2f64.powi(-11),
         DataType::Bf16 => 2f64.powi(-8),
-        DataType::F32 => 2f64.powi(-24),
-        DataType::F64 => 2f64.powi(-53),
+        DataType::F32 | DataType::C32 => 2f64.powi(-24),
+        DataType::F64 | DataType::C64 => 2f64.powi(-53),
     };
     for row in 0..m {
         for column in 0..n {

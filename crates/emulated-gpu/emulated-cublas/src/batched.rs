@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::ffi::export;
-use crate::gemm::{DOUBLE, HALF, SINGLE, submit};
+use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, HALF, SINGLE, submit};
 use crate::handle::Handle;
 use crate::operand::BatchLocation;
 
@@ -51,4 +51,8 @@ gemm_batched! {
     cublasSgemmBatched_64, SINGLE, i64;
     cublasDgemmBatched_64, DOUBLE, i64;
     cublasHgemmBatched_64, HALF, i64;
+    cublasCgemmBatched, COMPLEX, c_int;
+    cublasZgemmBatched, DOUBLE_COMPLEX, c_int;
+    cublasCgemmBatched_64, COMPLEX, i64;
+    cublasZgemmBatched_64, DOUBLE_COMPLEX, i64;
 }

@@ -19,6 +19,8 @@ pub(crate) struct Typed {
 
 pub(crate) const SINGLE: Typed = Typed { ty: DataType::F32, compute: Settings::single };
 pub(crate) const DOUBLE: Typed = Typed { ty: DataType::F64, compute: |_| Compute::F64 };
+pub(crate) const COMPLEX: Typed = Typed { ty: DataType::C32, compute: Settings::single };
+pub(crate) const DOUBLE_COMPLEX: Typed = Typed { ty: DataType::C64, compute: |_| Compute::F64 };
 pub(crate) const HALF: Typed = Typed { ty: DataType::F16, compute: |_| Compute::F16 };
 
 /// The operands `A`, `B` and `C` of one type.
@@ -147,4 +149,8 @@ gemm! {
     cublasSgemm_v2_64, cublasSgemmStridedBatched_64, SINGLE, i64;
     cublasDgemm_v2_64, cublasDgemmStridedBatched_64, DOUBLE, i64;
     cublasHgemm_64, cublasHgemmStridedBatched_64, HALF, i64;
+    cublasCgemm_v2, cublasCgemmStridedBatched, COMPLEX, c_int;
+    cublasZgemm_v2, cublasZgemmStridedBatched, DOUBLE_COMPLEX, c_int;
+    cublasCgemm_v2_64, cublasCgemmStridedBatched_64, COMPLEX, i64;
+    cublasZgemm_v2_64, cublasZgemmStridedBatched_64, DOUBLE_COMPLEX, i64;
 }

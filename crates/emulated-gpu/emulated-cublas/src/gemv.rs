@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, Split, View, Work};
 
 use crate::ffi::export;
-use crate::gemm::{DOUBLE, SINGLE, Typed};
+use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed};
 use crate::handle::{Handle, open};
 use crate::level3::check_size;
 use crate::operand::{BatchLocation, Operand};
@@ -49,10 +49,7 @@ impl Gemv {
                 Scalar::take(driver, self.scalars.1, mode, ty, "beta")?,
             )
         };
-        let (rows, columns) = match operation {
-            Operation::None => (m, n),
-            Operation::Transpose => (n, m),
-        };
+        let (rows, columns) = operation.sizes((m, n));
         for (inc, what) in [(self.x.1, "incx"), (self.y.1, "incy")] {
             if inc == 0 {
                 return Err(Rejection::invalid(format!("{what} is 0: it has to step")));
@@ -197,4 +194,8 @@ gemv! {
     cublasDgemv_v2, cublasDgemvStridedBatched, DOUBLE, c_int;
     cublasSgemv_v2_64, cublasSgemvStridedBatched_64, SINGLE, i64;
     cublasDgemv_v2_64, cublasDgemvStridedBatched_64, DOUBLE, i64;
+    cublasCgemv_v2, cublasCgemvStridedBatched, COMPLEX, c_int;
+    cublasZgemv_v2, cublasZgemvStridedBatched, DOUBLE_COMPLEX, c_int;
+    cublasCgemv_v2_64, cublasCgemvStridedBatched_64, COMPLEX, i64;
+    cublasZgemv_v2_64, cublasZgemvStridedBatched_64, DOUBLE_COMPLEX, i64;
 }

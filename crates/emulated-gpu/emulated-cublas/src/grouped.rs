@@ -54,7 +54,7 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         if groups == 0 {
             return Ok(());
         }
-        let scale = scale_type(self.compute);
+        let scale = scale_type(self.compute, self.types.0);
         // SAFETY: the caller of the C function vouches for arrays of `group_count` numbers.
         let (transa, transb, m, n, k, lda, ldb, ldc, sizes) = unsafe {
             (

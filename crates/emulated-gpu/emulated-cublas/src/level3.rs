@@ -58,13 +58,9 @@ impl Gemm {
         }
         let op_a = Operation::from_code(self.operations.0, "transa")?;
         let op_b = Operation::from_code(self.operations.1, "transb")?;
-        let stored = |operation, rows, columns| match operation {
-            Operation::None => (rows, columns),
-            Operation::Transpose => (columns, rows),
-        };
-        let (rows, columns) = stored(op_a, m, k);
+        let (rows, columns) = op_a.sizes((m, k));
         let a = self.a.matrix(rows, columns, self.batch);
-        let (rows, columns) = stored(op_b, k, n);
+        let (rows, columns) = op_b.sizes((k, n));
         let b = self.b.matrix(rows, columns, self.batch);
         let c = self.c.matrix(m, n, self.batch);
         check_ld(&a, op_a, "transa", (m, n, k))?;

@@ -1,8 +1,8 @@
 //! cuBLAS on the emulated NVIDIA GPU: a shared library whose SONAME is `libcublas.so`.
 //!
 //! It exports NVIDIA's C functions for what this workspace and cudarc's safe layer call: handles and
-//! their settings, `gemm` in single, double and half precision, with types as arguments, batched,
-//! strided and grouped, `gemv` and `asum`. What else programs were seen to bind to is there and refuses. It
+//! their settings, `gemm` in single, double and half precision and for complex numbers, with types as
+//! arguments, batched, strided and grouped, `symm`, `hemm`, `trmm` and `dgmm`, `gemv` and `asum`. What else programs were seen to bind to is there and refuses. It
 //! stands on the emulated driver's public API alone:
 //! the work is a host function on the handle's stream, so that it waits for what was queued before
 //! and is captured into graphs, and operands are checked against the driver's allocations when the
@@ -22,6 +22,7 @@
 
 mod asum;
 mod batched;
+mod dgmm;
 mod ffi;
 mod gemm;
 mod gemv;
@@ -32,6 +33,7 @@ mod library;
 mod logger;
 mod operand;
 mod settings;
+mod structured;
 mod typed;
 mod unsupported;
 mod vector;

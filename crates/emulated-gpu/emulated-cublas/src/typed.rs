@@ -40,12 +40,13 @@ fn submit(
     }
     let compute = Compute::from_code(compute_type)?;
     let (a, b, c) = operands(types(codes)?, places, lds);
+    let scale = scale_type(compute, a.ty);
     let gemm = Gemm {
         operations,
         sizes,
         alpha: scalars.0,
         beta: scalars.1,
-        scale: scale_type(compute),
+        scale,
         a,
         b,
         c,

@@ -63,7 +63,7 @@ impl Vector {
             if self.inc < 0 { self.len.saturating_sub(1).max(0).unsigned_abs() } else { 0 };
         let steps = before.wrapping_mul(self.inc.unsigned_abs());
         let address = self.address.wrapping_add(steps.wrapping_mul(self.ty.size()));
-        View { address, ty: self.ty, row: self.inc as isize, column: 1 }
+        View::new(address, self.ty, (self.inc as isize, 1))
     }
 }
 
@@ -81,10 +81,7 @@ mod tests {
             len: 4,
             inc: -2,
         };
-        assert_eq!(
-            vector.view(),
-            View { address: 1000 + 6 * 4, ty: DataType::F32, row: -2, column: 1 }
-        );
+        assert_eq!(vector.view(), View::new(1000 + 6 * 4, DataType::F32, (-2, 1)));
         let forward = Vector { inc: 2, ..vector };
         assert_eq!(forward.view().address, 1000);
     }

@@ -101,7 +101,8 @@ impl Algorithm {
     /// The bytes that it needs beside the operands.
     pub(crate) fn workspace(&self, problem: &Problem) -> u64 {
         let (m, n, _) = problem.sizes;
-        Split::workspace(self.parts(), m.saturating_mul(n), problem.compute)
+        let ty = problem.compute.sums_in(problem.a.ty);
+        Split::workspace(self.parts(), m.saturating_mul(n), ty)
     }
 
     /// The blocks that its tiles make of a problem.
@@ -188,6 +189,35 @@ fn capability(attribute: c_int) -> Option<u32> {
     })
 }
 
+/// What there are several of: tiles, and numbers of stages.
+fn list(attribute: c_int) -> Option<Vec<u32>> {
+    Some(match attribute {
+        // TILE_IDS
+        6 => TILES.map(|(tile, ..)| tile.unsigned_abs()).to_vec(),
+        // STAGES_IDS: CUBLASLT_MATMUL_STAGES_UNDEFINED
+        13 => vec![0],
+        _ => return None,
+    })
+}
+
+/// Puts as much of a list as there is room for: as many numbers as `size` bytes hold.
+fn put_list(
+    list: &[u32],
+    buf: *mut c_void,
+    size: usize,
+    written: *mut usize,
+) -> Result<(), Rejection> {
+    let width = size_of::<u32>();
+    if size == 0 {
+        return put(written, list.len() * width, "sizeWritten");
+    }
+    let count = list.len().min(size / width);
+    for (index, &value) in list.iter().take(count).enumerate() {
+        put(buf.cast::<u32>().wrapping_add(index), value, "buf")?;
+    }
+    if written.is_null() { Ok(()) } else { put(written, count * width, "sizeWritten") }
+}
+
 fn check_types(
     compute_type: c_int,
     scale: c_int,
@@ -197,7 +227,7 @@ fn check_types(
     let scale = DataType::from_code(scale, "scaleType")?;
     let (a, b) = (DataType::from_code(types.0, "Atype")?, DataType::from_code(types.1, "Btype")?);
     let (c, d) = (DataType::from_code(types.2, "Ctype")?, DataType::from_code(types.3, "Dtype")?);
-    Ok(scale == scale_type(compute) && a == b && c == d && compute.takes(a, c))
+    Ok(scale == scale_type(compute, a) && a == b && c == d && compute.takes(a, c))
 }
 
 export! {
@@ -280,6 +310,9 @@ export! {
         written: *mut usize,
     ) {
         attribute::read(algorithm, "algo")?;
+        if let Some(list) = list(attr) {
+            return put_list(&list, buf, size, written);
+        }
         let value = capability(attr).ok_or_else(|| {
             Rejection::invalid(format!("attr is {attr}, which is none that is known here"))
         })?;

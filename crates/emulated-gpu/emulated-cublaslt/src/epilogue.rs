@@ -75,6 +75,11 @@ impl Epilogue {
         Ok(Self { name, activation, bias, writes_aux })
     }
 
+    /// Whether the result is stored as it is.
+    pub(crate) fn is_default(self) -> bool {
+        self.activation == Activation::None && self.bias == Bias::None
+    }
+
     /// Whether it is the gradient of an activation, and so reads the auxiliary matrix.
     pub(crate) fn reads_aux(self) -> bool {
         matches!(self.activation, Activation::ReluGradient | Activation::GeluGradient)

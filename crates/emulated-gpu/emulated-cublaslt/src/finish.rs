@@ -282,7 +282,7 @@ mod tests {
         let a = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
         let mut bias = [0.0f32; 2];
         let epilogue = surroundings(256, &mut bias, 0, 0);
-        let view = View { address: a.as_ptr() as u64, ty: DataType::F32, row: 1, column: 2 };
+        let view = View::new(a.as_ptr() as u64, DataType::F32, (1, 2));
         // SAFETY: six elements, two sums.
         unsafe { epilogue.store_operand_sums(view, 2, 3) }.unwrap();
         assert_eq!(bias, [9.0, 12.0]);

@@ -87,7 +87,8 @@ impl Layout {
         };
         if self.plane_offset != 0 {
             return Err(Rejection::unsupported(format!(
-                "{name} has a CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET: there are no complex numbers here"
+                "{name} has a CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET: the parts of complex numbers lie beside \
+                 each other here"
             )));
         }
         if self.batch < 1 {
@@ -108,7 +109,6 @@ impl Layout {
             batch: u64::from(self.batch.unsigned_abs()),
             batch_stride: self.batch_stride,
         };
-        matrix.check_leading_dimension()?;
         Ok(matrix)
     }
 }

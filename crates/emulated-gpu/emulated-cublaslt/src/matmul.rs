@@ -139,7 +139,7 @@ export! {
         } else {
             PointerMode::Device
         };
-        let scale = scale_type(problem.compute);
+        let scale = scale_type(problem.compute, problem.a.ty);
         // SAFETY: the caller of the C function vouches for `alpha` and `beta`.
         let scalars = unsafe {
             (

@@ -50,6 +50,7 @@ impl Problem {
             d: d.matrix(0, ("D", "the leading dimension of Ddesc"))?,
             descriptor,
         };
+        problem.check_leading_dimensions()?;
         problem.check_descriptor()?;
         let problem = problem.with_sizes()?;
         problem.check_types()?;
@@ -59,15 +60,25 @@ impl Problem {
         Ok(problem)
     }
 
+    fn check_leading_dimensions(&self) -> Result<(), Rejection> {
+        for matrix in [&self.a, &self.b, &self.d] {
+            matrix.check_leading_dimension()?;
+        }
+        // One column (or row, in row order) of C may be meant for all: nobody writes it.
+        if self.c.is_repeated() { Ok(()) } else { self.c.check_leading_dimension() }
+    }
+
     fn check_descriptor(&self) -> Result<(), Rejection> {
         let descriptor = &self.descriptor;
         let scale = DataType::from_code(descriptor.scale_type, "the scale type")?;
-        if scale != scale_type(self.compute) {
+        let wanted = scale_type(self.compute, self.a.ty);
+        if scale != wanted {
             return Err(Rejection::unsupported(format!(
-                "the scale type is {}: with {} it has to be {}",
+                "the scale type is {}: with {} and A of {} it has to be {}",
                 scale.name(),
                 self.compute.name(),
-                scale_type(self.compute).name()
+                self.a.ty.name(),
+                wanted.name()
             )));
         }
         if !matches!(descriptor.pointer_mode, 0 | 1) {
@@ -99,13 +110,15 @@ impl Problem {
     }
 
     fn with_sizes(self) -> Result<Self, Rejection> {
-        let stored = |matrix: &Matrix, operation| match operation {
-            Operation::None => (matrix.rows, matrix.columns),
-            Operation::Transpose => (matrix.columns, matrix.rows),
-        };
+        let stored =
+            |matrix: &Matrix, operation: Operation| operation.sizes((matrix.rows, matrix.columns));
         let (m, k) = stored(&self.a, self.operations.0);
         let (k_of_b, n) = stored(&self.b, self.operations.1);
-        let transposed = |operation| if operation == Operation::None { "" } else { "ᵀ" };
+        let transposed = |operation| match operation {
+            Operation::None => "",
+            Operation::Transpose => "ᵀ",
+            Operation::ConjugateTranspose => "ᴴ",
+        };
         let (ta, tb) = (transposed(self.operations.0), transposed(self.operations.1));
         if k != k_of_b {
             return Err(Rejection::invalid(format!(
@@ -168,6 +181,9 @@ impl Problem {
         let refuse = |why: &str| {
             Err(Rejection::unsupported(format!("CUBLASLT_EPILOGUE_{name} {why}: no algorithm")))
         };
+        if self.d.ty.is_complex() && !epilogue.is_default() {
+            return refuse("does not take complex numbers");
+        }
         if epilogue.needs_column_order() && self.d.order == Order::Row {
             return refuse("needs D in CUBLASLT_ORDER_COL, as bias and mask follow its columns");
         }

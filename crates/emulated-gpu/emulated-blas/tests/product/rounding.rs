@@ -62,7 +62,7 @@ struct Aligned([f32; 5]);
 /// A product of one element each, in lines of `ld` elements.
 fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize) -> f32 {
     let [a, b, mut c] = values.map(|x| Aligned([x; 5]));
-    let view = |address: u64| View { address, ty: DataType::F32, row: 1, column: ld };
+    let view = |address: u64| View::new(address, DataType::F32, (1, ld));
     let d = view(c.0.as_mut_ptr() as u64);
     let product = Product {
         m: 1,
@@ -115,8 +115,8 @@ fn tf32_rounds_both_inputs_and_not_the_product() {
 fn columns_are_finished_in_order_before_they_are_stored() {
     let (a, b) = ([1f32, 2.0, 3.0], [10f32, 20.0]);
     let mut d = [half::f16::ZERO; 8];
-    let view = |address: u64, column: isize| View { address, ty: DataType::F32, row: 1, column };
-    let target = View { address: d.as_mut_ptr() as u64, ty: DataType::F16, row: 1, column: 4 };
+    let view = |address: u64, column: isize| View::new(address, DataType::F32, (1, column));
+    let target = View::new(d.as_mut_ptr() as u64, DataType::F16, (1, 4));
     let product = Product {
         m: 3,
         n: 2,

@@ -3,6 +3,8 @@
 #![allow(unsafe_code, reason = "the functions are C")]
 
 mod arguments;
+mod complex;
+mod dgmm;
 mod functions;
 mod graphs;
 mod grouped;
@@ -11,6 +13,7 @@ mod mapped;
 mod modes;
 mod refusals;
 mod settings;
+mod structured;
 mod support;
 mod threads;
 mod vectors;

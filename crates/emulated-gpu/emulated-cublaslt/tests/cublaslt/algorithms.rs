@@ -174,3 +174,41 @@ fn split_sums_without_a_workspace_are_refused() {
     assert_eq!(run(&lt, &call, &all[7], (lt.address(&workspace), 64)), 7);
     messages.expect(&["the workspace has 64 bytes"]);
 }
+
+#[test]
+fn tiles_and_stages_are_listed() {
+    let lt = Lt::new();
+    let shapes = [Shape::new(Type::F32, 4, 4); 4];
+    let memory = lt.numbers(Type::F32, &[1.0; 32]);
+    let [a, d] = [0, 64].map(|offset| lt.address(&memory) + offset);
+    let answers = candidates(&lt, &Call::new(shapes, [a, a, d, d]), 0, 8);
+    let own = sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_TILE_ID;
+    let tiles: Vec<u32> =
+        answers.iter().map(|answer| attribute(answer, own).unsigned_abs()).collect();
+    use sys::cublasLtMatmulAlgoCapAttributes_t::*;
+    for (which, expected) in
+        [(CUBLASLT_ALGO_CAP_TILE_IDS, tiles.as_slice()), (CUBLASLT_ALGO_CAP_STAGES_IDS, &[0])]
+    {
+        let list = |room: usize| {
+            let (mut values, mut written) = (vec![99_u32; 8], 0_usize);
+            // SAFETY: there is room for 8 numbers, and no more are asked for.
+            let status = unsafe {
+                sys::cublasLtMatmulAlgoCapGetAttribute(
+                    &raw const answers[0].algo,
+                    which,
+                    values.as_mut_ptr().cast(),
+                    room,
+                    &raw mut written,
+                )
+            };
+            assert_eq!(status as u32, 0);
+            (written, values)
+        };
+        // With no room, the bytes are said that it takes.
+        assert_eq!(list(0), (4 * expected.len(), vec![99; 8]));
+        let (written, values) = list(32);
+        assert_eq!((written / 4, &values[..expected.len()]), (expected.len(), expected));
+        assert_eq!(values[expected.len()..], vec![99; 8 - expected.len()]);
+        assert_eq!(list(4), (4, [&expected[..1], &[99; 7]].concat()));
+    }
+}

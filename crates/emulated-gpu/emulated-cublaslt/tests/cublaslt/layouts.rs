@@ -121,3 +121,49 @@ fn parts_of_buffers_with_their_alignment_promised() {
     ];
     assert_eq!(lt.get_numbers(F32, &d)[1..5], expected);
 }
+
+/// A leading dimension of 0 makes one column of `C` be all of them, or one row in row order.
+#[test]
+fn one_column_of_c_for_all() {
+    let lt = Lt::new();
+    let (m, n, k, batch) = (4, 3, 2, 2);
+    let [va, vb, vc] = [m * k, k * n, 2 * m].map(|count| values(count, count));
+    for in_rows in [false, true] {
+        let memory = [&va, &vb, &vc].map(|values| lt.numbers(F32, values));
+        let d = lt.numbers(F32, &vec![9.0; m * n * batch]);
+        let own = |rows, columns| {
+            if in_rows {
+                Shape::in_rows(F32, rows, columns)
+            } else {
+                Shape::new(F32, rows, columns)
+            }
+        };
+        let stacked = |shape: Shape, stride: i64| Shape { batch: batch as i32, stride, ..shape };
+        let c = stacked(Shape { ld: 0, ..own(m, n) }, m as i64);
+        let shapes =
+            [stacked(own(m, k), 0), stacked(own(k, n), 0), c, stacked(own(m, n), (m * n) as i64)];
+        let [a, b, c_address] = [0, 1, 2].map(|index: usize| lt.address(&memory[index]));
+        let addresses = [a, b, c_address, lt.address(&d)];
+        let call = Call { scalars: (0.5, -1.0), ..Call::new(shapes, addresses) };
+        assert_eq!(call.run(&lt), (0, 0), "{in_rows}");
+        let got = lt.get_numbers(F32, &d);
+        for (index, row, column) in (0..batch).flat_map(|index| {
+            (0..m).flat_map(move |row| (0..n).map(move |column| (index, row, column)))
+        }) {
+            let sum: f64 =
+                (0..k).map(|p| va[shapes[0].at(row, p)] * vb[shapes[1].at(p, column)]).sum();
+            let added = vc[index * m + if in_rows { column } else { row }];
+            let at = index * m * n + shapes[3].at(row, column);
+            assert_eq!(got[at], 0.5 * sum - added, "{in_rows}: {index} {row} {column}");
+        }
+        // Of the other matrices there is no such thing: D would be written over and over.
+        for matrix in [0, 1, 3] {
+            let mut shapes = shapes;
+            shapes[matrix].ld = 0;
+            assert_eq!(Call { shapes, ..call.clone() }.run(&lt), (7, 7), "{matrix}");
+        }
+        let mut same = addresses;
+        same[3] = same[2];
+        assert_eq!(Call { addresses: same, ..call.clone() }.run(&lt), (0, 7), "C is D");
+    }
+}

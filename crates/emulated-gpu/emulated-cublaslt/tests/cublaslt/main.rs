@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "the functions are C")]
 
 mod algorithms;
+mod complex;
 mod descriptors;
 mod epilogues;
 mod graphs;

@@ -1,0 +1,192 @@
+//! The types that the CPU computes in: real ones here, complex ones in [`complex`](crate::complex).
+
+#![allow(unsafe_code, reason = "operands are raw device memory")]
+
+use half::{bf16, f16};
+
+use crate::{DataType, Inputs, to_tf32};
+
+/// A type that the CPU computes in: single or double precision, real or complex.
+pub trait Number:
+    Copy
+    + Default
+    + PartialEq
+    + Send
+    + Sync
+    + 'static
+    + std::ops::Add<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + std::ops::AddAssign
+{
+    /// The same type, as matrices have it.
+    const TYPE: DataType;
+    /// The nearest number.
+    fn from_f64(x: f64) -> Self;
+    /// The nearest number.
+    fn from_f32(x: f32) -> Self;
+    /// The nearest number of a real and an imaginary part, of which a real type drops the latter.
+    fn from_parts(real: f64, imaginary: f64) -> Self;
+    /// Its real part, and its imaginary one, which is 0 of a real type.
+    fn parts(self) -> (f64, f64);
+    /// The same with the sign of the imaginary part turned.
+    #[must_use]
+    fn conjugate(self) -> Self;
+    /// `c = alpha · a · b + beta · c` by the crate `matrixmultiply`, on one core; `[m, n, k]`, and a
+    /// pointer with the strides of rows and columns for each matrix.
+    ///
+    /// # Safety
+    /// Of `a` `m · k` elements can be read, of `b` `k · n`, and of `c` `m · n` be read and written;
+    /// `c` overlaps neither. With `beta` 0 `c` may hold anything.
+    unsafe fn multiply(
+        shape: [usize; 3],
+        alpha: Self,
+        a: (*const Self, isize, isize),
+        b: (*const Self, isize, isize),
+        beta: Self,
+        c: (*mut Self, isize, isize),
+    );
+}
+
+/// A real type that the CPU computes in: `f32` or `f64`.
+pub trait Real: Number + PartialOrd {
+    /// The nearest number.
+    fn to_f32(self) -> f32;
+    /// The number.
+    fn to_f64(self) -> f64;
+    /// Its magnitude.
+    #[must_use]
+    fn magnitude(self) -> Self;
+    /// Rounds it as a tensor core's input.
+    #[must_use]
+    fn rounded(self, inputs: Inputs) -> Self;
+}
+
+impl Number for f32 {
+    const TYPE: DataType = DataType::F32;
+
+    fn from_f64(x: f64) -> Self {
+        x as f32
+    }
+
+    fn from_f32(x: f32) -> Self {
+        x
+    }
+
+    fn from_parts(real: f64, _: f64) -> Self {
+        real as Self
+    }
+
+    fn parts(self) -> (f64, f64) {
+        (self.to_f64(), 0.0)
+    }
+
+    fn conjugate(self) -> Self {
+        self
+    }
+
+    unsafe fn multiply(
+        [m, n, k]: [usize; 3],
+        alpha: Self,
+        a: (*const Self, isize, isize),
+        b: (*const Self, isize, isize),
+        beta: Self,
+        c: (*mut Self, isize, isize),
+    ) {
+        let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
+        // SAFETY: as the caller promises.
+        unsafe { matrixmultiply::sgemm(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc) }
+    }
+}
+
+impl Real for f32 {
+    fn to_f32(self) -> f32 {
+        self
+    }
+
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn magnitude(self) -> Self {
+        self.abs()
+    }
+
+    fn rounded(self, inputs: Inputs) -> Self {
+        match inputs {
+            Inputs::Full => self,
+            Inputs::Tf32 => to_tf32(self),
+            Inputs::F16 => f16::from_f32(self).to_f32(),
+            Inputs::Bf16 => bf16::from_f32(self).to_f32(),
+        }
+    }
+}
+
+impl Number for f64 {
+    const TYPE: DataType = DataType::F64;
+
+    fn from_f64(x: f64) -> Self {
+        x
+    }
+
+    fn from_f32(x: f32) -> Self {
+        Self::from(x)
+    }
+
+    fn from_parts(real: f64, _: f64) -> Self {
+        real
+    }
+
+    fn parts(self) -> (f64, f64) {
+        (self.to_f64(), 0.0)
+    }
+
+    fn conjugate(self) -> Self {
+        self
+    }
+
+    unsafe fn multiply(
+        [m, n, k]: [usize; 3],
+        alpha: Self,
+        a: (*const Self, isize, isize),
+        b: (*const Self, isize, isize),
+        beta: Self,
+        c: (*mut Self, isize, isize),
+    ) {
+        let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
+        // SAFETY: as the caller promises.
+        unsafe { matrixmultiply::dgemm(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc) }
+    }
+}
+
+impl Real for f64 {
+    fn to_f32(self) -> f32 {
+        self as f32
+    }
+
+    fn to_f64(self) -> f64 {
+        self
+    }
+
+    fn magnitude(self) -> Self {
+        self.abs()
+    }
+
+    fn rounded(self, _: Inputs) -> Self {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_are_rounded() {
+        let x = 1.0f32 + 2f32.powi(-9);
+        assert_eq!(x.rounded(Inputs::Full), x);
+        assert_eq!(x.rounded(Inputs::Tf32), x);
+        assert_eq!(x.rounded(Inputs::F16), x);
+        assert_eq!(x.rounded(Inputs::Bf16), 1.0);
+        assert_eq!(70_000f32.rounded(Inputs::F16), f32::INFINITY);
+    }
+}

@@ -1,0 +1,261 @@
+//! `cublas<T>symm`, `cublas<T>hemm` and `cublas<T>trmm`: a matrix of which one triangle is stored, times another.
+
+use std::ffi::{c_int, c_void};
+
+use emulated_blas::{
+    Access, Dense, Matrix, Operation, Product, Rejection, Run, Scalar, Split, Structure, Triangle,
+    View, Work,
+};
+
+use crate::ffi::export;
+use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed, operands};
+use crate::handle::{Handle, open};
+use crate::level3::check_size;
+use crate::operand::BatchLocation;
+
+/// `C = alpha · op(A) · B + beta · C`, or with `op(A)` on the right.
+struct Structured {
+    structure: Structure,
+    side: c_int,
+    uplo: c_int,
+    operation: c_int,
+    sizes: (i64, i64),
+    alpha: *const c_void,
+    /// Null where `C` is not read.
+    beta: *const c_void,
+    a: (u64, i64),
+    b: (u64, i64),
+    c: (u64, i64),
+}
+
+/// One of two numbers.
+fn either(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, Rejection> {
+    match value {
+        0 => Ok(true),
+        1 => Ok(false),
+        _ => Err(Rejection::invalid(format!(
+            "{what} is {value}: it has to be {} (0) or {} (1)",
+            names[0], names[1]
+        ))),
+    }
+}
+
+/// Of a `cublasSideMode_t`; `what` names the argument.
+pub(crate) fn is_left(side: c_int, what: &str) -> Result<bool, Rejection> {
+    either(side, what, ["CUBLAS_SIDE_LEFT", "CUBLAS_SIDE_RIGHT"])
+}
+
+impl Structured {
+    fn submit(&self, name: &'static str, handle: Handle, typed: Typed) -> Result<(), Rejection> {
+        let (settings, driver) = open(handle)?;
+        let (m, n) = self.sizes;
+        let is_left = is_left(self.side, "side")?;
+        let fills = ["CUBLAS_FILL_MODE_LOWER", "CUBLAS_FILL_MODE_UPPER"];
+        let is_lower = either(self.uplo, "uplo", fills)?;
+        let operation = Operation::from_code(self.operation, "trans")?;
+        for (value, what) in [(m, "m"), (n, "n")] {
+            check_size(value, what)?;
+        }
+        let order = if is_left { m } else { n };
+        let place = |(address, _): (u64, i64)| BatchLocation::Strided(address, 0);
+        let (a, b, c) = operands(
+            (typed.ty, typed.ty, typed.ty),
+            (place(self.a), place(self.b), place(self.c)),
+            (self.a.1, self.b.1, self.c.1),
+        );
+        let [a, b, c] = [a.matrix(order, order, 1), b.matrix(m, n, 1), c.matrix(m, n, 1)];
+        for matrix in [&a, &b, &c] {
+            matrix.check_leading_dimension()?;
+        }
+        let mode = settings.pointer_mode;
+        // SAFETY: the caller of the C function vouches for `alpha` and `beta`.
+        let alpha = unsafe { Scalar::take(driver, self.alpha, mode, typed.ty, "alpha")? };
+        let beta = if self.beta.is_null() && self.is_triangular() {
+            Scalar::Value(0.0)
+        } else {
+            // SAFETY: as above.
+            unsafe { Scalar::take(driver, self.beta, mode, typed.ty, "beta")? }
+        };
+        if m == 0 || n == 0 {
+            return Ok(());
+        }
+        let reads = !alpha.is_known_zero();
+        let used = [&c, &a, &b];
+        for matrix in &used[..if reads { 3 } else { 1 }] {
+            matrix.check_address()?;
+            matrix.check_bounds(driver)?;
+        }
+        let in_place = reads && self.check_aliases(&a, &b, &c)?;
+        let [a_view, b_view, c_view] = [&a, &b, &c].map(|one| View::of(one, Operation::None, 0));
+        let (order, structure) = (order as usize, self.structure);
+        let triangle = Triangle { view: a_view, order, is_lower, structure };
+        let mut accesses: Vec<Access> =
+            [alpha.access(), beta.access()].into_iter().flatten().collect();
+        if reads {
+            Access::add_all(&mut accesses, triangle.accesses())?;
+            Access::add_all(&mut accesses, b.accesses(Access::read))?;
+        }
+        if !beta.is_known_zero() {
+            Access::add_all(&mut accesses, c.accesses(Access::read))?;
+        }
+        Access::add_all(&mut accesses, c.accesses(Access::write))?;
+        let (m, n) = (m as usize, n as usize);
+        let (compute, capability) = ((typed.compute)(&settings), driver.capability);
+        let product = move |dense: View, other: View| Product {
+            m,
+            n,
+            k: if reads { order } else { 0 },
+            a: if is_left { dense } else { other },
+            b: if is_left { other } else { dense },
+            c: c_view,
+            d: c_view,
+            alpha,
+            beta,
+            compute,
+            capability,
+            split: Split::NONE,
+        };
+        product(a_view.under(operation), b_view).check_room()?;
+        let run: Run = Box::new(move |_| {
+            // SAFETY: the operands are among the accesses; copies are the host's.
+            unsafe {
+                if !reads {
+                    return Ok(product(a_view, b_view).run(None)?);
+                }
+                let dense = triangle.expanded()?;
+                let copy = if in_place { Some(Dense::copy_of(b_view, m, n)?) } else { None };
+                let other = copy.as_ref().map_or(b_view, Dense::view);
+                product(dense.under(operation), other).run(None)?;
+            }
+            Ok(())
+        });
+        // SAFETY: as above.
+        unsafe { Work { name, accesses, run }.launch(driver, settings.stream) }
+    }
+
+    fn is_triangular(&self) -> bool {
+        matches!(self.structure, Structure::Triangular { .. })
+    }
+
+    /// Whether `C` is `B`, which of `trmm` it may be.
+    fn check_aliases(&self, a: &Matrix, b: &Matrix, c: &Matrix) -> Result<bool, Rejection> {
+        let is_b = c.address == b.address;
+        if c.address == a.address || is_b && !self.is_triangular() {
+            return Err(Rejection::invalid(format!(
+                "C and {} are the same memory: the result would depend on the order in which elements \
+                 are computed",
+                if is_b { "B" } else { "A" }
+            )));
+        }
+        if is_b && c.ld != b.ld {
+            return Err(Rejection::invalid(format!(
+                "C and B are the same memory, but ldb is {} and ldc {}",
+                b.ld, c.ld
+            )));
+        }
+        Ok(is_b)
+    }
+}
+
+macro_rules! mirrored {
+    ($($name:ident, $structure:ident, $typed:ident, $int:ty;)*) => {$(
+        export! {
+            /// `C = alpha · A · B + beta · C`, or `B · A`, with an `A` that equals its transpose.
+            fn $name(
+                handle: Handle,
+                side: c_int,
+                uplo: c_int,
+                m: $int,
+                n: $int,
+                alpha: *const c_void,
+                a: *const c_void,
+                lda: $int,
+                b: *const c_void,
+                ldb: $int,
+                beta: *const c_void,
+                c: *mut c_void,
+                ldc: $int,
+            ) {
+                let product = Structured {
+                    structure: Structure::$structure,
+                    side,
+                    uplo,
+                    operation: 0,
+                    sizes: (m.into(), n.into()),
+                    alpha,
+                    beta,
+                    a: (a as u64, lda.into()),
+                    b: (b as u64, ldb.into()),
+                    c: (c as u64, ldc.into()),
+                };
+                product.submit(NAME, handle, $typed)
+            }
+        }
+    )*};
+}
+
+mirrored! {
+    cublasSsymm_v2, Symmetric, SINGLE, c_int;
+    cublasDsymm_v2, Symmetric, DOUBLE, c_int;
+    cublasCsymm_v2, Symmetric, COMPLEX, c_int;
+    cublasZsymm_v2, Symmetric, DOUBLE_COMPLEX, c_int;
+    cublasChemm_v2, Hermitian, COMPLEX, c_int;
+    cublasZhemm_v2, Hermitian, DOUBLE_COMPLEX, c_int;
+    cublasSsymm_v2_64, Symmetric, SINGLE, i64;
+    cublasDsymm_v2_64, Symmetric, DOUBLE, i64;
+    cublasCsymm_v2_64, Symmetric, COMPLEX, i64;
+    cublasZsymm_v2_64, Symmetric, DOUBLE_COMPLEX, i64;
+    cublasChemm_v2_64, Hermitian, COMPLEX, i64;
+    cublasZhemm_v2_64, Hermitian, DOUBLE_COMPLEX, i64;
+}
+
+macro_rules! trmm {
+    ($($name:ident, $typed:ident, $int:ty;)*) => {$(
+        export! {
+            /// `C = alpha · op(A) · B`, or `B · op(A)`, with a triangular `A`; `C` may be `B`.
+            fn $name(
+                handle: Handle,
+                side: c_int,
+                uplo: c_int,
+                trans: c_int,
+                diag: c_int,
+                m: $int,
+                n: $int,
+                alpha: *const c_void,
+                a: *const c_void,
+                lda: $int,
+                b: *const c_void,
+                ldb: $int,
+                c: *mut c_void,
+                ldc: $int,
+            ) {
+                let diagonals = ["CUBLAS_DIAG_NON_UNIT", "CUBLAS_DIAG_UNIT"];
+                let has_unit_diagonal = !either(diag, "diag", diagonals)?;
+                let product = Structured {
+                    structure: Structure::Triangular { has_unit_diagonal },
+                    side,
+                    uplo,
+                    operation: trans,
+                    sizes: (m.into(), n.into()),
+                    alpha,
+                    beta: std::ptr::null(),
+                    a: (a as u64, lda.into()),
+                    b: (b as u64, ldb.into()),
+                    c: (c as u64, ldc.into()),
+                };
+                product.submit(NAME, handle, $typed)
+            }
+        }
+    )*};
+}
+
+trmm! {
+    cublasStrmm_v2, SINGLE, c_int;
+    cublasDtrmm_v2, DOUBLE, c_int;
+    cublasCtrmm_v2, COMPLEX, c_int;
+    cublasZtrmm_v2, DOUBLE_COMPLEX, c_int;
+    cublasStrmm_v2_64, SINGLE, i64;
+    cublasDtrmm_v2_64, DOUBLE, i64;
+    cublasCtrmm_v2_64, COMPLEX, i64;
+    cublasZtrmm_v2_64, DOUBLE_COMPLEX, i64;
+}
