@@ -26,6 +26,7 @@ pub(crate) mod initialisation;
 pub(crate) mod interprocess;
 pub(crate) mod link;
 pub(crate) mod memory;
+pub(crate) mod mipmap;
 pub(crate) mod module;
 pub(crate) mod pointer;
 pub(crate) mod pool;

@@ -27,6 +27,11 @@ const COLOUR_ATTACHMENT: u32 = 0x20;
 const SPARSE: u32 = 0x40;
 const DEFERRED: u32 = 0x80;
 
+/// Whether the depth of an array with these flags is a number of layers, or of the sides of cubes.
+pub(crate) fn is_layered(flags: u32) -> bool {
+    flags & (LAYERED | CUBE_MAP) != 0
+}
+
 /// `CUarray_format`, those that textures filter and surfaces store.
 const FORMATS: [(u32, Channel); 8] = [
     (0x01, Channel::U8),
@@ -131,7 +136,7 @@ fn layout(description: &Array3dDescription) -> Result<Texels> {
     }
     // The sides of a cube, or of several, are layers.
     let cube = flags & CUBE_MAP != 0;
-    let layered = flags & (LAYERED | CUBE_MAP) != 0;
+    let layered = is_layered(flags);
     let sides = if flags & LAYERED == 0 { depth == 6 } else { depth.is_multiple_of(6) };
     if cube && (width != height || !sides) {
         return Err(Code::INVALID_VALUE.because(format!(

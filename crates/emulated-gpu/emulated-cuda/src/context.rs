@@ -291,6 +291,7 @@ impl Context {
         }
         crate::report::leaks_of(driver, own);
         driver.emulator.memory().end_heap(own as u64);
+        driver.mipmaps.retain(|mipmap| mipmap.context != own);
         driver.arrays.retain(|array| array.context != own);
         driver.allocations.free_context(own)?;
         Ok(self.storage.end(own))

@@ -17,6 +17,7 @@ use crate::event::Event;
 use crate::function::Function;
 use crate::graph::{Executable, Graph};
 use crate::graph_memory::Highs;
+use crate::mipmap::Mipmap;
 use crate::module::Module;
 use crate::pool::{Pool, Pools};
 use crate::registry::Registry;
@@ -57,6 +58,7 @@ pub(crate) struct Driver {
     pub(crate) users: Registry<UserObject>,
     pub(crate) graph_highs: Highs,
     pub(crate) arrays: Registry<Array>,
+    pub(crate) mipmaps: Registry<Mipmap>,
     pub(crate) textures: Objects,
     pub(crate) surfaces: Objects,
     pub(crate) references: Registry<Reference>,
@@ -173,6 +175,7 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         users: Registry::default(),
         graph_highs: Highs::default(),
         arrays: Registry::default(),
+        mipmaps: Registry::default(),
         textures: Objects::default(),
         surfaces: Objects::default(),
         references: Registry::default(),

@@ -7,7 +7,7 @@
 //! program a second time, with a second set of everything that is known of the device.
 //!
 //! The functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's
-//! bindings for Python call. What is not emulated says so: mipmapped and sparse arrays, cube maps, clusters,
+//! bindings for Python call. What is not emulated says so: textures of several levels, sparse arrays, cube maps, clusters,
 //! sharing between processes but by file descriptors of memory, machine code (a cubin, or a fatbin without PTX). Of the
 //! tables behind NVIDIA's runtime library there is what is known of them. `include/emulated_gpu.h` declares what NVIDIA's driver does not
 //! have. The environment chooses checks and reports; the crate's `README.md` lists the variables.
@@ -41,6 +41,7 @@ mod identity;
 mod launch;
 mod library;
 mod md2;
+mod mipmap;
 mod module;
 mod occupancy;
 mod operation;

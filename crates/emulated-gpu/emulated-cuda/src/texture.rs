@@ -17,6 +17,7 @@ use crate::copy::check_device;
 use crate::device::{ALIGNMENT, LINEAR, PITCHED};
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::mipmap;
 
 /// `CUresourcetype`
 const ARRAY: i32 = 0;
@@ -240,7 +241,17 @@ pub(crate) fn of(object: &Object) -> Result<Resource> {
             }
             array.texels
         }
-        MIPMAPPED => return Err(Code::NOT_SUPPORTED.because("mipmapped arrays are not emulated")),
+        MIPMAPPED => {
+            let found = mipmap::find(handle);
+            let mipmap = found.map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
+            let [level] = &mipmap.levels[..] else {
+                return Err(Code::NOT_SUPPORTED.because(
+                    "textures of several levels are not emulated: make one of a level \
+                     (cuMipmappedArrayGetLevel)",
+                ));
+            };
+            level.texels
+        }
         MEMORY => linear(memory)?,
         ROWS => pitched(rows)?,
         _ => return Err(invalid(format!("there is no kind {kind} of resource"))),

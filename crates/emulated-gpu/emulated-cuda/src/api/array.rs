@@ -9,6 +9,7 @@ use crate::copy::{CopyMemory, End, Transfer, array_end};
 use crate::device::{self, LINEAR};
 use crate::error::{Code, Result};
 use crate::ffi::export;
+use crate::mipmap;
 
 use super::context::synchronize_users;
 use super::copy::{Waits, copy};
@@ -94,6 +95,11 @@ export! {
     2000 fn cuArrayDestroy(array: Handle) {
         capture::forbid_unsafe_call()?;
         let array = array::find(array)?;
+        if mipmap::is_level(array.handle)? {
+            return Err(Code::INVALID_VALUE.because(
+                "the array is a level of a mipmapped one: cuMipmappedArrayDestroy ends them all"
+            ));
+        }
         synchronize_users(Some(array.context))?;
         array.destroy()
     }

@@ -53,6 +53,7 @@ const ALL: &[&[Entry]] = &[
     super::interprocess::ENTRIES,
     super::link::ENTRIES,
     super::memory::ENTRIES,
+    super::mipmap::ENTRIES,
     super::module::ENTRIES,
     super::pointer::ENTRIES,
     super::pool::ENTRIES,

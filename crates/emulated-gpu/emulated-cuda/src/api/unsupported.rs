@@ -1,4 +1,4 @@
-//! What programs and libraries link to and the emulator has not: mipmaps, memory of graphics libraries, tensor maps, contexts of a part of the card. To ask
+//! What programs and libraries link to and the emulator has not: references to mipmaps, memory of graphics libraries, tensor maps, contexts of a part of the card. To ask
 //! for it is an error; that a function is there is none, since whoever looks for all of them at its start
 //! (NVIDIA's runtime library, Warp) complains of those that are missing, and one that looks at each call
 //! (cudarc) ends there.
@@ -34,10 +34,7 @@ macro_rules! refuse {
 }
 
 refuse! {
-    "mipmapped arrays" {
-        5000 cuMipmappedArrayCreate;
-        5000 cuMipmappedArrayGetLevel;
-        5000 cuMipmappedArrayDestroy;
+    "texture references of mipmapped arrays" {
         5000 cuTexRefSetMipmappedArray;
         5000 cuTexRefGetMipmappedArray;
         5000 cuTexRefSetMipmapFilterMode;

@@ -24,6 +24,7 @@ mod library_work;
 mod lifetime;
 mod linking;
 mod memory;
+mod mipmaps;
 mod modules;
 mod python;
 mod resources;

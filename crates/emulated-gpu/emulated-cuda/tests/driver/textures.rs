@@ -264,9 +264,6 @@ fn what_makes_no_sense_is_refused() {
     let mut anisotropic = plain;
     anisotropic.maxAnisotropy = 4;
     assert_eq!(try_texture(of_array(array), anisotropic).0, code::NOT_SUPPORTED);
-    let mut mipmapped = of_array(array);
-    mipmapped.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-    assert_eq!(try_texture(mipmapped, plain).0, code::NOT_SUPPORTED);
     // Integers that stay integers are not filtered.
     let mut bytes = of_memory(memory, 64);
     bytes.res.linear.format = sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8;
@@ -283,6 +280,6 @@ fn what_makes_no_sense_is_refused() {
         )),
         code::INVALID_VALUE
     );
-    assert_eq!(cu!(cuMipmappedArrayCreate()), code::NOT_SUPPORTED);
+    assert_eq!(cu!(cuTexRefSetMipmappedArray()), code::NOT_SUPPORTED);
     ok!(cuCtxDestroy_v2(context => usize));
 }

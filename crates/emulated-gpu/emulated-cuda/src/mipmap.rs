@@ -1,0 +1,132 @@
+//! Mipmapped arrays: an array for each level, each half as long in every direction as the one before.
+
+use std::sync::Arc;
+
+use crate::abi::Handle;
+use crate::abi::texture::Array3dDescription;
+use crate::array::{Array, is_layered};
+use crate::context::Context;
+use crate::driver::driver;
+use crate::error::{Code, Result};
+use crate::registry::fresh;
+
+/// A mipmapped array.
+#[derive(Debug)]
+pub(crate) struct Mipmap {
+    pub(crate) handle: Handle,
+    pub(crate) context: Handle,
+    /// From the largest on; at least one.
+    pub(crate) levels: Vec<Arc<Array>>,
+}
+
+impl Mipmap {
+    /// Makes one, on the context's device. Of levels there are from one to as many as have the longest
+    /// side halved to one texel, whatever was asked for (`cuMipmappedArrayCreate`).
+    ///
+    /// # Errors
+    /// Those of [`Array::new`].
+    pub(crate) fn new(
+        context: &Context,
+        description: Array3dDescription,
+        levels: u32,
+    ) -> Result<Arc<Self>> {
+        let levels = levels.clamp(1, most(&description));
+        let mut made: Vec<Arc<Array>> = Vec::new();
+        for number in 0..levels {
+            match Array::new(context, level(&description, number)) {
+                Ok(array) => made.push(array),
+                Err(error) => {
+                    for array in &made {
+                        array.destroy()?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        let mipmap = Arc::new(Self { handle: fresh(), context: context.handle, levels: made });
+        driver()?.mipmaps.insert(mipmap.handle, Arc::clone(&mipmap));
+        Ok(mipmap)
+    }
+
+    /// Gives the memory of all levels back. Work that has found it keeps it.
+    ///
+    /// # Errors
+    /// Before `cuInit`.
+    pub(crate) fn destroy(&self) -> Result {
+        driver()?.mipmaps.remove(self.handle);
+        self.levels.iter().try_for_each(|array| array.destroy())
+    }
+}
+
+/// Levels until the longest side has one texel.
+fn most(description: &Array3dDescription) -> u32 {
+    let longest = description.width.max(description.height).max(description.depth).max(1);
+    longest.ilog2() + 1
+}
+
+/// A level's description. Layers, and the sides of cubes, are as many in each; what an array has not, no
+/// level has.
+fn level(description: &Array3dDescription, number: u32) -> Array3dDescription {
+    let half = |length: usize| if length == 0 { 0 } else { (length >> number).max(1) };
+    Array3dDescription {
+        width: half(description.width),
+        height: half(description.height),
+        depth: if is_layered(description.flags) {
+            description.depth
+        } else {
+            half(description.depth)
+        },
+        ..*description
+    }
+}
+
+/// The mipmapped array of a handle.
+///
+/// # Errors
+/// `INVALID_HANDLE`
+pub(crate) fn find(handle: Handle) -> Result<Arc<Mipmap>> {
+    let missing =
+        || Code::INVALID_HANDLE.because(format!("there is no mipmapped array {handle:#x}"));
+    driver()?.mipmaps.get(handle).ok_or_else(missing)
+}
+
+/// Whether an array is the level of one, which goes with it.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn is_level(array: Handle) -> Result<bool> {
+    let all = driver()?.mipmaps.all();
+    Ok(all.iter().any(|mipmap| mipmap.levels.iter().any(|level| level.handle == array)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_halved_down_to_one_and_layers_stay() {
+        let of = |width, height, depth, flags| Array3dDescription {
+            width,
+            height,
+            depth,
+            format: 0x20,
+            channels: 1,
+            flags,
+        };
+        let shape = |description: &Array3dDescription, number| {
+            let Array3dDescription { width, height, depth, .. } = level(description, number);
+            (width, height, depth)
+        };
+        let flat = of(64, 20, 0, 0);
+        assert_eq!(most(&flat), 7);
+        assert_eq!(
+            (shape(&flat, 0), shape(&flat, 3), shape(&flat, 6)),
+            ((64, 20, 0), (8, 2, 0), (1, 1, 0))
+        );
+        assert_eq!(shape(&of(5, 0, 0, 0), 1), (2, 0, 0));
+        assert_eq!(shape(&of(4, 4, 8, 0), 2), (1, 1, 2));
+        assert_eq!(shape(&of(4, 4, 6, 4), 2), (1, 1, 6), "a cube");
+        assert_eq!(shape(&of(4, 0, 7, 1), 1), (2, 0, 7), "layers");
+        assert_eq!(most(&of(1, 0, 0, 0)), 1);
+    }
+}

@@ -1,0 +1,112 @@
+//! Mipmapped arrays.
+
+use cudarc::driver::sys;
+
+use crate::descriptions::{FLOAT, array, numbers, of_array, sampling, try_texture};
+use crate::support::{code, context, cu, ok};
+
+/// Of floats.
+fn described([width, height, depth]: [usize; 3], flags: u32) -> sys::CUDA_ARRAY3D_DESCRIPTOR {
+    sys::CUDA_ARRAY3D_DESCRIPTOR {
+        Width: width,
+        Height: height,
+        Depth: depth,
+        Format: FLOAT,
+        NumChannels: 1,
+        Flags: flags,
+    }
+}
+
+fn mipmap(shape: [usize; 3], flags: u32, levels: u32) -> (u32, usize) {
+    let description = described(shape, flags);
+    let mut mipmap = 0usize;
+    let code = cu!(cuMipmappedArrayCreate(
+        &raw mut mipmap => *mut usize,
+        &raw const description => *const sys::CUDA_ARRAY3D_DESCRIPTOR, levels => u32
+    ));
+    (code, mipmap)
+}
+
+fn level(mipmap: usize, number: u32) -> (u32, usize) {
+    let mut level = 0usize;
+    let code = cu!(cuMipmappedArrayGetLevel(
+        &raw mut level => *mut usize, mipmap => usize, number => u32
+    ));
+    (code, level)
+}
+
+fn shape(array: usize) -> [usize; 3] {
+    let mut found = described([0; 3], 0);
+    ok!(cuArray3DGetDescriptor_v2(
+        &raw mut found => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, array => usize
+    ));
+    [found.Width, found.Height, found.Depth]
+}
+
+fn free() -> usize {
+    let (mut free, mut total) = (0usize, 0usize);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    free
+}
+
+#[test]
+fn levels_are_arrays_of_half_the_size() {
+    let context = context();
+    let before = free();
+    let (code, pyramid) = mipmap([12, 6, 0], 0, 3);
+    assert_eq!(code, 0);
+    let levels = [0, 1, 2].map(|number| level(pyramid, number).1);
+    assert_eq!(levels.map(shape), [[12, 6, 0], [6, 3, 0], [3, 1, 0]]);
+    assert_eq!(level(pyramid, 3).0, code::INVALID_VALUE);
+    // Each has texels of its own.
+    let values = numbers(16);
+    for (number, array) in levels.into_iter().enumerate() {
+        let from = values[number..].as_ptr();
+        ok!(cuMemcpyHtoA_v2(array => usize, 0 => usize, from => *const f32, 12 => usize));
+    }
+    for (number, array) in levels.into_iter().enumerate() {
+        let mut host = [0.0f32; 3];
+        let to = host.as_mut_ptr();
+        ok!(cuMemcpyAtoH_v2(to => *mut f32, array => usize, 0 => usize, 12 => usize));
+        assert_eq!(host, values[number..number + 3]);
+    }
+    // A level goes with the others.
+    assert_eq!(cu!(cuArrayDestroy(levels[1] => usize)), code::INVALID_VALUE);
+    ok!(cuMipmappedArrayDestroy(pyramid => usize));
+    assert_eq!(cu!(cuArrayDestroy(levels[1] => usize)), code::INVALID_HANDLE);
+    assert_eq!(cu!(cuMipmappedArrayDestroy(pyramid => usize)), code::INVALID_HANDLE);
+    assert_eq!(level(pyramid, 0).0, code::INVALID_HANDLE);
+    assert_eq!(free(), before);
+    // There are no more levels than sides can be halved, and one at least.
+    for (asked, there) in [(0, 1), (99, 4)] {
+        let (code, pyramid) = mipmap([8, 0, 0], 0, asked);
+        assert_eq!((code, level(pyramid, there - 1).0), (0, 0));
+        assert_eq!(level(pyramid, there).0, code::INVALID_VALUE);
+        ok!(cuMipmappedArrayDestroy(pyramid => usize));
+    }
+    assert_eq!(mipmap([0, 0, 0], 0, 1).0, code::INVALID_VALUE);
+    assert_eq!(mipmap([8, 0, 0], 0x100, 1).0, code::INVALID_VALUE);
+    assert_eq!(cu!(cuMipmappedArrayDestroy(array([4, 0, 0], 1, 0) => usize)), code::INVALID_HANDLE);
+    // What is left goes with the context.
+    let left = mipmap([8, 8, 0], 0, 2).1;
+    ok!(cuCtxDestroy_v2(context => usize));
+    assert_eq!(level(left, 0).0, code::INVALID_HANDLE);
+}
+
+#[test]
+fn a_texture_is_made_of_one_level() {
+    let context = context();
+    let of = |mipmap: usize| {
+        let mut resource = of_array(0);
+        resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        resource.res.mipmap.hMipmappedArray = mipmap as sys::CUmipmappedArray;
+        try_texture(resource, sampling(false, 0)).0
+    };
+    let (one, two) = (mipmap([8, 8, 0], 0, 1).1, mipmap([8, 8, 0], 0, 2).1);
+    assert_eq!(of(one), 0);
+    assert_eq!(of(two), code::NOT_SUPPORTED, "which one a kernel reads is not emulated");
+    assert_eq!(of(array([8, 8, 0], 1, 0)), code::INVALID_VALUE);
+    // Of a level it is one of an array.
+    assert_eq!(try_texture(of_array(level(two, 1).1), sampling(false, 0)).0, 0);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
