@@ -54,6 +54,14 @@ impl Card {
         text
     }
 
+    /// Whether a text names it: NVML's identifier, or the digits alone, as CUDA has them and NVIDIA's
+    /// cuda.core passes them on.
+    pub(crate) fn is_called(&self, text: &[u8]) -> bool {
+        let own = self.uuid();
+        let digits = own.trim_start_matches("GPU-");
+        own.as_bytes().eq_ignore_ascii_case(text) || digits.as_bytes().eq_ignore_ascii_case(text)
+    }
+
     /// "00000000:01:00.0"
     pub(crate) fn bus(&self) -> String {
         let [domain, bus, device] = self.place;
@@ -111,6 +119,10 @@ mod tests {
     #[test]
     fn an_identifier_has_groups() {
         assert_eq!(card().uuid(), "GPU-656d756c-6174-6564-2d67-70752d303032");
+        assert!(card().is_called(b"gpu-656D756C-6174-6564-2d67-70752d303032"));
+        assert!(card().is_called(b"656d756c-6174-6564-2d67-70752d303032"));
+        assert!(!card().is_called(b"656d756c-6174-6564-2d67-70752d30303"));
+        assert!(!card().is_called(b""));
     }
 
     #[test]

@@ -76,12 +76,12 @@ export! {
         by_bus(address, out)
     }
 
-    /// A card by its identifier.
+    /// A card by its identifier, with or without "GPU-".
     fn nvmlDeviceGetHandleByUUID(uuid: Text, out: Out<Handle>) {
         initialised()?;
         out.required()?;
         let uuid = uuid.get()?;
-        out.set(Handle::of(find(|card| Ok(card.uuid().eq_ignore_ascii_case(&uuid)))?)?)
+        out.set(Handle::of(find(|card| Ok(card.is_called(uuid.as_bytes())))?)?)
     }
 
     /// A card by its identifier, as text or as bytes.
@@ -91,7 +91,7 @@ export! {
         let uuid = versioned(uuid)?;
         let text = uuid.value.split(|byte| *byte == 0).next().unwrap_or_default();
         let found = find(|card| match uuid.kind {
-            ASCII => Ok(card.uuid().as_bytes().eq_ignore_ascii_case(text)),
+            ASCII => Ok(card.is_called(text)),
             BINARY => Ok(uuid.value.starts_with(&card.uuid)),
             _ => Err(Status::InvalidArgument),
         })?;

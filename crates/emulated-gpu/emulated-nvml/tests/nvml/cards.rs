@@ -119,8 +119,12 @@ fn a_card_is_found_by_all_of_its_names() {
         let card = device(number);
         assert_eq!(got!(usize, nvmlDeviceGetHandleByIndex(number => c_uint)), card);
         let uuid = text_of!(nvmlDeviceGetUUID(card));
-        let name = CString::new(uuid.clone()).unwrap();
-        assert_eq!(got!(usize, nvmlDeviceGetHandleByUUID(name.as_ptr() => *const c_char)), card);
+        // As CUDA has it, it is without the first four letters.
+        for form in [&uuid[..], &uuid[4..]] {
+            let name = CString::new(form).unwrap();
+            let name = name.as_ptr();
+            assert_eq!(got!(usize, nvmlDeviceGetHandleByUUID(name => *const c_char)), card);
+        }
         for form in ["0000:0N:00.0", "00000000:0N:00.0"] {
             let address = CString::new(form.replace('N', &number.to_string())).unwrap();
             let text = address.as_ptr();
