@@ -34,6 +34,7 @@
 //!   `nvcuda::wmma` fragments of halves, bfloat16, bytes and tf32.
 //! - *Halves*: what cuda_fp16.h and cuda_bf16.h do with `__half`, `__nv_bfloat16` and pairs of them, the
 //!   functions without an exact result among it, which are computed in float.
+//! - *Bytes that are floats*: what cuda_fp8.h has for C++, E4M3 and E5M2, alone, in pairs and fours.
 //! - *Mathematics* of float: exponentials, logarithms, powers, angles and hyperbolic functions with their
 //!   inverses, error functions with theirs, gamma, Bessel functions, roots, lengths, remainders, rounding. What is no instruction is
 //!   computed in double and rounded once, which is exact to half a unit in the last place but for rare

@@ -89,6 +89,7 @@ const BESSEL: &str = include_str!("bessel.cuh");
 const INTEGERS: &str = include_str!("integers.cuh");
 const HALVES: &str = include_str!("halves.cuh");
 const HALF_FUNCTIONS: &str = include_str!("half_functions.cuh");
+const FP8: &str = include_str!("fp8.cuh");
 const ANGLES: &str = include_str!("angles.cuh");
 const PARTS: &str = include_str!("parts.cuh");
 const DOUBLE: &str = include_str!("double.cuh");
@@ -139,8 +140,12 @@ pub(crate) fn tokens(
     let matrices = words.contains("wmma");
     let pairs =
         ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"];
-    if matrices || halves || pairs.into_iter().any(|name| words.contains(name)) {
+    let bytes = words.iter().any(|name| name.starts_with("__nv_") && name.contains("fp8"));
+    if matrices || halves || bytes || pairs.into_iter().any(|name| words.contains(name)) {
         text.push_str(HALVES);
+    }
+    if bytes {
+        text.push_str(FP8);
     }
     if halves {
         text.push_str(HALF_FUNCTIONS);

@@ -226,6 +226,9 @@ impl Lowerer<'_> {
             (Type::Struct(_), Type::Scalar(_)) if self.conversion(&typed.ty, to).is_some() => {
                 self.converted(typed, to, span)
             }
+            (Type::Struct(_), _) if self.conversion_to(&typed.ty, to).is_some() => {
+                self.converted(typed, to, span)
+            }
             (
                 Type::Scalar(from) | Type::Enum(_, from),
                 Type::Scalar(into) | Type::Enum(_, into),

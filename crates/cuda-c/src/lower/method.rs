@@ -213,16 +213,25 @@ impl Lowerer<'_> {
 
     /// The function by which a struct becomes a number: of that type, or the only one.
     pub(super) fn conversion(&self, from: &Type, to: &Type) -> Option<Rc<Function>> {
-        let all = &declaration(from)?.conversions;
-        let exact = all.iter().find(|one| match (&one.result, to) {
-            (TypeExpr::Scalar(result), Type::Scalar(wanted)) => result == wanted,
-            _ => false,
-        });
-        match (exact, all.as_slice()) {
-            (Some(one), _) => Some(one.clone()),
-            (None, [only]) => Some(only.clone()),
+        let only = || match declaration(from)?.conversions.as_slice() {
+            [only] => Some(only.clone()),
             _ => None,
-        }
+        };
+        self.conversion_to(from, to).or_else(only)
+    }
+
+    /// The function by which a struct becomes just that type.
+    pub(super) fn conversion_to(&self, from: &Type, to: &Type) -> Option<Rc<Function>> {
+        let is_that = |one: &&Rc<Function>| match (&one.result, to) {
+            (TypeExpr::Scalar(result), Type::Scalar(wanted)) => result == wanted,
+            (TypeExpr::Named(name, _), _) => {
+                let names = self.names_of(from);
+                let named = names.get(name).or_else(|| self.scopes[0].get(name));
+                matches!(named, Some(Symbol::Alias(ty)) if ty.ty == *to)
+            }
+            _ => false,
+        };
+        declaration(from)?.conversions.iter().find(is_that).cloned()
     }
 
     pub(super) fn converted(&mut self, typed: Typed, to: &Type, span: Span) -> Lowered<Value> {
@@ -304,6 +313,12 @@ impl Lowerer<'_> {
         if let [only] = given.as_slice() {
             let typed = self.read(only.clone());
             if typed.ty == ty.ty {
+                return self.put(&Lvalue { ty, address: place.address }, typed, span);
+            }
+            // One that becomes it needs no constructor.
+            if self.conversion_to(&typed.ty, &ty.ty).is_some() {
+                let value = self.converted(typed, &ty.ty, span)?;
+                let typed = Typed { ty: ty.ty.clone(), value };
                 return self.put(&Lvalue { ty, address: place.address }, typed, span);
             }
         }

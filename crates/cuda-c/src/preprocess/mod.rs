@@ -44,7 +44,7 @@ const DEEPEST: usize = 32;
 const MOST_TOKENS: usize = 2_000_000;
 
 /// Headers whose contents are built in.
-const BUILT_IN: [&str; 29] = [
+const BUILT_IN: [&str; 30] = [
     "cuda_runtime.h",
     "cuda_runtime_api.h",
     "cuda.h",
@@ -70,6 +70,7 @@ const BUILT_IN: [&str; 29] = [
     "stdbool.h",
     "cuda_fp16.h",
     "cuda_bf16.h",
+    "cuda_fp8.h",
     "mma.h",
     "cooperative_groups.h",
     "cooperative_groups/reduce.h",

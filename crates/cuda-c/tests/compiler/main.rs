@@ -5,6 +5,7 @@ mod bessel;
 mod common;
 mod contraction;
 mod everywhere;
+mod fp8;
 mod fragments;
 mod groups;
 mod halves;
