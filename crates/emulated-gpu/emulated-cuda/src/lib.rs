@@ -20,6 +20,7 @@ mod access;
 mod allocations;
 mod api;
 mod array;
+mod beside;
 mod capture;
 mod condition;
 mod card;

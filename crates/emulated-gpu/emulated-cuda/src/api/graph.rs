@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tensor::file::write_atomically;
 
 use crate::abi::{Handle, Out, Text};
+use crate::beside;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -203,7 +204,7 @@ export! {
         let graph = executable(graph)?;
         let stream = stream::find(stream)?;
         graph.launch(stream.capture().is_none(), |work| {
-            stream::enqueue(&stream, Operation::All(work))
+            beside::enqueue(&stream, work)
         })
     }
 

@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 use std::ffi::{c_char, c_void};
+use std::time::Duration;
 
+use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
     INCREMENT, allocate, alone, code, cu, function, is_child, launch, managed, module, ok, pinned,
     read, stream,
@@ -328,4 +330,48 @@ fn work_of_one_device_waits_for_that_of_another() {
     gate.open();
     ok!(cuStreamSynchronize(own => usize));
     assert_eq!(read(here, 32), [1; 32]);
+}
+
+/// From a legacy default stream a graph also stands in those of the other contexts that its kernels are of.
+#[test]
+fn a_graph_waits_for_the_default_streams_of_its_kernels() {
+    if of_three("a_graph_waits_for_the_default_streams_of_its_kernels").is_some() {
+        return;
+    }
+    let contexts = [0, 1].map(context_on);
+    let (there, after) = (zeros(32), zeros(32));
+    let kernel = function(module(INCREMENT), "increment");
+    let captured = stream(1);
+    begin(captured, THREAD_LOCAL);
+    assert_eq!(launch(kernel, (1, 32), captured, &[there, 32]), 0);
+    let (ended, graph) = end(captured);
+    assert_eq!(ended, 0);
+    let executable = instantiate(graph);
+    // The default stream waits for a stream that waits.
+    let gate = crate::support::gate(stream(0));
+    ok!(cuMemsetD32Async(there => u64, 5 => u32, 32 => usize, 0 => usize));
+    enter(contexts[0]);
+    ok!(cuGraphLaunch(executable => usize, 0 => usize));
+    enter(contexts[1]);
+    ok!(cuMemcpyDtoDAsync_v2(after => u64, there => u64, 128 => usize, 0 => usize));
+    enter(contexts[0]);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(cu!(cuStreamQuery(0 => usize)), code::NOT_READY);
+    gate.open();
+    ok!(cuStreamSynchronize(0 => usize));
+    enter(contexts[1]);
+    ok!(cuStreamSynchronize(0 => usize));
+    assert_eq!((read(there, 32), read(after, 32)), (vec![6; 32], vec![6; 32]));
+    // From another stream it waits for what is in that one alone.
+    let gate = crate::support::gate(stream(0));
+    ok!(cuMemsetD32Async(there => u64, 0 => u32, 32 => usize, 0 => usize));
+    enter(contexts[0]);
+    let own = stream(1);
+    ok!(cuGraphLaunch(executable => usize, own => usize));
+    ok!(cuStreamSynchronize(own => usize));
+    gate.open();
+    enter(contexts[1]);
+    assert_eq!(read(there, 32), [0; 32]);
+    ok!(cuGraphExecDestroy(executable => usize));
+    ok!(cuGraphDestroy(graph => usize));
 }
