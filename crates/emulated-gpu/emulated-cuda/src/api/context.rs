@@ -177,7 +177,9 @@ export! {
         if context == 0 {
             return Err(Code::INVALID_CONTEXT.because("the context is null"));
         }
-        context::push(find(context)?.handle);
+        // Of several handles of a context, green ones among them, the one that was pushed is current.
+        find(context)?;
+        context::push(context);
         Ok(())
     }
 
