@@ -1,7 +1,7 @@
 //! cuda_fp8.h: bytes that are floats, to the bits of NVRTC's, and each the nearest there is.
 
 use crate::against::both;
-use crate::common::{as_words, words};
+use crate::common::{as_words, compile_with, run_with, words};
 
 /// What both kinds' names are in: how many bits the fraction has, what the exponent is counted from, and the
 /// greatest number's byte.
@@ -153,4 +153,22 @@ fn other_types_become_them_and_they_other_types() {
             assert!(found.iter().all(|one| one.iter().any(|word| *word != one[0])), "{kind}");
         }
     }
+}
+
+/// What is written for an architecture may be of the version of PTX that brought it all.
+#[test]
+fn matrices_of_them_are_multiplied_where_there_are_units_for_it() {
+    let source = "
+        #include <cuda_fp8.h>
+        extern \"C\" __global__ void k(float *out) {
+            __nv_fp8x4_e4m3 a(make_float4(1.5f, 1.5f, 1.5f, 1.5f)), b(make_float4(0.0f, 1.0f, 2.0f, 3.0f));
+            float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+            asm(\"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %4, %4, %4}, {%5, %5}, {%0, %1, %2, %3};\"
+                : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a.__x), \"r\"(b.__x));
+            out[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
+        }";
+    let own = compile_with(source, &cuda_c::Options { arch: 89, ..Default::default() });
+    let (memory, _) = run_with(&own, "k", ([1, 1, 1], [32, 1, 1], 0), &[words(&[0; 32])]);
+    // 32 products of 1.5 with 0, 1, 2 and 3, four times.
+    assert_eq!(as_words(&memory[0]), [(4.0f32 * 8.0 * 1.5 * 6.0).to_bits(); 32]);
 }
