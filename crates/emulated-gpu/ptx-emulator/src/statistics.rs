@@ -51,7 +51,7 @@ pub struct LineStatistics {
 
 impl LineStatistics {
     /// Adds another count of the same line.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         self.executions += other.executions;
         self.active_lanes += other.active_lanes;
         self.divergent += other.divergent;

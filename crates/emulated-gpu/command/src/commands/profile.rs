@@ -53,14 +53,7 @@ pub fn show(
     let mut lines: HashMap<usize, LineStatistics> = HashMap::new();
     for count in &statistics.lines {
         // Several instructions may stand in one line.
-        let sum = lines.entry(count.line).or_default();
-        sum.executions += count.executions;
-        sum.active_lanes += count.active_lanes;
-        sum.divergent += count.divergent;
-        sum.global_requests += count.global_requests;
-        sum.global_sectors += count.global_sectors;
-        sum.shared_requests += count.shared_requests;
-        sum.shared_passes += count.shared_passes;
+        lines.entry(count.line).or_default().add(count);
     }
     let mut text = format!(
         "{}: {} warp instructions, {} thread instructions\n\

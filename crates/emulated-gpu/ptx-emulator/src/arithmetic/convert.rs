@@ -37,7 +37,8 @@ pub fn convert(
     a: u64,
     b: Option<u64>,
 ) -> u64 {
-    if let (None, Some(bits)) = (b, common(to, from, rounding, integer, mode, a)) {
+    let cvt = Conversion { to, from, rounding, integer, mode };
+    if let (None, Some(bits)) = (b, common(cvt, a)) {
         return bits;
     }
     let one = |value| {
@@ -47,13 +48,13 @@ pub fn convert(
             Type::Bf16x2 => Type::Bf16,
             other => other,
         };
-        match common(alone, from, rounding, integer, mode, value) {
+        match common(Conversion { to: alone, ..cvt }, value) {
             Some(bits) => bits,
-            None => float_to_float(to, from, rounding, integer, mode, value),
+            None => float_to_float(cvt, value),
         }
     };
     match (pair(to), pair(from)) {
-        (None, None) => scalar(to, from, rounding, integer, mode, a),
+        (None, None) => scalar(cvt, a),
         // The upper half comes from `a`; without `b` the lower one is that of 0.
         (Some(half), None) if from == Type::F32 => one(a) << half | one(b.unwrap_or(0)),
         (Some(half), Some(source)) => {
@@ -61,6 +62,16 @@ pub fn convert(
         }
         _ => 0,
     }
+}
+
+/// What [`convert`] is told of a conversion.
+#[derive(Clone, Copy)]
+struct Conversion {
+    to: Type,
+    from: Type,
+    rounding: Option<Rounding>,
+    integer: bool,
+    mode: FloatMode,
 }
 
 /// The width of half a packed floating-point type.
@@ -85,14 +96,8 @@ pub const fn extend_result(ty: Type, bits: u64) -> u64 {
 
 /// Conversions that programs are full of, by the host's own instructions.
 #[inline]
-fn common(
-    to: Type,
-    from: Type,
-    rounding: Option<Rounding>,
-    integer: bool,
-    mode: FloatMode,
-    a: u64,
-) -> Option<u64> {
+fn common(cvt: Conversion, a: u64) -> Option<u64> {
+    let Conversion { to, from, rounding, integer, mode } = cvt;
     if mode.flush || mode.saturate || mode.relu || integer && Format::of(to).is_some() {
         return None;
     }
@@ -128,14 +133,8 @@ fn common(
     })
 }
 
-fn scalar(
-    to: Type,
-    from: Type,
-    rounding: Option<Rounding>,
-    integer: bool,
-    mode: FloatMode,
-    a: u64,
-) -> u64 {
+fn scalar(cvt: Conversion, a: u64) -> u64 {
+    let Conversion { to, from, rounding, mode, .. } = cvt;
     match (Format::of(to), Format::of(from)) {
         (None, None) => {
             let value = integer_value(from, a);
@@ -148,8 +147,8 @@ fn scalar(
             let bits = Unpacked::integer(integer_value(from, a)).round(format, rounding);
             to_register(to, finish(format, mode, bits))
         }
-        (None, Some(format)) => float_to_integer(to, from, format, rounding, mode, a),
-        (Some(_), Some(_)) => float_to_float(to, from, rounding, integer, mode, a),
+        (None, Some(format)) => float_to_integer(cvt, format, a),
+        (Some(_), Some(_)) => float_to_float(cvt, a),
     }
 }
 
@@ -171,14 +170,8 @@ fn to_register(to: Type, bits: u64) -> u64 {
     }
 }
 
-fn float_to_integer(
-    to: Type,
-    from: Type,
-    format: Format,
-    rounding: Option<Rounding>,
-    mode: FloatMode,
-    a: u64,
-) -> u64 {
+fn float_to_integer(cvt: Conversion, format: Format, a: u64) -> u64 {
+    let Conversion { to, from, rounding, mode, .. } = cvt;
     let (least, greatest) = integer_range(to);
     let width = width(to);
     let value = Unpacked::new(format, source(from, format, mode, a))
@@ -198,14 +191,8 @@ fn float_to_integer(
     clamped as u64 & mask(width)
 }
 
-fn float_to_float(
-    to: Type,
-    from: Type,
-    rounding: Option<Rounding>,
-    integer: bool,
-    mode: FloatMode,
-    a: u64,
-) -> u64 {
+fn float_to_float(cvt: Conversion, a: u64) -> u64 {
+    let Conversion { to, from, rounding, integer, mode } = cvt;
     let (Some(target), Some(format)) = (Format::of(to), Format::of(from)) else { return 0 };
     let a = source(from, format, mode, a);
     let rounding = rounding.unwrap_or(Rounding::NearestEven);
@@ -383,14 +370,9 @@ mod tests {
             (Rounding::TowardsZero, f32_to_tf32_towards_zero),
         ] {
             for bits in singles() {
-                let general = float_to_float(
-                    Type::Tf32,
-                    Type::F32,
-                    Some(rounding),
-                    false,
-                    mode,
-                    u64::from(bits),
-                );
+                let (to, from, rounding) = (Type::Tf32, Type::F32, Some(rounding));
+                let cvt = Conversion { to, from, rounding, integer: false, mode };
+                let general = float_to_float(cvt, u64::from(bits));
                 let own = quick(f32::from_bits(bits));
                 assert_eq!(u64::from(own), general, "{rounding:?} of {bits:#010x}");
             }

@@ -32,6 +32,22 @@ const NAMES: [(&str, Type); 25] = [
     ("s16x2", Type::S16x2),
 ];
 
+/// Those of 16, 32 and 64 bits that are no halves and no pairs: what most instructions that move or choose
+/// take.
+pub(crate) const SIZED: [Type; 11] = [
+    Type::B16,
+    Type::B32,
+    Type::B64,
+    Type::U16,
+    Type::U32,
+    Type::U64,
+    Type::S16,
+    Type::S32,
+    Type::S64,
+    Type::F32,
+    Type::F64,
+];
+
 impl Type {
     /// Its name in PTX, without the dot.
     #[must_use]

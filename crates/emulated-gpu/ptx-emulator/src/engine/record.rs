@@ -9,11 +9,12 @@ use super::code::{Action, BarrierKind, Executable};
 use super::core::Core;
 use super::registers::{LANES, lanes};
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
+use super::trace::calls_away;
 use super::trace::origin::{Origin, origins};
 use super::trace::view::View;
 use super::warp::{State, Warp};
 use super::watch::Watch;
-use crate::program::{FunctionId, Instruction, Op, Operand, Register};
+use crate::program::{FunctionId, Op, Operand, Register};
 use crate::record::{
     AccessKind, Accessed, Elsewhere, Record, RecordedRegister, RecordedStep, Waits, Written,
 };
@@ -264,17 +265,6 @@ fn continues(core: &Core<'_>, before: (Origin, u32), now: (Origin, u32)) -> bool
         && before.0.function == now.0.function
         && before.0.instruction + 1 == now.0.instruction
         && span(before.0) == span(now.0)
-}
-
-fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
-    match instruction.op {
-        Op::Call { callee: Operand::Function(id), .. } => {
-            let function = core.image.module.functions.get(id.0 as usize);
-            function.is_some_and(|function| function.body.is_some())
-        }
-        Op::Call { .. } => true,
-        _ => false,
-    }
 }
 
 /// What lanes have written by an instruction.

@@ -266,7 +266,7 @@ fn is_call(core: &Core<'_>, origin: Origin) -> bool {
 }
 
 /// Whether it calls a function of the program: what the device provides is over at once.
-fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
+pub(super) fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Call { callee: Operand::Function(id), .. } => {
             let function = core.image.module.functions.get(id.0 as usize);

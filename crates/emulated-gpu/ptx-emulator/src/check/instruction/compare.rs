@@ -4,7 +4,7 @@
 use crate::diagnostic::Problem;
 use crate::program::{Combine, Comparison, Op, Operand, Type};
 
-use super::require_half;
+use super::{HALVES, require_half};
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::check::types::{self, Class};
@@ -33,24 +33,6 @@ const COMPARISONS: [(&str, Comparison); 18] = [
 const COMBINES: [(&str, Combine); 3] =
     [("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)];
 
-const COMPARED: [Type; 15] = [
-    Type::B16,
-    Type::B32,
-    Type::B64,
-    Type::U16,
-    Type::U32,
-    Type::U64,
-    Type::S16,
-    Type::S32,
-    Type::S64,
-    Type::F32,
-    Type::F64,
-    Type::F16,
-    Type::F16x2,
-    Type::Bf16,
-    Type::Bf16x2,
-];
-
 /// The operator, the type of what is compared, and `.ftz`.
 struct Compared {
     comparison: Comparison,
@@ -64,7 +46,7 @@ fn compared(check: &mut Check<'_, '_>, result: Option<Type>) -> Result<Compared>
     let names: Vec<&str> = check.written.modifiers.iter().map(|word| word.text).collect();
     let comparison = check.modifiers.need("a comparison", &COMPARISONS)?;
     let combine = check.modifiers.pick(&COMBINES);
-    let ty = check.modifiers.ty(&COMPARED)?;
+    let ty = check.modifiers.ty(&[&types::SIZED[..], &HALVES].concat())?;
     let flushes = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && result != Some(Type::Bf16);
     let flush = flushes && check.flushes();
     require_half(check, ty, 53, 90)?;
@@ -141,7 +123,7 @@ pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
     ];
     let result = check.modifiers.ty(&results)?;
     let Compared { comparison, combine, ty, flush } = compared(check, Some(result))?;
-    let half = super::HALVES.contains(&ty);
+    let half = HALVES.contains(&ty);
     let packed = matches!(ty, Type::F16x2 | Type::Bf16x2);
     let fits = match result {
         Type::U32 | Type::S32 => true,
@@ -165,22 +147,8 @@ pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::Set { comparison, combine, result, ty, flush, d, a, b })
 }
 
-const SELECTED: [Type; 11] = [
-    Type::B16,
-    Type::B32,
-    Type::B64,
-    Type::U16,
-    Type::U32,
-    Type::U64,
-    Type::S16,
-    Type::S32,
-    Type::S64,
-    Type::F32,
-    Type::F64,
-];
-
 pub(super) fn selp(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = check.modifiers.ty(&SELECTED)?;
+    let ty = check.modifiers.ty(&types::SIZED)?;
     check.shape("d, a, b, c")?;
     let d = check.destination(0, ty)?;
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
@@ -188,7 +156,7 @@ pub(super) fn selp(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 pub(super) fn slct(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = check.modifiers.ty(&SELECTED)?;
+    let ty = check.modifiers.ty(&types::SIZED)?;
     let sign = check.modifiers.ty(&[Type::S32, Type::F32])?;
     let flush = sign == Type::F32 && check.flushes();
     check.shape("d, a, b, c")?;

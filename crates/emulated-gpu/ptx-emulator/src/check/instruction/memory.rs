@@ -7,24 +7,6 @@ use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 use crate::check::types;
 
-const MOVED: [Type; 15] = [
-    Type::B8,
-    Type::B16,
-    Type::B32,
-    Type::B64,
-    Type::B128,
-    Type::U8,
-    Type::U16,
-    Type::U32,
-    Type::U64,
-    Type::S8,
-    Type::S16,
-    Type::S32,
-    Type::S64,
-    Type::F32,
-    Type::F64,
-];
-
 pub(super) const SCOPES: [(&str, Scope); 4] =
     [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("sys", Scope::System)];
 
@@ -73,12 +55,22 @@ fn hints(
     Ok(hinted && check.modifiers.flag("L2::cache_hint"))
 }
 
-/// The order among memory accesses, and the scope it has.
+/// The orders that loads and stores have.
+const ORDERINGS: [(&str, Ordering); 4] = [
+    ("weak", Ordering::Weak),
+    ("volatile", Ordering::Volatile),
+    ("relaxed", Ordering::Relaxed),
+    ("mmio", Ordering::Mmio),
+];
+
+/// The order among memory accesses, and the scope it has; `own` is the order that only loads or only
+/// stores have.
 fn ordering(
     check: &mut Check<'_, '_>,
-    strong: &[(&'static str, Ordering)],
+    own: (&'static str, Ordering),
 ) -> Result<(Ordering, Option<Scope>)> {
-    let ordering = check.modifiers.pick(strong).unwrap_or(Ordering::Weak);
+    let ordering = check.modifiers.pick(&[&ORDERINGS[..], &[own]].concat());
+    let ordering = ordering.unwrap_or(Ordering::Weak);
     if ordering == Ordering::Mmio {
         check.modifiers.need("`.relaxed` beside `.mmio`", &[("relaxed", ())])?;
     }
@@ -129,17 +121,37 @@ fn ordered_space(check: &Check<'_, '_>, ordering: Ordering, space: Space) -> Res
     Ok(())
 }
 
-/// The state space of a load or store; none means generic.
-fn space(check: &mut Check<'_, '_>, spaces: &[(&'static str, Space)]) -> Result<Space> {
+/// The state spaces that are read and written.
+const SPACES: [(&str, Space); 7] = [
+    ("global", Space::Global),
+    ("shared", Space::Shared),
+    ("shared::cta", Space::Shared),
+    ("shared::cluster", Space::Shared),
+    ("local", Space::Local),
+    ("param", Space::Param),
+    ("param::func", Space::Param),
+];
+
+/// The state space of a load or store; none means generic. `own` are those that are only read.
+fn space(check: &mut Check<'_, '_>, own: &[(&'static str, Space)]) -> Result<Space> {
     if check.modifiers.has("shared::cluster") {
         check.require(90, (7, 8))?;
     }
-    Ok(check.modifiers.pick(spaces).unwrap_or(Space::Generic))
+    let space = check.modifiers.pick(&[&SPACES[..], own].concat());
+    Ok(space.unwrap_or(Space::Generic))
 }
 
 /// `.v2`, `.v4`, `.v8`, whose elements together have at most 128 bits (256 from sm_100).
 fn lanes(check: &mut Check<'_, '_>) -> Result<usize> {
     Ok(check.modifiers.pick(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1))
+}
+
+/// The type of what is moved; together the elements are not wider than what is accessed at once.
+fn moved(check: &mut Check<'_, '_>, lanes: usize, space: Space) -> Result<Type> {
+    let others = [Type::B8, Type::U8, Type::S8, Type::B128];
+    let ty = check.modifiers.ty(&[&types::SIZED[..], &others].concat())?;
+    check_lanes(check, ty, lanes, space)?;
+    Ok(ty)
 }
 
 fn check_lanes(check: &Check<'_, '_>, ty: Type, lanes: usize, space: Space) -> Result<()> {
@@ -192,30 +204,8 @@ pub(super) fn check_count(
 
 pub(super) fn ld(check: &mut Check<'_, '_>) -> Result<Op> {
     let nc = check.modifiers.flag("nc");
-    let (ordering, scope) = ordering(
-        check,
-        &[
-            ("weak", Ordering::Weak),
-            ("volatile", Ordering::Volatile),
-            ("relaxed", Ordering::Relaxed),
-            ("acquire", Ordering::Acquire),
-            ("mmio", Ordering::Mmio),
-        ],
-    )?;
-    let space = space(
-        check,
-        &[
-            ("global", Space::Global),
-            ("shared", Space::Shared),
-            ("shared::cta", Space::Shared),
-            ("shared::cluster", Space::Shared),
-            ("local", Space::Local),
-            ("const", Space::Const),
-            ("param", Space::Param),
-            ("param::entry", Space::Param),
-            ("param::func", Space::Param),
-        ],
-    )?;
+    let (ordering, scope) = ordering(check, ("acquire", Ordering::Acquire))?;
+    let space = space(check, &[("const", Space::Const), ("param::entry", Space::Param)])?;
     ordered_space(check, ordering, space)?;
     let weak = check.written.modifiers.iter().any(|word| word.text == "weak");
     if nc && (space != Space::Global || ordering != Ordering::Weak || weak) {
@@ -235,8 +225,7 @@ fn load(
     policy: bool,
 ) -> Result<Op> {
     let lanes = lanes(check)?;
-    let ty = check.modifiers.ty(&MOVED)?;
-    check_lanes(check, ty, lanes, space)?;
+    let ty = moved(check, lanes, space)?;
     check.shape(if policy { "d, [a], policy" } else { "d, [a]" })?;
     cache_policy(check, policy, 2)?;
     let parts = check.parts(0)?;
@@ -277,33 +266,12 @@ pub(super) fn st(check: &mut Check<'_, '_>) -> Result<Op> {
     if check.modifiers.has("async") || check.modifiers.has("bulk") {
         return Err(super::not_emulated(check));
     }
-    let (ordering, scope) = ordering(
-        check,
-        &[
-            ("weak", Ordering::Weak),
-            ("volatile", Ordering::Volatile),
-            ("relaxed", Ordering::Relaxed),
-            ("release", Ordering::Release),
-            ("mmio", Ordering::Mmio),
-        ],
-    )?;
-    let space = space(
-        check,
-        &[
-            ("global", Space::Global),
-            ("shared", Space::Shared),
-            ("shared::cta", Space::Shared),
-            ("shared::cluster", Space::Shared),
-            ("local", Space::Local),
-            ("param", Space::Param),
-            ("param::func", Space::Param),
-        ],
-    )?;
+    let (ordering, scope) = ordering(check, ("release", Ordering::Release))?;
+    let space = space(check, &[])?;
     ordered_space(check, ordering, space)?;
     let policy = hints(check, ordering, space, &[("wb", ()), ("cg", ()), ("cs", ()), ("wt", ())])?;
     let lanes = lanes(check)?;
-    let ty = check.modifiers.ty(&MOVED)?;
-    check_lanes(check, ty, lanes, space)?;
+    let ty = moved(check, lanes, space)?;
     check.shape(if policy { "[a], b, policy" } else { "[a], b" })?;
     cache_policy(check, policy, 2)?;
     let address = check.address(0, space)?;

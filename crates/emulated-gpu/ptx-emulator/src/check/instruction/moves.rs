@@ -11,25 +11,9 @@ use crate::check::operands::{Check, Width, space_name};
 use crate::check::special::{self, Reads};
 use crate::check::types;
 
-const MOVED: [Type; 13] = [
-    Type::Pred,
-    Type::B16,
-    Type::B32,
-    Type::B64,
-    Type::U16,
-    Type::U32,
-    Type::U64,
-    Type::S16,
-    Type::S32,
-    Type::S64,
-    Type::F32,
-    Type::F64,
-    Type::B128,
-];
-
 pub(super) fn mov(check: &mut Check<'_, '_>) -> Result<Op> {
     let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4)]);
-    let ty = check.modifiers.ty(&MOVED)?;
+    let ty = check.modifiers.ty(&[&[Type::Pred], &types::SIZED[..], &[Type::B128]].concat())?;
     check.shape("d, a")?;
     if let Some(lanes) = lanes {
         return vector(check, ty, lanes);
