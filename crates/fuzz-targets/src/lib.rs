@@ -7,4 +7,6 @@ mod command_line;
 mod files;
 pub mod ptx;
 pub mod readers;
+#[path = "../../emulated-gpu/ptx-emulator/tests/fuzz/sound.rs"]
+mod sound;
 pub mod words;

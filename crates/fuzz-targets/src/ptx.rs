@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use ptx_emulator::program::Module;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Diagnostic, Emulator, Launch, Options, Output};
+use ptx_emulator::{Checks, Emulator, Launch, Options, Output};
+
+use crate::sound::check;
 
 /// Bytes of each buffer whose address a kernel is given.
 const BUFFER: u64 = 4096;
@@ -41,17 +43,6 @@ fn link(source: &Source) {
     if let Ok(text) = ptx_emulator::link(&[source.clone(), source.clone()]) {
         let _ = ptx_emulator::parse(&Source { text, ..linked });
     }
-}
-
-/// That a diagnostic points into the text, shows the line that it names, and can be shown.
-fn check(diagnostic: &Diagnostic, text: &str) {
-    let line = text.split('\n').nth(diagnostic.line - 1).expect("it names a line of the text");
-    let line = line.trim_end_matches('\r');
-    assert_eq!(diagnostic.text, line);
-    let length = line.chars().count();
-    assert!((1..=length + 1).contains(&diagnostic.column), "{diagnostic:?}");
-    assert!((1..=length.max(1)).contains(&diagnostic.width), "{diagnostic:?}");
-    assert!(!diagnostic.to_string().is_empty());
 }
 
 /// Bytes of everything that a module declares.

@@ -1,8 +1,9 @@
 //! Changes a text a word at a time: libFuzzer knows bytes, and most of what it makes of PTX is not
 //! even made of words.
 
-use std::ops::Range;
 use std::sync::OnceLock;
+
+use crate::sound::words;
 
 /// What is put in beside the words of the text itself and the names of instructions.
 const OTHERS: [&str; 40] = [
@@ -81,27 +82,6 @@ pub fn mutate(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> Option<u
     }
     bytes[..changed.len()].copy_from_slice(changed.as_bytes());
     Some(changed.len())
-}
-
-/// Where the words of a text are: names, numbers, what begins with a point, and single marks.
-fn words(text: &str) -> Vec<Range<usize>> {
-    let part = |byte: u8| byte.is_ascii_alphanumeric() || b"_$%".contains(&byte);
-    let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let start = at;
-        at += 1;
-        if part(bytes[start]) || bytes[start] == b'.' {
-            while at < bytes.len() && part(bytes[at]) {
-                at += 1;
-            }
-        }
-        if bytes[start].is_ascii() && !bytes[start].is_ascii_whitespace() {
-            found.push(start..at);
-        }
-    }
-    found
 }
 
 /// The names of all instructions.

@@ -4,4 +4,6 @@
 mod arithmetic;
 mod instructions;
 mod programs;
+#[path = "support/random.rs"]
+mod random;
 mod tensor_cores;

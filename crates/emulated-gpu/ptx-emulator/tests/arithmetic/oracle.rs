@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use ptx_emulator::program::{FloatMode, Rounding};
 use std::cmp::Ordering;
 
+pub(crate) use crate::random::Random;
+
 /// A format: the widths of exponent and fraction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
@@ -234,17 +236,7 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// A small generator for the loops over millions (SplitMix64).
-pub(crate) struct Random(pub(crate) u64);
-
 impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
     /// Bits of a format, one in eight of them extreme.
     pub(crate) fn bits(&mut self, shape: Shape) -> u64 {
         let bits = self.next();

@@ -3,18 +3,12 @@
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Launch, Options};
 
+#[path = "../support/random.rs"]
+mod random;
+
+use random::Random;
+
 const PTX: &str = include_str!("../../benches/kernels/matmul.ptx");
-
-/// A small generator, so that every run tries the same texts.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-}
 
 /// Swaps tokens of like kind, drops and doubles lines, and changes numbers.
 fn mutate(lines: &[&str], random: &mut Random) -> String {

@@ -4,39 +4,19 @@
 //! The same cases each time. `FUZZ_SECONDS=600` goes on with others for as long (`scripts/fuzz-emulator`).
 
 mod kernels;
+mod sound;
 mod texts;
 
 #[path = "../instructions/table.rs"]
 #[allow(dead_code, reason = "of the rows only the instructions are used here")]
 mod table;
 
+#[path = "../support/random.rs"]
+mod random;
+
 use std::time::{Duration, Instant};
 
-/// SplitMix64: the same numbers everywhere.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// A number below `n`, which is not 0.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    pub(crate) fn one<T: Clone>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())].clone()
-    }
-
-    /// Once in `n` times.
-    pub(crate) fn chance(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-}
+pub(crate) use random::Random;
 
 /// Runs cases 0, 1, 2, …: so many, or for as long as `FUZZ_SECONDS` says. A case that fails names its
 /// number.

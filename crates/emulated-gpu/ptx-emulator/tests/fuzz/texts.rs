@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ptx_emulator::parse;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Diagnostic, parse};
 
+use crate::sound::{check, words};
 use crate::{Random, cases};
 
 /// Every `.ptx` file below a folder.
@@ -129,27 +130,6 @@ fn mutate(text: &mut String, others: &[String], random: &mut Random) {
     }
 }
 
-/// Where the words of a text are: names, numbers, directives, and single marks.
-fn words(text: &str) -> Vec<std::ops::Range<usize>> {
-    let part = |byte: u8| byte.is_ascii_alphanumeric() || b"_$%".contains(&byte);
-    let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let start = at;
-        at += 1;
-        if part(bytes[start]) || bytes[start] == b'.' {
-            while at < bytes.len() && part(bytes[at]) {
-                at += 1;
-            }
-        }
-        if bytes[start].is_ascii() && !bytes[start].is_ascii_whitespace() {
-            found.push(start..at);
-        }
-    }
-    found
-}
-
 /// Removes or doubles one word, or puts another word of the same text in its place.
 fn nudge(text: &mut String, random: &mut Random) {
     let words = words(text);
@@ -159,22 +139,6 @@ fn nudge(text: &mut String, random: &mut Random) {
         1 => text.insert_str(place.start, &format!("{other} ")),
         _ => text.replace_range(place, &other),
     }
-}
-
-/// That a diagnostic points into the text, shows the line that it names, and says what to do.
-fn check(diagnostic: &Diagnostic, text: &str) {
-    let lines: Vec<&str> = text.split('\n').collect();
-    assert!((1..=lines.len()).contains(&diagnostic.line), "{diagnostic:?}");
-    let line = lines[diagnostic.line - 1].trim_end_matches('\r');
-    assert_eq!(diagnostic.text, line);
-    let length = line.chars().count();
-    assert!((1..=length + 1).contains(&diagnostic.column), "{diagnostic:?}");
-    assert!(diagnostic.width >= 1 && diagnostic.width <= length.max(1), "{diagnostic:?}");
-    assert!(!diagnostic.message.is_empty());
-    let shown = diagnostic.to_string();
-    assert!(shown.contains('^') && !shown.contains('\0'), "{shown}");
-    let counted = diagnostic.message.ends_with("not shown");
-    assert!(counted || diagnostic.help.is_some(), "no help: {diagnostic}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use ptx_emulator::Options;
 use super::forms::{Product, bits, products};
 use super::isa;
 use super::warp::{Row, Warps};
+pub(crate) use crate::random::Random;
 
 /// A number as an element of a type.
 pub(crate) fn encode(ty: &str, value: i64) -> u64 {
@@ -58,23 +59,6 @@ pub(crate) fn range(ty: &str) -> (i64, i64) {
         "u4" | "u8" => (0, 7),
         "s4" | "s8" => (-8, 7),
         _ => (-3, 3),
-    }
-}
-
-/// SplitMix64.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub(crate) fn between(&mut self, (least, most): (i64, i64)) -> i64 {
-        least + (self.next() % (most - least + 1) as u64) as i64
     }
 }
 
