@@ -215,11 +215,11 @@ impl Capture {
         self.leave(driver);
     }
 
-    /// A stream that takes part is going: without that one it is useless, and where it was begun in
-    /// that one, nobody can end it.
+    /// A stream that takes part is going: where it was begun in that one, nobody can end it. Another one has
+    /// put in what it was to, and at the end it counts whether the first has waited for that.
     pub(crate) fn lose(&self, stream: &Stream, driver: &Driver) {
-        self.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED);
         if self.origin == stream.handle {
+            self.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED);
             self.abandon(driver);
         }
     }

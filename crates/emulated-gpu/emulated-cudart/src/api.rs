@@ -7,6 +7,7 @@ mod error;
 mod forward;
 mod function;
 mod graph;
+mod graph_any;
 mod launch;
 mod memory;
 mod properties;

@@ -37,6 +37,14 @@ pub(crate) fn bind() -> Result {
     Ok(())
 }
 
+/// The context that copies and fills of a graph are in: the calling thread's.
+pub(crate) fn current() -> Result<usize> {
+    bind()?;
+    let mut context = 0;
+    driver::cuCtxGetCurrent(&raw mut context)?;
+    Ok(context)
+}
+
 fn make_current(context: usize) -> Result {
     driver::cuCtxSetCurrent(context)?;
     BOUND.set(context);

@@ -173,6 +173,14 @@ functions! {
     cuOccupancyAvailableDynamicSMemPerBlock(out: usize, kernel: usize, blocks: i32, block: i32);
     cuOccupancyMaxPotentialClusterSize(out: usize, kernel: usize, config: usize);
     cuOccupancyMaxActiveClusters(out: usize, kernel: usize, config: usize);
+    cuGraphAddNode_v2(
+        out: usize, graph: usize, before: usize, edges: usize, count: usize, node: usize,
+    );
+    cuGraphNodeSetParams(node: usize, parameters: usize);
+    cuGraphExecNodeSetParams(graph: usize, node: usize, parameters: usize);
+    cuGraphConditionalHandleCreate(
+        out: usize, graph: usize, context: usize, default: u32, flags: u32,
+    );
     cuGraphAddKernelNode(out: usize, graph: usize, before: usize, count: usize, node: usize);
     cuGraphKernelNodeSetParams(node: usize, parameters: usize);
     cuGraphExecKernelNodeSetParams(graph: usize, node: usize, parameters: usize);

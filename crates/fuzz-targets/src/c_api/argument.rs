@@ -295,7 +295,9 @@ impl Word {
             // Texts.
             "text" => |bytes, _, _| text_of(bytes, &[c"cuMemAlloc", c"cublasSgemm", c"", c"%s%n"]),
             "name" => |bytes, _, _| {
-                let names = [c"copy", c"wild", c"reduce", c"paint", c"v", c"t", c"s", c"nothing"];
+                let names = [
+                    c"copy", c"wild", c"reduce", c"paint", c"decide", c"v", c"t", c"s", c"nothing",
+                ];
                 text_of(bytes, &names)
             },
             "path" => |bytes, _, _| path(bytes),

@@ -126,6 +126,12 @@ cuFuncSetAttribute function int int
 cuFuncSetCacheConfig function int
 cuFuncSetSharedMemConfig function int
 cuGraphAddChildGraphNode +node graph nodes count graph
+cuGraphConditionalHandleCreate +condition graph zero int count
+cuGraphAddNode +node graph nodes count anynode
+cuGraphAddNode_v2 +node graph nodes null count anynode
+cuGraphNodeGetParams node out
+cuGraphNodeSetParams node anynode
+cuGraphExecNodeSetParams exec node anynode
 cuGraphAddDependencies graph nodes nodes count
 cuGraphAddEmptyNode +node graph nodes count
 cuGraphAddEventRecordNode +node graph nodes count event

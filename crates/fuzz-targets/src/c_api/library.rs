@@ -112,6 +112,12 @@ impl Api {
                     arena.remember(handle);
                 }
             }
+            if function.name.starts_with("cuGraphAddNode") {
+                let last = function.words.len() - 1;
+                for graph in bodies(arena, arguments[last]) {
+                    objects.add(ObjectKind::Graph, graph);
+                }
+            }
         }
         code
     }
@@ -182,9 +188,11 @@ impl Api {
             ObjectKind::Array => "cuArrayDestroy",
             ObjectKind::Reference => "cuTexRefDestroy",
             ObjectKind::Texture => "cuTexObjectDestroy",
-            ObjectKind::Device | ObjectKind::Function | ObjectKind::Kernel | ObjectKind::Node => {
-                return;
-            }
+            ObjectKind::Condition
+            | ObjectKind::Device
+            | ObjectKind::Function
+            | ObjectKind::Kernel
+            | ObjectKind::Node => return,
         };
         for handle in handles {
             let mut code = self.plain(function, &[handle]);
@@ -261,6 +269,22 @@ impl Api {
         self.leave();
         assert_eq!(self.plain("cuDevicePrimaryCtxRelease_v2", &[0]), 0);
     }
+}
+
+/// The bodies that a node was given whose parameters stand at an address of the arena.
+fn bodies(arena: &Arena, node: u64) -> Vec<u64> {
+    // CU_GRAPH_NODE_TYPE_CONDITIONAL
+    if arena.read(node) != 13 {
+        return Vec::new();
+    }
+    let mut bodies = vec![0_u64; (arena.read(node + 24) >> 32) as usize];
+    let len = bodies.len() * 8;
+    let into = libc::iovec { iov_base: bodies.as_mut_ptr().cast(), iov_len: len };
+    let from = libc::iovec { iov_base: arena.read(node + 32) as *mut _, iov_len: len };
+    // The list is there as long as the node, which another thread may have destroyed: so the system reads it.
+    // SAFETY: `into` is memory of so many bytes, and `from` may be anything.
+    unsafe { libc::process_vm_readv(libc::getpid(), &raw const into, 1, &raw const from, 1, 0) };
+    bodies
 }
 
 fn enter(entry: Entry, a: &[u64; MOST_ARGUMENTS]) -> u32 {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ObjectKind {
     Array,
+    Condition,
     Context,
     Cublas,
     Cublaslt,
@@ -35,6 +36,7 @@ impl ObjectKind {
     pub(super) fn find(name: &str) -> Option<Self> {
         Some(match name {
             "array" => Self::Array,
+            "condition" => Self::Condition,
             "context" => Self::Context,
             "cublas" => Self::Cublas,
             "cublaslt" => Self::Cublaslt,

@@ -13,6 +13,7 @@ pub(super) fn find(name: &str) -> Option<Make> {
         "nodes" => nodes,
         "parameters" => parameters,
         "extra" => extra,
+        "anynode" => any_node,
         "config" => config,
         "kernelnode" => kernel_node,
         "hostnode" => host_node,
@@ -42,7 +43,10 @@ fn parameters(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u6
     if bytes.next() == 0 {
         return 0;
     }
-    let values = [(); 4].map(|()| device(bytes, objects));
+    let mut values = [(); 4].map(|()| device(bytes, objects));
+    if bytes.next() < 64 {
+        values[0] = handle(ObjectKind::Condition, bytes, objects);
+    }
     let first = arena.words(&values);
     arena.words(&[first, first + 8, first + 16, first + 24, 0, 0, 0, 0])
 }
@@ -82,6 +86,40 @@ fn kernel_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u
     let (parameters, extra) = (parameters(bytes, objects, arena), extra(bytes, objects, arena));
     let kernel = handle(ObjectKind::Kernel, bytes, objects);
     arena.words(&[function, a, b, c, shared, parameters, extra, kernel, 0])
+}
+
+/// `CUgraphNodeParams`
+fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let node_type = bytes.one(&[13, 13, 13, 13, 0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 8, 12, 99]);
+    let graph = |bytes: &mut Bytes<'_>| handle(ObjectKind::Graph, bytes, objects);
+    let made: (fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64, u64) = match node_type {
+        0 => (kernel_node, 9),
+        1 => (copy_3d, 25),
+        2 => (set_node, 5),
+        3 => (host_node, 2),
+        _ => (|_, _, _| 0, 0),
+    };
+    let at = made.0(bytes, objects, arena);
+    let mut of_type: Vec<u64> = (0..made.1).map(|index| arena.read(at + 8 * index)).collect();
+    match node_type {
+        // Flags and the context of a copy stand in front.
+        1 => drop(of_type.splice(0..0, [bytes.one(&[0, 0, 0, 1]), 0])),
+        4 => of_type.extend([graph(bytes), bytes.one(&[0, 0, 0, 1])]),
+        6 | 7 => of_type.push(handle(ObjectKind::Event, bytes, objects)),
+        10 => of_type.extend([1, 1, 0, size(bytes), 0, 0, 0, 0, 0, 0, 0, 0, 0, size(bytes), 0]),
+        11 => of_type.push(device(bytes, objects)),
+        _ => {
+            let kind_and_size =
+                bytes.one(&[0, 0, 1, 2, 2, 3]) | bytes.one(&[1, 1, 1, 2, 3, 0]) << 32;
+            let context = bytes.one(&[0, 0, 0, 1]) * handle(ObjectKind::Context, bytes, objects);
+            let condition = handle(ObjectKind::Condition, bytes, objects);
+            of_type.extend([condition, kind_and_size, 0, context]);
+        }
+    }
+    of_type.resize(29, 0);
+    let reserved = bytes.one(&[0, 0, 0, 0, 0, 0, 0, 1]);
+    let words = [vec![node_type, reserved], of_type, vec![0]].concat();
+    arena.words(&words)
 }
 
 fn host_node(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {

@@ -4,17 +4,22 @@
 use std::sync::Arc;
 
 use crate::abi::copy::Copy3d;
-use crate::abi::{AllocationNode, Handle, HostNode, In, KernelNode, Out, Pointer, SetNode};
+use crate::abi::{
+    AllocationNode, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, Pointer, SetNode,
+};
 use crate::context;
 use crate::decision::Kind;
 use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::ffi::export;
 use crate::graph::Conditional;
-use crate::operation::Operation;
+use crate::operation::{GraphMemory, Operation};
 
 use super::graph_memory::{add_allocation, add_free};
-use super::graph_nodes::{add, add_child, copy, fill, host, kernel_v2, set, set_in};
+use super::graph_nodes::{
+    add, add_child, copy, description_of, description_of_fill, fill, graph_of, host, kernel_v2,
+    parameters_of, set, set_in,
+};
 
 /// `CU_GRAPH_COND_ASSIGN_DEFAULT`
 const ASSIGN_DEFAULT: u32 = 1;
@@ -180,6 +185,65 @@ fn add_conditional(
     out.set(added)
 }
 
+/// Says what a node is, and its parameters, by pointers that are good as long as the node is.
+fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
+    let graph = graph_of(handle)?;
+    let operation = graph.with(handle, |node| Ok(node.operation.clone()))?;
+    let node_type = operation.node_type();
+    out.set(AnyNode { node_type, reserved: [0; 3], of_type: [0; 29], reserved_behind: 0 })?;
+    match operation {
+        Operation::Launch { .. } => {
+            let KernelNodeV1 { function, grid, block, shared, parameters, extra } =
+                parameters_of(handle)?;
+            let context = driver()?.function(function).map_or(0, |function| function.context);
+            let kernel = 0;
+            out.of_type().set(KernelNode {
+                function,
+                grid,
+                block,
+                shared,
+                parameters,
+                extra,
+                kernel,
+                context,
+            })
+        }
+        Operation::Copy(transfer) => {
+            let copy = description_of(&transfer);
+            out.of_type().set(CopyNode { flags: 0, reserved: 0, context: 0, copy })
+        }
+        Operation::Fill(fill) => out.of_type().set(description_of_fill(&fill)),
+        Operation::Host { function, data } => out.of_type().set(HostNode { function, data }),
+        Operation::Child(_) => {
+            let inside = graph.with(handle, |node| match &mut node.operation {
+                Operation::Child(child) => child.give_out(&graph),
+                _ => Err(Code::INVALID_VALUE.because("another thread has changed the node")),
+            })?;
+            // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID: it is the node's.
+            out.of_type().set(ChildNode { graph: inside, ownership: -1 })
+        }
+        Operation::WaitForEvent(event) | Operation::Record(event) => {
+            out.of_type().set(event.handle)
+        }
+        Operation::Memory(GraphMemory::Allocate { address, size, device }) => {
+            out.of_type().set(AllocationNode::of(address, size, device))
+        }
+        Operation::Memory(GraphMemory::Free(address)) => out.of_type().set(address),
+        Operation::Conditional(node) => out.of_type().set(ConditionalNode {
+            condition: node.condition.handle,
+            kind: node.kind as u32,
+            size: node.bodies.len() as u32,
+            graphs: node.handles(),
+            context: node.condition.context,
+        }),
+        Operation::Nothing => Ok(()),
+        _ => {
+            Err(Code::NOT_SUPPORTED
+                .because("the node is work of a library, which has no parameters"))
+        }
+    }
+}
+
 export! {
     12020 fn cuGraphAddNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, node: Out<AnyNode>,
@@ -196,6 +260,11 @@ export! {
 
     12020 fn cuGraphNodeSetParams(node: Handle, parameters: Out<AnyNode>) {
         set(node, operation(parameters)?)
+    }
+
+    13020 fn cuGraphNodeGetParams(node: Handle, parameters: Out<AnyNode>) {
+        parameters.required()?;
+        describe(node, parameters)
     }
 
     12020 fn cuGraphExecNodeSetParams(graph: Handle, node: Handle, parameters: Out<AnyNode>) {

@@ -87,7 +87,7 @@ pub(super) fn kernel_v2(given: &KernelNode) -> Result<Operation> {
     kernel(&KernelNodeV1 { function, grid, block, shared, parameters, extra })
 }
 
-fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
+pub(super) fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
     with(node, |node| {
         let Operation::Launch { function, launch } = &node.operation else {
             return Err(wrong_type());
@@ -112,7 +112,7 @@ pub(super) fn copy(parameters: In<Copy3d>) -> Result<Operation> {
     Ok(Operation::Copy(Arc::new(transfer)))
 }
 
-fn description_of(transfer: &Transfer) -> Copy3d {
+pub(super) fn description_of(transfer: &Transfer) -> Copy3d {
     let side = |end: &End| {
         let (kind, host, device) = match end.place {
             CopyMemory::Device(_) if end.array.is_some() => (3, 0, 0),
@@ -134,6 +134,18 @@ pub(super) fn fill(parameters: In<SetNode>) -> Result<Operation> {
     let fill = Fill { address, pitch, value, size, width: width as u64, height: height as u64 };
     fill.check()?;
     Ok(Operation::Fill(fill))
+}
+
+pub(super) fn description_of_fill(fill: &Fill) -> SetNode {
+    let Fill { address, pitch, value, size, width, height } = *fill;
+    SetNode {
+        target: address,
+        pitch: pitch as usize,
+        value,
+        element: size as u32,
+        width: width as usize,
+        height: height as usize,
+    }
 }
 
 pub(super) fn host(parameters: In<HostNode>) -> Result<Operation> {
@@ -235,15 +247,8 @@ export! {
     }
 
     10000 fn cuGraphMemsetNodeGetParams(node: Handle, parameters: Out<SetNode>) {
-        parameters.set(with(node, |node| match node.operation {
-            Operation::Fill(Fill { address, pitch, value, size, width, height }) => Ok(SetNode {
-                target: address,
-                pitch: pitch as usize,
-                value,
-                element: size as u32,
-                width: width as usize,
-                height: height as usize,
-            }),
+        parameters.set(with(node, |node| match &node.operation {
+            Operation::Fill(fill) => Ok(description_of_fill(fill)),
             _ => Err(wrong_type()),
         })?)
     }

@@ -121,7 +121,11 @@ impl Graph {
 pub(super) fn check_in_body(operation: &Operation, context: Handle) -> Result {
     match operation {
         // Work of a library is that of its kernels.
-        Operation::Nothing | Operation::Fill(_) | Operation::Library(_) => Ok(()),
+        Operation::Nothing | Operation::Fill(_) | Operation::Library(_) | Operation::Keep(_) => {
+            Ok(())
+        }
+        // A launch that was captured.
+        Operation::All(work) => work.iter().try_for_each(|one| check_in_body(one, context)),
         Operation::Launch { function, .. } => {
             // A library's kernel runs in whichever context launches it.
             let known = driver()?.contexts.get(function.context).is_some();

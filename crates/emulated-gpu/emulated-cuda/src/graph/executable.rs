@@ -84,12 +84,14 @@ impl Executable {
         /// What a launch waits for was put into its stream before.
         static ORDER: Mutex<()> = Mutex::new(());
         let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
-        let (work, conditions) = self.work(begins);
+        let (mut work, conditions) = self.work(begins);
+        let keep = Operation::Keep(Arc::clone(&self.kept()));
         if !begins {
             if !conditions.is_empty() {
                 return Err(Code::INVALID_VALUE
                     .because("a graph with conditional nodes can't become a part of another one"));
             }
+            work.push(keep);
             return enqueue(Arc::new(work));
         }
         let end = Arc::new(Mark::default());
@@ -99,7 +101,7 @@ impl Executable {
             default.map(|value| Operation::Assign(Arc::clone(condition), value))
         };
         let assigned = conditions.iter().filter_map(assign);
-        let ends = [Operation::Pass(Arc::clone(&end)), Operation::Keep(Arc::clone(&self.kept()))];
+        let ends = [Operation::Pass(Arc::clone(&end)), keep];
         let all: Vec<_> = waits.chain(assigned).chain(work).chain(ends).collect();
         let all = Arc::new(all);
         let done = enqueue(Arc::clone(&all));

@@ -134,6 +134,7 @@ fn a_graph_with_conditional_nodes_is_one_and_has_one_executable() {
     assert_eq!(cu!(cuGraphLaunch(executable => usize, stream => usize)), code::INVALID_VALUE);
     ok!(cuStreamEndCapture(stream => usize, &raw mut clone => *mut usize));
     ok!(cuMemsetD32_v2(word => u64, 0 => u32, 1 => usize));
+    ok!(cuCtxSynchronize());
     run(executable, stream);
     assert_eq!(read(word, 1), [1]);
     ok!(cuGraphExecDestroy(executable => usize));
@@ -160,7 +161,11 @@ fn a_body_holds_what_a_device_does_by_itself() {
     };
     let nothing: unsafe extern "C" fn(*mut std::ffi::c_void) = nothing;
     let event = event();
-    let works: [(&str, &dyn Fn(), bool); 6] = [
+    let launched = graph();
+    kernel(launched, &[], function(module, "add"), &[word, 1]);
+    let ready = instantiate(launched);
+    let works: [(&str, &dyn Fn(), bool); 7] = [
+        ("a graph", &|| ok!(cuGraphLaunch(ready => usize, stream => usize)), true),
         (
             "a kernel",
             &|| assert_eq!(launch(function(module, "add"), (1, 1), stream, &[word, 1]), 0),
@@ -291,5 +296,51 @@ fn a_picture_shows_the_bodies() {
     for part in ["switch 0x", "body 0 of", "body 1 of", "add [1, 1, 1]"] {
         assert!(text.contains(part), "no {part} in {text}");
     }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// What was given when nodes were added is what they say they are.
+#[test]
+fn nodes_say_what_they_are() {
+    let context = context();
+    let (graph, word) = (graph(), allocate(4));
+    let adds = function(module(KERNELS), "add");
+    let condition = condition(graph, None);
+    let told = |node: usize| {
+        let mut any = AnyNode { reserved_behind: 9, ..AnyNode::default() };
+        ok!(cuGraphNodeGetParams(node => usize, &raw mut any => *mut AnyNode));
+        assert_eq!((any.reserved, any.reserved_behind), ([0; 3], 0));
+        any
+    };
+    let (decides, bodies) = decide(graph, &[], (condition, SWITCH, 2)).unwrap();
+    let any = told(decides);
+    assert_eq!((any.node_type, any.words[0], any.words[1]), (CONDITIONAL, condition, 2 << 32 | 2));
+    // SAFETY: the driver's list of two graphs.
+    let list = unsafe { std::slice::from_raw_parts(any.words[2] as *const usize, 2) };
+    assert_eq!((list, any.words[3]), (&bodies[..], context as u64));
+    let any = told(kernel(bodies[0], &[], adds, &[word, 5]));
+    let one = 1u64 << 32 | 1;
+    assert_eq!((any.node_type, &any.words[..4]), (0, &[adds as u64, one, one, one][..]));
+    // SAFETY: the driver's list of two parameters of 8 bytes.
+    let values = unsafe {
+        let list = any.words[5] as *const *const u64;
+        [**list, **list.add(1)]
+    };
+    assert_eq!(values, [word, 5]);
+    // A fill, which other parameters change.
+    let mut fill = AnyNode { node_type: 2, ..AnyNode::default() };
+    fill.words[..5].copy_from_slice(&[word, 0, 4 << 32 | 7, 1, 1]);
+    let node = add(graph, &[], &mut fill).unwrap();
+    assert_eq!(told(node).words, fill.words);
+    fill.words[2] = 4 << 32 | 8;
+    ok!(cuGraphNodeSetParams(node => usize, &raw mut fill => *mut AnyNode));
+    assert_eq!(told(node).words, fill.words);
+    // Another type, and the parameters of a node that decides, don't change.
+    let mut empty = AnyNode { node_type: CONDITIONAL, ..AnyNode::default() };
+    let set = cu!(cuGraphNodeSetParams(node => usize, &raw mut empty => *mut AnyNode));
+    assert_eq!(set, code::NOT_SUPPORTED);
+    let other = add(graph, &[], &mut AnyNode { node_type: 5, ..AnyNode::default() }).unwrap();
+    let set = cu!(cuGraphNodeSetParams(other => usize, &raw mut fill => *mut AnyNode));
+    assert_eq!((set, told(other).node_type), (code::INVALID_VALUE, 5));
     ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
     INCREMENT, allocate, code, context, cu, event, function, launch, module, ok, read, stream,
 };
@@ -259,6 +260,36 @@ fn many_threads_use_the_driver_at_once() {
         .collect();
     for thread in threads {
         thread.join().unwrap();
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+/// As cuda.core joins them: the second stream is gone before the capture ends.
+#[test]
+fn a_stream_that_was_joined_may_go() {
+    let context = context();
+    let block = allocate(8);
+    for joins in [true, false] {
+        let (first, second) = (stream(1), stream(1));
+        let (fork, join) = (event(), event());
+        begin(first, THREAD_LOCAL);
+        ok!(cuEventRecord(fork => usize, first => usize));
+        ok!(cuStreamWaitEvent(second => usize, fork => usize, 0 => u32));
+        ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, second => usize));
+        ok!(cuEventRecord(join => usize, second => usize));
+        if joins {
+            ok!(cuStreamWaitEvent(first => usize, join => usize, 0 => u32));
+        }
+        ok!(cuStreamDestroy_v2(second => usize));
+        ok!(cuMemsetD32Async(block + 4 => u64, 2 => u32, 1 => usize, first => usize));
+        let (code, graph) = end(first);
+        assert_eq!(code, if joins { 0 } else { code::CAPTURE_UNJOINED });
+        if joins {
+            let executable = instantiate(graph);
+            ok!(cuGraphLaunch(executable => usize, first => usize));
+            ok!(cuStreamSynchronize(first => usize));
+            assert_eq!(read(block, 2), [1, 2]);
+        }
     }
     ok!(cuCtxDestroy_v2(context => usize));
 }

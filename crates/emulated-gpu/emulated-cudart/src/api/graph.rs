@@ -3,18 +3,10 @@
 
 use crate::abi::{Copy3D, Extent, KernelNode, Pitched, get};
 use crate::api::copy::driver_copy;
-use crate::context::bind;
+use crate::context::{bind, current};
 use crate::driver;
 use crate::ffi::{Result, export};
 use crate::registry::kernel;
-
-/// The context that copies and fills of a graph are in: the calling thread's.
-fn context() -> Result<usize> {
-    bind()?;
-    let mut context = 0;
-    driver::cuCtxGetCurrent(&raw mut context)?;
-    Ok(context)
-}
 
 /// The parameters, with the driver's kernel.
 fn node(parameters: *const KernelNode) -> Result<KernelNode> {
@@ -32,7 +24,7 @@ fn line(to: usize, from: usize, bytes: usize, kind: i32) -> Copy3D {
 
 fn add_copy(out: usize, graph: usize, before: usize, count: usize, copy: &Copy3D) -> Result {
     let copy = driver_copy(copy)?;
-    driver::cuGraphAddMemcpyNode(out, graph, before, count, &raw const copy as usize, context()?)
+    driver::cuGraphAddMemcpyNode(out, graph, before, count, &raw const copy as usize, current()?)
 }
 
 export! {
@@ -100,7 +92,7 @@ export! {
     /// The same, where the graph is ready.
     fn cudaGraphExecMemcpyNodeSetParams(exec: usize, at: usize, copy: *const Copy3D) {
         let copy = driver_copy(&get(copy, "pNodeParams")?)?;
-        driver::cuGraphExecMemcpyNodeSetParams(exec, at, &raw const copy as usize, context()?)
+        driver::cuGraphExecMemcpyNodeSetParams(exec, at, &raw const copy as usize, current()?)
     }
 
     /// The same, of a range.
@@ -108,16 +100,16 @@ export! {
         exec: usize, at: usize, to: usize, from: usize, bytes: usize, kind: i32
     ) {
         let copy = driver_copy(&line(to, from, bytes, kind))?;
-        driver::cuGraphExecMemcpyNodeSetParams(exec, at, &raw const copy as usize, context()?)
+        driver::cuGraphExecMemcpyNodeSetParams(exec, at, &raw const copy as usize, current()?)
     }
 
     /// A fill; its parameters are the driver's.
     fn cudaGraphAddMemsetNode(out: usize, graph: usize, before: usize, count: usize, fill: usize) {
-        driver::cuGraphAddMemsetNode(out, graph, before, count, fill, context()?)
+        driver::cuGraphAddMemsetNode(out, graph, before, count, fill, current()?)
     }
 
     /// Other parameters for a fill, where the graph is ready.
     fn cudaGraphExecMemsetNodeSetParams(exec: usize, at: usize, fill: usize) {
-        driver::cuGraphExecMemsetNodeSetParams(exec, at, fill, context()?)
+        driver::cuGraphExecMemsetNodeSetParams(exec, at, fill, current()?)
     }
 }

@@ -69,16 +69,15 @@ refuse! {
     "graphs that hold such nodes, or objects of the program's":
         cudaDeviceGetGraphMemAttribute cudaDeviceSetGraphMemAttribute cudaGraphAddMemAllocNode
         cudaGraphAddMemFreeNode cudaGraphAddMemcpyNodeFromSymbol cudaGraphAddMemcpyNodeToSymbol
-        cudaGraphAddNode cudaGraphConditionalHandleCreate cudaGraphConditionalHandleCreate_v2
         cudaGraphExecChildGraphNodeSetParams cudaGraphExecGetId
         cudaGraphExecMemcpyNodeSetParamsFromSymbol cudaGraphExecMemcpyNodeSetParamsToSymbol
-        cudaGraphExecNodeSetParams cudaGraphGetId cudaGraphKernelNodeCopyAttributes
+        cudaGraphGetId cudaGraphKernelNodeCopyAttributes
         cudaGraphKernelNodeGetAttribute cudaGraphKernelNodeGetParams
         cudaGraphKernelNodeSetAttribute cudaGraphMemAllocNodeGetParams
         cudaGraphMemFreeNodeGetParams cudaGraphMemcpyNodeGetParams
         cudaGraphMemcpyNodeSetParamsFromSymbol cudaGraphMemcpyNodeSetParamsToSymbol
         cudaGraphNodeGetContainingGraph cudaGraphNodeGetLocalId cudaGraphNodeGetParams
-        cudaGraphNodeGetToolsId cudaGraphNodeSetParams cudaGraphReleaseUserObject
+        cudaGraphNodeGetToolsId cudaGraphReleaseUserObject
         cudaGraphRetainUserObject cudaStreamBeginRecaptureToGraph
         cudaStreamBeginRecaptureToGraph_ptsz cudaUserObjectCreate cudaUserObjectRelease
         cudaUserObjectRetain;

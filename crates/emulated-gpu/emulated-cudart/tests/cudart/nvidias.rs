@@ -58,5 +58,6 @@ fn run(library: &Path, tests: &str) {
 fn programs_run_on_nvidias_runtime_as_on_the_emulated_one() {
     for library in libraries() {
         run(&library, "runtime::");
+        run(&library, "graphs::");
     }
 }

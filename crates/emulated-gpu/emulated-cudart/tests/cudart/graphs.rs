@@ -1,0 +1,103 @@
+//! Graphs that are made by hand, and nodes of theirs that decide what runs.
+
+use crate::support::{
+    Program, download, fatbin, is, nvidias, ok, program, ptx, register, rt, symbol, upload,
+};
+
+/// `cudaGraphNodeParams`
+#[repr(C)]
+struct AnyNode {
+    node_type: u32,
+    reserved: [i32; 3],
+    words: [u64; 29],
+    reserved_behind: u64,
+}
+
+/// `scale(condition, value)`: a condition becomes a number.
+const SET: &str = r"
+    .reg .b64 %c;
+    .reg .b32 %v;
+    ld.param.u64 %c, [p];
+    ld.param.u32 %v, [n];
+    { .param .b64 a; .param .b32 b; st.param.b64 [a], %c; st.param.b32 [b], %v;
+      call.uni cudaGraphSetConditional, (a, b); }
+    ret;
+";
+
+fn setting() -> Program {
+    let declared = ".extern .func cudaGraphSetConditional(.param .b64 a, .param .b32 b);\n.visible";
+    register(fatbin(1, 80, ptx(SET).replacen(".visible", declared, 1).as_bytes()))
+}
+
+fn node(node_type: u32, words: &[u64]) -> AnyNode {
+    let mut of_type = [0; 29];
+    of_type[..words.len()].copy_from_slice(words);
+    AnyNode { node_type, reserved: [0; 3], words: of_type, reserved_behind: 0 }
+}
+
+type Add = unsafe extern "C" fn(*mut usize, usize, *const usize, usize, usize, *mut AnyNode) -> u32;
+
+/// Adds a node behind others.
+fn add(graph: usize, after: &[usize], node: &mut AnyNode) -> usize {
+    // With the data of edges, it is CUDA 12's second form, and CUDA 13's only one.
+    let is_of_13 = nvidias().is_some_and(|path| path.to_string_lossy().ends_with(".13"));
+    let add: Add = symbol(if is_of_13 { "cudaGraphAddNode" } else { "cudaGraphAddNode_v2" });
+    let mut out = 0usize;
+    // SAFETY: the arguments are what CUDA's documentation asks for.
+    let code = unsafe { add(&raw mut out, graph, after.as_ptr(), 0, after.len(), node) };
+    assert_eq!(code, 0);
+    out
+}
+
+/// Adds `scale(p, n)` for one thread.
+fn kernel(graph: usize, after: &[usize], function: usize, (p, n): (u64, u32)) -> usize {
+    let arguments = [&raw const p as u64, &raw const n as u64];
+    let one = 1u64 << 32 | 1;
+    let words = [function as u64, one, one, one, 0, arguments.as_ptr() as u64];
+    add(graph, after, &mut node(0, &words))
+}
+
+#[test]
+fn a_condition_decides_what_runs() {
+    let (program, setting) = (program(), setting());
+    let (data, source) = (upload(&[1.0]), upload(&[5.0]));
+    let (mut graph, mut ready) = (0usize, 0usize);
+    ok!(cudaGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let mut condition = 0u64;
+    ok!(cudaGraphConditionalHandleCreate(
+        &raw mut condition => *mut u64, graph => usize, 2 => u32, 1 => u32
+    ));
+    // A copy of four bytes: none of an array, from, to, its extent, and that it is between devices.
+    let mut copy = [0u64; 22];
+    copy[6..10].copy_from_slice(&[source as u64, 4, 4, 1]);
+    copy[14..18].copy_from_slice(&[data as u64, 4, 4, 1]);
+    copy[18..22].copy_from_slice(&[4, 1, 1, 3]);
+    let first = add(graph, &[], &mut node(1, &copy));
+    // A switch with three bodies.
+    let mut switch = node(13, &[condition, 3 << 32 | 2]);
+    let decides = add(graph, &[first], &mut switch);
+    let bodies = switch.words[2] as *const usize;
+    // SAFETY: the runtime's list of three graphs, which lives as long as the node.
+    let body = unsafe { *bodies.add(2) };
+    kernel(body, &[], program.scale, (data as u64, 1));
+    let mut kind = 99u32;
+    // NVIDIA's library of CUDA 12 does not know the type, and says cudaErrorUnknown.
+    is(rt!(cudaGraphNodeGetType(decides => usize, &raw mut kind => *mut u32)), 0, &[999]);
+    assert!(kind == 13 || nvidias().is_some(), "{kind}");
+    // And a loop, which a kernel of its body ends.
+    let mut again = 0u64;
+    ok!(cudaGraphConditionalHandleCreate(&raw mut again => *mut u64, graph => usize, 1 => u32, 1 => u32));
+    let mut repeat = node(13, &[again, 1 << 32 | 1]);
+    add(graph, &[decides], &mut repeat);
+    // SAFETY: as above, of one.
+    let body = unsafe { *(repeat.words[2] as *const usize) };
+    let scaled = kernel(body, &[], program.scale, (data as u64, 1));
+    kernel(body, &[scaled], setting.scale, (again, 0));
+    ok!(cudaGraphInstantiate(&raw mut ready => *mut usize, graph => usize, 0 => u64));
+    for _ in 0..2 {
+        ok!(cudaGraphLaunch(ready => usize, 0 => usize));
+        assert_eq!(download::<f32>(data, 1), [20.0]);
+    }
+    ok!(cudaGraphExecDestroy(ready => usize));
+    ok!(cudaGraphDestroy(graph => usize));
+}
