@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Reserved;
 use crate::abi::Handle;
-use crate::condition::Condition;
 use crate::decision::Decision;
 use crate::error::{Code, Result};
 use crate::event::Mark;
@@ -84,10 +83,10 @@ impl Executable {
         /// What a launch waits for was put into its stream before.
         static ORDER: Mutex<()> = Mutex::new(());
         let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut work, conditions) = self.work(begins);
+        let (mut work, decisions) = self.work(begins);
         let keep = Operation::Keep(Arc::clone(&self.kept()));
         if !begins {
-            if !conditions.is_empty() {
+            if !decisions.is_empty() {
                 return Err(Code::INVALID_VALUE
                     .because("a graph with conditional nodes can't become a part of another one"));
             }
@@ -95,12 +94,12 @@ impl Executable {
             return enqueue(Arc::new(work));
         }
         let end = Arc::new(Mark::default());
-        let turns = || conditions.iter().map(|(one, _)| &one.turns).chain([&self.turns]);
+        let turns = || decisions.iter().map(|one| &one.condition.turns).chain([&self.turns]);
         let waits = turns().filter_map(Turns::last).map(Operation::WaitFor);
-        let assign = |(condition, default): &(Arc<Condition>, Option<u32>)| {
-            default.map(|value| Operation::Assign(Arc::clone(condition), value))
+        let assign = |one: &Decision| {
+            one.default.map(|value| Operation::Assign(Arc::clone(&one.condition), value))
         };
-        let assigned = conditions.iter().filter_map(assign);
+        let assigned = decisions.iter().filter_map(assign);
         let ends = [Operation::Pass(Arc::clone(&end)), keep];
         let all: Vec<_> = waits.chain(assigned).chain(work).chain(ends).collect();
         let all = Arc::new(all);
@@ -117,18 +116,16 @@ impl Executable {
         done
     }
 
-    /// What one launch does, and the conditions by which it decides. An event that it waits for is waited for as it
+    /// What one launch does, and where it decides. An event that it waits for is waited for as it
     /// was recorded last before the launch, by another graph's launch, too: what is recorded afterwards may wait for
     /// the launch itself. (Where the graph records it itself, the order of its nodes is what there is to wait for.)
-    fn work(&self, begins: bool) -> (Vec<Operation>, Vec<(Arc<Condition>, Option<u32>)>) {
+    fn work(&self, begins: bool) -> (Vec<Operation>, Vec<Decision>) {
         let steps = self.steps();
-        let mut conditions = Vec::new();
-        for step in steps.iter() {
-            if let Operation::Decide(decision) = &step.operation {
-                conditions.push((Arc::clone(&decision.condition), decision.default));
-            }
-        }
-        (nested(&steps, begins), conditions)
+        let decision = |step: &Step| match &step.operation {
+            Operation::Decide(decision) => Some(decision.clone()),
+            _ => None,
+        };
+        (nested(&steps, begins), steps.iter().filter_map(decision).collect())
     }
 
     /// Takes over the work of another graph of the same shape, and what that needs; conditional nodes decide by

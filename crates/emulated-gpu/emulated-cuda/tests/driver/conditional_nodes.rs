@@ -231,7 +231,7 @@ fn a_body_is_captured() {
     ok!(cuStreamUpdateCaptureDependencies(
         stream => usize, &raw const node => *const usize, 1 => usize, 1 => u32
     ));
-    ok!(cuMemcpyDtoDAsync_v2(sum + 0 => u64, word => u64, 4 => usize, stream => usize));
+    ok!(cuMemcpyDtoDAsync_v2(sum => u64, word => u64, 4 => usize, stream => usize));
     // The body, in another stream at the same time; whose graph it is, is known.
     ok!(cuStreamBeginCaptureToGraph(
         other => usize, body[0] => usize, std::ptr::null() => *const usize, 0 => usize, 0 => usize, 1 => u32,
