@@ -4,18 +4,14 @@
 use std::fs;
 use std::path::Path;
 
-use autograd::{Array, Choice, Device, ErrorKind, Module, Tensor, load, save};
+use autograd::{Array, Device, ErrorKind, Module, Tensor, load, save};
 use proptest::prelude::*;
 
+use crate::device::choice;
 use crate::{operations, original};
 
 fn gpu() -> Device {
-    let choice = match std::env::var("FOUR_LEVELS_DEVICE").as_deref() {
-        Ok("cuda") => Choice::Cuda,
-        Ok("auto") => Choice::Auto,
-        _ => Choice::Emulated,
-    };
-    Device::cuda(choice).unwrap()
+    Device::cuda(choice()).unwrap()
 }
 
 fn single(values: &operations::Values) -> Tensor<f32> {

@@ -2,6 +2,8 @@
 //! a minute to build.
 
 mod cuda;
+#[path = "../../../gpu/tests/support/device.rs"]
+mod device;
 mod errors;
 mod files;
 mod gradients;

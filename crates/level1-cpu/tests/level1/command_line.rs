@@ -7,33 +7,17 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// The program on the built-in digits; `MNIST_DIR` of whoever runs the tests plays no part.
-fn level1(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_level1-cpu"))
-        .args(args)
-        .env_remove("MNIST_DIR")
-        .output()
-        .expect("the program starts")
-}
+use crate::program::{path, program, succeeds, text};
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
+/// The program on the built-in digits; `MNIST_DIR` of whoever runs the tests plays no part.
+pub(crate) fn level1(args: &[&str]) -> Output {
+    program(env!("CARGO_BIN_EXE_level1-cpu"), args).output().expect("the program starts")
 }
 
 /// Runs the program, and expects it to end with that exit code and to complain in these words.
+#[track_caller]
 fn fails(args: &[&str], code: i32, words: &[&str]) {
-    let output = level1(args);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{args:?} said: {said}");
-    for word in words {
-        assert!(said.contains(word), "{args:?} did not mention {word:?} but said: {said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
-}
-
-/// A folder with `name` in it, as a string for the command line.
-fn path(folder: &TempDir, name: &str) -> String {
-    folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
+    crate::program::fails(&level1(args), code, words);
 }
 
 #[test]
@@ -44,8 +28,7 @@ fn training_prints_its_losses_and_writes_report_parameters_and_pictures() {
     let shorter = ["--data", "digits", "--samples", "2560", "--sizes", "784-20-10"];
     let files = ["--json", &report, "--save", &model, "--plot", &pictures];
     let output = level1(&[shorter, files].concat());
-    let said = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = succeeds(&output);
     assert!(said.starts_with("level1-cpu on cpu, preset nvmath\n"), "{said}");
     assert!(said.contains("built-in digits: 2560 training"), "{said}");
     assert!(said.contains("batch      0   loss 0."), "{said}");

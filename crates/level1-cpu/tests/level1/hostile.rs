@@ -10,15 +10,14 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::command_line::level1;
+use crate::program::{path, text};
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_level1-cpu");
 
 /// Ten steps of a small network on the built-in digits.
 const SHORT: [&str; 8] =
     ["--data", "digits", "--samples", "640", "--batch-size", "64", "--sizes", "784-8-10"];
-
-pub(crate) fn level1(arguments: &[&str]) -> Output {
-    Command::new(PROGRAM).args(arguments).env_remove("MNIST_DIR").output().unwrap()
-}
 
 /// Runs the program behind a piece of shell: `"$0" ARGUMENTS`, with the file's names as `$1`, `$2`.
 pub(crate) fn shell(script: &str, files: &[&str]) -> Output {
@@ -27,23 +26,11 @@ pub(crate) fn shell(script: &str, files: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// Expects an exit code and these words on standard error, in one line.
+#[track_caller]
 pub(crate) fn fails(output: &Output, code: i32, words: &[&str]) {
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for word in words {
-        assert!(said.contains(word), "{word:?} is not in: {said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
+    let said = crate::program::fails(output, code, words);
     assert_eq!(said.lines().filter(|line| line.starts_with("error")).count(), 1, "{said}");
-}
-
-pub(crate) fn path(folder: &TempDir, name: &str) -> String {
-    folder.path().join(name).to_str().unwrap().to_owned()
 }
 
 fn names_in(folder: &Path) -> Vec<String> {

@@ -6,3 +6,5 @@ mod fast;
 mod hostile;
 mod models;
 mod products;
+#[path = "../../../training/tests/support/program.rs"]
+mod program;

@@ -5,7 +5,9 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::hostile::{fails, level1, path, save_model, shell, text};
+use crate::command_line::level1;
+use crate::hostile::{fails, save_model, shell};
+use crate::program::{path, text};
 
 #[test]
 fn the_same_run_saves_the_same_bytes() {

@@ -7,38 +7,16 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use crate::edited::with_a_fault;
+use crate::program::{BENCH, EMULATED, SHORT, fails, path, succeeds, text};
+
 /// The program on the built-in digits and the emulated GPU, whatever the environment says.
 pub(crate) fn level2(args: &[&str]) -> Output {
     program(args).output().expect("the program starts")
 }
 
 pub(crate) fn program(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_level2-cuda-naive"));
-    command.args(args);
-    for variable in [
-        "MNIST_DIR",
-        "FOUR_LEVELS_DEVICE",
-        "FOUR_LEVELS_KERNELS",
-        "FOUR_LEVELS_COMPILER",
-        "EMULATED_GPU_CHECKS",
-    ] {
-        command.env_remove(variable);
-    }
-    command
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
-}
-
-pub(crate) const SHORT: [&str; 6] =
-    ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
-/// Two steps to warm up and two that count, without testing.
-pub(crate) const BENCH: [&str; 5] = ["bench", "--runs", "1", "--steps", "2"];
-pub(crate) const EMULATED: [&str; 2] = ["--device", "emulated"];
-
-pub(crate) fn path(folder: &TempDir, name: &str) -> String {
-    folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
+    crate::program::program(env!("CARGO_BIN_EXE_level2-cuda-naive"), args)
 }
 
 #[test]
@@ -46,8 +24,7 @@ fn training_names_the_emulated_device_everywhere() {
     let folder = TempDir::new().unwrap();
     let report = path(&folder, "report.json");
     let output = level2(&[&SHORT[..], &EMULATED, &["--json", &report]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
+    let said = succeeds(&output);
     assert!(said.starts_with("level2-cuda-naive on emulated ("), "{said}");
     assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
     let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
@@ -68,8 +45,7 @@ fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {
         skipped::skip("there is a GPU");
         return;
     }
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = fails(&output, 1, &[]);
     assert!(said.starts_with("error: no NVIDIA GPU can be used: "), "{said}");
     assert!(said.contains("--device emulated") && !said.contains("panicked"), "{said}");
     let reason = said["error: no NVIDIA GPU can be used: ".len()..].split(';').next().unwrap();
@@ -91,9 +67,7 @@ fn the_options_of_the_level_are_checked() {
         (["--compiler", "gcc"], "built-in"),
     ] {
         let output = level2(&args);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(word), "{said}");
+        fails(&output, 2, &[word]);
     }
     let nowhere = level2(&[&SHORT[..], &EMULATED, &["--profile", "/nowhere/trace.json"]].concat());
     assert_eq!(nowhere.status.code(), Some(1));
@@ -130,32 +104,6 @@ fn the_sanitizer_finds_nothing_in_any_transfer() {
     }
 }
 
-/// A copy of the folder `kernels`, in which one kernel was edited and its PTX accordingly, as a
-/// compiler would have.
-fn with_a_fault(kernel: &str, source: [&str; 2], ptx: [&str; 2]) -> TempDir {
-    let folder = TempDir::new().unwrap();
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
-    for entry in fs::read_dir(kernels).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            continue;
-        }
-        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
-    }
-    let edit = |extension: &str, [from, to]: [&str; 2]| {
-        let path = folder.path().join(format!("{kernel}.{extension}"));
-        let before = fs::read_to_string(&path).unwrap();
-        assert!(before.contains(from), "{kernel}.{extension} has no {from:?}");
-        let after = before.replacen(from, to, 1);
-        fs::write(path, &after).unwrap();
-        (gpu::source::digest(&before), gpu::source::digest(&after))
-    };
-    let (old, new) = edit("cu", source);
-    edit("ptx", ptx);
-    edit("ptx", [&old, &new]);
-    folder
-}
-
 /// Runs a dump on these kernels, and expects the sanitizer to say where the fault is.
 fn is_caught(kernels: &TempDir, checks: &str, words: &[&str]) {
     let out = path(kernels, "dump.json");
@@ -163,8 +111,7 @@ fn is_caught(kernels: &TempDir, checks: &str, words: &[&str]) {
     let mut command = program(&[&args[..], &EMULATED].concat());
     command.env("FOUR_LEVELS_KERNELS", kernels.path()).env("EMULATED_GPU_CHECKS", checks);
     let output = command.output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = fails(&output, 1, &[]);
     for word in words.iter().chain(&["the report above names the kernel"]) {
         assert!(said.contains(word), "{word}: {said}");
     }
@@ -211,8 +158,7 @@ fn a_compiler_that_was_asked_for_and_is_missing_is_named() {
         skipped::skip("there is an nvcc, in a folder where everyone looks");
         return;
     }
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = fails(&output, 1, &[]);
     for word in [
         "relu.cu was edited",
         "/nowhere/libnvrtc.so",
@@ -228,9 +174,7 @@ fn a_missing_kernel_is_named() {
     let folder = TempDir::new().unwrap();
     let mut command = program(&[&SHORT[..], &EMULATED].concat());
     let output = command.env("FOUR_LEVELS_KERNELS", folder.path()).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("can't read ") && said.contains("matmul_a_bt.cu"), "{said}");
+    fails(&output, 1, &["can't read ", "matmul_a_bt.cu"]);
 }
 
 /// A program that is run with the emulated driver on its library path must not take it for a card.
@@ -302,8 +246,7 @@ fn an_edited_kernel_is_compiled_and_run() {
 fn an_edited_kernel_that_does_not_compile_is_shown() {
     let kernels = with_a_fault("relu", ["0.0f : z[i]", "0.0f : z[k]"], ["// source", "// of"]);
     let (output, _) = dump_of_an_edited_relu(&kernels, &["--compiler", "built-in"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = fails(&output, 1, &[]);
     for word in ["error: kernels/relu.cu does not compile (cuda-c)", "kernels/relu.cu:", "`k`"] {
         assert!(said.contains(word), "{word}: {said}");
     }

@@ -4,7 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::command_line::{EMULATED, path, program, text};
+use crate::command_line::program;
+use crate::program::{EMULATED, fails, path, text};
 
 /// The ladder's kernels, too, where tiles reach beyond all three matrices.
 #[test]
@@ -26,9 +27,7 @@ fn the_sanitizer_finds_nothing_on_the_ladder() {
 fn a_thread_for_each_sample_has_no_products() {
     let args = ["--kernels", "per-sample", "--products", "vectorised"];
     let output = program(&[&args[..], &EMULATED].concat()).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("leave out --kernels per-sample"), "{said}");
+    fails(&output, 2, &["leave out --kernels per-sample"]);
 }
 
 /// Tensor cores multiply TF32 from compute capability 8.0 on.

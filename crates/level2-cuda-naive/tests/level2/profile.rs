@@ -4,15 +4,15 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::command_line::{BENCH, EMULATED, SHORT, level2, path, text};
+use crate::command_line::level2;
+use crate::program::{BENCH, EMULATED, SHORT, path, succeeds, text};
 
 #[test]
 fn a_profile_counts_on_the_emulated_gpu_and_claims_no_times() {
     let folder = TempDir::new().unwrap();
     let trace = path(&folder, "trace.json");
     let output = level2(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
+    let said = succeeds(&output);
     for word in ["instructions of threads on emulated (", "FLOP/", "trace written to"] {
         assert!(said.contains(word), "{word}: {said}");
     }
@@ -41,8 +41,7 @@ fn a_profile_counts_multiply_adds_as_the_shapes_say() {
     let (trace, svg) = (path(&folder, "trace.json"), path(&folder, "roofline.svg"));
     let files = ["--profile", &trace, "--roofline", &svg, "--card", "a100"];
     let output = level2(&[&BENCH[..], &SHORT, &EMULATED, &files].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
+    let said = succeeds(&output);
     let heads: Vec<&str> =
         said.lines().skip_while(|line| !line.contains("instr.,")).take(2).collect();
     assert!(heads[0].ends_with("FLOP/  occu-") && heads[1].ends_with("byte  pancy"), "{said}");

@@ -3,10 +3,12 @@
 //! GPUs.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+
+use crate::edited::with_a_fault;
+use crate::program::{BENCH, EMULATED, SHORT, fails, path, succeeds, text};
 
 /// The program on the built-in digits and the emulated GPU, whatever the environment says.
 fn level3(args: &[&str]) -> Output {
@@ -14,31 +16,7 @@ fn level3(args: &[&str]) -> Output {
 }
 
 fn program(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_level3-cublas"));
-    command.args(args);
-    for variable in [
-        "MNIST_DIR",
-        "FOUR_LEVELS_DEVICE",
-        "FOUR_LEVELS_KERNELS",
-        "EMULATED_GPU_CHECKS",
-        "NVIDIA_TF32_OVERRIDE",
-    ] {
-        command.env_remove(variable);
-    }
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
-}
-
-const SHORT: [&str; 6] = ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
-/// Two steps to warm up and two that count, without testing.
-const BENCH: [&str; 5] = ["bench", "--runs", "1", "--steps", "2"];
-const EMULATED: [&str; 2] = ["--device", "emulated"];
-
-fn path(folder: &TempDir, name: &str) -> String {
-    folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
+    crate::program::program(env!("CARGO_BIN_EXE_level3-cublas"), args)
 }
 
 fn json(path: &str) -> serde_json::Value {
@@ -51,8 +29,7 @@ fn training_is_the_same_with_every_option() {
     let report = path(&folder, "report.json");
     let losses = |options: &[&str]| {
         let output = level3(&[&SHORT[..], &EMULATED, &["--json", &report], options].concat());
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let said = text(&output.stdout);
+        let said = succeeds(&output);
         assert!(said.starts_with("level3-cublas on emulated ("), "{said}");
         assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
         let report = json(&report);
@@ -125,8 +102,7 @@ fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {
         skipped::skip("there is a GPU");
         return;
     }
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = fails(&output, 1, &[]);
     assert!(said.starts_with("error: no NVIDIA GPU can be used: "), "{said}");
     assert!(said.contains("--device emulated") && !said.contains("panicked"), "{said}");
 }
@@ -140,9 +116,7 @@ fn the_options_of_the_level_are_checked() {
         (&["--graph", "--profile", "trace.json"], "cannot be used with"),
     ] {
         let output = level3(args);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(word), "{said}");
+        fails(&output, 2, &[word]);
     }
     let nowhere = level3(&[&SHORT[..], &EMULATED, &["--profile", "/nowhere/trace.json"]].concat());
     assert_eq!(nowhere.status.code(), Some(1));
@@ -165,8 +139,7 @@ fn a_profile_names_products_with_their_epilogues_and_claims_nothing_of_them() {
     let folder = TempDir::new().unwrap();
     let trace = path(&folder, "trace.json");
     let output = level3(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
+    let said = succeeds(&output);
     // Four steps. The row ends with the bytes: there are no instructions to count.
     let row = said.lines().find(|line| line.starts_with("matmul_a_b+DRELU_BGRAD ")).expect("a row");
     let cells: Vec<&str> = row.split_whitespace().collect();
@@ -180,8 +153,7 @@ fn a_profile_names_products_with_their_epilogues_and_claims_nothing_of_them() {
 #[test]
 fn the_traffic_is_told_at_the_end() {
     let output = level3(&[&BENCH[..], &SHORT, &EMULATED, &["--traffic"]].concat());
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let said = text(&output.stdout);
+    let said = succeeds(&output);
     assert!(said.contains("one training step of 784-12-10, bce with a batch of 256"), "{said}");
     let together = said.lines().find(|line| line.starts_with("together")).expect("a last row");
     let cells: Vec<&str> = together.split_whitespace().collect();
@@ -227,26 +199,9 @@ fn the_sanitizer_finds_nothing_in_any_transfer() {
 /// when the libraries have to be given up afterwards on a GPU that computes nothing any more.
 #[test]
 fn a_fault_is_named_and_no_panic() {
-    let folder = TempDir::new().unwrap();
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
-    for entry in fs::read_dir(kernels).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_file() {
-            fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
-        }
-    }
     // The update without its check of bounds, as a compiler would have it.
-    let edit = |extension: &str, [from, to]: [&str; 2]| {
-        let path = folder.path().join(format!("update.{extension}"));
-        let before = fs::read_to_string(&path).unwrap();
-        assert!(before.contains(from), "update.{extension} has no {from:?}");
-        let after = before.replacen(from, to, 1);
-        fs::write(path, &after).unwrap();
-        (gpu::source::digest(&before), gpu::source::digest(&after))
-    };
-    let (old, new) = edit("cu", ["if (i >= elements)\n        return;", ""]);
-    edit("ptx", ["@%p1 bra", "// @%p1 bra"]);
-    edit("ptx", [&old, &new]);
+    let source = ["if (i >= elements)\n        return;", ""];
+    let folder = with_a_fault("update", source, ["@%p1 bra", "// @%p1 bra"]);
     let out = path(&folder, "dump.json");
     for options in [&["--gemm", "cublas"][..], &[], &["--graph", "--fused"]] {
         let args = ["dump", "--preset", "softmax", "--out", &out];

@@ -1,7 +1,13 @@
 //! Level 3 as its readers use it.
 
 mod command_line;
+#[path = "../../../gpu/tests/support/device.rs"]
+mod device;
+#[path = "../../../gpu/tests/support/edited.rs"]
+mod edited;
 mod mistakes;
+#[path = "../../../training/tests/support/program.rs"]
+mod program;
 mod ranks;
 mod ranks_that_end;
 mod reference;

@@ -12,45 +12,26 @@ use tempfile::TempDir;
 use tensor::Dump;
 use training::Preset;
 
+use crate::program::{EMULATED, path, text};
+
 /// The program, whatever the environment says.
 pub(crate) fn program(args: &[&str]) -> Command {
     let program = env!("CARGO_BIN_EXE_level3-cublas");
+    let args = [args, &EMULATED].concat();
     // A shell that runs the tests in the background has them ignore SIGINT, which some tests send.
     let mut command = if cfg!(target_os = "linux") {
-        let mut command = Command::new("env");
-        command.args(["--default-signal=INT", program]);
-        command
+        crate::program::program("env", &[&["--default-signal=INT", program], &args[..]].concat())
     } else {
-        Command::new(program)
+        crate::program::program(program, &args)
     };
-    command.args(args).args(["--device", "emulated"]);
-    for variable in [
-        "MNIST_DIR",
-        "FOUR_LEVELS_DEVICE",
-        "FOUR_LEVELS_KERNELS",
-        "EMULATED_GPU_CHECKS",
-        "EMULATED_GPU_DEVICES",
-        "NVIDIA_TF32_OVERRIDE",
-        "TORCHELASTIC_USE_AGENT_STORE",
-    ] {
-        command.env_remove(variable);
-    }
     command.env("EMULATED_GPU_MEMORY", "256M").stdout(Stdio::piped()).stderr(Stdio::piped());
     command
-}
-
-pub(crate) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 pub(crate) fn run(args: &[&str]) -> Output {
     let output = program(args).output().expect("the program starts");
     assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     output
-}
-
-pub(crate) fn path(folder: &TempDir, name: &str) -> String {
-    folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
 }
 
 /// One of several processes.

@@ -7,7 +7,8 @@ use std::process::{Child, Command};
 
 use tempfile::TempDir;
 
-use super::ranks::{ODD, ended, path, port, program, rank, text};
+use super::ranks::{ODD, ended, port, program, rank};
+use crate::program::{fails, path, text};
 
 /// Long enough to be stopped in the middle.
 const LONG: [&str; 8] =
@@ -35,10 +36,7 @@ fn a_rank_that_is_killed_ends_all() {
     killed.wait().unwrap();
     for child in ranks {
         let output = ended(child);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("error: rank 1 is gone: its process has ended"), "{said}");
-        assert!(!said.contains("panicked"), "{said}");
+        fails(&output, 1, &["error: rank 1 is gone: its process has ended"]);
     }
 }
 
@@ -48,9 +46,7 @@ fn a_rank_that_never_comes_ends_all() {
     let args = [&LONG[..], &["--wait", "2"]].concat();
     for child in [0, 2].map(|one| rank(&args, one, 3, port)) {
         let output = ended(child);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("of 3 ranks, 1 did not come within 2 s"), "{said}");
+        fails(&output, 1, &["of 3 ranks, 1 did not come within 2 s"]);
     }
     let output = ended(rank(&args, 1, 2, port));
     let said = text(&output.stderr);
@@ -81,9 +77,7 @@ fn ranks_that_were_started_otherwise_end_all() {
         let first = if args == LONG { rank(&LONG, 0, 2, port) } else { rank(&first, 0, 2, port) };
         for child in [first, rank(args, 1, world_size, port)] {
             let output = ended(child);
-            let said = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(1), "{said}");
-            assert!(said.contains(words), "{said}");
+            fails(&output, 1, &[words]);
         }
     }
 }
@@ -98,8 +92,7 @@ fn a_rank_that_ends_early_ends_all() {
     let ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
     for (one, child) in ranks.into_iter().enumerate() {
         let output = ended(child);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let said = fails(&output, 1, &[]);
         let words = if one == 1 { "can't write" } else { "rank 1 is gone" };
         assert!(said.contains(words), "{said}");
     }
@@ -110,8 +103,7 @@ fn a_rank_that_ends_early_ends_all() {
 fn threads_say_once_why_they_fail() {
     let output = program(&[&ODD[..], &["--gpus", "3", "--learning-rate", "1e30"]].concat());
     let output = { output }.output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let said = fails(&output, 1, &[]);
     let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(errors.len(), 1, "{said}");
     assert!(errors[0].contains("training diverged"), "{said}");

@@ -2,21 +2,20 @@
 
 use std::process::{Command, Output};
 
+use crate::program::{EMULATED, fails, path, succeeds, text};
+
+pub(crate) fn program(args: &[&str]) -> Command {
+    crate::program::program(env!("CARGO_BIN_EXE_level4-ptx"), args)
+}
+
 fn level4(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
-        .args(args)
-        .env_remove("MNIST_DIR")
-        .env_remove("FOUR_LEVELS_DEVICE")
-        .output()
-        .expect("the program starts")
+    program(args).output().expect("the program starts")
 }
 
 #[test]
 fn a_rung_that_does_not_exist_is_a_usage_error() {
     let output = level4(&["--kernels", "fastest"]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("thread-per-sample, tiled, one-launch"), "{said}");
+    fails(&output, 2, &["thread-per-sample, tiled, one-launch"]);
 }
 
 /// Tensor cores multiply TF32 and bfloat16 from compute capability 8.0 on.
@@ -28,14 +27,13 @@ fn a_card_that_is_too_old_for_a_rung_is_told_so() {
         ("register-tiles", "7.0", false),
         ("tiled", "7.0", true),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
-            .args(["bench", "--device", "emulated", "--data", "digits", "--kernels", rung])
+        let output = program(&["bench", "--device", "emulated", "--data", "digits"])
             .args(["--runs", "1", "--steps", "1", "--sizes", "784-3-10", "--batch-size", "4"])
+            .args(["--kernels", rung])
             .env("EMULATED_GPU_CAPABILITY", capability)
-            .env_remove("MNIST_DIR")
             .output()
             .expect("the program starts");
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = text(&output.stderr);
         assert_eq!(output.status.success(), runs, "{said}");
         let words = "wants compute capability 8.0, and emulated";
         let help = format!("has {capability}: choose --kernels tiled");
@@ -48,12 +46,9 @@ fn a_card_that_is_too_old_for_a_rung_is_told_so() {
 #[test]
 fn the_profile_shows_what_each_rung_launches() {
     let folder = tempfile::TempDir::new().unwrap();
-    let trace = folder.path().join("trace.json");
-    let trace = trace.to_str().expect("a temporary folder has a plain name");
-    let svg = folder.path().join("roofline.svg");
-    let drawn = svg.to_str().expect("a temporary folder has a plain name");
+    let (trace, svg) = (&path(&folder, "trace.json"), &path(&folder, "roofline.svg"));
     let args = ["bench", "--device", "emulated", "--data", "digits", "--samples", "256"];
-    let more = ["--runs", "1", "--steps", "2", "--profile", trace, "--roofline", drawn];
+    let more = ["--runs", "1", "--steps", "2", "--profile", trace, "--roofline", svg];
     for (rung, kernels) in [
         ("thread-per-sample", &["forward_backward", "update"][..]),
         ("tiled", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
@@ -64,8 +59,7 @@ fn the_profile_shows_what_each_rung_launches() {
         ("register-tiles", &["forward_layer", "output", "gradient", "sum_batch", "backward_layer"]),
     ] {
         let output = level4(&[&args[..], &more, &["--kernels", rung]].concat());
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = succeeds(&output);
         assert!(said.contains("on emulated ("), "{said}");
         for kernel in kernels {
             let listed = said.lines().any(|line| line.starts_with(kernel));
@@ -73,7 +67,7 @@ fn the_profile_shows_what_each_rung_launches() {
         }
         let heading = said.lines().find(|line| line.contains("instr.,")).expect("a heading");
         assert_eq!(heading.contains("tensor,"), ["tensor-cores", "bf16"].contains(&rung), "{said}");
-        let picture = std::fs::read_to_string(&svg).expect("a picture is written");
+        let picture = std::fs::read_to_string(svg).expect("a picture is written");
         assert!(picture.contains("NVIDIA H100 SXM5"), "{rung}: {picture}");
         // Each is there twice: if nothing helps, and if caches do.
         let first = kernels[0];
@@ -92,14 +86,9 @@ fn the_profile_shows_what_each_rung_launches() {
 
 /// What a plan says of a rung, and which one `auto` takes.
 fn planned(args: &[&str], capability: &str) -> (Vec<String>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
-        .args(["plan", "--device", "emulated"])
-        .args(args)
-        .env("EMULATED_GPU_CAPABILITY", capability)
-        .output()
-        .expect("the program starts");
-    let said = String::from_utf8(output.stdout).expect("the program writes UTF-8");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut command = program(&[&["plan"], &EMULATED[..], args].concat());
+    let output = command.env("EMULATED_GPU_CAPABILITY", capability).output().unwrap();
+    let said = succeeds(&output);
     let lines: Vec<String> = said.lines().skip(1).map(String::from).collect();
     let auto = lines.last().and_then(|line| line.strip_prefix("auto")).expect("auto is last");
     (lines[..lines.len() - 1].to_vec(), auto.trim().to_owned())
@@ -127,9 +116,7 @@ fn a_plan_says_which_rungs_run_and_why_the_others_do_not() {
 fn a_plan_does_not_promise_what_the_kernels_can_not_count() {
     let large = ["--sizes", "784-300000-10", "--batch-size", "60000"];
     let output = level4(&[&["plan", "--device", "emulated"][..], &large].concat());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("a batch would have 18000000000 elements"), "{said}");
+    fails(&output, 2, &["a batch would have 18000000000 elements"]);
 }
 
 #[test]
@@ -138,9 +125,9 @@ fn auto_says_what_it_takes_and_trains_with_it() {
     let more = ["--runs", "1", "--steps", "3", "--batch-size", "16", "--kernels"];
     let last = |rung| {
         let output = level4(&[&args[..], &more, &[rung]].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let said = text(&output.stderr);
         assert!(output.status.success(), "{said}");
-        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        let out = text(&output.stdout);
         (out.lines().find(|line| line.starts_with("loss of")).map(String::from), said)
     };
     let (auto, said) = last("auto");

@@ -3,20 +3,17 @@
 
 use std::path::Path;
 
-use gpu::{Choice, DeviceArgs, Gpu, Profile};
+use gpu::{DeviceArgs, Gpu, Profile};
 use level4_ptx::{Level4, Rung};
 use tensor::{Dump, Loss, Network};
 use training::dump::{Inputs, dump, header};
 use training::{Preset, PresetKind};
 
+use crate::device::choice;
+
 /// The device that the tests compute on: `FOUR_LEVELS_DEVICE`, else the emulated GPU.
 fn device() -> Gpu {
-    let device = match std::env::var("FOUR_LEVELS_DEVICE").as_deref() {
-        Ok("cuda") => Choice::Cuda,
-        Ok("auto") => Choice::Auto,
-        _ => Choice::Emulated,
-    };
-    DeviceArgs { device }.open().unwrap()
+    DeviceArgs { device: choice() }.open().unwrap()
 }
 
 fn step(gpu: &Gpu, preset: &Preset, rung: Rung, fused: bool) -> Dump {

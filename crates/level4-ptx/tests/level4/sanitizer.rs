@@ -1,29 +1,24 @@
 //! Every rung under every check of the emulated GPU, as a reader would run it.
 
-use std::process::Command;
-
 use level4_ptx::Rung;
 use tempfile::TempDir;
 
+use crate::command_line::program;
+use crate::program::{EMULATED, path, text};
+
 /// Runs the program on the emulated GPU with all checks, and expects that they say nothing.
 fn is_clean(args: &[&str], seed: &str) {
-    let output = Command::new(env!("CARGO_BIN_EXE_level4-ptx"))
-        .args(args)
-        .args(["--device", "emulated"])
-        .env("EMULATED_GPU_CHECKS", "all")
-        .env("EMULATED_GPU_SEED", seed)
-        .env_remove("MNIST_DIR")
-        .output()
-        .expect("the program starts");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let mut command = program(&[args, &EMULATED].concat());
+    command.env("EMULATED_GPU_CHECKS", "all").env("EMULATED_GPU_SEED", seed);
+    let output = command.output().expect("the program starts");
+    let said = text(&output.stderr);
     assert!(output.status.success() && said.is_empty(), "{args:?}: {said}");
 }
 
 #[test]
 fn steps_are_clean() {
     let folder = TempDir::new().unwrap();
-    let out = folder.path().join("dump.json");
-    let out = out.to_str().expect("a temporary folder has a plain name");
+    let out = &path(&folder, "dump.json");
     for rung in Rung::ALL {
         for (fixture, fused) in [("bce", true), ("three-layer", false), ("wide", true)] {
             let mut args = vec!["dump", "--preset", fixture, "--kernels", rung.name()];

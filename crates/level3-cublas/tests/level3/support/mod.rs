@@ -2,23 +2,20 @@
 
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
-use gpu::{Choice, Gpu, Profile};
+use gpu::{Gpu, Profile};
 use level1_cpu::{Form, Level1};
 use level3_cublas::{Gemm, Level3, Setup};
 use tensor::{Dtype, Dump};
 use training::dump::{Inputs, dump, header};
 use training::{Level, Preset};
 
+use crate::device::choice;
+
 pub(crate) const GEMMS: [Gemm; 2] = [Gemm::Cublas, Gemm::Cublaslt];
 
 /// The device that the tests compute on: what `FOUR_LEVELS_DEVICE` says, else the emulated GPU.
 pub(crate) fn gpu() -> Gpu {
-    let choice = match std::env::var("FOUR_LEVELS_DEVICE").as_deref() {
-        Ok("cuda") => Choice::Cuda,
-        Ok("auto") => Choice::Auto,
-        _ => Choice::Emulated,
-    };
-    Gpu::open(choice).unwrap()
+    Gpu::open(choice()).unwrap()
 }
 
 pub(crate) fn level3(gpu: &Gpu, preset: &Preset, setup: Setup) -> Level3 {

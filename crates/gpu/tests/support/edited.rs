@@ -1,0 +1,31 @@
+//! Kernels that somebody has edited.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+/// A copy of the folder `kernels`, in which one kernel was edited and its PTX accordingly, as a
+/// compiler would have.
+pub(crate) fn with_a_fault(kernel: &str, source: [&str; 2], ptx: [&str; 2]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
+    for entry in fs::read_dir(kernels).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let edit = |extension: &str, [from, to]: [&str; 2]| {
+        let path = folder.path().join(format!("{kernel}.{extension}"));
+        let before = fs::read_to_string(&path).unwrap();
+        assert!(before.contains(from), "{kernel}.{extension} has no {from:?}");
+        let after = before.replacen(from, to, 1);
+        fs::write(path, &after).unwrap();
+        (gpu::source::digest(&before), gpu::source::digest(&after))
+    };
+    let (old, new) = edit("cu", source);
+    edit("ptx", ptx);
+    edit("ptx", [&old, &new]);
+    folder
+}
