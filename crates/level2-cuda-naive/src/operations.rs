@@ -5,7 +5,7 @@
 //! puts the kernel into the stream; the host goes on, and waits when it reads a result.
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
-use cudarc::driver::PushKernelArg;
+use cudarc::driver::{CudaFunction, PushKernelArg};
 use gpu::launch::{line, matrix};
 use gpu::{Buffer, Result, View, Work};
 
@@ -169,6 +169,30 @@ impl Operations {
         unsafe { self.launcher.launch(launch, line(elements), work) }
     }
 
+    /// One of the losses below: a thread for each sample.
+    fn losses(
+        &self,
+        name: &'static str,
+        kernel: &CudaFunction,
+        (z, y, losses): (&View<'_>, &View<'_>, &mut Buffer),
+        (batch, classes): (usize, usize),
+        flops: usize,
+    ) -> Result<()> {
+        let work = Work::new(
+            name,
+            &[
+                ("z", z.len(), batch * classes),
+                ("y", y.len(), batch * classes),
+                ("losses", losses.len(), batch),
+            ],
+            flops,
+        )?;
+        let mut launch = self.launcher.stream.launch_builder(kernel);
+        launch.arg(z).arg(y).arg(losses).arg(&batch).arg(&classes);
+        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
+        unsafe { self.launcher.launch(launch, line(batch), work) }
+    }
+
     /// `losses[i] = −Σ_c y·ln softmax(z)`, from the logits `z`, `[batch, classes]`.
     ///
     /// # Errors
@@ -181,19 +205,8 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "cross_entropy",
-            &[
-                ("z", z.len(), batch * classes),
-                ("y", y.len(), batch * classes),
-                ("losses", losses.len(), batch),
-            ],
-            6 * batch * classes,
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.cross_entropy);
-        launch.arg(z).arg(y).arg(losses).arg(&batch).arg(&classes);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(batch), work) }
+        let flops = 6 * batch * classes;
+        self.losses("cross_entropy", &self.cross_entropy, (z, y, losses), (batch, classes), flops)
     }
 
     /// `losses[i] = −Σ_c (y·ln p + (1−y)·ln(1−p))` with `p = sigmoid(z)`, from the logits `z`,
@@ -209,19 +222,8 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "bce",
-            &[
-                ("z", z.len(), batch * classes),
-                ("y", y.len(), batch * classes),
-                ("losses", losses.len(), batch),
-            ],
-            7 * batch * classes,
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.bce);
-        launch.arg(z).arg(y).arg(losses).arg(&batch).arg(&classes);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(batch), work) }
+        let flops = 7 * batch * classes;
+        self.losses("bce", &self.bce, (z, y, losses), (batch, classes), flops)
     }
 
     /// `losses[i] = ½·Σ_c (z − y)²`, where `z` and `y` are `[batch, classes]`.
@@ -236,19 +238,8 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "squared_error",
-            &[
-                ("z", z.len(), batch * classes),
-                ("y", y.len(), batch * classes),
-                ("losses", losses.len(), batch),
-            ],
-            4 * batch * classes,
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.squared_error);
-        launch.arg(z).arg(y).arg(losses).arg(&batch).arg(&classes);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(batch), work) }
+        let flops = 4 * batch * classes;
+        self.losses("squared_error", &self.squared_error, (z, y, losses), (batch, classes), flops)
     }
 
     /// `dz = (p − y) / batch`, the gradient at the last layer, all three `[batch, classes]`.
