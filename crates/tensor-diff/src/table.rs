@@ -185,20 +185,24 @@ fn rows(out: &mut dyn Write, rows: &[Row], label: impl Fn(&Row) -> String) -> io
     Ok(())
 }
 
+impl Deviation {
+    /// As the table and the page show it: the largest errors, and where it is worst the index, the error and
+    /// the bound.
+    pub(crate) fn numbers(&self) -> [String; 5] {
+        [
+            number(self.max_abs_error),
+            number(self.max_relative_error),
+            format!("{:?}", self.worst_index),
+            number(self.worst_error),
+            number(self.allowed),
+        ]
+    }
+}
+
 fn cells(row: &Row, label: String) -> [String; 8] {
     let shape = row.shape.as_ref().map_or_else(|| "-".into(), |shape| format!("{shape:?}"));
-    let numbers = row.deviation.as_ref().map_or_else(
-        || ["-"; 5].map(String::from),
-        |found: &Deviation| {
-            [
-                number(found.max_abs_error),
-                number(found.max_relative_error),
-                format!("{:?}", found.worst_index),
-                number(found.worst_error),
-                number(found.allowed),
-            ]
-        },
-    );
+    let numbers =
+        row.deviation.as_ref().map_or_else(|| ["-"; 5].map(String::from), Deviation::numbers);
     let [absolute, relative, worst, error, allowed] = numbers;
     [row.name.to_string(), shape, absolute, relative, worst, error, allowed, label]
 }

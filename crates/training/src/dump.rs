@@ -222,15 +222,9 @@ pub fn run(
     inputs: &Inputs,
     steps: Steps,
 ) -> Result<Vec<Dump>> {
-    let mut dumps = Vec::new();
-    each_step(level, preset, inputs, steps, |level, index| {
-        let number = header.step + (index - steps.before) as u64;
-        let mut dump = Dump::new(of_rank(Header { step: number, ..header.clone() }, level.place()));
-        step(level, preset, steps.fused, &mut dump)?;
-        dumps.push(dump);
-        Ok(())
-    })?;
-    Ok(dumps)
+    each_step(level, header, preset, inputs, steps, |level, dump| {
+        step(level, preset, steps.fused, dump)
+    })
 }
 
 /// What the steps of [`run`] start from, `x y w1 b1 … wL bL` of each.
@@ -244,26 +238,22 @@ pub fn inputs_of_run(
     inputs: &Inputs,
     steps: Steps,
 ) -> Result<Vec<Dump>> {
-    let mut dumps = Vec::new();
-    each_step(level, preset, inputs, steps, |level, index| {
-        let number = header.step + (index - steps.before) as u64;
-        let mut dump = Dump::new(of_rank(Header { step: number, ..header.clone() }, level.place()));
-        given(level, preset, &mut dump)?;
-        dumps.push(dump);
+    each_step(level, header, preset, inputs, steps, |level, dump| {
+        given(level, preset, dump)?;
         level.step(preset.learning_rate)
-    })?;
-    Ok(dumps)
+    })
 }
 
 /// Loads each batch as the training loop does, runs the steps that come before, and leaves the
-/// others to `dumped`.
+/// others to `dumped`, each with a dump of its own.
 fn each_step(
     level: &mut dyn Level,
+    header: &Header,
     preset: &Preset,
     inputs: &Inputs,
     steps: Steps,
-    mut dumped: impl FnMut(&mut dyn Level, usize) -> Result<()>,
-) -> Result<()> {
+    dumped: impl Fn(&mut dyn Level, &mut Dump) -> Result<()>,
+) -> Result<Vec<Dump>> {
     let per_epoch = inputs.order(preset, 0).batches();
     if per_epoch == 0 {
         return Err(Error::Usage("the samples do not fill one batch".into()));
@@ -277,6 +267,7 @@ fn each_step(
     level.dataset(&inputs.set)?;
     level.set_parameters(&inputs.parameters)?;
     let mut order = inputs.order(preset, 0);
+    let mut dumps = Vec::new();
     for index in 0..steps.before.saturating_add(steps.dumped) {
         let k = index % per_epoch;
         if k == 0 && index > 0 {
@@ -287,11 +278,14 @@ fn each_step(
         level.load(&place.share(&batch), next.as_ref())?;
         if index < steps.before {
             level.step(preset.learning_rate)?;
-        } else {
-            dumped(level, index)?;
+            continue;
         }
+        let number = header.step + (index - steps.before) as u64;
+        let mut dump = Dump::new(of_rank(Header { step: number, ..header.clone() }, place));
+        dumped(level, &mut dump)?;
+        dumps.push(dump);
     }
-    Ok(())
+    Ok(dumps)
 }
 
 /// The header of one rank of several.

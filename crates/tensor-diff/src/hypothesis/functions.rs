@@ -81,6 +81,16 @@ fn pre_activation(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
     scene.first(vec![hypothesis(text, |i| sum.with(i, &other, &sum.right))])
 }
 
+/// The elements beside one of a matrix of so many columns, by how far they are from it.
+fn neighbours(columns: usize) -> [(isize, &'static str); 4] {
+    [
+        (1, "one element too far"),
+        (-1, "one element too early"),
+        (columns as isize, "of the row below"),
+        (-(columns as isize), "of the row above"),
+    ]
+}
+
 /// `(p − y) / B` with something else.
 fn output_gradient(scene: &Scene<'_>) -> Option<Pattern> {
     let (p, y) = (scene.chain.get(TensorName::P)?, scene.chain.get(TensorName::Y)?);
@@ -102,12 +112,7 @@ fn output_gradient(scene: &Scene<'_>) -> Option<Pattern> {
         let with = move |i: usize, other: f64| {
             if which == 0 { (other - y[i]) / batch } else { (p[i] - other) / batch }
         };
-        for (offset, how) in [
-            (1, "one element too far"),
-            (-1, "one element too early"),
-            (columns as isize, "of the row below"),
-            (-(columns as isize), "of the row above"),
-        ] {
+        for (offset, how) in neighbours(columns) {
             family.push(hypothesis(format!("{name} is read {how}"), move |i| {
                 let at = i.checked_add_signed(offset).and_then(|at| own.get(at));
                 with(i, at.copied().unwrap_or(f64::NAN))
@@ -162,12 +167,7 @@ fn masked(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
             da[i] * (1.0 - z[i].tanh().powi(2))
         }),
     ];
-    for (offset, how) in [
-        (1, "one element too far"),
-        (-1, "one element too early"),
-        (columns as isize, "of the row below"),
-        (-(columns as isize), "of the row above"),
-    ] {
+    for (offset, how) in neighbours(columns) {
         family.push(hypothesis(format!("the mask is that {how}"), move |i| {
             let at = i.checked_add_signed(offset).and_then(|at| z.get(at));
             at.map_or(f64::NAN, |&mask| pass(mask, i))

@@ -8,9 +8,8 @@ use super::evidence::Evidence;
 use super::pair::Data;
 use super::status::Status;
 use super::{derivation, histogram};
-use crate::compare::Row;
+use crate::compare::{Deviation, Row};
 use crate::operation::operation;
-use crate::table::number;
 
 /// One tensor for the script.
 #[derive(Serialize)]
@@ -131,15 +130,7 @@ impl Tensor<'_> {
             formula: operation.map(|operation| operation.formula),
             derivation: derivation::derivation(row.name, dump, other),
             expected: if other.is_some() { "reference" } else { "recomputed" },
-            numbers: deviation.map(|found| {
-                [
-                    number(found.max_abs_error),
-                    number(found.max_relative_error),
-                    format!("{:?}", found.worst_index),
-                    number(found.worst_error),
-                    number(found.allowed),
-                ]
-            }),
+            numbers: deviation.map(Deviation::numbers),
             outside: deviation.map(|found| (found.outside, found.elements)),
             histogram: exhibit.as_ref().and_then(histogram::svg),
             reduced,

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
-use crate::support::{Start, data};
+use crate::support::{self, Start, data};
 use tempfile::TempDir;
 use tensor::{Dump, Loss, TensorName};
 
@@ -36,13 +36,7 @@ impl Folder {
     }
 
     fn diff(&self, arguments: &[&str]) -> (i32, String, String) {
-        let output: Output = Command::new(env!("CARGO_BIN_EXE_tensor-diff"))
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+        support::program(self.folder.path(), arguments)
     }
 }
 

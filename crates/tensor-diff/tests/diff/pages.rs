@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Start, data};
+use crate::support::{self, Start, data};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tensor::{Dump, Loss, TensorName};
@@ -198,13 +198,8 @@ fn a_page_never_overwrites_what_it_is_made_of() {
     let folder = Folder::new();
     let (start, _) = spoilt();
     folder.write("a.json", &[start.candidate()]);
-    let output = Command::new(env!("CARGO_BIN_EXE_tensor-diff"))
-        .current_dir(folder.0.path())
-        .args(["a.json", "--html", "./a.json"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let (code, _, said) = support::program(folder.0.path(), &["a.json", "--html", "./a.json"]);
+    assert_eq!(code, 2);
     assert!(said.contains("--html would overwrite ./a.json"), "{said}");
     assert!(Dump::read(&folder.path("a.json")).is_ok());
 }

@@ -1,8 +1,6 @@
 //! The dumps of several ranks: the program puts them together, and says which rank differs.
 
-use std::process::Command;
-
-use crate::support::{Start, data};
+use crate::support::{self, Start, data};
 use tempfile::TempDir;
 use tensor::{Dump, Loss, TensorName};
 
@@ -39,13 +37,7 @@ impl Ranks {
         for (rank, part) in self.parts.iter().enumerate() {
             part.write(&self.folder.path().join(format!("l3.rank{rank}.json"))).unwrap();
         }
-        let output = Command::new(env!("CARGO_BIN_EXE_tensor-diff"))
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+        support::program(self.folder.path(), arguments)
     }
 }
 

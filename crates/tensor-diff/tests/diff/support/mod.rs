@@ -8,6 +8,8 @@ pub(crate) mod arithmetic;
 pub(crate) mod faults;
 
 use std::fmt;
+use std::path::Path;
+use std::process::Command;
 
 use tensor::{Dtype, Dump, DumpedTensor, Header, Loss, Network, TensorName};
 use tensor_diff::{Comparison, compare};
@@ -291,4 +293,12 @@ pub(crate) fn diff(reference: &Dump, candidate: &Dump) -> Comparison {
 /// What a comparison says, for a failing test.
 pub(crate) fn explain(comparison: &Comparison) -> String {
     format!("{:#?}\n{:#?}", comparison.first_divergence, comparison.rows)
+}
+
+/// What the program says of the files of a folder: its exit code, standard output and standard error.
+pub(crate) fn program(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tensor-diff"));
+    let output = command.args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
