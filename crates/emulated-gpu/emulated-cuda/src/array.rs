@@ -20,7 +20,7 @@ pub(crate) const PITCH: u64 = 32;
 /// `CUDA_ARRAY3D_…`
 const LAYERED: u32 = 1;
 pub(crate) const SURFACE: u32 = 2;
-pub(crate) const CUBE_MAP: u32 = 4;
+const CUBE_MAP: u32 = 4;
 const GATHER: u32 = 8;
 const DEPTH: u32 = 0x10;
 const COLOUR_ATTACHMENT: u32 = 0x20;
@@ -170,6 +170,7 @@ fn layout(description: &Array3dDescription) -> Result<Texels> {
         pitch,
         slice,
         linear: false,
+        cube,
     };
     texels.reach().ok_or_else(too_large)?;
     Ok(texels)

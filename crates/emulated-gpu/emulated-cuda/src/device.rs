@@ -126,8 +126,11 @@ fn of_textures(attribute: i32) -> Option<u64> {
         55 => SURFACE_WIDTH,
         69 => LINEAR,
         70..=72 => PITCHED[attribute as usize - 70],
-        // Cube maps and mipmaps are not emulated: no sizes.
-        52..=54 | 66..=68 | 73 | 74 | 77 => 0,
+        52 | 53 | 66 | 67 => planes[0],
+        // As many whole cubes as layers.
+        54 | 68 => planes[2] / 6 * 6,
+        // Mipmaps are not emulated: no sizes.
+        73 | 74 | 77 => 0,
         _ => return None,
     })
 }

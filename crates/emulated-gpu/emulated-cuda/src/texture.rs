@@ -12,7 +12,7 @@ use crate::abi::Handle;
 use crate::abi::texture::{
     LinearResource, PitchedResource, ResourceDescription, TextureDescription, ViewDescription,
 };
-use crate::array::{self, CUBE_MAP, PITCH, SURFACE};
+use crate::array::{self, PITCH, SURFACE};
 use crate::copy::check_device;
 use crate::device::{ALIGNMENT, LINEAR, PITCHED};
 use crate::driver::driver;
@@ -121,8 +121,8 @@ pub(crate) fn linear(given: LinearResource) -> Result<Texels> {
     }
     check_device(address, width * format.bytes())?;
     let (pitch, slice) = (width * format.bytes(), width * format.bytes());
-    let (height, depth, layers) = (0, 0, 0);
-    Ok(Texels { base: address, format, width, height, depth, layers, pitch, slice, linear: true })
+    let (height, depth, layers, linear, cube) = (0, 0, 0, true, false);
+    Ok(Texels { base: address, format, width, height, depth, layers, pitch, slice, linear, cube })
 }
 
 /// The texels of memory of rows.
@@ -148,9 +148,9 @@ pub(crate) fn pitched(given: PitchedResource) -> Result<Texels> {
         )));
     }
     let slice = pitch * height;
-    let (depth, layers, linear) = (0, 0, false);
+    let (depth, layers, linear, cube) = (0, 0, false, false);
     let texels =
-        Texels { base: address, format, width, height, depth, layers, pitch, slice, linear };
+        Texels { base: address, format, width, height, depth, layers, pitch, slice, linear, cube };
     check_device(address, texels.reach().unwrap_or(u64::MAX))?;
     Ok(texels)
 }
@@ -187,10 +187,8 @@ pub(crate) fn sampling(given: &TextureDescription) -> Result<Sampling> {
     if given.flags & SRGB != 0 {
         return unsupported("conversion from sRGB is");
     }
-    if given.flags & SEAMLESS_CUBE_MAP != 0 {
-        return unsupported("cube maps are");
-    }
-    if given.flags & !(READ_AS_INTEGER | NORMALISED | NO_TRILINEAR_OPTIMISATION) != 0 {
+    let known = READ_AS_INTEGER | NORMALISED | NO_TRILINEAR_OPTIMISATION | SEAMLESS_CUBE_MAP;
+    if given.flags & !known != 0 {
         return Err(invalid(format!("unknown flags {:#x} of a texture", given.flags)));
     }
     if given.anisotropy > 1 {
@@ -202,6 +200,7 @@ pub(crate) fn sampling(given: &TextureDescription) -> Result<Sampling> {
         normalised: given.flags & NORMALISED != 0,
         scaled: given.flags & READ_AS_INTEGER == 0,
         border: given.border,
+        seamless: given.flags & SEAMLESS_CUBE_MAP != 0,
     })
 }
 
@@ -234,12 +233,7 @@ pub(crate) fn of(object: &Object) -> Result<Resource> {
     let (handle, memory, rows) = unsafe { (resource.array, resource.linear, resource.pitched) };
     let texels = match kind {
         ARRAY => {
-            let array =
-                array::find(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
-            if array.description.flags & CUBE_MAP != 0 {
-                return Err(Code::NOT_SUPPORTED.because("textures of cube maps are not emulated"));
-            }
-            array.texels
+            array::find(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?.texels
         }
         MIPMAPPED => {
             let found = mipmap::find(handle);

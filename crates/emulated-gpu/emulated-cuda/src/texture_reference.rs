@@ -7,7 +7,7 @@ use ptx_emulator::texture::{AddressMode, Filter, Opaque, Resource, Sampling};
 
 use crate::abi::Handle;
 use crate::abi::texture::{LinearResource, PitchedResource, TextureDescription};
-use crate::array::{self, CUBE_MAP};
+use crate::array;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::registry::fresh;
@@ -121,15 +121,7 @@ impl Reference {
             Source::Array(handle) if self.kind == Opaque::Surface => {
                 return surface_of(handle).map(Some);
             }
-            Source::Array(handle) => {
-                let array = array::find(handle)?;
-                if array.description.flags & CUBE_MAP != 0 {
-                    return Err(
-                        Code::NOT_SUPPORTED.because("textures of cube maps are not emulated")
-                    );
-                }
-                array.texels
-            }
+            Source::Array(handle) => array::find(handle)?.texels,
             Source::Memory(..) if channels == 0 => return Ok(None),
             Source::Memory(address, bytes) => {
                 texture::linear(LinearResource { address, format, channels, bytes })?

@@ -1,10 +1,11 @@
 //! Textures and surfaces: what a kernel reads by coordinates, as data. Their texels lie in memory like
 //! anything else, row behind row, and each access to them asks the table of allocations.
 //!
-//! What comes of coordinates is in `footprint`, what a texel means in `format`, and which handle
-//! stands for what in [`Bindings`]. The rules are those of the CUDA C++ Programming Guide, "Texture
+//! What comes of coordinates is in `footprint`, what of directions in `cube`, what a texel means in
+//! `format`, and which handle stands for what in [`Bindings`]. The rules are those of the CUDA C++ Programming Guide, "Texture
 //! Fetching", and of the PTX ISA, "Texture Instructions" and "Surface Instructions".
 
+pub(crate) mod cube;
 pub(crate) mod footprint;
 pub(crate) mod format;
 mod table;
@@ -89,6 +90,9 @@ pub struct Texels {
     /// It is an array of one dimension in plain memory: addressed by integers alone, never filtered,
     /// and 0 outside.
     pub linear: bool,
+    /// Its layers are the sides of a cube, or of several: +x, −x, +y, −y, +z, −z of each, all of them
+    /// squares.
+    pub cube: bool,
 }
 
 impl Texels {
@@ -156,6 +160,8 @@ pub struct Sampling {
     pub scaled: bool,
     /// The border's colour; for integers that are not scaled, their bits.
     pub border: [f32; 4],
+    /// Of a cube map: what is filtered at the edge of a side is mixed with the texels of the next one.
+    pub seamless: bool,
 }
 
 impl Sampling {

@@ -238,6 +238,49 @@ fn descriptions_are_given_back() {
 }
 
 #[test]
+fn cube_maps_are_read_by_directions() {
+    const CUBE: u32 = 4;
+    const NORMALISED: u32 = 2;
+    const SEAMLESS: u32 = 0x40;
+    let context = context();
+    // 100 times the side, plus 10 y, plus x: at the edge from +x to +z, two texels each of both.
+    let cube = array([2, 2, 6], 1, CUBE);
+    let value = |texel: usize| (100 * (texel / 4) + 10 * (texel / 2 % 2) + texel % 2) as f32;
+    fill(cube, [2, 2, 6], &(0..24).map(value).collect::<Vec<_>>());
+    let directions = [[1.0_f32, 0.0, 0.0, 0.0], [0.0, 0.0, -2.0, 0.0], [1.0, 0.0, 1.0, 0.0]];
+    let at = allocate(48);
+    crate::memory::write(at, directions.map(|d| d.map(f32::to_bits)).as_flattened());
+    let out = allocate(12);
+    let text = ".version 8.0\n.target sm_80\n.address_size 64
+        .visible .entry fetch(.param .u64 out, .param .u64 at, .param .u64 handle)
+        {
+            .reg .b32 %r<2>; .reg .b64 %rd<9>; .reg .f32 %f<9>;
+            ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [at]; ld.param.u64 %rd3, [handle];
+            mov.u32 %r1, %tid.x; mul.wide.u32 %rd4, %r1, 16; add.u64 %rd5, %rd2, %rd4;
+            ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd5];
+            tex.cube.v4.f32.f32 {%f5, _, _, _}, [%rd3, {%f1, %f2, %f3, %f3}];
+            mul.wide.u32 %rd4, %r1, 4; add.u64 %rd6, %rd1, %rd4; st.global.f32 [%rd6], %f5; ret;
+        }";
+    let fetch = function(module(text), "fetch");
+    for (flags, at_the_edge) in [(NORMALISED, 406.0), (NORMALISED | SEAMLESS, 205.5)] {
+        let (code, handle) = try_texture(of_array(cube), sampling(true, flags));
+        assert_eq!(code, 0);
+        assert_eq!(launch(fetch, (1, 3), 0, &[out, at, handle]), 0);
+        ok!(cuCtxSynchronize());
+        let found: Vec<f32> = read(out, 3).into_iter().map(f32::from_bits).collect();
+        assert_eq!(found, [5.5, 505.5, at_the_edge]);
+        ok!(cuTexObjectDestroy(handle => u64));
+    }
+    // As large as a card's.
+    for (attribute, value) in [(52, 32_768), (53, 32_768), (54, 2046), (66, 32_768), (68, 2046)] {
+        let mut found = 0i32;
+        ok!(cuDeviceGetAttribute(&raw mut found => *mut i32, attribute => i32, 0 => i32));
+        assert_eq!(found, value, "{attribute}");
+    }
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let context = context();
     let memory = allocate(4096);

@@ -23,6 +23,7 @@ use super::registers::{LANES, Slot, lanes};
 use crate::fault::FaultKind;
 use crate::memory::words;
 use crate::program::Query;
+use crate::texture::cube::SIDES;
 use crate::texture::{AddressMode, Channel, Filter, Opaque, Resource, Wanted};
 
 /// A step of them.
@@ -166,6 +167,10 @@ fn of_texels(resource: &Resource, query: Query) -> u64 {
         Query::Width => texels.width,
         Query::Height => texels.height,
         Query::Depth => texels.depth,
+        // How many cubes, and none where it is one alone.
+        Query::ArraySize if texels.cube => {
+            Some(texels.layers / SIDES).filter(|&n| n > 1).unwrap_or(0)
+        }
         Query::ArraySize => texels.layers,
         Query::MemoryLayout => u64::from(texels.linear),
         Query::ChannelOrder => match texels.format.channels {

@@ -11,15 +11,17 @@ use crate::texture::Opaque;
 pub struct Geometry {
     /// Dimensions: 1, 2 or 3.
     pub axes: usize,
-    /// `.a1d`, `.a2d`: the first coordinate is the number of a layer.
+    /// `.a1d`, `.a2d`, `.acube`: the first coordinate is the number of a layer.
     pub layered: bool,
+    /// `.cube`, `.acube`: three coordinates, a direction, lead to a place on a side of two dimensions.
+    pub cube: bool,
 }
 
 impl Geometry {
     /// How many coordinates it takes, the layer's number among them.
     #[must_use]
     pub const fn coordinates(self) -> usize {
-        self.axes + self.layered as usize
+        self.axes + self.cube as usize + self.layered as usize
     }
 }
 

@@ -65,7 +65,12 @@ pub(crate) fn nearest(
 
 /// The two texels whose middles a coordinate is between.
 pub(crate) fn pair(mode: AddressMode, normalised: bool, x: f32, offset: i32, length: u64) -> Along {
-    let from = in_texels(mode, normalised, x, length) - 0.5;
+    around(mode, in_texels(mode, normalised, x, length), offset, length)
+}
+
+/// The same of a coordinate in texels.
+pub(crate) fn around(mode: AddressMode, x: f64, offset: i32, length: u64) -> Along {
+    let from = x - 0.5;
     let fraction = from - from.floor();
     let weight = (fraction * f64::from(ONE) + 0.5).floor() as u32;
     let index = (from.floor() as i64).saturating_add(offset.into());

@@ -9,6 +9,7 @@ mod calls;
 mod collectives;
 mod conditions;
 mod control;
+mod cube_maps;
 mod faults;
 mod interprocess;
 mod launches;

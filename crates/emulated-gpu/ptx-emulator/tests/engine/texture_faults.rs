@@ -106,7 +106,7 @@ fn the_checks_see_texels() {
 #[test]
 fn what_is_not_emulated_is_named() {
     for (body, word) in [
-        ("tex.cube.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, {%f0,%f1,%f2,%f3}];", "cube maps"),
+        ("tex.cube.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, {%f0,%f1,%f2,%f3}], {1,1};", "no offsets"),
         ("tex.2dms.v4.f32.s32 {%f0,%f1,%f2,%f3}, [%p0, {%r0,%r1,%r2,%r3}];", "several samples"),
         ("tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, {%f0,%f1}], %f5;", "depth"),
         ("tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, %p0, {%f0,%f1}];", "samplers of their own"),

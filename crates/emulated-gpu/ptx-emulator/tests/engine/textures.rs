@@ -19,7 +19,18 @@ fn texels(
     let base = words(emulator, values);
     let pitch = width * format.bytes();
     let slice = pitch * height.max(1);
-    Texels { base, format, width, height, depth, layers: 0, pitch, slice, linear: false }
+    Texels {
+        base,
+        format,
+        width,
+        height,
+        depth,
+        layers: 0,
+        pitch,
+        slice,
+        linear: false,
+        cube: false,
+    }
 }
 
 pub(crate) fn floats(emulator: &Emulator, size: [u64; 3], values: &[f32]) -> Texels {
@@ -124,7 +135,7 @@ fn outside(mode: AddressMode, index: f64, length: usize) -> Option<usize> {
 }
 
 /// A fetch by the guide's formulas, in double precision.
-fn expected(values: &[f32], size: [usize; 3], sampling: &Sampling, at: [f32; 3]) -> f64 {
+pub(crate) fn expected(values: &[f32], size: [usize; 3], sampling: &Sampling, at: [f32; 3]) -> f64 {
     let axes = size.iter().filter(|&&length| length > 0).count();
     let mut picked = vec![(1.0, Some(0), 1)];
     for axis in 0..axes {
@@ -190,8 +201,13 @@ fn filters_and_address_modes_are_those_of_the_guide() {
                 (Filter::Linear, true),
             ] {
                 let border = [0.25, 0.0, 0.0, 0.0];
-                let sampling =
-                    Sampling { address: [mode; 3], filter, normalised, scaled: false, border };
+                let sampling = Sampling {
+                    address: [mode; 3],
+                    filter,
+                    normalised,
+                    border,
+                    ..Sampling::default()
+                };
                 let handle =
                     emulator.memory().bindings().create(Resource::Texture(texels, sampling));
                 let scale = if normalised { 6.0 } else { 20.0 };

@@ -27,7 +27,11 @@ fn texels(
             }
         }
     }
-    Texels { base, format, width, height, depth, layers, pitch, slice, linear: false }
+    Texels { base, format, width, height, depth, layers, pitch, slice, linear: false, cube: false }
+}
+
+fn cubes(layers: Texels) -> Texels {
+    Texels { cube: true, ..layers }
 }
 
 /// Makes them all, in the order of their handles.
@@ -63,6 +67,14 @@ pub(super) fn make(emulator: &Emulator) {
         Resource::Surface(texels(emulator, s32, ([2, 2, 2], 0), number)),
         Resource::Surface(texels(emulator, u32, ([4, 0, 0], 3), number)),
         Resource::Surface(texels(emulator, Channel::F16, ([2, 2, 0], 2), number)),
+        Resource::Texture(
+            cubes(texels(emulator, f32, ([2, 2, 0], 6), |x, y, z| float(100 * z + 10 * y + x))),
+            linear,
+        ),
+        Resource::Texture(
+            cubes(texels(emulator, u32, ([2, 2, 0], 12), |x, y, z| (100 * z + 10 * y + x) as u32)),
+            point,
+        ),
     ];
     for (index, resource) in resources.into_iter().enumerate() {
         assert_eq!(emulator.memory().bindings().create(resource), 1 << 62 | index as u64);

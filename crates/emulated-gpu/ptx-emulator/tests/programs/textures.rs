@@ -100,6 +100,7 @@ fn image(
         pitch,
         slice: pitch * height.max(1),
         linear: false,
+        cube: false,
     };
     (Image { size, channels, values }, texels)
 }

@@ -1,6 +1,6 @@
 //! Surface instructions (PTX ISA, "Surface Instructions").
 
-use super::texture::{GEOMETRIES, done, geometry};
+use super::texture::{FLAT, done};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 use crate::diagnostic::Problem;
@@ -63,7 +63,7 @@ fn counted(check: &Check<'_, '_>, index: usize, found: usize, wanted: usize) -> 
 
 pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.need("`.b`", &[("b", ())])?;
-    let geometry = geometry(check)?;
+    let geometry = check.modifiers.need("a geometry", &FLAT)?;
     let cached = check.modifiers.pick(&[("ca", ()), ("cg", ()), ("cs", ()), ("cv", ())]).is_some();
     let ty = check.modifiers.ty(&BITS)?;
     let count = vector(check, ty)?;
@@ -83,7 +83,7 @@ pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
     let formatted = check.modifiers.need("`.b` or `.p`", &[("b", false), ("p", true)])?;
-    let geometry = geometry(check)?;
+    let geometry = check.modifiers.need("a geometry", &FLAT)?;
     let cached = check.modifiers.pick(&[("wb", ()), ("cg", ()), ("cs", ()), ("wt", ())]).is_some();
     let ty = check.modifiers.ty(if formatted { &BITS[2..3] } else { &BITS })?;
     let count = vector(check, ty)?;
@@ -111,7 +111,7 @@ pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
         ("or", Atomic::Or),
     ];
     let op = check.modifiers.need("an operation", &operations)?;
-    let geometry = check.modifiers.need("a geometry", &GEOMETRIES[..3])?;
+    let geometry = check.modifiers.need("a geometry", &FLAT[..3])?;
     let types: &[Type] = match (op, formatted) {
         (Atomic::Min | Atomic::Max, true) => &[Type::B32, Type::B64],
         (Atomic::And | Atomic::Or, _) | (_, true) => &[Type::B32],

@@ -8,22 +8,27 @@ use crate::program::{Destination, Geometry, Op, Operand, Query, TextureOp, Type}
 use crate::syntax::OperandKind;
 use crate::texture::Opaque;
 
-/// The geometries that are emulated.
-pub(super) const GEOMETRIES: [(&str, Geometry); 5] = [
-    ("1d", Geometry { axes: 1, layered: false }),
-    ("2d", Geometry { axes: 2, layered: false }),
-    ("3d", Geometry { axes: 3, layered: false }),
-    ("a1d", Geometry { axes: 1, layered: true }),
-    ("a2d", Geometry { axes: 2, layered: true }),
+const fn flat(axes: usize, layered: bool) -> Geometry {
+    Geometry { axes, layered, cube: false }
+}
+
+/// The geometries of surfaces, and of textures.
+pub(super) const FLAT: [(&str, Geometry); 5] = [
+    ("1d", flat(1, false)),
+    ("2d", flat(2, false)),
+    ("3d", flat(3, false)),
+    ("a1d", flat(1, true)),
+    ("a2d", flat(2, true)),
 ];
 
-/// Those that are not.
-const OTHERS: [(&str, &str); 4] = [
-    ("cube", "cube maps"),
-    ("acube", "cube maps"),
-    ("2dms", "textures of several samples"),
-    ("a2dms", "textures of several samples"),
+/// Those of textures alone.
+const CUBES: [(&str, Geometry); 2] = [
+    ("cube", Geometry { axes: 2, layered: false, cube: true }),
+    ("acube", Geometry { axes: 2, layered: true, cube: true }),
 ];
+
+/// Those that are not emulated.
+const OTHERS: [(&str, ()); 2] = [("2dms", ()), ("a2dms", ())];
 
 /// Which level of a mipmap is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,15 +43,18 @@ pub(super) fn done(op: TextureOp) -> Result<Op> {
 }
 
 /// Takes the geometry.
-pub(super) fn geometry(check: &mut Check<'_, '_>) -> Result<Geometry> {
-    if let Some(what) = check.modifiers.pick(&OTHERS) {
+fn geometry(check: &mut Check<'_, '_>) -> Result<Geometry> {
+    if check.modifiers.pick(&OTHERS).is_some() {
         return Err(Problem::new(
             check.name_span(),
-            format!("`{}`: {what} are not emulated", check.title()),
+            format!("`{}`: textures of several samples are not emulated", check.title()),
         )
-        .help("textures have one, two or three dimensions, and layers"));
+        .help("textures have one, two or three dimensions, and layers, or are cubes"));
     }
-    check.modifiers.need("a geometry", &GEOMETRIES)
+    match check.modifiers.pick(&CUBES) {
+        Some(cube) => Ok(cube),
+        None => check.modifiers.need("a geometry", &FLAT),
+    }
 }
 
 /// The destination of four, or of two: a vector, and a predicate where there is one.
@@ -76,7 +84,8 @@ fn resident(check: &mut Check<'_, '_>) -> Result<Destination> {
 }
 
 /// What may stand behind the texel's place: an offset in texels, or a value that a depth is compared with.
-fn offset(check: &mut Check<'_, '_>, index: usize, axes: usize) -> Result<Vec<Operand>> {
+fn offset(check: &mut Check<'_, '_>, index: usize, geometry: Geometry) -> Result<Vec<Operand>> {
+    let axes = geometry.axes;
     let written = check.written;
     let Some(operand) = written.operands.get(index) else { return Ok(Vec::new()) };
     check.require(30, (4, 3))?;
@@ -93,6 +102,10 @@ fn offset(check: &mut Check<'_, '_>, index: usize, axes: usize) -> Result<Vec<Op
     }
     if let Some(last) = written.operands.get(index + 1) {
         return Err(depth(last.span));
+    }
+    if geometry.cube {
+        return Err(Problem::new(operand.span, "a cube has no offsets")
+            .help("leave the offset away, and turn the direction"));
     }
     let parts = check.parts_of(operand);
     let wanted = if axes == 3 { 4 } else { axes };
@@ -113,14 +126,14 @@ fn level(
     check: &mut Check<'_, '_>,
     level: Mipmap,
     coordinates: Type,
-    axes: usize,
+    geometry: Geometry,
 ) -> Result<Vec<(Operand, Type)>> {
     match level {
         Mipmap::Base => Ok(Vec::new()),
         Mipmap::Level => Ok(vec![(check.source(2, coordinates)?, coordinates)]),
         Mipmap::Gradient => {
             let mut list = Vec::new();
-            let wanted = if axes == 3 { 4 } else { axes };
+            let wanted = if geometry.axes == 3 || geometry.cube { 4 } else { geometry.axes };
             for index in [2, 3] {
                 let parts = check.parts(index)?;
                 let span = check.operand(index)?.span;
@@ -146,7 +159,8 @@ pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
     let geometry = geometry(check)?;
     let vector = check.modifiers.need("`.v4`", &[("v4", 4), ("v2", 2)])?;
     let ty = check.modifiers.ty(&[Type::U32, Type::S32, Type::F32, Type::F16, Type::F16x2])?;
-    let coordinates = check.modifiers.ty(&[Type::S32, Type::F32])?;
+    let directions = if geometry.cube { 1 } else { 0 };
+    let coordinates = check.modifiers.ty(&[Type::S32, Type::F32][directions..])?;
     if (vector == 2) != (ty == Type::F16x2) {
         return Err(Problem::new(
             check.name_span(),
@@ -157,8 +171,13 @@ pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
     if mipmap.is_some() {
         check.require(20, (3, 1))?;
     }
-    if geometry.layered {
-        check.require(0, (2, 3))?;
+    match geometry {
+        Geometry { cube: true, .. } if mipmap == Some(Mipmap::Gradient) => {
+            check.require(20, (4, 3))?
+        }
+        Geometry { cube: true, .. } => check.require(20, (3, 0))?,
+        Geometry { layered: true, .. } => check.require(0, (2, 3))?,
+        _ => {}
     }
     if matches!(ty, Type::F16 | Type::F16x2) {
         check.require(53, (4, 2))?;
@@ -177,8 +196,8 @@ pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
     let p = resident(check)?;
     let (texture, more) = check.reference(1, Opaque::Texture)?;
     let at = check.coordinates(more, geometry, coordinates)?;
-    let level = level(check, mipmap.unwrap_or(Mipmap::Base), coordinates, geometry.axes)?;
-    let offset = offset(check, behind, geometry.axes)?;
+    let level = level(check, mipmap.unwrap_or(Mipmap::Base), coordinates, geometry)?;
+    let offset = offset(check, behind, geometry)?;
     let gather = None;
     done(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
 }
@@ -189,12 +208,12 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     let geometry = geometry(check)?;
     if geometry.axes != 2 {
         return Err(Problem::new(check.name_span(), "tld4 gathers four texels of two dimensions")
-            .help("write .2d or .a2d"));
+            .help("write .2d, .a2d, .cube or .acube"));
     }
     check.modifiers.need("`.v4`", &[("v4", ())])?;
     let ty = check.modifiers.ty(&[Type::U32, Type::S32, Type::F32])?;
     let coordinates = check.modifiers.ty(&[Type::F32])?;
-    if geometry.layered {
+    if geometry.layered || geometry.cube {
         check.require(30, (4, 3))?;
     } else {
         check.require(20, (2, 2))?;
@@ -204,7 +223,7 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     let p = resident(check)?;
     let (texture, more) = check.reference(1, Opaque::Texture)?;
     let at = check.coordinates(more, geometry, coordinates)?;
-    let offset = offset(check, 2, 2)?;
+    let offset = offset(check, 2, geometry)?;
     let level = Vec::new();
     done(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
 }

@@ -7,7 +7,8 @@ use crate::engine::core::{Core, Outcome, Problem};
 use crate::engine::registers::{LANES, Slot, lanes};
 use crate::fault::FaultKind;
 use crate::program::{Geometry, Type};
-use crate::texture::footprint::{Along, ONE, nearest, pair, place};
+use crate::texture::cube::{self, SIDES};
+use crate::texture::footprint::{Along, ONE, around, nearest, pair, place};
 use crate::texture::format::{decode, is_float};
 use crate::texture::{AddressMode, Filter, Resource, Sampling, Texels};
 
@@ -33,12 +34,15 @@ pub(in crate::engine) struct Fetch {
 struct Footprint {
     axes: [Along; 3],
     layer: u64,
+    /// Of a cube whose sides go on at their edges, their width: then the indices are one larger than they
+    /// are, so that there is one before the first.
+    seamless: Option<u64>,
 }
 
 impl Footprint {
-    /// One of its corners: bit by bit, the first or the second texel along each axis. Where it is, and its
-    /// weight, out of a whole of [`ONE`] to the power of the axes.
-    fn corner(&self, corner: usize, axes: usize) -> (Option<[u64; 3]>, u32) {
+    /// One of its corners: bit by bit, the first or the second texel along each axis. Where it is, with its
+    /// layer, and its weight, out of a whole of [`ONE`] to the power of the axes.
+    fn corner(&self, corner: usize, axes: usize) -> (Option<([u64; 3], u64)>, u32) {
         let (mut inside, mut weight) = (true, 1);
         let mut at = [0; 3];
         for (axis, along) in self.axes.iter().enumerate().take(axes) {
@@ -49,7 +53,17 @@ impl Footprint {
                 None => inside = false,
             }
         }
-        (inside.then_some(at), weight)
+        let at = match self.seamless {
+            _ if !inside => None,
+            None => Some((at, self.layer)),
+            Some(width) => {
+                let (cube, own) = (self.layer / SIDES, self.layer % SIDES);
+                let [x, y, _] = at.map(|index| index as i64 - 1);
+                cube::texel(own, [x, y], width)
+                    .map(|(side, [x, y])| ([x, y, 0], cube * SIDES + side))
+            }
+        };
+        (at, weight)
     }
 }
 
@@ -68,39 +82,37 @@ impl Fetch {
         if let Some(channel) = self.gather {
             return self.gather(core, (texels, sampling), &places, mask, channel);
         }
+        if !linear {
+            let found = self.corner(core, (texels, sampling), &places, mask, 0)?;
+            lanes(mask).for_each(|lane| self.put(core, found[lane], fractions, lane));
+            return Ok(());
+        }
         let axes = self.geometry.axes;
-        let mut sums = [[0.0_f64; 4]; LANES];
-        let mut values = [[0; 4]; LANES];
-        for corner in 0..if linear { 1 << axes } else { 1 } {
-            let found = self.corner(core, (texels, sampling), &places, mask, corner)?;
-            if !linear {
-                values = found;
-                break;
-            }
-            for lane in lanes(mask) {
+        let found = self.corners(core, (texels, sampling), &places, mask)?;
+        let whole = f64::from(ONE).powi(axes as i32);
+        for lane in lanes(mask) {
+            let mut sums = [0.0_f64; 4];
+            for (corner, found) in found.iter().enumerate().take(1 << axes) {
                 let (_, weight) = places[lane].corner(corner, axes);
                 if weight > 0 {
-                    for (sum, value) in sums[lane].iter_mut().zip(found[lane]) {
+                    for (sum, value) in sums.iter_mut().zip(found[lane]) {
                         *sum += f64::from(weight) * f64::from(f32::from_bits(value));
                     }
                 }
             }
-        }
-        if linear {
-            let whole = f64::from(ONE).powi(axes as i32);
-            values = sums.map(|sums| sums.map(|sum| ((sum / whole) as f32).to_bits()));
-        }
-        for lane in lanes(mask) {
-            self.put(core, values[lane], fractions, lane);
+            let values = sums.map(|sum| ((sum / whole) as f32).to_bits());
+            self.put(core, values, fractions, lane);
         }
         Ok(())
     }
 
-    /// That the texture has no dimension that the instruction does not know.
+    /// That the texture is what the instruction takes it for, and has no dimension that it does not know.
     fn check(&self, core: &Core<'_>, texels: &Texels, mask: u32) -> Outcome {
-        let lengths = texels.lengths();
-        let more = lengths.iter().skip(self.geometry.axes).any(|&length| length > 1);
-        if !more && (self.geometry.layered || texels.layers <= 1) {
+        let (lengths, geometry) = (texels.lengths(), self.geometry);
+        let more = lengths.iter().skip(geometry.axes).any(|&length| length > 1);
+        let most = if geometry.cube { SIDES } else { 1 };
+        let cube = texels.cube == geometry.cube;
+        if cube && !more && (geometry.layered || texels.layers <= most) {
             return Ok(());
         }
         let lane = mask.trailing_zeros() as usize;
@@ -108,15 +120,19 @@ impl Fetch {
         let mut problem = Problem::new(
             FaultKind::InvalidInstruction,
             format!(
-                "a texture of {width} × {height} × {depth} texels and {} layers is read as one of {} \
-                 dimensions{}",
+                "a {} of {width} × {height} × {depth} texels and {} layers is read as {}{}",
+                if texels.cube { "cube map" } else { "texture" },
                 texels.layers,
-                self.geometry.axes,
-                if self.geometry.layered { " with layers" } else { " without layers" }
+                if geometry.cube {
+                    "a cube map".to_owned()
+                } else {
+                    format!("a texture of {} dimensions", geometry.axes)
+                },
+                if geometry.layered { " with layers" } else { " without layers" }
             ),
         );
         problem = problem.lane(lane).address(self.access.of_lane(core, lane));
-        Err(problem.note("name all of its dimensions: tex.1d, .2d, .3d, .a1d, .a2d"))
+        Err(problem.note("name all that it is: tex.1d, .2d, .3d, .a1d, .a2d, .cube, .acube"))
     }
 
     fn footprint(
@@ -132,8 +148,15 @@ impl Fetch {
             && let [layer, rest @ ..] = at
         {
             let last = texels.layers.max(1) - 1;
+            let last = if self.geometry.cube { last / SIDES } else { last };
             found.layer = (core.registers.get(*layer, lane) & 0xffff_ffff).min(last);
             at = rest;
+        }
+        if self.geometry.cube {
+            let of =
+                |slot: &Slot| f64::from(f32::from_bits(core.registers.get(*slot, lane) as u32));
+            let direction = [0, 1, 2].map(|axis| at.get(axis).map_or(0.0, of));
+            return self.on_cube(found, (texels, sampling), linear, direction);
         }
         let lengths = texels.lengths();
         for (axis, (&slot, length)) in at.iter().zip(lengths).enumerate() {
@@ -155,6 +178,70 @@ impl Fetch {
         found
     }
 
+    /// Where a direction leads, on the cube that is the footprint's layer.
+    fn on_cube(
+        &self,
+        mut found: Footprint,
+        (texels, sampling): (&Texels, &Sampling),
+        linear: bool,
+        direction: [f64; 3],
+    ) -> Footprint {
+        let (side, place) = cube::side(direction);
+        let width = texels.width.max(1);
+        found.layer = found.layer * SIDES + side;
+        let mixed = linear || self.gather.is_some();
+        found.seamless = Some(width).filter(|_| sampling.seamless && mixed);
+        for (axis, along) in place.into_iter().enumerate() {
+            let mode = sampling.mode(axis);
+            found.axes[axis] = match (found.seamless, mixed) {
+                // What leads nowhere, as a direction with a NaN does, leads to an edge at most.
+                (Some(width), _) => {
+                    let along = if along.is_nan() { 0.0 } else { along.clamp(0.0, 1.0) };
+                    around(AddressMode::Clamp, along * width as f64 + 1.0, 0, width + 2)
+                }
+                (None, true) => pair(mode, true, along as f32, 0, width),
+                (None, false) => nearest(mode, true, along as f32, 0, width),
+            };
+        }
+        found
+    }
+
+    /// The channels of all corners of each lane's footprint. Where only three texels meet, at a corner of a
+    /// cube, the fourth is their mean.
+    fn corners(
+        &self,
+        core: &mut Core<'_>,
+        texture: (&Texels, &Sampling),
+        places: &[Footprint; LANES],
+        mask: u32,
+    ) -> Result<[[[u32; 4]; LANES]; 8], Box<Problem>> {
+        let mut found = [[[0; 4]; LANES]; 8];
+        let count = 1 << self.geometry.axes;
+        for (corner, found) in found.iter_mut().enumerate().take(count) {
+            *found = self.corner(core, texture, places, mask, corner)?;
+        }
+        if !self.geometry.cube {
+            return Ok(found);
+        }
+        let fractions = is_float(texture.0.format, texture.1.scaled);
+        for lane in lanes(mask).filter(|&lane| places[lane].seamless.is_some()) {
+            let places = [0, 1, 2, 3].map(|corner| places[lane].corner(corner, 2).0);
+            let Some(missing) = places.iter().position(Option::is_none) else { continue };
+            for channel in 0..4 {
+                let of = |corner: usize| found[corner][lane][channel];
+                found[missing][lane][channel] = if fractions {
+                    let three = (0..4).filter(|&corner| corner != missing).map(of);
+                    let sum: f64 = three.map(|bits| f64::from(f32::from_bits(bits))).sum();
+                    ((sum / 3.0) as f32).to_bits()
+                } else {
+                    // Integers aren't mixed: that of the side which the direction leads to.
+                    of(missing ^ 0b11)
+                };
+            }
+        }
+        Ok(found)
+    }
+
     /// The channels of one corner of each lane's footprint, where it has a weight.
     fn corner(
         &self,
@@ -171,8 +258,8 @@ impl Fetch {
             match at {
                 // What is gathered has no weight.
                 _ if weight == 0 && self.gather.is_none() => {}
-                Some(at) => {
-                    addresses[lane] = texels.address(at, places[lane].layer);
+                Some((at, layer)) => {
+                    addresses[lane] = texels.address(at, layer);
                     inside |= 1 << lane;
                 }
                 None => border |= 1 << lane,
@@ -199,14 +286,11 @@ impl Fetch {
         channel: u8,
     ) -> Outcome {
         let fractions = is_float(texture.0.format, texture.1.scaled);
-        let mut gathered = [[0; 4]; LANES];
-        for (index, corner) in [0b10, 0b11, 0b01, 0b00].into_iter().enumerate() {
-            let found = self.corner(core, texture, places, mask, corner)?;
-            for lane in lanes(mask) {
-                gathered[lane][index] = found[lane][usize::from(channel)];
-            }
+        let found = self.corners(core, texture, places, mask)?;
+        for lane in lanes(mask) {
+            let of = |corner: usize| found[corner][lane][usize::from(channel)];
+            self.put(core, [0b10, 0b11, 0b01, 0b00].map(of), fractions, lane);
         }
-        lanes(mask).for_each(|lane| self.put(core, gathered[lane], fractions, lane));
         Ok(())
     }
 

@@ -1,0 +1,119 @@
+//! Cube maps: from a direction to a side and a place on it, and over its edges to the next side (CUDA
+//! C++ Programming Guide, "Cubemap Textures").
+//!
+//! Where two of a direction's numbers are equally large, the guide names no side: here it is that of the
+//! later one of x, y and z. Without seamless filtering a side ends as a texture of two dimensions does.
+
+/// The sides of a cube, in the order of its layers: +x, −x, +y, −y, +z, −z.
+pub(crate) const SIDES: u64 = 6;
+
+/// The side that a direction leads to, and where on it: two normalised coordinates.
+///
+/// A direction of length 0, or one that is infinite or NaN, has no place there: NaN.
+pub(crate) fn side([x, y, z]: [f64; 3]) -> (u64, [f64; 2]) {
+    let (wide, high, deep) = (x.abs(), y.abs(), z.abs());
+    let (side, middle, s, t) = if wide > high && wide > deep {
+        if x >= 0.0 { (0, wide, -z, -y) } else { (1, wide, z, -y) }
+    } else if high > deep {
+        if y >= 0.0 { (2, high, x, z) } else { (3, high, x, -z) }
+    } else if z >= 0.0 {
+        (4, deep, x, -y)
+    } else {
+        (5, deep, -x, -y)
+    };
+    (side, [s, t].map(|along| (along / middle + 1.0) / 2.0))
+}
+
+/// A direction that leads to a place of a side, −1 to 1 along both of its axes.
+fn direction(side: u64, [s, t]: [f64; 2]) -> [f64; 3] {
+    match side {
+        0 => [1.0, -t, -s],
+        1 => [-1.0, -t, s],
+        2 => [s, 1.0, t],
+        3 => [s, -1.0, -t],
+        4 => [s, -t, 1.0],
+        _ => [-s, -t, -1.0],
+    }
+}
+
+/// The texel of a side of so many by so many texels: its own, or one further along one axis, which is
+/// on the side next to it. Beyond both axes there is none: at a cube's corner three texels meet.
+pub(crate) fn texel(own: u64, at: [i64; 2], width: u64) -> Option<(u64, [u64; 2])> {
+    let inside = |index: i64| u64::try_from(index).ok().filter(|&index| index < width);
+    match at.map(inside) {
+        [Some(x), Some(y)] => Some((own, [x, y])),
+        [None, None] => None,
+        _ => {
+            let middles = at.map(|index| (2 * index + 1) as f64 / width as f64 - 1.0);
+            let (other, place) = side(direction(own, middles));
+            Some((other, place.map(|along| ((along * width as f64) as u64).min(width - 1))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_lead_to_the_sides_of_the_guide() {
+        for (direction, expected) in [
+            ([2.0, 0.5, -1.0], (0, [0.75, 0.375])),
+            ([-2.0, 0.5, -1.0], (1, [0.25, 0.375])),
+            ([0.5, 2.0, -1.0], (2, [0.625, 0.25])),
+            ([0.5, -2.0, -1.0], (3, [0.625, 0.75])),
+            ([0.5, -1.0, 2.0], (4, [0.625, 0.75])),
+            ([0.5, -1.0, -2.0], (5, [0.375, 0.75])),
+            ([1.0, 1.0, 0.0], (2, [1.0, 0.5])),
+            ([1.0, -1.0, -1.0], (5, [0.0, 1.0])),
+        ] {
+            assert_eq!(side(direction), expected, "{direction:?}");
+        }
+        for nothing in [[0.0; 3], [f64::INFINITY; 3], [f64::NAN; 3]] {
+            assert!(side(nothing).1.iter().all(|along| along.is_nan()), "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn a_direction_leads_back_to_its_place() {
+        for own in 0..SIDES {
+            for place in [[-0.5, 0.25], [0.75, -0.875], [0.0, 0.0]] {
+                let (found, [s, t]) = side(direction(own, place));
+                assert_eq!((found, [2.0 * s - 1.0, 2.0 * t - 1.0]), (own, place));
+            }
+        }
+    }
+
+    /// A step over an edge and back is none: the texel beyond is one of the outermost, and has the first
+    /// one beyond its own edge.
+    #[test]
+    fn edges_join_the_same_texels_from_both_sides() {
+        for width in [1, 2, 3, 5, 64, 32_768] {
+            let last = width as i64 - 1;
+            for own in 0..SIDES {
+                for along in [0, last / 3, last] {
+                    for (outside, inside) in [
+                        ([-1, along], [0, along]),
+                        ([last + 1, along], [last, along]),
+                        ([along, -1], [along, 0]),
+                        ([along, last + 1], [along, last]),
+                    ] {
+                        let (other, [x, y]) = texel(own, outside, width).unwrap();
+                        assert_ne!(other, own);
+                        let there = [x as i64, y as i64];
+                        let back = [[-1, 0], [1, 0], [0, -1], [0, 1]].iter().any(|step| {
+                            let beyond = [there[0] + step[0], there[1] + step[1]];
+                            texel(other, beyond, width) == Some((own, inside.map(|at| at as u64)))
+                        });
+                        assert!(
+                            back,
+                            "{width}: from side {own} at {outside:?} to {other} at {there:?}"
+                        );
+                    }
+                }
+                assert_eq!(texel(own, [-1, last + 1], width), None);
+                assert_eq!(texel(own, [0, last], width), Some((own, [0, last as u64])));
+            }
+        }
+    }
+}
