@@ -8,6 +8,7 @@
 )]
 
 pub(crate) mod copy;
+pub(crate) mod green;
 pub(crate) mod interprocess;
 pub(crate) mod texture;
 mod virtual_memory;

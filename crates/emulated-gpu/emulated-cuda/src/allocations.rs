@@ -88,8 +88,19 @@ impl Owner {
 pub(crate) struct Advice {
     pub(crate) read_mostly: bool,
     pub(crate) preferred: Option<Location>,
-    pub(crate) accessed_by: bool,
+    /// Devices, and the host as -1, in the order in which they are told.
+    pub(crate) accessed_by: Vec<i32>,
     pub(crate) prefetched: Option<Location>,
+}
+
+impl Advice {
+    /// Whether a device, or the host as -1, accesses the memory.
+    pub(crate) fn set_accessed_by(&mut self, device: i32, on: bool) {
+        self.accessed_by.retain(|other| *other != device);
+        self.accessed_by.extend(on.then_some(device));
+        // The host comes last.
+        self.accessed_by.sort_by_key(|device| (*device < 0, *device));
+    }
 }
 
 impl AllocationKind {

@@ -11,12 +11,14 @@ use crate::array::Array;
 use crate::capture::Capture;
 use crate::condition::Condition;
 use crate::context::{Context, Primary};
+use crate::coredump::Coredumps;
 use crate::counts::Register;
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::function::Function;
 use crate::graph::{Executable, Graph};
-use crate::graph_memory::Highs;
+use crate::graph_memory::Taken;
+use crate::green::{Description, Green};
 use crate::mipmap::Mipmap;
 use crate::module::Module;
 use crate::pool::{Pool, Pools};
@@ -44,6 +46,8 @@ pub(crate) struct Driver {
     /// The primary context of each device.
     pub(crate) primary: Vec<Mutex<Primary>>,
     pub(crate) contexts: Registry<Context>,
+    pub(crate) greens: Registry<Green>,
+    pub(crate) descriptions: Registry<Description>,
     pub(crate) streams: Registry<Stream>,
     pub(crate) events: Registry<Event>,
     pub(crate) modules: Registry<Module>,
@@ -56,7 +60,7 @@ pub(crate) struct Driver {
     pub(crate) captures: Registry<Capture>,
     pub(crate) linkers: Registry<Linker>,
     pub(crate) users: Registry<UserObject>,
-    pub(crate) graph_highs: Highs,
+    pub(crate) graph_memory: Taken,
     pub(crate) arrays: Registry<Array>,
     pub(crate) mipmaps: Registry<Mipmap>,
     pub(crate) textures: Objects,
@@ -64,6 +68,7 @@ pub(crate) struct Driver {
     pub(crate) references: Registry<Reference>,
     pub(crate) pools: Pools,
     pub(crate) counts: Register,
+    pub(crate) coredumps: Coredumps,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
@@ -162,6 +167,8 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         settings,
         emulator,
         contexts: Registry::default(),
+        greens: Registry::default(),
+        descriptions: Registry::default(),
         streams: Registry::default(),
         events: Registry::default(),
         modules: Registry::default(),
@@ -173,13 +180,14 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
         captures: Registry::default(),
         linkers: Registry::default(),
         users: Registry::default(),
-        graph_highs: Highs::default(),
+        graph_memory: Taken::default(),
         arrays: Registry::default(),
         mipmaps: Registry::default(),
         textures: Objects::default(),
         surfaces: Objects::default(),
         references: Registry::default(),
         counts: Register::default(),
+        coredumps: Coredumps::default(),
     });
     PROCESS.store(own, Ordering::Relaxed);
     driver.emulator.set_statistics(driver.settings.statistics.is_some());

@@ -168,6 +168,7 @@ mod list {
         FUNCTION_NOT_LOADED 913 "function handle is not loaded";
         INVALID_RESOURCE_TYPE 914 "the resource passed in is not of a valid type";
         INVALID_RESOURCE_CONFIGURATION 915 "the resource configuration is not valid";
+        STREAM_DETACHED 917 "the stream is detached: its green context was destroyed";
         UNKNOWN 999 "unknown error";
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Node {
     pub(crate) after: Vec<Handle>,
     /// The pointers that were handed out with its parameters, which stay until the next time.
     pub(crate) pointers: Vec<usize>,
+    /// What the program has said of a kernel that changes nothing here.
+    pub(crate) hints: HashMap<u32, [u64; 8]>,
 }
 
 /// A graph.
@@ -74,6 +76,9 @@ impl Drop for Reserved {
         }
     }
 }
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`
+pub(crate) const DEVICE_LAUNCH: u64 = 4;
 
 /// Why a graph can't be instantiated.
 #[derive(Debug)]
@@ -152,7 +157,8 @@ impl Graph {
             }
         }
         let handle = fresh();
-        nodes.push(Node { handle, operation, after: unique, pointers: Vec::new() });
+        let (pointers, hints) = (Vec::new(), HashMap::new());
+        nodes.push(Node { handle, operation, after: unique, pointers, hints });
         drop(nodes);
         driver()?.nodes.insert(handle, Arc::clone(self));
         Ok(handle)
@@ -242,6 +248,7 @@ impl Graph {
                 operation: copied(&node.operation)?,
                 after: node.after.iter().map(renamed).collect(),
                 pointers: Vec::new(),
+                hints: node.hints.clone(),
             })
         };
         let copies = nodes.iter().map(copy).collect::<Result<_>>()?;
@@ -310,9 +317,12 @@ impl Graph {
             // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
             return Err(Refusal { error, result: 5 });
         }
+        if flags & DEVICE_LAUNCH != 0 {
+            flat.check_for_device()?;
+        }
         let mark = Arc::default();
         flat.conditionals.iter().try_for_each(|node| node.claim(&mark))?;
-        Ok(Executable::new(flags, flat.steps, flat.kept, mark))
+        Ok(Executable::new(flags, flat, mark))
     }
 }
 

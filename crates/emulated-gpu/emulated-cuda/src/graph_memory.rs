@@ -1,26 +1,38 @@
-//! How much memory of a device belongs to graphs, and the most that ever did (CUDA Driver API,
-//! `CUgraphMem_attribute`).
+//! How much memory of a device is with graphs, and the most that ever was (CUDA Driver API, `CUgraphMem_attribute`).
+//! A graph takes it when it is launched. It stays with graphs when they are done and when they are gone, for
+//! those that are launched next, until what none of them uses is given back (`cuDeviceGraphMemTrim`).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::operation::{GraphMemory, Operation};
 
-/// Of each device the most bytes that belonged to graphs, and the most that were in use.
+/// Of each device the bytes that are with graphs, and the most that were since somebody asked to forget.
 #[derive(Debug, Default)]
-pub(crate) struct Highs(Mutex<HashMap<u32, [u64; 2]>>);
+pub(crate) struct Taken(Mutex<HashMap<u32, Bytes>>);
 
-impl Highs {
-    fn highs(&self) -> MutexGuard<'_, HashMap<u32, [u64; 2]>> {
+#[derive(Clone, Copy, Debug, Default)]
+struct Bytes {
+    now: u64,
+    /// The most, as each of the two attributes tells it.
+    most_used: u64,
+    most_reserved: u64,
+}
+
+impl Taken {
+    fn devices(&self) -> MutexGuard<'_, HashMap<u32, Bytes>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// There is more of it, or more of it is used.
-    pub(crate) fn note(&self, device: u32, [all, used]: [u64; 2]) {
-        let mut highs = self.highs();
-        let high = highs.entry(device).or_default();
-        *high = [high[0].max(all), high[1].max(used)];
+    /// Graphs use so much at once.
+    pub(crate) fn note(&self, device: u32, used: u64) {
+        let mut devices = self.devices();
+        let bytes = devices.entry(device).or_default();
+        bytes.now = bytes.now.max(used);
+        bytes.most_used = bytes.most_used.max(bytes.now);
+        bytes.most_reserved = bytes.most_reserved.max(bytes.now);
     }
 }
 
@@ -29,19 +41,46 @@ fn unknown(attribute: u32) -> crate::error::Error {
         .because(format!("memory of graphs has no attribute {attribute}, or none to set"))
 }
 
+/// A graph with this work is launched: it takes the memory that it allocates, beside what others use.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn take(work: &[Operation]) -> Result {
+    let driver = driver()?;
+    let mut wanted: HashMap<u32, u64> = HashMap::new();
+    for operation in work {
+        if let Operation::Memory(GraphMemory::Allocate { address, device, .. }) = operation {
+            *wanted.entry(*device).or_default() += driver.allocations.idle_of_graph(*address);
+        }
+    }
+    for (device, more) in wanted {
+        driver.graph_memory.note(device, driver.allocations.of_graphs(device) + more);
+    }
+    Ok(())
+}
+
+/// Gives back what no graph uses.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn trim(device: u32) -> Result {
+    let driver = driver()?;
+    let used = driver.allocations.of_graphs(device);
+    driver.graph_memory.devices().entry(device).or_default().now = used;
+    Ok(())
+}
+
 /// An attribute of a device's memory of graphs, in bytes.
 ///
 /// # Errors
 /// `INVALID_VALUE`
 pub(crate) fn attribute(device: u32, attribute: u32) -> Result<u64> {
-    let driver = driver()?;
-    let [all, used] = driver.allocations.of_graphs(device);
-    let [most, most_used] = driver.graph_highs.highs().get(&device).copied().unwrap_or_default();
+    let bytes = driver()?.graph_memory.devices().get(&device).copied().unwrap_or_default();
     Ok(match attribute {
-        0 => used,
-        1 => most_used,
-        2 => all,
-        3 => most,
+        // What graphs take is theirs as a whole.
+        0 | 2 => bytes.now,
+        1 => bytes.most_used,
+        3 => bytes.most_reserved,
         _ => return Err(unknown(attribute)),
     })
 }
@@ -51,13 +90,12 @@ pub(crate) fn attribute(device: u32, attribute: u32) -> Result<u64> {
 /// # Errors
 /// `INVALID_VALUE`
 pub(crate) fn reset(device: u32, attribute: u32) -> Result {
-    let driver = driver()?;
-    let now = driver.allocations.of_graphs(device);
-    let at = match attribute {
-        1 => 1,
-        3 => 0,
+    let mut devices = driver()?.graph_memory.devices();
+    let bytes = devices.entry(device).or_default();
+    match attribute {
+        1 => bytes.most_used = bytes.now,
+        3 => bytes.most_reserved = bytes.now,
         _ => return Err(unknown(attribute)),
-    };
-    driver.graph_highs.highs().entry(device).or_default()[at] = now[at];
+    }
     Ok(())
 }

@@ -65,6 +65,22 @@ pub(crate) fn prepare(
     Ok(Operation::Launch { function: Arc::clone(function), launch: Arc::new(launch) })
 }
 
+/// The same launch, of which all blocks are there at once, or need not be.
+///
+/// # Errors
+/// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
+pub(crate) fn cooperating(
+    function: &Function,
+    launch: &Launch,
+    cooperative: bool,
+) -> Result<Launch> {
+    let Launch { grid, block, dynamic_shared: shared, .. } = *launch;
+    check(function, Shape { grid, block, shared, cooperative })?;
+    let launch = Launch { cooperative, ..launch.clone() };
+    check_room(function, &launch)?;
+    Ok(launch)
+}
+
 fn check(function: &Function, shape: Shape) -> Result {
     let Shape { grid, block, shared, cooperative } = shape;
     let name = function.kernel.name();

@@ -18,6 +18,7 @@ use crate::event::{Event, Mark, Recorded};
 use crate::ffi;
 use crate::function::Function;
 use crate::graph::{Child, Conditional, Kept};
+use crate::launch::cooperating;
 use crate::library;
 use crate::value::{Wait, Write};
 
@@ -40,7 +41,7 @@ impl GraphMemory {
         if let Ok(driver) = driver() {
             driver.allocations.with(self.address(), |one| one.live = live);
             if let Self::Allocate { device, .. } = self {
-                driver.graph_highs.note(device, driver.allocations.of_graphs(device));
+                driver.graph_memory.note(device, driver.allocations.of_graphs(device));
             }
         }
     }
@@ -121,6 +122,22 @@ impl Operation {
             Self::Memory(GraphMemory::Free(_)) => 11,
             Self::Write(_) | Self::Wait(_) => 12,
             Self::Conditional(_) | Self::Decide(_) => 13,
+        }
+    }
+
+    /// The same, with the attributes of a kernel that is no parameter of it: that of another launch.
+    ///
+    /// # Errors
+    /// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
+    pub(crate) fn with_attributes_of(self, other: &Self) -> Result<Self> {
+        match (self, other) {
+            (Self::Launch { function, launch }, Self::Launch { launch: before, .. })
+                if before.cooperative && !launch.cooperative =>
+            {
+                let launch = Arc::new(cooperating(&function, &launch, true)?);
+                Ok(Self::Launch { function, launch })
+            }
+            (operation, _) => Ok(operation),
         }
     }
 

@@ -7,10 +7,19 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::abi::Handle;
 
-/// A handle that was never given out before. Small numbers mean something: streams 0, 1 and 2.
+/// The first handle, and how far the next one is from it. Small numbers mean something: streams 0, 1 and 2.
+const FIRST: Handle = 0x1000_0000;
+const STEP: Handle = 0x40;
+
+/// A handle that was never given out before.
 pub(crate) fn fresh() -> Handle {
-    static NEXT: AtomicUsize = AtomicUsize::new(0x1000_0000);
-    NEXT.fetch_add(0x40, Ordering::Relaxed)
+    static NEXT: AtomicUsize = AtomicUsize::new(FIRST);
+    NEXT.fetch_add(STEP, Ordering::Relaxed)
+}
+
+/// How manieth handle it is, from 1.
+pub(crate) fn number(handle: Handle) -> u32 {
+    (handle.saturating_sub(FIRST) / STEP + 1) as u32
 }
 
 /// The objects of one kind.

@@ -5,7 +5,7 @@
 //! synchronization behavior").
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::abi::Handle;
 use crate::capture::Capture;
@@ -13,6 +13,7 @@ use crate::context::{self, Context};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi;
+use crate::green::Green;
 use crate::operation::Operation;
 use crate::queue::{Queue, Ticket};
 
@@ -42,6 +43,8 @@ pub(crate) struct Stream {
     pub(crate) kind: StreamKind,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
+    /// The green context that it is of, if it is of one.
+    pub(crate) green: OnceLock<Arc<Green>>,
     queue: Arc<Queue<Operation>>,
     capture: Mutex<Option<Arc<Capture>>>,
 }
@@ -62,6 +65,7 @@ impl Stream {
             kind,
             flags,
             priority,
+            green: OnceLock::new(),
             queue: Arc::default(),
             capture: Mutex::default(),
         }
@@ -183,7 +187,7 @@ impl Stream {
 /// The stream of a handle: 0 is a default stream, 1 the legacy one, 2 that of the thread.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, `INVALID_CONTEXT`, and the error that ended its context.
+/// `INVALID_HANDLE`, `INVALID_CONTEXT`, `STREAM_DETACHED`, and the error that ended its context.
 pub(crate) fn find(handle: Handle) -> Result<Arc<Stream>> {
     let stream = match handle {
         0 if ffi::is_per_thread() => context::current()?.thread_stream(),
@@ -192,6 +196,9 @@ pub(crate) fn find(handle: Handle) -> Result<Arc<Stream>> {
         _ => driver()?.stream(handle)?,
     };
     stream.context.check()?;
+    if let Some(green) = stream.green.get() {
+        green.check()?;
+    }
     Ok(stream)
 }
 

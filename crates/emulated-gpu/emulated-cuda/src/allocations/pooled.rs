@@ -3,7 +3,7 @@
 use ptx_emulator::memory::Devices;
 
 use super::{AllocationKind, Allocations, units};
-use crate::abi::Handle;
+use crate::abi::{Handle, Pointer};
 use crate::driver::driver;
 use crate::error::Result;
 
@@ -23,14 +23,17 @@ impl Allocations {
         Ok(())
     }
 
-    /// Bytes on a device that belong to graphs, and how many of them are in use.
-    pub(crate) fn of_graphs(&self, device: u32) -> [u64; 2] {
+    /// Bytes on a device that graphs have allocated and not freed.
+    pub(crate) fn of_graphs(&self, device: u32) -> u64 {
         let table = self.table();
         let own = table.list.values().filter(|one| one.reserved && one.device == device);
-        own.fold([0; 2], |[all, used], one| {
-            let size = units(one.size);
-            [all + size, used + if one.live { size } else { 0 }]
-        })
+        own.filter(|one| one.live).map(|one| units(one.size)).sum()
+    }
+
+    /// Bytes that a graph will have allocated there when it is launched, beside those of `of_graphs`.
+    pub(crate) fn idle_of_graph(&self, address: Pointer) -> u64 {
+        let idle = self.with(address, |one| if one.live { 0 } else { units(one.size) });
+        idle.unwrap_or_default()
     }
 
     /// Bytes that were allocated from a pool and not freed in any stream's order.

@@ -16,6 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::abi::{Device, Handle, In, Out};
 use crate::error::{Code, Result};
 use crate::ffi::{early, export, say};
+use crate::green;
 use crate::identity::{self, Places};
 use crate::storage::OnEnd;
 
@@ -209,9 +210,14 @@ entries! {
         value.set(find(context)?.storage.get(key).ok_or_else(missing)?)
     }
 
-    /// Whether the context is of a kind of which none is emulated: 0.
-    fn context_check(_context: Handle, answer: Out<u32>, _detail: Out<usize>) {
-        answer.set(0)
+    /// Whether the context is a green one, and which.
+    fn context_check(context: Handle, answer: Out<u32>, detail: Out<usize>) {
+        // Before cuInit there is none.
+        let green = green::of_context(context).unwrap_or_default();
+        if let Some(green) = &green {
+            detail.set_if_wanted(green.handle);
+        }
+        answer.set(green.is_some().into())
     }
 
     /// What the caller computes too, from `version` (of the runtime library, times ten, and which of its

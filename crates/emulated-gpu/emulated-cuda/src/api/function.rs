@@ -36,6 +36,14 @@ fn launch(
     stream::enqueue(&stream, operation)
 }
 
+/// A function that is asked for its name, for which null is no handle.
+fn named(function: Handle) -> Result<Arc<Function>> {
+    if function == 0 {
+        return Err(Code::INVALID_VALUE.because("the function is null"));
+    }
+    driver()?.function(function)
+}
+
 /// The best block size, with dynamic shared memory that may depend on it.
 fn potential(
     grid: Out<i32>,
@@ -103,7 +111,7 @@ export! {
 
     12030 fn cuFuncGetName(name: Out<*const c_char>, function: Handle) {
         name.required()?;
-        name.set(driver()?.function(function)?.name.as_ptr())
+        name.set(named(function)?.name.as_ptr())
     }
 
     12040 fn cuFuncGetParamInfo(
@@ -166,7 +174,7 @@ export! {
 
     12030 fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) {
         name.required()?;
-        name.set(driver()?.function(kernel)?.name.as_ptr())
+        name.set(named(kernel)?.name.as_ptr())
     }
 
     12040 fn cuKernelGetParamInfo(

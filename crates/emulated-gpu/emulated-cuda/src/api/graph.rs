@@ -10,14 +10,14 @@ use crate::beside;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::graph::{Difference, Executable, Graph, Refusal};
+use crate::graph::{DEVICE_LAUNCH, Difference, Executable, Graph, Refusal};
+use crate::graph_memory;
 use crate::operation::Operation;
 use crate::registry::fresh;
 use crate::stream;
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_…`: free on launch, upload, device launch, node priority.
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_…`: free on launch; and upload, device launch, node priority.
 const AUTO_FREE: u64 = 1;
-const DEVICE_LAUNCH: u64 = 4;
 const FLAGS: u64 = 15;
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
@@ -57,9 +57,6 @@ fn make_executable(
     if flags & !FLAGS != 0 || flags & AUTO_FREE != 0 && flags & DEVICE_LAUNCH != 0 {
         let why = format!("flags {flags:#x} of an executable graph");
         return Err(Code::INVALID_VALUE.because(why).into());
-    }
-    if flags & DEVICE_LAUNCH != 0 {
-        return Err(Code::NOT_SUPPORTED.because("kernels can't launch graphs here").into());
     }
     let driver = driver()?;
     let executable = driver.graph(graph)?.instantiate(flags)?;
@@ -204,6 +201,7 @@ export! {
         let graph = executable(graph)?;
         let stream = stream::find(stream)?;
         graph.launch(stream.capture().is_none(), |work| {
+            graph_memory::take(&work)?;
             beside::enqueue(&stream, work)
         })
     }
@@ -229,6 +227,6 @@ export! {
     }
 
     11040 fn cuDeviceGraphMemTrim(device: i32) {
-        crate::device::check(device).map(|_| ())
+        graph_memory::trim(crate::device::check(device)?)
     }
 }

@@ -15,6 +15,7 @@ use crate::ffi::export;
 use crate::graph::Conditional;
 use crate::operation::{GraphMemory, Operation};
 
+use super::graph_child::{set_child, set_child_in};
 use super::graph_memory::{add_allocation, add_free};
 use super::graph_nodes::{
     add, add_child, copy, description_of, description_of_fill, fill, graph_of, host, kernel_v2,
@@ -68,7 +69,7 @@ fn refuse(node_type: u32) -> Error {
     match node_type {
         0..=13 => Code::NOT_SUPPORTED.because(format!(
             "nodes of type {node_type} (semaphores of graphics libraries, waits for numbers in memory) are not \
-             made by cuGraphAddNode here, and parameters of graphs, memory and conditions don't change"
+             made by cuGraphAddNode here, and parameters of memory and conditions don't change"
         )),
         _ => Code::INVALID_VALUE.because(format!("there is no type {node_type} of nodes")),
     }
@@ -96,6 +97,19 @@ impl Out<AnyNode> {
 
     fn read<T>(self) -> In<T> {
         self.of_type().read_only()
+    }
+
+    /// The graph for a node that has one inside.
+    fn child(self) -> Result<Option<Handle>> {
+        if self.node_type()? != 4 {
+            return Ok(None);
+        }
+        let ChildNode { graph, ownership } = self.read::<ChildNode>().get()?;
+        if ownership != 0 {
+            return Err(Code::NOT_SUPPORTED
+                .because("a graph is copied into a child node, and not moved there"));
+        }
+        Ok(Some(graph))
     }
 }
 
@@ -127,15 +141,10 @@ fn add_any(
     count: usize,
     node: Out<AnyNode>,
 ) -> Result {
+    if let Some(child) = node.child()? {
+        return add_child(out, graph, after, count, child);
+    }
     match node.node_type()? {
-        4 => {
-            let ChildNode { graph: child, ownership } = node.read::<ChildNode>().get()?;
-            if ownership != 0 {
-                return Err(Code::NOT_SUPPORTED
-                    .because("a graph is copied into a child node, and not moved there"));
-            }
-            add_child(out, graph, after, count, child)
-        }
         5 => add(out, graph, after, count, Operation::Nothing),
         10 => add_allocation(out, graph, after, count, node.of_type::<AllocationNode>()),
         11 => add_free(out, graph, after, count, node.read::<Pointer>().get()?),
@@ -259,7 +268,10 @@ export! {
     }
 
     12020 fn cuGraphNodeSetParams(node: Handle, parameters: Out<AnyNode>) {
-        set(node, operation(parameters)?)
+        match parameters.child()? {
+            Some(child) => set_child(node, child),
+            None => set(node, operation(parameters)?),
+        }
     }
 
     13020 fn cuGraphNodeGetParams(node: Handle, parameters: Out<AnyNode>) {
@@ -268,7 +280,10 @@ export! {
     }
 
     12020 fn cuGraphExecNodeSetParams(graph: Handle, node: Handle, parameters: Out<AnyNode>) {
-        set_in(graph, node, operation(parameters)?)
+        match parameters.child()? {
+            Some(child) => set_child_in(graph, node, child),
+            None => set_in(graph, node, operation(parameters)?),
+        }
     }
 
     12030 fn cuGraphConditionalHandleCreate(

@@ -38,11 +38,11 @@ pub(super) fn add_allocation(
         return Err(Code::NOT_SUPPORTED
             .because("a graph allocates memory on a device, for this process alone"));
     }
-    context::current()?;
+    let context = context::current()?.handle;
     let driver = driver()?;
     let owner = driver.graph(graph)?;
     let pool = driver.pool(driver.pools.current(check(wanted.pool.location.id)?)?)?;
-    let memory = reserve(&owner, wanted.size, &pool, context::current_handle())?;
+    let memory = reserve(&owner, wanted.size, &pool, context)?;
     add(out, graph, after, count, Operation::Memory(memory))?;
     wanted.address = memory.address();
     parameters.set(wanted)

@@ -49,7 +49,7 @@ fn with<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
 pub(super) fn set(node: Handle, operation: Operation) -> Result {
     with(node, |node| {
         check_type(&node.operation, &operation)?;
-        node.operation = operation;
+        node.operation = operation.with_attributes_of(&node.operation)?;
         Ok(())
     })
 }
@@ -58,7 +58,7 @@ pub(super) fn set(node: Handle, operation: Operation) -> Result {
 pub(super) fn set_in(graph: Handle, node: Handle, operation: Operation) -> Result {
     executable(graph)?.with(node, |step| {
         check_type(&step.operation, &operation)?;
-        step.operation = operation;
+        step.operation = operation.with_attributes_of(&step.operation)?;
         Ok(())
     })
 }

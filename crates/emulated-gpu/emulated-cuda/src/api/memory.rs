@@ -11,6 +11,7 @@ use crate::ffi::export;
 use crate::stream;
 
 use super::context::synchronize_users;
+use super::pointer::device_of;
 
 /// Rows of pitched memory begin at multiples of this, in bytes.
 const PITCH: usize = 512;
@@ -117,7 +118,7 @@ fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Res
         1 | 2 => one.advice.read_mostly = advice == 1,
         3 => one.advice.preferred = Some(location),
         4 => one.advice.preferred = None,
-        _ => one.advice.accessed_by = advice == 5,
+        _ => one.advice.set_accessed_by(device_of(Some(location)), advice == 5),
     });
     Ok(())
 }
@@ -199,8 +200,11 @@ export! {
             return Err(Code::INVALID_VALUE.because("null was never registered"));
         }
         let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Registered);
-        free(address.address() as u64, which, "cuMemHostUnregister").map_err(|error| {
-            let missing = error.code == Code::INVALID_VALUE;
+        let at = address.address() as u64;
+        // Inside of what is registered it is only the wrong address.
+        let is_inside = driver()?.allocations.with(at, |one| which(&one.kind)) == Some(true);
+        free(at, which, "cuMemHostUnregister").map_err(|error| {
+            let missing = error.code == Code::INVALID_VALUE && !is_inside;
             if missing { Code::HOST_MEMORY_NOT_REGISTERED.into() } else { error }
         })
     }

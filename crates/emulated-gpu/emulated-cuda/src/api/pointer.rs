@@ -160,7 +160,7 @@ fn write_unknown(attribute: u32, address: Pointer, data: Out<u8>) -> Result {
 }
 
 /// `CU_DEVICE_CPU`, `CU_DEVICE_INVALID`
-fn device_of(location: Option<Location>) -> i32 {
+pub(super) fn device_of(location: Option<Location>) -> i32 {
     match location {
         Some(Location { kind: 1, id }) => id,
         Some(_) => -1,
@@ -181,8 +181,9 @@ fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &Advice) 
         1 => narrow(i32::from(advice.read_mostly)),
         2 => narrow(device_of(advice.preferred)),
         3 => {
-            narrow(if advice.accessed_by { 0 } else { -2 })?;
-            data.cast::<i32>().offset(1).set_all((1..size / 4).map(|_| -2));
+            narrow(-2)?;
+            let all = advice.accessed_by.iter().copied().chain(std::iter::repeat(-2));
+            data.cast::<i32>().set_all(all.take(size / 4));
             Ok(())
         }
         4 => narrow(device_of(advice.prefetched)),

@@ -55,9 +55,7 @@ pub(super) fn reserve(
     let address = take(size, pool, context)?;
     driver()?.allocations.with(address, |one| one.reserved = true);
     graph.reserve(address);
-    let (driver, device) = (driver()?, pool.home().device);
-    driver.graph_highs.note(device, driver.allocations.of_graphs(device));
-    Ok(GraphMemory::Allocate { address, size, device })
+    Ok(GraphMemory::Allocate { address, size, device: pool.home().device })
 }
 
 export! {

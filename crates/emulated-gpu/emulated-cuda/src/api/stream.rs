@@ -10,6 +10,7 @@ use crate::error::{Code, Result};
 use crate::event::Recorded;
 use crate::ffi::export;
 use crate::graph::Graph;
+use crate::green;
 use crate::operation::Operation;
 use crate::stream::{self, NON_BLOCKING, PRIORITIES, Stream};
 use crate::value::{Wait, When, Write};
@@ -22,6 +23,9 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
     let context = context::current()?;
     // What is outside of the range counts as its nearest end.
     let stream = context.create_stream(flags, priority.clamp(PRIORITIES.1, PRIORITIES.0));
+    if let Some(green) = green::current()? {
+        super::green::adopt(&stream, green)?;
+    }
     driver()?.streams.insert(stream.handle, Arc::clone(&stream));
     out.set(stream.handle)
 }
@@ -196,14 +200,16 @@ export! {
 
     9020 fn cuStreamGetCtx(stream: Handle, out: Out<Handle>) also cuStreamGetCtx_ptsz {
         out.required()?;
-        out.set(stream::find(stream)?.context.handle)
+        let (stream, green) = super::green::of_stream(stream)?;
+        out.set(green.map_or(stream.context.handle, |green| green.context))
     }
 
     12050 fn cuStreamGetCtx_v2(stream: Handle, out: Out<Handle>, green: Out<Handle>)
     also cuStreamGetCtx_v2_ptsz {
         out.required()?;
-        green.set_if_wanted(0);
-        out.set(stream::find(stream)?.context.handle)
+        let (stream, of) = super::green::of_stream(stream)?;
+        green.set_if_wanted(of.map_or(0, |green| green.handle));
+        out.set(stream.context.handle)
     }
 
     11000 fn cuStreamCopyAttributes(to: Handle, from: Handle) also cuStreamCopyAttributes_ptsz {

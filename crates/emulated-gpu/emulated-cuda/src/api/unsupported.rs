@@ -1,7 +1,7 @@
-//! What programs and libraries link to and the emulator has not: references to mipmaps, memory of graphics libraries, tensor maps, contexts of a part of the card. To ask
-//! for it is an error; that a function is there is none, since whoever looks for all of them at its start
-//! (NVIDIA's runtime library, Warp) complains of those that are missing, and one that looks at each call
-//! (cudarc) ends there.
+//! What programs and libraries link to and the emulator has not: references to mipmaps, memory of graphics libraries, tensor
+//! maps, checkpoints. To ask for it is an error; that a function is there is none, since whoever looks for all of
+//! them at its start (NVIDIA's runtime library, Warp) complains of those that are missing, and one that looks
+//! at each call (cudarc) ends there.
 
 use std::ffi::c_void;
 
@@ -77,23 +77,18 @@ refuse! {
         3000 cuGraphicsSubResourceGetMappedArray;
         3000 cuGraphicsUnregisterResource;
     }
+    "checkpoints of processes" {
+        12080 cuCheckpointProcessGetRestoreThreadId;
+        12080 cuCheckpointProcessGetState;
+        12080 cuCheckpointProcessLock;
+        12080 cuCheckpointProcessCheckpoint;
+        12080 cuCheckpointProcessRestore;
+        12080 cuCheckpointProcessUnlock;
+    }
     "tensor maps, and the bulk copies by them," {
         12000 cuTensorMapEncodeTiled;
         12000 cuTensorMapEncodeIm2col;
         12080 cuTensorMapEncodeIm2colWide;
         12000 cuTensorMapReplaceAddress;
-    }
-    "contexts of some of the multiprocessors (green contexts)" {
-        12040 cuGreenCtxCreate;
-        12040 cuGreenCtxDestroy;
-        12040 cuGreenCtxGetDevResource;
-        12040 cuGreenCtxRecordEvent;
-        12040 cuGreenCtxWaitEvent;
-        12050 cuGreenCtxStreamCreate;
-        12040 cuCtxFromGreenCtx;
-        12040 cuCtxGetDevResource;
-        12040 cuDeviceGetDevResource;
-        12040 cuDevResourceGenerateDesc;
-        12040 cuDevSmResourceSplitByCount;
     }
 }

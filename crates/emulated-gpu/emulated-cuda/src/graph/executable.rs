@@ -1,8 +1,11 @@
 //! Graphs that can be launched.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Reserved;
+use super::nested::Flat;
+use super::{Graph, Reserved};
 use crate::abi::Handle;
 use crate::decision::Decision;
 use crate::error::{Code, Result};
@@ -17,6 +20,8 @@ pub(crate) struct Executable {
     pub(crate) flags: u64,
     steps: Mutex<Vec<Step>>,
     kept: Mutex<Arc<Kept>>,
+    /// Where the steps stand of the graph that a node has inside.
+    children: HashMap<Handle, Range<usize>>,
     turns: Turns,
     /// By it the conditional nodes know that it is there.
     #[expect(dead_code, reason = "held for those who ask whether it is")]
@@ -32,10 +37,12 @@ pub(crate) enum Difference {
 }
 
 /// What an executable graph needs: it stays until the last launch is done.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
     pub(super) memory: Vec<Arc<Reserved>>,
     pub(super) users: Vec<Arc<Resource>>,
+    /// What the graphs need that have taken the place of those inside nodes.
+    children: HashMap<Handle, Arc<Kept>>,
 }
 
 /// One node of an executable graph.
@@ -56,9 +63,10 @@ impl Step {
 }
 
 impl Executable {
-    pub(super) fn new(flags: u64, steps: Vec<Step>, kept: Kept, mark: Arc<()>) -> Self {
+    pub(super) fn new(flags: u64, flat: Flat, mark: Arc<()>) -> Self {
+        let Flat { steps, kept, children, .. } = flat;
         let (steps, kept) = (Mutex::new(steps), Mutex::new(Arc::new(kept)));
-        Self { flags, steps, kept, turns: Turns::default(), mark }
+        Self { flags, steps, kept, children, turns: Turns::default(), mark }
     }
 
     fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
@@ -132,10 +140,10 @@ impl Executable {
     /// its conditions from then on, which its kernels set.
     ///
     /// # Errors
-    /// As of [`Graph::instantiate`](super::Graph::instantiate) of the other graph.
+    /// As of [`Graph::instantiate`] of the other graph.
     pub(crate) fn update(
         &self,
-        from: &super::Graph,
+        from: &Graph,
     ) -> Result<std::result::Result<(), (Handle, Difference)>> {
         let new = from.flat()?;
         let mut own = self.steps();
@@ -155,6 +163,39 @@ impl Executable {
         drop(own);
         drop(before);
         Ok(Ok(()))
+    }
+
+    /// The graph inside a node does the work of another one of the same shape.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` where there is no such node, or where the shapes differ.
+    pub(crate) fn update_child(&self, node: Handle, from: &Graph) -> Result {
+        let refuse = |why: &str| Err(Code::INVALID_VALUE.because(why));
+        let new = from.flat()?;
+        if !new.conditionals.is_empty() {
+            return refuse("a graph with conditional nodes can't be in a child node");
+        }
+        let mut steps = self.steps();
+        let own = self.children.get(&node).and_then(|range| steps.get_mut(range.clone()));
+        let Some(own) = own else {
+            return refuse("the node has no graph inside, or is not in this executable graph");
+        };
+        let fits = own.iter().zip(&new.steps).all(|(own, new)| own.difference(new).is_none());
+        if own.len() != new.steps.len() || !fits {
+            return refuse(
+                "the graph has other nodes, or in another order, than the one in the node",
+            );
+        }
+        for (step, new) in own.iter_mut().zip(new.steps) {
+            step.operation = new.operation;
+        }
+        let mut kept = Kept::clone(&self.kept());
+        kept.children.insert(node, Arc::new(new.kept));
+        let before = std::mem::replace(&mut *self.kept(), Arc::new(kept));
+        // What ends with it may take a while.
+        drop(steps);
+        drop(before);
+        Ok(())
     }
 
     /// The step of a node, changed by a function.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::conditional::{Conditional, check_in_body};
-use super::{Graph, Kept, Node, Step};
+use super::{Graph, Kept, Node, Refusal, Step};
 use crate::abi::Handle;
 use crate::error::{Code, Error, Result};
 use crate::operation::Operation;
@@ -148,9 +148,26 @@ pub(super) struct Flat {
     pub(super) has_idle_condition: bool,
     /// Where the steps of a graph stand that has come before, in bodies of the same context or in none.
     seen: HashMap<(Handle, Option<Handle>), Range<usize>>,
+    /// Where the steps stand of the graph that a node has inside.
+    pub(super) children: HashMap<Handle, Range<usize>>,
 }
 
 impl Flat {
+    /// Fails where there is more in it than what a kernel may launch: kernels, copies and fills (CUDA C++
+    /// Programming Guide, "Device Graph Requirements").
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(super) fn check_for_device(&self) -> std::result::Result<(), Refusal> {
+        let other = self.steps.iter().map(|step| step.operation.node_type()).find(|kind| *kind > 2);
+        let Some(other) = other else { return Ok(()) };
+        let error = Code::INVALID_VALUE.because(format!(
+            "a graph for launches by kernels has kernels, copies and fills, and no node of type {other}"
+        ));
+        // CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+        Err(Refusal { error, result: 3 })
+    }
+
     /// `context` is that of the conditional node in whose body it is.
     fn add(&mut self, graph: &Graph, context: Option<Handle>) -> Result {
         if let Some(range) = self.seen.get(&(graph.handle, context)) {
@@ -166,7 +183,12 @@ impl Flat {
                 check_in_body(&operation, context)?;
             }
             match operation {
-                Operation::Child(child) => self.add(&child.graph, context)?,
+                Operation::Child(child) => {
+                    let start = self.steps.len();
+                    self.add(&child.graph, context)?;
+                    // A node that stands there more than once has no handle that anybody knows.
+                    self.children.insert(handle, start..self.steps.len());
+                }
                 Operation::Conditional(node) => self.add_conditional(handle, node)?,
                 operation => self.steps.push(Step::of(handle, operation)),
             }

@@ -40,6 +40,18 @@ macro_rules! call {
     }};
 }
 
+/// Whether a context is a green one, and which.
+pub(crate) fn green(context: usize) -> (u32, usize) {
+    let (mut answer, mut green) = (9u32, 0usize);
+    assert_eq!(
+        call!(CHECKS[2](
+            context => usize, &raw mut answer => *mut u32, &raw mut green => *mut usize
+        )),
+        0
+    );
+    (answer, green)
+}
+
 #[test]
 fn a_table_begins_with_its_size() {
     for (id, words) in [(RUNTIME, 13), (HOOKS, 7), (IDENTITY, 3), (CHECKS, 4)] {

@@ -348,7 +348,7 @@ fn memory_of_graphs_is_counted() {
     }
     let context = context();
     let stream = stream(1);
-    // In use, the most in use, belonging to graphs, the most of that.
+    // In use, the most in use, reserved, the most reserved.
     let counts = || {
         [0u32, 1, 2, 3].map(|attribute| {
             let mut value = 9u64;
@@ -364,15 +364,20 @@ fn memory_of_graphs_is_counted() {
     ok!(cuMemAllocAsync(&raw mut block => *mut u64, 1000 => usize, stream => usize));
     ok!(cuMemFreeAsync(block => u64, stream => usize));
     let (_, graph) = end(stream);
-    let size = counts()[2];
-    assert!(size >= 1000);
-    assert_eq!(counts(), [0, 0, size, size]);
+    assert_eq!(counts(), [0; 4], "nothing is launched yet");
     let ready = instantiate(graph);
     ok!(cuGraphLaunch(ready => usize, stream => usize));
+    let size = counts()[0];
+    assert!(size >= 1000);
+    assert_eq!(counts(), [size; 4]);
+    ok!(cuGraphLaunch(ready => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
-    assert_eq!(counts(), [0, size, size, size]);
+    assert_eq!(counts(), [size; 4], "the second launch has the memory of the first");
     ok!(cuGraphExecDestroy(ready => usize));
     ok!(cuGraphDestroy(graph => usize));
+    assert_eq!(counts(), [size; 4], "it is kept for other graphs");
+    ok!(cuDeviceGraphMemTrim(0 => i32));
+    assert_eq!(counts(), [0, size, 0, size]);
     let mut set = 0u64;
     ok!(cuDeviceSetGraphMemAttribute(0 => i32, 3 => u32, &raw mut set => *mut u64));
     assert_eq!(counts(), [0, size, 0, 0]);

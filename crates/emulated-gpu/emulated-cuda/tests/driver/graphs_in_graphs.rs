@@ -169,3 +169,56 @@ fn a_graph_inside_a_copy_is_a_copy() {
     assert_eq!(read(block, 1), [7]);
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+#[test]
+fn another_graph_takes_the_place_of_one_inside() {
+    let context = context();
+    let stream = stream(1);
+    let block = allocate(4);
+    let result = |executable: usize| {
+        ok!(cuMemsetD32Async(block => u64, 0 => u32, 1 => usize, stream => usize));
+        ok!(cuGraphLaunch(executable => usize, stream => usize));
+        ok!(cuStreamSynchronize(stream => usize));
+        read(block, 1)[0]
+    };
+    let (first, second) = (writes(block, 1, context), writes(block, 2, context));
+    let (outer, outer_nodes) = around(&[first]);
+    let early = instantiate(outer);
+    // In the executable graph alone.
+    ok!(cuGraphExecChildGraphNodeSetParams(
+        early => usize, outer_nodes[0] => usize, second => usize
+    ));
+    let late = instantiate(outer);
+    assert_eq!([early, late].map(result), [2, 1]);
+    // In the graph: the one that was inside is gone.
+    let before = child_of(outer_nodes[0]);
+    let mut any = [0u64; 32];
+    (any[0], any[2]) = (4, second as u64);
+    ok!(cuGraphNodeSetParams(outer_nodes[0] => usize, any.as_mut_ptr() => *mut u64));
+    assert_ne!(child_of(outer_nodes[0]), before);
+    let mut count = 0usize;
+    let listed = cu!(cuGraphGetNodes(
+        before => usize, std::ptr::null_mut::<usize>() => *mut usize, &raw mut count => *mut usize
+    ));
+    assert_eq!(listed, code::INVALID_VALUE);
+    assert_eq!(result(instantiate(outer)), 2);
+    any[2] = first as u64;
+    ok!(cuGraphExecNodeSetParams(
+        early => usize, outer_nodes[0] => usize, any.as_mut_ptr() => *mut u64
+    ));
+    assert_eq!([early, late].map(result), [1, 1]);
+    // One of another shape has no place in what is ready, and nothing but a graph is replaced by one.
+    let (larger, _) = around(&[first, second]);
+    let inside = nodes(first)[0];
+    for (executable, node, graph) in
+        [(early, outer_nodes[0], larger), (early, inside, first), (early, outer_nodes[0], 1)]
+    {
+        let code = cu!(cuGraphExecChildGraphNodeSetParams(
+            executable => usize, node => usize, graph => usize
+        ));
+        assert_eq!(code, code::INVALID_VALUE, "{node:#x} {graph:#x}");
+    }
+    let code = cu!(cuGraphNodeSetParams(inside => usize, any.as_mut_ptr() => *mut u64));
+    assert_eq!(code, code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -200,23 +200,21 @@ fn limits_can_be_set() {
 }
 
 #[test]
-fn tensor_maps_and_green_contexts_are_refused_by_their_functions() {
+fn tensor_maps_and_checkpoints_are_refused_by_their_functions() {
     let functions = [
         ("cuTensorMapEncodeTiled", 12_000),
         ("cuTensorMapEncodeIm2col", 12_000),
         ("cuTensorMapEncodeIm2colWide", 12_080),
         ("cuTensorMapReplaceAddress", 12_000),
-        ("cuGreenCtxCreate", 12_040),
-        ("cuDeviceGetDevResource", 12_040),
+        ("cuCheckpointProcessGetState", 12_080),
     ];
     if !is_child() {
-        let test = "tensor_maps_and_green_contexts_are_refused_by_their_functions";
+        let test = "tensor_maps_and_checkpoints_are_refused_by_their_functions";
         let output = alone(module_path!(), test, &[("CUDA_LOG_FILE", "stderr")]);
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{text}");
         for (name, _) in functions {
-            let why =
-                if name.starts_with("cuTensorMap") { "tensor maps" } else { "green contexts" };
+            let why = if name.starts_with("cuTensorMap") { "tensor maps" } else { "checkpoints" };
             assert!(
                 text.lines().any(|line| {
                     line.contains(name) && line.contains(why) && line.contains("not emulated")

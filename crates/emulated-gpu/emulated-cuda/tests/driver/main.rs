@@ -3,10 +3,11 @@
 
 mod arrays;
 mod capture;
+mod cards;
 mod conditional_nodes;
 mod conditional_rules;
-mod cards;
 mod copies;
+mod coredumps;
 mod cudarc;
 mod descriptions;
 mod devices;
@@ -16,8 +17,11 @@ mod ends;
 mod export_tables;
 mod fatbins;
 mod faults;
+mod graph_attributes;
+mod graph_numbers;
 mod graphs;
 mod graphs_in_graphs;
+mod green_contexts;
 mod initialisation;
 mod interprocess;
 mod library_work;

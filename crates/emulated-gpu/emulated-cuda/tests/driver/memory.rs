@@ -94,6 +94,20 @@ fn managed_memory_is_the_same_for_both() {
         value
     };
     assert_eq!([1, 2, 3, 4].map(attribute), [1, -1, -2, 0]);
+    // Who accesses it: devices, then the host.
+    let accessed_by = || {
+        let mut values = [9i32; 3];
+        ok!(cuMemRangeGetAttribute(
+            values.as_mut_ptr() => *mut i32, 12 => usize, 3 => u32, block => u64, 16 => usize
+        ));
+        values
+    };
+    for (advice, device, expected) in
+        [(5, -1, [-1, -2, -2]), (5, 0, [0, -1, -2]), (5, 0, [0, -1, -2]), (6, -1, [0, -2, -2])]
+    {
+        ok!(cuMemAdvise(block => u64, 16 => usize, advice => u32, device => i32));
+        assert_eq!(accessed_by(), expected);
+    }
     assert_eq!(
         cu!(cuMemAdvise(block => u64, 16 => usize, 9 => u32, 0 => i32)),
         code::INVALID_VALUE
@@ -125,6 +139,8 @@ fn host_memory_is_registered_once() {
     ok!(cuMemHostGetDevicePointer_v2(&raw mut device => *mut u64, address => *mut u32, 0 => u32));
     assert_eq!(device, address as u64);
     ok!(cuMemsetD32_v2(device => u64, 3 => u32, 1024 => usize));
+    let inside = address.wrapping_add(1);
+    assert_eq!(cu!(cuMemHostUnregister(inside => *mut u32)), code::INVALID_VALUE);
     ok!(cuMemHostUnregister(address => *mut u32));
     assert_eq!(own, [3; 1024], "unregistering waits for the fill");
     assert_eq!(cu!(cuMemHostUnregister(address => *mut u32)), code::HOST_MEMORY_NOT_REGISTERED);

@@ -1,0 +1,102 @@
+//! What a program says of core dumps is kept, of each context and of all; none is written.
+
+use std::ffi::CStr;
+
+use crate::support::{code, context, cu, ok};
+
+const ON_EXCEPTION: u32 = 1;
+const TRIGGER_HOST: u32 = 2;
+const LIGHTWEIGHT: u32 = 3;
+const FILE: u32 = 5;
+const PIPE: u32 = 6;
+const FLAGS: u32 = 7;
+
+fn set_all(attribute: u32, bytes: &[u8]) -> u32 {
+    let mut size = bytes.len();
+    cu!(cuCoredumpSetAttributeGlobal(
+        attribute => u32, bytes.as_ptr() => *const u8, &raw mut size => *mut usize
+    ))
+}
+
+fn set(attribute: u32, bytes: &[u8]) -> u32 {
+    let mut size = bytes.len();
+    cu!(cuCoredumpSetAttribute(
+        attribute => u32, bytes.as_ptr() => *const u8, &raw mut size => *mut usize
+    ))
+}
+
+fn switch(attribute: u32) -> [u8; 2] {
+    let (mut all, mut own, mut size) = (9u8, 9u8, 1usize);
+    ok!(cuCoredumpGetAttributeGlobal(
+        attribute => u32, &raw mut all => *mut u8, &raw mut size => *mut usize
+    ));
+    ok!(cuCoredumpGetAttribute(
+        attribute => u32, &raw mut own => *mut u8, &raw mut size => *mut usize
+    ));
+    [all, own]
+}
+
+fn text(attribute: u32) -> String {
+    let (mut bytes, mut size) = ([1u8; 1024], 1024usize);
+    ok!(cuCoredumpGetAttribute(
+        attribute => u32, bytes.as_mut_ptr() => *mut u8, &raw mut size => *mut usize
+    ));
+    CStr::from_bytes_until_nul(&bytes).unwrap().to_str().unwrap().to_owned()
+}
+
+#[test]
+fn attributes_of_core_dumps_are_kept() {
+    if !crate::support::is_child() {
+        // They are the whole process's.
+        let test = "attributes_of_core_dumps_are_kept";
+        let output = crate::support::alone(module_path!(), test, &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    let context = context();
+    assert_eq!([ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT].map(switch), [[0; 2], [1; 2], [0; 2]]);
+    assert!(text(FILE).starts_with("core.cuda."));
+    assert!(text(PIPE).ends_with(&format!(".{}", std::process::id())));
+    // What is said of all holds for a context that says nothing.
+    assert_eq!(set_all(TRIGGER_HOST, &[0]), 0);
+    assert_eq!(set_all(FILE, b"everyone's"), 0);
+    assert_eq!(set_all(PIPE, b"the pipe\0and more"), 0);
+    assert_eq!(
+        (switch(TRIGGER_HOST), text(FILE), text(PIPE)),
+        ([0; 2], "everyone's".into(), "the pipe".into())
+    );
+    assert_eq!((set(FILE, b"its own"), set(LIGHTWEIGHT, &[1])), (0, 0));
+    assert_eq!(
+        (text(FILE), switch(LIGHTWEIGHT), switch(TRIGGER_HOST)),
+        ("its own".into(), [0, 1], [0; 2])
+    );
+    // The flags say the same.
+    let mut flags = 0u32;
+    let mut size = 4usize;
+    ok!(cuCoredumpGetAttribute(FLAGS => u32, &raw mut flags => *mut u32, &raw mut size => *mut usize));
+    assert_eq!(flags, 0x13f);
+    assert_eq!(set(FLAGS, &0u32.to_ne_bytes()), 0);
+    assert_eq!((switch(LIGHTWEIGHT), switch(TRIGGER_HOST)), ([0; 2], [0, 1]));
+    // Nobody writes one.
+    assert_eq!(
+        (set_all(ON_EXCEPTION, &[1]), set_all(ON_EXCEPTION, &[0])),
+        (code::NOT_SUPPORTED, 0)
+    );
+    assert_eq!(set(PIPE, b"own"), code::NOT_PERMITTED);
+    for (attribute, bytes) in [(FLAGS, &[0u8][..]), (FLAGS, &[0, 2, 0, 0]), (FILE, &[0]), (8, &[0])]
+    {
+        assert_eq!(set_all(attribute, bytes), code::INVALID_VALUE, "{attribute} {bytes:?}");
+    }
+    // How large a value is.
+    for (attribute, expected) in [(TRIGGER_HOST, 1), (FILE, 1024), (FLAGS, 4)] {
+        let (mut size, null) = (0usize, std::ptr::null_mut::<u8>());
+        ok!(cuCoredumpGetAttributeGlobal(attribute => u32, null => *mut u8, &raw mut size => *mut usize));
+        assert_eq!(size, expected);
+    }
+    let (mut short, mut size) = ([0u8; 4], 4usize);
+    let code = cu!(cuCoredumpGetAttribute(
+        FILE => u32, short.as_mut_ptr() => *mut u8, &raw mut size => *mut usize
+    ));
+    assert_eq!(code, code::INVALID_VALUE);
+    ok!(cuCtxDestroy_v2(context => usize));
+}

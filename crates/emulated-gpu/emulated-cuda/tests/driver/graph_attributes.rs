@@ -1,0 +1,111 @@
+//! What is said of kernels in graphs beside their parameters, and of graphs that kernels may launch.
+
+use crate::capture::{THREAD_LOCAL, begin, end, nodes};
+use crate::support::{
+    INCREMENT, allocate, code, context, cu, function, launch, module, ok, stream,
+};
+
+/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`, `…_CLUSTER_DIMENSION`, `…_PRIORITY`
+const COOPERATIVE: u32 = 2;
+const CLUSTER: u32 = 4;
+const PRIORITY: u32 = 8;
+
+fn set(node: usize, attribute: u32, value: [u32; 3]) -> u32 {
+    let mut whole = [0u32; 16];
+    whole[..3].copy_from_slice(&value);
+    cu!(cuGraphKernelNodeSetAttribute(
+        node => usize, attribute => u32, &raw const whole => *const [u32; 16]
+    ))
+}
+
+fn get(node: usize, attribute: u32) -> Result<u32, u32> {
+    let mut value = [9u32; 16];
+    let code = cu!(cuGraphKernelNodeGetAttribute(
+        node => usize, attribute => u32, &raw mut value => *mut [u32; 16]
+    ));
+    if code == 0 { Ok(value[0]) } else { Err(code) }
+}
+
+/// A graph of two kernels.
+fn kernels() -> usize {
+    let increment = function(module(INCREMENT), "increment");
+    let stream = stream(1);
+    let block = allocate(16);
+    begin(stream, THREAD_LOCAL);
+    for _ in 0..2 {
+        assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), 0);
+    }
+    end(stream).1
+}
+
+#[test]
+fn kernels_in_graphs_have_attributes() {
+    let context = context();
+    let graph = kernels();
+    let [first, second] = nodes(graph)[..] else { panic!("two kernels") };
+    assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(first, id)), [Ok(0); 2]);
+    assert_eq!([set(first, COOPERATIVE, [1, 0, 0]), set(first, PRIORITY, [3, 0, 0])], [0; 2]);
+    assert_eq!(set(first, CLUSTER, [1, 1, 1]), 0);
+    assert_eq!([COOPERATIVE, PRIORITY, CLUSTER].map(|id| get(first, id)), [Ok(1), Ok(3), Ok(1)]);
+    ok!(cuGraphKernelNodeCopyAttributes(second => usize, first => usize));
+    assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(second, id)), [Ok(1), Ok(3)]);
+    // They are no parameters: those change, and a copy has both.
+    let mut kernel = [0u64; 9];
+    ok!(cuGraphKernelNodeGetParams_v2(first => usize, kernel.as_mut_ptr() => *mut u64));
+    ok!(cuGraphKernelNodeSetParams_v2(first => usize, kernel.as_ptr() => *const u64));
+    let (mut clone, mut copied) = (0usize, 0usize);
+    ok!(cuGraphClone(&raw mut clone => *mut usize, graph => usize));
+    ok!(cuGraphNodeFindInClone(&raw mut copied => *mut usize, first => usize, clone => usize));
+    for node in [first, copied] {
+        assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(node, id)), [Ok(1), Ok(3)]);
+    }
+    assert_eq!(set(first, CLUSTER, [2, 1, 1]), code::NOT_SUPPORTED);
+    assert_eq!(
+        (set(first, 3, [0; 3]), get(first, 99)),
+        (code::INVALID_VALUE, Err(code::INVALID_VALUE))
+    );
+    // Nothing but kernels has them.
+    let (mut empty, none) = (0usize, std::ptr::null::<usize>());
+    ok!(cuGraphAddEmptyNode(
+        &raw mut empty => *mut usize, graph => usize, none => *const usize, 0 => usize
+    ));
+    assert_eq!(get(empty, COOPERATIVE), Err(code::INVALID_VALUE));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn graphs_for_launches_by_kernels_have_kernels_copies_and_fills() {
+    /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
+    #[repr(C)]
+    struct Instantiation {
+        flags: u64,
+        stream: usize,
+        node: usize,
+        result: u32,
+    }
+    const DEVICE_LAUNCH: u64 = 4;
+    let context = context();
+    let graph = kernels();
+    let instantiate = || {
+        let mut executable = 0usize;
+        let mut how = Instantiation { flags: DEVICE_LAUNCH, stream: 0, node: 0, result: 99 };
+        let code = cu!(cuGraphInstantiateWithParams(
+            &raw mut executable => *mut usize, graph => usize, &raw mut how => *mut Instantiation
+        ));
+        (code, how.result, executable)
+    };
+    let (code, result, executable) = instantiate();
+    assert_eq!((code, result), (0, 0));
+    let mut flags = 0u64;
+    ok!(cuGraphExecGetFlags(executable => usize, &raw mut flags => *mut u64));
+    assert_eq!(flags, DEVICE_LAUNCH);
+    ok!(cuGraphLaunch(executable => usize, 0 => usize));
+    ok!(cuCtxSynchronize());
+    let (mut empty, none) = (0usize, std::ptr::null::<usize>());
+    ok!(cuGraphAddEmptyNode(
+        &raw mut empty => *mut usize, graph => usize, none => *const usize, 0 => usize
+    ));
+    let (code, result, _) = instantiate();
+    assert_eq!((code, result), (code::INVALID_VALUE, 3));
+    ok!(cuCtxDestroy_v2(context => usize));
+}

@@ -1,0 +1,203 @@
+//! Green contexts: what they are made of, and that work in them is the primary context's.
+
+use crate::export_tables;
+use crate::support::{
+    INCREMENT, allocate, code, cu, event, function, gate, launch, module, ok, read,
+};
+
+const INVALID_RESOURCE_TYPE: u32 = 914;
+const INVALID_RESOURCE_CONFIGURATION: u32 = 915;
+const STREAM_DETACHED: u32 = 917;
+const MULTIPROCESSORS: u32 = 1;
+
+/// `CUdevResource`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Resource {
+    kind: u32,
+    of_the_driver: [u32; 23],
+    data: [u32; 10],
+    next: usize,
+}
+
+/// `CU_DEV_SM_RESOURCE_GROUP_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Group {
+    count: u32,
+    together: u32,
+    rest: [u32; 14],
+}
+
+fn of_device() -> Resource {
+    let mut resource = Resource::default();
+    ok!(cuDeviceGetDevResource(0 => i32, &raw mut resource => *mut Resource, MULTIPROCESSORS => u32));
+    resource
+}
+
+fn by_count(input: Resource, wanted: usize, least: u32) -> (u32, Vec<Resource>, Resource) {
+    let mut groups = vec![Resource::default(); wanted];
+    let (mut count, mut rest) = (wanted as u32, Resource::default());
+    let list = if wanted == 0 { std::ptr::null_mut() } else { groups.as_mut_ptr() };
+    let code = cu!(cuDevSmResourceSplitByCount(
+        list => *mut Resource, &raw mut count => *mut u32, &raw const input => *const Resource,
+        &raw mut rest => *mut Resource, 0 => u32, least => u32,
+    ));
+    assert!(wanted == 0 || code != 0 || count as usize <= wanted);
+    groups.truncate(count as usize);
+    if wanted == 0 && code == 0 {
+        groups = vec![Resource::default(); count as usize];
+    }
+    (code, groups, rest)
+}
+
+fn by_groups(input: Resource, groups: &mut [Group]) -> (u32, Vec<Resource>, Resource) {
+    let mut made = vec![Resource::default(); groups.len()];
+    let mut rest = Resource::default();
+    let code = cu!(cuDevSmResourceSplit(
+        made.as_mut_ptr() => *mut Resource, groups.len() as u32 => u32,
+        &raw const input => *const Resource, &raw mut rest => *mut Resource, 0 => u32,
+        groups.as_mut_ptr() => *mut Group,
+    ));
+    (code, made, rest)
+}
+
+fn description(resources: &[Resource]) -> (u32, usize) {
+    let mut description = 0usize;
+    let code = cu!(cuDevResourceGenerateDesc(
+        &raw mut description => *mut usize, resources.as_ptr() => *const Resource,
+        resources.len() as u32 => u32,
+    ));
+    (code, description)
+}
+
+fn green(resources: &[Resource]) -> usize {
+    let (code, description) = description(resources);
+    assert_eq!(code, 0);
+    let mut green = 0usize;
+    ok!(cuGreenCtxCreate(&raw mut green => *mut usize, description => usize, 0 => i32, 1 => u32));
+    green
+}
+
+fn as_context(green: usize) -> usize {
+    let mut context = 0usize;
+    ok!(cuCtxFromGreenCtx(&raw mut context => *mut usize, green => usize));
+    context
+}
+
+#[test]
+fn multiprocessors_are_split() {
+    ok!(cuInit(0 => u32));
+    let all = of_device();
+    // Those of the card, in steps of 8 as on compute capability 9.0.
+    assert_eq!((all.kind, &all.data[..3]), (MULTIPROCESSORS, &[132, 8, 8][..]));
+    let (code, groups, rest) = by_count(all, 0, 2);
+    assert_eq!((code, groups.len(), rest.data[0]), (0, 16, 4));
+    let (code, groups, rest) = by_count(all, 3, 9);
+    assert_eq!(code, 0);
+    assert_eq!(groups.iter().map(|group| group.data[0]).collect::<Vec<_>>(), [16; 3]);
+    assert_eq!((rest.kind, rest.data[0]), (MULTIPROCESSORS, 132 - 48));
+    assert_ne!(groups[0], groups[1], "they are different ones");
+    assert_eq!(by_count(all, 1, 133).0, code::INVALID_VALUE);
+    assert_eq!(by_count(Resource::default(), 1, 2).0, INVALID_RESOURCE_TYPE);
+    // A group is split again as a context's; what was left may be split at once.
+    assert_eq!(by_count(groups[0], 1, 2).0, INVALID_RESOURCE_CONFIGURATION);
+    assert_eq!(by_count(rest, 1, 2).0, 0);
+    // One by one, the second with what is left.
+    let mut wanted = [Group { count: 4, together: 2, ..Group::default() }, Group::default()];
+    let (code, made, rest) = by_groups(all, &mut wanted);
+    assert_eq!(code, 0);
+    assert_eq!((made[0].data[0], made[1].data[0], wanted[1].count), (4, 128, 128));
+    assert_eq!(rest.kind, 0, "nothing is left");
+    for (count, expected) in [(3, code::INVALID_VALUE), (134, code::INVALID_VALUE)] {
+        let mut wanted = [Group { count, ..Group::default() }];
+        assert_eq!(by_groups(all, &mut wanted).0, expected, "{count}");
+    }
+    let mut twice = [Group { count: 100, ..Group::default() }; 2];
+    assert_eq!(by_groups(all, &mut twice).0, INVALID_RESOURCE_CONFIGURATION);
+    // Of one split, and different ones.
+    let (_, groups, _) = by_count(all, 2, 8);
+    assert_eq!(description(&groups).0, 0);
+    assert_eq!(description(&[groups[0], groups[0]]).0, INVALID_RESOURCE_CONFIGURATION);
+    assert_eq!(description(&[]).0, code::INVALID_VALUE);
+    assert_eq!(description(&[Resource::default()]).0, INVALID_RESOURCE_TYPE);
+}
+
+#[test]
+fn work_in_a_green_context_is_the_primary_ones() {
+    ok!(cuInit(0 => u32));
+    let mut primary = 0usize;
+    ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
+    let (_, groups, _) = by_count(of_device(), 2, 8);
+    let green = green(&groups[..1]);
+    let own = as_context(green);
+    assert!(own != primary && own != green);
+    // The runtime library asks for it.
+    assert_eq!([primary, own].map(export_tables::green), [(0, 0), (1, green)]);
+    // Memory and modules are shared.
+    ok!(cuCtxSetCurrent(primary => usize));
+    let block = allocate(16);
+    let increment = function(module(INCREMENT), "increment");
+    ok!(cuMemsetD32_v2(block => u64, 3 => u32, 4 => usize));
+    ok!(cuCtxSetCurrent(own => usize));
+    let mut current = 0usize;
+    ok!(cuCtxGetCurrent(&raw mut current => *mut usize));
+    assert_eq!(current, own);
+    ok!(cuCtxPopCurrent_v2(&raw mut current => *mut usize));
+    ok!(cuCtxPushCurrent_v2(own => usize));
+    ok!(cuCtxGetCurrent(&raw mut current => *mut usize));
+    assert_eq!(current, own, "and not the primary one, which it is a part of");
+    let mut stream = 0usize;
+    let blocking = cu!(cuGreenCtxStreamCreate(
+        &raw mut stream => *mut usize, green => usize, 0 => u32, 0 => i32
+    ));
+    assert_eq!(blocking, code::INVALID_VALUE);
+    ok!(cuGreenCtxStreamCreate(&raw mut stream => *mut usize, green => usize, 1 => u32, 0 => i32));
+    let other = crate::support::stream(1);
+    assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), 0);
+    ok!(cuStreamSynchronize(stream => usize));
+    assert_eq!(read(block, 4), [4; 4]);
+    // Both streams are its own, and have its multiprocessors.
+    for stream in [stream, other] {
+        let (mut of, mut context, mut resource) = (0usize, 0usize, Resource::default());
+        ok!(cuStreamGetGreenCtx(stream => usize, &raw mut of => *mut usize));
+        ok!(cuStreamGetCtx(stream => usize, &raw mut context => *mut usize));
+        ok!(cuStreamGetDevResource(
+            stream => usize, &raw mut resource => *mut Resource, MULTIPROCESSORS => u32
+        ));
+        assert_eq!((of, context, resource.data[0]), (green, own, 8));
+        ok!(cuStreamGetCtx_v2(
+            stream => usize, &raw mut context => *mut usize, &raw mut of => *mut usize
+        ));
+        assert_eq!((of, context), (green, primary));
+    }
+    // An event of all its streams, and one that all of them wait for.
+    let (behind, first) = (event(), event());
+    let gate = gate(other);
+    ok!(cuGreenCtxRecordEvent(green => usize, behind => usize));
+    assert_eq!(cu!(cuEventQuery(behind => usize)), code::NOT_READY);
+    ok!(cuEventRecord(first => usize, other => usize));
+    ok!(cuGreenCtxWaitEvent(green => usize, first => usize));
+    let late = crate::support::stream(1);
+    for stream in [stream, late] {
+        assert_eq!(cu!(cuStreamQuery(stream => usize)), code::NOT_READY);
+    }
+    gate.open();
+    ok!(cuEventSynchronize(behind => usize));
+    ok!(cuCtxSynchronize());
+    let (mut id, mut again) = (0u64, 0u64);
+    ok!(cuGreenCtxGetId(green => usize, &raw mut id => *mut u64));
+    ok!(cuGreenCtxGetId(0 => usize, &raw mut again => *mut u64));
+    assert!(id > 0 && id == again);
+    // What outlives it takes nothing any longer.
+    ok!(cuCtxSetCurrent(primary => usize));
+    ok!(cuGreenCtxDestroy(green => usize));
+    assert_eq!(cu!(cuGreenCtxDestroy(green => usize)), code::INVALID_CONTEXT);
+    assert_eq!(cu!(cuCtxSetCurrent(own => usize)), code::INVALID_CONTEXT);
+    assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), STREAM_DETACHED);
+    for stream in [stream, other, late] {
+        ok!(cuStreamDestroy_v2(stream => usize));
+    }
+    ok!(cuMemFree_v2(block => u64));
+    ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
+}
