@@ -7,10 +7,10 @@
 //! program a second time, with a second set of everything that is known of the device.
 //!
 //! The functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's
-//! bindings for Python call. What is not emulated says so: textures of several levels, sparse arrays, cube maps, clusters,
-//! sharing between processes but by file descriptors of memory, machine code (a cubin, or a fatbin without PTX). Of the
-//! tables behind NVIDIA's runtime library there is what is known of them. `include/emulated_gpu.h` declares what NVIDIA's driver does not
-//! have. The environment chooses checks and reports; the crate's `README.md` lists the variables.
+//! bindings for Python call. What is not emulated says so: textures of several levels, sparse arrays,
+//! clusters, machine code (a cubin, or a fatbin without PTX). Of the tables behind NVIDIA's runtime library
+//! there is what is known of them. `include/emulated_gpu.h` declares what NVIDIA's driver does not have. The
+//! environment chooses checks and reports; the crate's `README.md` lists the variables.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("CUDA's device pointers have 64 bits, and so must the host's");
