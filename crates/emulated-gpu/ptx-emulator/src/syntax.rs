@@ -117,6 +117,8 @@ pub(crate) enum Statement<'a> {
         file: u32,
         line: u32,
     },
+    /// `.pragma "used_bytes_mask 15";`: which bytes the load behind it wants, the lowest first.
+    UsedBytes(u32),
     /// `name: .branchtargets a, b;`
     BranchTargets(Name<'a>, Vec<Name<'a>>),
     /// `name: .calltargets f, g;`

@@ -43,6 +43,7 @@ pub(super) fn header<'a>(
         signatures: Vec::new(),
         instructions: Vec::new(),
         loc: None,
+        used_bytes: None,
     };
     if !context.registers.is_empty() {
         body.declare_shared(&context.registers);
@@ -204,6 +205,10 @@ impl<'a> Body<'a> {
                 self.loc = (*line > 0).then_some(SourceLine { file: *file, line: *line });
                 Ok(())
             }
+            Statement::UsedBytes(mask) => {
+                self.used_bytes = Some(*mask);
+                Ok(())
+            }
             Statement::BranchTargets(name, labels) => {
                 let targets = labels
                     .iter()
@@ -230,7 +235,9 @@ impl<'a> Body<'a> {
             Some((name, negated)) => Some(self.guard(context, name, negated)?),
             None => None,
         };
-        let ops = instruction::check(self, context, written)?;
+        let ops = instruction::check(self, context, written);
+        self.used_bytes = None;
+        let ops = ops?;
         if let (Some(guard), Some(op)) = (guard, ops.last()) {
             self.unpredicated(op, guard, written)?;
         }

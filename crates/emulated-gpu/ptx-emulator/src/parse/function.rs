@@ -54,17 +54,23 @@ impl<'a> Parser<'a, '_> {
         self.list(")", Self::parameter)
     }
 
+    /// The strings of a `.pragma`.
+    fn pragmas(&mut self) -> Result<Vec<String>> {
+        let mut texts = vec![self.string()?];
+        while self.take(",") {
+            texts.push(self.string()?);
+        }
+        self.expect(";")?;
+        Ok(texts)
+    }
+
     /// `.maxntid 256, 1, 1`; `None` for a `.pragma`.
     fn directive(&mut self) -> Result<Option<Directive<'a>>> {
         let span = self.span();
         let name = Name { text: self.word(), span };
         self.advance();
         if name.text == ".pragma" {
-            self.string()?;
-            while self.take(",") {
-                self.string()?;
-            }
-            self.expect(";")?;
+            self.pragmas()?;
             return Ok(None);
         }
         let mut values = Vec::new();
@@ -194,11 +200,23 @@ impl<'a> Parser<'a, '_> {
                 Ok(())
             }
             ".pragma" => {
-                self.directive()?;
+                self.advance();
+                statements.extend(self.pragmas()?.iter().filter_map(|text| used_bytes(text)));
                 Ok(())
             }
             word => Err(Problem::new(self.span(), format!("`{word}` has no place in a function"))
                 .help("a body holds declarations, labels, instructions, .loc and .pragma")),
         }
     }
+}
+
+/// What `"used_bytes_mask 0xf"` says (PTX ISA, "Pragma Strings"). Other strings are hints, for other
+/// compilers perhaps, and so is one that no number follows.
+fn used_bytes<'a>(text: &str) -> Option<Statement<'a>> {
+    let number = text.trim().strip_prefix("used_bytes_mask")?.trim();
+    let mask = match number.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => number.parse(),
+    };
+    mask.ok().map(Statement::UsedBytes)
 }

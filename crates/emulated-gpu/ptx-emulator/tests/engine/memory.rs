@@ -1,5 +1,7 @@
 //! Loads and stores in every space, of every width.
 
+use ptx_emulator::FaultKind;
+
 use super::bench::{each_thread, emulator, kernel, launch, read, words};
 
 #[test]
@@ -216,4 +218,42 @@ fn bytes_of_addresses_are_initial_values() {
     let out = words(&emulator, &[9; 6]);
     launch(&emulator, &text, ([1; 3], [1, 1, 1]), &[out]).unwrap();
     assert_eq!(read(&emulator, out, 6), [0, 0, 4, 0, 0, 0]);
+}
+
+/// NVRTC widens loads over the end of an array, and says which bytes it wants.
+#[test]
+fn bytes_that_a_load_does_not_use_may_lie_outside() {
+    let emulator = emulator();
+    let memory = emulator.memory().allocate(44, 16).unwrap();
+    let values: Vec<u8> = (0..11_u32).flat_map(|index| (10 * index).to_le_bytes()).collect();
+    emulator.memory().write(memory, &values).unwrap();
+    let out = words(&emulator, &[7; 4]);
+    let text = |pragma: &str, register: &str| {
+        kernel(
+            2,
+            &format!(
+                ".reg .b32 %r<4>; .reg .b64 %d<4>; mov.b32 %r1, 1; mov.b32 %r3, 3;
+                 .pragma \"unroll\"; {pragma}
+                 ld.global.v4.b32 {{%r0, %r1, %r2, %r3}}, [%p0+32];
+                 st.global.v4.b32 [%p1], {{%r0, %r1, %r2, %r3}};
+                 .pragma \"used_bytes_mask 0xf0f\";
+                 ld.global.v2.b64 {{{register}, %d2}}, [{register}+32]; cvt.u32.u64 %r0, {register};
+                 cvt.u32.u64 %r2, %d2; st.global.b32 [%p1], %r0; st.global.b32 [%p1+8], %r2; ret;"
+            ),
+        )
+    };
+    let once = |text: &str| launch(&emulator, text, ([1; 3], [1; 3]), &[memory, out]);
+    // Also where the load replaces its own address.
+    once(&text(".pragma \"used_bytes_mask 3855\";", "%p0")).unwrap();
+    assert_eq!(read(&emulator, out, 4), [80, 1, 100, 3]);
+    // It is said of one load, and a mask that wants what is outside does not help.
+    for pragma in ["", ".pragma \"used_bytes_mask 0xffff\";", ".pragma \"used_bytes_mask\";"] {
+        let fault = once(&text(pragma, "%p0")).unwrap_err();
+        assert_eq!((fault.kind, fault.address), (FaultKind::IllegalAddress, Some(memory + 32)));
+    }
+    // An instruction between takes it away.
+    let between = ".reg .b32 %r<4>; .pragma \"used_bytes_mask 3855\"; mov.b32 %r0, 1;
+         ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%p0+32]; ret;";
+    let fault = launch(&emulator, &kernel(1, between), ([1; 3], [1; 3]), &[memory]).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::IllegalAddress);
 }

@@ -13,4 +13,6 @@ pub(in crate::check) struct Body<'a> {
     pub signatures: Vec<Signature>,
     pub(super) instructions: Vec<Instruction>,
     pub(super) loc: Option<SourceLine>,
+    /// The bytes that the next instruction wants, where that is a load and a pragma says so.
+    pub used_bytes: Option<u32>,
 }

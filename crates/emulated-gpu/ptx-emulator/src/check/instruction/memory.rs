@@ -1,7 +1,7 @@
 //! Loads, stores and hints (PTX ISA, "Data Movement and Conversion Instructions").
 
 use crate::diagnostic::Problem;
-use crate::program::{Op, Operand, Ordering, Scope, Space, Type};
+use crate::program::{Address, Op, Operand, Ordering, Scope, Space, Type};
 
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
@@ -245,7 +245,54 @@ fn load(
         return Err(Problem::new(check.operand(1)?.span, "a function can't read its result")
             .help("keep the value in a register, and store it last"));
     }
-    Ok(Op::Load { space, ordering, scope, ty, d, address })
+    let load = Op::Load { space, ordering, scope, ty, d, address };
+    let Some(mut parts) = check.body.used_bytes.and_then(|mask| used_parts(&load, mask)) else {
+        return Ok(load);
+    };
+    let last = parts.pop().unwrap_or(load);
+    check.before.extend(parts);
+    Ok(last)
+}
+
+/// The loads that a load comes to of which only these bytes are used: the others may lie where nothing may
+/// be read, and the registers of elements without any keep what they hold. `None` where it is the whole
+/// load. The one that writes the register of the address is the last.
+fn used_parts(load: &Op, mask: u32) -> Option<Vec<Op>> {
+    let Op::Load { space, ordering, scope, ty, d, address } = load else { return None };
+    let bytes = ty.bytes();
+    let all = |bytes: u64| u32::MAX >> (32 - bytes.clamp(1, 32));
+    if mask & all(bytes * d.len() as u64) == all(bytes * d.len() as u64) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (index, &d) in d.iter().enumerate() {
+        let first = index as u64 * bytes;
+        let used = mask.checked_shr(first as u32).unwrap_or(0) & all(bytes);
+        // Of an element whose upper bytes nobody wants, the lower ones.
+        let ty = match (ty, used) {
+            (_, 0) => continue,
+            (Type::B16 | Type::B32 | Type::B64, 0x1) => Type::B8,
+            (Type::B32 | Type::B64, 0x2..=0x3) => Type::B16,
+            (Type::B64, 0x4..=0xf) => Type::B32,
+            _ => *ty,
+        };
+        let address = Address { offset: address.offset.wrapping_add_unsigned(first), ..*address };
+        parts.push(Op::Load {
+            space: *space,
+            ordering: *ordering,
+            scope: *scope,
+            ty,
+            d: vec![d],
+            address,
+        });
+    }
+    let writes_address = |part: &Op| {
+        matches!(part, Op::Load { d, address, .. }
+            if matches!((d.as_slice(), address.base),
+                ([Some(d)], Operand::Register(base)) if *d == base))
+    };
+    parts.sort_by_key(writes_address);
+    (!parts.is_empty()).then_some(parts)
 }
 
 /// The operand of `.L2::cache_hint`, which has to be a register.

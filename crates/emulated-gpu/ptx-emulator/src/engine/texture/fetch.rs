@@ -227,17 +227,16 @@ impl Fetch {
         for lane in lanes(mask).filter(|&lane| places[lane].seamless.is_some()) {
             let places = [0, 1, 2, 3].map(|corner| places[lane].corner(corner, 2).0);
             let Some(missing) = places.iter().position(Option::is_none) else { continue };
-            for channel in 0..4 {
-                let of = |corner: usize| found[corner][lane][channel];
-                found[missing][lane][channel] = if fractions {
-                    let three = (0..4).filter(|&corner| corner != missing).map(of);
-                    let sum: f64 = three.map(|bits| f64::from(f32::from_bits(bits))).sum();
-                    ((sum / 3.0) as f32).to_bits()
-                } else {
-                    // Integers aren't mixed: that of the side which the direction leads to.
-                    of(missing ^ 0b11)
-                };
-            }
+            let mean = |channel: usize| {
+                let three = (0..4).filter(|&corner| corner != missing);
+                let values =
+                    three.map(|corner| f64::from(f32::from_bits(found[corner][lane][channel])));
+                ((values.sum::<f64>() / 3.0) as f32).to_bits()
+            };
+            // Integers aren't mixed: that of the side which the direction leads to.
+            let values =
+                if fractions { [0, 1, 2, 3].map(mean) } else { found[missing ^ 0b11][lane] };
+            found[missing][lane] = values;
         }
         Ok(found)
     }
