@@ -209,7 +209,7 @@ fn put_list(
 ) -> Result<(), Rejection> {
     let width = size_of::<u32>();
     if size == 0 {
-        return put(written, list.len() * width, "sizeWritten");
+        return put(written, size_of_val(list), "sizeWritten");
     }
     let count = list.len().min(size / width);
     for (index, &value) in list.iter().take(count).enumerate() {

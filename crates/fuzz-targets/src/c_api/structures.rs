@@ -88,11 +88,14 @@ fn kernel_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u
     arena.words(&[function, a, b, c, shared, parameters, extra, kernel, 0])
 }
 
+/// Makes the parameters of a kind of node: the address of them.
+type Maker = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
+
 /// `CUgraphNodeParams`
 fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let node_type = bytes.one(&[13, 13, 13, 13, 0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 8, 12, 99]);
     let graph = |bytes: &mut Bytes<'_>| handle(ObjectKind::Graph, bytes, objects);
-    let made: (fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64, u64) = match node_type {
+    let made: (Maker, u64) = match node_type {
         0 => (kernel_node, 9),
         1 => (copy_3d, 25),
         2 => (set_node, 5),
