@@ -21,6 +21,7 @@ mod mapped;
 mod pages;
 mod physical;
 mod pieces;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has files of memory"))]
 mod ranges;
 mod reach;
 pub(crate) mod rows;
