@@ -113,6 +113,7 @@ pub(super) fn copy(parameters: In<Copy3d>) -> Result<Operation> {
 }
 
 pub(super) fn description_of(transfer: &Transfer) -> Copy3d {
+    let Transfer { width, height, depth, .. } = *transfer;
     let side = |end: &End| {
         let (kind, host, device) = match end.place {
             CopyMemory::Device(_) if end.array.is_some() => (3, 0, 0),
@@ -121,10 +122,14 @@ pub(super) fn description_of(transfer: &Transfer) -> Copy3d {
             CopyMemory::Staged(_) => (1, 0, 0),
         };
         let (array, [x, y, z]) = end.array.unwrap_or_default();
-        let (pitch, height) = (end.pitch, end.slice / end.pitch.max(1));
+        // How far a single row is from the next means nothing, and programs that gave nothing (cuda.core) take
+        // a distance for a sign of several.
+        let (pitch, height) = match (height, depth) {
+            (1, 1) => (0, 0),
+            _ => (end.pitch, end.slice / end.pitch.max(1)),
+        };
         Side3d { x, y, z, kind, host, device, array, pitch, height, ..Side3d::default() }
     };
-    let Transfer { width, height, depth, .. } = *transfer;
     Copy3d { from: side(&transfer.from), to: side(&transfer.to), width, height, depth }
 }
 

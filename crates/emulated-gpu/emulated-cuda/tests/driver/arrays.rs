@@ -107,6 +107,7 @@ fn graphs_copy_arrays_too() {
         second => usize, &raw mut told => *mut sys::CUDA_MEMCPY3D
     ));
     assert_eq!((told.srcArray as usize, told.srcXInBytes, told.srcY), (flat, 4, 1));
+    assert_eq!((told.dstDevice, told.dstPitch, told.dstHeight), (memory, 0, 0), "it is one row");
     let mut executable = 0usize;
     ok!(cuGraphInstantiateWithFlags(
         &raw mut executable => *mut usize, graph => usize, 0 => u64
