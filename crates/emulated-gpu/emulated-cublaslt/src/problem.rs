@@ -61,11 +61,13 @@ impl Problem {
     }
 
     fn check_leading_dimensions(&self) -> Result<(), Rejection> {
-        for matrix in [&self.a, &self.b, &self.d] {
-            matrix.check_leading_dimension()?;
-        }
         // One column (or row, in row order) of C may be meant for all: nobody writes it.
-        if self.c.is_repeated() { Ok(()) } else { self.c.check_leading_dimension() }
+        let c = Some(&self.c).filter(|c| !c.is_repeated());
+        [&self.a, &self.b]
+            .into_iter()
+            .chain(c)
+            .chain([&self.d])
+            .try_for_each(Matrix::check_leading_dimension)
     }
 
     fn check_descriptor(&self) -> Result<(), Rejection> {
