@@ -57,8 +57,8 @@ fn inputs(fraction: u32, bias: i32) -> [u32; 2048] {
                     [special as usize]
             }
             (1, _) => state.rotate_left(13),
-            (2, _) => sign | (near & 0x7fff_ffff) + 1,
-            (3, _) => sign | (near & 0x7fff_ffff) - 1,
+            (2, _) => sign | ((near & 0x7fff_ffff) + 1),
+            (3, _) => sign | ((near & 0x7fff_ffff) - 1),
             _ => sign | near & 0x7fff_ffff,
         }
     })

@@ -132,6 +132,9 @@ functions! {
     cuArray3DCreate_v2(out: usize, description: usize);
     cuArray3DGetDescriptor_v2(out: usize, array: usize);
     cuArrayDestroy(array: usize);
+    cuMipmappedArrayCreate(out: usize, description: usize, levels: u32);
+    cuMipmappedArrayGetLevel(out: usize, mipmap: usize, level: u32);
+    cuMipmappedArrayDestroy(mipmap: usize);
     cuDeviceGetTexture1DLinearMaxWidth(out: usize, format: u32, channels: u32, device: i32);
     cuTexObjectCreate(out: usize, resource: usize, texture: usize, view: usize);
     cuTexObjectDestroy(texture: u64);

@@ -17,11 +17,14 @@ fn value(index: usize) -> f64 {
     ((index * 37 + 11) % 16) as f64 / 4.0 - 2.0
 }
 
-/// Of the real type `T`, or of complex numbers of two of it; `call(mode, a, x, incx, c, ldc)`.
+/// `call(mode, a, x, incx, c, ldc)`.
+type Call<'a> = &'a dyn Fn(&Blas, cublasSideMode_t, [*mut c_void; 3], c_int, c_int) -> u32;
+
+/// Of the real type `T`, or of complex numbers of two of it.
 fn check<T: DeviceRepr + Copy + Default + Into<f64>>(
     is_complex: bool,
     part: fn(f64) -> T,
-    call: &dyn Fn(&Blas, cublasSideMode_t, [*mut c_void; 3], c_int, c_int) -> u32,
+    call: Call<'_>,
 ) {
     let blas = Blas::new();
     let (m, n) = SIZES;

@@ -129,13 +129,11 @@ fn flat<T: Part>(values: &[Complex], is_complex: bool) -> Vec<T> {
     parts.map(|&part| T::of(part)).collect()
 }
 
+/// `call(case, [alpha, a, b, beta, c], lda)`.
+type Call<'a> = &'a dyn Fn(&Blas, &Case, [*const c_void; 5], c_int) -> u32;
+
 /// Runs `call(case, alpha, a, lda, b, beta, c)` for all cases, and compares; `beta` is none of `trmm`.
-fn check<T: Part>(
-    is_complex: bool,
-    is_hermitian: Option<bool>,
-    in_place: bool,
-    call: &dyn Fn(&Blas, &Case, [*const c_void; 5], c_int) -> u32,
-) {
+fn check<T: Part>(is_complex: bool, is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) {
     let blas = Blas::new();
     let (m, n) = SIZES;
     let real = |[real, imaginary]: Complex| [real, if is_complex { imaginary } else { 0.0 }];

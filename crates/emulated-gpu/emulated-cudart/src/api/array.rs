@@ -26,11 +26,21 @@ pub(super) fn texel(array: usize) -> Result<usize> {
     Ok(channels::bytes(format, channels).max(1))
 }
 
-fn make(out: *mut usize, channels: *const Channels, extent: Extent, flags: u32) -> Result {
+/// What the driver is told of an array that goes to `out`.
+fn described(
+    out: *mut usize,
+    channels: *const Channels,
+    extent: Extent,
+    flags: u32,
+) -> Result<DriverArray> {
     bind()?;
     required(out, "array")?;
     let (format, channels) = channels::format(get(channels, "desc")?)?;
-    let description = DriverArray { extent, format, channels, flags };
+    Ok(DriverArray { extent, format, channels, flags })
+}
+
+fn make(out: *mut usize, channels: *const Channels, extent: Extent, flags: u32) -> Result {
+    let description = described(out, channels, extent, flags)?;
     driver::cuArray3DCreate_v2(out as usize, &raw const description as usize)
 }
 
@@ -109,6 +119,27 @@ export! {
     fn cudaFreeArray(array: usize) {
         bind()?;
         if array == 0 { Ok(()) } else { driver::cuArrayDestroy(array) }
+    }
+
+    /// An array for each level, each half as large as the one before.
+    fn cudaMallocMipmappedArray(
+        out: *mut usize, channels: *const Channels, extent: Extent, levels: u32, flags: u32
+    ) {
+        let description = described(out, channels, extent, flags)?;
+        driver::cuMipmappedArrayCreate(out as usize, &raw const description as usize, levels)
+    }
+
+    /// The array of a level.
+    fn cudaGetMipmappedArrayLevel(out: *mut usize, mipmap: usize, level: u32) {
+        bind()?;
+        required(out, "levelArray")?;
+        driver::cuMipmappedArrayGetLevel(out as usize, mipmap, level)
+    }
+
+    /// Gives it back, with its levels; null is nothing.
+    fn cudaFreeMipmappedArray(mipmap: usize) {
+        bind()?;
+        if mipmap == 0 { Ok(()) } else { driver::cuMipmappedArrayDestroy(mipmap) }
     }
 
     /// What an array is.

@@ -18,9 +18,8 @@ macro_rules! refuse {
 }
 
 refuse! {
-    "mipmapped and sparse arrays, and planes of arrays,":
+    "sparse arrays, and planes of arrays,":
         cudaArrayGetMemoryRequirements cudaArrayGetPlane cudaArrayGetSparseProperties
-        cudaFreeMipmappedArray cudaGetMipmappedArrayLevel cudaMallocMipmappedArray
         cudaMipmappedArrayGetMemoryRequirements cudaMipmappedArrayGetSparseProperties;
     "copies of arrays in a thread's own stream":
         cudaMemcpy2DArrayToArray_ptds cudaMemcpy2DFromArray_ptds cudaMemcpy2DToArray_ptds

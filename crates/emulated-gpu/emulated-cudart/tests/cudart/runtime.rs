@@ -88,7 +88,7 @@ fn errors_are_remembered_until_they_are_asked_for() {
             )),
             52
         );
-        assert_eq!(rt!(cudaMallocMipmappedArray()), 801);
+        assert_eq!(rt!(cudaMipmappedArrayGetMemoryRequirements()), 801);
     }
     for (code, name, meaning) in [
         (0, "cudaSuccess", "no error"),

@@ -172,10 +172,19 @@ static void errors() {
     CHECK(cudaGetLastError() == cudaSuccess);
     CHECK(cudaSetDevice(1000) == cudaErrorInvalidDevice);
     CHECK(cudaMalloc((void **)nullptr, 4) == cudaErrorInvalidValue);
-    cudaMipmappedArray_t array;
+    cudaMipmappedArray_t levels;
+    cudaArray_t level;
+    cudaExtent extent;
+    cudaArrayMemoryRequirements requirements;
     cudaChannelFormatDesc channels = cudaCreateChannelDesc<float>();
     CHECK(channels.x == 32 && channels.f == cudaChannelFormatKindFloat);
-    CHECK(cudaMallocMipmappedArray(&array, &channels, make_cudaExtent(4, 4, 0), 2) == cudaErrorNotSupported);
+    OK(cudaMallocMipmappedArray(&levels, &channels, make_cudaExtent(4, 4, 0), 2));
+    OK(cudaGetMipmappedArrayLevel(&level, levels, 1));
+    OK(cudaArrayGetInfo(nullptr, &extent, nullptr, level));
+    CHECK(extent.width == 2 && extent.height == 2);
+    CHECK(cudaGetMipmappedArrayLevel(&level, levels, 2) == cudaErrorInvalidValue);
+    CHECK(cudaMipmappedArrayGetMemoryRequirements(&requirements, levels, 0) == cudaErrorNotSupported);
+    OK(cudaFreeMipmappedArray(levels));
     CHECK(strcmp(cudaGetErrorString(cudaGetLastError()), "operation not supported") == 0);
 }
 
