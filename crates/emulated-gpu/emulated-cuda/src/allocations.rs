@@ -11,10 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptx_emulator::memory::{Home, RegisterError};
+use ptx_emulator::{Emulator, Memory};
 
 use crate::abi::{Handle, Location, Pointer};
-use crate::context::Context;
-use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::host;
 use other::Opened;
@@ -75,13 +74,6 @@ pub(crate) struct Owner {
     pub(crate) home: Home,
 }
 
-impl Owner {
-    /// Memory of the context's device.
-    pub(crate) fn of(context: &Context) -> Self {
-        Self { context: context.handle, home: Home::on(context.device) }
-    }
-}
-
 /// What the program said of managed memory. It changes nothing, as host and device have the same
 /// memory, and can be asked for.
 #[derive(Clone, Debug, Default)]
@@ -130,6 +122,7 @@ impl Allocation {
 /// Every allocation.
 #[derive(Debug)]
 pub(crate) struct Allocations {
+    emulator: Emulator,
     table: Mutex<Table>,
     total: u64,
 }
@@ -156,8 +149,12 @@ impl Table {
 
 impl Allocations {
     /// Of devices with so many bytes of memory each.
-    pub(crate) fn new(total: u64) -> Self {
-        Self { table: Mutex::default(), total }
+    pub(crate) fn new(emulator: Emulator, total: u64) -> Self {
+        Self { emulator, table: Mutex::default(), total }
+    }
+
+    fn memory(&self) -> &Memory {
+        self.emulator.memory()
     }
 
     /// A device's memory.
@@ -166,11 +163,20 @@ impl Allocations {
     }
 
     /// What of it nobody has.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn free_bytes(&self, device: u32) -> Result<u64> {
-        Ok(self.total.saturating_sub(self.table().used(device).saturating_add(others(device)?)))
+    pub(crate) fn free_bytes(&self, device: u32) -> u64 {
+        self.total.saturating_sub(self.table().used(device).saturating_add(self.others(device)))
+    }
+
+    /// Bytes of a device that are no allocations: variables of modules, and physical memory.
+    fn others(&self, device: u32) -> u64 {
+        let memory = self.memory();
+        memory.variable_bytes(device).saturating_add(memory.physical_bytes(device))
+    }
+
+    /// Memory of the host's that kernels access.
+    fn pages(&self, size: u64) -> Result<Pointer> {
+        let address = self.memory().allocate_host(size);
+        address.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
     }
 
     fn too_much(&self, size: u64, free: u64) -> Error {
@@ -191,7 +197,7 @@ impl Allocations {
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
     pub(crate) fn device(&self, size: u64, kind: AllocationKind, owner: Owner) -> Result<Pointer> {
         self.allocate(size, owner, 0, true, || {
-            let address = driver()?.emulator.memory().allocate_at(owner.home, size, UNIT);
+            let address = self.memory().allocate_at(owner.home, size, UNIT);
             let address =
                 address.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))?;
             Ok((address, kind))
@@ -203,7 +209,7 @@ impl Allocations {
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
     pub(crate) fn managed(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
-        self.allocate(size, owner, flags, true, || Ok((pages(size)?, AllocationKind::Managed)))
+        self.allocate(size, owner, flags, true, || Ok((self.pages(size)?, AllocationKind::Managed)))
     }
 
     /// Pinned memory of the host's.
@@ -211,7 +217,7 @@ impl Allocations {
     /// # Errors
     /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
     pub(crate) fn pinned(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
-        self.allocate(size, owner, flags, false, || Ok((pages(size)?, AllocationKind::Pinned)))
+        self.allocate(size, owner, flags, false, || Ok((self.pages(size)?, AllocationKind::Pinned)))
     }
 
     /// The program's own memory, made accessible to the device, to be written where it is
@@ -229,9 +235,8 @@ impl Allocations {
     ) -> Result {
         host::check(address, size as usize)?;
         let made = self.allocate(size, owner, flags, false, || {
-            let memory = driver()?.emulator.memory();
             // SAFETY: the program vouches that its memory stays until it unregisters it.
-            let registered = unsafe { memory.register(address as u64, size, writable) };
+            let registered = unsafe { self.memory().register(address as u64, size, writable) };
             registered.map_err(|error| {
                 let code = match error {
                     RegisterError::Range { .. } => Code::HOST_MEMORY_ALREADY_REGISTERED,
@@ -259,7 +264,7 @@ impl Allocations {
         let mut table = self.table();
         let before = table.used(home.device);
         let used = if takes_memory { before.saturating_add(units(size)) } else { before };
-        let total = self.total.saturating_sub(others(home.device)?);
+        let total = self.total.saturating_sub(self.others(home.device));
         if used > total && takes_memory {
             return Err(self.too_much(size, total.saturating_sub(before)));
         }
@@ -305,25 +310,21 @@ impl Allocations {
             table.give_back(allocation.device, allocation.size);
         }
         drop(table);
-        release(&allocation)?;
+        self.release(&allocation)?;
         Ok(true)
     }
 
     /// Takes an allocation as given back that stands in a stream to be freed. What is allocated after
     /// that has another address, and its pages come when they are touched: it can have the memory
     /// before the stream has come to the free.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn leave(&self, address: Pointer) -> Result {
+    pub(crate) fn leave(&self, address: Pointer) {
         let mut table = self.table();
-        let Some(allocation) = table.list.get_mut(&address) else { return Ok(()) };
+        let Some(allocation) = table.list.get_mut(&address) else { return };
         if !std::mem::replace(&mut allocation.leaving, true) {
             let (device, size) = (allocation.device, allocation.size);
             table.give_back(device, size);
-            driver()?.emulator.memory().leave(address);
+            self.memory().leave(address);
         }
-        Ok(())
     }
 
     /// What a function makes of the allocation that holds an address.
@@ -366,35 +367,24 @@ impl Allocations {
         let list = table.list.values().filter(wanted);
         list.map(|one| (one.address, one.size, word(&one.kind))).collect()
     }
-}
 
-/// Bytes of a device that are no allocations: variables of modules, and physical memory.
-fn others(device: u32) -> Result<u64> {
-    let memory = driver()?.emulator.memory();
-    Ok(memory.variable_bytes(device).saturating_add(memory.physical_bytes(device)))
+    fn release(&self, allocation: &Allocation) -> Result {
+        let memory = self.memory();
+        let done = match allocation.kind {
+            AllocationKind::Device
+            | AllocationKind::Pooled(_)
+            | AllocationKind::Array
+            | AllocationKind::Managed
+            | AllocationKind::Pinned
+            | AllocationKind::Other(_) => memory.free(allocation.address),
+            AllocationKind::Registered => memory.unregister(allocation.address),
+            // Only `unmap` takes these away.
+            AllocationKind::Mapped => Ok(()),
+        };
+        done.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))
+    }
 }
 
 fn units(size: u64) -> u64 {
     size.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX)
-}
-
-fn pages(size: u64) -> Result<Pointer> {
-    let address = driver()?.emulator.memory().allocate_host(size);
-    address.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
-}
-
-fn release(allocation: &Allocation) -> Result {
-    let memory = driver()?.emulator.memory();
-    let done = match allocation.kind {
-        AllocationKind::Device
-        | AllocationKind::Pooled(_)
-        | AllocationKind::Array
-        | AllocationKind::Managed
-        | AllocationKind::Pinned
-        | AllocationKind::Other(_) => memory.free(allocation.address),
-        AllocationKind::Registered => memory.unregister(allocation.address),
-        // Only `unmap` takes these away.
-        AllocationKind::Mapped => Ok(()),
-    };
-    done.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))
 }

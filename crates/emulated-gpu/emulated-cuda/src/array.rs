@@ -7,15 +7,12 @@ use ptx_emulator::texture::{Channel, Format, Texels};
 
 use crate::abi::Handle;
 use crate::abi::texture::Array3dDescription;
-use crate::allocations::{AllocationKind, Owner};
+use crate::allocations::AllocationKind;
 use crate::context::Context;
-use crate::device::limits;
-use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::hardware::Hardware;
+use crate::limits::{PITCH, limits};
 use crate::registry::fresh;
-
-/// Rows begin at multiples of this, in bytes: `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT`.
-pub(crate) const PITCH: u64 = 32;
 
 /// `CUDA_ARRAY3D_…`
 const LAYERED: u32 = 1;
@@ -52,6 +49,7 @@ pub(crate) struct Array {
     /// As it was asked for.
     pub(crate) description: Array3dDescription,
     pub(crate) texels: Texels,
+    hardware: Arc<Hardware>,
 }
 
 /// The format that a program names.
@@ -81,31 +79,22 @@ impl Array {
     ///
     /// # Errors
     /// `INVALID_VALUE` for what no array is, `NOT_SUPPORTED` for what is not emulated, `OUT_OF_MEMORY`.
-    pub(crate) fn new(context: &Context, description: Array3dDescription) -> Result<Arc<Self>> {
+    pub(crate) fn new(context: &Context, description: Array3dDescription) -> Result<Self> {
         let texels = layout(&description)?;
-        let driver = driver()?;
+        let hardware = Arc::clone(&context.hardware);
         let size = texels.reach().ok_or_else(too_large)?;
-        let owner = Owner::of(context);
-        let base = driver.allocations.device(size, AllocationKind::Array, owner)?;
-        let array = Arc::new(Self {
-            handle: fresh(),
-            context: context.handle,
-            description,
-            texels: Texels { base, ..texels },
-        });
-        driver.arrays.insert(array.handle, Arc::clone(&array));
-        Ok(array)
+        let base = hardware.allocations.device(size, AllocationKind::Array, context.owner())?;
+        let (handle, texels) = (fresh(), Texels { base, ..texels });
+        Ok(Self { handle, context: context.handle, description, texels, hardware })
     }
 
     /// Gives its memory back. Work that has found it keeps it.
     ///
     /// # Errors
-    /// Before `cuInit`.
+    /// As of [`Allocations::free`](crate::allocations::Allocations::free).
     pub(crate) fn destroy(&self) -> Result {
-        let driver = driver()?;
-        driver.arrays.remove(self.handle);
         let is_array = |kind: &AllocationKind| matches!(kind, AllocationKind::Array);
-        driver.allocations.free(self.texels.base, is_array).map(|_| ())
+        self.hardware.allocations.free(self.texels.base, is_array).map(|_| ())
     }
 
     /// Bytes of a row, rows, and slices or layers: at least one of each.
@@ -174,15 +163,6 @@ fn layout(description: &Array3dDescription) -> Result<Texels> {
     };
     texels.reach().ok_or_else(too_large)?;
     Ok(texels)
-}
-
-/// The array of a handle.
-///
-/// # Errors
-/// `INVALID_HANDLE`
-pub(crate) fn find(handle: Handle) -> Result<Arc<Array>> {
-    let missing = || Code::INVALID_HANDLE.because(format!("there is no array {handle:#x}"));
-    driver()?.arrays.get(handle).ok_or_else(missing)
 }
 
 #[cfg(test)]

@@ -40,14 +40,15 @@ pub(crate) fn enqueue(stream: &Arc<Stream>, work: Arc<Vec<Operation>>) -> Result
 /// The legacy default streams of the contexts that kernels are of, but for that of a stream.
 fn others(stream: &Stream, work: &[Operation]) -> Vec<Arc<Stream>> {
     let mut contexts: Vec<Arc<Context>> = Vec::new();
-    let Ok(driver) = driver() else { return Vec::new() };
     for operation in work {
         let Operation::Launch { function, .. } = operation else { continue };
-        let Some(context) = driver.contexts.get(function.context) else { continue };
+        let Some(context) = function.own_context() else { continue };
         let known = contexts.iter().chain([&stream.context]).any(|one| Arc::ptr_eq(one, &context));
         if !known {
             contexts.push(context);
         }
     }
-    contexts.iter().map(Context::null_stream).collect()
+    // A context that has ended has none.
+    let streams = |context: &Arc<Context>| driver().ok()?.streams_of(context).ok();
+    contexts.iter().filter_map(streams).map(|streams| streams.null()).collect()
 }

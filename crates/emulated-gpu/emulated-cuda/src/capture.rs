@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use crate::abi::Handle;
-use crate::context::Context;
-use crate::driver::{Driver, driver};
 use crate::error::{Code, Error, Result};
+use crate::event::Point;
 use crate::graph::Graph;
 use crate::operation::Operation;
-use crate::stream::{Stream, StreamKind};
+use crate::registry::Registry;
+use crate::stream::{Stream, StreamKind, Streams};
 
 /// `CUstreamCaptureMode`: whose calls are kept from disturbing a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub(crate) struct Capture {
     origin: Handle,
     thread: ThreadId,
     state: Mutex<State>,
+    /// Those that go on, with this one until it ends.
+    others: Arc<Registry<Capture>>,
 }
 
 #[derive(Debug, Default)]
@@ -83,15 +85,9 @@ impl State {
     }
 }
 
-/// A point in a stream that is captured, as an event remembers it.
-#[derive(Clone, Debug)]
-pub(crate) struct Point {
-    pub(crate) capture: Arc<Capture>,
-    pub(crate) nodes: Vec<Handle>,
-}
-
 impl Capture {
-    /// Begins to capture a stream, into a graph that may have nodes already.
+    /// Begins to capture one of the streams that there are, into a graph that may have nodes already, beside
+    /// other captures.
     ///
     /// # Errors
     /// `ILLEGAL_STATE` when it is captured already, `STREAM_CAPTURE_UNSUPPORTED` for the legacy
@@ -100,8 +96,9 @@ impl Capture {
     pub(crate) fn begin(
         stream: &Arc<Stream>,
         mode: Mode,
-        graph: Arc<Graph>,
-        after: Vec<Handle>,
+        (graph, after): (Arc<Graph>, Vec<Handle>),
+        streams: &Registry<Stream>,
+        others: &Arc<Registry<Self>>,
     ) -> Result {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         if stream.kind == StreamKind::Null {
@@ -109,32 +106,36 @@ impl Capture {
                 "the legacy default stream can't be captured; make one with cuStreamCreate",
             ));
         }
-        let streams = HashMap::from([(stream.handle, (Arc::clone(stream), after))]);
+        let own = HashMap::from([(stream.handle, (Arc::clone(stream), after))]);
         let capture = Arc::new(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             graph,
             mode,
             origin: stream.handle,
             thread: thread::current().id(),
-            state: Mutex::new(State { streams, ..State::default() }),
+            state: Mutex::new(State { streams: own, ..State::default() }),
+            others: Arc::clone(others),
         });
-        let driver = driver()?;
         // Until it is on the list, and its stream knows of it, the context is not destroyed: who does that
         // ends the captures of all streams.
         let Some(_turn) = stream.context.order.turn() else {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         };
-        driver.captures.insert(capture.id as Handle, Arc::clone(&capture));
+        others.insert(capture.handle(), Arc::clone(&capture));
         if !stream.take_part(&capture) {
-            driver.captures.remove(capture.id as Handle);
+            others.remove(capture.handle());
             return Err(Code::ILLEGAL_STATE.because("the stream is captured already"));
         }
         // Who destroys a stream takes it off the list first, and ends its capture then.
-        if stream.kind == StreamKind::Created && driver.stream(stream.handle).is_err() {
-            capture.abandon(driver);
+        if stream.kind == StreamKind::Created && streams.get(stream.handle).is_none() {
+            capture.abandon();
             return Err(Code::INVALID_HANDLE.because("another thread has destroyed the stream"));
         }
         Ok(())
+    }
+
+    fn handle(&self) -> Handle {
+        self.id as Handle
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -195,15 +196,15 @@ impl Capture {
     ///
     /// # Errors
     /// `STREAM_CAPTURE_INVALIDATED`
-    pub(crate) fn point(self: &Arc<Self>, stream: &Stream) -> Result<Point> {
+    pub(crate) fn point(&self, stream: &Stream) -> Result<Point> {
         let nodes = self.state().nodes_of(stream)?.clone();
-        Ok(Point { capture: Arc::clone(self), nodes })
+        Ok(Point { capture: self.handle(), nodes })
     }
 
     /// Forgets it: its streams do their work from now on. What it has come to.
-    fn leave(&self, driver: &Driver) -> State {
+    fn leave(&self) -> State {
         let state = std::mem::take(&mut *self.state());
-        driver.captures.remove(self.id as Handle);
+        self.others.remove(self.handle());
         for (own, _) in state.streams.values() {
             own.leave_capture();
         }
@@ -211,16 +212,16 @@ impl Capture {
     }
 
     /// Forgets it and its graph: nobody can end it any longer.
-    pub(crate) fn abandon(&self, driver: &Driver) {
-        self.leave(driver);
+    pub(crate) fn abandon(&self) {
+        self.leave();
     }
 
     /// A stream that takes part is going: where it was begun in that one, nobody can end it. Another one has
     /// put in what it was to, and at the end it counts whether the first has waited for that.
-    pub(crate) fn lose(&self, stream: &Stream, driver: &Driver) {
+    pub(crate) fn lose(&self, stream: &Stream) {
         if self.origin == stream.handle {
             self.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED);
-            self.abandon(driver);
+            self.abandon();
         }
     }
 
@@ -236,7 +237,7 @@ impl Capture {
         if self.mode != Mode::Relaxed && self.thread != thread::current().id() {
             return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
         }
-        let state = self.leave(driver()?);
+        let state = self.leave();
         if state.invalidated {
             return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
         }
@@ -253,27 +254,35 @@ impl Capture {
     }
 }
 
-/// Makes a stream wait for a point of a capture: it takes part from then on.
+/// Makes a stream wait for a point of a capture, of those that go on: it takes part from then on.
 ///
 /// # Errors
 /// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream that is captured
 /// otherwise, `…_INVALIDATED`.
-pub(crate) fn join(stream: &Arc<Stream>, point: &Point) -> Result {
-    let capture = &point.capture;
+pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capture>) -> Result {
+    let own = stream.capture();
+    let Some(capture) = captures.get(point.capture) else {
+        return Err(match own {
+            _ if stream.kind == StreamKind::Null => Code::STREAM_CAPTURE_IMPLICIT.into(),
+            Some(own) => own.invalidate(Code::STREAM_CAPTURE_MERGE),
+            // It has ended.
+            None => Code::STREAM_CAPTURE_INVALIDATED.into(),
+        });
+    };
     capture.check()?;
     if stream.kind == StreamKind::Null {
         return Err(capture.invalidate(Code::STREAM_CAPTURE_IMPLICIT));
     }
-    match stream.capture() {
+    match own {
         None => {
             let mut state = capture.state();
             // Another thread may have ended it, or have the stream captured, meanwhile.
-            if state.streams.is_empty() || !stream.take_part(capture) {
+            if state.streams.is_empty() || !stream.take_part(&capture) {
                 return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
             }
             state.streams.insert(stream.handle, (Arc::clone(stream), point.nodes.clone()));
         }
-        Some(own) if Arc::ptr_eq(&own, capture) => {
+        Some(own) if Arc::ptr_eq(&own, &capture) => {
             let mut state = capture.state();
             let nodes = state.nodes_of(stream)?;
             nodes.extend(&point.nodes);
@@ -296,7 +305,7 @@ pub(crate) fn forbid_legacy(stream: &Stream) -> Result {
     if stream.kind != StreamKind::Null {
         return Ok(());
     }
-    for other in stream.context.all_streams() {
+    for other in stream.siblings.all() {
         if other.is_blocking()
             && let Some(capture) = other.capture()
         {
@@ -311,13 +320,13 @@ pub(crate) fn forbid_legacy(stream: &Stream) -> Result {
 ///
 /// # Errors
 /// `STREAM_CAPTURE_UNSUPPORTED`
-pub(crate) fn forbid_unsafe_call() -> Result {
+pub(crate) fn forbid_unsafe_call(captures: &Registry<Capture>) -> Result {
     let mode = MODE.get();
     if mode == Mode::Relaxed {
         return Ok(());
     }
     let here = thread::current().id();
-    for capture in driver()?.captures.all() {
+    for capture in captures.all() {
         let mine = capture.thread == here && capture.mode != Mode::Relaxed;
         if mine || mode == Mode::Global && capture.mode == Mode::Global {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
@@ -326,12 +335,12 @@ pub(crate) fn forbid_unsafe_call() -> Result {
     Ok(())
 }
 
-/// Fails when a stream of the context is captured: its work can't be waited for.
+/// Fails when one of a context's streams is captured: its work can't be waited for.
 ///
 /// # Errors
 /// `STREAM_CAPTURE_UNSUPPORTED`
-pub(crate) fn forbid_waiting(context: &Context) -> Result {
-    let captures = context.all_streams().into_iter().filter_map(|stream| stream.capture());
+pub(crate) fn forbid_waiting(streams: &Streams) -> Result {
+    let captures = streams.all().into_iter().filter_map(|stream| stream.capture());
     let mut first = Ok(());
     for capture in captures {
         first = first.and(Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED)));

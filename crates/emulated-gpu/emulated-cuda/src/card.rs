@@ -58,7 +58,7 @@ pub(crate) fn card(number: u32) -> Result<Card> {
     if let Ok(driver) = driver() {
         let contexts = driver.contexts.all();
         card.contexts = contexts.iter().filter(|one| one.device == number).count() as u32;
-        card.used = card.memory.saturating_sub(driver.allocations.free_bytes(number)?);
+        card.used = card.memory.saturating_sub(driver.hardware.allocations.free_bytes(number));
     }
     Ok(card)
 }

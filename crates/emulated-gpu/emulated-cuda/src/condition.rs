@@ -2,11 +2,11 @@
 //! The number itself is in the emulator's table, where kernels set it by its handle; here is what graphs
 //! know of it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::Handle;
-use crate::driver::driver;
-use crate::error::Result;
+use crate::hardware::Hardware;
 use crate::turns::Turns;
 
 /// A condition. It is known to kernels until the last graph, executable graph and launch that has it is gone.
@@ -24,17 +24,21 @@ pub(crate) struct Condition {
     taken: AtomicBool,
     /// Of the launches that use it.
     pub(crate) turns: Turns,
+    /// Where the number is.
+    hardware: Arc<Hardware>,
 }
 
 impl Condition {
-    /// A new one.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn new(graph: Handle, context: Handle, default: Option<u32>) -> Result<Self> {
-        let handle = driver()?.emulator.memory().conditions().create(context as u64);
+    /// A new one, for a graph and the kernels of a context.
+    pub(crate) fn new(
+        graph: Handle,
+        context: Handle,
+        default: Option<u32>,
+        hardware: Arc<Hardware>,
+    ) -> Self {
+        let handle = hardware.memory().conditions().create(context as u64);
         let (taken, turns) = (AtomicBool::new(false), Turns::default());
-        Ok(Self { handle, context, graph, default, taken, turns })
+        Self { handle, context, graph, default, taken, turns, hardware }
     }
 
     /// A node decides by it from now on; false where another one does already.
@@ -53,28 +57,19 @@ impl Condition {
     }
 
     /// What it is now.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn value(&self) -> Result<u32> {
+    pub(crate) fn value(&self) -> u32 {
         // It is in the table as long as this object is.
-        Ok(driver()?.emulator.memory().conditions().value(self.handle).unwrap_or(0))
+        self.hardware.memory().conditions().value(self.handle).unwrap_or(0)
     }
 
     /// Makes it another number.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn assign(&self, value: u32) -> Result {
-        driver()?.emulator.memory().conditions().assign(self.handle, value);
-        Ok(())
+    pub(crate) fn assign(&self, value: u32) {
+        self.hardware.memory().conditions().assign(self.handle, value);
     }
 }
 
 impl Drop for Condition {
     fn drop(&mut self) {
-        if let Ok(driver) = driver() {
-            driver.emulator.memory().conditions().destroy(self.handle);
-        }
+        self.hardware.memory().conditions().destroy(self.handle);
     }
 }

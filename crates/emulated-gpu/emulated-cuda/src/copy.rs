@@ -10,7 +10,6 @@ use ptx_emulator::room::vector;
 
 use crate::abi::{Handle, Pointer};
 use crate::array::Array;
-use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::host;
 
@@ -27,9 +26,9 @@ pub(crate) enum CopyMemory {
 
 impl CopyMemory {
     /// Memory of either kind, by what the table of allocations says.
-    pub(crate) fn of(address: Pointer) -> Result<Self> {
-        let known = driver()?.emulator.memory().range_of(address).is_some();
-        Ok(if known { Self::Device(address) } else { Self::Host(address as usize) })
+    pub(crate) fn of(memory: &Memory, address: Pointer) -> Self {
+        let known = memory.range_of(address).is_some();
+        if known { Self::Device(address) } else { Self::Host(address as usize) }
     }
 }
 
@@ -110,7 +109,7 @@ impl Transfer {
     ///
     /// # Errors
     /// `INVALID_VALUE`
-    pub(crate) fn check(&self) -> Result {
+    pub(crate) fn check(&self, memory: &Memory) -> Result {
         if self.is_empty() {
             return Ok(());
         }
@@ -125,10 +124,10 @@ impl Transfer {
                 );
             }
             match end.place {
-                CopyMemory::Device(address) => check_access(address, reach as u64, write)?,
+                CopyMemory::Device(address) => check_access(memory, address, reach as u64, write)?,
                 CopyMemory::Host(address) => {
                     host::check(address, reach)?;
-                    check_own(address, reach as u64)?;
+                    check_own(memory, address, reach as u64)?;
                 }
                 CopyMemory::Staged(_) => {}
             }
@@ -216,8 +215,7 @@ impl Transfer {
 }
 
 /// A range of the program's own memory can't touch the device's.
-fn check_own(address: usize, len: u64) -> Result {
-    let memory = driver()?.emulator.memory();
+fn check_own(memory: &Memory, address: usize, len: u64) -> Result {
     if !memory.is_astray(address as u64, len) {
         return Ok(());
     }
@@ -233,8 +231,8 @@ fn check_own(address: usize, len: u64) -> Result {
 }
 
 /// A range has to be inside one allocation, or go through mappings that follow each other.
-pub(crate) fn check_device(address: Pointer, len: u64) -> Result {
-    if driver()?.emulator.memory().holds(address, len) {
+pub(crate) fn check_device(memory: &Memory, address: Pointer, len: u64) -> Result {
+    if memory.holds(address, len) {
         return Ok(());
     }
     Err(Code::INVALID_VALUE
@@ -242,9 +240,8 @@ pub(crate) fn check_device(address: Pointer, len: u64) -> Result {
 }
 
 /// The same, where it is read or written.
-fn check_access(address: Pointer, len: u64, write: bool) -> Result {
-    check_device(address, len)?;
-    let memory = driver()?.emulator.memory();
+fn check_access(memory: &Memory, address: Pointer, len: u64, write: bool) -> Result {
+    check_device(memory, address, len)?;
     let is_mapped = memory.mapping(address).is_some();
     let closed = if is_mapped { memory.check(address, len, write).err() } else { None };
     closed.map_or(Ok(()), |error| Err(Code::INVALID_VALUE.because(error.to_string())))
@@ -268,7 +265,7 @@ impl Fill {
     ///
     /// # Errors
     /// `INVALID_VALUE`
-    pub(crate) fn check(&self) -> Result {
+    pub(crate) fn check(&self, memory: &Memory) -> Result {
         if self.width == 0 || self.height == 0 {
             return Ok(());
         }
@@ -286,7 +283,7 @@ impl Fill {
         if self.height > 1 && Some(self.pitch) < row {
             return Err(Code::INVALID_VALUE.because("the pitch of a fill is less than its width"));
         }
-        check_access(self.address, reach, true)
+        check_access(memory, self.address, reach, true)
     }
 
     /// Fills.

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ptx_emulator::Statistics;
+use ptx_emulator::{Kernel, Statistics};
 
 use crate::abi::Handle;
-use crate::function::Function;
 
 /// `EmulatedGpuCounts`: sums over launches. What is only counted where it was asked for is 0
 /// otherwise.
@@ -55,12 +54,17 @@ pub(crate) struct Register {
 }
 
 impl Register {
-    /// Adds a launch.
-    pub(crate) fn add(&self, function: &Function, statistics: &Statistics, time: Duration) {
+    /// Adds a launch of a function's kernel.
+    pub(crate) fn add(
+        &self,
+        function: Handle,
+        kernel: &Kernel,
+        statistics: &Statistics,
+        time: Duration,
+    ) {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = kernels.entry(function.handle);
-        let (_, counts) =
-            entry.or_insert_with(|| (function.kernel.name().to_owned(), Counts::default()));
+        let entry = kernels.entry(function);
+        let (_, counts) = entry.or_insert_with(|| (kernel.name().to_owned(), Counts::default()));
         counts.launches += 1;
         counts.blocks += statistics.blocks;
         counts.warps += statistics.warps;

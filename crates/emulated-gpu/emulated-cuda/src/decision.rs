@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::condition::Condition;
 use crate::context::Context;
-use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::operation::Operation;
 
@@ -76,7 +75,7 @@ impl Decision {
     /// `LAUNCH_TIMEOUT` of a loop that has run away: an endless one would otherwise be stopped by no limit,
     /// since each kernel in it comes to its end.
     pub(crate) fn run(&self, context: &Arc<Context>) -> Result<u64> {
-        let value = self.condition.value()?;
+        let value = self.condition.value();
         let chosen = match self.kind {
             Kind::While => return self.repeat(context),
             Kind::If => usize::from(value == 0),
@@ -86,10 +85,10 @@ impl Decision {
     }
 
     fn repeat(&self, context: &Arc<Context>) -> Result<u64> {
-        let limit = driver()?.settings.instruction_limit.unwrap_or(u64::MAX);
+        let limit = context.hardware.settings.instruction_limit.unwrap_or(u64::MAX);
         let (mut rounds, mut executed) = (0u64, 0u64);
         // What fails in it ends the context, and nothing sets the condition any longer.
-        while self.condition.value()? != 0 && context.fault().is_none() {
+        while self.condition.value() != 0 && context.fault().is_none() {
             for body in &self.bodies {
                 executed = executed.saturating_add(run_all(body, context));
             }

@@ -3,32 +3,30 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ptx_emulator::{Emulator, Options};
-
-use crate::allocations::Allocations;
-use crate::api::link::Linker;
-use crate::array::Array;
+use crate::abi::Handle;
+use crate::arrays::Arrays;
 use crate::capture::Capture;
-use crate::condition::Condition;
 use crate::context::{Context, Primary};
 use crate::coredump::Coredumps;
-use crate::counts::Register;
 use crate::error::{Code, Error, Result};
 use crate::event::Event;
 use crate::function::Function;
-use crate::graph::{Executable, Graph};
-use crate::graph_memory::Taken;
+use crate::graph::executable::Executable;
+use crate::graph::{Graph, Graphs};
 use crate::green::{Description, Green};
-use crate::mipmap::Mipmap;
+use crate::hardware::Hardware;
+use crate::leaks;
+use crate::linker::Linker;
 use crate::module::Module;
 use crate::pool::{Pool, Pools};
+use crate::process;
 use crate::registry::Registry;
 use crate::settings::Settings;
-use crate::stream::Stream;
+use crate::storage::Ended;
+use crate::stream::{Stream, Streams};
 use crate::texture::Objects;
 use crate::texture_reference::Reference;
 use crate::user_object::UserObject;
-use crate::virtual_memory::Handles;
 
 /// CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up
 /// to 9.x, so what NVRTC 12.9 (PTX 8.8) and NVRTC 13.5 emit loads alike. Programs whose toolkit is newer
@@ -38,46 +36,32 @@ pub(crate) const VERSION: i32 = 13_050;
 /// The driver.
 #[derive(Debug)]
 pub(crate) struct Driver {
-    pub(crate) settings: Settings,
-    pub(crate) emulator: Emulator,
-    pub(crate) allocations: Allocations,
-    /// Of physical memory.
-    pub(crate) handles: Handles,
+    pub(crate) hardware: Arc<Hardware>,
     /// The primary context of each device.
     pub(crate) primary: Vec<Mutex<Primary>>,
     pub(crate) contexts: Registry<Context>,
+    /// Of each context, by its own handle.
+    streams_of: Registry<Streams>,
     pub(crate) greens: Registry<Green>,
     pub(crate) descriptions: Registry<Description>,
     pub(crate) streams: Registry<Stream>,
     pub(crate) events: Registry<Event>,
     pub(crate) modules: Registry<Module>,
     pub(crate) functions: Registry<Function>,
-    pub(crate) graphs: Registry<Graph>,
-    /// The graph that each node is in.
-    pub(crate) nodes: Registry<Graph>,
+    pub(crate) graphs: Arc<Graphs>,
     pub(crate) executables: Registry<Executable>,
-    pub(crate) conditions: Registry<Condition>,
-    pub(crate) captures: Registry<Capture>,
+    pub(crate) captures: Arc<Registry<Capture>>,
     pub(crate) linkers: Registry<Linker>,
     pub(crate) users: Registry<UserObject>,
-    pub(crate) graph_memory: Taken,
-    pub(crate) arrays: Registry<Array>,
-    pub(crate) mipmaps: Registry<Mipmap>,
+    pub(crate) arrays: Arrays,
     pub(crate) textures: Objects,
     pub(crate) surfaces: Objects,
     pub(crate) references: Registry<Reference>,
     pub(crate) pools: Pools,
-    pub(crate) counts: Register,
     pub(crate) coredumps: Coredumps,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
-
-/// The process that has called `cuInit`, or 0. One that was forked off since has the memory of this
-/// one and none of its threads: locks that those held will never be free. So this is looked at
-/// before any lock, and such a process is told that nothing was initialised, as NVIDIA's driver
-/// tells it.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// How many cards a program has asked for, where the environment says nothing; 0 for as many as it
 /// says.
@@ -90,7 +74,7 @@ static DEVICES: AtomicU32 = AtomicU32::new(0);
 /// many.
 pub(crate) fn ask_for_devices(count: u32) -> Result<()> {
     let count = crate::settings::devices("emulatedGpuSetDevices", count.into())?;
-    match DRIVER.get().map(|driver| driver.settings.devices) {
+    match DRIVER.get().map(|driver| driver.hardware.settings.devices) {
         Some(there) if there != count => Err(Code::NOT_PERMITTED
             .because(format!("cuInit was called already, and there are {there} cards"))),
         _ => {
@@ -110,12 +94,7 @@ fn read_settings() -> Result<Settings> {
 /// # Errors
 /// When the environment says something that can't be.
 pub(crate) fn settings() -> Result<Settings> {
-    DRIVER.get().map_or_else(read_settings, |driver| Ok(driver.settings.clone()))
-}
-
-fn forked() -> Error {
-    Code::NOT_INITIALIZED
-        .because("this process was forked after cuInit; start it with spawn, or fork before cuInit")
+    DRIVER.get().map_or_else(read_settings, |driver| Ok(driver.hardware.settings.clone()))
 }
 
 /// The driver, once `cuInit` has made it.
@@ -123,8 +102,8 @@ fn forked() -> Error {
 /// # Errors
 /// `NOT_INITIALIZED` before, and in a process that was forked off since.
 pub(crate) fn driver() -> Result<&'static Driver> {
-    let driver = DRIVER.get().ok_or_else(|| Code::NOT_INITIALIZED.because("call cuInit first"))?;
-    if PROCESS.load(Ordering::Relaxed) == std::process::id() { Ok(driver) } else { Err(forked()) }
+    process::check()?;
+    DRIVER.get().ok_or_else(|| Code::NOT_INITIALIZED.into())
 }
 
 /// Makes the driver, the first time.
@@ -134,95 +113,151 @@ pub(crate) fn driver() -> Result<&'static Driver> {
 /// forked off since the first time.
 pub(crate) fn initialise() -> Result<&'static Driver> {
     static FIRST: Mutex<()> = Mutex::new(());
-    let own = std::process::id();
-    let first = PROCESS.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);
-    if first.is_err_and(|process| process != own) {
-        return Err(forked());
-    }
+    process::begin()?;
     let _first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    let settings = read_settings().inspect_err(|_| {
-        // Nothing was made: a process that is forked off may try again.
-        PROCESS.store(0, Ordering::Relaxed);
-    })?;
-    let memory = settings.memory_of_each();
-    let emulator = Emulator::new(Options {
-        threads: settings.threads,
-        deterministic: settings.deterministic,
-        seed: settings.seed,
-        checks: settings.checks,
-        instruction_limit: settings.instruction_limit,
-        memory: Some(memory),
-        reserve_addresses: true,
-        capability: Some(settings.capability),
-        ..Options::default()
-    });
-    let driver = DRIVER.get_or_init(|| Driver {
-        allocations: Allocations::new(memory),
-        handles: Handles::default(),
-        primary: (0..settings.devices).map(|device| Mutex::new(Primary::of(device))).collect(),
-        pools: Pools::new(settings.devices),
-        settings,
-        emulator,
-        contexts: Registry::default(),
-        greens: Registry::default(),
-        descriptions: Registry::default(),
-        streams: Registry::default(),
-        events: Registry::default(),
-        modules: Registry::default(),
-        functions: Registry::default(),
-        graphs: Registry::default(),
-        nodes: Registry::default(),
-        executables: Registry::default(),
-        conditions: Registry::default(),
-        captures: Registry::default(),
-        linkers: Registry::default(),
-        users: Registry::default(),
-        graph_memory: Taken::default(),
-        arrays: Registry::default(),
-        mipmaps: Registry::default(),
-        textures: Objects::default(),
-        surfaces: Objects::default(),
-        references: Registry::default(),
-        counts: Register::default(),
-        coredumps: Coredumps::default(),
-    });
-    PROCESS.store(own, Ordering::Relaxed);
-    driver.emulator.set_statistics(driver.settings.statistics.is_some());
-    crate::report::at_exit(driver);
+    let settings = read_settings().inspect_err(|_| process::give_up())?;
+    let driver = DRIVER.get_or_init(|| Driver::new(Arc::new(Hardware::new(settings))));
+    process::ready(driver.hardware.settings.log.clone());
     Ok(driver)
 }
 
+fn missing(code: Code, what: &str, handle: Handle) -> Error {
+    code.because(format!("there is no {what} {handle:#x}"))
+}
+
 impl Driver {
+    fn new(hardware: Arc<Hardware>) -> Self {
+        let devices = 0..hardware.settings.devices;
+        Self {
+            primary: devices.map(|device| Mutex::new(Primary::of(device))).collect(),
+            contexts: Registry::default(),
+            streams_of: Registry::default(),
+            greens: Registry::default(),
+            descriptions: Registry::default(),
+            streams: Registry::default(),
+            events: Registry::default(),
+            modules: Registry::default(),
+            functions: Registry::default(),
+            graphs: Arc::new(Graphs::new(Arc::clone(&hardware))),
+            executables: Registry::default(),
+            captures: Arc::default(),
+            linkers: Registry::default(),
+            users: Registry::default(),
+            arrays: Arrays::default(),
+            textures: Objects::new(Arc::clone(&hardware)),
+            surfaces: Objects::new(Arc::clone(&hardware)),
+            references: Registry::default(),
+            pools: Pools::new(Arc::clone(&hardware)),
+            coredumps: Coredumps::default(),
+            hardware,
+        }
+    }
+
+    /// Makes a context, which is known from now on.
+    pub(crate) fn create_context(&self, handle: Handle, flags: u32, device: u32) -> Arc<Context> {
+        let context = Context::new(handle, flags, device, Arc::clone(&self.hardware));
+        let context = Arc::new(context);
+        self.streams_of.insert(handle, Arc::new(Streams::new(Arc::clone(&context))));
+        self.contexts.insert(handle, Arc::clone(&context));
+        context
+    }
+
+    /// The streams of a context.
+    ///
+    /// # Errors
+    /// `CONTEXT_IS_DESTROYED`
+    pub(crate) fn streams_of(&self, context: &Context) -> Result<Arc<Streams>> {
+        self.streams_of.get(context.handle).ok_or_else(|| Code::CONTEXT_IS_DESTROYED.into())
+    }
+
+    /// Every stream in which there may be work.
+    pub(crate) fn all_streams(&self) -> Vec<Arc<Stream>> {
+        self.streams_of.all().iter().flat_map(|streams| streams.all()).collect()
+    }
+
+    /// Has a context take no work any longer, waits for what it has taken, then frees what belongs to it.
+    /// Its handle is not known any longer. What is given back is told when no lock is held.
+    ///
+    /// # Errors
+    /// `CONTEXT_IS_DESTROYED` when another thread has begun to destroy it.
+    pub(crate) fn destroy_context(&self, context: &Context) -> Result<Ended> {
+        let (own, streams) = (context.handle, self.streams_of(context)?);
+        context.end()?;
+        // What nobody ended would go on keeping other threads from unsafe calls.
+        for capture in streams.all().into_iter().filter_map(|stream| stream.capture()) {
+            capture.abandon();
+        }
+        streams.synchronize();
+        self.contexts.remove(own);
+        self.streams_of.remove(own);
+        self.streams.retain(|stream| stream.context.handle != own);
+        self.events.retain(|event| event.context.handle != own);
+        self.modules.retain(|module| module.context != own);
+        self.functions.retain(|function| function.context != own);
+        let stays = |module| module == 0 || self.modules.get(module).is_some();
+        self.references.retain(|reference| stays(reference.module));
+        self.textures.end_context(own);
+        self.surfaces.end_context(own);
+        streams.close();
+        leaks::of_context(&self.hardware, own);
+        self.hardware.memory().end_heap(own as u64);
+        self.arrays.end_context(own);
+        self.hardware.allocations.free_context(own)?;
+        Ok(context.storage.end(own))
+    }
+
+    /// A module's handle, and those of its functions, are not known any longer.
+    pub(crate) fn unload(&self, module: &Module) {
+        let own = module.handle;
+        self.modules.remove(own);
+        self.functions.retain(|function| function.module != own);
+        self.references.retain(|reference| reference.module != own);
+    }
+
+    /// The green context of a handle.
+    ///
+    /// # Errors
+    /// `INVALID_CONTEXT`
+    pub(crate) fn green(&self, handle: Handle) -> Result<Arc<Green>> {
+        let missing = || missing(Code::INVALID_CONTEXT, "green context", handle);
+        self.greens.get(handle).ok_or_else(missing)
+    }
+
+    /// The one that stands under a context's handle.
+    pub(crate) fn green_of_context(&self, context: Handle) -> Option<Arc<Green>> {
+        self.greens.all().into_iter().find(|green| green.context == context)
+    }
+
     pub(crate) fn stream(&self, handle: usize) -> Result<Arc<Stream>> {
-        let missing = || Code::INVALID_HANDLE.because(format!("there is no stream {handle:#x}"));
+        let missing = || missing(Code::INVALID_HANDLE, "stream", handle);
         self.streams.get(handle).ok_or_else(missing)
     }
 
     pub(crate) fn event(&self, handle: usize) -> Result<Arc<Event>> {
-        let missing = || Code::INVALID_HANDLE.because(format!("there is no event {handle:#x}"));
+        let missing = || missing(Code::INVALID_HANDLE, "event", handle);
         self.events.get(handle).ok_or_else(missing)
     }
 
     pub(crate) fn function(&self, handle: usize) -> Result<Arc<Function>> {
-        let missing = || Code::INVALID_HANDLE.because(format!("there is no function {handle:#x}"));
+        let missing = || missing(Code::INVALID_HANDLE, "function", handle);
         self.functions.get(handle).ok_or_else(missing)
     }
 
     pub(crate) fn graph(&self, handle: usize) -> Result<Arc<Graph>> {
-        let missing = || Code::INVALID_VALUE.because(format!("there is no graph {handle:#x}"));
-        self.graphs.get(handle).ok_or_else(missing)
+        let missing = || missing(Code::INVALID_VALUE, "graph", handle);
+        self.graphs.graphs.get(handle).ok_or_else(missing)
     }
 
     pub(crate) fn pool(&self, handle: usize) -> Result<Arc<Pool>> {
-        let missing = || Code::INVALID_VALUE.because(format!("there is no pool {handle:#x}"));
+        let missing = || missing(Code::INVALID_VALUE, "pool", handle);
         self.pools.get(handle).ok_or_else(missing)
     }
 
     pub(crate) fn module(&self, handle: usize) -> Result<Arc<Module>> {
-        let missing = || Code::INVALID_HANDLE.because(format!("there is no module {handle:#x}"));
+        let missing = || missing(Code::INVALID_HANDLE, "module", handle);
         self.modules.get(handle).ok_or_else(missing)
     }
 }

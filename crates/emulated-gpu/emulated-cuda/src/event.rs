@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::abi::Handle;
-use crate::capture::Point;
 use crate::context::Context;
 use crate::error::{Code, Result};
 use crate::sync::{Condvar, Mutex, PoisonError};
@@ -71,6 +70,15 @@ impl Mark {
         }
         Ok(())
     }
+}
+
+/// A point in a stream that is captured, as an event remembers it.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    /// The capture's handle.
+    pub(crate) capture: Handle,
+    /// The nodes that come before it.
+    pub(crate) nodes: Vec<Handle>,
 }
 
 /// What an event was recorded in last.

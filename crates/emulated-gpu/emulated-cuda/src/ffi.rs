@@ -7,8 +7,8 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use crate::driver::driver;
 use crate::error::{Code, Error, Result};
+use crate::process;
 
 thread_local! {
     /// Whether this thread runs a host function, which may call nothing of the driver's.
@@ -20,7 +20,7 @@ thread_local! {
 /// Runs the body of an exported function.
 pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
     early(name, || {
-        driver()?;
+        process::check()?;
         if IN_HOST_FUNCTION.get() {
             return Err(Code::NOT_PERMITTED.because(
                 "a host function in a stream may not call the driver; return, and call it then",
@@ -74,9 +74,7 @@ pub(crate) fn say(text: &str) {
 
 /// Writes a failed call into the log, if there is to be one.
 fn log(name: &str, error: &Error) {
-    let configured = driver().ok().map(|driver| driver.settings.log.clone());
-    let path = configured.unwrap_or_else(|| std::env::var_os("CUDA_LOG_FILE").map(Into::into));
-    let Some(path) = path else { return };
+    let Some(path) = process::log() else { return };
     let text = error.code.texts();
     let (code, text) = text.map_or_else(Default::default, |(code, text)| {
         (code.to_string_lossy(), text.to_string_lossy())

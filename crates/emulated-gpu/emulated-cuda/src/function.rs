@@ -1,14 +1,17 @@
 //! Kernels as functions of the driver: attributes, and what a launch may ask of them.
 
 use std::ffi::CString;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Weak};
 
 use ptx_emulator::Kernel;
 
 use crate::abi::Handle;
-use crate::driver::driver;
+use crate::context::Context;
 use crate::error::{Code, Result};
+use crate::hardware::Hardware;
+use crate::image::Image;
+use crate::registry::fresh;
 
 /// Shared memory of a block, unless a kernel asks for more, in bytes.
 pub(crate) const SHARED: i32 = 48 << 10;
@@ -27,7 +30,10 @@ const LEAST_REGISTERS: u32 = 16;
 pub(crate) struct Function {
     pub(crate) handle: Handle,
     pub(crate) module: Handle,
+    /// 0 of a library's.
     pub(crate) context: Handle,
+    own: Weak<Context>,
+    image: Arc<Image>,
     pub(crate) kernel: Kernel,
     /// The kernel's name, for C.
     pub(crate) name: CString,
@@ -44,19 +50,23 @@ pub(crate) struct Function {
 }
 
 impl Function {
+    /// A kernel of a module, in a context, or of a library, in none.
     pub(crate) fn new(
-        handle: Handle,
         module: Handle,
-        context: Handle,
+        own: Weak<Context>,
+        image: Arc<Image>,
         kernel: Kernel,
         max_registers: Option<u32>,
     ) -> Arc<Self> {
+        let context = own.upgrade().map_or(0, |context| context.handle);
         let shared = i32::try_from(kernel.static_shared()).unwrap_or(SHARED);
         let name = CString::new(kernel.name()).unwrap_or_default();
         Arc::new(Self {
-            handle,
+            handle: fresh(),
             module,
             context,
+            own,
+            image,
             name,
             max_registers,
             dynamic_shared: AtomicI32::new((SHARED - shared).max(0)),
@@ -67,16 +77,25 @@ impl Function {
         })
     }
 
+    /// The devices that it may run on.
+    pub(crate) fn hardware(&self) -> &Hardware {
+        &self.image.hardware
+    }
+
+    /// The context that it is of, while that is there; a library's runs in whichever launches it.
+    pub(crate) fn own_context(&self) -> Option<Arc<Context>> {
+        self.own.upgrade().filter(|context| !context.is_destroyed())
+    }
+
     /// The kernel on a device: that of a library is there once for each.
     ///
     /// # Errors
-    /// When the library was unloaded, or has no room there.
+    /// `OUT_OF_MEMORY` where the library has no room there.
     pub(crate) fn kernel_on(&self, device: u32) -> Result<Kernel> {
         if self.context != 0 || device == 0 {
             return Ok(self.kernel.clone());
         }
-        let loaded = driver()?.module(self.module)?.loaded_on(device)?;
-        loaded.kernel(self.kernel.name()).ok_or_else(|| Code::NOT_FOUND.into())
+        self.image.on(device)?.kernel(self.kernel.name()).ok_or_else(|| Code::NOT_FOUND.into())
     }
 
     /// Bytes of dynamic shared memory that a launch may ask for.
@@ -115,7 +134,7 @@ impl Function {
             // The architecture of its PTX, by which CUB chooses what the host and the kernel have to agree on;
             // and what it would have been compiled for: this card.
             5 => number(self.kernel.target()),
-            6 => number(driver()?.settings.capability),
+            6 => number(self.hardware().settings.capability),
             7 => 0,
             8 => self.dynamic_shared(),
             9 => self.carveout.load(Ordering::Relaxed),

@@ -1,30 +1,78 @@
 //! Graphs: work with its order, to be launched again and again.
 
 mod conditional;
-mod executable;
+pub(crate) mod executable;
+pub(crate) mod kept;
 mod nested;
+pub(crate) mod step;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 pub(crate) use self::conditional::Conditional;
-pub(crate) use self::executable::{Difference, Executable, Kept, Step};
 pub(crate) use self::nested::Child;
 
+use self::kept::Reserved;
 use crate::abi::{Handle, Pointer};
 use crate::condition::Condition;
-use crate::driver::driver;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
+use crate::hardware::Hardware;
 use crate::operation::Operation;
-use crate::registry::fresh;
+use crate::registry::{Registry, fresh};
 use crate::user_object::Held;
 
-/// One piece of work of a graph.
+/// What is known of graphs by its handle.
+#[derive(Debug)]
+pub(crate) struct Graphs {
+    pub(crate) graphs: Registry<Graph>,
+    /// The graph that each node is in.
+    pub(crate) of_nodes: Registry<Graph>,
+    pub(crate) conditions: Registry<Condition>,
+    pub(crate) hardware: Arc<Hardware>,
+}
+
+impl Graphs {
+    /// None yet.
+    pub(crate) fn new(hardware: Arc<Hardware>) -> Self {
+        let (graphs, of_nodes) = (Registry::default(), Registry::default());
+        Self { graphs, of_nodes, conditions: Registry::default(), hardware }
+    }
+}
+
+/// What is at a node.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// A piece of work.
+    Work(Operation),
+    /// A graph.
+    Child(Child),
+    /// Graphs of which a condition says which run.
+    Conditional(Arc<Conditional>),
+}
+
+impl From<Operation> for Content {
+    fn from(operation: Operation) -> Self {
+        Self::Work(operation)
+    }
+}
+
+impl Content {
+    /// `CUgraphNodeType`
+    pub(crate) fn node_type(&self) -> u32 {
+        match self {
+            Self::Work(operation) => operation.node_type(),
+            Self::Child(_) => 4,
+            Self::Conditional(_) => 13,
+        }
+    }
+}
+
+/// A node of a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) handle: Handle,
-    pub(crate) operation: Operation,
+    pub(crate) content: Content,
     /// The nodes that come before it.
     pub(crate) after: Vec<Handle>,
     /// The pointers that were handed out with its parameters, which stay until the next time.
@@ -37,6 +85,8 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) handle: Handle,
+    /// Where it is known, or will be.
+    known: Arc<Graphs>,
     nodes: Mutex<Vec<Node>>,
     /// Memory that was allocated while the graph was captured, which lives as long as the graph.
     memory: Arc<Reserved>,
@@ -54,54 +104,14 @@ pub(crate) struct Graph {
     conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
-/// Memory that a graph allocated for its nodes.
-#[derive(Debug, Default)]
-pub(crate) struct Reserved(Mutex<Vec<Pointer>>);
-
-impl Drop for Reserved {
-    fn drop(&mut self) {
-        let addresses = std::mem::take(self.0.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let Ok(driver) = driver() else { return };
-        for address in addresses {
-            // What is in use stays, and is the program's to free (CUDA Programming Guide, "Graph Memory
-            // Nodes").
-            let stays = driver.allocations.with(address, |one| {
-                one.reserved = !one.live;
-                one.live
-            });
-            // Gone already where its context was destroyed.
-            if stays == Some(false) {
-                let _ = driver.allocations.free(address, |_| true);
-            }
-        }
-    }
-}
-
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`
-pub(crate) const DEVICE_LAUNCH: u64 = 4;
-
-/// Why a graph can't be instantiated.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) error: Error,
-    /// `CUgraphInstantiateResult`
-    pub(crate) result: u32,
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        // CUDA_GRAPH_INSTANTIATE_ERROR
-        Self { error, result: 1 }
-    }
-}
-
 impl Graph {
     /// An empty graph.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(known: Arc<Graphs>) -> Self {
         Self {
             handle: fresh(),
             nodes: Mutex::default(),
-            memory: Arc::default(),
+            memory: Arc::new(Reserved::new(Arc::clone(&known.hardware))),
+            known,
             origin: HashMap::new(),
             users: Held::default(),
             depth: AtomicU32::new(0),
@@ -112,9 +122,10 @@ impl Graph {
     }
 
     /// An empty graph that is the body of a node of another one, inside so many.
-    fn inside(outer: &Arc<Self>, depth: u32) -> Self {
-        let outer = OnceLock::from(Arc::downgrade(outer));
-        Self { depth: AtomicU32::new(depth), outer, is_body: true, ..Self::new() }
+    fn inside(parent: &Arc<Self>, depth: u32) -> Self {
+        let outer = OnceLock::from(Arc::downgrade(parent));
+        let new = Self::new(Arc::clone(&parent.known));
+        Self { depth: AtomicU32::new(depth), outer, is_body: true, ..new }
     }
 
     /// Inside how many others it is, where somebody has its handle.
@@ -138,14 +149,18 @@ impl Graph {
 
     /// The memory of this graph.
     pub(crate) fn reserve(&self, address: Pointer) {
-        self.memory.0.lock().unwrap_or_else(PoisonError::into_inner).push(address);
+        self.memory.push(address);
     }
 
     /// Adds a node behind others.
     ///
     /// # Errors
     /// `INVALID_VALUE` when one of those is not in this graph.
-    pub(crate) fn add(self: &Arc<Self>, operation: Operation, after: &[Handle]) -> Result<Handle> {
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        content: impl Into<Content>,
+        after: &[Handle],
+    ) -> Result<Handle> {
         let mut nodes = self.nodes();
         let mut unique: Vec<Handle> = Vec::with_capacity(after.len());
         for dependency in after {
@@ -157,10 +172,10 @@ impl Graph {
             }
         }
         let handle = fresh();
-        let (pointers, hints) = (Vec::new(), HashMap::new());
-        nodes.push(Node { handle, operation, after: unique, pointers, hints });
+        let (content, pointers, hints) = (content.into(), Vec::new(), HashMap::new());
+        nodes.push(Node { handle, content, after: unique, pointers, hints });
         drop(nodes);
-        driver()?.nodes.insert(handle, Arc::clone(self));
+        self.known.of_nodes.insert(handle, Arc::clone(self));
         Ok(handle)
     }
 
@@ -236,16 +251,16 @@ impl Graph {
         let origin: HashMap<Handle, Handle> =
             nodes.iter().map(|node| (node.handle, fresh())).collect();
         let renamed = |handle: &Handle| origin.get(handle).copied().unwrap_or(*handle);
-        let copied = |operation: &Operation| match operation {
-            Operation::Child(child) => Ok(Operation::Child(child.for_copy()?)),
-            Operation::Conditional(_) => Err(Code::INVALID_VALUE
+        let copied = |content: &Content| match content {
+            Content::Child(child) => Ok(Content::Child(child.for_copy()?)),
+            Content::Conditional(_) => Err(Code::INVALID_VALUE
                 .because("a graph with conditional nodes can't be cloned, or be in a child node")),
-            other => Ok(other.clone()),
+            Content::Work(operation) => Ok(operation.clone().into()),
         };
         let copy = |node: &Node| {
             Ok(Node {
                 handle: renamed(&node.handle),
-                operation: copied(&node.operation)?,
+                content: copied(&node.content)?,
                 after: node.after.iter().map(renamed).collect(),
                 pointers: Vec::new(),
                 hints: node.hints.clone(),
@@ -257,7 +272,7 @@ impl Graph {
             memory: Arc::clone(&self.memory),
             users: self.users.duplicate(),
             origin,
-            ..Self::new()
+            ..Self::new(Arc::clone(&self.known))
         })
     }
 
@@ -267,75 +282,47 @@ impl Graph {
     /// `INVALID_VALUE` where there is a conditional node in it.
     pub(crate) fn duplicate(&self) -> Result<Arc<Self>> {
         let graph = Arc::new(self.copy()?);
-        graph.register()?;
+        graph.register();
         Ok(graph)
     }
 
     /// From now on the driver finds it, and its nodes, by their handles.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn register(self: &Arc<Self>) -> Result {
-        let driver = driver()?;
+    pub(crate) fn register(self: &Arc<Self>) {
         for node in self.nodes().iter() {
-            driver.nodes.insert(node.handle, Arc::clone(self));
+            self.known.of_nodes.insert(node.handle, Arc::clone(self));
         }
-        driver.graphs.insert(self.handle, Arc::clone(self));
-        Ok(())
+        self.known.graphs.insert(self.handle, Arc::clone(self));
     }
 
     /// Takes it, and its nodes, out of what the driver knows.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn forget(&self) -> Result {
-        let driver = driver()?;
-        driver.graphs.remove(self.handle);
+    pub(crate) fn forget(&self) {
+        self.known.graphs.remove(self.handle);
         for condition in std::mem::take(&mut *self.conditions()) {
-            driver.conditions.remove(condition.handle as Handle);
+            self.known.conditions.remove(condition.handle as Handle);
         }
         let nodes = std::mem::take(&mut *self.nodes());
         for node in &nodes {
-            driver.nodes.remove(node.handle);
-            node.forget_inside()?;
+            self.known.of_nodes.remove(node.handle);
+            node.forget_inside();
         }
-        Ok(())
-    }
-
-    /// Makes a graph that can be launched.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE` when dependencies run in a circle, for what the body of a conditional node may not
-    /// hold, for a condition by which no node decides, and where a conditional node is in another executable
-    /// graph; `OUT_OF_MEMORY` when it has too many nodes.
-    pub(crate) fn instantiate(&self, flags: u64) -> std::result::Result<Executable, Refusal> {
-        let flat = self.flat()?;
-        if flat.has_idle_condition {
-            let error = Code::INVALID_VALUE.because(
-                "a handle of a condition belongs to no conditional node: add one, or make no such handle",
-            );
-            // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
-            return Err(Refusal { error, result: 5 });
-        }
-        if flags & DEVICE_LAUNCH != 0 {
-            flat.check_for_device()?;
-        }
-        let mark = Arc::default();
-        flat.conditionals.iter().try_for_each(|node| node.claim(&mark))?;
-        Ok(Executable::new(flags, flat, mark))
     }
 }
 
 impl Node {
+    /// Its work, where it is no graph inside another one.
+    pub(crate) fn operation(&self) -> Option<&Operation> {
+        match &self.content {
+            Content::Work(operation) => Some(operation),
+            Content::Child(_) | Content::Conditional(_) => None,
+        }
+    }
+
     /// Takes the graphs inside it out of what the driver knows.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn forget_inside(&self) -> Result {
-        match &self.operation {
-            Operation::Child(child) => child.forget(),
-            Operation::Conditional(node) => node.forget(),
-            _ => Ok(()),
+    pub(crate) fn forget_inside(&self) {
+        match &self.content {
+            Content::Work(_) => {}
+            Content::Child(child) => child.forget(),
+            Content::Conditional(node) => node.forget(),
         }
     }
 }

@@ -5,9 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::driver::driver;
 use crate::error::{Code, Result};
-use crate::operation::{GraphMemory, Operation};
 
 /// Of each device the bytes that are with graphs, and the most that were since somebody asked to forget.
 #[derive(Debug, Default)]
@@ -34,68 +32,44 @@ impl Taken {
         bytes.most_used = bytes.most_used.max(bytes.now);
         bytes.most_reserved = bytes.most_reserved.max(bytes.now);
     }
+
+    /// Gives back what no graph uses, beside so much.
+    pub(crate) fn trim(&self, device: u32, used: u64) {
+        self.devices().entry(device).or_default().now = used;
+    }
+
+    /// An attribute of a device's memory of graphs, in bytes.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn attribute(&self, device: u32, attribute: u32) -> Result<u64> {
+        let bytes = self.devices().get(&device).copied().unwrap_or_default();
+        Ok(match attribute {
+            // What graphs take is theirs as a whole.
+            0 | 2 => bytes.now,
+            1 => bytes.most_used,
+            3 => bytes.most_reserved,
+            _ => return Err(unknown(attribute)),
+        })
+    }
+
+    /// Forgets one of the two that are the most: from now on it is what there is now.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn reset(&self, device: u32, attribute: u32) -> Result {
+        let mut devices = self.devices();
+        let bytes = devices.entry(device).or_default();
+        match attribute {
+            1 => bytes.most_used = bytes.now,
+            3 => bytes.most_reserved = bytes.now,
+            _ => return Err(unknown(attribute)),
+        }
+        Ok(())
+    }
 }
 
 fn unknown(attribute: u32) -> crate::error::Error {
     Code::INVALID_VALUE
         .because(format!("memory of graphs has no attribute {attribute}, or none to set"))
-}
-
-/// A graph with this work is launched: it takes the memory that it allocates, beside what others use.
-///
-/// # Errors
-/// Before `cuInit`.
-pub(crate) fn take(work: &[Operation]) -> Result {
-    let driver = driver()?;
-    let mut wanted: HashMap<u32, u64> = HashMap::new();
-    for operation in work {
-        if let Operation::Memory(GraphMemory::Allocate { address, device, .. }) = operation {
-            *wanted.entry(*device).or_default() += driver.allocations.idle_of_graph(*address);
-        }
-    }
-    for (device, more) in wanted {
-        driver.graph_memory.note(device, driver.allocations.of_graphs(device) + more);
-    }
-    Ok(())
-}
-
-/// Gives back what no graph uses.
-///
-/// # Errors
-/// Before `cuInit`.
-pub(crate) fn trim(device: u32) -> Result {
-    let driver = driver()?;
-    let used = driver.allocations.of_graphs(device);
-    driver.graph_memory.devices().entry(device).or_default().now = used;
-    Ok(())
-}
-
-/// An attribute of a device's memory of graphs, in bytes.
-///
-/// # Errors
-/// `INVALID_VALUE`
-pub(crate) fn attribute(device: u32, attribute: u32) -> Result<u64> {
-    let bytes = driver()?.graph_memory.devices().get(&device).copied().unwrap_or_default();
-    Ok(match attribute {
-        // What graphs take is theirs as a whole.
-        0 | 2 => bytes.now,
-        1 => bytes.most_used,
-        3 => bytes.most_reserved,
-        _ => return Err(unknown(attribute)),
-    })
-}
-
-/// Forgets one of the two that are the most: from now on it is what there is now.
-///
-/// # Errors
-/// `INVALID_VALUE`
-pub(crate) fn reset(device: u32, attribute: u32) -> Result {
-    let mut devices = driver()?.graph_memory.devices();
-    let bytes = devices.entry(device).or_default();
-    match attribute {
-        1 => bytes.most_used = bytes.now,
-        3 => bytes.most_reserved = bytes.now,
-        _ => return Err(unknown(attribute)),
-    }
-    Ok(())
 }

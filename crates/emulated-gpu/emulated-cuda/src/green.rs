@@ -6,11 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::Handle;
 use crate::abi::green::DeviceResource;
-use crate::context;
-use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::event::Mark;
-use crate::stream::Stream;
 
 /// What a green context is made of.
 #[derive(Clone, Debug)]
@@ -54,46 +51,10 @@ impl Green {
         Ok(())
     }
 
-    /// Its streams.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn streams(self: &Arc<Self>) -> Result<Vec<Arc<Stream>>> {
-        let mut streams = driver()?.streams.all();
-        streams.retain(|stream| stream.green.get().is_some_and(|green| Arc::ptr_eq(green, self)));
-        Ok(streams)
-    }
-
     /// What streams wait for that are made now.
     pub(crate) fn awaited(&self) -> Vec<Arc<Mark>> {
         let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
         awaited.retain(|mark| mark.passed().is_none());
         awaited.clone()
     }
-}
-
-/// The green context of a handle.
-///
-/// # Errors
-/// `INVALID_CONTEXT`
-pub(crate) fn find(handle: Handle) -> Result<Arc<Green>> {
-    driver()?.greens.get(handle).ok_or_else(|| {
-        Code::INVALID_CONTEXT.because(format!("there is no green context {handle:#x}"))
-    })
-}
-
-/// The one that stands under a context's handle.
-///
-/// # Errors
-/// Before `cuInit`.
-pub(crate) fn of_context(context: Handle) -> Result<Option<Arc<Green>>> {
-    Ok(driver()?.greens.all().into_iter().find(|green| green.context == context))
-}
-
-/// The one that is the calling thread's context.
-///
-/// # Errors
-/// Before `cuInit`.
-pub(crate) fn current() -> Result<Option<Arc<Green>>> {
-    of_context(context::current_handle())
 }

@@ -6,12 +6,11 @@ use ptx_emulator::Launch;
 use ptx_emulator::memory::Heap;
 
 use crate::abi::In;
-use crate::context::{self, HEAP_LIMIT};
-use crate::driver::driver;
+use crate::context::{Context, HEAP_LIMIT};
 use crate::error::{Code, Result};
 use crate::function::Function;
 use crate::host;
-use crate::operation::Operation;
+use crate::occupancy;
 
 /// Threads of a block along each axis, at most.
 pub(crate) const BLOCK: [u32; 3] = [1024, 1024, 64];
@@ -36,16 +35,17 @@ pub(crate) struct Shape {
     pub(crate) cooperative: bool,
 }
 
-/// The launch of a kernel as work for a stream.
+/// The launch of a kernel. `current` is the context that a library's kernel runs in.
 ///
 /// # Errors
 /// `INVALID_VALUE`, `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
 pub(crate) fn prepare(
-    function: &Arc<Function>,
+    function: &Function,
     shape: Shape,
     parameters: In<usize>,
     extra: In<usize>,
-) -> Result<Operation> {
+    current: impl FnOnce() -> Result<Arc<Context>>,
+) -> Result<Arc<Launch>> {
     check(function, shape)?;
     let parameters = match (parameters.is_null(), extra.is_null()) {
         (false, false) => {
@@ -55,14 +55,12 @@ pub(crate) fn prepare(
         (true, false) => from_extra(function, extra)?,
     };
     let Shape { grid, block, shared, cooperative } = shape;
-    // A library's kernel runs in whichever context launches it.
-    let own = driver()?.contexts.get(function.context);
-    let context = own.map_or_else(context::current_of_any_state, Ok)?;
+    let context = function.own_context().map_or_else(current, Ok)?;
     let bytes = context.limit(HEAP_LIMIT)?;
     let heap = Heap { owner: context.handle as u64, bytes, device: context.device };
     let launch = Launch { grid, block, dynamic_shared: shared, parameters, cooperative, heap };
     check_room(function, &launch)?;
-    Ok(Operation::Launch { function: Arc::clone(function), launch: Arc::new(launch) })
+    Ok(Arc::new(launch))
 }
 
 /// The same launch, of which all blocks are there at once, or need not be.
@@ -121,7 +119,7 @@ fn check(function: &Function, shape: Shape) -> Result {
     }
     if cooperative {
         let threads = i32::try_from(count(block)).unwrap_or(i32::MAX);
-        let resident = crate::occupancy::blocks(function, threads, u64::from(shared));
+        let resident = occupancy::blocks(function, threads, u64::from(shared));
         if count(grid) > u64::try_from(resident).unwrap_or(0) * PROCESSORS as u64 {
             return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE.because(format!(
                 "{name}: grid {grid:?}: {resident} blocks fit on each of {PROCESSORS} multiprocessors"
@@ -141,7 +139,7 @@ fn check_room(function: &Function, launch: &Launch) -> Result {
     let blocks = if launch.cooperative { count(launch.grid) } else { 1 };
     let each = u64::from(function.kernel.local_bytes());
     let wanted = each.saturating_mul(count(launch.block)).saturating_mul(blocks);
-    let free = driver()?.allocations.free_bytes(launch.heap.device)?;
+    let free = function.hardware().allocations.free_bytes(launch.heap.device);
     if wanted <= free || wanted == 0 {
         return Ok(());
     }

@@ -5,9 +5,6 @@ use std::sync::Arc;
 use crate::abi::Handle;
 use crate::abi::texture::Array3dDescription;
 use crate::array::{Array, is_layered};
-use crate::context::Context;
-use crate::driver::driver;
-use crate::error::{Code, Result};
 use crate::registry::fresh;
 
 /// A mipmapped array.
@@ -20,42 +17,19 @@ pub(crate) struct Mipmap {
 }
 
 impl Mipmap {
-    /// Makes one, on the context's device. Of levels there are from one to as many as have the longest
-    /// side halved to one texel, whatever was asked for (`cuMipmappedArrayCreate`).
-    ///
-    /// # Errors
-    /// Those of [`Array::new`].
-    pub(crate) fn new(
-        context: &Context,
-        description: Array3dDescription,
-        levels: u32,
-    ) -> Result<Arc<Self>> {
-        let levels = levels.clamp(1, most(&description));
-        let mut made: Vec<Arc<Array>> = Vec::new();
-        for number in 0..levels {
-            match Array::new(context, level(&description, number)) {
-                Ok(array) => made.push(array),
-                Err(error) => {
-                    for array in &made {
-                        array.destroy()?;
-                    }
-                    return Err(error);
-                }
-            }
-        }
-        let mipmap = Arc::new(Self { handle: fresh(), context: context.handle, levels: made });
-        driver()?.mipmaps.insert(mipmap.handle, Arc::clone(&mipmap));
-        Ok(mipmap)
+    /// One of these levels.
+    pub(crate) fn new(context: Handle, levels: Vec<Arc<Array>>) -> Self {
+        Self { handle: fresh(), context, levels }
     }
+}
 
-    /// Gives the memory of all levels back. Work that has found it keeps it.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn destroy(&self) -> Result {
-        driver()?.mipmaps.remove(self.handle);
-        self.levels.iter().try_for_each(|array| array.destroy())
-    }
+/// The levels of a mipmapped array, from the largest on: from one to as many as have the longest side halved
+/// to one texel, whatever was asked for (`cuMipmappedArrayCreate`).
+pub(crate) fn levels(
+    description: &Array3dDescription,
+    asked: u32,
+) -> impl Iterator<Item = Array3dDescription> {
+    (0..asked.clamp(1, most(description))).map(|number| level(description, number))
 }
 
 /// Levels until the longest side has one texel.
@@ -78,25 +52,6 @@ fn level(description: &Array3dDescription, number: u32) -> Array3dDescription {
         },
         ..*description
     }
-}
-
-/// The mipmapped array of a handle.
-///
-/// # Errors
-/// `INVALID_HANDLE`
-pub(crate) fn find(handle: Handle) -> Result<Arc<Mipmap>> {
-    let missing =
-        || Code::INVALID_HANDLE.because(format!("there is no mipmapped array {handle:#x}"));
-    driver()?.mipmaps.get(handle).ok_or_else(missing)
-}
-
-/// Whether an array is the level of one, which goes with it.
-///
-/// # Errors
-/// Before `cuInit`.
-pub(crate) fn is_level(array: Handle) -> Result<bool> {
-    let all = driver()?.mipmaps.all();
-    Ok(all.iter().any(|mipmap| mipmap.levels.iter().any(|level| level.handle == array)))
 }
 
 #[cfg(test)]

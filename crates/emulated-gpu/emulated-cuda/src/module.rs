@@ -3,21 +3,21 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use device_image::fatbin::ptx_of as ptx_for;
-use ptx_emulator::Loaded;
-use ptx_emulator::memory::Home;
+use device_image::fatbin::ptx_of;
 use ptx_emulator::source::Source;
 use ptx_emulator::texture::{Opaque, Sampling};
 
 use crate::abi::{Handle, Pointer};
-use crate::driver::driver;
+use crate::context::Context;
 use crate::error::{Code, Refusal, Result};
 use crate::fatbin;
 use crate::function::Function;
+use crate::hardware::Hardware;
 use crate::host;
-use crate::registry::fresh;
+use crate::image::Image;
+use crate::registry::{Registry, fresh};
 
 /// A module.
 #[derive(Debug)]
@@ -25,20 +25,18 @@ pub(crate) struct Module {
     pub(crate) handle: Handle,
     /// 0 of a library, which is loaded on each device that uses it.
     pub(crate) context: Handle,
-    source: Source,
-    loaded: Loaded,
-    /// A library on the other devices.
-    elsewhere: Mutex<HashMap<u32, Loaded>>,
+    own: Weak<Context>,
+    image: Arc<Image>,
     /// `CU_JIT_MAX_REGISTERS`
     max_registers: Option<u32>,
     functions: Mutex<HashMap<String, Arc<Function>>>,
 }
 
-/// The text of an image.
+/// The text of an image, for a card of this compute capability.
 ///
 /// # Errors
 /// What it is instead.
-pub(crate) fn text_of(image: usize) -> std::result::Result<String, Refusal> {
+pub(crate) fn text_of(image: usize, card: u32) -> std::result::Result<String, Refusal> {
     let refuse = |code, log: &str| Err(Refusal { code, log: log.to_owned() });
     let mut magic = [0u8; 4];
     if !host::gather(&[(image, 4)], &mut magic) {
@@ -53,7 +51,7 @@ pub(crate) fn text_of(image: usize) -> std::result::Result<String, Refusal> {
         );
     }
     if fatbin::is_fatbin(magic) {
-        return ptx_of(&fatbin::read(image)?);
+        return Ok(ptx_of(&fatbin::read(image)?, card)?);
     }
     let bytes = c_text(image);
     match String::from_utf8(bytes) {
@@ -67,16 +65,6 @@ pub(crate) fn text_of(image: usize) -> std::result::Result<String, Refusal> {
     }
 }
 
-/// The text that a fatbin has for the emulated card.
-///
-/// # Errors
-/// As [`ptx_for`].
-pub(crate) fn ptx_of(bytes: &[u8]) -> std::result::Result<String, Refusal> {
-    let card = driver().map(|driver| driver.settings.capability);
-    let unknown = |error: crate::error::Error| Refusal { code: error.code, log: String::new() };
-    Ok(ptx_for(bytes, card.map_err(unknown)?)?)
-}
-
 #[allow(unsafe_code, reason = "reads a text of C's")]
 fn c_text(image: usize) -> Vec<u8> {
     // SAFETY: the caller of the C function vouches for a text that ends in NUL; that it begins at an
@@ -85,7 +73,7 @@ fn c_text(image: usize) -> Vec<u8> {
 }
 
 impl Module {
-    /// Loads a PTX text.
+    /// Loads a PTX text, into a context, or as a library, into none.
     ///
     /// # Errors
     /// The diagnostics, and `INVALID_PTX`, or `UNSUPPORTED_PTX_VERSION` where it is newer than what
@@ -93,23 +81,17 @@ impl Module {
     pub(crate) fn load(
         text: String,
         name: Option<String>,
-        context: Handle,
+        context: Option<&Arc<Context>>,
         max_registers: Option<u32>,
-    ) -> std::result::Result<Arc<Self>, Refusal> {
+        hardware: &Arc<Hardware>,
+    ) -> std::result::Result<Self, Refusal> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = name.unwrap_or_else(|| format!("module {number}"));
-        let unknown = |error: crate::error::Error| Refusal {
-            code: error.code,
-            log: error.why.unwrap_or_default(),
-        };
-        let driver = driver().map_err(unknown)?;
         let newer = is_newer(&text);
-        let source = Source { name, text };
-        // Of a library, the first device's.
-        let device = driver.contexts.get(context).map_or(0, |context| context.device);
-        let at = Home::on(device);
-        let loaded = driver.emulator.load_at(at, source.clone()).map_err(|diagnostics| {
+        let device = context.map(|context| context.device);
+        let image = Image::load(Source { name, text }, device, hardware);
+        let image = image.map_err(|diagnostics| {
             let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
             let code = if newer {
                 Code::UNSUPPORTED_PTX_VERSION
@@ -121,8 +103,7 @@ impl Module {
             Refusal { code, log: log.join("\n") }
         })?;
         // The driver hands PTX to ptxas for its own card, which refuses it so.
-        let target = loaded.target();
-        let card = driver.settings.capability;
+        let (target, card) = (image.loaded.target(), hardware.settings.capability);
         if target > card {
             let log = format!(
                 "fatal   : SM version specified by .target is higher than default SM version assumed: \
@@ -131,61 +112,35 @@ impl Module {
             );
             return Err(Refusal { code: Code::INVALID_PTX, log });
         }
-        let handle = fresh();
-        let module = Arc::new(Self {
-            handle,
-            context,
-            source,
-            loaded,
-            elsewhere: Mutex::default(),
+        Ok(Self {
+            handle: fresh(),
+            context: context.map_or(0, |context| context.handle),
+            own: context.map(Arc::downgrade).unwrap_or_default(),
+            image: Arc::new(image),
             max_registers,
             functions: Mutex::default(),
-        });
-        driver.modules.insert(handle, Arc::clone(&module));
-        Ok(module)
+        })
     }
 
-    /// The module on a device: a library has variables of its own on each.
-    ///
-    /// # Errors
-    /// `OUT_OF_MEMORY` where there is no room for them.
-    pub(crate) fn loaded_on(&self, device: u32) -> Result<Loaded> {
-        if self.context != 0 || device == 0 {
-            return Ok(self.loaded.clone());
-        }
-        let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(loaded) = elsewhere.get(&device) {
-            return Ok(loaded.clone());
-        }
-        // It could be loaded before: what is missing now is memory.
-        let loaded = driver()?.emulator.load_at(Home::on(device), self.source.clone());
-        let loaded = loaded.map_err(|diagnostics| {
-            let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
-            Code::OUT_OF_MEMORY.because(log.join("\n"))
-        })?;
-        elsewhere.insert(device, loaded.clone());
-        Ok(loaded)
-    }
-
-    /// The function of a name; always the same.
+    /// The function of a name; always the same, and known from the first time on.
     ///
     /// # Errors
     /// `NOT_FOUND`, and what there is instead.
-    pub(crate) fn function(&self, name: &str) -> Result<Arc<Function>> {
+    pub(crate) fn function(&self, name: &str, known: &Registry<Function>) -> Result<Arc<Function>> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = functions.get(name) {
             return Ok(Arc::clone(function));
         }
-        let kernel = self.loaded.kernel(name).ok_or_else(|| {
-            let names = self.loaded.kernels().join(", ");
+        let kernel = self.image.loaded.kernel(name).ok_or_else(|| {
+            let names = self.image.loaded.kernels().join(", ");
             Code::NOT_FOUND.because(format!(
                 "there is no kernel `{name}`; the module has: {names}. (C++ names are mangled: write \
                  extern \"C\")"
             ))
         })?;
-        let function =
-            Function::new(fresh(), self.handle, self.context, kernel, self.max_registers);
-        driver()?.functions.insert(function.handle, Arc::clone(&function));
+        let (own, image) = (Weak::clone(&self.own), Arc::clone(&self.image));
+        let function = Function::new(self.handle, own, image, kernel, self.max_registers);
+        known.insert(function.handle, Arc::clone(&function));
         functions.insert(name.to_owned(), Arc::clone(&function));
         Ok(function)
     }
@@ -193,9 +148,9 @@ impl Module {
     /// Every kernel, in the order of the text.
     ///
     /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn all(&self) -> Result<Vec<Arc<Function>>> {
-        self.loaded.kernels().iter().map(|name| self.function(name)).collect()
+    /// As of [`function`](Self::function).
+    pub(crate) fn all(&self, known: &Registry<Function>) -> Result<Vec<Arc<Function>>> {
+        self.image.loaded.kernels().iter().map(|name| self.function(name, known)).collect()
     }
 
     /// Address and size of a variable on a device.
@@ -203,7 +158,7 @@ impl Module {
     /// # Errors
     /// `NOT_FOUND`
     pub(crate) fn variable(&self, name: &str, device: u32) -> Result<(Pointer, u64)> {
-        let found = self.loaded_on(device)?.variable(name);
+        let found = self.image.on(device)?.variable(name);
         found.ok_or_else(|| Code::NOT_FOUND.because(format!("there is no variable `{name}`")))
     }
 
@@ -212,24 +167,11 @@ impl Module {
     /// # Errors
     /// `NOT_FOUND`
     pub(crate) fn opaque(&self, name: &str, device: u32, kind: Opaque) -> Result<(u64, Sampling)> {
-        let found = self.loaded_on(device)?.opaque(name, kind);
+        let found = self.image.on(device)?.opaque(name, kind);
         let what = if kind == Opaque::Texture { "texture" } else { "surface" };
         found.ok_or_else(|| {
             Code::NOT_FOUND.because(format!("there is no {what} reference `{name}`"))
         })
-    }
-
-    /// Its handle, and those of its functions, are not known any longer.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn unload(&self) -> Result {
-        let driver = driver()?;
-        driver.modules.remove(self.handle);
-        let own = self.handle;
-        driver.functions.retain(|function| function.module != own);
-        driver.references.retain(|reference| reference.module != own);
-        Ok(())
     }
 }
 

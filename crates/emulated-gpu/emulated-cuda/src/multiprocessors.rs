@@ -20,7 +20,7 @@ const PAIR: u32 = 2;
 /// How many multiprocessors are scheduled together, and the most that can be: of compute capability 9.0 and of those
 /// before.
 fn together() -> Result<(u32, u32)> {
-    Ok(if driver()?.settings.capability >= 90 { (8, 32) } else { (PAIR, PAIR) })
+    Ok(if driver()?.hardware.settings.capability >= 90 { (8, 32) } else { (PAIR, PAIR) })
 }
 
 fn split_id() -> u64 {

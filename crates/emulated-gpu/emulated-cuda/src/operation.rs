@@ -2,22 +2,24 @@
 
 #![allow(unsafe_code, reason = "calls functions of the program's")]
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptx_emulator::{FaultKind, Launch, Memory};
+use ptx_emulator::{FaultKind, Launch};
 
 use crate::abi::{Handle, HostFunction, Pointer, StreamCallback};
 use crate::access::Declaration;
+use crate::allocations::AllocationKind;
 use crate::condition::Condition;
 use crate::context::Context;
 use crate::copy::{Fill, Transfer};
 use crate::decision::{Decision, run_all};
-use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::event::{Event, Mark, Recorded};
 use crate::ffi;
 use crate::function::Function;
-use crate::graph::{Child, Conditional, Kept};
+use crate::graph::kept::Kept;
+use crate::hardware::Hardware;
 use crate::launch::cooperating;
 use crate::library;
 use crate::value::{Wait, Write};
@@ -36,13 +38,24 @@ pub(crate) enum GraphMemory {
 
 impl GraphMemory {
     /// Notes whether the memory is in use from now on, when its graph is launched.
-    fn note(self) {
+    fn note(self, hardware: &Hardware) {
         let live = matches!(self, Self::Allocate { .. });
-        if let Ok(driver) = driver() {
-            driver.allocations.with(self.address(), |one| one.live = live);
-            if let Self::Allocate { device, .. } = self {
-                driver.graph_memory.note(device, driver.allocations.of_graphs(device));
+        hardware.allocations.with(self.address(), |one| one.live = live);
+        if let Self::Allocate { device, .. } = self {
+            hardware.graph_memory.note(device, hardware.allocations.of_graphs(device));
+        }
+    }
+
+    /// A graph with this work is launched: it takes the memory that it allocates, beside what others use.
+    pub(crate) fn take(work: &[Operation], hardware: &Hardware) {
+        let mut wanted: HashMap<u32, u64> = HashMap::new();
+        for operation in work {
+            if let Operation::Memory(Self::Allocate { address, device, .. }) = operation {
+                *wanted.entry(*device).or_default() += hardware.allocations.idle_of_graph(*address);
             }
+        }
+        for (device, more) in wanted {
+            hardware.graph_memory.note(device, hardware.allocations.of_graphs(device) + more);
         }
     }
 
@@ -93,11 +106,7 @@ pub(crate) enum Operation {
     /// Nothing is done; what a graph needs stays until here.
     #[allow(dead_code, reason = "what it holds lives as long")]
     Keep(Arc<Kept>),
-    /// A graph in a graph; never in a stream.
-    Child(Child),
-    /// Graphs in a graph, of which a condition says which run; never in a stream.
-    Conditional(Arc<Conditional>),
-    /// What a launch does there.
+    /// What a launch does where a condition says which work is done.
     Decide(Decision),
     /// A condition becomes a number.
     Assign(Arc<Condition>, u32),
@@ -113,7 +122,7 @@ impl Operation {
             Self::Copy(_) => 1,
             Self::Fill(_) => 2,
             Self::Host { .. } | Self::Callback { .. } | Self::Declare(_) | Self::Library(_) => 3,
-            Self::Child(_) | Self::All(_) => 4,
+            Self::All(_) => 4,
             Self::Nothing | Self::Keep(_) | Self::Assign(..) => 5,
             Self::WaitFor(_) | Self::WaitForEvent(_) => 6,
             Self::Pass(_) | Self::Record(_) => 7,
@@ -121,7 +130,7 @@ impl Operation {
             Self::Memory(GraphMemory::Allocate { .. }) => 10,
             Self::Memory(GraphMemory::Free(_)) => 11,
             Self::Write(_) | Self::Wait(_) => 12,
-            Self::Conditional(_) | Self::Decide(_) => 13,
+            Self::Decide(_) => 13,
         }
     }
 
@@ -174,7 +183,7 @@ impl Operation {
 
     /// The same, with what is known when the graph that it belongs to is launched: into a stream, and not
     /// into another graph (`begins`), an event counts as recorded from now on, as in a stream.
-    pub(crate) fn at_launch(&self, begins: bool) -> Self {
+    pub(crate) fn at_launch(&self, begins: bool, hardware: &Hardware) -> Self {
         match self {
             Self::Record(event) if begins => {
                 let mark = event.mark();
@@ -186,7 +195,7 @@ impl Operation {
                 Recorded::Never | Recorded::Capture(_) => Self::Nothing,
             },
             Self::Memory(memory) => {
-                memory.note();
+                memory.note(hardware);
                 self.clone()
             }
             other => other.clone(),
@@ -195,12 +204,15 @@ impl Operation {
 
     /// What runs no kernels.
     fn try_run(&self, context: &Arc<Context>) -> Result {
-        let memory = driver()?.emulator.memory();
+        let memory = context.hardware.memory();
         match self {
             // These are no work for a stream, or `run` does them.
-            Self::Nothing | Self::Child(_) | Self::Conditional(_) | Self::Memory(_) => Ok(()),
+            Self::Nothing | Self::Memory(_) => Ok(()),
             Self::Keep(_) | Self::Launch { .. } | Self::All(_) | Self::Decide(_) => Ok(()),
-            Self::Assign(condition, value) => condition.assign(*value),
+            Self::Assign(condition, value) => {
+                condition.assign(*value);
+                Ok(())
+            }
             Self::Copy(transfer) => transfer.run(memory).map_err(|error| lost("a copy", &error)),
             Self::Fill(fill) => fill.run(memory).map_err(|error| lost("a fill", &error)),
             Self::Host { function, data } => {
@@ -216,7 +228,7 @@ impl Operation {
                 callback(*function, *stream, Code::SUCCESS, *data);
                 Ok(())
             }
-            Self::Free(address) => free(memory, *address),
+            Self::Free(address) => free(&context.hardware, *address),
             Self::Pass(mark) => {
                 mark.pass();
                 Ok(())
@@ -249,11 +261,11 @@ fn callback(function: StreamCallback, stream: Handle, code: Code, data: usize) {
     }
 }
 
-fn free(memory: &Memory, address: Pointer) -> Result {
-    if driver()?.allocations.free(address, crate::allocations::AllocationKind::is_freed_in_order)? {
+fn free(hardware: &Hardware, address: Pointer) -> Result {
+    if hardware.allocations.free(address, AllocationKind::is_freed_in_order)? {
         return Ok(());
     }
-    let near = memory.range_of(address);
+    let near = hardware.memory().range_of(address);
     let near = near.map(|(base, size)| format!("; it is inside {size} bytes at {base:#x}"));
     Err(Code::ILLEGAL_ADDRESS.because(format!(
         "cuMemFreeAsync: no allocation begins at {address:#x}{}; it was freed before",
@@ -267,15 +279,15 @@ fn lost(what: &str, error: &dyn std::fmt::Display) -> Error {
 
 /// As many instructions as a warp has executed, on average.
 fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -> Result<u64> {
-    let driver = driver()?;
+    let hardware = &context.hardware;
     // A graph may hold kernels of several devices.
-    let own = driver.contexts.get(function.context);
+    let own = function.own_context();
     let reach = own.as_ref().unwrap_or(context).reach();
     let kernel = function.kernel_on(reach.device)?;
     let began = std::time::Instant::now();
-    match driver.emulator.launch_from(reach, &kernel, launch) {
+    match hardware.emulator.launch_from(reach, &kernel, launch) {
         Ok(statistics) => {
-            driver.counts.add(function, &statistics, began.elapsed());
+            hardware.counts.add(function.handle, &function.kernel, &statistics, began.elapsed());
             Ok(statistics.warp_instructions / statistics.warps.max(1))
         }
         Err(fault) => Err(code_of(fault.kind).because(fault.to_string())),

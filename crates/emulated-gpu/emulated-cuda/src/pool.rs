@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptx_emulator::memory::{Devices, Home};
 
 use crate::abi::Handle;
-use crate::driver::driver;
 use crate::error::{Code, Result};
+use crate::hardware::Hardware;
 use crate::registry::{Registry, fresh};
 
 /// A pool.
@@ -26,6 +26,7 @@ pub(crate) struct Pool {
     threshold: AtomicU64,
     /// The most bytes that were in use.
     high: AtomicU64,
+    hardware: Arc<Hardware>,
 }
 
 /// The pools of all devices.
@@ -33,6 +34,7 @@ pub(crate) struct Pool {
 pub(crate) struct Pools {
     registry: Registry<Pool>,
     devices: Vec<Own>,
+    hardware: Arc<Hardware>,
 }
 
 /// A device's own pools.
@@ -45,16 +47,17 @@ struct Own {
 }
 
 impl Pools {
-    /// Of so many devices.
-    pub(crate) fn new(devices: u32) -> Self {
+    /// Of all devices.
+    pub(crate) fn new(hardware: Arc<Hardware>) -> Self {
         let registry = Registry::default();
         let own = |device| {
             let default = fresh();
-            registry.insert(default, Arc::new(Pool::new(default, device, 0)));
+            registry
+                .insert(default, Arc::new(Pool::new(default, device, 0, Arc::clone(&hardware))));
             Own { default, current: AtomicUsize::new(default) }
         };
-        let devices = (0..devices).map(own).collect();
-        Self { registry, devices }
+        let devices = (0..hardware.settings.devices).map(own).collect();
+        Self { registry, devices, hardware }
     }
 
     pub(crate) fn get(&self, handle: Handle) -> Option<Arc<Pool>> {
@@ -91,7 +94,8 @@ impl Pools {
     /// A new pool.
     pub(crate) fn create(&self, device: u32, max_size: u64) -> Handle {
         let handle = fresh();
-        self.registry.insert(handle, Arc::new(Pool::new(handle, device, max_size)));
+        let pool = Pool::new(handle, device, max_size, Arc::clone(&self.hardware));
+        self.registry.insert(handle, Arc::new(pool));
         handle
     }
 
@@ -114,7 +118,7 @@ impl Pools {
 }
 
 impl Pool {
-    fn new(handle: Handle, device: u32, max_size: u64) -> Self {
+    fn new(handle: Handle, device: u32, max_size: u64, hardware: Arc<Hardware>) -> Self {
         Self {
             handle,
             device,
@@ -123,6 +127,7 @@ impl Pool {
             reuse: Mutex::new([1; 3]),
             threshold: AtomicU64::new(0),
             high: AtomicU64::new(0),
+            hardware,
         }
     }
 
@@ -151,11 +156,12 @@ impl Pool {
         }
         let mut shared = self.shared_with.lock().unwrap_or_else(PoisonError::into_inner);
         *shared = if on { shared.with(device) } else { shared.without(device) };
-        driver()?.allocations.share_pool(self.handle, *shared)
+        self.hardware.allocations.share_pool(self.handle, *shared);
+        Ok(())
     }
 
-    fn used(&self) -> Result<u64> {
-        Ok(driver()?.allocations.of_pool(self.handle))
+    fn used(&self) -> u64 {
+        self.hardware.allocations.of_pool(self.handle)
     }
 
     /// Fails when so many bytes are more than it may give out.
@@ -163,7 +169,7 @@ impl Pool {
     /// # Errors
     /// `OUT_OF_MEMORY`
     pub(crate) fn check(&self, size: u64) -> Result {
-        if self.max_size > 0 && self.used()?.saturating_add(size) > self.max_size {
+        if self.max_size > 0 && self.used().saturating_add(size) > self.max_size {
             return Err(Code::OUT_OF_MEMORY
                 .because(format!("the pool may give out {} bytes in all", self.max_size)));
         }
@@ -171,12 +177,8 @@ impl Pool {
     }
 
     /// Remembers the most that was in use.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn note(&self) -> Result {
-        self.high.fetch_max(self.used()?, Ordering::Relaxed);
-        Ok(())
+    pub(crate) fn note(&self) {
+        self.high.fetch_max(self.used(), Ordering::Relaxed);
     }
 
     /// `CUmemPool_attribute`: 1 to 3 are 4 bytes wide, the others 8.
@@ -191,7 +193,7 @@ impl Pool {
             }
             4 => self.threshold.load(Ordering::Relaxed),
             // What is in use is all that is kept.
-            5 | 7 => self.used()?,
+            5 | 7 => self.used(),
             6 | 8 => self.high.load(Ordering::Relaxed),
             _ => {
                 return Err(
@@ -212,7 +214,7 @@ impl Pool {
                 reuse[attribute as usize - 1] = i32::from(value != 0);
             }
             4 => self.threshold.store(value, Ordering::Relaxed),
-            6 | 8 if value == 0 => self.high.store(self.used()?, Ordering::Relaxed),
+            6 | 8 if value == 0 => self.high.store(self.used(), Ordering::Relaxed),
             _ => {
                 return Err(Code::INVALID_VALUE
                     .because(format!("attribute {attribute} of a pool can't be set to {value}")));

@@ -4,18 +4,20 @@
 //! (`CU_STREAM_NON_BLOCKING`), and they wait for what stands in it (CUDA Driver API, "Stream
 //! synchronization behavior").
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::{self, ThreadId};
 
 use crate::abi::Handle;
-use crate::capture::Capture;
-use crate::context::{self, Context};
-use crate::driver::driver;
+use crate::capture::{Capture, forbid_legacy};
+use crate::context::Context;
 use crate::error::{Code, Result};
 use crate::ffi;
 use crate::green::Green;
 use crate::operation::Operation;
 use crate::queue::{Queue, Ticket};
+use crate::registry::fresh;
 
 /// `CU_STREAM_NON_BLOCKING`
 pub(crate) const NON_BLOCKING: u32 = 1;
@@ -45,32 +47,104 @@ pub(crate) struct Stream {
     pub(crate) priority: i32,
     /// The green context that it is of, if it is of one.
     pub(crate) green: OnceLock<Arc<Green>>,
+    /// Those of its context.
+    pub(crate) siblings: Arc<Streams>,
     queue: Arc<Queue<Operation>>,
     capture: Mutex<Option<Arc<Capture>>>,
 }
 
-impl Stream {
-    pub(crate) fn new(
+/// The streams of a context.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    context: Arc<Context>,
+    list: Mutex<List>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    null: Option<Arc<Stream>>,
+    per_thread: HashMap<ThreadId, Arc<Stream>>,
+    all: Vec<Weak<Stream>>,
+}
+
+impl Streams {
+    /// Of a new context.
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context, list: Mutex::default() }
+    }
+
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The legacy default stream.
+    pub(crate) fn null(self: &Arc<Self>) -> Arc<Stream> {
+        let mut list = self.list();
+        let List { null, all, .. } = &mut *list;
+        let stream = null.get_or_insert_with(|| self.add(all, 1, StreamKind::Null, 0, 0));
+        Arc::clone(stream)
+    }
+
+    /// The default stream of the calling thread.
+    pub(crate) fn of_thread(self: &Arc<Self>) -> Arc<Stream> {
+        let mut list = self.list();
+        let List { per_thread, all, .. } = &mut *list;
+        let stream = per_thread.entry(thread::current().id());
+        Arc::clone(stream.or_insert_with(|| self.add(all, 2, StreamKind::PerThread, 0, 0)))
+    }
+
+    /// Makes a stream.
+    pub(crate) fn create(self: &Arc<Self>, flags: u32, priority: i32) -> Arc<Stream> {
+        let priority = priority.clamp(PRIORITIES.1, PRIORITIES.0);
+        let all = &mut self.list().all;
+        all.retain(|stream| stream.strong_count() > 0);
+        self.add(all, fresh(), StreamKind::Created, flags, priority)
+    }
+
+    fn add(
+        self: &Arc<Self>,
+        all: &mut Vec<Weak<Stream>>,
         handle: Handle,
-        context: Arc<Context>,
         kind: StreamKind,
         flags: u32,
         priority: i32,
-    ) -> Self {
+    ) -> Arc<Stream> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self {
+        let stream = Arc::new(Stream {
             handle,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            context,
+            context: Arc::clone(&self.context),
             kind,
             flags,
             priority,
             green: OnceLock::new(),
+            siblings: Arc::clone(self),
             queue: Arc::default(),
             capture: Mutex::default(),
-        }
+        });
+        all.push(Arc::downgrade(&stream));
+        stream
     }
 
+    /// Every stream in which there may be work.
+    pub(crate) fn all(&self) -> Vec<Arc<Stream>> {
+        self.list().all.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Waits until all work is done.
+    pub(crate) fn synchronize(&self) {
+        self.all().iter().for_each(|stream| stream.wait_for_all());
+    }
+
+    /// Their threads end when the work is done, and nothing holds the default streams any longer: streams
+    /// hold their context, and their threads hold the streams.
+    pub(crate) fn close(&self) {
+        let list = std::mem::take(&mut *self.list());
+        list.all.iter().filter_map(Weak::upgrade).for_each(|stream| stream.close());
+    }
+}
+
+impl Stream {
     /// Whether it and the legacy default stream wait for each other.
     pub(crate) fn is_blocking(&self) -> bool {
         self.kind != StreamKind::Null && self.flags & NON_BLOCKING == 0
@@ -106,7 +180,7 @@ impl Stream {
         self.context.check()?;
         self.queue.push(self.others(), operation, || {
             let stream = Arc::clone(self);
-            std::thread::Builder::new()
+            thread::Builder::new()
                 .name(format!("emulated-gpu stream {}", self.id))
                 .spawn(move || stream.run())
                 .map(|_| ())
@@ -120,11 +194,11 @@ impl Stream {
     fn others(&self) -> Vec<Ticket<Operation>> {
         let streams = match self.kind {
             StreamKind::Null => {
-                let mut streams = self.context.all_streams();
+                let mut streams = self.siblings.all();
                 streams.retain(|stream| stream.is_blocking());
                 streams
             }
-            _ if self.is_blocking() => self.context.used_null_stream().into_iter().collect(),
+            _ if self.is_blocking() => self.siblings.list().null.iter().cloned().collect(),
             _ => Vec::new(),
         };
         streams.iter().filter_map(|stream| stream.queue.pending()).collect()
@@ -184,24 +258,6 @@ impl Stream {
     }
 }
 
-/// The stream of a handle: 0 is a default stream, 1 the legacy one, 2 that of the thread.
-///
-/// # Errors
-/// `INVALID_HANDLE`, `INVALID_CONTEXT`, `STREAM_DETACHED`, and the error that ended its context.
-pub(crate) fn find(handle: Handle) -> Result<Arc<Stream>> {
-    let stream = match handle {
-        0 if ffi::is_per_thread() => context::current()?.thread_stream(),
-        0 | 1 => context::current()?.null_stream(),
-        2 => context::current()?.thread_stream(),
-        _ => driver()?.stream(handle)?,
-    };
-    stream.context.check()?;
-    if let Some(green) = stream.green.get() {
-        green.check()?;
-    }
-    Ok(stream)
-}
-
 /// Puts work into a stream, or into the graph that it is captured into.
 ///
 /// # Errors
@@ -210,7 +266,7 @@ pub(crate) fn enqueue(stream: &Arc<Stream>, operation: Operation) -> Result {
     if let Some(capture) = stream.capture() {
         return capture.add(stream, operation).map(|_| ());
     }
-    crate::capture::forbid_legacy(stream)?;
+    forbid_legacy(stream)?;
     stream.submit(operation).map(|_| ())
 }
 
@@ -222,7 +278,7 @@ pub(crate) fn enqueue_and_wait(stream: &Arc<Stream>, operation: Operation) -> Re
     if let Some(capture) = stream.capture() {
         return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
     }
-    crate::capture::forbid_legacy(stream)?;
+    forbid_legacy(stream)?;
     let ticket = stream.submit(operation)?;
     stream.wait_for(ticket);
     stream.context.tell()

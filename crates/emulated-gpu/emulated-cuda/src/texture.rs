@@ -4,20 +4,21 @@
 #![allow(unsafe_code, reason = "which part of a union counts, the kind beside it says")]
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ptx_emulator::Memory;
 use ptx_emulator::texture::{AddressMode, Filter, Opaque, Resource, Sampling, Texels};
 
 use crate::abi::Handle;
 use crate::abi::texture::{
     LinearResource, PitchedResource, ResourceDescription, TextureDescription, ViewDescription,
 };
-use crate::array::{self, PITCH, SURFACE};
+use crate::array::{self, SURFACE};
+use crate::arrays::Arrays;
 use crate::copy::check_device;
-use crate::device::{ALIGNMENT, LINEAR, PITCHED};
-use crate::driver::driver;
 use crate::error::{Code, Result};
-use crate::mipmap;
+use crate::hardware::Hardware;
+use crate::limits::{ALIGNMENT, LINEAR, PITCH, PITCHED};
 
 /// `CUresourcetype`
 const ARRAY: i32 = 0;
@@ -49,22 +50,27 @@ impl std::fmt::Debug for Object {
 }
 
 /// The objects, by handle.
-#[derive(Debug, Default)]
-pub(crate) struct Objects(Mutex<HashMap<u64, Object>>);
+#[derive(Debug)]
+pub(crate) struct Objects {
+    list: Mutex<HashMap<u64, Object>>,
+    hardware: Arc<Hardware>,
+}
 
 impl Objects {
+    /// None yet.
+    pub(crate) fn new(hardware: Arc<Hardware>) -> Self {
+        Self { list: Mutex::default(), hardware }
+    }
+
     fn list(&self) -> MutexGuard<'_, HashMap<u64, Object>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes one.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn create(&self, resource: Resource, object: Object) -> Result<u64> {
-        let handle = driver()?.emulator.memory().bindings().create(resource);
+    pub(crate) fn create(&self, resource: Resource, object: Object) -> u64 {
+        let handle = self.hardware.memory().bindings().create(resource);
         self.list().insert(handle, object);
-        Ok(handle)
+        handle
     }
 
     /// What was asked for.
@@ -77,18 +83,15 @@ impl Objects {
     /// # Errors
     /// `INVALID_VALUE`
     pub(crate) fn destroy(&self, handle: u64, kind: Opaque) -> Result {
-        let destroyed = driver()?.emulator.memory().bindings().destroy(handle, kind);
+        let destroyed = self.hardware.memory().bindings().destroy(handle, kind);
         destroyed.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))?;
         self.list().remove(&handle);
         Ok(())
     }
 
     /// Forgets those of a context.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn end_context(&self, context: Handle) -> Result {
-        let bindings = driver()?.emulator.memory().bindings();
+    pub(crate) fn end_context(&self, context: Handle) {
+        let bindings = self.hardware.memory().bindings();
         self.list().retain(|&handle, object| {
             let stays = object.context != context;
             if !stays {
@@ -99,7 +102,6 @@ impl Objects {
             }
             stays
         });
-        Ok(())
     }
 }
 
@@ -111,7 +113,7 @@ fn invalid(why: impl Into<String>) -> crate::error::Error {
 ///
 /// # Errors
 /// `INVALID_VALUE`
-pub(crate) fn linear(given: LinearResource) -> Result<Texels> {
+pub(crate) fn linear(memory: &Memory, given: LinearResource) -> Result<Texels> {
     let LinearResource { address, format, channels, bytes } = given;
     let format = array::format(format, channels)?;
     aligned(address)?;
@@ -119,7 +121,7 @@ pub(crate) fn linear(given: LinearResource) -> Result<Texels> {
     if width == 0 || width > LINEAR {
         return Err(invalid(format!("{width} texels: a texture of memory has 1 to {LINEAR}")));
     }
-    check_device(address, width * format.bytes())?;
+    check_device(memory, address, width * format.bytes())?;
     let (pitch, slice) = (width * format.bytes(), width * format.bytes());
     let (height, depth, layers, linear, cube) = (0, 0, 0, true, false);
     Ok(Texels { base: address, format, width, height, depth, layers, pitch, slice, linear, cube })
@@ -129,7 +131,7 @@ pub(crate) fn linear(given: LinearResource) -> Result<Texels> {
 ///
 /// # Errors
 /// `INVALID_VALUE`
-pub(crate) fn pitched(given: PitchedResource) -> Result<Texels> {
+pub(crate) fn pitched(memory: &Memory, given: PitchedResource) -> Result<Texels> {
     let PitchedResource { address, format, channels, width, height, pitch } = given;
     let format = array::format(format, channels)?;
     aligned(address)?;
@@ -151,7 +153,7 @@ pub(crate) fn pitched(given: PitchedResource) -> Result<Texels> {
     let (depth, layers, linear, cube) = (0, 0, false, false);
     let texels =
         Texels { base: address, format, width, height, depth, layers, pitch, slice, linear, cube };
-    check_device(address, texels.reach().unwrap_or(u64::MAX))?;
+    check_device(memory, address, texels.reach().unwrap_or(u64::MAX))?;
     Ok(texels)
 }
 
@@ -220,23 +222,24 @@ pub(crate) fn texture(texels: Texels, sampling: Sampling) -> Result<Resource> {
     Ok(Resource::Texture(texels, sampling))
 }
 
-/// What a texture object stands for.
+/// What a texture object stands for, of memory or of one of the arrays.
 ///
 /// # Errors
 /// `INVALID_VALUE`, `NOT_SUPPORTED`
-pub(crate) fn of(object: &Object) -> Result<Resource> {
+pub(crate) fn of(object: &Object, memory: &Memory, arrays: &Arrays) -> Result<Resource> {
     let ResourceDescription { kind, resource, flags } = object.resource;
     if flags != 0 {
         return Err(invalid("the flags of a resource have to be 0"));
     }
     // SAFETY: every part of the union is of plain numbers, and all its bytes came from the program.
-    let (handle, memory, rows) = unsafe { (resource.array, resource.linear, resource.pitched) };
+    let (handle, linear_memory, rows) =
+        unsafe { (resource.array, resource.linear, resource.pitched) };
     let texels = match kind {
         ARRAY => {
-            array::find(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?.texels
+            arrays.array(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?.texels
         }
         MIPMAPPED => {
-            let found = mipmap::find(handle);
+            let found = arrays.mipmap(handle);
             let mipmap = found.map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
             let [level] = &mipmap.levels[..] else {
                 return Err(Code::NOT_SUPPORTED.because(
@@ -246,8 +249,8 @@ pub(crate) fn of(object: &Object) -> Result<Resource> {
             };
             level.texels
         }
-        MEMORY => linear(memory)?,
-        ROWS => pitched(rows)?,
+        MEMORY => linear(memory, linear_memory)?,
+        ROWS => pitched(memory, rows)?,
         _ => return Err(invalid(format!("there is no kind {kind} of resource"))),
     };
     if let Some(view) = &object.view {
@@ -275,24 +278,24 @@ fn check_view(kind: i32, texels: &Texels, view: &ViewDescription) -> Result {
     ))
 }
 
-/// What a surface object stands for.
+/// What a surface object stands for, of one of the arrays.
 ///
 /// # Errors
 /// `INVALID_VALUE`
-pub(crate) fn surface(given: &ResourceDescription) -> Result<Resource> {
+pub(crate) fn surface(given: &ResourceDescription, arrays: &Arrays) -> Result<Resource> {
     if given.kind != ARRAY || given.flags != 0 {
         return Err(invalid("a surface is made of an array"));
     }
     // SAFETY: as above.
-    surface_of(unsafe { given.resource.array })
+    surface_of(unsafe { given.resource.array }, arrays)
 }
 
 /// A surface of an array.
 ///
 /// # Errors
 /// `INVALID_VALUE`
-pub(crate) fn surface_of(handle: Handle) -> Result<Resource> {
-    let array = array::find(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
+pub(crate) fn surface_of(handle: Handle, arrays: &Arrays) -> Result<Resource> {
+    let array = arrays.array(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
     if array.description.flags & SURFACE == 0 {
         return Err(invalid(
             "the array was not made for surfaces: give cuArray3DCreate CUDA_ARRAY3D_SURFACE_LDST",

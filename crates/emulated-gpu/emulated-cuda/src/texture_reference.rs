@@ -7,9 +7,9 @@ use ptx_emulator::texture::{AddressMode, Filter, Opaque, Resource, Sampling};
 
 use crate::abi::Handle;
 use crate::abi::texture::{LinearResource, PitchedResource, TextureDescription};
-use crate::array;
-use crate::driver::driver;
+use crate::arrays::Arrays;
 use crate::error::{Code, Result};
+use crate::hardware::Hardware;
 use crate::registry::fresh;
 use crate::texture::{self, NORMALISED, READ_AS_INTEGER, sampling, surface_of};
 
@@ -23,6 +23,7 @@ pub(crate) struct Reference {
     /// The variable.
     variable: Option<u64>,
     state: Mutex<State>,
+    hardware: Arc<Hardware>,
 }
 
 /// What was set.
@@ -47,14 +48,12 @@ pub(crate) enum Source {
 
 impl Reference {
     /// Of a variable of a module, which is read at first as its text says.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
     pub(crate) fn new(
         module: Handle,
         kind: Opaque,
         variable: Option<(u64, Sampling)>,
-    ) -> Result<Arc<Self>> {
+        hardware: Arc<Hardware>,
+    ) -> Self {
         let read = variable.map(|(_, sampling)| sampling).unwrap_or_default();
         let mode = |mode| match mode {
             AddressMode::Wrap => 0,
@@ -69,15 +68,14 @@ impl Reference {
             ..TextureDescription::default()
         };
         let state = State { source: Source::Nothing, format: (0, 0), texture };
-        let reference = Arc::new(Self {
+        Self {
             handle: fresh(),
             module,
             kind,
             variable: variable.map(|(address, _)| address),
             state: Mutex::new(state),
-        });
-        driver()?.references.insert(reference.handle, Arc::clone(&reference));
-        Ok(reference)
+            hardware,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -99,53 +97,41 @@ impl Reference {
     ///
     /// # Errors
     /// `INVALID_VALUE`, `NOT_SUPPORTED`
-    pub(crate) fn set(&self, change: impl FnOnce(&mut State)) -> Result {
+    pub(crate) fn set(&self, arrays: &Arrays, change: impl FnOnce(&mut State)) -> Result {
         let mut state = self.state();
         let mut new = *state;
         change(&mut new);
         if self.kind == Opaque::Texture {
             sampling(&new.texture)?;
         }
-        let resource = self.resource(&new)?;
+        let resource = self.resource(&new, arrays)?;
         *state = new;
         let Some(variable) = self.variable else { return Ok(()) };
-        let bindings = driver()?.emulator.memory().bindings();
+        let bindings = self.hardware.memory().bindings();
         let bound = bindings.bind(variable, self.kind, resource);
         bound.map_err(|error| Code::INVALID_HANDLE.because(error.to_string()))
     }
 
-    fn resource(&self, state: &State) -> Result<Option<Resource>> {
+    fn resource(&self, state: &State, arrays: &Arrays) -> Result<Option<Resource>> {
+        let memory = self.hardware.memory();
         let (format, channels) = state.format;
         let texels = match state.source {
             Source::Nothing => return Ok(None),
             Source::Array(handle) if self.kind == Opaque::Surface => {
-                return surface_of(handle).map(Some);
+                return surface_of(handle, arrays).map(Some);
             }
-            Source::Array(handle) => array::find(handle)?.texels,
+            Source::Array(handle) => arrays.array(handle)?.texels,
             Source::Memory(..) if channels == 0 => return Ok(None),
             Source::Memory(address, bytes) => {
-                texture::linear(LinearResource { address, format, channels, bytes })?
+                texture::linear(memory, LinearResource { address, format, channels, bytes })?
             }
-            Source::Rows(address, [width, height, pitch]) => texture::pitched(PitchedResource {
-                address,
-                format,
-                channels,
-                width,
-                height,
-                pitch,
-            })?,
+            Source::Rows(address, [width, height, pitch]) => {
+                let rows = PitchedResource { address, format, channels, width, height, pitch };
+                texture::pitched(memory, rows)?
+            }
         };
         Ok(texture::texture(texels, sampling(&state.texture)?).ok())
     }
-}
-
-/// The reference of a handle.
-///
-/// # Errors
-/// `INVALID_VALUE`
-pub(crate) fn find(handle: Handle, kind: Opaque) -> Result<Arc<Reference>> {
-    let missing = || Code::INVALID_VALUE.because(format!("there is no reference {handle:#x}"));
-    driver()?.references.get(handle).filter(|found| found.kind == kind).ok_or_else(missing)
 }
 
 /// Flags that a reference takes.

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use ptx_emulator::Memory;
 use ptx_emulator::memory::{MapError, Physical};
 
 use crate::abi::Handle;
-use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::registry::fresh;
 
@@ -136,8 +136,8 @@ impl From<MapError> for Error {
 ///
 /// # Errors
 /// `NOT_SUPPORTED`
-pub(crate) fn required() -> Result {
-    if driver()?.emulator.memory().can_map() {
+pub(crate) fn required(memory: &Memory) -> Result {
+    if memory.can_map() {
         return Ok(());
     }
     Err(Code::NOT_SUPPORTED.because(

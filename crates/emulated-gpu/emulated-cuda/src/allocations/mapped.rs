@@ -7,7 +7,6 @@ use ptx_emulator::memory::Physical;
 
 use super::{Advice, Allocation, AllocationKind, Allocations};
 use crate::abi::Pointer;
-use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::virtual_memory::Held;
 
@@ -17,11 +16,11 @@ impl Allocations {
     /// # Errors
     /// `OUT_OF_MEMORY`
     pub(crate) fn physical(&self, size: u64, device: u32, exported: bool) -> Result<Arc<Physical>> {
-        let free = self.free_bytes(device)?;
+        let free = self.free_bytes(device);
         if size > free {
             return Err(self.too_much(size, free));
         }
-        let made = driver()?.emulator.memory().create_physical(size, device, exported);
+        let made = self.memory().create_physical(size, device, exported);
         made.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
     }
 
@@ -32,7 +31,7 @@ impl Allocations {
     /// may not have more mappings.
     pub(crate) fn map(&self, address: Pointer, size: u64, known: &Held) -> Result {
         let mut table = self.table();
-        driver()?.emulator.memory().map(address, size, &known.memory)?;
+        self.memory().map(address, size, &known.memory)?;
         table.next_id += 1;
         let made = Allocation {
             address,
@@ -57,7 +56,6 @@ impl Allocations {
     /// # Errors
     /// `INVALID_VALUE` where there are none.
     pub(crate) fn unmap(&self, address: Pointer, size: u64) -> Result {
-        let memory = driver()?.emulator.memory();
         let gone = || {
             let is_gone = |one: &Allocation| {
                 matches!(one.kind, AllocationKind::Mapped)
@@ -65,6 +63,6 @@ impl Allocations {
             };
             self.table().list.retain(|_, one| !is_gone(one));
         };
-        Ok(memory.unmap(address, size, gone)?)
+        Ok(self.memory().unmap(address, size, gone)?)
     }
 }

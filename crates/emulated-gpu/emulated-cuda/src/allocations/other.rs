@@ -4,7 +4,6 @@ use ptx_emulator::memory::SharedMemory;
 
 use super::{AllocationKind, Allocations, Owner};
 use crate::abi::Pointer;
-use crate::driver::driver;
 use crate::error::Result;
 
 /// Memory of another process, as a context has it.
@@ -32,7 +31,7 @@ impl Allocations {
         }
         drop(table);
         self.allocate(place.size, owner, 0, false, || {
-            let address = driver()?.emulator.memory().open_shared(&place, owner.home)?;
+            let address = self.memory().open_shared(&place, owner.home)?;
             Ok((address, AllocationKind::Other(Opened { place, times: 1 })))
         })
     }

@@ -4,23 +4,16 @@ use ptx_emulator::memory::Devices;
 
 use super::{AllocationKind, Allocations, units};
 use crate::abi::{Handle, Pointer};
-use crate::driver::driver;
-use crate::error::Result;
 
 impl Allocations {
     /// Lets other devices into what was allocated from a pool.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn share_pool(&self, pool: Handle, with: Devices) -> Result {
-        let memory = driver()?.emulator.memory();
+    pub(crate) fn share_pool(&self, pool: Handle, with: Devices) {
         let table = self.table();
         for one in table.list.values() {
             if matches!(one.kind, AllocationKind::Pooled(from) if from == pool) {
-                memory.share(one.address, with);
+                self.memory().share(one.address, with);
             }
         }
-        Ok(())
     }
 
     /// Bytes on a device that graphs have allocated and not freed.

@@ -2,28 +2,29 @@
 
 use crate::abi::texture::{Array3dDescription, ArrayDescription};
 use crate::abi::{Device, Handle, In, Out, Pointer};
-use crate::array::{self, Array};
+use crate::array;
 use crate::capture;
-use crate::context;
 use crate::copy::{CopyMemory, End, Transfer, array_end};
-use crate::device::{self, LINEAR};
+use crate::current;
+use crate::device;
+use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::mipmap;
+use crate::limits::LINEAR;
 
 use super::context::synchronize_users;
-use super::copy::{Waits, copy};
+use super::copy::{Waits, copy, place_of};
 
 fn create(out: Out<Handle>, description: Array3dDescription) -> Result {
     out.required()?;
-    capture::forbid_unsafe_call()?;
-    let context = context::current()?;
-    out.set(Array::new(&context, description)?.handle)
+    capture::forbid_unsafe_call(&driver()?.captures)?;
+    let context = current::context()?;
+    out.set(driver()?.arrays.create(&context, description)?.handle)
 }
 
 /// A range of an array, in bytes from its first one: in one row, or of whole rows.
 fn range(handle: Handle, offset: usize, bytes: usize) -> Result<(End, [usize; 2])> {
-    let array = array::find(handle)?;
+    let array = driver()?.arrays.array(handle)?;
     let [row, ..] = array.extent();
     let row = row as usize;
     let (x, y) = (offset % row, offset / row);
@@ -79,7 +80,7 @@ export! {
     3020 fn cuArrayGetDescriptor_v2(out: Out<ArrayDescription>, array: Handle) {
         out.required()?;
         let Array3dDescription { width, height, format, channels, .. } =
-            array::find(array)?.description;
+            driver()?.arrays.array(array)?.description;
         out.set(ArrayDescription { width, height, format, channels })
     }
 
@@ -89,44 +90,45 @@ export! {
 
     3020 fn cuArray3DGetDescriptor_v2(out: Out<Array3dDescription>, array: Handle) {
         out.required()?;
-        out.set(array::find(array)?.description)
+        out.set(driver()?.arrays.array(array)?.description)
     }
 
     2000 fn cuArrayDestroy(array: Handle) {
-        capture::forbid_unsafe_call()?;
-        let array = array::find(array)?;
-        if mipmap::is_level(array.handle)? {
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        let array = driver()?.arrays.array(array)?;
+        let arrays = &driver()?.arrays;
+        if arrays.is_level(&array) {
             return Err(Code::INVALID_VALUE.because(
                 "the array is a level of a mipmapped one: cuMipmappedArrayDestroy ends them all"
             ));
         }
         synchronize_users(Some(array.context))?;
-        array.destroy()
+        arrays.destroy(&array)
     }
 
     3020 fn cuMemcpyHtoA_v2(to: Handle, offset: usize, from: In<u8>, size: usize)
     also cuMemcpyHtoA_v2_ptds {
-        let from = CopyMemory::of(from.address() as u64)?;
+        let from = place_of(from.address() as u64)?;
         into_array((to, offset), from, size, (0, Waits::Unless))
     }
 
     3020 fn cuMemcpyHtoAAsync_v2(
         to: Handle, offset: usize, from: In<u8>, size: usize, stream: Handle,
     ) also cuMemcpyHtoAAsync_v2_ptsz {
-        let from = CopyMemory::of(from.address() as u64)?;
+        let from = place_of(from.address() as u64)?;
         into_array((to, offset), from, size, (stream, Waits::No))
     }
 
     3020 fn cuMemcpyAtoH_v2(to: Out<u8>, from: Handle, offset: usize, size: usize)
     also cuMemcpyAtoH_v2_ptds {
-        let to = CopyMemory::of(to.address() as u64)?;
+        let to = place_of(to.address() as u64)?;
         out_of_array(to, (from, offset), size, (0, Waits::Unless))
     }
 
     3020 fn cuMemcpyAtoHAsync_v2(
         to: Out<u8>, from: Handle, offset: usize, size: usize, stream: Handle,
     ) also cuMemcpyAtoHAsync_v2_ptsz {
-        let to = CopyMemory::of(to.address() as u64)?;
+        let to = place_of(to.address() as u64)?;
         out_of_array(to, (from, offset), size, (stream, Waits::No))
     }
 

@@ -1,17 +1,19 @@
 //! Contexts: the primary one, others, and the stack of each thread.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use crate::abi::{Device, Handle, In, Out};
 use crate::capture;
-use crate::context::{self, Context};
+use crate::context::{Context, Primary};
+use crate::current;
 use crate::device::check;
 use crate::driver::{VERSION, driver};
 use crate::error::{Code, Result};
 use crate::ffi::export;
 use crate::registry::fresh;
-use crate::stream::PRIORITIES;
+use crate::storage::Ended;
+use crate::stream::{PRIORITIES, Stream};
 
 /// All flags of a context.
 const FLAGS: u32 = 0xff;
@@ -29,8 +31,8 @@ fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
     out.required()?;
     check_flags(flags)?;
     let device = check(device)?;
-    let context = Context::create(fresh(), flags, device)?;
-    context::push(context.handle);
+    let context = driver()?.create_context(fresh(), flags, device);
+    current::push(context.handle);
     out.set(context.handle)
 }
 
@@ -38,9 +40,9 @@ fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
 ///
 /// # Errors
 /// `INVALID_CONTEXT`
-pub(super) fn find(handle: Handle) -> Result<std::sync::Arc<Context>> {
+pub(super) fn find(handle: Handle) -> Result<Arc<Context>> {
     if handle == 0 {
-        return context::current_of_any_state();
+        return current::context_of_any_state();
     }
     driver()?.contexts.get(handle).ok_or_else(|| {
         Code::INVALID_CONTEXT.because(format!("there is no context {handle:#x}; was it destroyed?"))
@@ -50,7 +52,7 @@ pub(super) fn find(handle: Handle) -> Result<std::sync::Arc<Context>> {
 /// Whether a handle may be made current: that of a context, or of a primary one that isn't there yet,
 /// which NVIDIA's runtime library makes current before it retains it.
 fn check_current(handle: Handle) -> Result {
-    let is = |primary: &std::sync::Mutex<context::Primary>| {
+    let is = |primary: &std::sync::Mutex<Primary>| {
         primary.lock().unwrap_or_else(PoisonError::into_inner).has(handle)
     };
     if driver()?.primary.iter().any(is) { Ok(()) } else { find(handle).map(|_| ()) }
@@ -60,29 +62,58 @@ fn check_current(handle: Handle) -> Result {
 ///
 /// # Errors
 /// `INVALID_DEVICE`, and what the function fails with.
-pub(super) fn primary<T>(
-    device: Device,
-    f: impl FnOnce(&mut context::Primary) -> Result<T>,
-) -> Result<T> {
+pub(super) fn primary<T>(device: Device, f: impl FnOnce(&mut Primary) -> Result<T>) -> Result<T> {
     let device = check(device)? as usize;
     let primary = driver()?.primary.get(device).ok_or(Code::INVALID_DEVICE)?;
     f(&mut primary.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn synchronize(context: &Context) -> Result {
-    capture::forbid_waiting(context)?;
-    context.synchronize();
+    let streams = driver()?.streams_of(context)?;
+    capture::forbid_waiting(&streams)?;
+    streams.synchronize();
     context.tell()
 }
 
-fn release(device: Device) -> Result {
-    primary(device, context::Primary::release)?.tell();
+/// The legacy default stream of a context that can be used.
+fn null_stream(context: Handle) -> Result<Arc<Stream>> {
+    let context = find(context)?;
+    context.check()?;
+    Ok(driver()?.streams_of(&context)?.null())
+}
+
+/// Retains the primary context of a device.
+///
+/// # Errors
+/// `INVALID_DEVICE`
+pub(super) fn retain(device: Device) -> Result<Arc<Context>> {
+    let driver = driver()?;
+    let make = |handle, flags, device| driver.create_context(handle, flags, device);
+    primary(device, |primary| Ok(primary.retain(make)))
+}
+
+/// Ends the primary context of a device, where a function has it end.
+fn end(device: Device, f: impl FnOnce(&mut Primary) -> Result<Option<Arc<Context>>>) -> Result {
+    // The lock is held: another one has the same handle.
+    let ended = primary(device, |primary| match f(primary)? {
+        Some(context) => driver()?.destroy_context(&context),
+        None => Ok(Ended::default()),
+    })?;
+    ended.tell();
     Ok(())
 }
 
+/// Gives the primary context of a device back, once.
+///
+/// # Errors
+/// `INVALID_DEVICE`, `INVALID_CONTEXT` where it is not retained.
+pub(super) fn release(device: Device) -> Result {
+    end(device, Primary::release)
+}
+
+/// Ends it, however often it was retained.
 fn reset(device: Device) -> Result {
-    primary(device, context::Primary::reset)?.tell();
-    Ok(())
+    end(device, |primary| Ok(primary.context.take()))
 }
 
 fn set_flags(device: Device, flags: u32) -> Result {
@@ -99,7 +130,7 @@ fn set_flags(device: Device, flags: u32) -> Result {
 export! {
     7000 fn cuDevicePrimaryCtxRetain(out: Out<Handle>, device: Device) {
         out.required()?;
-        out.set(primary(device, context::Primary::retain)?.handle)
+        out.set(retain(device)?.handle)
     }
 
     7000 fn cuDevicePrimaryCtxRelease(device: Device) {
@@ -166,10 +197,10 @@ export! {
             return Err(Code::INVALID_CONTEXT
                 .because("this is the primary context; give it back with cuDevicePrimaryCtxRelease"));
         }
-        if context::current_handle() == context.handle {
-            context::pop();
+        if current::handle() == context.handle {
+            current::pop();
         }
-        context.destroy()?.tell();
+        driver()?.destroy_context(&context)?.tell();
         Ok(())
     }
 
@@ -179,12 +210,12 @@ export! {
         }
         // Of several handles of a context, green ones among them, the one that was pushed is current.
         find(context)?;
-        context::push(context);
+        current::push(context);
         Ok(())
     }
 
     4000 fn cuCtxPopCurrent_v2(out: Out<Handle>) {
-        let handle = context::pop().ok_or(Code::INVALID_CONTEXT)?;
+        let handle = current::pop().ok_or(Code::INVALID_CONTEXT)?;
         out.set_if_wanted(handle);
         Ok(())
     }
@@ -193,17 +224,17 @@ export! {
         if context != 0 {
             check_current(context)?;
         }
-        context::set_current(context);
+        current::set(context);
         Ok(())
     }
 
     4000 fn cuCtxGetCurrent(out: Out<Handle>) {
-        out.set(context::current_handle())
+        out.set(current::handle())
     }
 
     2000 fn cuCtxGetDevice(device: Out<Device>) {
         device.required()?;
-        device.set(context::current_of_any_state()?.device as Device)
+        device.set(current::context_of_any_state()?.device as Device)
     }
 
     13000 fn cuCtxGetDevice_v2(device: Out<Device>, context: Handle) {
@@ -213,12 +244,12 @@ export! {
 
     7000 fn cuCtxGetFlags(flags: Out<u32>) {
         flags.required()?;
-        flags.set(context::current()?.flags.load(Ordering::Relaxed))
+        flags.set(current::context()?.flags.load(Ordering::Relaxed))
     }
 
     12010 fn cuCtxSetFlags(flags: u32) {
         check_flags(flags)?;
-        context::current()?.flags.store(flags, Ordering::Relaxed);
+        current::context()?.flags.store(flags, Ordering::Relaxed);
         Ok(())
     }
 
@@ -234,7 +265,7 @@ export! {
     }
 
     2000 fn cuCtxSynchronize() {
-        synchronize(&*context::current()?)
+        synchronize(&*current::context()?)
     }
 
     13000 fn cuCtxSynchronize_v2(context: Handle) {
@@ -245,29 +276,29 @@ export! {
 
     3010 fn cuCtxGetLimit(value: Out<usize>, limit: u32) {
         value.required()?;
-        value.set(context::current()?.limit(limit)? as usize)
+        value.set(current::context()?.limit(limit)? as usize)
     }
 
     3010 fn cuCtxSetLimit(limit: u32, value: usize) {
-        context::current()?.set_limit(limit, value as u64)
+        current::context()?.set_limit(limit, value as u64)
     }
 
     3020 fn cuCtxGetCacheConfig(config: Out<u32>) {
         config.required()?;
-        config.set(context::current()?.cache.load(Ordering::Relaxed))
+        config.set(current::context()?.cache.load(Ordering::Relaxed))
     }
 
     3020 fn cuCtxSetCacheConfig(config: u32) {
         if config > 3 {
             return Err(Code::INVALID_VALUE.because(format!("there is no cache configuration {config}")));
         }
-        context::current()?.cache.store(config, Ordering::Relaxed);
+        current::context()?.cache.store(config, Ordering::Relaxed);
         Ok(())
     }
 
     4020 fn cuCtxGetSharedMemConfig(config: Out<u32>) {
         config.required()?;
-        config.set(context::current()?.shared_banks.load(Ordering::Relaxed))
+        config.set(current::context()?.shared_banks.load(Ordering::Relaxed))
     }
 
     4020 fn cuCtxSetSharedMemConfig(config: u32) {
@@ -275,19 +306,19 @@ export! {
             return Err(Code::INVALID_VALUE.because(format!("there is no bank configuration {config}")));
         }
         // Banks have 4 bytes on all cards since compute capability 5.0; the wish has no effect.
-        context::current()?;
+        current::context()?;
         Ok(())
     }
 
     5050 fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
-        context::current()?;
+        current::context()?;
         least.set_if_wanted(PRIORITIES.0);
         greatest.set_if_wanted(PRIORITIES.1);
         Ok(())
     }
 
     11000 fn cuCtxResetPersistingL2Cache() {
-        context::current().map(|_| ())
+        current::context().map(|_| ())
     }
 
     11040 fn cuCtxGetExecAffinity(_affinity: Out<u8>, _kind: i32) {
@@ -295,7 +326,7 @@ export! {
     }
 
     4000 fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
-        let own = context::current()?;
+        let own = current::context()?;
         let peer = find(peer)?;
         if flags != 0 || own.handle == peer.handle {
             return Err(Code::INVALID_VALUE.because("a context is no peer of its own"));
@@ -304,12 +335,12 @@ export! {
     }
 
     4000 fn cuCtxDisablePeerAccess(peer: Handle) {
-        context::current()?.set_peer(find(peer)?.device, false)
+        current::context()?.set_peer(find(peer)?.device, false)
     }
 
     2000 fn cuCtxAttach(out: Out<Handle>, _flags: u32) {
         out.required()?;
-        out.set(context::current()?.handle)
+        out.set(current::context()?.handle)
     }
 
     2000 fn cuCtxDetach(context: Handle) {
@@ -317,15 +348,11 @@ export! {
     }
 
     12050 fn cuCtxRecordEvent(context: Handle, event: Handle) {
-        let context = find(context)?;
-        context.check()?;
-        super::event::record(event, &context.null_stream(), 0)
+        super::event::record(event, &null_stream(context)?, 0)
     }
 
     12050 fn cuCtxWaitEvent(context: Handle, event: Handle) {
-        let context = find(context)?;
-        context.check()?;
-        super::stream::wait_event(&context.null_stream(), event, 0)
+        super::stream::wait_event(&null_stream(context)?, event, 0)
     }
 
     11030 fn cuFlushGPUDirectRDMAWrites(_target: i32, _scope: i32) {
@@ -333,11 +360,11 @@ export! {
     }
 
     4000 fn cuProfilerStart() {
-        context::current().map(|_| ())
+        current::context().map(|_| ())
     }
 
     4000 fn cuProfilerStop() {
-        context::current().map(|_| ())
+        current::context().map(|_| ())
     }
 
     10010 fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
@@ -350,11 +377,17 @@ export! {
 /// back to the host; of all contexts where the owner is not known. Work of other devices may wait for
 /// what the caller does next, as a collective does.
 pub(crate) fn synchronize_users(owner: Option<Handle>) -> Result {
-    let contexts = &driver()?.contexts;
+    let driver = driver()?;
+    let contexts = &driver.contexts;
     let device = owner.and_then(|owner| contexts.get(owner)).map(|owner| owner.device);
     let may_use = |context: &Context| {
         device.is_none_or(|device| context.device == device || context.has_peer(device))
     };
-    contexts.all().into_iter().filter(|context| may_use(context)).for_each(|it| it.synchronize());
+    for context in contexts.all().into_iter().filter(|context| may_use(context)) {
+        // Another thread may have destroyed it meanwhile, and has waited then.
+        if let Ok(streams) = driver.streams_of(&context) {
+            streams.synchronize();
+        }
+    }
     Ok(())
 }

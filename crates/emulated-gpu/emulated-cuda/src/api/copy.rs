@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::abi::copy::{Copy2d, Copy3d, Side3d};
 use crate::abi::{Handle, In, Out, Pointer};
-use crate::array;
 use crate::capture;
 use crate::copy::{CopyMemory, End, Transfer, array_end};
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::{export, is_per_thread};
@@ -25,12 +25,12 @@ pub(crate) enum Waits {
 
 /// Puts a copy into a stream.
 pub(crate) fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Result {
-    let stream = stream::find(stream)?;
+    let stream = current::stream(stream)?;
     if waits == Waits::Unless {
         capture::forbid_legacy(&stream)?;
-        capture::forbid_unsafe_call()?;
+        capture::forbid_unsafe_call(&driver()?.captures)?;
     }
-    transfer.check()?;
+    transfer.check(driver()?.hardware.memory())?;
     if transfer.is_empty() {
         return Ok(());
     }
@@ -56,13 +56,21 @@ pub(crate) fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Resu
     }
 }
 
+/// Memory of either kind.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(super) fn place_of(address: Pointer) -> Result<CopyMemory> {
+    Ok(CopyMemory::of(driver()?.hardware.memory(), address))
+}
+
 /// Whether one end is the host's.
 fn touches_host(transfer: &Transfer) -> Result<bool> {
     for end in [&transfer.from, &transfer.to] {
         match end.place {
             CopyMemory::Host(_) | CopyMemory::Staged(_) => return Ok(true),
             CopyMemory::Device(address) => {
-                if driver()?.allocations.with(address, |one| one.is_host()) == Some(true) {
+                if driver()?.hardware.allocations.with(address, |one| one.is_host()) == Some(true) {
                     return Ok(true);
                 }
             }
@@ -73,7 +81,7 @@ fn touches_host(transfer: &Transfer) -> Result<bool> {
 
 fn line(to: CopyMemory, from: CopyMemory, size: usize, stream: Handle, waits: Waits) -> Result {
     if size == 0 {
-        return stream::find(stream).map(|_| ());
+        return current::stream(stream).map(|_| ());
     }
     copy(Transfer::line(from, to, size), stream, waits)
 }
@@ -121,10 +129,10 @@ impl Batch {
         let to = self.to.list(self.count)?;
         let from = self.from.list(self.count)?;
         for ((to, from), size) in to.into_iter().zip(from).zip(self.sizes.list(self.count)?) {
-            line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, stream, Waits::No)?;
+            line(place_of(to)?, place_of(from)?, size, stream, Waits::No)?;
         }
         if attributes.iter().any(|attribute| attribute[0] == DURING_CALL) {
-            return stream::find(stream)?.synchronize();
+            return current::stream(stream)?.synchronize();
         }
         Ok(())
     }
@@ -133,9 +141,9 @@ impl Batch {
 /// `CUmemorytype`
 fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
     match kind {
-        1 => CopyMemory::of(host as u64),
+        1 => place_of(host as u64),
         2 => Ok(CopyMemory::Device(device)),
-        4 => CopyMemory::of(device),
+        4 => place_of(device),
         _ => Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of memory"))),
     }
 }
@@ -158,7 +166,7 @@ fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
     }
     let Side3d { x, y, z, .. } = *side;
     if side.kind == ARRAY {
-        return array_end(&*array::find(side.array)?, [x, y, z], [width, height, depth]);
+        return array_end(&*driver()?.arrays.array(side.array)?, [x, y, z], [width, height, depth]);
     }
     // A pitch of 0 is that of rows one behind another.
     let pitch = if side.pitch == 0 { width } else { side.pitch };
@@ -192,12 +200,12 @@ fn check_contexts(contexts: [Handle; 2]) -> Result {
 
 export! {
     4000 fn cuMemcpy(to: Pointer, from: Pointer, size: usize) also cuMemcpy_ptds {
-        line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, 0, Waits::Unless)
+        line(place_of(to)?, place_of(from)?, size, 0, Waits::Unless)
     }
 
     4000 fn cuMemcpyAsync(to: Pointer, from: Pointer, size: usize, stream: Handle)
     also cuMemcpyAsync_ptsz {
-        line(CopyMemory::of(to)?, CopyMemory::of(from)?, size, stream, Waits::No)
+        line(place_of(to)?, place_of(from)?, size, stream, Waits::No)
     }
 
     12080 fn cuMemcpyBatchAsync(
@@ -218,21 +226,21 @@ export! {
     }
 
     3020 fn cuMemcpyHtoD_v2(to: Pointer, from: In<u8>, size: usize) also cuMemcpyHtoD_v2_ptds {
-        line(CopyMemory::Device(to), CopyMemory::of(from.address() as u64)?, size, 0, Waits::Unless)
+        line(CopyMemory::Device(to), place_of(from.address() as u64)?, size, 0, Waits::Unless)
     }
 
     3020 fn cuMemcpyHtoDAsync_v2(to: Pointer, from: In<u8>, size: usize, stream: Handle)
     also cuMemcpyHtoDAsync_v2_ptsz {
-        line(CopyMemory::Device(to), CopyMemory::of(from.address() as u64)?, size, stream, Waits::No)
+        line(CopyMemory::Device(to), place_of(from.address() as u64)?, size, stream, Waits::No)
     }
 
     3020 fn cuMemcpyDtoH_v2(to: Out<u8>, from: Pointer, size: usize) also cuMemcpyDtoH_v2_ptds {
-        line(CopyMemory::of(to.address() as u64)?, CopyMemory::Device(from), size, 0, Waits::Unless)
+        line(place_of(to.address() as u64)?, CopyMemory::Device(from), size, 0, Waits::Unless)
     }
 
     3020 fn cuMemcpyDtoHAsync_v2(to: Out<u8>, from: Pointer, size: usize, stream: Handle)
     also cuMemcpyDtoHAsync_v2_ptsz {
-        line(CopyMemory::of(to.address() as u64)?, CopyMemory::Device(from), size, stream, Waits::No)
+        line(place_of(to.address() as u64)?, CopyMemory::Device(from), size, stream, Waits::No)
     }
 
     3020 fn cuMemcpyDtoD_v2(to: Pointer, from: Pointer, size: usize) also cuMemcpyDtoD_v2_ptds {

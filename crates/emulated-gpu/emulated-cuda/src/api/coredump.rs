@@ -1,8 +1,8 @@
 //! The attributes of core dumps, of the current context and of all.
 
 use crate::abi::{Handle, Out};
-use crate::context;
 use crate::coredump::{ALL, Attribute, TEXT, Value};
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -65,7 +65,7 @@ fn set(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Res
 
 export! {
     12010 fn cuCoredumpGetAttribute(attribute: u32, value: Out<u8>, size: Out<usize>) {
-        get(context::current()?.handle, attribute, value, size)
+        get(current::context()?.handle, attribute, value, size)
     }
 
     12010 fn cuCoredumpGetAttributeGlobal(attribute: u32, value: Out<u8>, size: Out<usize>) {
@@ -73,7 +73,7 @@ export! {
     }
 
     12010 fn cuCoredumpSetAttribute(attribute: u32, value: Out<u8>, size: Out<usize>) {
-        set(context::current()?.handle, attribute, value, size)
+        set(current::context()?.handle, attribute, value, size)
     }
 
     12010 fn cuCoredumpSetAttributeGlobal(attribute: u32, value: Out<u8>, size: Out<usize>) {

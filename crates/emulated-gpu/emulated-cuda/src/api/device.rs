@@ -29,7 +29,7 @@ const MINOR: i32 = 76;
 
 /// The card's compute capability.
 fn capability() -> Result<(i32, i32)> {
-    let number = driver()?.settings.capability as i32;
+    let number = driver()?.hardware.settings.capability as i32;
     Ok((number / 10, number % 10))
 }
 
@@ -70,7 +70,7 @@ export! {
 
     3020 fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: Device) {
         check(device)?;
-        bytes.set(driver()?.allocations.total() as usize)
+        bytes.set(driver()?.hardware.allocations.total() as usize)
     }
 
     2000 fn cuDeviceGetAttribute(value: Out<i32>, which: i32, device: Device) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::abi::{Handle, In, Out, Text};
 use crate::access::{Declaration, READ, Range, WRITE};
 use crate::counts::Counts;
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -31,7 +32,7 @@ export! {
     /// reported as a kernel's fault is, and the host function is not called. It can be captured.
     0 fn emulatedGpuDeclareAccess(stream: Handle, operation: Text, ranges: In<Range>, count: usize)
     also emulatedGpuDeclareAccess_ptsz {
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         let ranges = self::ranges(ranges, count)?;
         let declaration = Declaration { operation: operation.get()?, ranges };
         stream::enqueue(&stream, Operation::Declare(Arc::new(declaration)))
@@ -46,7 +47,7 @@ export! {
         if work.is_none() {
             return Err(Code::INVALID_VALUE.because("the function that does the work is null"));
         }
-        let (stream, operation) = (stream::find(stream)?, operation.get()?);
+        let (stream, operation) = (current::stream(stream)?, operation.get()?);
         let work = Arc::new(Work::new(operation, work, data.address(), release));
         stream::enqueue(&stream, Operation::Library(Arc::clone(&work))).inspect_err(|_| {
             // Whoever refused it has dropped it; this one is the last.
@@ -75,7 +76,7 @@ export! {
     /// `CUresult emulatedGpuSetCounting(int on)`: each instruction is counted, or no longer, in
     /// launches from now on.
     0 fn emulatedGpuSetCounting(on: i32) {
-        driver()?.emulator.set_statistics(on != 0);
+        driver()?.hardware.emulator.set_statistics(on != 0);
         Ok(())
     }
 
@@ -85,7 +86,7 @@ export! {
     0 fn emulatedGpuGetCounts(function: Handle, counts: Out<u64>, size: usize) {
         counts.required()?;
         let driver = driver()?;
-        let own = driver.counts.of(driver.function(function)?.handle);
+        let own = driver.hardware.counts.of(driver.function(function)?.handle);
         // SAFETY: it is the structure's own numbers: it has nothing else, and no gaps.
         let all: [u64; size_of::<Counts>() / size_of::<u64>()] = unsafe { std::mem::transmute(own) };
         counts.set_all(all.into_iter().take(size / size_of::<u64>()));
@@ -94,7 +95,7 @@ export! {
 
     /// `CUresult emulatedGpuResetCounts(void)`: all counts begin anew.
     0 fn emulatedGpuResetCounts() {
-        driver()?.counts.reset();
+        driver()?.hardware.counts.reset();
         Ok(())
     }
 }

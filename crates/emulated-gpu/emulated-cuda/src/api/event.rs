@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::abi::{Handle, Out};
 use crate::capture;
-use crate::context;
+use crate::current;
 use crate::driver::driver;
-use crate::error::{Code, Result};
-use crate::event::{DISABLE_TIMING, Event, FLAGS, INTERPROCESS, Mark, Recorded};
+use crate::error::{Code, Error, Result};
+use crate::event::{DISABLE_TIMING, Event, FLAGS, INTERPROCESS, Mark, Point, Recorded};
 use crate::ffi::export;
 use crate::operation::Operation;
 use crate::registry::fresh;
@@ -44,12 +44,18 @@ pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result 
     Ok(())
 }
 
+/// Makes the capture useless that an event was recorded in, by a call that can't be part of it.
+pub(super) fn captured(point: &Point, code: Code) -> Result<Error> {
+    let capture = driver()?.captures.get(point.capture);
+    Ok(capture.map_or_else(|| code.into(), |capture| capture.invalidate(code)))
+}
+
 /// The mark that an event stands for; `None` when it was never recorded.
 fn mark(event: &Event) -> Result<Option<Arc<Mark>>> {
     match event.recorded() {
         Recorded::Never => Ok(None),
         Recorded::Stream(mark) => Ok(Some(mark)),
-        Recorded::Capture(point) => Err(point.capture.invalidate(Code::CAPTURED_EVENT)),
+        Recorded::Capture(point) => Err(captured(&point, Code::CAPTURED_EVENT)?),
     }
 }
 
@@ -67,7 +73,7 @@ export! {
         if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
             return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of an event")));
         }
-        let context = context::current()?;
+        let context = current::context()?;
         let event = Arc::new(Event::new(fresh(), context, flags)?);
         driver()?.events.insert(event.handle, Arc::clone(&event));
         out.set(event.handle)
@@ -82,19 +88,19 @@ export! {
     }
 
     2000 fn cuEventRecord(event: Handle, stream: Handle) also cuEventRecord_ptsz {
-        record(event, &stream::find(stream)?, 0)
+        record(event, &current::stream(stream)?, 0)
     }
 
     11010 fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32)
     also cuEventRecordWithFlags_ptsz {
-        record(event, &stream::find(stream)?, flags)
+        record(event, &current::stream(stream)?, flags)
     }
 
     2000 fn cuEventQuery(event: Handle) {
         let event = driver()?.event(event)?;
         event.context.check()?;
         let mark = mark(&event)?;
-        capture::forbid_unsafe_call()?;
+        capture::forbid_unsafe_call(&driver()?.captures)?;
         match mark {
             Some(mark) if !mark.is_passed()? => Err(Code::NOT_READY.into()),
             _ => event.context.tell(),
@@ -105,7 +111,7 @@ export! {
         let event = driver()?.event(event)?;
         event.context.check()?;
         let mark = mark(&event)?;
-        capture::forbid_unsafe_call()?;
+        capture::forbid_unsafe_call(&driver()?.captures)?;
         if let Some(mark) = mark {
             mark.wait()?;
         }

@@ -14,9 +14,9 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, PoisonError};
 
 use crate::abi::{Device, Handle, In, Out};
+use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::{early, export, say};
-use crate::green;
 use crate::identity::{self, Places};
 use crate::storage::OnEnd;
 
@@ -213,7 +213,7 @@ entries! {
     /// Whether the context is a green one, and which.
     fn context_check(context: Handle, answer: Out<u32>, detail: Out<usize>) {
         // Before cuInit there is none.
-        let green = green::of_context(context).unwrap_or_default();
+        let green = driver().ok().and_then(|driver| driver.green_of_context(context));
         if let Some(green) = &green {
             detail.set_if_wanted(green.handle);
         }

@@ -3,6 +3,7 @@
 
 use crate::abi::{Handle, Pointer};
 use crate::copy::Fill;
+use crate::current;
 use crate::driver::driver;
 use crate::error::Result;
 use crate::ffi::export;
@@ -11,12 +12,13 @@ use crate::stream;
 
 fn fill(fill: Fill, stream: Option<Handle>) -> Result {
     let waits = stream.is_none();
-    let stream = stream::find(stream.unwrap_or(0))?;
-    fill.check()?;
+    let stream = current::stream(stream.unwrap_or(0))?;
+    let hardware = &driver()?.hardware;
+    fill.check(hardware.memory())?;
     if fill.width == 0 || fill.height == 0 {
         return Ok(());
     }
-    let shared = driver()?.allocations.with(fill.address, |one| one.is_shared());
+    let shared = hardware.allocations.with(fill.address, |one| one.is_shared());
     if waits && shared == Some(true) {
         return stream::enqueue_and_wait(&stream, Operation::Fill(fill));
     }

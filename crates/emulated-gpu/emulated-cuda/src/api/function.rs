@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use crate::abi::{Handle, HostFunction, In, LaunchConfig, Out, SharedBytesOf};
-use crate::context;
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -26,14 +26,15 @@ fn launch(
     extra: In<usize>,
 ) -> Result {
     let function = driver()?.function(function)?;
-    let stream = stream::find(stream)?;
+    let stream = current::stream(stream)?;
     // A kernel of a library belongs to no context and runs in any.
     if function.context != 0 && stream.context.handle != function.context {
         return Err(Code::INVALID_HANDLE
             .because("the function and the stream belong to different contexts"));
     }
-    let operation = prepare(&function, shape, parameters, extra)?;
-    stream::enqueue(&stream, operation)
+    let current = current::context_of_any_state;
+    let launch = prepare(&function, shape, parameters, extra, current)?;
+    stream::enqueue(&stream, Operation::Launch { function, launch })
 }
 
 /// A function that is asked for its name, for which null is no handle.
@@ -182,7 +183,7 @@ export! {
     ) {
         offset.required()?;
         // A kernel of a library is loaded for the thread's context before it can be asked.
-        context::current()?;
+        current::context()?;
         let function = driver()?.function(kernel)?;
         let layout = function.kernel.parameters().get(index).ok_or(Code::INVALID_VALUE)?;
         size.set_if_wanted(layout.size as usize);
@@ -233,7 +234,7 @@ export! {
         if function.is_none() {
             return Err(Code::INVALID_VALUE.because("the host function is null"));
         }
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         stream::enqueue(&stream, Operation::Host { function, data: data.address() })
     }
 
@@ -292,7 +293,7 @@ export! {
         count: Out<i32>, function: Handle, config: In<LaunchConfig>,
     ) {
         count.required()?;
-        context::current()?;
+        current::context()?;
         let function = driver()?.function(function)?;
         let config = config.get()?;
         let threads = config.block.iter().try_fold(1u32, |all, &axis| all.checked_mul(axis));

@@ -7,14 +7,15 @@ use tensor::file::write_atomically;
 
 use crate::abi::{Handle, Out, Text};
 use crate::beside;
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::graph::{DEVICE_LAUNCH, Difference, Executable, Graph, Refusal};
-use crate::graph_memory;
-use crate::operation::Operation;
+use crate::graph::executable::{DEVICE_LAUNCH, Executable, Refusal};
+use crate::graph::step::Difference;
+use crate::graph::{Content, Graph};
+use crate::operation::{GraphMemory, Operation};
 use crate::registry::fresh;
-use crate::stream;
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_…`: free on launch; and upload, device launch, node priority.
 const AUTO_FREE: u64 = 1;
@@ -92,23 +93,29 @@ fn dot(graph: &Graph) -> String {
     text + "}\n"
 }
 
+fn label(operation: &Operation) -> String {
+    match operation {
+        Operation::Launch { function, launch } => {
+            format!("{} {:?} {:?}", function.kernel.name(), launch.grid, launch.block)
+        }
+        Operation::Copy(_) => "copy".to_owned(),
+        Operation::Fill(_) => "fill".to_owned(),
+        Operation::Declare(declaration) => declaration.operation.clone(),
+        Operation::Library(work) => work.operation.clone(),
+        Operation::Host { .. } => "host function".to_owned(),
+        other => format!("node of type {}", other.node_type()),
+    }
+}
+
 /// The nodes of a graph and their edges, and those of the bodies that its nodes choose from.
 fn write_nodes(graph: &Graph, text: &mut String) {
     for node in graph.nodes().iter() {
-        let label = match &node.operation {
-            Operation::Launch { function, launch } => {
-                format!("{} {:?} {:?}", function.kernel.name(), launch.grid, launch.block)
-            }
-            Operation::Copy(_) => "copy".to_owned(),
-            Operation::Fill(_) => "fill".to_owned(),
-            Operation::Declare(declaration) => declaration.operation.clone(),
-            Operation::Library(work) => work.operation.clone(),
-            Operation::Host { .. } => "host function".to_owned(),
-            Operation::Child(_) => "graph".to_owned(),
-            Operation::Conditional(node) => {
+        let label = match &node.content {
+            Content::Work(operation) => label(operation),
+            Content::Child(_) => "graph".to_owned(),
+            Content::Conditional(node) => {
                 format!("{} {:#x}", node.kind.name(), node.condition.handle)
             }
-            other => format!("node of type {}", other.node_type()),
         };
         let handle = node.handle;
         // Writing to a String never fails.
@@ -116,7 +123,7 @@ fn write_nodes(graph: &Graph, text: &mut String) {
         for before in &node.after {
             let _ = writeln!(text, "  n{before:x} -> n{handle:x};");
         }
-        let Operation::Conditional(node) = &node.operation else { continue };
+        let Content::Conditional(node) = &node.content else { continue };
         for (number, body) in node.bodies.iter().enumerate() {
             let inside = body.handle;
             let _ = writeln!(text, "  subgraph cluster_{inside:x} {{");
@@ -133,8 +140,8 @@ export! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE.because("graphs have no flags"));
         }
-        let graph = Arc::new(Graph::new());
-        graph.register()?;
+        let graph = Arc::new(Graph::new(Arc::clone(&driver()?.graphs)));
+        graph.register();
         out.set(graph.handle)
     }
 
@@ -149,7 +156,8 @@ export! {
             return Err(Code::INVALID_VALUE
                 .because("the body of a conditional node is the node's, and goes with it"));
         }
-        graph.forget()
+        graph.forget();
+        Ok(())
     }
 
     10000 fn cuGraphInstantiate(
@@ -199,16 +207,16 @@ export! {
 
     10000 fn cuGraphLaunch(graph: Handle, stream: Handle) also cuGraphLaunch_ptsz {
         let graph = executable(graph)?;
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         graph.launch(stream.capture().is_none(), |work| {
-            graph_memory::take(&work)?;
+            GraphMemory::take(&work, &driver()?.hardware);
             beside::enqueue(&stream, work)
         })
     }
 
     11010 fn cuGraphUpload(graph: Handle, stream: Handle) also cuGraphUpload_ptsz {
         executable(graph)?;
-        stream::find(stream).map(|_| ())
+        current::stream(stream).map(|_| ())
     }
 
     10000 fn cuGraphExecDestroy(graph: Handle) {
@@ -227,6 +235,8 @@ export! {
     }
 
     11040 fn cuDeviceGraphMemTrim(device: i32) {
-        graph_memory::trim(crate::device::check(device)?)
+        let (device, hardware) = (crate::device::check(device)?, &driver()?.hardware);
+        hardware.graph_memory.trim(device, hardware.allocations.of_graphs(device));
+        Ok(())
     }
 }

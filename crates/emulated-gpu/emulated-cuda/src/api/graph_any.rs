@@ -7,12 +7,12 @@ use crate::abi::copy::Copy3d;
 use crate::abi::{
     AllocationNode, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, Pointer, SetNode,
 };
-use crate::context;
+use crate::current;
 use crate::decision::Kind;
 use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::ffi::export;
-use crate::graph::Conditional;
+use crate::graph::{Conditional, Content};
 use crate::operation::{GraphMemory, Operation};
 
 use super::graph_child::{set_child, set_child_in};
@@ -156,7 +156,7 @@ fn add_any(
 /// The context of a handle; the current one of none.
 fn context_of(handle: Handle) -> Result<Handle> {
     if handle == 0 {
-        return Ok(context::current()?.handle);
+        return Ok(current::context()?.handle);
     }
     let missing = || Code::INVALID_CONTEXT.because(format!("there is no context {handle:#x}"));
     driver()?.contexts.get(handle).map(|context| context.handle).ok_or_else(missing)
@@ -177,7 +177,7 @@ fn add_conditional(
         Code::INVALID_VALUE.because(format!("{handle:#x} is no condition, or its graph is gone"))
     };
     let known = usize::try_from(given.condition).ok();
-    let condition = known.and_then(|handle| driver().ok()?.conditions.get(handle));
+    let condition = known.and_then(|handle| driver().ok()?.graphs.conditions.get(handle));
     let condition = condition.ok_or_else(missing)?;
     let kind = Kind::of(given.kind, given.size)?;
     if context_of(given.context)? != condition.context {
@@ -185,10 +185,10 @@ fn add_conditional(
             .because("the condition was made for another context than the node's"));
     }
     let node = Arc::new(Conditional::new(&graph, condition, kind, given.size)?);
-    let added = graph.add(Operation::Conditional(Arc::clone(&node)), &after);
+    let added = graph.add(Content::Conditional(Arc::clone(&node)), &after);
     let added = added.inspect_err(|_| {
         // Nobody has its handles.
-        let _ = node.forget();
+        node.forget();
     })?;
     parameters.set(ConditionalNode { graphs: node.handles(), ..given })?;
     out.set(added)
@@ -197,9 +197,29 @@ fn add_conditional(
 /// Says what a node is, and its parameters, by pointers that are good as long as the node is.
 fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
     let graph = graph_of(handle)?;
-    let operation = graph.with(handle, |node| Ok(node.operation.clone()))?;
-    let node_type = operation.node_type();
+    let content = graph.with(handle, |node| Ok(node.content.clone()))?;
+    let node_type = content.node_type();
     out.set(AnyNode { node_type, reserved: [0; 3], of_type: [0; 29], reserved_behind: 0 })?;
+    let operation = match content {
+        Content::Work(operation) => operation,
+        Content::Child(_) => {
+            let inside = graph.with(handle, |node| match &mut node.content {
+                Content::Child(child) => child.give_out(&graph),
+                _ => Err(Code::INVALID_VALUE.because("another thread has changed the node")),
+            })?;
+            // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID: it is the node's.
+            return out.of_type().set(ChildNode { graph: inside, ownership: -1 });
+        }
+        Content::Conditional(node) => {
+            return out.of_type().set(ConditionalNode {
+                condition: node.condition.handle,
+                kind: node.kind as u32,
+                size: node.bodies.len() as u32,
+                graphs: node.handles(),
+                context: node.condition.context,
+            });
+        }
+    };
     match operation {
         Operation::Launch { .. } => {
             let KernelNodeV1 { function, grid, block, shared, parameters, extra } =
@@ -223,14 +243,6 @@ fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
         }
         Operation::Fill(fill) => out.of_type().set(description_of_fill(&fill)),
         Operation::Host { function, data } => out.of_type().set(HostNode { function, data }),
-        Operation::Child(_) => {
-            let inside = graph.with(handle, |node| match &mut node.operation {
-                Operation::Child(child) => child.give_out(&graph),
-                _ => Err(Code::INVALID_VALUE.because("another thread has changed the node")),
-            })?;
-            // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID: it is the node's.
-            out.of_type().set(ChildNode { graph: inside, ownership: -1 })
-        }
         Operation::WaitForEvent(event) | Operation::Record(event) => {
             out.of_type().set(event.handle)
         }
@@ -238,13 +250,6 @@ fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
             out.of_type().set(AllocationNode::of(address, size, device))
         }
         Operation::Memory(GraphMemory::Free(address)) => out.of_type().set(address),
-        Operation::Conditional(node) => out.of_type().set(ConditionalNode {
-            condition: node.condition.handle,
-            kind: node.kind as u32,
-            size: node.bodies.len() as u32,
-            graphs: node.handles(),
-            context: node.condition.context,
-        }),
         Operation::Nothing => Ok(()),
         _ => {
             Err(Code::NOT_SUPPORTED
@@ -295,6 +300,6 @@ export! {
         }
         let graph = driver()?.graph(graph)?;
         let default = (flags & ASSIGN_DEFAULT != 0).then_some(default);
-        out.set(graph.condition(context_of(context)?, default)?)
+        out.set(graph.condition(context_of(context)?, default))
     }
 }

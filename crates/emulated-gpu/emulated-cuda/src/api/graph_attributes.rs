@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::abi::{Handle, In, Out};
 use crate::error::{Code, Error, Result};
 use crate::ffi::export;
-use crate::graph::Node;
+use crate::graph::{Content, Node};
 use crate::launch::cooperating;
 use crate::operation::Operation;
 
@@ -28,21 +28,21 @@ fn unknown(attribute: u32) -> Error {
 
 /// What a function makes of a node that is a kernel.
 fn with<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
-    graph_of(node)?.with(node, |node| match node.operation {
-        Operation::Launch { .. } => f(node),
+    graph_of(node)?.with(node, |node| match node.operation() {
+        Some(Operation::Launch { .. }) => f(node),
         _ => Err(Code::INVALID_VALUE.because("the node is no kernel")),
     })
 }
 
 fn set_cooperative(node: &mut Node, wanted: bool) -> Result {
-    if let Operation::Launch { function, launch } = &mut node.operation {
+    if let Content::Work(Operation::Launch { function, launch }) = &mut node.content {
         *launch = Arc::new(cooperating(function, launch, wanted)?);
     }
     Ok(())
 }
 
 fn is_cooperative(node: &Node) -> bool {
-    matches!(&node.operation, Operation::Launch { launch, .. } if launch.cooperative)
+    matches!(node.operation(), Some(Operation::Launch { launch, .. }) if launch.cooperative)
 }
 
 fn attribute(node: &Node, attribute: u32) -> Result<Value> {

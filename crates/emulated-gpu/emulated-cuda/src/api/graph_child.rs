@@ -4,8 +4,7 @@ use crate::abi::Handle;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::graph::Child;
-use crate::operation::Operation;
+use crate::graph::{Child, Content};
 
 use super::graph::executable;
 use super::graph_nodes::graph_of;
@@ -17,11 +16,12 @@ use super::graph_nodes::graph_of;
 pub(super) fn set_child(node: Handle, graph: Handle) -> Result {
     let (outer, graph) = (graph_of(node)?, driver()?.graph(graph)?);
     let new = Child::copy_of(&graph, &outer)?;
-    let old = outer.with(node, |node| match &mut node.operation {
-        Operation::Child(child) => Ok(std::mem::replace(child, new)),
+    let old = outer.with(node, |node| match &mut node.content {
+        Content::Child(child) => Ok(std::mem::replace(child, new)),
         _ => Err(Code::INVALID_VALUE.because("the node is of another type")),
     })?;
-    old.forget()
+    old.forget();
+    Ok(())
 }
 
 /// The same in an executable graph, for a graph of the same shape.

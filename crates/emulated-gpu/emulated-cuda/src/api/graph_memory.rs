@@ -2,12 +2,11 @@
 //! address is known when the node is made.
 
 use crate::abi::{AllocationNode, Device, Handle, In, Out, Pointer};
-use crate::context;
+use crate::current;
 use crate::device::check;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::graph_memory;
 use crate::operation::{GraphMemory, Operation};
 
 use super::graph_nodes::{add, graph_of};
@@ -15,8 +14,8 @@ use super::pool::reserve;
 
 /// What a node does with memory.
 fn of(node: Handle) -> Result<GraphMemory> {
-    graph_of(node)?.with(node, |node| match node.operation {
-        Operation::Memory(memory) => Ok(memory),
+    graph_of(node)?.with(node, |node| match node.operation() {
+        Some(Operation::Memory(memory)) => Ok(*memory),
         _ => Err(Code::INVALID_VALUE.because("the node neither allocates memory nor frees any")),
     })
 }
@@ -38,7 +37,7 @@ pub(super) fn add_allocation(
         return Err(Code::NOT_SUPPORTED
             .because("a graph allocates memory on a device, for this process alone"));
     }
-    let context = context::current()?.handle;
+    let context = current::context()?.handle;
     let driver = driver()?;
     let owner = driver.graph(graph)?;
     let pool = driver.pool(driver.pools.current(check(wanted.pool.location.id)?)?)?;
@@ -60,7 +59,7 @@ pub(super) fn add_free(
     address: Pointer,
 ) -> Result {
     let is_reserved =
-        driver()?.allocations.with(address, |one| one.address == address && one.reserved);
+        driver()?.hardware.allocations.with(address, |one| one.address == address && one.reserved);
     if is_reserved != Some(true) {
         return Err(Code::INVALID_VALUE
             .because(format!("a graph frees what a graph allocated, and {address:#x} isn't")));
@@ -71,14 +70,14 @@ pub(super) fn add_free(
 export! {
     11040 fn cuDeviceGetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
         value.required()?;
-        value.set(graph_memory::attribute(check(device)?, attribute)?)
+        value.set(driver()?.hardware.graph_memory.attribute(check(device)?, attribute)?)
     }
 
     11040 fn cuDeviceSetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
         if value.get()? != 0 {
             return Err(Code::INVALID_VALUE.because("the most that there was can be set to 0 alone"));
         }
-        graph_memory::reset(check(device)?, attribute)
+        driver()?.hardware.graph_memory.reset(check(device)?, attribute)
     }
 
     11040 fn cuGraphAddMemAllocNode(

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use crate::abi::copy::{Copy3d, Side3d};
 use crate::abi::{Handle, HostNode, In, KernelNode, KernelNodeV1, Out, SetNode};
 use crate::copy::{CopyMemory, End, Fill, Transfer};
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::graph::{Child, Graph, Node};
+use crate::graph::{Child, Content, Graph, Node};
 use crate::launch::{Shape, prepare};
 use crate::operation::Operation;
 
@@ -24,11 +25,11 @@ pub(super) fn add(
     graph: Handle,
     after: In<Handle>,
     count: usize,
-    operation: Operation,
+    content: impl Into<Content>,
 ) -> Result {
     out.required()?;
     let after = after.list(count)?;
-    out.set(driver()?.graph(graph)?.add(operation, &after)?)
+    out.set(driver()?.graph(graph)?.add(content, &after)?)
 }
 
 /// The graph that a node is in.
@@ -37,7 +38,7 @@ pub(super) fn add(
 /// `INVALID_VALUE`
 pub(crate) fn graph_of(node: Handle) -> Result<Arc<Graph>> {
     let missing = || Code::INVALID_VALUE.because(format!("there is no node {node:#x}"));
-    driver()?.nodes.get(node).ok_or_else(missing)
+    driver()?.graphs.of_nodes.get(node).ok_or_else(missing)
 }
 
 /// What a function makes of the node of a handle.
@@ -48,8 +49,8 @@ fn with<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
 /// Replaces the work of a node by work of the same type.
 pub(super) fn set(node: Handle, operation: Operation) -> Result {
     with(node, |node| {
-        check_type(&node.operation, &operation)?;
-        node.operation = operation.with_attributes_of(&node.operation)?;
+        let old = node.operation().filter(|old| old.node_type() == operation.node_type());
+        node.content = operation.with_attributes_of(old.ok_or_else(wrong_type)?)?.into();
         Ok(())
     })
 }
@@ -57,17 +58,12 @@ pub(super) fn set(node: Handle, operation: Operation) -> Result {
 /// The same in an executable graph.
 pub(super) fn set_in(graph: Handle, node: Handle, operation: Operation) -> Result {
     executable(graph)?.with(node, |step| {
-        check_type(&step.operation, &operation)?;
+        if step.operation.node_type() != operation.node_type() {
+            return Err(wrong_type());
+        }
         step.operation = operation.with_attributes_of(&step.operation)?;
         Ok(())
     })
-}
-
-fn check_type(old: &Operation, new: &Operation) -> Result {
-    if old.node_type() == new.node_type() {
-        return Ok(());
-    }
-    Err(Code::INVALID_VALUE.because("the node is of another type"))
 }
 
 fn wrong_type() -> crate::error::Error {
@@ -77,7 +73,10 @@ fn wrong_type() -> crate::error::Error {
 fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
     let KernelNodeV1 { function, grid, block, shared, parameters, extra } = *parameters;
     let function = driver()?.function(function)?;
-    prepare(&function, Shape { grid, block, shared, cooperative: false }, parameters, extra)
+    let shape = Shape { grid, block, shared, cooperative: false };
+    let current = current::context_of_any_state;
+    let launch = prepare(&function, shape, parameters, extra, current)?;
+    Ok(Operation::Launch { function, launch })
 }
 
 /// The second form names a function, or a kernel of a library.
@@ -89,7 +88,7 @@ pub(super) fn kernel_v2(given: &KernelNode) -> Result<Operation> {
 
 pub(super) fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
     with(node, |node| {
-        let Operation::Launch { function, launch } = &node.operation else {
+        let Content::Work(Operation::Launch { function, launch }) = &node.content else {
             return Err(wrong_type());
         };
         let base = launch.parameters.as_ptr() as usize;
@@ -108,7 +107,7 @@ pub(super) fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
 
 pub(super) fn copy(parameters: In<Copy3d>) -> Result<Operation> {
     let transfer = transfer_of(&parameters.get()?)?;
-    transfer.check()?;
+    transfer.check(driver()?.hardware.memory())?;
     Ok(Operation::Copy(Arc::new(transfer)))
 }
 
@@ -137,7 +136,7 @@ pub(super) fn fill(parameters: In<SetNode>) -> Result<Operation> {
     let SetNode { target, pitch, value, element, width, height } = parameters.get()?;
     let (address, pitch, size) = (target, pitch as u64, u64::from(element));
     let fill = Fill { address, pitch, value, size, width: width as u64, height: height as u64 };
-    fill.check()?;
+    fill.check(driver()?.hardware.memory())?;
     Ok(Operation::Fill(fill))
 }
 
@@ -174,7 +173,7 @@ pub(super) fn add_child(
 ) -> Result {
     let (outer, child) = (driver()?.graph(graph)?, driver()?.graph(child)?);
     let child = Child::copy_of(&child, &outer)?;
-    add(out, graph, after, count, Operation::Child(child))
+    add(out, graph, after, count, Content::Child(child))
 }
 
 export! {
@@ -228,8 +227,8 @@ export! {
     }
 
     10000 fn cuGraphMemcpyNodeGetParams(node: Handle, parameters: Out<Copy3d>) {
-        parameters.set(with(node, |node| match &node.operation {
-            Operation::Copy(transfer) => Ok(description_of(transfer)),
+        parameters.set(with(node, |node| match node.operation() {
+            Some(Operation::Copy(transfer)) => Ok(description_of(transfer)),
             _ => Err(wrong_type()),
         })?)
     }
@@ -252,8 +251,8 @@ export! {
     }
 
     10000 fn cuGraphMemsetNodeGetParams(node: Handle, parameters: Out<SetNode>) {
-        parameters.set(with(node, |node| match &node.operation {
-            Operation::Fill(fill) => Ok(description_of_fill(fill)),
+        parameters.set(with(node, |node| match node.operation() {
+            Some(Operation::Fill(fill)) => Ok(description_of_fill(fill)),
             _ => Err(wrong_type()),
         })?)
     }
@@ -275,8 +274,8 @@ export! {
     }
 
     10000 fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) {
-        parameters.set(with(node, |node| match node.operation {
-            Operation::Host { function, data } => Ok(HostNode { function, data }),
+        parameters.set(with(node, |node| match node.operation() {
+            Some(&Operation::Host { function, data }) => Ok(HostNode { function, data }),
             _ => Err(wrong_type()),
         })?)
     }
@@ -297,8 +296,8 @@ export! {
 
     10000 fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
         let outer = graph_of(node)?;
-        graph.set(outer.with(node, |node| match &mut node.operation {
-            Operation::Child(child) => child.give_out(&outer),
+        graph.set(outer.with(node, |node| match &mut node.content {
+            Content::Child(child) => child.give_out(&outer),
             _ => Err(wrong_type()),
         })?)
     }
@@ -315,8 +314,8 @@ export! {
     }
 
     11010 fn cuGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) {
-        event.set(with(node, |node| match &node.operation {
-            Operation::Record(event) => Ok(event.handle),
+        event.set(with(node, |node| match node.operation() {
+            Some(Operation::Record(event)) => Ok(event.handle),
             _ => Err(wrong_type()),
         })?)
     }
@@ -337,8 +336,8 @@ export! {
     }
 
     11010 fn cuGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) {
-        event.set(with(node, |node| match &node.operation {
-            Operation::WaitForEvent(event) => Ok(event.handle),
+        event.set(with(node, |node| match node.operation() {
+            Some(Operation::WaitForEvent(event)) => Ok(event.handle),
             _ => Err(wrong_type()),
         })?)
     }
@@ -352,7 +351,7 @@ export! {
     }
 
     10000 fn cuGraphNodeGetType(node: Handle, node_type: Out<u32>) {
-        node_type.set(with(node, |node| Ok(node.operation.node_type()))?)
+        node_type.set(with(node, |node| Ok(node.content.node_type()))?)
     }
 
     11060 fn cuGraphNodeSetEnabled(graph: Handle, node: Handle, enabled: u32) {
@@ -372,11 +371,11 @@ export! {
 
     10000 fn cuGraphDestroyNode(node: Handle) {
         let graph = graph_of(node)?;
-        driver()?.nodes.remove(node);
+        driver()?.graphs.of_nodes.remove(node);
         let mut nodes = graph.nodes();
         let gone = nodes.iter().position(|other| other.handle == node).map(|at| nodes.remove(at));
         if let Some(node) = gone {
-            node.forget_inside()?;
+            node.forget_inside();
         }
         for other in nodes.iter_mut() {
             other.after.retain(|before| *before != node);

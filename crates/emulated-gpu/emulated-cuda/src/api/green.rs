@@ -6,19 +6,20 @@ use crate::abi::green::{
     DeviceResource, GroupParameters, MULTIPROCESSORS, QUEUE, QUEUE_CONFIGURATION,
 };
 use crate::abi::{Device, Handle, In, Out};
-use crate::context;
+use crate::current;
 use crate::device::check;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::event::{Mark, Recorded};
 use crate::ffi::export;
-use crate::green::{self, Description, Green};
+use crate::green::{Description, Green};
 use crate::multiprocessors::{self, Split};
 use crate::operation::Operation;
 use crate::registry::{fresh, number};
-use crate::stream::{self, NON_BLOCKING, PRIORITIES, Stream};
+use crate::stream::{self, NON_BLOCKING, Stream};
 
-use super::context::primary;
+use super::context::{release, retain};
+use super::event::captured;
 use super::stream::wait_event;
 
 /// As many streams' work goes to a card at once where `CUDA_DEVICE_MAX_CONNECTIONS` says nothing.
@@ -113,14 +114,14 @@ export! {
 
     12040 fn cuCtxGetDevResource(handle: Handle, resource: Out<DeviceResource>, kind: u32) {
         resource.required()?;
-        let handle = if handle == 0 { context::current_handle() } else { handle };
+        let handle = if handle == 0 { current::handle() } else { handle };
         let device = super::context::find(handle)?.device;
-        resource.set(of_context(device, green::of_context(handle)?.as_deref(), kind)?)
+        resource.set(of_context(device, driver()?.green_of_context(handle).as_deref(), kind)?)
     }
 
     12040 fn cuGreenCtxGetDevResource(green: Handle, resource: Out<DeviceResource>, kind: u32) {
         resource.required()?;
-        let green = green::find(green)?;
+        let green = driver()?.green(green)?;
         resource.set(of_context(green.description.device, Some(&green), kind)?)
     }
 
@@ -180,7 +181,7 @@ export! {
             return Err(Code::INVALID_VALUE
                 .because(format!("flags {flags:#x}, or resources of another device")));
         }
-        let owner = primary(device, context::Primary::retain)?;
+        let owner = retain(device)?;
         let green = Green::new(fresh(), fresh(), (*description).clone());
         driver.contexts.insert(green.context, owner);
         let handle = green.handle;
@@ -189,31 +190,30 @@ export! {
     }
 
     12040 fn cuGreenCtxDestroy(handle: Handle) {
-        let green = green::find(handle)?;
+        let green = driver()?.green(handle)?;
         if !green.end() {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         }
         let driver = driver()?;
-        for capture in green.streams()?.iter().filter_map(|stream| stream.capture()) {
+        for capture in streams_of(&green)?.iter().filter_map(|stream| stream.capture()) {
             let _ = capture.invalidate(Code::STREAM_CAPTURE_INVALIDATED);
         }
         driver.greens.remove(handle);
         driver.contexts.remove(green.context);
-        primary(green.description.device as Device, context::Primary::release)?.tell();
-        Ok(())
+        release(green.description.device as Device)
     }
 
     12040 fn cuCtxFromGreenCtx(out: Out<Handle>, green: Handle) {
         out.required()?;
-        out.set(green::find(green)?.context)
+        out.set(driver()?.green(green)?.context)
     }
 
     12090 fn cuGreenCtxGetId(handle: Handle, id: Out<u64>) {
         id.required()?;
         let missing = || Code::INVALID_CONTEXT.because("the current context is no green one");
         let green = match handle {
-            0 => green::current()?.ok_or_else(missing)?,
-            _ => green::find(handle)?,
+            0 => current::green()?.ok_or_else(missing)?,
+            _ => driver()?.green(handle)?,
         };
         id.set(number(green.handle).into())
     }
@@ -225,10 +225,10 @@ export! {
         if flags != NON_BLOCKING {
             return Err(Code::INVALID_VALUE.because("the stream has to be CU_STREAM_NON_BLOCKING"));
         }
-        let green = green::find(green)?;
+        let green = driver()?.green(green)?;
         let context = super::context::find(green.context)?;
         context.check()?;
-        let stream = context.create_stream(flags, priority.clamp(PRIORITIES.1, PRIORITIES.0));
+        let stream = driver()?.streams_of(&context)?.create(flags, priority);
         adopt(&stream, green)?;
         let handle = stream.handle;
         driver()?.streams.insert(handle, stream);
@@ -241,16 +241,16 @@ export! {
     }
 
     12040 fn cuGreenCtxRecordEvent(green: Handle, event: Handle) {
-        let green = green::find(green)?;
+        let green = driver()?.green(green)?;
         let event = driver()?.event(event)?;
         let context = super::context::find(green.context)?;
         if event.context.handle != context.handle {
             return Err(Code::INVALID_HANDLE.because("the event is of another context"));
         }
-        let streams = green.streams()?;
+        let streams = streams_of(&green)?;
         forbid_capture(&streams)?;
         // A stream of nobody's waits for what stands in each, and then passes the mark.
-        let all = context.create_stream(NON_BLOCKING, 0);
+        let all = driver()?.streams_of(&context)?.create(NON_BLOCKING, 0);
         for stream in &streams {
             let mark: Arc<Mark> = Arc::default();
             stream::enqueue(stream, Operation::Pass(Arc::clone(&mark)))?;
@@ -264,12 +264,12 @@ export! {
     }
 
     12040 fn cuGreenCtxWaitEvent(green: Handle, event: Handle) {
-        let green = green::find(green)?;
-        let streams = green.streams()?;
+        let green = driver()?.green(green)?;
+        let streams = streams_of(&green)?;
         let recorded = driver()?.event(event)?.recorded();
         forbid_capture(&streams)?;
         if let Recorded::Capture(point) = &recorded {
-            return Err(point.capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
+            return Err(captured(point, Code::STREAM_CAPTURE_UNSUPPORTED)?);
         }
         for stream in &streams {
             wait_event(stream, event, 0)?;
@@ -281,10 +281,17 @@ export! {
     }
 }
 
+/// The streams of a green context.
+fn streams_of(green: &Arc<Green>) -> Result<Vec<Arc<Stream>>> {
+    let mut streams = driver()?.streams.all();
+    streams.retain(|stream| stream.green.get().is_some_and(|own| Arc::ptr_eq(own, green)));
+    Ok(streams)
+}
+
 /// A stream, and the green context that it is of: of a default stream the current one.
 pub(super) fn of_stream(handle: Handle) -> Result<(Arc<Stream>, Option<Arc<Green>>)> {
-    let stream = stream::find(handle)?;
-    let green = if handle <= 2 { green::current()? } else { stream.green.get().cloned() };
+    let stream = current::stream(handle)?;
+    let green = if handle <= 2 { current::green()? } else { stream.green.get().cloned() };
     Ok((stream, green))
 }
 

@@ -6,13 +6,14 @@ use crate::abi::Out;
 use crate::driver::{VERSION, initialise};
 use crate::error::Code;
 use crate::ffi::{export, say};
+use crate::report::at_exit;
 
 export! {
     2000 fn cuInit(flags: u32) early {
         if flags != 0 {
             return Err(Code::INVALID_VALUE.because("cuInit takes no flags"));
         }
-        let made = initialise();
+        let made = initialise().inspect(|driver| at_exit(driver));
         // Without this, whoever mistyped a variable would see a number and nothing else.
         if let Err(error) = &made
             && let Some(why) = &error.why

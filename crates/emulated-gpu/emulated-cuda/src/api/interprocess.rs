@@ -8,7 +8,7 @@ use crate::abi::interprocess::{HandleKind, InterprocessHandle};
 use crate::abi::{Handle, Out, Pointer};
 use crate::allocations::{AllocationKind, Owner};
 use crate::capture;
-use crate::context;
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::event::interprocess::SharedEvent;
@@ -47,16 +47,16 @@ fn of_another(process: u32) -> Result {
 export! {
     4010 fn cuIpcGetMemHandle(out: Out<InterprocessHandle>, address: Pointer) {
         out.required()?;
-        capture::forbid_unsafe_call()?;
-        context::current()?;
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        current::context()?;
         let driver = driver()?;
-        let found = driver.allocations.with(address, |one| {
+        let found = driver.hardware.allocations.with(address, |one| {
             matches!(one.kind, AllocationKind::Device).then_some(one.device)
         });
         let device = found.flatten().ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("{address:#x} is not inside memory of cuMemAlloc"))
         })?;
-        let place = driver.emulator.memory().share_with_processes(address)?;
+        let place = driver.hardware.memory().share_with_processes(address)?;
         out.set(InterprocessHandle::new(HandleKind::Memory, place, device))
     }
 
@@ -67,8 +67,8 @@ export! {
                 "flags {flags:#x}: CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS (1) is asked for"
             )));
         }
-        capture::forbid_unsafe_call()?;
-        let context = context::current()?;
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        let context = current::context()?;
         let (place, device) = handle.read(HandleKind::Memory)?;
         of_another(place.process)?;
         crate::device::check(device.cast_signed())?;
@@ -78,12 +78,12 @@ export! {
             ..Home::on(device)
         };
         let owner = Owner { context: context.handle, home };
-        out.set(driver()?.allocations.open(place, owner)?)
+        out.set(driver()?.hardware.allocations.open(place, owner)?)
     }
 
     4010 fn cuIpcCloseMemHandle(address: Pointer) {
-        capture::forbid_unsafe_call()?;
-        context::current()?;
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        current::context()?;
         super::memory::close(address)
     }
 
@@ -102,7 +102,7 @@ export! {
 
     4010 fn cuIpcOpenEventHandle(out: Out<Handle>, handle: InterprocessHandle) {
         out.required()?;
-        let context = context::current()?;
+        let context = current::context()?;
         let (place, _) = handle.read(HandleKind::Event)?;
         of_another(place.process)?;
         let shared = SharedEvent::open(place)?;

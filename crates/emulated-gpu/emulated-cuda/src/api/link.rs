@@ -1,8 +1,9 @@
 //! Linking at run time: PTX texts go in, alone or out of fatbins, and one text comes out as the image to
 //! load.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use device_image::fatbin::ptx_of;
 use device_image::{archive, linked};
 use ptx_emulator::Diagnostic;
 use ptx_emulator::memory::OutOfMemory;
@@ -14,12 +15,12 @@ use crate::abi::{Handle, In, JitValue, Out, Text};
 use crate::driver::driver;
 use crate::error::{Code, Refusal, Result};
 use crate::fatbin::is_fatbin;
-use crate::ffi::{export, say};
+use crate::ffi::export;
 use crate::host;
-use crate::module::{ptx_of, text_of};
+use crate::jit::JitOptions;
+use crate::linker::{Linker, Work};
+use crate::module::text_of;
 use crate::registry::fresh;
-
-use super::module::JitOptions;
 
 /// `CU_JIT_INPUT_CUBIN`
 const CUBIN: u32 = 0;
@@ -29,38 +30,6 @@ const PTX: u32 = 1;
 const FATBINARY: u32 = 2;
 /// `CU_JIT_INPUT_LIBRARY`
 const LIBRARY: u32 = 4;
-
-/// What has been given to a linker.
-#[derive(Debug, Default)]
-pub(crate) struct Linker {
-    work: Mutex<Work>,
-    /// What was said when it was made.
-    logs: JitOptions,
-}
-
-#[derive(Debug, Default)]
-struct Work {
-    texts: Vec<Source>,
-    /// What was made of them, ending in NUL: the image that is handed out points here.
-    image: Option<Vec<u8>>,
-    /// How many registers what is linked may have.
-    max_registers: Option<u32>,
-}
-
-impl Linker {
-    fn work(&self) -> MutexGuard<'_, Work> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// An error of a text, which goes to the log that was asked for.
-    fn refuse(&self, Refusal { code, log }: Refusal) -> crate::error::Error {
-        self.logs.write("", &log);
-        if !self.logs.has_error_log() {
-            say(&log);
-        }
-        code.because(log)
-    }
-}
 
 fn linker(handle: Handle) -> Result<Arc<Linker>> {
     let missing = || Code::INVALID_HANDLE.because(format!("there is no linker {handle:#x}"));
@@ -80,9 +49,9 @@ fn library(bytes: &[u8]) -> std::result::Result<String, Refusal> {
 }
 
 /// The PTX of what is to be linked.
-fn ptx(mut bytes: Vec<u8>) -> std::result::Result<String, Refusal> {
+fn ptx(mut bytes: Vec<u8>, card: u32) -> std::result::Result<String, Refusal> {
     if bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
-        return ptx_of(&bytes);
+        return Ok(ptx_of(&bytes, card)?);
     }
     while bytes.last() == Some(&0) {
         bytes.pop();
@@ -92,7 +61,7 @@ fn ptx(mut bytes: Vec<u8>) -> std::result::Result<String, Refusal> {
     bytes.try_reserve(4).map_err(room)?;
     // It ends in NUL, as it would in memory; at least four bytes are looked at.
     bytes.extend([0; 4]);
-    text_of(bytes.as_ptr() as usize)
+    text_of(bytes.as_ptr() as usize, card)
 }
 
 fn add(
@@ -121,7 +90,8 @@ fn add(
     if input == CUBIN && !bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
         return Err(unknown());
     }
-    let text = if input == LIBRARY { library(&bytes) } else { ptx(bytes) };
+    let card = driver()?.hardware.settings.capability;
+    let text = if input == LIBRARY { library(&bytes) } else { ptx(bytes, card) };
     let text = text.and_then(|text| {
         let source = Source { name, text };
         ptx_emulator::parse_part(&source).map(|_| source).map_err(refusal)

@@ -1,10 +1,10 @@
 //! Memory: the device's, the host's, and what both use.
 
 use crate::abi::{Handle, In, Location, Out, Pointer};
-use crate::allocations::{AllocationKind, Owner};
+use crate::allocations::AllocationKind;
 use crate::capture;
-use crate::context;
 use crate::copy::check_device;
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -23,9 +23,9 @@ const READ_ONLY: u32 = 8;
 const MAPPED: u32 = 2;
 
 fn allocate(size: usize) -> Result<Pointer> {
-    capture::forbid_unsafe_call()?;
-    let context = context::current()?;
-    driver()?.allocations.device(size as u64, AllocationKind::Device, Owner::of(&context))
+    capture::forbid_unsafe_call(&driver()?.captures)?;
+    let context = current::context()?;
+    driver()?.hardware.allocations.device(size as u64, AllocationKind::Device, context.owner())
 }
 
 fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
@@ -33,10 +33,11 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
     if flags & !HOST_FLAGS != 0 {
         return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of host memory")));
     }
-    capture::forbid_unsafe_call()?;
-    let context = context::current()?;
+    capture::forbid_unsafe_call(&driver()?.captures)?;
+    let context = current::context()?;
     // All of it is mapped, as with unified addressing.
-    let address = driver()?.allocations.pinned(size as u64, flags | MAPPED, Owner::of(&context))?;
+    let address =
+        driver()?.hardware.allocations.pinned(size as u64, flags | MAPPED, context.owner())?;
     out.set(address as usize)
 }
 
@@ -45,12 +46,12 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
 ///
 /// A thread without a context may free too: an address says which memory is meant.
 fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Result {
-    capture::forbid_unsafe_call()?;
-    let allocations = &driver()?.allocations;
+    capture::forbid_unsafe_call(&driver()?.captures)?;
+    let allocations = &driver()?.hardware.allocations;
     let owner = allocations.with(address, |one| one.context);
-    let context = match context::current_handle() {
+    let context = match current::handle() {
         0 => owner.and_then(|owner| driver().ok()?.contexts.get(owner)),
-        _ => Some(context::current()?),
+        _ => Some(current::context()?),
     };
     synchronize_users(owner)?;
     if let Some(context) = context {
@@ -67,16 +68,18 @@ fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Res
 /// # Errors
 /// `INVALID_VALUE` when none begins there.
 pub(crate) fn close(address: Pointer) -> Result {
-    match driver()?.allocations.close(address) {
+    match driver()?.hardware.allocations.close(address) {
         Some(false) => Ok(()),
         _ => free(address, |kind| matches!(kind, AllocationKind::Other(_)), "cuIpcCloseMemHandle"),
     }
 }
 
 fn managed(address: Pointer, size: usize) -> Result {
-    check_device(address, size as u64)?;
-    let kind =
-        driver()?.allocations.with(address, |one| matches!(one.kind, AllocationKind::Managed));
+    check_device(driver()?.hardware.memory(), address, size as u64)?;
+    let kind = driver()?
+        .hardware
+        .allocations
+        .with(address, |one| matches!(one.kind, AllocationKind::Managed));
     if kind == Some(true) {
         return Ok(());
     }
@@ -105,7 +108,7 @@ fn location_of(device: i32) -> Result<Location> {
 }
 
 fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Result {
-    context::current()?;
+    current::context()?;
     if !(1..=6).contains(&advice) || size == 0 {
         return Err(Code::INVALID_VALUE.because(format!("advice {advice} for {size} bytes")));
     }
@@ -114,7 +117,7 @@ fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Res
         check_location(location)?;
     }
     managed(address, size)?;
-    driver()?.allocations.with(address, |one| match advice {
+    driver()?.hardware.allocations.with(address, |one| match advice {
         1 | 2 => one.advice.read_mostly = advice == 1,
         3 => one.advice.preferred = Some(location),
         4 => one.advice.preferred = None,
@@ -125,21 +128,21 @@ fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Res
 
 fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -> Result {
     check_location(location)?;
-    let stream = stream::find(stream)?;
+    let stream = current::stream(stream)?;
     if size == 0 {
         return Err(Code::INVALID_VALUE.because("0 bytes can't be moved"));
     }
     managed(address, size)?;
-    driver()?.allocations.with(address, |one| one.advice.prefetched = Some(location));
+    driver()?.hardware.allocations.with(address, |one| one.advice.prefetched = Some(location));
     // Host and device have the same memory: it is there already, once the stream has come this far.
     stream::enqueue(&stream, crate::operation::Operation::Nothing)
 }
 
 export! {
     3020 fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
-        let device = context::current()?.device;
-        let allocations = &driver()?.allocations;
-        free.set_if_wanted(allocations.free_bytes(device)? as usize);
+        let device = current::context()?.device;
+        let allocations = &driver()?.hardware.allocations;
+        free.set_if_wanted(allocations.free_bytes(device) as usize);
         total.set_if_wanted(allocations.total() as usize);
         Ok(())
     }
@@ -189,10 +192,10 @@ export! {
         if address.is_null() || flags & !HOST_FLAGS != 0 {
             return Err(Code::INVALID_VALUE.because("null, or unknown flags, can't be registered"));
         }
-        capture::forbid_unsafe_call()?;
-        let context = context::current()?;
-        let (allocations, writable) = (&driver()?.allocations, flags & READ_ONLY == 0);
-        allocations.register(address.address(), size as u64, writable, flags | MAPPED, Owner::of(&context))
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        let context = current::context()?;
+        let (allocations, writable) = (&driver()?.hardware.allocations, flags & READ_ONLY == 0);
+        allocations.register(address.address(), size as u64, writable, flags | MAPPED, context.owner())
     }
 
     4000 fn cuMemHostUnregister(address: In<u8>) {
@@ -202,7 +205,7 @@ export! {
         let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Registered);
         let at = address.address() as u64;
         // Inside of what is registered it is only the wrong address.
-        let is_inside = driver()?.allocations.with(at, |one| which(&one.kind)) == Some(true);
+        let is_inside = driver()?.hardware.allocations.with(at, |one| which(&one.kind)) == Some(true);
         free(at, which, "cuMemHostUnregister").map_err(|error| {
             let missing = error.code == Code::INVALID_VALUE && !is_inside;
             if missing { Code::HOST_MEMORY_NOT_REGISTERED.into() } else { error }
@@ -211,9 +214,9 @@ export! {
 
     3020 fn cuMemHostGetDevicePointer_v2(out: Out<Pointer>, address: In<u8>, flags: u32) {
         out.required()?;
-        context::current()?;
+        current::context()?;
         let at = address.address() as u64;
-        let host = driver()?.allocations.with(at, |one| one.is_shared());
+        let host = driver()?.hardware.allocations.with(at, |one| one.is_shared());
         if flags != 0 || host != Some(true) {
             return Err(Code::INVALID_VALUE.because(format!("{at:#x} is not pinned or registered memory")));
         }
@@ -223,7 +226,7 @@ export! {
     2030 fn cuMemHostGetFlags(flags: Out<u32>, address: In<u8>) {
         flags.required()?;
         let at = address.address() as u64;
-        let own = driver()?.allocations.with(at, |one| one.is_host().then_some(one.flags)).flatten();
+        let own = driver()?.hardware.allocations.with(at, |one| one.is_host().then_some(one.flags)).flatten();
         flags.set(own.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
     }
 
@@ -233,14 +236,14 @@ export! {
         if !matches!(flags, 1 | 2) {
             return Err(Code::INVALID_VALUE.because(format!("{flags:#x} is neither global nor host")));
         }
-        capture::forbid_unsafe_call()?;
-        let context = context::current()?;
-        out.set(driver()?.allocations.managed(size as u64, flags, Owner::of(&context))?)
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        let context = current::context()?;
+        out.set(driver()?.hardware.allocations.managed(size as u64, flags, context.owner())?)
     }
 
     6000 fn cuStreamAttachMemAsync(stream: Handle, address: Pointer, size: usize, flags: u32)
     also cuStreamAttachMemAsync_ptsz {
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         // CU_MEM_ATTACH_GLOBAL, …_HOST, …_SINGLE
         if !matches!(flags, 1 | 2 | 4) {
             return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
@@ -253,8 +256,8 @@ export! {
     }
 
     3020 fn cuMemGetAddressRange_v2(base: Out<Pointer>, size: Out<usize>, address: Pointer) {
-        context::current()?;
-        let range = driver()?.emulator.memory().range_of(address);
+        current::context()?;
+        let range = driver()?.hardware.memory().range_of(address);
         let (at, len) = range.filter(|(at, len)| address < at + len).ok_or_else(|| {
             Code::NOT_FOUND.because(format!("{address:#x} is inside no allocation"))
         })?;

@@ -3,10 +3,10 @@
 use crate::abi::texture::Array3dDescription;
 use crate::abi::{Handle, In, Out};
 use crate::capture;
-use crate::context;
+use crate::current;
+use crate::driver::driver;
 use crate::error::Code;
 use crate::ffi::export;
-use crate::mipmap::{self, Mipmap};
 
 use super::context::synchronize_users;
 
@@ -15,14 +15,14 @@ export! {
         out: Out<Handle>, description: In<Array3dDescription>, levels: u32,
     ) {
         out.required()?;
-        capture::forbid_unsafe_call()?;
-        let context = context::current()?;
-        out.set(Mipmap::new(&context, description.get()?, levels)?.handle)
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        let context = current::context()?;
+        out.set(driver()?.arrays.create_mipmap(&context, description.get()?, levels)?)
     }
 
     5000 fn cuMipmappedArrayGetLevel(out: Out<Handle>, mipmap: Handle, level: u32) {
         out.required()?;
-        let mipmap = mipmap::find(mipmap)?;
+        let mipmap = driver()?.arrays.mipmap(mipmap)?;
         let missing = || Code::INVALID_VALUE.because(format!(
             "there is no level {level} of a mipmapped array of {}", mipmap.levels.len()
         ));
@@ -30,9 +30,9 @@ export! {
     }
 
     5000 fn cuMipmappedArrayDestroy(mipmap: Handle) {
-        capture::forbid_unsafe_call()?;
-        let mipmap = mipmap::find(mipmap)?;
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        let mipmap = driver()?.arrays.mipmap(mipmap)?;
         synchronize_users(Some(mipmap.context))?;
-        mipmap.destroy()
+        driver()?.arrays.destroy_mipmap(&mipmap)
     }
 }

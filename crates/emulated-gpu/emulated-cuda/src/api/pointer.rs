@@ -39,9 +39,9 @@ struct Mapped {
 /// What is known of memory that is mapped at an address.
 fn mapped(address: Pointer) -> Option<Mapped> {
     let driver = driver().ok()?;
-    let memory = driver.emulator.memory();
+    let memory = driver.hardware.memory();
     let mapping = memory.mapping(address)?;
-    let known = driver.handles.of(&mapping.physical)?;
+    let known = driver.hardware.handles.of(&mapping.physical)?;
     Some(Mapped {
         range: memory.reservation(address)?,
         types: known.types as u32,
@@ -53,7 +53,7 @@ fn mapped(address: Pointer) -> Option<Mapped> {
 /// What is known of an address. Variables of modules are no allocations of the program's.
 fn known(address: Pointer) -> Result<Option<Known>> {
     let driver = driver()?;
-    let found = driver.allocations.with(address, |one| Known {
+    let found = driver.hardware.allocations.with(address, |one| Known {
         base: one.address,
         size: one.size,
         context: one.context,
@@ -64,15 +64,15 @@ fn known(address: Pointer) -> Result<Option<Known>> {
         host: one.is_host(),
         sync: one.sync_operations,
         interprocess: matches!(one.kind, AllocationKind::Device)
-            && driver.emulator.memory().can_map(),
+            && driver.hardware.memory().can_map(),
         mapped: None,
     });
     let found = found.map(|found| Known { mapped: mapped(address), ..found });
     let variable = || {
-        let (base, size) = driver.emulator.memory().range_of(address)?;
+        let (base, size) = driver.hardware.memory().range_of(address)?;
         let inside = address < base.saturating_add(size);
-        let (context, id, pool) = (crate::context::current_handle(), base, 0);
-        let device = driver.emulator.memory().home(address)?.device;
+        let (context, id, pool) = (crate::current::handle(), base, 0);
+        let device = driver.hardware.memory().home(address)?.device;
         inside.then_some(Known {
             base,
             size,
@@ -127,7 +127,7 @@ fn write(attribute: u32, address: Pointer, known: &Known, data: Out<u8>) -> Resu
 /// An attribute of an address that is reserved and where nothing is mapped: where the addresses begin, how
 /// many there are, and that nothing is there.
 fn of_reservation(attribute: u32, address: Pointer) -> Result<Option<u64>> {
-    let Some((start, size)) = driver()?.emulator.memory().reservation(address) else {
+    let Some((start, size)) = driver()?.hardware.memory().reservation(address) else {
         return Ok(None);
     };
     Ok(match attribute {
@@ -196,8 +196,8 @@ fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &Advice) 
 }
 
 fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
-    check_device(address, size as u64)?;
-    let managed = driver()?.allocations.with(address, |one| {
+    check_device(driver()?.hardware.memory(), address, size as u64)?;
+    let managed = driver()?.hardware.allocations.with(address, |one| {
         matches!(one.kind, AllocationKind::Managed).then(|| one.advice.clone())
     });
     managed.flatten().ok_or_else(|| Code::INVALID_VALUE.because("this is not managed memory"))
@@ -240,7 +240,7 @@ export! {
             return Err(Code::INVALID_VALUE.because(format!("attribute {attribute} can't be set")));
         }
         let on = value.get()? != 0;
-        let set = driver()?.allocations.with(address, |one| one.sync_operations = on);
+        let set = driver()?.hardware.allocations.with(address, |one| one.sync_operations = on);
         set.ok_or_else(|| Code::INVALID_VALUE.because(format!("{address:#x} is inside no allocation")))
     }
 

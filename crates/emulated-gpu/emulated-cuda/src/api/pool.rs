@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::abi::{AccessDescription, Device, Handle, In, Location, Out, Pointer, PoolProperties};
 use crate::allocations::{AllocationKind, Owner};
+use crate::current;
 use crate::device::check;
 use crate::driver::driver;
 use crate::error::{Code, Result};
@@ -37,8 +38,8 @@ fn take(size: usize, pool: &Pool, context: Handle) -> Result<Pointer> {
     pool.check(size as u64)?;
     let owner = Owner { context, home: pool.home() };
     let kind = AllocationKind::Pooled(pool.handle);
-    let address = driver()?.allocations.device(size as u64, kind, owner)?;
-    pool.note()?;
+    let address = driver()?.hardware.allocations.device(size as u64, kind, owner)?;
+    pool.note();
     Ok(address)
 }
 
@@ -53,7 +54,7 @@ pub(super) fn reserve(
     context: Handle,
 ) -> Result<GraphMemory> {
     let address = take(size, pool, context)?;
-    driver()?.allocations.with(address, |one| one.reserved = true);
+    driver()?.hardware.allocations.with(address, |one| one.reserved = true);
     graph.reserve(address);
     Ok(GraphMemory::Allocate { address, size, device: pool.home().device })
 }
@@ -135,7 +136,7 @@ export! {
     11020 fn cuMemAllocAsync(out: Out<Pointer>, size: usize, stream: Handle)
     also cuMemAllocAsync_ptsz {
         out.required()?;
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         let driver = driver()?;
         allocate(out, size, &*driver.pool(driver.pools.current(stream.context.device)?)?, &stream)
     }
@@ -143,16 +144,16 @@ export! {
     11020 fn cuMemAllocFromPoolAsync(out: Out<Pointer>, size: usize, pool: Handle, stream: Handle)
     also cuMemAllocFromPoolAsync_ptsz {
         out.required()?;
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         allocate(out, size, &*driver()?.pool(pool)?, &stream)
     }
 
     11020 fn cuMemFreeAsync(address: Pointer, stream: Handle) also cuMemFreeAsync_ptsz {
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         if address == 0 {
             return Ok(());
         }
-        let state = driver()?.allocations.with(address, |one| {
+        let state = driver()?.hardware.allocations.with(address, |one| {
             let fits = one.address == address && one.kind.is_freed_in_order() && !one.leaving;
             fits.then_some(one.reserved)
         });
@@ -170,11 +171,11 @@ export! {
                 .because("a graph frees only what it allocated; free this outside of the capture")),
             // What belongs to a graph stays, to be there when the graph is launched again.
             None if reserved => {
-                driver()?.allocations.with(address, |one| one.live = false);
+                driver()?.hardware.allocations.with(address, |one| one.live = false);
                 Ok(())
             }
             None => {
-                driver()?.allocations.leave(address)?;
+                driver()?.hardware.allocations.leave(address);
                 stream::enqueue(&stream, Operation::Free(address))
             }
         }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use crate::abi::{Device, Handle, In, Out, Pointer, StreamCallback};
 use crate::capture::{self, Capture, Mode};
-use crate::context;
+use crate::copy::check_device;
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::event::Recorded;
 use crate::ffi::export;
 use crate::graph::Graph;
-use crate::green;
 use crate::operation::Operation;
-use crate::stream::{self, NON_BLOCKING, PRIORITIES, Stream};
+use crate::stream::{self, NON_BLOCKING, Stream};
 use crate::value::{Wait, When, Write};
 
 fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
@@ -20,10 +20,10 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
     if flags & !NON_BLOCKING != 0 {
         return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of a stream")));
     }
-    let context = context::current()?;
+    let context = current::context()?;
     // What is outside of the range counts as its nearest end.
-    let stream = context.create_stream(flags, priority.clamp(PRIORITIES.1, PRIORITIES.0));
-    if let Some(green) = green::current()? {
+    let stream = driver()?.streams_of(&context)?.create(flags, priority);
+    if let Some(green) = current::green()? {
         super::green::adopt(&stream, green)?;
     }
     driver()?.streams.insert(stream.handle, Arc::clone(&stream));
@@ -45,13 +45,20 @@ pub(crate) fn wait_event(stream: &Arc<Stream>, event: Handle, flags: u32) -> Res
     }
     match (event.recorded(), stream.capture()) {
         (Recorded::Never, _) => Ok(()),
-        (Recorded::Capture(point), _) => capture::join(stream, &point),
+        (Recorded::Capture(point), _) => capture::join(stream, &point, &driver()?.captures),
         (Recorded::Stream(_), Some(capture)) => {
             Err(capture.invalidate(Code::STREAM_CAPTURE_ISOLATION))
         }
         (Recorded::Stream(mark), None) if mark.passed().is_some() => Ok(()),
         (Recorded::Stream(mark), None) => stream::enqueue(stream, Operation::WaitFor(mark)),
     }
+}
+
+/// Begins to capture a stream, into a new graph.
+fn begin(stream: Handle, mode: Mode) -> Result {
+    let (driver, stream) = (driver()?, current::stream(stream)?);
+    let graph = Arc::new(Graph::new(Arc::clone(&driver.graphs)));
+    Capture::begin(&stream, mode, (graph, Vec::new()), &driver.streams, &driver.captures)
 }
 
 /// A status of capturing: none, active, invalidated.
@@ -65,7 +72,7 @@ fn info(
     id: Out<u64>,
 ) -> Result<Option<(Arc<Stream>, Arc<Capture>)>> {
     out.required()?;
-    let stream = stream::find(stream)?;
+    let stream = current::stream(stream)?;
     capture::forbid_legacy(&stream)?;
     let capture = stream.capture();
     out.set(status(capture.as_ref()))?;
@@ -83,7 +90,7 @@ fn dependencies(capture: &Capture, stream: &Stream, list: Out<*const Handle>, co
 }
 
 fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result {
-    let stream = stream::find(stream)?;
+    let stream = current::stream(stream)?;
     let capture = stream.capture().ok_or(Code::ILLEGAL_STATE)?;
     let mut new = nodes.list(count)?;
     if flags > 1 {
@@ -97,8 +104,8 @@ fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result
 }
 
 fn write(stream: Handle, write: Write) -> Result {
-    let stream = stream::find(stream)?;
-    crate::copy::check_device(write.address, write.size as u64)?;
+    let stream = current::stream(stream)?;
+    check_device(driver()?.hardware.memory(), write.address, write.size as u64)?;
     if !write.address.is_multiple_of(write.size as u64) {
         return Err(Code::INVALID_VALUE.because("the address is not aligned"));
     }
@@ -106,9 +113,9 @@ fn write(stream: Handle, write: Write) -> Result {
 }
 
 fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -> Result {
-    let stream = stream::find(stream)?;
+    let stream = current::stream(stream)?;
     let when = When::of(flags)?;
-    crate::copy::check_device(address, size as u64)?;
+    check_device(driver()?.hardware.memory(), address, size as u64)?;
     if !address.is_multiple_of(size as u64) {
         return Err(Code::INVALID_VALUE.because("the address is not aligned"));
     }
@@ -132,7 +139,7 @@ export! {
         let stream = driver.stream(stream)?;
         driver.streams.remove(stream.handle);
         if let Some(capture) = stream.capture() {
-            capture.lose(&stream, driver);
+            capture.lose(&stream);
         }
         // What stands in it is still done.
         stream.close();
@@ -140,7 +147,7 @@ export! {
     }
 
     2000 fn cuStreamSynchronize(stream: Handle) also cuStreamSynchronize_ptsz {
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         if let Some(capture) = stream.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
         }
@@ -149,7 +156,7 @@ export! {
     }
 
     2000 fn cuStreamQuery(stream: Handle) also cuStreamQuery_ptsz {
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         if let Some(capture) = stream.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
         }
@@ -162,7 +169,7 @@ export! {
 
     3020 fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32)
     also cuStreamWaitEvent_ptsz {
-        wait_event(&stream::find(stream)?, event, flags)
+        wait_event(&current::stream(stream)?, event, flags)
     }
 
     5000 fn cuStreamAddCallback(stream: Handle, function: StreamCallback, data: Out<u8>, flags: u32)
@@ -170,7 +177,7 @@ export! {
         if flags != 0 || function.is_none() {
             return Err(Code::INVALID_VALUE.because("flags must be 0, and the callback not null"));
         }
-        let own = stream::find(stream)?;
+        let own = current::stream(stream)?;
         if let Some(capture) = own.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
         }
@@ -179,22 +186,22 @@ export! {
 
     5050 fn cuStreamGetPriority(stream: Handle, priority: Out<i32>) also cuStreamGetPriority_ptsz {
         priority.required()?;
-        priority.set(stream::find(stream)?.priority)
+        priority.set(current::stream(stream)?.priority)
     }
 
     5050 fn cuStreamGetFlags(stream: Handle, flags: Out<u32>) also cuStreamGetFlags_ptsz {
         flags.required()?;
-        flags.set(stream::find(stream)?.flags)
+        flags.set(current::stream(stream)?.flags)
     }
 
     12000 fn cuStreamGetId(stream: Handle, id: Out<u64>) also cuStreamGetId_ptsz {
         id.required()?;
-        id.set(stream::find(stream)?.id)
+        id.set(current::stream(stream)?.id)
     }
 
     12080 fn cuStreamGetDevice(stream: Handle, device: Out<Device>) also cuStreamGetDevice_ptsz {
         device.required()?;
-        stream::find(stream)?;
+        current::stream(stream)?;
         device.set(0)
     }
 
@@ -213,47 +220,46 @@ export! {
     }
 
     11000 fn cuStreamCopyAttributes(to: Handle, from: Handle) also cuStreamCopyAttributes_ptsz {
-        stream::find(to)?;
+        current::stream(to)?;
         // A stream's attributes are hints that have no effect here.
-        stream::find(from).map(|_| ())
+        current::stream(from).map(|_| ())
     }
 
     10000 fn cuStreamBeginCapture(stream: Handle) also cuStreamBeginCapture_ptsz {
-        let stream = stream::find(stream)?;
-        Capture::begin(&stream, Mode::Global, Arc::new(Graph::new()), Vec::new())
+        begin(stream, Mode::Global)
     }
 
     10010 fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) also cuStreamBeginCapture_v2_ptsz {
-        let stream = stream::find(stream)?;
-        Capture::begin(&stream, Mode::of(mode)?, Arc::new(Graph::new()), Vec::new())
+        begin(stream, Mode::of(mode)?)
     }
 
     12030 fn cuStreamBeginCaptureToGraph(
         stream: Handle, graph: Handle, after: In<Handle>, _edges: In<u64>, count: usize, mode: u32,
     ) also cuStreamBeginCaptureToGraph_ptsz {
-        let stream = stream::find(stream)?;
-        let graph = driver()?.graph(graph)?;
+        let stream = current::stream(stream)?;
+        let driver = driver()?;
+        let graph = driver.graph(graph)?;
         let after = after.list(count)?;
         let nodes = graph.nodes();
         if after.iter().any(|handle| nodes.iter().all(|node| node.handle != *handle)) {
             return Err(Code::INVALID_VALUE.because("a dependency is not a node of the graph"));
         }
         drop(nodes);
-        Capture::begin(&stream, Mode::of(mode)?, graph, after)
+        Capture::begin(&stream, Mode::of(mode)?, (graph, after), &driver.streams, &driver.captures)
     }
 
     10000 fn cuStreamEndCapture(stream: Handle, out: Out<Handle>) also cuStreamEndCapture_ptsz {
         out.set_if_wanted(0);
-        let stream = stream::find(stream)?;
+        let stream = current::stream(stream)?;
         let capture = stream.capture().ok_or_else(|| {
             Code::ILLEGAL_STATE.because("the stream is not being captured")
         })?;
         // Nobody else could destroy a graph that nobody knows.
-        if driver()?.graphs.get(capture.graph.handle).is_none() {
+        if driver()?.graphs.graphs.get(capture.graph.handle).is_none() {
             out.required()?;
         }
         let graph = capture.end(&stream)?;
-        driver()?.graphs.insert(graph.handle, Arc::clone(&graph));
+        driver()?.graphs.graphs.insert(graph.handle, Arc::clone(&graph));
         out.set_if_wanted(graph.handle);
         Ok(())
     }
@@ -272,7 +278,7 @@ export! {
         count: Out<usize>,
     ) also cuStreamGetCaptureInfo_v2_ptsz {
         if let Some((stream, capture)) = info(stream, out, id)? {
-            driver()?.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
+            driver()?.graphs.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
             graph.set_if_wanted(capture.graph.handle);
             dependencies(&capture, &stream, list, count);
         }
@@ -285,7 +291,7 @@ export! {
     ) also cuStreamGetCaptureInfo_v3_ptsz {
         edges.set_if_wanted(std::ptr::null());
         if let Some((stream, capture)) = info(stream, out, id)? {
-            driver()?.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
+            driver()?.graphs.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
             graph.set_if_wanted(capture.graph.handle);
             dependencies(&capture, &stream, list, count);
         }

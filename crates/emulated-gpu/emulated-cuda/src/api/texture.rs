@@ -4,7 +4,7 @@ use ptx_emulator::texture::Opaque;
 
 use crate::abi::texture::{ResourceDescription, TextureDescription, ViewDescription};
 use crate::abi::{In, Out};
-use crate::context;
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -25,10 +25,12 @@ export! {
         view: In<ViewDescription>,
     ) {
         out.required()?;
-        let context = context::current()?.handle;
+        let context = current::context()?.handle;
         let view = if view.is_null() { None } else { Some(view.get()?) };
         let object = Object { context, resource: resource.get()?, texture: texture.get()?, view };
-        out.set(driver()?.textures.create(of(&object)?, object)?)
+        let driver = driver()?;
+        let resource = of(&object, driver.hardware.memory(), &driver.arrays)?;
+        out.set(driver.textures.create(resource, object))
     }
 
     5000 fn cuTexObjectDestroy(texture: u64) {
@@ -55,11 +57,12 @@ export! {
 
     5000 fn cuSurfObjectCreate(out: Out<u64>, resource: In<ResourceDescription>) {
         out.required()?;
-        let context = context::current()?.handle;
+        let context = current::context()?.handle;
         let resource = resource.get()?;
         let (texture, view) = (TextureDescription::default(), None);
         let object = Object { context, resource, texture, view };
-        out.set(driver()?.surfaces.create(surface(&resource)?, object)?)
+        let driver = driver()?;
+        out.set(driver.surfaces.create(surface(&resource, &driver.arrays)?, object))
     }
 
     5000 fn cuSurfObjectDestroy(surface: u64) {

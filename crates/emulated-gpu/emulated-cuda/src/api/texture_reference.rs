@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use ptx_emulator::texture::Opaque;
+use ptx_emulator::texture::{Opaque, Sampling};
 
 use crate::abi::texture::ArrayDescription;
 use crate::abi::{Handle, In, Out, Pointer, Text};
 use crate::array;
-use crate::context;
-use crate::device::ALIGNMENT;
+use crate::current;
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
-use crate::texture_reference::{Reference, Source, check_flags, find};
+use crate::limits::ALIGNMENT;
+use crate::texture_reference::{Reference, Source, State, check_flags};
 
 /// `CU_TRSA_OVERRIDE_FORMAT`: the array says what its texels are, as it does anyway.
 const OVERRIDE_FORMAT: u32 = 1;
@@ -20,7 +20,7 @@ const OVERRIDE_FORMAT: u32 = 1;
 /// The reference of a name of a module; always the same.
 fn of_module(out: Out<Handle>, module: Handle, name: Text, kind: Opaque) -> Result {
     out.required()?;
-    let device = context::current()?.device;
+    let device = current::context()?.device;
     let name = name.get()?;
     let module = driver()?.module(module)?;
     let variable = module.opaque(&name, device, kind)?;
@@ -31,11 +31,38 @@ fn of_module(out: Out<Handle>, module: Handle, name: Text, kind: Opaque) -> Resu
     if let Some(reference) = known.iter().find(same) {
         return out.set(reference.handle);
     }
-    out.set(Reference::new(module.handle, kind, Some(variable))?.handle)
+    create(out, module.handle, kind, Some(variable))
+}
+
+fn create(
+    out: Out<Handle>,
+    module: Handle,
+    kind: Opaque,
+    variable: Option<(u64, Sampling)>,
+) -> Result {
+    let driver = driver()?;
+    let reference = Reference::new(module, kind, variable, Arc::clone(&driver.hardware));
+    let handle = reference.handle;
+    driver.references.insert(handle, Arc::new(reference));
+    out.set(handle)
+}
+
+/// The reference of a handle.
+///
+/// # Errors
+/// `INVALID_VALUE`
+fn find(handle: Handle, kind: Opaque) -> Result<Arc<Reference>> {
+    let missing = || Code::INVALID_VALUE.because(format!("there is no reference {handle:#x}"));
+    driver()?.references.get(handle).filter(|found| found.kind == kind).ok_or_else(missing)
 }
 
 fn texture(handle: Handle) -> Result<Arc<Reference>> {
     find(handle, Opaque::Texture)
+}
+
+/// Changes what is set of a texture.
+fn set(handle: Handle, change: impl FnOnce(&mut State)) -> Result {
+    texture(handle)?.set(&driver()?.arrays, change)
 }
 
 fn bind_array(handle: Handle, kind: Opaque, array: Handle, flags: u32) -> Result {
@@ -44,8 +71,8 @@ fn bind_array(handle: Handle, kind: Opaque, array: Handle, flags: u32) -> Result
         return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
     }
     let reference = find(handle, kind)?;
-    array::find(array)?;
-    reference.set(|state| state.source = Source::Array(array))
+    driver()?.arrays.array(array)?;
+    reference.set(&driver()?.arrays, |state| state.source = Source::Array(array))
 }
 
 fn bound_array(out: Out<Handle>, handle: Handle, kind: Opaque) -> Result {
@@ -75,8 +102,8 @@ export! {
 
     2000 fn cuTexRefCreate(out: Out<Handle>) {
         out.required()?;
-        context::current()?;
-        out.set(Reference::new(0, Opaque::Texture, None)?.handle)
+        current::context()?;
+        create(out, 0, Opaque::Texture, None)
     }
 
     2000 fn cuTexRefDestroy(reference: Handle) {
@@ -115,7 +142,7 @@ export! {
         }
         let size = bytes.checked_add(before);
         let size = size.ok_or_else(|| Code::INVALID_VALUE.because("the memory is too large"))?;
-        texture(reference)?.set(|state| state.source = Source::Memory(begin, size))?;
+        set(reference, |state| state.source = Source::Memory(begin, size))?;
         offset.set_if_wanted(before);
         Ok(())
     }
@@ -132,7 +159,7 @@ export! {
         reference: Handle, description: In<ArrayDescription>, address: Pointer, pitch: usize,
     ) {
         let ArrayDescription { width, height, format, channels } = description.get()?;
-        texture(reference)?.set(|state| {
+        set(reference, |state| {
             state.format = (format, channels);
             state.source = Source::Rows(address, [width, height, pitch]);
         })
@@ -141,14 +168,14 @@ export! {
     2000 fn cuTexRefSetFormat(reference: Handle, format: u32, channels: i32) {
         let channels = u32::try_from(channels).unwrap_or(0);
         array::format(format, channels)?;
-        texture(reference)?.set(|state| state.format = (format, channels))
+        set(reference, |state| state.format = (format, channels))
     }
 
     2000 fn cuTexRefGetFormat(format: Out<u32>, channels: Out<i32>, reference: Handle) {
         let state = texture(reference)?.get();
         let (own, count) = match state.source {
             Source::Array(array) => {
-                let description = array::find(array)?.description;
+                let description = driver()?.arrays.array(array)?.description;
                 (description.format, description.channels)
             }
             _ => state.format,
@@ -160,7 +187,7 @@ export! {
 
     2000 fn cuTexRefSetAddressMode(reference: Handle, dimension: i32, mode: u32) {
         let axis = axis(dimension)?;
-        texture(reference)?.set(|state| state.texture.address[axis] = mode)
+        set(reference, |state| state.texture.address[axis] = mode)
     }
 
     2000 fn cuTexRefGetAddressMode(mode: Out<u32>, reference: Handle, dimension: i32) {
@@ -169,7 +196,7 @@ export! {
     }
 
     2000 fn cuTexRefSetFilterMode(reference: Handle, mode: u32) {
-        texture(reference)?.set(|state| state.texture.filter = mode)
+        set(reference, |state| state.texture.filter = mode)
     }
 
     2000 fn cuTexRefGetFilterMode(mode: Out<u32>, reference: Handle) {
@@ -178,7 +205,7 @@ export! {
 
     2000 fn cuTexRefSetFlags(reference: Handle, flags: u32) {
         check_flags(flags)?;
-        texture(reference)?.set(|state| state.texture.flags = flags)
+        set(reference, |state| state.texture.flags = flags)
     }
 
     2000 fn cuTexRefGetFlags(flags: Out<u32>, reference: Handle) {
@@ -186,7 +213,7 @@ export! {
     }
 
     5000 fn cuTexRefSetMaxAnisotropy(reference: Handle, anisotropy: u32) {
-        texture(reference)?.set(|state| state.texture.anisotropy = anisotropy)
+        set(reference, |state| state.texture.anisotropy = anisotropy)
     }
 
     5000 fn cuTexRefGetMaxAnisotropy(anisotropy: Out<i32>, reference: Handle) {
@@ -195,7 +222,7 @@ export! {
 
     8000 fn cuTexRefSetBorderColor(reference: Handle, colour: In<[f32; 4]>) {
         let colour = colour.get()?;
-        texture(reference)?.set(|state| state.texture.border = colour)
+        set(reference, |state| state.texture.border = colour)
     }
 
     8000 fn cuTexRefGetBorderColor(colour: Out<[f32; 4]>, reference: Handle) {

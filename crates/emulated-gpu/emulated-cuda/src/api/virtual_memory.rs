@@ -6,7 +6,7 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 use ptx_emulator::memory::GRANULARITY;
 
 use crate::abi::{AccessDescription, AllocationProperties, Handle, In, Location, Out, Pointer};
-use crate::context;
+use crate::current;
 use crate::device;
 use crate::driver::driver;
 use crate::error::{Code, Result};
@@ -110,7 +110,7 @@ export! {
         granularity: Out<usize>, properties: In<AllocationProperties>, option: u32,
     ) {
         granularity.required()?;
-        required()?;
+        required(driver()?.hardware.memory())?;
         check_properties(&properties.get()?)?;
         // CU_MEM_ALLOC_GRANULARITY_MINIMUM, …_RECOMMENDED
         if option > 1 {
@@ -123,7 +123,7 @@ export! {
         out: Out<Pointer>, size: usize, alignment: usize, hint: Pointer, flags: u64,
     ) {
         out.required()?;
-        required()?;
+        required(driver()?.hardware.memory())?;
         no_flags(flags)?;
         if size == 0 || !size.is_multiple_of(PAGE) || !hint.is_multiple_of(PAGE as u64) {
             return Err(Code::INVALID_VALUE.because(format!(
@@ -136,20 +136,20 @@ export! {
                 "an alignment of {alignment}: it is a power of two of at most {MOST_ALIGNMENT}, or 0"
             )));
         }
-        let memory = driver()?.emulator.memory();
+        let memory = driver()?.hardware.memory();
         out.set(memory.reserve_addresses(size as u64, alignment as u64, hint)?)
     }
 
     10020 fn cuMemAddressFree(address: Pointer, size: usize) {
-        required()?;
-        Ok(driver()?.emulator.memory().release_addresses(address, size as u64)?)
+        required(driver()?.hardware.memory())?;
+        Ok(driver()?.hardware.memory().release_addresses(address, size as u64)?)
     }
 
     10020 fn cuMemCreate(
         out: Out<Handle>, size: usize, properties: In<AllocationProperties>, flags: u64,
     ) {
         out.required()?;
-        required()?;
+        required(driver()?.hardware.memory())?;
         no_flags(flags)?;
         let properties = properties.get()?;
         let device = check_properties(&properties)?;
@@ -161,54 +161,54 @@ export! {
         }
         let driver = driver()?;
         let exported = properties.handle_types != 0;
-        let made = driver.allocations.physical(size, device, exported)?;
-        out.set(driver.handles.insert(made, properties.handle_types))
+        let made = driver.hardware.allocations.physical(size, device, exported)?;
+        out.set(driver.hardware.handles.insert(made, properties.handle_types))
     }
 
     10020 fn cuMemRelease(handle: Handle) {
-        required()?;
-        driver()?.handles.release(handle)
+        required(driver()?.hardware.memory())?;
+        driver()?.hardware.handles.release(handle)
     }
 
     11000 fn cuMemRetainAllocationHandle(out: Out<Handle>, address: In<u8>) {
         out.required()?;
-        required()?;
+        required(driver()?.hardware.memory())?;
         let (driver, at) = (driver()?, address.address() as u64);
-        let mapping = driver.emulator.memory().mapping(at);
-        let known = mapping.and_then(|mapping| driver.handles.of(&mapping.physical));
+        let mapping = driver.hardware.memory().mapping(at);
+        let known = mapping.and_then(|mapping| driver.hardware.handles.of(&mapping.physical));
         let known = known.ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("no memory is mapped at {at:#x} (cuMemMap)"))
         })?;
-        driver.handles.retain(&known);
+        driver.hardware.handles.retain(&known);
         out.set(known.handle)
     }
 
     10020 fn cuMemMap(address: Pointer, size: usize, offset: usize, handle: Handle, flags: u64) {
-        required()?;
+        required(driver()?.hardware.memory())?;
         no_flags(flags)?;
         if offset != 0 {
             return Err(Code::INVALID_VALUE
                 .because("memory is mapped from its beginning on: the offset must be 0"));
         }
         let driver = driver()?;
-        let known = driver.handles.get(handle)?;
-        driver.allocations.map(address, size as u64, &known)
+        let known = driver.hardware.handles.get(handle)?;
+        driver.hardware.allocations.map(address, size as u64, &known)
     }
 
     10020 fn cuMemUnmap(address: Pointer, size: usize) {
-        required()?;
-        driver()?.allocations.unmap(address, size as u64)
+        required(driver()?.hardware.memory())?;
+        driver()?.hardware.allocations.unmap(address, size as u64)
     }
 
     10020 fn cuMemSetAccess(
         address: Pointer, size: usize, descriptions: In<AccessDescription>, count: usize,
     ) {
-        required()?;
+        required(driver()?.hardware.memory())?;
         let list = descriptions.list(count)?.into_iter().map(access).collect::<Result<Vec<_>>>()?;
         if list.is_empty() {
             return Err(Code::INVALID_VALUE.because("no description of access"));
         }
-        let memory = driver()?.emulator.memory();
+        let memory = driver()?.hardware.memory();
         for (device, read, write) in list {
             memory.set_access((address, size as u64), device, read, write)?;
         }
@@ -217,10 +217,10 @@ export! {
 
     10020 fn cuMemGetAccess(flags: Out<u64>, location: In<Location>, address: Pointer) {
         flags.required()?;
-        required()?;
+        required(driver()?.hardware.memory())?;
         let location = location.get()?;
         let (device, ..) = access(AccessDescription { location, flags: 0 })?;
-        let mapping = driver()?.emulator.memory().mapping(address).ok_or_else(|| {
+        let mapping = driver()?.hardware.memory().mapping(address).ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("no memory is mapped at {address:#x} (cuMemMap)"))
         })?;
         flags.set(u64::from(access_of(&mapping, device)))
@@ -230,17 +230,17 @@ export! {
         out: Out<AllocationProperties>, handle: Handle,
     ) {
         out.required()?;
-        required()?;
-        let known = driver()?.handles.get(handle)?;
+        required(driver()?.hardware.memory())?;
+        let known = driver()?.hardware.handles.get(handle)?;
         out.set(AllocationProperties::of(known.memory.device(), known.types))
     }
 
     10020 fn cuMemExportToShareableHandle(out: Out<i32>, handle: Handle, kind: i32, flags: u64) {
         out.required()?;
-        required()?;
+        required(driver()?.hardware.memory())?;
         no_flags(flags)?;
         exported_as(kind)?;
-        let known = driver()?.handles.get(handle)?;
+        let known = driver()?.hardware.handles.get(handle)?;
         if known.types & kind == 0 {
             return Err(Code::INVALID_VALUE.because(
                 "this memory stays in the process: ask for the type of handle when it is created",
@@ -254,23 +254,23 @@ export! {
 
     10020 fn cuMemImportFromShareableHandle(out: Out<Handle>, descriptor: usize, kind: i32) {
         out.required()?;
-        required()?;
+        required(driver()?.hardware.memory())?;
         exported_as(kind)?;
         let (driver, wrong) = (driver()?, |why: &str| {
             Code::INVALID_VALUE.because(format!("the file descriptor {descriptor}: {why}"))
         });
         let number = i32::try_from(descriptor).map_err(|_| wrong("it can't be one"))?;
-        let memory = driver.emulator.memory().import_physical(number);
+        let memory = driver.hardware.memory().import_physical(number);
         let memory = memory.ok_or_else(|| {
             wrong("it is not open, or no memory that an emulated driver has exported")
         })?;
         device::check(memory.device() as i32)?;
-        let handle = match driver.handles.same_as(&memory) {
+        let handle = match driver.hardware.handles.same_as(&memory) {
             Some(known) => {
-                driver.handles.retain(&known);
+                driver.hardware.handles.retain(&known);
                 known.handle
             }
-            None => driver.handles.insert(memory, DESCRIPTOR),
+            None => driver.hardware.handles.insert(memory, DESCRIPTOR),
         };
         out.set(handle)
     }
@@ -287,6 +287,6 @@ pub(crate) fn access_of(mapping: &ptx_emulator::memory::Mapping, device: u32) ->
 
 /// What a device may do with a mapping: that of the current context, or the memory's own.
 pub(crate) fn own_access_of(mapping: &ptx_emulator::memory::Mapping) -> u32 {
-    let device = context::current().map_or(mapping.physical.device(), |context| context.device);
+    let device = current::context().map_or(mapping.physical.device(), |context| context.device);
     access_of(mapping, device)
 }

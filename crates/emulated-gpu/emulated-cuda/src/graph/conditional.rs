@@ -7,7 +7,6 @@ use super::nested::{DEEPEST, MOST_NODES, too_large};
 use crate::abi::{Handle, In};
 use crate::condition::Condition;
 use crate::decision::{Decision, Kind};
-use crate::driver::driver;
 use crate::error::{Code, Error, Result};
 use crate::operation::Operation;
 
@@ -51,7 +50,7 @@ impl Conditional {
         let body = || Arc::new(Graph::inside(outer, depth));
         let bodies: Vec<_> = (0..size).map(|_| body()).collect();
         for body in &bodies {
-            body.register()?;
+            body.register();
         }
         let handles = bodies.iter().map(|body| body.handle).collect();
         Ok(Self { kind, condition, bodies, handles, instance: Mutex::default() })
@@ -84,26 +83,21 @@ impl Conditional {
     }
 
     /// Takes its bodies out of what the driver knows; another node may have its condition.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn forget(&self) -> Result {
+    pub(crate) fn forget(&self) {
         self.condition.give_back();
-        self.bodies.iter().try_for_each(|body| body.forget())
+        self.bodies.iter().for_each(|body| body.forget());
     }
 }
 
 impl Graph {
     /// A condition for a node of this graph, or of one inside it.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn condition(&self, context: Handle, default: Option<u32>) -> Result<u64> {
-        let condition = Arc::new(Condition::new(self.handle, context, default)?);
+    pub(crate) fn condition(&self, context: Handle, default: Option<u32>) -> u64 {
+        let hardware = Arc::clone(&self.known.hardware);
+        let condition = Arc::new(Condition::new(self.handle, context, default, hardware));
         let handle = condition.handle;
         self.conditions().push(Arc::clone(&condition));
-        driver()?.conditions.insert(handle as Handle, condition);
-        Ok(handle)
+        self.known.conditions.insert(handle as Handle, condition);
+        handle
     }
 
     /// Whether no node decides by a condition that was made for it.
@@ -128,7 +122,7 @@ pub(super) fn check_in_body(operation: &Operation, context: Handle) -> Result {
         Operation::All(work) => work.iter().try_for_each(|one| check_in_body(one, context)),
         Operation::Launch { function, .. } => {
             // A library's kernel runs in whichever context launches it.
-            let known = driver()?.contexts.get(function.context).is_some();
+            let known = function.own_context().is_some();
             if known && function.context != context {
                 return Err(refused("a kernel of another context"));
             }
@@ -136,8 +130,6 @@ pub(super) fn check_in_body(operation: &Operation, context: Handle) -> Result {
         }
         Operation::Copy(transfer) if transfer.is_by_device_alone() => Ok(()),
         Operation::Copy(_) => Err(refused("a copy of an array, or of memory that isn't pinned")),
-        // Each is looked at by itself.
-        Operation::Child(_) | Operation::Conditional(_) => Ok(()),
         other => Err(refused(&format!("a node of type {}", other.node_type()))),
     }
 }

@@ -4,15 +4,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::Graph;
+use super::kept::Kept;
 use super::nested::Flat;
-use super::{Graph, Reserved};
+use super::step::{Difference, Step, work_of};
 use crate::abi::Handle;
 use crate::decision::Decision;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::event::Mark;
+use crate::hardware::Hardware;
 use crate::operation::Operation;
 use crate::turns::Turns;
-use crate::user_object::Resource;
 
 /// A graph that can be launched: its nodes in an order that keeps every dependency.
 #[derive(Debug)]
@@ -26,49 +28,57 @@ pub(crate) struct Executable {
     /// By it the conditional nodes know that it is there.
     #[expect(dead_code, reason = "held for those who ask whether it is")]
     mark: Arc<()>,
+    hardware: Arc<Hardware>,
 }
 
-/// What keeps an executable graph from taking over the work of a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Difference {
-    Topology,
-    NodeType,
-    Parameters,
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`
+pub(crate) const DEVICE_LAUNCH: u64 = 4;
+
+/// Why a graph can't be instantiated.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: Error,
+    /// `CUgraphInstantiateResult`
+    pub(crate) result: u32,
 }
 
-/// What an executable graph needs: it stays until the last launch is done.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Kept {
-    pub(super) memory: Vec<Arc<Reserved>>,
-    pub(super) users: Vec<Arc<Resource>>,
-    /// What the graphs need that have taken the place of those inside nodes.
-    children: HashMap<Handle, Arc<Kept>>,
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        // CUDA_GRAPH_INSTANTIATE_ERROR
+        Self { error, result: 1 }
+    }
 }
 
-/// One node of an executable graph.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    pub(crate) node: Handle,
-    pub(crate) operation: Operation,
-    pub(crate) enabled: bool,
-    /// Of a node that decides, how many steps each of its bodies has, which stand behind it one after
-    /// the other.
-    pub(super) bodies: Vec<usize>,
-}
-
-impl Step {
-    pub(super) fn of(node: Handle, operation: Operation) -> Self {
-        Self { node, operation, enabled: true, bodies: Vec::new() }
+impl Graph {
+    /// Makes a graph that can be launched.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` when dependencies run in a circle, for what the body of a conditional node may not
+    /// hold, for a condition by which no node decides, and where a conditional node is in another executable
+    /// graph; `OUT_OF_MEMORY` when it has too many nodes.
+    pub(crate) fn instantiate(&self, flags: u64) -> std::result::Result<Executable, Refusal> {
+        let flat = self.flat()?;
+        if flat.has_idle_condition {
+            let error = Code::INVALID_VALUE.because(
+                "a handle of a condition belongs to no conditional node: add one, or make no such handle",
+            );
+            // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
+            return Err(Refusal { error, result: 5 });
+        }
+        if flags & DEVICE_LAUNCH != 0 {
+            // CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
+            flat.check_for_device().map_err(|error| Refusal { error, result: 3 })?;
+        }
+        let mark = Arc::default();
+        flat.conditionals.iter().try_for_each(|node| node.claim(&mark))?;
+        let Flat { steps, kept, children, .. } = flat;
+        let (steps, kept) = (Mutex::new(steps), Mutex::new(Arc::new(kept)));
+        let (turns, hardware) = (Turns::default(), Arc::clone(&self.known.hardware));
+        Ok(Executable { flags, steps, kept, children, turns, mark, hardware })
     }
 }
 
 impl Executable {
-    pub(super) fn new(flags: u64, flat: Flat, mark: Arc<()>) -> Self {
-        let Flat { steps, kept, children, .. } = flat;
-        let (steps, kept) = (Mutex::new(steps), Mutex::new(Arc::new(kept)));
-        Self { flags, steps, kept, children, turns: Turns::default(), mark }
-    }
-
     fn steps(&self) -> MutexGuard<'_, Vec<Step>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -133,7 +143,7 @@ impl Executable {
             Operation::Decide(decision) => Some(decision.clone()),
             _ => None,
         };
-        (nested(&steps, begins), steps.iter().filter_map(decision).collect())
+        (work_of(&steps, begins, &self.hardware), steps.iter().filter_map(decision).collect())
     }
 
     /// Takes over the work of another graph of the same shape, and what that needs; conditional nodes decide by
@@ -213,41 +223,4 @@ impl Executable {
             Code::INVALID_VALUE.because("the node is not in this executable graph")
         })?)
     }
-}
-
-impl Step {
-    /// What keeps it from doing the work of another one.
-    fn difference(&self, new: &Self) -> Option<Difference> {
-        if self.operation.node_type() != new.operation.node_type() {
-            return Some(Difference::NodeType);
-        }
-        match (&self.operation, &new.operation) {
-            (Operation::Decide(own), Operation::Decide(new)) if own.kind != new.kind => {
-                Some(Difference::Parameters)
-            }
-            _ => (self.bodies != new.bodies).then_some(Difference::Topology),
-        }
-    }
-}
-
-/// The work of steps: that of bodies, which stand behind the step of their node, is inside what decides.
-fn nested(steps: &[Step], begins: bool) -> Vec<Operation> {
-    let (mut work, mut left) = (Vec::with_capacity(steps.len() + 4), steps);
-    while let Some((step, behind)) = left.split_first() {
-        left = behind;
-        let mut take = |count: &usize| {
-            let (body, behind) = left.split_at((*count).min(left.len()));
-            left = behind;
-            Arc::new(nested(body, begins))
-        };
-        let bodies: Vec<_> = step.bodies.iter().map(&mut take).collect();
-        match &step.operation {
-            Operation::Decide(decision) => {
-                work.push(Operation::Decide(Decision { bodies, ..decision.clone() }));
-            }
-            other if step.enabled => work.push(other.at_launch(begins)),
-            _ => {}
-        }
-    }
-    work
 }

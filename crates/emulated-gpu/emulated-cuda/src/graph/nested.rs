@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::conditional::{Conditional, check_in_body};
-use super::{Graph, Kept, Node, Refusal, Step};
+use super::kept::Kept;
+use super::step::Step;
+use super::{Content, Graph, Node};
 use crate::abi::Handle;
 use crate::error::{Code, Error, Result};
 use crate::operation::Operation;
@@ -63,7 +65,7 @@ impl Child {
     /// The graph, for somebody who may change it. `outer` is that of the node.
     ///
     /// # Errors
-    /// Before `cuInit`.
+    /// `INVALID_VALUE` where there is a conditional node in it.
     pub(crate) fn give_out(&mut self, outer: &Arc<Graph>) -> Result<Handle> {
         if !self.is_known {
             if Arc::strong_count(&self.graph) > 1 {
@@ -72,18 +74,17 @@ impl Child {
             self.graph.depth.store(outer.depth().saturating_add(1), Ordering::Relaxed);
             // It has never been inside another one that somebody knows.
             let _ = self.graph.outer.set(Arc::downgrade(outer));
-            self.graph.register()?;
+            self.graph.register();
             self.is_known = true;
         }
         Ok(self.graph.handle)
     }
 
     /// Takes it out of what the driver knows.
-    ///
-    /// # Errors
-    /// Before `cuInit`.
-    pub(crate) fn forget(&self) -> Result {
-        if self.is_known { self.graph.forget() } else { Ok(()) }
+    pub(crate) fn forget(&self) {
+        if self.is_known {
+            self.graph.forget();
+        }
     }
 }
 
@@ -92,10 +93,10 @@ impl Graph {
     fn children(&self) -> (Vec<Arc<Self>>, usize) {
         let (mut children, mut others) = (Vec::new(), 0);
         for node in self.nodes().iter() {
-            match &node.operation {
-                Operation::Child(child) => children.push(Arc::clone(&child.graph)),
-                Operation::Conditional(node) => children.extend(node.bodies.iter().cloned()),
-                _ => others += 1,
+            match &node.content {
+                Content::Child(child) => children.push(Arc::clone(&child.graph)),
+                Content::Conditional(node) => children.extend(node.bodies.iter().cloned()),
+                Content::Work(_) => others += 1,
             }
         }
         (children, others)
@@ -158,14 +159,12 @@ impl Flat {
     ///
     /// # Errors
     /// `INVALID_VALUE`
-    pub(super) fn check_for_device(&self) -> std::result::Result<(), Refusal> {
+    pub(super) fn check_for_device(&self) -> Result {
         let other = self.steps.iter().map(|step| step.operation.node_type()).find(|kind| *kind > 2);
         let Some(other) = other else { return Ok(()) };
-        let error = Code::INVALID_VALUE.because(format!(
+        Err(Code::INVALID_VALUE.because(format!(
             "a graph for launches by kernels has kernels, copies and fills, and no node of type {other}"
-        ));
-        // CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED
-        Err(Refusal { error, result: 3 })
+        )))
     }
 
     /// `context` is that of the conditional node in whose body it is.
@@ -178,19 +177,21 @@ impl Flat {
         self.kept.users.extend(graph.users.all());
         self.has_idle_condition |= graph.has_idle_condition();
         let start = self.steps.len();
-        for Node { handle, operation, .. } in graph.ordered()? {
-            if let Some(context) = context {
-                check_in_body(&operation, context)?;
-            }
-            match operation {
-                Operation::Child(child) => {
+        for Node { handle, content, .. } in graph.ordered()? {
+            match content {
+                Content::Child(child) => {
                     let start = self.steps.len();
                     self.add(&child.graph, context)?;
                     // A node that stands there more than once has no handle that anybody knows.
                     self.children.insert(handle, start..self.steps.len());
                 }
-                Operation::Conditional(node) => self.add_conditional(handle, node)?,
-                operation => self.steps.push(Step::of(handle, operation)),
+                Content::Conditional(node) => self.add_conditional(handle, node)?,
+                Content::Work(operation) => {
+                    if let Some(context) = context {
+                        check_in_body(&operation, context)?;
+                    }
+                    self.steps.push(Step::of(handle, operation));
+                }
             }
         }
         self.seen.insert((graph.handle, context), start..self.steps.len());

@@ -302,6 +302,7 @@ fn what_runs_is_waited_for_the_first_time() {
     let Some(context) = start() else { return };
     let (block, stream) = (allocate(4096), stream(1));
     let first = gate(stream);
+    first.wait_until_reached();
     let asked = std::thread::scope(|scope| {
         let asking = scope.spawn(|| {
             ok!(cuCtxSetCurrent(context => usize));

@@ -134,12 +134,16 @@ pub(crate) fn managed(bytes: usize) -> u64 {
 
 /// A gate in a stream: a host function that waits until the gate is opened.
 #[derive(Default)]
-pub(crate) struct Gate(AtomicBool);
+pub(crate) struct Gate {
+    is_open: AtomicBool,
+    is_reached: AtomicBool,
+}
 
 pub(crate) unsafe extern "C" fn wait_at(gate: *mut c_void) {
     // SAFETY: gates are never freed.
     let gate = unsafe { &*gate.cast::<Gate>() };
-    while !gate.0.load(Ordering::SeqCst) {
+    gate.is_reached.store(true, Ordering::SeqCst);
+    while !gate.is_open.load(Ordering::SeqCst) {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -156,7 +160,14 @@ pub(crate) fn gate(stream: usize) -> &'static Gate {
 
 impl Gate {
     pub(crate) fn open(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.is_open.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until the stream has come to it.
+    pub(crate) fn wait_until_reached(&self) {
+        while !self.is_reached.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

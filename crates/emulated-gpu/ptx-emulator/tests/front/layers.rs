@@ -1,5 +1,5 @@
-//! The crate's files in layers: what the `use` lines say of them. No more than three files import each
-//! other in a circle, so that each can be read by itself.
+//! The files of the crate whose tests take this one in, in layers: what their `use` lines say. No more than
+//! three files import each other in a circle, so that each can be read by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
