@@ -63,8 +63,7 @@ impl Arrays {
     /// # Errors
     /// `INVALID_HANDLE`
     pub(crate) fn array(&self, handle: Handle) -> Result<Arc<Array>> {
-        let missing = || Code::INVALID_HANDLE.because(format!("there is no array {handle:#x}"));
-        self.arrays.get(handle).ok_or_else(missing)
+        self.arrays.find(handle, Code::INVALID_HANDLE, "array")
     }
 
     /// The mipmapped array of a handle.
@@ -72,9 +71,7 @@ impl Arrays {
     /// # Errors
     /// `INVALID_HANDLE`
     pub(crate) fn mipmap(&self, handle: Handle) -> Result<Arc<Mipmap>> {
-        let missing =
-            || Code::INVALID_HANDLE.because(format!("there is no mipmapped array {handle:#x}"));
-        self.mipmaps.get(handle).ok_or_else(missing)
+        self.mipmaps.find(handle, Code::INVALID_HANDLE, "mipmapped array")
     }
 
     /// Whether an array is the level of a mipmapped one, which goes with it.

@@ -8,7 +8,7 @@ use crate::arrays::Arrays;
 use crate::capture::Capture;
 use crate::context::{Context, Primary};
 use crate::coredump::Coredumps;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::event::Event;
 use crate::function::Function;
 use crate::graph::executable::Executable;
@@ -124,10 +124,6 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
     Ok(driver)
 }
 
-fn missing(code: Code, what: &str, handle: Handle) -> Error {
-    code.because(format!("there is no {what} {handle:#x}"))
-}
-
 impl Driver {
     fn new(hardware: Arc<Hardware>) -> Self {
         let devices = 0..hardware.settings.devices;
@@ -222,8 +218,7 @@ impl Driver {
     /// # Errors
     /// `INVALID_CONTEXT`
     pub(crate) fn green(&self, handle: Handle) -> Result<Arc<Green>> {
-        let missing = || missing(Code::INVALID_CONTEXT, "green context", handle);
-        self.greens.get(handle).ok_or_else(missing)
+        self.greens.find(handle, Code::INVALID_CONTEXT, "green context")
     }
 
     /// The one that stands under a context's handle.
@@ -232,32 +227,26 @@ impl Driver {
     }
 
     pub(crate) fn stream(&self, handle: usize) -> Result<Arc<Stream>> {
-        let missing = || missing(Code::INVALID_HANDLE, "stream", handle);
-        self.streams.get(handle).ok_or_else(missing)
+        self.streams.find(handle, Code::INVALID_HANDLE, "stream")
     }
 
     pub(crate) fn event(&self, handle: usize) -> Result<Arc<Event>> {
-        let missing = || missing(Code::INVALID_HANDLE, "event", handle);
-        self.events.get(handle).ok_or_else(missing)
+        self.events.find(handle, Code::INVALID_HANDLE, "event")
     }
 
     pub(crate) fn function(&self, handle: usize) -> Result<Arc<Function>> {
-        let missing = || missing(Code::INVALID_HANDLE, "function", handle);
-        self.functions.get(handle).ok_or_else(missing)
+        self.functions.find(handle, Code::INVALID_HANDLE, "function")
     }
 
     pub(crate) fn graph(&self, handle: usize) -> Result<Arc<Graph>> {
-        let missing = || missing(Code::INVALID_VALUE, "graph", handle);
-        self.graphs.graphs.get(handle).ok_or_else(missing)
+        self.graphs.graphs.find(handle, Code::INVALID_VALUE, "graph")
     }
 
     pub(crate) fn pool(&self, handle: usize) -> Result<Arc<Pool>> {
-        let missing = || missing(Code::INVALID_VALUE, "pool", handle);
-        self.pools.get(handle).ok_or_else(missing)
+        self.pools.registry.find(handle, Code::INVALID_VALUE, "pool")
     }
 
     pub(crate) fn module(&self, handle: usize) -> Result<Arc<Module>> {
-        let missing = || missing(Code::INVALID_HANDLE, "module", handle);
-        self.modules.get(handle).ok_or_else(missing)
+        self.modules.find(handle, Code::INVALID_HANDLE, "module")
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Pool {
 /// The pools of all devices.
 #[derive(Debug)]
 pub(crate) struct Pools {
-    registry: Registry<Pool>,
+    pub(crate) registry: Registry<Pool>,
     devices: Vec<Own>,
     hardware: Arc<Hardware>,
 }
@@ -58,10 +58,6 @@ impl Pools {
         };
         let devices = (0..hardware.settings.devices).map(own).collect();
         Self { registry, devices, hardware }
-    }
-
-    pub(crate) fn get(&self, handle: Handle) -> Option<Arc<Pool>> {
-        self.registry.get(handle)
     }
 
     fn own(&self, device: u32) -> Result<&Own> {

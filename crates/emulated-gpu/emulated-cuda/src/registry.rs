@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::abi::Handle;
+use crate::error::{Code, Result};
 
 /// The first handle, and how far the next one is from it. Small numbers mean something: streams 0, 1 and 2.
 const FIRST: Handle = 0x1000_0000;
@@ -41,6 +42,15 @@ impl<T> Registry<T> {
 
     pub(crate) fn get(&self, handle: Handle) -> Option<Arc<T>> {
         self.objects.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
+    }
+
+    /// The object of a handle.
+    ///
+    /// # Errors
+    /// `code`, and what there is none of.
+    pub(crate) fn find(&self, handle: Handle, code: Code, what: &str) -> Result<Arc<T>> {
+        let missing = || code.because(format!("there is no {what} {handle:#x}"));
+        self.get(handle).ok_or_else(missing)
     }
 
     pub(crate) fn remove(&self, handle: Handle) -> Option<Arc<T>> {

@@ -74,8 +74,12 @@ impl Objects {
     }
 
     /// What was asked for.
-    pub(crate) fn get(&self, handle: u64) -> Option<Object> {
-        self.list().get(&handle).copied()
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, and what there is none of.
+    pub(crate) fn find(&self, handle: u64, what: &str) -> Result<Object> {
+        let found = self.list().get(&handle).copied();
+        found.ok_or_else(|| invalid(format!("there is no {what} {handle:#x}")))
     }
 
     /// Forgets one.

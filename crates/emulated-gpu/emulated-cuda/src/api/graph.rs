@@ -71,9 +71,7 @@ fn make_executable(
 /// # Errors
 /// `INVALID_VALUE`
 pub(crate) fn executable(handle: Handle) -> Result<Arc<Executable>> {
-    let missing =
-        || Code::INVALID_VALUE.because(format!("there is no executable graph {handle:#x}"));
-    driver()?.executables.get(handle).ok_or_else(missing)
+    driver()?.executables.find(handle, Code::INVALID_VALUE, "executable graph")
 }
 
 /// Takes over the work of another graph: the code, and the node that does not fit.

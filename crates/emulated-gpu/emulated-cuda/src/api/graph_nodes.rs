@@ -37,8 +37,7 @@ pub(super) fn add(
 /// # Errors
 /// `INVALID_VALUE`
 pub(crate) fn graph_of(node: Handle) -> Result<Arc<Graph>> {
-    let missing = || Code::INVALID_VALUE.because(format!("there is no node {node:#x}"));
-    driver()?.graphs.of_nodes.get(node).ok_or_else(missing)
+    driver()?.graphs.of_nodes.find(node, Code::INVALID_VALUE, "node")
 }
 
 /// What a function makes of the node of a handle.

@@ -32,8 +32,7 @@ const FATBINARY: u32 = 2;
 const LIBRARY: u32 = 4;
 
 fn linker(handle: Handle) -> Result<Arc<Linker>> {
-    let missing = || Code::INVALID_HANDLE.because(format!("there is no linker {handle:#x}"));
-    driver()?.linkers.get(handle).ok_or_else(missing)
+    driver()?.linkers.find(handle, Code::INVALID_HANDLE, "linker")
 }
 
 /// The errors of a text as a log.

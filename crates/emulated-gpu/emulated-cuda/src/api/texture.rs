@@ -15,8 +15,7 @@ use crate::texture::{Object, of, surface};
 /// # Errors
 /// `INVALID_VALUE`
 fn texture(handle: u64) -> Result<Object> {
-    let missing = || Code::INVALID_VALUE.because(format!("there is no texture {handle:#x}"));
-    driver()?.textures.get(handle).ok_or_else(missing)
+    driver()?.textures.find(handle, "texture")
 }
 
 export! {
@@ -71,7 +70,6 @@ export! {
 
     5000 fn cuSurfObjectGetResourceDesc(out: Out<ResourceDescription>, surface: u64) {
         out.required()?;
-        let missing = || Code::INVALID_VALUE.because(format!("there is no surface {surface:#x}"));
-        out.set(driver()?.surfaces.get(surface).ok_or_else(missing)?.resource)
+        out.set(driver()?.surfaces.find(surface, "surface")?.resource)
     }
 }
