@@ -8,6 +8,7 @@ use ptx_emulator::Memory;
 use ptx_emulator::memory::AccessError;
 use ptx_emulator::room::vector;
 
+use crate::abi::copy::Copy3d;
 use crate::abi::{Handle, Pointer};
 use crate::array::Array;
 use crate::error::{Code, Result};
@@ -78,13 +79,15 @@ pub(crate) struct Transfer {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) depth: usize,
+    /// As a program described it, if it did.
+    pub(crate) given: Option<Copy3d>,
 }
 
 impl Transfer {
     /// A copy of bytes that lie one behind another.
     pub(crate) fn line(from: CopyMemory, to: CopyMemory, width: usize) -> Self {
         let end = |place| End { place, pitch: width, slice: width, array: None };
-        Self { from: end(from), to: end(to), width, height: 1, depth: 1 }
+        Self { from: end(from), to: end(to), width, height: 1, depth: 1, given: None }
     }
 
     /// How far an end reaches, in bytes.

@@ -30,7 +30,7 @@ pub(crate) struct Copy2d {
 /// What a `CUDA_MEMCPY3D` says of one end. A `CUDA_MEMCPY3D_PEER` has a context where the other has a
 /// reserved word.
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Side3d {
     pub(crate) x: usize,
     pub(crate) y: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Side3d {
 
 /// `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy3d {
     pub(crate) from: Side3d,
     pub(crate) to: Side3d,

@@ -47,7 +47,7 @@ fn beside(place: CopyMemory, [width, rows]: [usize; 2]) -> End {
 }
 
 fn moved(from: End, to: End, [width, height]: [usize; 2]) -> Transfer {
-    Transfer { from, to, width, height, depth: 1 }
+    Transfer { from, to, width, height, depth: 1, given: None }
 }
 
 fn into_array(

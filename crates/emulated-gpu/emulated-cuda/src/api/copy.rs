@@ -186,7 +186,8 @@ fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
 pub(crate) fn transfer_of(copy: &Copy3d) -> Result<Transfer> {
     let Copy3d { width, height, depth, .. } = *copy;
     let size = [width, height, depth];
-    Ok(Transfer { from: end(&copy.from, size)?, to: end(&copy.to, size)?, width, height, depth })
+    let (from, to) = (end(&copy.from, size)?, end(&copy.to, size)?);
+    Ok(Transfer { from, to, width, height, depth, given: Some(*copy) })
 }
 
 fn check_contexts(contexts: [Handle; 2]) -> Result {

@@ -120,15 +120,17 @@ pub(super) fn description_of(transfer: &Transfer) -> Copy3d {
             CopyMemory::Staged(_) => (1, 0, 0),
         };
         let (array, [x, y, z]) = end.array.unwrap_or_default();
-        // How far a single row is from the next means nothing, and programs that gave nothing (cuda.core) take
-        // a distance for a sign of several.
+        // How far a single row is from the next means nothing, and cuda.core takes a distance for a sign of
+        // several.
         let (pitch, height) = match (height, depth) {
             (1, 1) => (0, 0),
             _ => (end.pitch, end.slice / end.pitch.max(1)),
         };
         Side3d { x, y, z, kind, host, device, array, pitch, height, ..Side3d::default() }
     };
-    Copy3d { from: side(&transfer.from), to: side(&transfer.to), width, height, depth }
+    let described =
+        || Copy3d { from: side(&transfer.from), to: side(&transfer.to), width, height, depth };
+    transfer.given.unwrap_or_else(described)
 }
 
 pub(super) fn fill(parameters: In<SetNode>) -> Result<Operation> {
