@@ -21,6 +21,7 @@ mod data_type;
 mod door;
 mod driver;
 mod element;
+mod export;
 mod matrix;
 mod number;
 mod product;

@@ -61,119 +61,84 @@ pub trait Real: Number + PartialOrd {
     fn rounded(self, inputs: Inputs) -> Self;
 }
 
-impl Number for f32 {
-    const TYPE: DataType = DataType::F32;
+macro_rules! real {
+    ($($ty:ident, $name:ident, $multiply:ident, $rounded:expr;)*) => {$(
+        impl Number for $ty {
+            const TYPE: DataType = DataType::$name;
 
-    fn from_f64(x: f64) -> Self {
-        x as f32
-    }
+            fn from_f64(x: f64) -> Self {
+                x as Self
+            }
 
-    fn from_f32(x: f32) -> Self {
-        x
-    }
+            fn from_f32(x: f32) -> Self {
+                x.into()
+            }
 
-    fn from_parts(real: f64, _: f64) -> Self {
-        real as Self
-    }
+            fn from_parts(real: f64, _: f64) -> Self {
+                real as Self
+            }
 
-    fn parts(self) -> (f64, f64) {
-        (self.to_f64(), 0.0)
-    }
+            fn parts(self) -> (f64, f64) {
+                (self.to_f64(), 0.0)
+            }
 
-    fn conjugate(self) -> Self {
-        self
-    }
+            fn conjugate(self) -> Self {
+                self
+            }
 
-    unsafe fn multiply(
-        [m, n, k]: [usize; 3],
-        alpha: Self,
-        a: (*const Self, isize, isize),
-        b: (*const Self, isize, isize),
-        beta: Self,
-        c: (*mut Self, isize, isize),
-    ) {
-        let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
-        // SAFETY: as the caller promises.
-        unsafe { matrixmultiply::sgemm(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc) }
-    }
-}
-
-impl Real for f32 {
-    fn to_f32(self) -> f32 {
-        self
-    }
-
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-
-    fn magnitude(self) -> Self {
-        self.abs()
-    }
-
-    fn rounded(self, inputs: Inputs) -> Self {
-        match inputs {
-            Inputs::Full => self,
-            Inputs::Tf32 => to_tf32(self),
-            Inputs::F16 => f16::from_f32(self).to_f32(),
-            Inputs::Bf16 => bf16::from_f32(self).to_f32(),
+            unsafe fn multiply(
+                [m, n, k]: [usize; 3],
+                alpha: Self,
+                a: (*const Self, isize, isize),
+                b: (*const Self, isize, isize),
+                beta: Self,
+                c: (*mut Self, isize, isize),
+            ) {
+                let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
+                // SAFETY: as the caller promises.
+                unsafe {
+                    matrixmultiply::$multiply(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc);
+                }
+            }
         }
+
+        impl Real for $ty {
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            fn magnitude(self) -> Self {
+                self.abs()
+            }
+
+            fn rounded(self, inputs: Inputs) -> Self {
+                $rounded(self, inputs)
+            }
+        }
+    )*};
+}
+
+real! {
+    f32, F32, sgemm, rounded;
+    f64, F64, dgemm, exact;
+}
+
+fn rounded(x: f32, inputs: Inputs) -> f32 {
+    match inputs {
+        Inputs::Full => x,
+        Inputs::Tf32 => to_tf32(x),
+        Inputs::F16 => f16::from_f32(x).to_f32(),
+        Inputs::Bf16 => bf16::from_f32(x).to_f32(),
     }
 }
 
-impl Number for f64 {
-    const TYPE: DataType = DataType::F64;
-
-    fn from_f64(x: f64) -> Self {
-        x
-    }
-
-    fn from_f32(x: f32) -> Self {
-        Self::from(x)
-    }
-
-    fn from_parts(real: f64, _: f64) -> Self {
-        real
-    }
-
-    fn parts(self) -> (f64, f64) {
-        (self.to_f64(), 0.0)
-    }
-
-    fn conjugate(self) -> Self {
-        self
-    }
-
-    unsafe fn multiply(
-        [m, n, k]: [usize; 3],
-        alpha: Self,
-        a: (*const Self, isize, isize),
-        b: (*const Self, isize, isize),
-        beta: Self,
-        c: (*mut Self, isize, isize),
-    ) {
-        let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
-        // SAFETY: as the caller promises.
-        unsafe { matrixmultiply::dgemm(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc) }
-    }
-}
-
-impl Real for f64 {
-    fn to_f32(self) -> f32 {
-        self as f32
-    }
-
-    fn to_f64(self) -> f64 {
-        self
-    }
-
-    fn magnitude(self) -> Self {
-        self.abs()
-    }
-
-    fn rounded(self, _: Inputs) -> Self {
-        self
-    }
+/// Double precision is taken as it is.
+fn exact(x: f64, _: Inputs) -> f64 {
+    x
 }
 
 #[cfg(test)]
