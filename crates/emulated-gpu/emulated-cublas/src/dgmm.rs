@@ -5,10 +5,9 @@ use std::ffi::{c_int, c_void};
 use emulated_blas::{Access, Number, Operation, Rejection, Run, View, Work, c32, c64};
 
 use crate::ffi::export;
-use crate::gemm::operands;
 use crate::handle::{Handle, open};
 use crate::level3::check_size;
-use crate::operand::BatchLocation;
+use crate::operand::{BatchLocation, operands};
 use crate::structured::is_left;
 use crate::vector::Vector;
 
@@ -30,10 +29,10 @@ impl Dgmm {
             check_size(value, what)?;
         }
         let place = |(address, _): (u64, i64)| BatchLocation::Strided(address, 0);
-        let (a, _, c) = operands(
-            (T::TYPE, T::TYPE, T::TYPE),
-            (place(self.a), place(self.a), place(self.c)),
-            (self.a.1, self.a.1, self.c.1),
+        let [a, _, c] = operands(
+            [T::TYPE; 3],
+            [self.a, self.a, self.c].map(place),
+            [self.a.1, self.a.1, self.c.1],
         );
         let [a, c] = [a.matrix(m, n, 1), c.matrix(m, n, 1)];
         for matrix in [&a, &c] {

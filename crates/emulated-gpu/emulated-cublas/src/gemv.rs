@@ -123,67 +123,58 @@ impl Gemv {
     }
 }
 
+/// Declares exported functions of a matrix and a vector: their arguments of batches, where they have those, and
+/// the fields of [`Gemv`] that tell of a batch.
+macro_rules! export_gemv {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident(
+            $typed:ident, $int:ty
+            $(, strides $stride_a:ident $stride_x:ident $stride_y:ident, $batch_count:ident)?
+        ) { strides: $strides:expr, batch: $batch:expr }
+    )*) => { export! {$(
+        $(#[$meta])*
+        fn $name(
+            handle: Handle,
+            trans: c_int,
+            m: $int,
+            n: $int,
+            alpha: *const c_void,
+            a: *const c_void,
+            lda: $int,
+            $($stride_a: c_longlong,)?
+            x: *const c_void,
+            incx: $int,
+            $($stride_x: c_longlong,)?
+            beta: *const c_void,
+            y: *mut c_void,
+            incy: $int,
+            $($stride_y: c_longlong, $batch_count: $int,)?
+        ) {
+            let gemv = Gemv {
+                operation: trans,
+                sizes: (m.into(), n.into()),
+                scalars: (alpha, beta),
+                a: (a as u64, lda.into()),
+                x: (x as u64, incx.into()),
+                y: (y as u64, incy.into()),
+                strides: $strides,
+                batch: $batch,
+            };
+            gemv.submit(NAME, handle, $typed)
+        }
+    )*} };
+}
+
 macro_rules! gemv {
     ($($name:ident, $strided:ident, $typed:ident, $int:ty;)*) => {$(
-        export! {
+        export_gemv! {
             /// `y = alpha · op(A) · x + beta · y`
-            fn $name(
-                handle: Handle,
-                trans: c_int,
-                m: $int,
-                n: $int,
-                alpha: *const c_void,
-                a: *const c_void,
-                lda: $int,
-                x: *const c_void,
-                incx: $int,
-                beta: *const c_void,
-                y: *mut c_void,
-                incy: $int,
-            ) {
-                let gemv = Gemv {
-                    operation: trans,
-                    sizes: (m.into(), n.into()),
-                    scalars: (alpha, beta),
-                    a: (a as u64, lda.into()),
-                    x: (x as u64, incx.into()),
-                    y: (y as u64, incy.into()),
-                    strides: (0, 0, 0),
-                    batch: 1,
-                };
-                gemv.submit(NAME, handle, $typed)
-            }
+            fn $name($typed, $int) { strides: (0, 0, 0), batch: 1 }
 
             /// `y[i] = alpha · op(A[i]) · x[i] + beta · y[i]`, each a stride after the last.
-            fn $strided(
-                handle: Handle,
-                trans: c_int,
-                m: $int,
-                n: $int,
-                alpha: *const c_void,
-                a: *const c_void,
-                lda: $int,
-                stride_a: c_longlong,
-                x: *const c_void,
-                incx: $int,
-                stride_x: c_longlong,
-                beta: *const c_void,
-                y: *mut c_void,
-                incy: $int,
-                stride_y: c_longlong,
-                batch_count: $int,
-            ) {
-                let gemv = Gemv {
-                    operation: trans,
-                    sizes: (m.into(), n.into()),
-                    scalars: (alpha, beta),
-                    a: (a as u64, lda.into()),
-                    x: (x as u64, incx.into()),
-                    y: (y as u64, incy.into()),
-                    strides: (stride_a, stride_x, stride_y),
-                    batch: batch_count.into(),
-                };
-                gemv.submit(NAME, handle, $typed)
+            fn $strided($typed, $int, strides stride_a stride_x stride_y, batch_count) {
+                strides: (stride_a, stride_x, stride_y), batch: batch_count.into()
             }
         }
     )*};

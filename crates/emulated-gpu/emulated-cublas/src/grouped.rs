@@ -5,22 +5,17 @@ use std::ffi::{c_int, c_void};
 
 use emulated_blas::{Compute, DataType, Inputs, PointerMode, Rejection, room, scale_type};
 
-use crate::ffi::export;
-use crate::gemm::operands;
-use crate::handle::{Handle, open};
+use crate::call::{Call, export_gemm};
+use crate::gemm::{DOUBLE, SINGLE};
+use crate::handle::{open, settings};
 use crate::level3::{Gemm, check_size, launch};
-use crate::operand::BatchLocation;
+use crate::operand::{BatchLocation, operands};
 use crate::typed::types;
 
 /// The arguments, where every size is an array of as many numbers as there are groups.
 struct Grouped<I> {
-    operations: (*const c_int, *const c_int),
-    sizes: (*const I, *const I, *const I),
-    alpha: *const c_void,
-    beta: *const c_void,
-    arrays: (u64, u64, u64),
-    lds: (*const I, *const I, *const I),
-    types: (DataType, DataType, DataType),
+    call: Call<*const c_int, *const I>,
+    types: [DataType; 3],
     compute: Compute,
     group_count: i64,
     group_sizes: *const I,
@@ -40,8 +35,9 @@ unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec
 
 impl<I: Copy + Into<i64>> Grouped<I> {
     /// Checks every group before any of them is queued, as the real library does.
-    fn submit(self, name: &'static str, handle: Handle) -> Result<(), Rejection> {
-        let (settings, driver) = open(handle)?;
+    fn submit(self) -> Result<(), Rejection> {
+        let call = &self.call;
+        let (settings, driver) = open(call.handle)?;
         check_size(self.group_count, "group_count")?;
         if settings.pointer_mode == PointerMode::Device {
             return Err(Rejection::unsupported(
@@ -54,22 +50,23 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         if groups == 0 {
             return Ok(());
         }
-        let scale = scale_type(self.compute, self.types.0);
+        let scale = scale_type(self.compute, self.types[0]);
         // SAFETY: the caller of the C function vouches for arrays of `group_count` numbers.
         let (transa, transb, m, n, k, lda, ldb, ldc, sizes) = unsafe {
             (
-                read(self.operations.0, groups, "transa_array")?,
-                read(self.operations.1, groups, "transb_array")?,
-                read(self.sizes.0, groups, "m_array")?,
-                read(self.sizes.1, groups, "n_array")?,
-                read(self.sizes.2, groups, "k_array")?,
-                read(self.lds.0, groups, "lda_array")?,
-                read(self.lds.1, groups, "ldb_array")?,
-                read(self.lds.2, groups, "ldc_array")?,
+                read(call.operations.0, groups, "transa_array")?,
+                read(call.operations.1, groups, "transb_array")?,
+                read(call.sizes.0, groups, "m_array")?,
+                read(call.sizes.1, groups, "n_array")?,
+                read(call.sizes.2, groups, "k_array")?,
+                read(call.lds[0], groups, "lda_array")?,
+                read(call.lds[1], groups, "ldb_array")?,
+                read(call.lds[2], groups, "ldc_array")?,
                 read(self.group_sizes, groups, "group_size")?,
             )
         };
-        if self.alpha.is_null() || self.beta.is_null() {
+        let (alpha, beta) = call.scalars;
+        if alpha.is_null() || beta.is_null() {
             return Err(Rejection::invalid("alpha_array or beta_array is a null pointer"));
         }
         let mut prepared = Vec::new();
@@ -93,16 +90,16 @@ impl<I: Copy + Into<i64>> Grouped<I> {
                 array.cast::<u8>().wrapping_add(group * scale.size() as usize).cast()
             };
             let size: i64 = sizes[group].into();
-            let (a, b, c) = operands(
+            let [a, b, c] = call.addresses;
+            let [a, b, c] = operands(
                 self.types,
-                (at(self.arrays.0)?, at(self.arrays.1)?, at(self.arrays.2)?),
-                (lda[group].into(), ldb[group].into(), ldc[group].into()),
+                [at(a)?, at(b)?, at(c)?],
+                [lda[group], ldb[group], ldc[group]].map(Into::into),
             );
             let gemm = Gemm {
                 operations: (transa[group], transb[group]),
                 sizes: (m[group].into(), n[group].into(), k[group].into()),
-                alpha: scalar(self.alpha),
-                beta: scalar(self.beta),
+                scalars: (scalar(alpha), scalar(beta)),
                 scale,
                 a,
                 b,
@@ -121,13 +118,13 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         if prepared.is_empty() {
             return Ok(());
         }
-        launch(name, driver, settings.stream, prepared)
+        launch(call.name, driver, settings.stream, prepared)
     }
 
     /// The table of `cublasGemmGroupedBatchedEx` is shorter than that of `cublasGemmEx`: `A`, `B`
     /// and `C` of one type, and of the fast types only TF32.
     fn check_types(&self) -> Result<(), Rejection> {
-        let (a, b, c) = self.types;
+        let [a, b, c] = self.types;
         let known = match self.compute {
             Compute::F32(Inputs::Full) => {
                 matches!(a, DataType::F16 | DataType::Bf16 | DataType::F32)
@@ -151,100 +148,40 @@ impl<I: Copy + Into<i64>> Grouped<I> {
 }
 
 macro_rules! grouped {
-    ($($typed:ident, $ty:ident, $compute:expr, $int:ty;)*) => {$(
-        export! {
+    ($($name:ident, $typed:ident, $int:ty;)*) => {$(
+        export_gemm! {
             /// Groups of products of one type.
-            fn $typed(
-                handle: Handle,
-                transa: *const c_int,
-                transb: *const c_int,
-                m: *const $int,
-                n: *const $int,
-                k: *const $int,
-                alpha: *const c_void,
-                a: *const *const c_void,
-                lda: *const $int,
-                b: *const *const c_void,
-                ldb: *const $int,
-                beta: *const c_void,
-                c: *const *mut c_void,
-                ldc: *const $int,
-                group_count: $int,
-                group_sizes: *const $int,
+            fn $name(
+                call: Call<*const c_int, *const $int>; group_count: $int, group_sizes: *const $int
             ) {
-                let ty = DataType::$ty;
-                let grouped = Grouped {
-                    operations: (transa, transb),
-                    sizes: (m, n, k),
-                    alpha,
-                    beta,
-                    arrays: (a as u64, b as u64, c as u64),
-                    lds: (lda, ldb, ldc),
-                    types: (ty, ty, ty),
-                    compute: $compute(handle)?,
-                    group_count: group_count.into(),
-                    group_sizes,
-                };
-                grouped.submit(NAME, handle)
+                let types = [$typed.ty; 3];
+                let compute = ($typed.compute)(&settings(call.handle)?);
+                let group_count = group_count.into();
+                Grouped { call, types, compute, group_count, group_sizes }.submit()
             }
         }
     )*};
 }
 
-fn single(handle: Handle) -> Result<Compute, Rejection> {
-    Ok(crate::handle::settings(handle)?.single())
-}
-
-fn double(handle: Handle) -> Result<Compute, Rejection> {
-    crate::handle::settings(handle).map(|_| Compute::F64)
-}
-
 grouped! {
-    cublasSgemmGroupedBatched, F32, single, c_int;
-    cublasDgemmGroupedBatched, F64, double, c_int;
-    cublasSgemmGroupedBatched_64, F32, single, i64;
-    cublasDgemmGroupedBatched_64, F64, double, i64;
+    cublasSgemmGroupedBatched, SINGLE, c_int;
+    cublasDgemmGroupedBatched, DOUBLE, c_int;
+    cublasSgemmGroupedBatched_64, SINGLE, i64;
+    cublasDgemmGroupedBatched_64, DOUBLE, i64;
 }
 
 macro_rules! grouped_ex {
     ($($name:ident, $int:ty;)*) => {$(
-        export! {
+        export_gemm! {
             /// Groups of products; the types are arguments.
             fn $name(
-                handle: Handle,
-                transa: *const c_int,
-                transb: *const c_int,
-                m: *const $int,
-                n: *const $int,
-                k: *const $int,
-                alpha: *const c_void,
-                a: *const *const c_void,
-                a_type: c_int,
-                lda: *const $int,
-                b: *const *const c_void,
-                b_type: c_int,
-                ldb: *const $int,
-                beta: *const c_void,
-                c: *const *mut c_void,
-                c_type: c_int,
-                ldc: *const $int,
-                group_count: $int,
-                group_sizes: *const $int,
-                compute_type: c_int,
+                call: Call<*const c_int, *const $int>, types a_type b_type c_type;
+                group_count: $int, group_sizes: *const $int, compute_type: c_int
             ) {
-                let grouped = Grouped {
-                    operations: (transa, transb),
-                    sizes: (m, n, k),
-                    alpha,
-                    beta,
-                    arrays: (a as u64, b as u64, c as u64),
-                    lds: (lda, ldb, ldc),
-                    types: types((a_type, b_type, c_type))?,
-                    compute: Compute::from_code(compute_type)?,
-                    group_count: group_count.into(),
-                    group_sizes,
-                };
-                grouped.submit(NAME, handle)
+                let types = types([a_type, b_type, c_type])?;
+                let compute = Compute::from_code(compute_type)?;
+                let group_count = group_count.into();
+                Grouped { call, types, compute, group_count, group_sizes }.submit()
             }
         }
     )*};

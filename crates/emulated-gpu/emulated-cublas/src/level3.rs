@@ -17,9 +17,9 @@ pub(crate) struct Gemm {
     pub(crate) operations: (c_int, c_int),
     /// `m`, `n`, `k`
     pub(crate) sizes: (i64, i64, i64),
-    pub(crate) alpha: *const c_void,
-    pub(crate) beta: *const c_void,
-    /// The type of `alpha` and `beta`.
+    /// `alpha`, `beta`
+    pub(crate) scalars: (*const c_void, *const c_void),
+    /// The type of both.
     pub(crate) scale: DataType,
     pub(crate) a: Operand,
     pub(crate) b: Operand,
@@ -71,8 +71,8 @@ impl Gemm {
         // SAFETY: the caller's promise.
         let (alpha, beta) = unsafe {
             (
-                Scalar::take(driver, self.alpha, mode, self.scale, "alpha")?,
-                Scalar::take(driver, self.beta, mode, self.scale, "beta")?,
+                Scalar::take(driver, self.scalars.0, mode, self.scale, "alpha")?,
+                Scalar::take(driver, self.scalars.1, mode, self.scale, "beta")?,
             )
         };
         if m == 0 || n == 0 || self.batch == 0 {

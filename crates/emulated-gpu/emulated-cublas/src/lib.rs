@@ -21,7 +21,7 @@
 )]
 
 mod asum;
-mod batched;
+mod call;
 mod dgmm;
 mod ffi;
 mod gemm;

@@ -1,5 +1,6 @@
 //! A matrix operand as arguments describe it: one matrix, a strided batch, or an array of pointers.
 
+use std::array::from_fn;
 use std::borrow::Cow;
 
 use emulated_blas::{
@@ -31,6 +32,19 @@ pub(crate) struct Operand {
     pub(crate) place: BatchLocation,
     pub(crate) ty: DataType,
     pub(crate) ld: i64,
+}
+
+/// The operands `A`, `B` and `C`.
+pub(crate) fn operands(
+    types: [DataType; 3],
+    places: [BatchLocation; 3],
+    lds: [i64; 3],
+) -> [Operand; 3] {
+    let names = [("A", "lda"), ("B", "ldb"), ("C", "ldc")];
+    from_fn(|index| {
+        let ((name, ld_name), place) = (names[index], places[index]);
+        Operand { name, ld_name, place, ty: types[index], ld: lds[index] }
+    })
 }
 
 /// An operand that has been checked.

@@ -8,10 +8,10 @@ use emulated_blas::{
 };
 
 use crate::ffi::export;
-use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed, operands};
+use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed};
 use crate::handle::{Handle, open};
 use crate::level3::check_size;
-use crate::operand::BatchLocation;
+use crate::operand::{BatchLocation, operands};
 
 /// `C = alpha · op(A) · B + beta · C`, or with `op(A)` on the right.
 struct Structured {
@@ -45,6 +45,12 @@ pub(crate) fn is_left(side: c_int, what: &str) -> Result<bool, Rejection> {
     either(side, what, ["CUBLAS_SIDE_LEFT", "CUBLAS_SIDE_RIGHT"])
 }
 
+/// Of a `cublasDiagType_t`.
+fn triangular(diag: c_int) -> Result<Structure, Rejection> {
+    let is_stored = either(diag, "diag", ["CUBLAS_DIAG_NON_UNIT", "CUBLAS_DIAG_UNIT"])?;
+    Ok(Structure::Triangular { has_unit_diagonal: !is_stored })
+}
+
 impl Structured {
     fn submit(&self, name: &'static str, handle: Handle, typed: Typed) -> Result<(), Rejection> {
         let (settings, driver) = open(handle)?;
@@ -58,10 +64,10 @@ impl Structured {
         }
         let order = if is_left { m } else { n };
         let place = |(address, _): (u64, i64)| BatchLocation::Strided(address, 0);
-        let (a, b, c) = operands(
-            (typed.ty, typed.ty, typed.ty),
-            (place(self.a), place(self.b), place(self.c)),
-            (self.a.1, self.b.1, self.c.1),
+        let [a, b, c] = operands(
+            [typed.ty; 3],
+            [self.a, self.b, self.c].map(place),
+            [self.a.1, self.b.1, self.c.1],
         );
         let [a, b, c] = [a.matrix(order, order, 1), b.matrix(m, n, 1), c.matrix(m, n, 1)];
         for matrix in [&a, &b, &c] {
@@ -157,38 +163,52 @@ impl Structured {
     }
 }
 
+/// Declares exported functions of a matrix of which one triangle is stored: those of their arguments that only
+/// some have, and the fields of [`Structured`] that are made of these.
+macro_rules! export_structured {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident($typed:ident, $int:ty $(, $flag:ident)* $(; $beta:ident)?)
+            { $($field:ident: $value:expr),* }
+    )*) => { export! {$(
+        $(#[$meta])*
+        fn $name(
+            handle: Handle,
+            side: c_int,
+            uplo: c_int,
+            $($flag: c_int,)*
+            m: $int,
+            n: $int,
+            alpha: *const c_void,
+            a: *const c_void,
+            lda: $int,
+            b: *const c_void,
+            ldb: $int,
+            $($beta: *const c_void,)?
+            c: *mut c_void,
+            ldc: $int,
+        ) {
+            let product = Structured {
+                $($field: $value,)*
+                side,
+                uplo,
+                sizes: (m.into(), n.into()),
+                alpha,
+                a: (a as u64, lda.into()),
+                b: (b as u64, ldb.into()),
+                c: (c as u64, ldc.into()),
+            };
+            product.submit(NAME, handle, $typed)
+        }
+    )*} };
+}
+
 macro_rules! mirrored {
     ($($name:ident, $structure:ident, $typed:ident, $int:ty;)*) => {$(
-        export! {
+        export_structured! {
             /// `C = alpha · A · B + beta · C`, or `B · A`, with an `A` that equals its transpose.
-            fn $name(
-                handle: Handle,
-                side: c_int,
-                uplo: c_int,
-                m: $int,
-                n: $int,
-                alpha: *const c_void,
-                a: *const c_void,
-                lda: $int,
-                b: *const c_void,
-                ldb: $int,
-                beta: *const c_void,
-                c: *mut c_void,
-                ldc: $int,
-            ) {
-                let product = Structured {
-                    structure: Structure::$structure,
-                    side,
-                    uplo,
-                    operation: 0,
-                    sizes: (m.into(), n.into()),
-                    alpha,
-                    beta,
-                    a: (a as u64, lda.into()),
-                    b: (b as u64, ldb.into()),
-                    c: (c as u64, ldc.into()),
-                };
-                product.submit(NAME, handle, $typed)
+            fn $name($typed, $int; beta) {
+                structure: Structure::$structure, operation: 0, beta: beta
             }
         }
     )*};
@@ -211,39 +231,10 @@ mirrored! {
 
 macro_rules! trmm {
     ($($name:ident, $typed:ident, $int:ty;)*) => {$(
-        export! {
+        export_structured! {
             /// `C = alpha · op(A) · B`, or `B · op(A)`, with a triangular `A`; `C` may be `B`.
-            fn $name(
-                handle: Handle,
-                side: c_int,
-                uplo: c_int,
-                trans: c_int,
-                diag: c_int,
-                m: $int,
-                n: $int,
-                alpha: *const c_void,
-                a: *const c_void,
-                lda: $int,
-                b: *const c_void,
-                ldb: $int,
-                c: *mut c_void,
-                ldc: $int,
-            ) {
-                let diagonals = ["CUBLAS_DIAG_NON_UNIT", "CUBLAS_DIAG_UNIT"];
-                let has_unit_diagonal = !either(diag, "diag", diagonals)?;
-                let product = Structured {
-                    structure: Structure::Triangular { has_unit_diagonal },
-                    side,
-                    uplo,
-                    operation: trans,
-                    sizes: (m.into(), n.into()),
-                    alpha,
-                    beta: std::ptr::null(),
-                    a: (a as u64, lda.into()),
-                    b: (b as u64, ldb.into()),
-                    c: (c as u64, ldc.into()),
-                };
-                product.submit(NAME, handle, $typed)
+            fn $name($typed, $int, trans, diag) {
+                structure: triangular(diag)?, operation: trans, beta: std::ptr::null()
             }
         }
     )*};
