@@ -167,3 +167,41 @@ fn place<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize),
         ))),
     }
 }
+
+/// Declares the exported functions that all structures have: one frees it, one sets an attribute of it, one hands
+/// an attribute out. They call the structure by a name.
+macro_rules! export_attributes {
+    ($structure:ident, $name:literal: $destroy:ident, $set:ident, $get:ident) => {
+        $crate::ffi::export! {
+            #[doc = concat!("Frees a [`", stringify!($structure), "`].")]
+            fn $destroy(structure: *mut $structure) {
+                if structure.is_null() {
+                    return Ok(());
+                }
+                $crate::attribute::destroy(structure, $name)
+            }
+
+            /// Sets an attribute.
+            fn $set(
+                structure: *mut $structure,
+                attr: std::ffi::c_int,
+                buf: *const std::ffi::c_void,
+                size: usize,
+            ) {
+                $crate::attribute::set(structure, attr, buf, size, $name)
+            }
+
+            /// Hands out an attribute.
+            fn $get(
+                structure: *const $structure,
+                attr: std::ffi::c_int,
+                buf: *mut std::ffi::c_void,
+                size: usize,
+                written: *mut usize,
+            ) {
+                $crate::attribute::get(structure, attr, buf, size, written, $name)
+            }
+        }
+    };
+}
+pub(crate) use export_attributes;

@@ -1,8 +1,8 @@
 //! `cublasLtMatmulDesc_t`: what is computed.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
-use crate::attribute::{self, Field, Opaque};
+use crate::attribute::{self, Field, Opaque, export_attributes};
 use crate::ffi::export;
 
 /// A descriptor. The defaults are those of NVIDIA's `cublasLtMatmulDescAttributes_t`; addresses are
@@ -129,30 +129,8 @@ export! {
     ) {
         attribute::initialise(desc, size, Descriptor::new(compute_type, scale_type), "matmulDesc")
     }
+}
 
-    /// Frees a descriptor.
-    fn cublasLtMatmulDescDestroy(desc: *mut Descriptor) {
-        if desc.is_null() { Ok(()) } else { attribute::destroy(desc, "matmulDesc") }
-    }
-
-    /// Sets an attribute.
-    fn cublasLtMatmulDescSetAttribute(
-        desc: *mut Descriptor,
-        attr: c_int,
-        buf: *const c_void,
-        size: usize,
-    ) {
-        attribute::set(desc, attr, buf, size, "matmulDesc")
-    }
-
-    /// Hands out an attribute.
-    fn cublasLtMatmulDescGetAttribute(
-        desc: *const Descriptor,
-        attr: c_int,
-        buf: *mut c_void,
-        size: usize,
-        written: *mut usize,
-    ) {
-        attribute::get(desc, attr, buf, size, written, "matmulDesc")
-    }
+export_attributes! {
+    Descriptor, "matmulDesc": cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute, cublasLtMatmulDescGetAttribute
 }

@@ -95,71 +95,51 @@ fn check(
     put(answer, Answer::new(algorithm, &problem, driver.multiprocessors), "result")
 }
 
-export! {
+/// Declares exported functions that ask about a problem: what they take behind it, and what answers. Each is
+/// exported under a second name too, under which it is passed a stream.
+macro_rules! export_question {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident / $for_stream:ident($($argument:ident: $type:ty),*) = $answer:ident;
+    )*) => {
+        $(export_question!(@one $(#[$meta])* $name, $answer, $($argument: $type),*);)*
+        $(export_question!(
+            @one #[doc = concat!("As [`", stringify!($name), "`]; the stream does not matter here.")]
+            $for_stream, $answer, $($argument: $type),*; stream: *mut c_void
+        );)*
+    };
+    (
+        @one $(#[$meta:meta])* $name:ident, $answer:ident,
+        $($argument:ident: $type:ty),* $(; $stream:ident: $stream_type:ty)?
+    ) => {
+        export! {
+            $(#[$meta])*
+            fn $name(
+                handle: Handle,
+                descriptor: *const Descriptor,
+                a: *const Layout,
+                b: *const Layout,
+                c: *const Layout,
+                d: *const Layout,
+                $($argument: $type,)*
+                $($stream: $stream_type,)?
+            ) {
+                $(let _ = $stream;)?
+                $answer(handle, &ProblemPointers { descriptor, a, b, c, d }, $($argument),*)
+            }
+        }
+    };
+}
+
+export_question! {
     /// The algorithms for a problem, as many as are asked for, or none with
     /// `CUBLAS_STATUS_NOT_SUPPORTED`.
-    fn cublasLtMatmulAlgoGetHeuristic(
-        handle: Handle,
-        descriptor: *const Descriptor,
-        a: *const Layout,
-        b: *const Layout,
-        c: *const Layout,
-        d: *const Layout,
-        preference: *const Preference,
-        requested: c_int,
-        answers: *mut Answer,
-        returned: *mut c_int,
-    ) {
-        let pointers = ProblemPointers { descriptor, a, b, c, d };
-        ask(handle, &pointers, preference, requested, answers, returned)
-    }
-
-    /// As [`cublasLtMatmulAlgoGetHeuristic`]; the stream does not matter here.
-    fn cublasLtMatmulAlgoGetHeuristicForStream(
-        handle: Handle,
-        descriptor: *const Descriptor,
-        a: *const Layout,
-        b: *const Layout,
-        c: *const Layout,
-        d: *const Layout,
-        preference: *const Preference,
-        requested: c_int,
-        answers: *mut Answer,
-        returned: *mut c_int,
-        stream: *mut c_void,
-    ) {
-        let _ = stream;
-        let pointers = ProblemPointers { descriptor, a, b, c, d };
-        ask(handle, &pointers, preference, requested, answers, returned)
-    }
+    fn cublasLtMatmulAlgoGetHeuristic / cublasLtMatmulAlgoGetHeuristicForStream(
+        preference: *const Preference, requested: c_int, answers: *mut Answer, returned: *mut c_int
+    ) = ask;
 
     /// Whether an algorithm goes with a problem.
-    fn cublasLtMatmulAlgoCheck(
-        handle: Handle,
-        descriptor: *const Descriptor,
-        a: *const Layout,
-        b: *const Layout,
-        c: *const Layout,
-        d: *const Layout,
-        algorithm: *const Algorithm,
-        answer: *mut Answer,
-    ) {
-        check(handle, &ProblemPointers { descriptor, a, b, c, d }, algorithm, answer)
-    }
-
-    /// As [`cublasLtMatmulAlgoCheck`]; the stream does not matter here.
-    fn cublasLtMatmulAlgoCheckForStream(
-        handle: Handle,
-        descriptor: *const Descriptor,
-        a: *const Layout,
-        b: *const Layout,
-        c: *const Layout,
-        d: *const Layout,
-        algorithm: *const Algorithm,
-        answer: *mut Answer,
-        stream: *mut c_void,
-    ) {
-        let _ = stream;
-        check(handle, &ProblemPointers { descriptor, a, b, c, d }, algorithm, answer)
-    }
+    fn cublasLtMatmulAlgoCheck / cublasLtMatmulAlgoCheckForStream(
+        algorithm: *const Algorithm, answer: *mut Answer
+    ) = check;
 }

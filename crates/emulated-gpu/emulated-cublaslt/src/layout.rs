@@ -1,10 +1,10 @@
 //! `cublasLtMatrixLayout_t`: how a matrix lies in memory.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use emulated_blas::{DataType, Matrix, Order, Rejection};
 
-use crate::attribute::{self, Field, Opaque};
+use crate::attribute::{self, Field, Opaque, export_attributes};
 use crate::ffi::export;
 
 /// A layout. The defaults are those of NVIDIA's `cublasLtMatrixLayoutAttribute_t`.
@@ -136,30 +136,8 @@ export! {
     ) {
         attribute::initialise(layout, size, Layout::new(ty, rows, columns, ld), "matLayout")
     }
+}
 
-    /// Frees a layout.
-    fn cublasLtMatrixLayoutDestroy(layout: *mut Layout) {
-        if layout.is_null() { Ok(()) } else { attribute::destroy(layout, "matLayout") }
-    }
-
-    /// Sets an attribute.
-    fn cublasLtMatrixLayoutSetAttribute(
-        layout: *mut Layout,
-        attr: c_int,
-        buf: *const c_void,
-        size: usize,
-    ) {
-        attribute::set(layout, attr, buf, size, "matLayout")
-    }
-
-    /// Hands out an attribute.
-    fn cublasLtMatrixLayoutGetAttribute(
-        layout: *const Layout,
-        attr: c_int,
-        buf: *mut c_void,
-        size: usize,
-        written: *mut usize,
-    ) {
-        attribute::get(layout, attr, buf, size, written, "matLayout")
-    }
+export_attributes! {
+    Layout, "matLayout": cublasLtMatrixLayoutDestroy, cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayoutGetAttribute
 }

@@ -1,8 +1,8 @@
 //! `cublasLtMatmulPreference_t`: what the heuristic may choose.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
-use crate::attribute::{self, Field, Opaque};
+use crate::attribute::{self, Field, Opaque, export_attributes};
 use crate::ffi::export;
 
 /// Preferences. The defaults are those of NVIDIA's `cublasLtMatmulPreferenceAttributes_t`.
@@ -75,30 +75,8 @@ export! {
     fn cublasLtMatmulPreferenceInit_internal(pref: *mut Preference, size: usize) {
         attribute::initialise(pref, size, Preference::default(), "pref")
     }
+}
 
-    /// Frees preferences.
-    fn cublasLtMatmulPreferenceDestroy(pref: *mut Preference) {
-        if pref.is_null() { Ok(()) } else { attribute::destroy(pref, "pref") }
-    }
-
-    /// Sets an attribute.
-    fn cublasLtMatmulPreferenceSetAttribute(
-        pref: *mut Preference,
-        attr: c_int,
-        buf: *const c_void,
-        size: usize,
-    ) {
-        attribute::set(pref, attr, buf, size, "pref")
-    }
-
-    /// Hands out an attribute.
-    fn cublasLtMatmulPreferenceGetAttribute(
-        pref: *const Preference,
-        attr: c_int,
-        buf: *mut c_void,
-        size: usize,
-        written: *mut usize,
-    ) {
-        attribute::get(pref, attr, buf, size, written, "pref")
-    }
+export_attributes! {
+    Preference, "pref": cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreferenceGetAttribute
 }
