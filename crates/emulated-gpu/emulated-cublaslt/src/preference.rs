@@ -78,5 +78,6 @@ export! {
 }
 
 export_attributes! {
-    Preference, "pref": cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreferenceGetAttribute
+    Preference, "pref": cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreferenceSetAttribute,
+    cublasLtMatmulPreferenceGetAttribute
 }
