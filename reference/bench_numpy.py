@@ -96,7 +96,7 @@ def in_this_process(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def in_another_process(threads: int) -> dict[str, Any]:
-    """The same, with the same command line, in a process with so many threads."""
+    """The same, with the same command line, in a process with this many threads."""
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
     command = [sys.executable, __file__, *sys.argv[1:], "--in-this-process", str(threads)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)

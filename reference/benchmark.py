@@ -30,7 +30,7 @@ class Candidate:
     variant: str
     threads: int
     run: Callable[[int], tuple[int, float]]
-    """Trains so many batches more; returns the samples in them and the loss of the last one."""
+    """Trains this many batches more; returns the samples in them and the loss of the last one."""
 
 
 @dataclass

@@ -89,7 +89,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="write it here")
     dump.add_argument("--dtype", choices=program.dtypes, default=program.dtypes[0])
     dump.add_argument(
-        "--digits", type=positive, metavar="N", help="round what is computed to so many digits"
+        "--digits", type=positive, metavar="N", help="round what is computed to this many digits"
     )
 
     train = commands.add_parser("train", help="train on MNIST and test what was learned")
@@ -102,7 +102,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     train.add_argument("--learning-rate", type=float, metavar="RATE")
     train.add_argument("--initialisation", choices=presets.INITIALISATIONS)
     train.add_argument(
-        "--evaluate-every", type=positive, metavar="N", help="test after every so many batches"
+        "--evaluate-every", type=positive, metavar="N", help="test once in this many batches"
     )
     train.add_argument("--dtype", choices=program.dtypes, default="f32")
     train.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file")

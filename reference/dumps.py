@@ -64,7 +64,7 @@ class Dump:
 
 
 def tensor_names(layers: int) -> list[str]:
-    """Every tensor of a training step with so many layers, in the order of computation."""
+    """Every tensor of a training step with this many layers, in the order of computation."""
     names = ["x", "y"]
     for n in range(1, layers + 1):
         names += [f"w{n}", f"b{n}"]
@@ -225,7 +225,7 @@ def to_json(dump: Dump) -> str:
 
 
 def rounded(tensor: np.ndarray, digits: int) -> np.ndarray:
-    """Each element with so many significant decimal digits."""
+    """Each element with this many significant decimal digits."""
     flat = [float(f"{value:.{digits - 1}e}") for value in np.asarray(tensor, np.float64).flat]
     return np.array(flat, np.float64).reshape(np.shape(tensor))
 

@@ -114,7 +114,7 @@ def train(layers: list[tuple[Tensor, Tensor]], x: Tensor, y: Matrix, rate: float
 
 
 def rows(data: list[float], width: int) -> Matrix:
-    """A flat list as rows of so many numbers."""
+    """A flat list as rows of this many numbers."""
     return [data[start : start + width] for start in range(0, len(data), width)]
 
 

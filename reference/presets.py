@@ -44,11 +44,11 @@ class Preset:
     report_every: int = 100
     """The loss is printed at every such batch."""
     evaluate_every: int | None = None
-    """The test accuracy is taken after every so many batches, besides at the end."""
+    """The test accuracy is taken each time this many batches are done, besides at the end."""
     stop_at_accuracy: float | None = None
     """Training stops when the test accuracy passes this fraction."""
     max_batches: int | None = None
-    """Training stops after so many batches."""
+    """Training stops after this many batches."""
 
 
 PRESETS = {

@@ -117,7 +117,7 @@ impl<T: Element> Array<T> {
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Result<Self> {
         let count = shape.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
         if count.is_none_or(|count| count > MOST_ELEMENTS) {
-            let reason = "no computer has so much memory".into();
+            let reason = "no computer has that much memory".into();
             return Err(shape_error("broadcast_to", shape, reason));
         }
         match broadcast_shape(self.shape(), shape) {

@@ -95,7 +95,7 @@ impl Cuda {
         answer.map_err(|error| failed(operation, &self.name(), &GpuError::from(error)))
     }
 
-    /// Room for so many elements, not written yet. Nothing would be no memory at all to the driver.
+    /// Room for this many elements, not written yet. Nothing would be no memory at all to the driver.
     fn room(&self, elements: usize) -> Result<CudaSlice<f32>> {
         // SAFETY: whoever asks for room writes all of it before it is read.
         self.said("allocate", unsafe { self.stream.alloc(elements.max(1)) })

@@ -34,7 +34,7 @@ pub trait Element:
     fn to_f64(self) -> f64;
     /// Its bytes, lowest first.
     fn to_bytes(self) -> Vec<u8>;
-    /// The number of so many bytes, lowest first; `None` when there are too few or too many.
+    /// The number of this many bytes, lowest first; `None` when there are too few or too many.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 
     /// The same numbers as `f32`, if that is what they are.

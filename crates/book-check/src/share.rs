@@ -11,7 +11,7 @@ use crate::{Problem, read};
 
 /// The folder of the built book in which the pictures lie, a PNG for each page.
 pub const PICTURES: &str = "share";
-/// A description is cut behind the last whole word before so many characters.
+/// A description is cut behind the last whole word before this many characters.
 const LONGEST: usize = 200;
 /// What mdBook writes for the whole book.
 const SAME_FOR_ALL: &str = "<meta name=\"description\" content=\"";

@@ -116,7 +116,7 @@ impl Problems {
         self.0.len()
     }
 
-    /// Forgets what has been found since there were so many.
+    /// Forgets what has been found since there were this many.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }

@@ -121,7 +121,7 @@ impl Dataset {
     /// One sample, `[n0]`.
     ///
     /// # Panics
-    /// When there are not so many samples.
+    /// When there are not that many samples.
     #[must_use]
     pub fn row(&self, i: usize) -> &[f32] {
         &self.0.x[i * self.0.features..(i + 1) * self.0.features]

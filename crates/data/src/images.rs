@@ -66,7 +66,7 @@ impl Images {
     /// The pixels of one image, `[28·28]`.
     ///
     /// # Panics
-    /// When there are not so many images.
+    /// When there are not that many images.
     #[must_use]
     pub fn image(&self, i: usize) -> &[u8] {
         &self.pixels[i * PIXELS..(i + 1) * PIXELS]

@@ -130,7 +130,7 @@ pub(crate) fn load_from(
     }
 }
 
-/// Says whether so many images can be held, as bytes and as the numbers that are made of them.
+/// Says whether this many images can be held, as bytes and as the numbers that are made of them.
 fn check_memory(counts: Counts) -> Result<(), DataError> {
     let Counts { train, test } = Counts::ALL;
     let images = (counts.train.min(train) + counts.test.min(test)) as u64;

@@ -19,11 +19,11 @@ pub(crate) fn emulated(path: &Path) -> Result<()> {
     load(path).map_err(|reason| GpuError::NoEmulator { reason })
 }
 
-/// Asks the emulated driver, which is loaded and not initialised yet, for so many cards; where
+/// Asks the emulated driver, which is loaded and not initialised yet, for this many cards; where
 /// `EMULATED_GPU_DEVICES` says how many there are, that counts.
 ///
 /// # Errors
-/// When there can't be so many.
+/// When there can't be that many.
 pub(crate) fn emulated_devices(count: usize) -> Result<()> {
     type SetDevices = unsafe extern "C" fn(c_uint) -> c_int;
     let refused = |reason: String| GpuError::NoEmulator { reason };

@@ -22,7 +22,7 @@ pub fn matrix(rows: usize, columns: usize) -> LaunchConfig {
     }
 }
 
-/// A thread for each of so many elements.
+/// A thread for each of this many elements.
 #[must_use]
 pub fn line(elements: usize) -> LaunchConfig {
     LaunchConfig {
@@ -43,7 +43,7 @@ pub fn tiles(rows: usize, columns: usize, side: usize) -> LaunchConfig {
     }
 }
 
-/// Blocks enough for so many threads; the last one may have threads too many, which is why every
+/// Blocks enough for this many threads; the last one may have threads too many, which is why every
 /// kernel begins with a check.
 fn blocks(threads: usize, per_block: usize) -> u32 {
     // A grid of 2³² − 1 blocks is more than any device takes, so the driver refuses it.

@@ -57,7 +57,7 @@ impl Layer {
 }
 
 impl<B> Layer<B> {
-    /// The same from any buffers: of so many elements that are 0, and of so many that hold nothing yet.
+    /// The same from any buffers: of this many elements that are 0, and of this many that hold nothing yet.
     /// Without `gradients`, `dw` and `db` hold one element too.
     ///
     /// # Errors

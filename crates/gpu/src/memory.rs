@@ -23,7 +23,7 @@ unsafe impl AnyBits for f32 {}
 // SAFETY: every pattern is an integer.
 unsafe impl AnyBits for u8 {}
 
-/// So many elements of the device's memory, which hold nothing yet: a kernel that read one before
+/// This many elements of the device's memory, which hold nothing yet: a kernel that read one before
 /// another has written it would be at fault, and the emulated GPU's initcheck would say so.
 ///
 /// # Errors
@@ -33,7 +33,7 @@ pub fn buffer<T: AnyBits>(stream: &Arc<CudaStream>, elements: usize) -> Result<C
     Ok(unsafe { stream.alloc(elements) }?)
 }
 
-/// Makes room for so many elements. Says whether the memory is another now; where there is none, it
+/// Makes room for this many elements. Says whether the memory is another now; where there is none, it
 /// stays what it was.
 ///
 /// # Errors

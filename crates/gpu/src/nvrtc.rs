@@ -173,7 +173,7 @@ impl Compilation<'_> {
         let (size, copy): (Symbol<'_, Size>, Symbol<'_, Copy>) =
             (self.nvrtc.symbol(size)?, self.nvrtc.symbol(copy)?);
         let mut bytes = 0;
-        // SAFETY: nvrtc.h: `(nvrtcProgram, size_t *)`, and `(nvrtcProgram, char *)` copies so many
+        // SAFETY: nvrtc.h: `(nvrtcProgram, size_t *)`, and `(nvrtcProgram, char *)` copies this many
         // bytes, the final NUL included; one more stays 0 whatever happens.
         unsafe {
             size(self.program, &raw mut bytes);

@@ -89,14 +89,14 @@ impl Profiler {
         self.0.is_some()
     }
 
-    /// Hears of a kernel and of the operation that it is.
+    /// Is told of a kernel and of the operation that it is.
     pub fn watch(&self, operation: &'static str, function: &CudaFunction) {
         if let Some(records) = &self.0 {
             records.borrow_mut().functions.push((operation, function.clone()));
         }
     }
 
-    /// Hears of the shape of a launch.
+    /// Is told of the shape of a launch.
     fn shaped(&self, operation: &'static str, shape: LaunchConfig) -> Result<()> {
         let Some(records) = &self.0 else { return Ok(()) };
         let Records { functions, occupancy, .. } = &mut *records.borrow_mut();

@@ -81,7 +81,7 @@ impl Point {
         })
     }
 
-    /// Its place when so many bytes come from memory or go there. No unit waits for another: which of
+    /// Its place when this many bytes come from memory or go there. No unit waits for another: which of
     /// them is busy longest is what decides.
     #[must_use]
     pub fn with(&self, bytes: u64, card: Card) -> Mark {

@@ -28,14 +28,14 @@ impl fmt::Display for Shortage {
                 write!(f, "{} can be had", Bytes(available))
             }
             // A limit of this process, such as `ulimit -v`.
-            _ => f.write_str("this process is not given so much more"),
+            _ => f.write_str("this process is not given that much more"),
         }
     }
 }
 
 impl std::error::Error for Shortage {}
 
-/// Says whether so many bytes could be had now.
+/// Says whether this many bytes could be had now.
 ///
 /// # Errors
 /// When they can't.
@@ -74,7 +74,7 @@ fn free(text: &str) -> Option<u64> {
     Some(field("MemAvailable:")?.saturating_add(field("SwapFree:").unwrap_or(0)))
 }
 
-/// Has all threads take their memory from one place, where this process may have only so many
+/// Has all threads take their memory from one place, where this process may have only this many
 /// addresses (`ulimit -v`). glibc reserves 64 MiB of them for each thread otherwise, and what is
 /// left then is soon not enough for a few bytes, at whose lack Rust ends a program.
 pub(crate) fn spare_addresses() {

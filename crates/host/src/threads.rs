@@ -22,7 +22,7 @@ pub(crate) fn share_work() {
     let _ = builder.build_global();
 }
 
-/// How many of so many threads can be had at the same time.
+/// How many of this many threads can be had at the same time.
 fn available(wanted: usize) -> usize {
     let gate = Arc::new(RwLock::new(()));
     let closed = gate.write();

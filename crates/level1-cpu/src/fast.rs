@@ -157,7 +157,7 @@ fn update(layer: &mut Layer, a_prev: &[f32], batch: usize, learning_rate: f32) {
     b.scaled_add(-learning_rate, &db);
 }
 
-/// How many threads a product of so many multiplications is given.
+/// How many threads a product of this many multiplications is given.
 fn threads_for(multiplications: usize) -> usize {
     if multiplications < WORTH_SHARING { 1 } else { rayon::current_num_threads() }
 }

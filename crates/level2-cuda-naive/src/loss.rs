@@ -18,7 +18,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Room for so many samples.
+    /// Room for this many samples.
     ///
     /// # Errors
     /// What the driver says.
@@ -26,7 +26,7 @@ impl Losses {
         Ok(Self { samples: buffer(stream, batch)?, sum: buffer(stream, 1)? })
     }
 
-    /// Makes room for so many samples.
+    /// Makes room for this many samples.
     ///
     /// # Errors
     /// What the driver says.

@@ -29,11 +29,11 @@ pub struct PerSample {
     batch: usize,
     /// `n0 … nL`.
     sizes: CudaSlice<u64>,
-    /// `w1 b1 … wL bL`, one behind the other.
+    /// `w1 b1 … wL bL`, one after the other.
     parameters: Buffer,
     /// Those of every sample, `[B, parameters]`; empty until there is a backward pass.
     gradients: Buffer,
-    /// `z1 … zL`, `[B, n]` each, one behind the other; `a` ends with `p`.
+    /// `z1 … zL`, `[B, n]` each, one after the other; `a` ends with `p`.
     z: Buffer,
     a: Buffer,
     dz: Buffer,

@@ -39,7 +39,7 @@ impl Case {
         self.sizes.windows(2).map(|n| (n[1] * (n[0] + 1) * 4) as f64).sum()
     }
 
-    /// Seconds of the kernels of a step on a share of so many samples.
+    /// Seconds of the kernels of a step on a share of this many samples.
     fn kernels(&self, samples: f64) -> f64 {
         let weights = self.sizes.windows(2).map(|n| (n[0] * n[1]) as f64);
         // Three products with each weight, two operations each; the first layer needs no `da`.
@@ -67,7 +67,7 @@ impl Case {
         kernels + (ring * first).max(ring - kernels * 2.0 / 3.0)
     }
 
-    /// How many times faster so many ranks are than one.
+    /// How many times faster this many ranks are than one.
     fn speedup(&self, ranks: usize, bandwidth: f64) -> f64 {
         self.step(1, bandwidth) / self.step(ranks, bandwidth)
     }

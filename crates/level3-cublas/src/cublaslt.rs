@@ -62,7 +62,7 @@ pub(crate) struct MatmulProblem {
     pub(crate) pointers: EpiloguePointers,
     /// The leading dimension of the mask.
     pub(crate) mask_ld: usize,
-    /// Multiples of so many bytes at which the operands lie: first, second, result.
+    /// Multiples of this many bytes at which the operands lie: first, second, result.
     pub(crate) alignments: [u32; 3],
 }
 

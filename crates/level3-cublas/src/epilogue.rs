@@ -121,12 +121,12 @@ pub const fn mask_ld(n: usize) -> usize {
 // ANCHOR_END: mask
 
 impl Mask {
-    /// Room for so many samples.
+    /// Room for this many samples.
     pub(crate) fn new(stream: &Arc<CudaStream>, samples: usize, ld: usize) -> Result<Self> {
         Ok(Self { bits: buffer(stream, (samples * ld).div_ceil(32) * 4)?, ld })
     }
 
-    /// Makes room for so many samples. Says whether the memory is another now.
+    /// Makes room for this many samples. Says whether the memory is another now.
     pub(crate) fn grow(&mut self, stream: &Arc<CudaStream>, samples: usize) -> Result<bool> {
         let grows = self.bits.len() * 8 < samples * self.ld;
         if grows {

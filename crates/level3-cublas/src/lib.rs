@@ -54,7 +54,7 @@ pub struct Setup {
     pub graph: bool,
     /// How batches get to the device.
     pub transfer: transfer::Strategy,
-    /// With several ranks: gradients are sent as soon as so many bytes of them are there.
+    /// With several ranks: gradients are sent as soon as this many bytes of them are there.
     pub bucket: usize,
 }
 
@@ -63,7 +63,7 @@ pub struct Setup {
 pub struct Rules {
     /// The product for a column-major library.
     pub column_major: fn(Matmul, Shape) -> ColumnMajor,
-    /// The leading dimension of the mask for so many units.
+    /// The leading dimension of the mask for this many units.
     pub mask_ld: fn(usize) -> usize,
     /// How much of what `c` held before this product is added to it (cuBLAS alone).
     pub beta: fn(Matmul) -> f32,

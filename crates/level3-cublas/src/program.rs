@@ -54,7 +54,7 @@ pub struct Options {
     /// How batches get to the device.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     transfer: Strategy,
-    /// Train on so many GPUs of this machine: each is a rank, which takes its share of every batch.
+    /// Train on this many GPUs of this machine: each is a rank, which takes its share of every batch.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "distributed",
           value_parser = clap::value_parser!(u8).range(1..=64))]
     gpus: u8,
@@ -63,10 +63,10 @@ pub struct Options {
     /// Slurm's variables.
     #[arg(long)]
     distributed: bool,
-    /// With several ranks, send gradients as soon as there are so many KiB of them.
+    /// With several ranks, send gradients as soon as there are this many KiB of them.
     #[arg(long, value_name = "KIB", default_value_t = 1)]
     bucket: u32,
-    /// With --distributed, wait so many seconds for the other ranks.
+    /// With --distributed, wait this many seconds for the other ranks.
     #[arg(long, value_name = "SECONDS", default_value_t = 8)]
     wait: u32,
     /// Say at the end what a step launches and moves, beside level 2 and the other --gemm.

@@ -215,7 +215,7 @@ impl Ranks {
         let from = send.device_ptr(&self.stream).0 as *const c_void;
         let to = all.device_ptr_mut(&self.stream).0 as *mut c_void;
         let (byte, stream) = (ncclDataType_t::ncclUint8, self.stream.cu_stream().cast());
-        // SAFETY: there are so many bytes, and of all ranks; both live until the stream is done.
+        // SAFETY: there are this many bytes, and of all ranks; both live until the stream is done.
         self.communicator.with("ncclAllGather", |comm| unsafe {
             result::all_gather(from, to, TERMS, byte, comm, stream).map(|_| ())
         })?;
@@ -241,7 +241,7 @@ impl Drop for Ranks {
 
 // ANCHOR: buckets
 /// How many layers are sent when the gradients of each layer are there: those from the last layer
-/// on come first, and a bucket is full when it holds so many bytes.
+/// on come first, and a bucket is full when it holds this many bytes.
 fn buckets(layers: &[[usize; 2]], full: usize) -> Vec<usize> {
     let mut buckets = vec![0; layers.len()];
     let (mut bytes, mut waiting) = (0_usize, 0);

@@ -46,7 +46,7 @@ impl Step {
     }
 }
 
-/// Counts one step of each, with a batch of so many samples.
+/// Counts one step of each, with a batch of this many samples.
 ///
 /// # Errors
 /// What the levels say.

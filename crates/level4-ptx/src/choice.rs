@@ -94,7 +94,7 @@ fn how(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String>
 }
 
 /// The rung that `--kernels auto` takes. What a small network with small batches pays is launches, and
-/// weights that are fetched again for every step: so many steps in a launch, where the weights fit on
+/// weights that are fetched again for every step: this many steps in a launch, where the weights fit on
 /// chip. There a block takes all samples of a batch; more samples than a few are shared out better by
 /// one launch a step, and products that fill tiles are computed from tiles.
 ///

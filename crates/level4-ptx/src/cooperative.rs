@@ -7,8 +7,8 @@ use tensor::Network;
 
 use crate::Plan;
 
-/// Cuts batches of a size for a device with so many bytes of shared memory for a block, and room for so
-/// many blocks of so many bytes.
+/// Cuts batches of a size for a device with this many bytes of shared memory for a block, and room for this
+/// many blocks of this many bytes.
 type Cut = fn(&Network, usize, usize, &mut dyn FnMut(usize) -> usize) -> Option<Plan>;
 
 /// Such a kernel, and how it is launched.

@@ -119,7 +119,7 @@ impl Update {
     }
 }
 
-/// So many blocks of so many threads.
+/// This many blocks of this many threads.
 pub(crate) const fn grid(blocks: (usize, usize), threads: usize) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (blocks.0 as u32, blocks.1 as u32, 1),

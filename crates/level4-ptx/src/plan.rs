@@ -3,7 +3,7 @@
 use gpu::Layer;
 use tensor::Network;
 
-/// Samples in a chunk, unless the device has no room for so many blocks.
+/// Samples in a chunk, unless the device has no room for this many blocks.
 const CHUNK: usize = 32;
 /// Units are computed four at a time.
 const FOUR: usize = 4;
@@ -31,7 +31,7 @@ impl Plan {
     pub const THREADS: usize = 256;
 
     /// Plans for a batch on a device on which a block has `shared` bytes of shared memory, and
-    /// `resident(bytes)` blocks of so many bytes can be on the device at once: they wait for each
+    /// `resident(bytes)` blocks of this many bytes can be on the device at once: they wait for each
     /// other, so none may be left out.
     ///
     /// None where not even the smallest grid fits.

@@ -114,7 +114,7 @@ impl Rung {
         }
     }
 
-    /// Whether a network of so many layers has this tensor in memory.
+    /// Whether a network of this many layers has this tensor in memory.
     #[must_use]
     pub const fn materialises(self, name: TensorName, layers: usize) -> bool {
         use TensorName::{A, Da, Db, Dw, Z};

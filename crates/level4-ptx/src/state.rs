@@ -117,7 +117,7 @@ impl State {
         Ok(())
     }
 
-    /// Makes room for the losses of so many samples.
+    /// Makes room for the losses of this many samples.
     pub(crate) fn room_for_losses(&mut self, samples: usize) -> Result<()> {
         if self.losses.len() < samples {
             self.losses = buffer(&self.stream, samples)?;

@@ -78,7 +78,7 @@ const fn samples(batch: usize) -> LaunchConfig {
     grid((batch.div_ceil(SAMPLES), 1), SAMPLES)
 }
 
-/// What a launch over all layers has to do, where the loaded batch is one of this network: so many
+/// What a launch over all layers has to do, where the loaded batch is one of this network: this many
 /// operations for each weight and sample, and the parameters and rows that it can't do without.
 pub(crate) fn work(operation: &'static str, state: &State, flops: usize) -> Result<Work> {
     let State { layers, batch, input, .. } = state;

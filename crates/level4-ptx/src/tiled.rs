@@ -40,7 +40,7 @@ impl Tiles {
         Self { threads, forward, gradient, backward }
     }
 
-    /// The grid of a product with so many columns and rows.
+    /// The grid of a product with this many columns and rows.
     fn grid(self, columns: usize, rows: usize, of_a_block: (usize, usize)) -> LaunchConfig {
         grid((columns.div_ceil(of_a_block.0), rows.div_ceil(of_a_block.1)), self.threads)
     }

@@ -308,7 +308,7 @@ impl Level for WithCust {
     }
 }
 
-/// So many elements of the device's memory, which hold nothing yet.
+/// This many elements of the device's memory, which hold nothing yet.
 fn buffer(elements: usize) -> CudaResult<DeviceBuffer<f32>> {
     // SAFETY: every pattern of bits is an f32.
     unsafe { DeviceBuffer::uninitialized(elements) }

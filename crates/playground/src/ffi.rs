@@ -17,7 +17,7 @@ thread_local! {
     static ANSWER: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Room for a request of `len` bytes: its address, or 0 where there is not so much memory.
+/// Room for a request of `len` bytes: its address, or 0 where there is not that much memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn room(len: usize) -> *mut u8 {
     REQUEST.with_borrow_mut(|request| {

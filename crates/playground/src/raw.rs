@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::told::Printed;
 
-/// Launches a kernel as one block of so many threads. Its parameters are the addresses of the buffers, and
+/// Launches a kernel as one block of this many threads. Its parameters are the addresses of the buffers, and
 /// behind them the bytes of `tail`. Bytes are written in hexadecimal. `{"buffers": […]}`, or `{"fault": …}`.
 pub(crate) fn launch(
     text: &str,

@@ -108,13 +108,13 @@ impl Case {
         Self { size: size.into(), grid, block, cooperative: false, arguments: Vec::new() }
     }
 
-    /// A thread for each of `n` elements, in blocks of so many, and the parameter `n`.
+    /// A thread for each of `n` elements, in blocks of this many, and the parameter `n`.
     pub(crate) fn elements(n: usize, block: usize) -> Self {
         let launch = Self::new(format!("n = {n}"));
         launch.launch(n.div_ceil(block) as u32, block as u32).u32("n", n)
     }
 
-    /// So many blocks of so many threads along x.
+    /// This many blocks of this many threads along x.
     pub(crate) fn launch(self, blocks: u32, threads: u32) -> Self {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], ..self }
     }

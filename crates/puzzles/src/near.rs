@@ -26,7 +26,7 @@ impl Near {
         Self { value, bound: 0.0 }
     }
 
-    /// Rounded by an operation whose result is off by so many half units.
+    /// Rounded by an operation whose result is off by this many half units.
     fn rounded(value: f64, error: f64, halves: f64) -> Self {
         Self { value, bound: error + halves * U * (value.abs() + error) + U * TINY }
     }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Whether the bound holds for a `float`, and is no more than so many times the number's size.
+    /// Whether the bound holds for a `float`, and is no more than this many times the number's size.
     #[track_caller]
     fn holds(near: Near, float: f32, tight: f64) {
         let error = (f64::from(float) - near.value).abs();

@@ -30,7 +30,7 @@ impl Write for Text {
 }
 
 impl Printed {
-    /// Keeps so many bytes.
+    /// Keeps this many bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self(Arc::new(Mutex::new(Text { most, ..Text::default() })))
     }

@@ -60,7 +60,7 @@ pub struct Source {
 pub struct Demand {
     /// What is counted.
     pub measure: Measure,
-    /// At most so many times what the solution in the same language counts.
+    /// At most this many times what the solution in the same language counts.
     pub ratio: f64,
     /// What a kernel that needs more has done, and what to do instead.
     pub says: &'static str,

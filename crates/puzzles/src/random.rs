@@ -16,7 +16,7 @@ impl Random {
         (self.0 >> 32) as u32
     }
 
-    /// So many from −1 to 1, in steps of 2^−12, and none of them 0: what nobody has written is.
+    /// This many from −1 to 1, in steps of 2^−12, and none of them 0: what nobody has written is.
     pub(crate) fn floats(&mut self, count: usize) -> Vec<f32> {
         (0..count)
             .map(|_| {
@@ -26,7 +26,7 @@ impl Random {
             .collect()
     }
 
-    /// So many whole numbers below `below`.
+    /// This many whole numbers below `below`.
     pub(crate) fn below(&mut self, below: u32, count: usize) -> Vec<u32> {
         (0..count).map(|_| ((u64::from(self.next()) * u64::from(below)) >> 32) as u32).collect()
     }

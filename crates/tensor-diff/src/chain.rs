@@ -40,7 +40,7 @@ pub(crate) fn layers(dump: &Dump) -> usize {
     layers.filter(|&layer| layer <= dump.tensors.len()).max().unwrap_or(0)
 }
 
-/// The names of all tensors of a network of so many layers, in the order of computation.
+/// The names of all tensors of a network of this many layers, in the order of computation.
 pub(crate) fn names(layers: usize) -> Vec<TensorName> {
     if layers == 0 {
         return Vec::new();

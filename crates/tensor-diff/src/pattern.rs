@@ -138,7 +138,7 @@ impl Suspect<'_> {
     }
 
     /// How many of these numbers stand out from the bounds, `slack` times as wide: fitting a
-    /// pattern says something only where it moves an element by so much.
+    /// pattern says something only where it moves an element by this much.
     pub(crate) fn standing_out(&self, moved: impl Iterator<Item = f64>, slack: f64) -> usize {
         moved.zip(self.bounds).filter(|(moved, bound)| moved.abs() > 4.0 * slack * **bound).count()
     }

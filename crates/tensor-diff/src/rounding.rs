@@ -106,7 +106,7 @@ impl Side {
 }
 
 impl Side {
-    /// The same where what was computed has been rounded to so many decimal digits since. A value
+    /// The same where what was computed has been rounded to this many decimal digits since. A value
     /// that an operation reads may be off, each of its two factors in a product, and its result.
     fn rounded(self, digits: Option<u32>) -> Self {
         let Some(digits) = digits else { return self };
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(bf16.gamma(30), Rounding::new(Dtype::F64, Dtype::F32).gamma(30));
     }
 
-    /// A sum of so many products of such numbers on tensor cores, and what it is off, as a multiple of
+    /// A sum of this many products of such numbers on tensor cores, and what it is off, as a multiple of
     /// 2⁻²⁴ Σ|aᵢ||bᵢ|.
     fn units_off(capability: u32, format: Format, factors: &[(f32, f32)]) -> f64 {
         let rules = tensor_core::Rules::of(capability, format);

@@ -3,7 +3,7 @@
 use crate::compare::{index, within};
 use crate::pattern::{Pattern, PatternKind, Suspect, pattern};
 
-/// Comparing each row with each is given up beyond so many elements.
+/// Comparing each row with each is given up beyond this many elements.
 const ROWS_WORTH_MATCHING: usize = 100_000_000;
 
 /// The same rows in another order: the samples of a batch, shuffled.

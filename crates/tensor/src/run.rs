@@ -1,6 +1,6 @@
 //! Runs: the dumps of several training steps, one after the other in one file.
 //!
-//! A run is no other format: it is dumps, one behind the other, as `cat` would join them, plain or
+//! A run is no other format: it is dumps, one after the other, as `cat` would join them, plain or
 //! gzipped. A dump of one step is a run of one.
 
 use std::path::Path;

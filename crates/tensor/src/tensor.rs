@@ -24,7 +24,7 @@ pub struct ShapeError {
 }
 
 impl ShapeError {
-    /// Says whether a shape, which may come from a file and overflow, holds so many elements.
+    /// Says whether a shape, which may come from a file and overflow, holds this many elements.
     pub(crate) fn check(shape: &[usize], elements: usize) -> Result<(), Self> {
         if shape.iter().try_fold(1_usize, |n, &axis| n.checked_mul(axis)) == Some(elements) {
             Ok(())

@@ -162,10 +162,10 @@ struct DumpArgs<O: Args> {
     /// Write only what the step starts from: the batch and the parameters.
     #[arg(long, conflicts_with = "fused")]
     inputs_only: bool,
-    /// Train so many batches before the step that is dumped.
+    /// Train this many batches before the step that is dumped.
     #[arg(long, value_name = "N", default_value_t = 0)]
     step: u32,
-    /// Dump so many steps of the training loop, one after the other in one file; tensor-diff reads
+    /// Dump this many steps of the training loop, one after the other in one file; tensor-diff reads
     /// it as a run.
     #[arg(long, value_name = "N", value_parser = preset_args::positive)]
     steps: Option<usize>,

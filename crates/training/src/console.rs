@@ -84,7 +84,7 @@ impl Console {
         self.line(&format!("batch {batch:>6}   loss {loss:.4}"))
     }
 
-    /// Writes the test accuracy after so many batches.
+    /// Writes the test accuracy after this many batches.
     ///
     /// # Errors
     /// As [`line`](Self::line).
@@ -93,7 +93,7 @@ impl Console {
         self.line(&format!("after {batches:>6} batches   test accuracy {percent:.2} %"))
     }
 
-    /// Starts a progress bar of so many batches; hidden where standard error is no terminal.
+    /// Starts a progress bar of this many batches; hidden where standard error is no terminal.
     pub fn progress(&mut self, batches: usize) -> ProgressBar {
         if !self.quiet && io::stderr().is_terminal() {
             let style = "{bar:40} {pos}/{len} batches, {elapsed} elapsed, {eta} to go";

@@ -91,11 +91,11 @@ pub struct Preset {
     pub seed: u64,
     /// The loss is reported at every such batch.
     pub report_every: usize,
-    /// The test accuracy is taken after every so many batches, besides at the end.
+    /// The test accuracy is taken each time this many batches are done, besides at the end.
     pub evaluate_every: Option<usize>,
     /// Training stops when the test accuracy passes this fraction.
     pub stop_at_accuracy: Option<f64>,
-    /// Training stops after so many batches.
+    /// Training stops after this many batches.
     pub max_batches: Option<usize>,
 }
 

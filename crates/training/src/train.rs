@@ -13,7 +13,7 @@ pub use outcome::{
     Accuracy, AccuracyAt, Examination, LossAt, Mistake, Outcome, Phases, StopReason, TimeAt,
 };
 
-/// Several ranks ask each other whether to stop at every so many batches: each answer waits for the
+/// Several ranks ask each other whether to stop once in this many batches: each answer waits for the
 /// device.
 const ASK_EVERY: usize = 8;
 
@@ -180,7 +180,7 @@ pub fn train(
 /// How many batches there are until the next one whose loss is reported, after which the network is
 /// tested, or which is the last; `done` are trained.
 fn batches_unasked(preset: &Preset, done: usize, planned: usize) -> usize {
-    // Losses are reported at batches whose number is a multiple, tests made after so many.
+    // Losses are reported at batches whose number is a multiple, tests made after this many.
     let report = match preset.report_every {
         0 => usize::MAX,
         every => done.next_multiple_of(every) - done + 1,

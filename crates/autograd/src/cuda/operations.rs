@@ -33,7 +33,7 @@ impl Flat {
 /// Threads of a block where the shape of the elements does not matter.
 const THREADS: usize = 256;
 
-/// A thread for each of so many elements.
+/// A thread for each of this many elements.
 fn line(elements: usize) -> LaunchConfig {
     // A grid of 2³² − 1 blocks is more than any device takes, so the driver refuses it.
     let blocks = u32::try_from(elements.div_ceil(THREADS)).unwrap_or(u32::MAX);
@@ -55,7 +55,7 @@ fn matrix(rows: usize, columns: usize) -> LaunchConfig {
     }
 }
 
-/// A warp for each of so many rows.
+/// A warp for each of this many rows.
 fn warps(rows: usize) -> LaunchConfig {
     let blocks = u32::try_from(rows).unwrap_or(u32::MAX);
     LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 }
@@ -158,7 +158,7 @@ pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
         launch.arg(&number);
     }
     launch.arg(&x.len);
-    // SAFETY: both buffers hold so many elements; a kernel of this crate takes a number besides.
+    // SAFETY: both buffers hold this many elements; a kernel of this crate takes a number besides.
     unsafe { cuda.run(kernel, launch, line(x.len)) }?;
     Ok(cuda.holding(y))
 }
@@ -174,7 +174,7 @@ pub(crate) fn zip(function: Binary, a: View<'_>, b: View<'_>) -> Result<Elements
     let (left, right) = (a.view(), b.view());
     let mut launch = cuda.launch(kernel)?;
     launch.arg(&left).arg(&right).arg(&mut y).arg(&a.len);
-    // SAFETY: all three buffers hold so many elements.
+    // SAFETY: all three buffers hold this many elements.
     unsafe { cuda.run(kernel, launch, line(a.len)) }?;
     Ok(cuda.holding(y))
 }
@@ -334,6 +334,6 @@ pub(crate) fn add_scaled(x: &mut Elements, factor: f32, y: View<'_>) -> Result<(
     let (learning_rate, gradient) = (-factor, y.view());
     let mut launch = cuda.launch("update")?;
     launch.arg(own).arg(&gradient).arg(&learning_rate).arg(&y.len);
-    // SAFETY: both hold so many elements.
+    // SAFETY: both hold this many elements.
     unsafe { cuda.run("update", launch, line(y.len)) }
 }

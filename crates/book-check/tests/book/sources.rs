@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use book_check::{files, read, repository};
 
-/// So many lines a file has at most.
+/// This many lines a file has at most.
 const LINES: usize = 400;
 
 /// Words that say little by themselves: a reader who meets one in a second file must not have to ask

@@ -6,7 +6,7 @@ use crate::tree::NodeKind::{Double, Float, Long, Signed, Truth, Unsigned, Wide};
 use crate::tree::{NodeKind, Tree, leaf, tree};
 
 impl Generator {
-    /// An expression of a kind, so many operations deep at most.
+    /// An expression of a kind, this many operations deep at most.
     pub(crate) fn expression(&mut self, kind: NodeKind, depth: u32) -> Tree {
         if depth == 0 {
             return self.simple(kind);
@@ -49,7 +49,7 @@ impl Generator {
         leaf(kind, text)
     }
 
-    /// `pattern` of so many of each kind.
+    /// `pattern` of this many of each kind.
     fn of(&mut self, kind: NodeKind, depth: u32, pattern: &str, kinds: &[NodeKind]) -> Tree {
         let children: Vec<Tree> = kinds.iter().map(|kind| self.expression(*kind, depth)).collect();
         tree(kind, pattern, children)

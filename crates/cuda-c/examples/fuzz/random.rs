@@ -20,7 +20,7 @@ impl Random {
         from + self.below((end - from) as u64) as i64
     }
 
-    /// One time in so many.
+    /// One time in this many.
     pub(crate) fn one_in(&mut self, many: u64) -> bool {
         self.below(many) == 0
     }

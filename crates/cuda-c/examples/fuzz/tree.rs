@@ -83,7 +83,7 @@ pub(crate) fn tree(
     Tree { kind, parts }
 }
 
-/// Statements one behind the other.
+/// Statements one after the other.
 pub(crate) fn sequence(kind: NodeKind, children: impl IntoIterator<Item = Tree>) -> Tree {
     let mut parts = Vec::new();
     for child in children {

@@ -194,7 +194,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// `switch`: the comparisons come first, one behind the other, then the body.
+    /// `switch`: the comparisons come first, one after the other, then the body.
     fn switch(&mut self, value: &Expr, body: &Statement) -> Lowered<()> {
         let typed = self.rvalue(value)?;
         let Some(scalar) = typed.ty.scalar().filter(|scalar| scalar.is_integer()) else {

@@ -14,7 +14,7 @@ use crate::ir::{
     Terminator, Ty, Unrolling, Value,
 };
 
-/// So many instructions a loop becomes without being asked to.
+/// This many instructions a loop becomes without being asked to.
 const UNASKED: usize = 700;
 /// And where it is asked for.
 const ASKED: usize = 20_000;

@@ -129,7 +129,7 @@ impl Parser<'_> {
         whole
     }
 
-    /// Behind the arguments of a template that begin so many tokens ahead.
+    /// Behind the arguments of a template that begin this many tokens ahead.
     fn behind_arguments(&self, start: usize) -> Option<usize> {
         let (mut at, mut depth, mut brackets) = (start, 0i32, 0i32);
         loop {

@@ -22,7 +22,7 @@ pub(crate) enum Unroll {
     Unsaid,
     /// As far as its count is known.
     Full,
-    /// So many iterations at once.
+    /// This many iterations at once.
     By(Rc<Expr>),
 }
 

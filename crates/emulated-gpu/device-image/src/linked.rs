@@ -4,7 +4,7 @@
 /// Stands before the registers that a thread may have.
 const MAX_REGISTERS: &str = "// CU_JIT_MAX_REGISTERS ";
 
-/// A text whose threads may have so many registers each.
+/// A text whose threads may have this many registers each.
 #[must_use]
 pub fn with_max_registers(text: &str, most: u32) -> String {
     format!("{MAX_REGISTERS}{most}\n{text}")

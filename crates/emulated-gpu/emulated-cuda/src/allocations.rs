@@ -148,7 +148,7 @@ impl Table {
 }
 
 impl Allocations {
-    /// Of devices with so many bytes of memory each.
+    /// Of devices with this many bytes of memory each.
     pub(crate) fn new(emulator: Emulator, total: u64) -> Self {
         Self { emulator, table: Mutex::default(), total }
     }

@@ -32,7 +32,7 @@ impl Arrays {
         Ok(array)
     }
 
-    /// Makes a mipmapped array with so many levels, if it can have them.
+    /// Makes a mipmapped array with this many levels, if it can have them.
     ///
     /// # Errors
     /// Those of [`Array::new`].

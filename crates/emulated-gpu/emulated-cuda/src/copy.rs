@@ -43,7 +43,7 @@ pub(crate) struct End {
     pub(crate) array: Option<(Handle, [usize; 3])>,
 }
 
-/// The end that is a part of an array: so many bytes of so many rows of so many slices.
+/// The end that is a part of an array: this many bytes of this many rows of this many slices.
 ///
 /// # Errors
 /// `INVALID_VALUE` for what is not inside.

@@ -13,7 +13,7 @@ const LIGHTWEIGHT: u32 = 0b1_0010_1111;
 const SKIP_ABORT: u32 = 1 << 4;
 /// Every flag of `CUCoredumpGenerationFlags`.
 const FLAGS: u32 = 0xc000_01ff;
-/// A text has at most so many bytes, with the NUL behind it.
+/// A text has at most this many bytes, with the NUL behind it.
 pub(crate) const TEXT: usize = 1024;
 
 /// An attribute (`CUcoredumpSettings`).

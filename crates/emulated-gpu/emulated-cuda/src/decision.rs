@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind of a number, of a node with so many bodies.
+    /// The kind of a number, of a node with this many bodies.
     ///
     /// # Errors
     /// `INVALID_VALUE`

@@ -67,7 +67,7 @@ static DRIVER: OnceLock<Driver> = OnceLock::new();
 /// says.
 static DEVICES: AtomicU32 = AtomicU32::new(0);
 
-/// Asks for so many cards, before `cuInit`.
+/// Asks for this many cards, before `cuInit`.
 ///
 /// # Errors
 /// `INVALID_VALUE` for a number that can't be; `NOT_PERMITTED` after `cuInit`, unless there are as

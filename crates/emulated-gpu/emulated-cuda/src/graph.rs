@@ -121,7 +121,7 @@ impl Graph {
         }
     }
 
-    /// An empty graph that is the body of a node of another one, inside so many.
+    /// An empty graph that is the body of a node of another one, inside this many.
     fn inside(parent: &Arc<Self>, depth: u32) -> Self {
         let outer = OnceLock::from(Arc::downgrade(parent));
         let new = Self::new(Arc::clone(&parent.known));

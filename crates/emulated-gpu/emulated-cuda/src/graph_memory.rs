@@ -24,7 +24,7 @@ impl Taken {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Graphs use so much at once.
+    /// Graphs use this much at once.
     pub(crate) fn note(&self, device: u32, used: u64) {
         let mut devices = self.devices();
         let bytes = devices.entry(device).or_default();
@@ -33,7 +33,7 @@ impl Taken {
         bytes.most_reserved = bytes.most_reserved.max(bytes.now);
     }
 
-    /// Gives back what no graph uses, beside so much.
+    /// Gives back what no graph uses, beside this much.
     pub(crate) fn trim(&self, device: u32, used: u64) {
         self.devices().entry(device).or_default().now = used;
     }

@@ -1,6 +1,6 @@
 //! How large textures and arrays may be, and how they lie in memory.
 
-/// Textures begin at multiples of so many bytes: `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`.
+/// Textures begin at multiples of this many bytes: `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`.
 pub(crate) const ALIGNMENT: u64 = 512;
 /// Texels of a texture of memory without dimensions, at most.
 pub(crate) const LINEAR: u64 = 1 << 28;

@@ -14,7 +14,7 @@ const COUNT_FLAGS: u32 = 3;
 /// `CU_DEV_SM_RESOURCE_GROUP_BACKFILL`, and what names parts of a card that has none.
 const BACKFILL: u32 = 1;
 const DOMAINS: u32 = 6;
-/// Groups are of at least so many, everywhere.
+/// Groups are of at least this many, everywhere.
 const PAIR: u32 = 2;
 
 /// How many multiprocessors are scheduled together, and the most that can be: of compute capability 9.0 and of those

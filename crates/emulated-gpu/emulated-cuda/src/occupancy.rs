@@ -18,7 +18,7 @@ pub(crate) const SHARED_RESERVED: i32 = 1 << 10;
 /// Shared memory is given to blocks in units of this.
 const SHARED_UNIT: i64 = 128;
 
-/// Blocks of so many threads and so much dynamic shared memory that fit on a multiprocessor.
+/// Blocks of this many threads and this much dynamic shared memory that fit on a multiprocessor.
 pub(crate) fn blocks(function: &Function, threads: i32, dynamic_shared: u64) -> i32 {
     if threads <= 0 || threads > function.max_threads() as i32 {
         return 0;
@@ -38,7 +38,7 @@ pub(crate) fn blocks(function: &Function, threads: i32, dynamic_shared: u64) -> 
     by_threads.min(by_registers).min(by_shared).min(BLOCKS)
 }
 
-/// Dynamic shared memory that each block may have when so many are to fit on a multiprocessor, which
+/// Dynamic shared memory that each block may have when this many are to fit on a multiprocessor, which
 /// is no more than the function's attribute for it allows (`cudaOccAvailableDynamicSMemPerBlock` of
 /// CUDA's `cuda_occupancy.h`).
 pub(crate) fn dynamic_shared(function: &Function, blocks: i32) -> u64 {
@@ -48,7 +48,7 @@ pub(crate) fn dynamic_shared(function: &Function, blocks: i32) -> u64 {
 }
 
 /// The block size with the most threads on a multiprocessor, and how many blocks fit then. `shared`
-/// says how much dynamic shared memory a block of so many threads has.
+/// says how much dynamic shared memory a block of this many threads has.
 pub(crate) fn best(function: &Function, limit: i32, shared: impl Fn(i32) -> u64) -> (i32, i32) {
     let most = function.max_threads() as i32;
     let most = if limit > 0 { most.min(limit) } else { most };

@@ -27,7 +27,7 @@ use crate::value::{Wait, Write};
 /// What a node does with memory of its graph's own, which is there as long as the graph is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum GraphMemory {
-    /// So many bytes, on a device.
+    /// This many bytes, on a device.
     Allocate {
         address: Pointer,
         size: usize,

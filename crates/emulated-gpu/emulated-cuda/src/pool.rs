@@ -160,7 +160,7 @@ impl Pool {
         self.hardware.allocations.of_pool(self.handle)
     }
 
-    /// Fails when so many bytes are more than it may give out.
+    /// Fails when this many bytes are more than it may give out.
     ///
     /// # Errors
     /// `OUT_OF_MEMORY`

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How far a queue has to have come: its first so many jobs are done.
+/// How far a queue has to have come: this many of its jobs are done.
 pub(crate) type Ticket<J> = (Arc<Queue<J>>, u64);
 
 /// A queue of jobs.
@@ -89,7 +89,7 @@ impl<J> Queue<J> {
         (state.completed < state.submitted).then(|| (Arc::clone(self), state.submitted))
     }
 
-    /// Waits until so much work is done, since the beginning.
+    /// Waits until this much work is done, since the beginning.
     pub(crate) fn wait_for(&self, ticket: u64) {
         let mut state = self.state();
         while state.completed < ticket {

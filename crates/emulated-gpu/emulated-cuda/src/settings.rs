@@ -150,7 +150,7 @@ fn capability(value: &str) -> Result<u32> {
 /// A number of cards; `who` asks for it.
 ///
 /// # Errors
-/// `INVALID_VALUE` when so many can't be.
+/// `INVALID_VALUE` when this many can't be.
 pub(crate) fn devices(who: &str, wanted: u64) -> Result<u32> {
     let most = Devices::MOST;
     u32::try_from(wanted).ok().filter(|devices| (1..=most).contains(devices)).ok_or_else(|| {

@@ -204,7 +204,7 @@ impl Stream {
         streams.iter().filter_map(|stream| stream.queue.pending()).collect()
     }
 
-    /// Waits until so much work is done, since the beginning.
+    /// Waits until this much work is done, since the beginning.
     pub(crate) fn wait_for(&self, ticket: u64) {
         self.queue.wait_for(ticket);
     }

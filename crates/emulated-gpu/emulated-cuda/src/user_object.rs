@@ -38,7 +38,7 @@ fn too_few(has: u32, count: u32) -> crate::error::Error {
 }
 
 impl UserObject {
-    /// An object with so many references, which `end` is called for when the last is gone.
+    /// An object with this many references, which `end` is called for when the last is gone.
     pub(crate) fn new(data: usize, end: HostFunction, references: u32) -> Self {
         Self { resource: Arc::new(Resource { data, end }), references: Mutex::new(references) }
     }

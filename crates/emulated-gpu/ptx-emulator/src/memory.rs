@@ -85,7 +85,7 @@ impl Drop for Lease<'_> {
 }
 
 impl Memory {
-    /// Memory of so many bytes a device, that knows, where `track` says so, of each byte whether something has
+    /// Memory of this many bytes a device, that knows, where `track` says so, of each byte whether something has
     /// written it; where `reserve` says so, in addresses of its own, as far as the process may have them.
     pub(crate) fn new(reserve: bool, track: bool, most: u64) -> Self {
         let space = if reserve { Space::reserve() } else { None };

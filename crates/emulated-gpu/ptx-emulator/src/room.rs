@@ -36,10 +36,10 @@ unsafe impl Send for Zeroed {}
 unsafe impl Sync for Zeroed {}
 
 impl Zeroed {
-    /// So many bytes, at a multiple of `align`, which has to be a power of two.
+    /// This many bytes, at a multiple of `align`, which has to be a power of two.
     ///
     /// # Errors
-    /// When the host has not so many.
+    /// When the host has not that many.
     pub fn new(len: usize, align: usize) -> Result<Self, OutOfMemory> {
         Self::allocate(len, align).ok_or(OutOfMemory { size: len as u64 })
     }
@@ -84,7 +84,7 @@ impl Drop for Zeroed {
     }
 }
 
-/// An empty vector that takes so many elements without asking for more.
+/// An empty vector that takes this many elements without asking for more.
 ///
 /// # Errors
 /// When the host has not the room.
@@ -95,7 +95,7 @@ pub fn vector<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
     Ok(vector)
 }
 
-/// So many times the same.
+/// This many times the same.
 ///
 /// # Errors
 /// When the host has not the room.

@@ -5,7 +5,7 @@
 //! The model is that of Faizan A. Khattak and Mantas Mikaitis, "Accurate Models of NVIDIA Tensor
 //! Cores" (arXiv 2512.07004), whose measured answers of eight cards it gives back. The exact products
 //! of a *group* of factors and `c` are shifted until they have the exponent of the largest of them;
-//! what then stands beyond so many bits of fraction is cut off; they are added as integers; the sum is
+//! what then stands beyond this many bits of fraction is cut off; they are added as integers; the sum is
 //! cut off to single precision. Where there are more factors than the group has, the sum is the next
 //! group's `c`. How large a group is, and how many bits are kept, is a matter of the generation:
 //! [`Rules::of`].

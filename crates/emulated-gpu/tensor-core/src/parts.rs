@@ -7,7 +7,7 @@ use crate::rules::{Rules, Sum};
 const ZERO: i32 = -(1 << 20);
 
 /// A number as the units see it: a sign (0 or −1), and `magnitude · 2^exponent`, of which the magnitude
-/// has so many bits of fraction as the format. Subnormal numbers have the least exponent.
+/// has this many bits of fraction as the format. Subnormal numbers have the least exponent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Part {
     pub(super) exponent: i32,

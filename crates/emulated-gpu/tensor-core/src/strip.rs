@@ -65,7 +65,7 @@ fn power(value: f32, format: Format) -> f32 {
     if value == 0.0 { 0.0 } else { f32::from_bits(value.to_bits() & 0x7f80_0000).max(least) }
 }
 
-/// How many elements a line of a sum of so many products has: padded.
+/// How many elements a line of a sum of this many products has: padded.
 const fn padded(length: usize) -> usize {
     length.next_multiple_of(DEPTH)
 }
@@ -80,7 +80,7 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// How many elements it takes to hold the factors of a sum of so many products.
+    /// How many elements it takes to hold the factors of a sum of this many products.
     #[must_use]
     pub const fn elements(length: usize) -> usize {
         padded(length).saturating_mul(2)
@@ -118,7 +118,7 @@ pub struct Strip<'a> {
 }
 
 impl<'a> Strip<'a> {
-    /// How many rows of sixteen elements it takes to hold the factors of sums of so many products.
+    /// How many rows of sixteen elements it takes to hold the factors of sums of this many products.
     #[must_use]
     pub const fn rows(length: usize) -> usize {
         padded(length).saturating_mul(2)

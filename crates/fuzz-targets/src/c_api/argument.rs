@@ -90,7 +90,7 @@ impl Arena {
         &raw mut self.memory[at] as u64
     }
 
-    /// The address of so many zero bytes.
+    /// The address of this many zero bytes.
     fn zeros(&mut self, bytes: usize) -> u64 {
         self.words(&vec![0; bytes / 8])
     }

@@ -282,7 +282,7 @@ fn bodies(arena: &Arena, node: u64) -> Vec<u64> {
     let into = libc::iovec { iov_base: bodies.as_mut_ptr().cast(), iov_len: len };
     let from = libc::iovec { iov_base: arena.read(node + 32) as *mut _, iov_len: len };
     // The list is there as long as the node, which another thread may have destroyed: so the system reads it.
-    // SAFETY: `into` is memory of so many bytes, and `from` may be anything.
+    // SAFETY: `into` is memory of this many bytes, and `from` may be anything.
     unsafe { libc::process_vm_readv(libc::getpid(), &raw const into, 1, &raw const from, 1, 0) };
     bodies
 }

@@ -51,7 +51,7 @@ impl Occupancy {
     }
 }
 
-/// Of all places for warps those that so many blocks of so many threads take.
+/// Of all places for warps those that this many blocks of this many threads take.
 fn share(blocks: u32, threads: u32, places: u32) -> f64 {
     f64::from(blocks) * f64::from(threads.div_ceil(WARP)) / f64::from(places.max(1))
 }

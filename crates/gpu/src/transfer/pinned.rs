@@ -92,7 +92,7 @@ impl Drop for Staging {
     }
 }
 
-/// So many elements of pinned memory, all 0.
+/// This many elements of pinned memory, all 0.
 fn pinned(stream: &CudaStream, elements: usize) -> Result<PinnedHostSlice<f32>> {
     // SAFETY: it is written before anything reads it, in the next line.
     let mut memory = unsafe { stream.context().alloc_pinned::<f32>(elements) }?;

@@ -75,7 +75,7 @@ impl Shared {
         let mut memory = unsafe { context.alloc_unified::<f32>(elements, true) }?;
         memory.as_mut_slice()?.fill(0.0);
         let address = memory.device_ptr(stream).0;
-        // SAFETY: so many elements live at this address as long as `memory` does, beside which the
+        // SAFETY: this many elements live at this address as long as `memory` does, beside which the
         // buffer is kept; it is never dropped, so nothing is freed twice.
         let seen = ManuallyDrop::new(unsafe { stream.upgrade_device_ptr(address, elements) });
         let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
@@ -89,7 +89,7 @@ impl Shared {
         }
         let (address, _used) = self.memory.device_ptr(stream);
         let (bytes, device) = (elements * size_of::<f32>(), stream.context().cu_device());
-        // SAFETY: managed memory of at least so many bytes, and the stream's own device.
+        // SAFETY: managed memory of at least this many bytes, and the stream's own device.
         let sent = unsafe { sys::cuMemPrefetchAsync(address, bytes, device, stream.cu_stream()) };
         Ok(sent.result()?)
     }

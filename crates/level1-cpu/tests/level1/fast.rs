@@ -54,7 +54,7 @@ fn odd_sizes_and_batches_agree() {
     }
 }
 
-/// On a machine with so many cores that each has one unit, or none.
+/// On a machine with this many cores that each has one unit, or none.
 #[test]
 fn many_threads_agree() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(64).build().unwrap();

@@ -73,7 +73,7 @@ impl Candidate {
         Ok(Self { algorithm: answer.algo, tile: tile_of(tile), parts })
     }
 
-    /// What it asks of a card with so many multiprocessors, for a result of `m` by `n` and sums of `k`.
+    /// What it asks of a card with this many multiprocessors, for a result of `m` by `n` and sums of `k`.
     /// All threads of a block multiply, those beyond the edge zeros.
     pub(super) fn counts(&self, [m, n, k]: [usize; 3], multiprocessors: usize) -> Cost {
         let Some((rows, columns)) = self.tile else { return Cost::Unknown };

@@ -45,7 +45,7 @@ impl Descriptor {
         value: &T,
     ) -> Result<()> {
         let (value, size) = (std::ptr::from_ref(value).cast::<c_void>(), size_of::<T>());
-        // SAFETY: the descriptor lives, and the library copies so many bytes, or says that the
+        // SAFETY: the descriptor lives, and the library copies this many bytes, or says that the
         // attribute has another size.
         unsafe { result::set_matmul_desc_attribute(self.0, attribute, value, size) }
     }

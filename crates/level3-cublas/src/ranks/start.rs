@@ -47,7 +47,7 @@ struct Line {
     end: Receiver<()>,
 }
 
-/// Does some work on so many GPUs of this machine, each a rank and a thread. `gpu` is one of them,
+/// Does some work on this many GPUs of this machine, each a rank and a thread. `gpu` is one of them,
 /// and the driver has as many.
 ///
 /// # Errors

@@ -123,7 +123,7 @@ fn interrupt(child: &Child) {
 }
 
 /// Ctrl-C ends all ranks after the same batch, and the report is written; also where only one process
-/// hears of it.
+/// learns of it.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_all_ranks_and_the_report_is_written() {

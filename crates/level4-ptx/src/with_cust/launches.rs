@@ -62,7 +62,7 @@ pub(super) fn update(on: &mut WithCust, learning_rate: f32) -> Result<(), Failur
     for layer in &on.layers {
         for (w, dw) in [(&layer.w, &layer.dw), (&layer.b, &layer.db)] {
             let count = w.len() as u32;
-            // SAFETY: these are the kernel's parameters, and both buffers have so many elements.
+            // SAFETY: these are the kernel's parameters, and both buffers have this many elements.
             unsafe {
                 launch!(kernel<<<count.div_ceil(of_a_block), 256, 0, stream>>>(
                     w.as_device_ptr(), dw.as_device_ptr(), count, learning_rate
@@ -179,7 +179,7 @@ fn tiled_backward(on: &WithCust) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The blocks for so many columns and rows.
+/// The blocks for this many columns and rows.
 fn grid(columns: u32, rows: u32, of_a_block: (usize, usize)) -> (u32, u32) {
     (columns.div_ceil(of_a_block.0 as u32), rows.div_ceil(of_a_block.1 as u32))
 }

@@ -37,7 +37,7 @@ impl Bench {
         Self { emulator, loaded }
     }
 
-    /// Room for so many numbers, which nothing has written.
+    /// Room for this many numbers, which nothing has written.
     pub(crate) fn room(&self, count: usize) -> u64 {
         self.emulator.memory().allocate(4 * count as u64, 256).unwrap()
     }

@@ -3,7 +3,7 @@
 use crate::case::{Argument, Buffer, Case};
 use crate::judge::place;
 
-/// Addresses further away than so many times a buffer's length are nobody's neighbours.
+/// Addresses further away than this many times a buffer's length are nobody's neighbours.
 const NEAR: i64 = 4;
 
 /// An element of a buffer, or one that it would have if it were longer.

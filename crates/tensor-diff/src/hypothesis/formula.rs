@@ -22,7 +22,7 @@ pub(super) struct Formula<'a> {
 type Elementwise<'a> = Box<dyn Fn(&[f64]) -> (f64, f64) + 'a>;
 
 enum FormulaKind<'a> {
-    /// The sum over so many terms of the product of the first two; the third is added.
+    /// The sum over this many terms of the product of the first two; the third is added.
     Sum(usize),
     Elementwise(Elementwise<'a>),
     /// Of the first operand, over the sum of the second.

@@ -81,7 +81,7 @@ fn pre_activation(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
     scene.first(vec![hypothesis(text, |i| sum.with(i, &other, &sum.right))])
 }
 
-/// The elements beside one of a matrix of so many columns, by how far they are from it.
+/// The elements beside one of a matrix of this many columns, by how far they are from it.
 fn neighbours(columns: usize) -> [(isize, &'static str); 4] {
     [
         (1, "one element too far"),

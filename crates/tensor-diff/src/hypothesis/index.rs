@@ -46,11 +46,11 @@ pub(super) enum Map {
     Right,
     /// One of its two indices is mistaken.
     Along(Which, Step),
-    /// So many elements further.
+    /// This many elements further.
     Shifted(isize),
     /// With rows that are so long.
     Stride(usize),
-    /// Every so many elements of a row.
+    /// One element in this many, along a row.
     Spread(usize),
     Transposed,
     FromItsEnd,

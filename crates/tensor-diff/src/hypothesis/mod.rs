@@ -42,7 +42,7 @@ use crate::pattern::{Pattern, PatternKind, Suspect};
 const PROBES: usize = 12;
 /// How often a family may fit by chance.
 const BY_CHANCE: f64 = 0.01;
-/// A prediction is made of rounded inputs and rounded differently: so many bounds.
+/// A prediction is made of rounded inputs and rounded differently: this many bounds.
 const SLACK: f64 = 4.0;
 
 /// A tensor that is wrong by itself, and all that may explain it.
@@ -226,12 +226,12 @@ impl<'a> Scene<'a> {
     }
 
     // ANCHOR: tells
-    /// Whether one of so many hypotheses would hardly ever fit all probes by chance.
+    /// Whether one of this many hypotheses would hardly ever fit all probes by chance.
     fn tells(&self, hypotheses: usize) -> bool {
         self.tells_after(hypotheses, 0)
     }
 
-    /// The same where so many numbers were made of the probes, which confirm nothing any more.
+    /// The same where this many numbers were made of the probes, which confirm nothing any more.
     fn tells_after(&self, hypotheses: usize, numbers: usize) -> bool {
         let chance = |&i: &usize| {
             let (held, expected) = self.held(i);

@@ -121,7 +121,7 @@ fn whole_rows_or_columns(wrong: &[usize], rows: Rows) -> Vec<Part> {
     all
 }
 
-/// Rows, or columns, or both that come again after so many.
+/// Rows, or columns, or both that come again after this many.
 fn periods(wrong: &[usize], rows: Rows) -> Vec<Part> {
     let columns = rows.columns;
     let found = |of: &dyn Fn(usize) -> usize, period: usize| {
@@ -214,7 +214,7 @@ fn relations(wrong: &[usize], rows: Rows) -> Vec<Part> {
     RELATIONS.iter().filter(holds).map(|(text, of)| rows.part((*text).to_owned(), of)).collect()
 }
 
-/// Of each so many elements, counted through the rows, some.
+/// Of every group of this many elements, counted through the rows, some.
 fn of_each(wrong: &[usize], rows: Rows) -> Vec<Part> {
     let elements = rows.rows * rows.columns;
     let mut all = Vec::new();

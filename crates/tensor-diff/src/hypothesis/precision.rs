@@ -136,7 +136,7 @@ fn result(scene: &Scene<'_>) -> Option<Pattern> {
             ));
         }
     }
-    // So many decimals, or so many binary places.
+    // This many decimals, or this many binary places.
     let grids = [1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.5, 0.25, 0.125, 0.062_5];
     grids.into_iter().find_map(|grid| {
         let on_it = |value: f64| {

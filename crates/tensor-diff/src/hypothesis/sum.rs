@@ -26,11 +26,11 @@ pub(super) enum Fold {
     FirstTile { along: bool, tile: usize },
     /// Within each tile it stays at the first.
     StartOfTile { along: bool, tile: usize },
-    /// From the end of so many.
+    /// From the end of this many.
     Reversed { along: bool, of: usize },
     /// Each and its neighbour are exchanged.
     Paired { along: bool },
-    /// One further, and the first again behind the last of so many.
+    /// One further, and the first again behind the last of this many.
     Rotated { along: bool, by: usize, of: usize },
 }
 

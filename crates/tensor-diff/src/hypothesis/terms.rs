@@ -10,7 +10,7 @@ use crate::pattern::Pattern;
 
 /// The longest stride that is looked for.
 const STRIDES: usize = 65;
-/// Beyond so many terms, not every range of them is tried.
+/// Beyond this many terms, not every range of them is tried.
 const RANGES: usize = 3000;
 
 /// Some of the terms of a sum, by their indices.

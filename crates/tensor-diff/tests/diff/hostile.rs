@@ -122,7 +122,7 @@ fn output_that_is_lost_is_no_success() {
             assert!(said.starts_with("error: can't write to standard output"), "{said}");
             assert_eq!(said.lines().count(), 1, "{said}");
         }
-        // Bad usage and bad input where nobody hears of it.
+        // Bad usage and bad input where nobody is told.
         for arguments in ["", "--nosuch", "absent absent", "\"$1\" /"] {
             let output = run(&format!("{arguments} 2> /dev/full"));
             assert_eq!(output.status.code(), Some(2), "{arguments}");

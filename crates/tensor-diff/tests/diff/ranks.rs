@@ -104,7 +104,7 @@ fn a_rank_that_is_missing_is_named() {
     assert!(err.contains("(rank 2 of 3)"), "{err}");
 }
 
-/// Headers say anything: no rank of so many, more ranks than anybody has.
+/// Headers say anything: no rank of this many, more ranks than anybody has.
 #[test]
 fn headers_that_make_no_sense_are_refused() {
     for (rank, world_size) in [(3, 3), (0, 0), (u64::MAX, u64::MAX), (5, 1 << 40)] {

@@ -25,7 +25,7 @@ fn with_old(test: impl FnOnce(&Path, PathBuf)) {
     test(folder.path(), path);
 }
 
-/// A disk that is full after so many bytes: a writer that fails there, whatever the size of the
+/// A disk that is full after this many bytes: a writer that fails there, whatever the size of the
 /// pieces in which it is written to.
 #[test]
 fn a_fault_at_any_byte_leaves_the_old_file_and_no_other() {

@@ -51,16 +51,16 @@ pub(crate) struct PresetArgs {
     /// Seed of the parameters and of the order of the samples [default: 1].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Report the loss at every so many batches.
+    /// Report the loss once in this many batches.
     #[arg(long, value_name = "N", value_parser = positive)]
     report_every: Option<usize>,
-    /// Take the test accuracy after every so many batches.
+    /// Take the test accuracy once in this many batches.
     #[arg(long, value_name = "N", value_parser = positive)]
     evaluate_every: Option<usize>,
     /// Stop when the test accuracy passes this fraction, such as 0.6; needs --evaluate-every.
     #[arg(long, value_name = "FRACTION", value_parser = fraction)]
     stop_at_accuracy: Option<f64>,
-    /// Stop after so many batches.
+    /// Stop after this many batches.
     #[arg(long, value_name = "N", value_parser = positive)]
     max_batches: Option<usize>,
 }

@@ -69,7 +69,7 @@ impl Curve {
         }
     }
 
-    /// The seconds after which so many batches were trained.
+    /// The seconds after which this many batches were trained.
     fn seconds_at(&self, batches: usize) -> f64 {
         let known = self.times.iter().find(|time| time.batches >= batches);
         let evenly = || self.seconds * batches as f64 / self.batches.max(1) as f64;

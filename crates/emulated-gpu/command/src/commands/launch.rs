@@ -63,7 +63,7 @@ pub struct Arguments {
     /// Also find barriers that a part of a warp misses, and shuffles from lanes that don't take part.
     #[cfg_attr(feature = "cli", arg(long))]
     pub synccheck: bool,
-    /// Give up on a warp after so many instructions.
+    /// Give up on a warp after this many instructions.
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = MOST_INSTRUCTIONS))]
     pub limit: u64,
 }

@@ -159,7 +159,7 @@ fn shift(place: CopyMemory, by: usize) -> CopyMemory {
 /// `CU_MEMORYTYPE_ARRAY`
 const ARRAY: i32 = 3;
 
-/// The end of a copy of so many bytes, rows and slices.
+/// The end of a copy of this many bytes, rows and slices.
 fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
     if side.level != 0 {
         return Err(Code::INVALID_VALUE.because("the level of a mipmap has to be 0"));

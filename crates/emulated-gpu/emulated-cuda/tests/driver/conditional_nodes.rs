@@ -109,7 +109,7 @@ pub(crate) fn decide(
     any.words[..2].copy_from_slice(&[condition, u64::from(size) << 32 | u64::from(kind)]);
     let node = add(graph, after, &mut any)?;
     let list = any.words[2] as *const usize;
-    // SAFETY: the driver's list of so many graphs, which it keeps as long as the node.
+    // SAFETY: the driver's list of this many graphs, which it keeps as long as the node.
     Ok((node, (0..size as usize).map(|index| unsafe { *list.add(index) }).collect()))
 }
 
@@ -135,7 +135,7 @@ fn a_kernel_chooses_a_body() {
     let context = context();
     let (module, stream) = (module(KERNELS), stream(1));
     let (take, adds) = (function(module, "take"), function(module, "add"));
-    // What is added, of the kind, with so many bodies, for a condition of 0, 1, 2, 3 and 99.
+    // What is added, of the kind, with this many bodies, for a condition of 0, 1, 2, 3 and 99.
     for (kind, size, expected) in [
         (IF, 1, [1000, 1001, 1001, 1001, 1001]),
         (IF, 2, [1010, 1001, 1001, 1001, 1001]),

@@ -8,7 +8,7 @@ use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate, nodes};
 use crate::support::{INCREMENT, allocate, code, context, cu, function, module, ok, read, stream};
 
-/// A node that writes a number, so many times.
+/// A node that writes a number, this many times.
 pub(crate) fn words(target: u64, value: u32, count: usize) -> MemsetNode {
     MemsetNode { dst: target, pitch: 0, value, elementSize: 4, width: count, height: 1 }
 }

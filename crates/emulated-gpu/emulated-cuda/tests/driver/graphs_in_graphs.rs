@@ -85,7 +85,7 @@ fn writes(target: u64, value: u32, context: usize) -> usize {
     graph
 }
 
-/// A graph with others inside, one behind the other: the handles of its nodes.
+/// A graph with others inside, one after the other: the handles of its nodes.
 fn around(children: &[usize]) -> (usize, Vec<usize>) {
     let mut graph = 0usize;
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));

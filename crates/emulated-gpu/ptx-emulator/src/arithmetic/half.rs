@@ -84,7 +84,7 @@ fn add_to_odd(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The nearest number with so many bits of fraction, and its exponent's bias, as 16 bits.
+/// The nearest number with this many bits of fraction, and its exponent's bias, as 16 bits.
 #[inline(always)]
 fn round<const FRACTION: u32, const BIAS: u64>(x: f64) -> u16 {
     let infinity = 0x7fff_u64 >> FRACTION << FRACTION;

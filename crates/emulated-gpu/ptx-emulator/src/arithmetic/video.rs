@@ -20,7 +20,7 @@ pub fn video(form: &Video, a: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-/// A number of so many bits, as it stands at the low end of a word.
+/// A number of this many bits, as it stands at the low end of a word.
 fn number(bits: u32, signed: bool, word: u64) -> i128 {
     let unused = 64 - bits;
     let high = word << unused;
@@ -31,7 +31,7 @@ fn part(part: VideoPart, signed: bool, word: u32) -> i128 {
     number(part.bits, signed, u64::from(word) >> (part.bits * part.index))
 }
 
-/// Limited to what so many bits hold.
+/// Limited to what this many bits hold.
 fn limited(value: i128, bits: u32, signed: bool) -> i128 {
     if signed {
         value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
@@ -112,7 +112,7 @@ fn several(form: &SimdVideo, a: u32, b: u32, c: u32) -> u32 {
     d
 }
 
-/// `b` lowest, then `a`, both limited to so many bits; above them what stands low in `c`.
+/// `b` lowest, then `a`, both limited to this many bits; above them what stands low in `c`.
 fn packed(bits: u32, signed: bool, a: u32, b: u32, c: u32) -> u32 {
     let ones = (1_u32 << bits) - 1;
     let narrow = |word| limited(number(32, true, u64::from(word)), bits, signed) as u32 & ones;

@@ -47,7 +47,7 @@ pub(super) struct Context<'a> {
     pub(super) compared: Cell<usize>,
 }
 
-/// So many comparisons of names are worth a good suggestion: in a text with many names and as many
+/// This many comparisons of names are worth a good suggestion: in a text with many names and as many
 /// errors the rest goes without.
 const MOST_COMPARED: usize = 1 << 21;
 

@@ -23,7 +23,7 @@ pub(in crate::check) enum Shape {
     },
     /// In a register.
     Register(Type),
-    /// In a register that is an element of a vector of so many.
+    /// In a register that is an element of a vector of this many.
     Element(Type, u32),
 }
 

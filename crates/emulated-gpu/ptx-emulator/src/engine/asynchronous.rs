@@ -75,7 +75,7 @@ pub(super) enum Act {
 }
 
 impl AsynchronousStep {
-    /// What it accesses in memory, so many bytes for each lane: those of the first.
+    /// What it accesses in memory, this many bytes for each lane: those of the first.
     pub(super) fn accesses(
         &self,
         core: &Core<'_>,

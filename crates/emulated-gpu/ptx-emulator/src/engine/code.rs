@@ -169,7 +169,7 @@ pub(super) struct BuiltinArguments {
 #[derive(Clone, Copy)]
 pub(super) enum Argument {
     Register(Slot),
-    /// At an offset in the thread's own memory, of so many bytes.
+    /// At an offset in the thread's own memory, of this many bytes.
     Memory {
         offset: u64,
         bytes: u64,

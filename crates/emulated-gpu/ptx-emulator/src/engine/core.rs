@@ -76,7 +76,7 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    /// So many.
+    /// This many.
     ///
     /// # Errors
     /// When the host has not the room.

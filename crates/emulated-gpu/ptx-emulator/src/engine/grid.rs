@@ -306,7 +306,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Ends the launch: there is no room for so many blocks that are resident at once.
+    /// Ends the launch: there is no room for this many blocks that are resident at once.
     fn refuse(&self, error: OutOfMemory, blocks: u64) {
         let Shape { block, dynamic_shared, .. } = self.shape;
         // A fault of a block comes first.
@@ -355,7 +355,7 @@ impl Shared<'_> {
     }
 }
 
-/// A launch for which there is no room: so many blocks of a shape, with so much dynamic shared memory,
+/// A launch for which there is no room: this many blocks of a shape, with this much dynamic shared memory,
 /// are resident at once.
 pub(crate) fn no_room(
     executable: &Executable,

@@ -110,7 +110,7 @@ impl Image {
         u64::from(self.static_shared).next_multiple_of(16)
     }
 
-    /// Bytes of shared memory of a block with so many dynamic ones.
+    /// Bytes of shared memory of a block with this many dynamic ones.
     pub(crate) fn shared_bytes(&self, dynamic: u32) -> u64 {
         match dynamic {
             0 => self.static_shared.into(),

@@ -1,4 +1,4 @@
-//! Barrier objects (PTX ISA, "mbarrier"): phases, each of so many arrivals and of transactions.
+//! Barrier objects (PTX ISA, "mbarrier"): phases, each of this many arrivals and of transactions.
 //!
 //! The object itself is beside the block, by its place in shared memory; what stands there is its state,
 //! as a program gets it from an arrival. A program that writes over it has no object any more.
@@ -132,11 +132,11 @@ impl Objects {
         Ok(0)
     }
 
-    /// So many arrivals, of which `known` is known, after so many transactions more are expected; what to
+    /// This many arrivals, of which `known` is known, after this many transactions more are expected; what to
     /// write.
     ///
     /// # Errors
-    /// Where the phase does not wait for so many, or they end one that they must not.
+    /// Where the phase does not wait for this many, or they end one that they must not.
     pub(super) fn arrive(
         &mut self,
         (at, stored): (u64, u64),

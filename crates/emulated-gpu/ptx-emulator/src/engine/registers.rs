@@ -49,7 +49,7 @@ pub(super) struct Registers {
 pub(super) enum Width {
     /// One bit, in `predicates`.
     Predicate,
-    /// One row, of which the low so many bits count.
+    /// One row, of which this many low bits count.
     Narrow(u8),
     /// Two rows.
     Wide,
@@ -76,7 +76,7 @@ impl Slot {
 }
 
 impl Registers {
-    /// So many of each, zero.
+    /// This many of each, zero.
     ///
     /// # Errors
     /// When the host has not the room.

@@ -11,7 +11,7 @@ use super::code::{Action, Step};
 use super::core::Core;
 use super::turn::Stopped;
 
-/// An atomic or volatile access costs as much of a turn as so many iterations of a loop: it may be a spin.
+/// An atomic or volatile access costs as much of a turn as this many iterations of a loop: it may be a spin.
 pub(super) const SPIN: i64 = 1 << 10;
 
 /// How far a split has come.

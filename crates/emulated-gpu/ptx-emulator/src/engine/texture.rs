@@ -217,7 +217,7 @@ fn read(
             core.require_written(Resolved { room, site, address, bytes, lane })?;
         }
         let mut buffer = [0; 16];
-        // SAFETY: `resolve` has checked so many bytes.
+        // SAFETY: `resolve` has checked this many bytes.
         unsafe { words::read(host, &mut buffer[..bytes as usize]) };
         found[lane] = u128::from_le_bytes(buffer);
     }

@@ -10,7 +10,7 @@ const BANKS: u64 = 32;
 /// Bytes of a word of a bank.
 const WORD: u64 = 4;
 
-/// An access of lanes, each to an address and so many bytes behind it, which are not 0.
+/// An access of lanes, each to an address and this many bytes behind it, which are not 0.
 pub(super) fn count(count: &mut LineStatistics, room: StateSpace, parts: &[(u64, u64)]) {
     let shared = match room {
         StateSpace::Shared => true,
@@ -46,7 +46,7 @@ fn passes(parts: &[(u64, u64)]) -> u64 {
     parts.chunks(together).map(of_group).sum()
 }
 
-/// The units of so many bytes that are touched, from the first to the last of those that lie together; none
+/// The units of this many bytes that are touched, from the first to the last of those that lie together; none
 /// is in two of these. However large the parts are, no more are returned than there are of them.
 fn touched(parts: &[(u64, u64)], unit: u64) -> Vec<(u64, u64)> {
     let of_part = |&(at, bytes): &(u64, u64)| (at / unit, at.saturating_add(bytes - 1) / unit);

@@ -18,7 +18,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Nothing is known of so many bytes.
+    /// Nothing is known of this many bytes.
     ///
     /// # Errors
     /// When the host has not the room.

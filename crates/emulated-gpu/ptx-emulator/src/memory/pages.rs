@@ -35,7 +35,7 @@ pub(super) struct Pages {
 
 #[cfg(all(target_os = "linux", not(miri)))]
 impl Pages {
-    /// So many bytes of addresses, with no memory behind them yet. `None` where the process may not
+    /// This many bytes of addresses, with no memory behind them yet. `None` where the process may not
     /// have them: a limit of its addresses (`ulimit -v`) is meant for something else.
     pub(super) fn reserve(len: u64) -> Option<Self> {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -57,7 +57,7 @@ impl Pages {
         })
     }
 
-    /// Makes everything below `end` memory, in steps: whether the system has so much to promise.
+    /// Makes everything below `end` memory, in steps: whether the system has this much to promise.
     pub(super) fn grow(&mut self, end: u64) -> bool {
         /// Bytes that are asked for at once.
         const STEP: u64 = 1 << 20;
@@ -118,7 +118,7 @@ impl Pages {
     }
 
     /// Makes pages with all that is there those of a file, so that other processes can have them: the file.
-    /// They are whole ones, and memory. `None` where there can be no such file, or not so much memory.
+    /// They are whole ones, and memory. `None` where there can be no such file, or not that much memory.
     ///
     /// Nobody may write to them meanwhile.
     pub(super) fn share(&mut self, start: u64, end: u64) -> Option<&File> {

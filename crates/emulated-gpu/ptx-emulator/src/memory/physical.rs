@@ -72,7 +72,7 @@ pub struct Physical {
 }
 
 impl Physical {
-    /// So many bytes, zeroed, to be exported or to stay here.
+    /// This many bytes, zeroed, to be exported or to stay here.
     pub(super) fn new(
         stores: &Stores,
         size: u64,

@@ -40,7 +40,7 @@ impl Pieces {
         Some(address)
     }
 
-    /// Takes back so many bytes, and says which piece they are now in: its address and length.
+    /// Takes back this many bytes, and says which piece they are now in: its address and length.
     pub(super) fn give(&mut self, mut address: u64, mut length: u64) -> (u64, u64) {
         if let Some((&below, &its)) = self.by_address.range(..address).next_back()
             && below + its == address

@@ -29,7 +29,7 @@ mod system {
 
     const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
 
-    /// A file of so many zeros, whose length nobody can change any longer, so that no page of it is
+    /// A file of this many zeros, whose length nobody can change any longer, so that no page of it is
     /// ever missing. The system gives its pages when they are touched.
     pub(in crate::memory) fn create(name: &CStr, len: u64) -> Option<File> {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -53,7 +53,7 @@ mod system {
         (sealed == 0).then_some(file)
     }
 
-    /// Whether the system would promise so much memory.
+    /// Whether the system would promise this much memory.
     pub(in crate::memory) fn has_room(len: u64) -> bool {
         let Ok(size) = usize::try_from(len) else { return false };
         let rights = libc::PROT_READ | libc::PROT_WRITE;
@@ -128,7 +128,7 @@ mod system {
     const ANONYMOUS: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
     impl Addresses {
-        /// So many addresses, whole pages, at a multiple of `align` (a power of two): those at `hint`, if
+        /// This many addresses, whole pages, at a multiple of `align` (a power of two): those at `hint`, if
         /// they are free and `hint` is such a multiple. Nothing is there.
         pub(in crate::memory) fn reserve(len: u64, align: u64, hint: u64) -> Option<Self> {
             let size = usize::try_from(len).ok().filter(|size| *size > 0)?;

@@ -30,7 +30,7 @@ pub enum ShareError {
     /// The system has no file for it.
     #[error(
         "this process may have no files of memory (memfd_create) or no addresses of its own for the \
-         device (ulimit -v, ulimit -f), or there is not so much memory"
+         device (ulimit -v, ulimit -f), or there is not that much memory"
     )]
     Unavailable,
 }
@@ -50,7 +50,7 @@ pub enum OpenError {
         /// The other process.
         process: u32,
     },
-    /// There are not so many addresses or mappings left.
+    /// There are not that many addresses or mappings left.
     #[error("{0}")]
     OutOfMemory(OutOfMemory),
 }

@@ -4,7 +4,7 @@
 //! CUDA's functions take addresses of the device and of the program's own memory in the same places,
 //! and have to tell them apart. NVIDIA's driver reserves a range for all devices and all pinned memory
 //! (CUDA C++ Programming Guide, "Unified Virtual Address Space"): an address inside it is never the
-//! program's own. A process that may not have so many addresses gets its allocations from its heap,
+//! program's own. A process that may not have that many addresses gets its allocations from its heap,
 //! and then an address that lies far from all of them can't be told from the program's.
 
 use std::fs::File;
@@ -51,7 +51,7 @@ impl Space {
         address < self.end && end > self.start
     }
 
-    /// A block of zeros, `None` where so many addresses are not left.
+    /// A block of zeros, `None` where this many addresses are not left.
     fn take(self: &Arc<Self>, len: u64, align: u64) -> Result<Option<Piece>, OutOfMemory> {
         let none = OutOfMemory { size: len };
         let len = len.max(1).checked_next_multiple_of(GRAIN).ok_or(none)?;
@@ -116,11 +116,11 @@ enum Owner {
 }
 
 impl Block {
-    /// So many bytes at a multiple of `align`, a power of two: in a space, where there is one that has
-    /// so many addresses left.
+    /// This many bytes at a multiple of `align`, a power of two: in a space, where there is one that has
+    /// this many addresses left.
     ///
     /// # Errors
-    /// When the host has not so much memory.
+    /// When the host has not that much memory.
     pub(super) fn new(
         space: Option<&Arc<Space>>,
         len: u64,
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     fn bytes(block: &Block) -> &mut [u8] {
-        // SAFETY: the block has so many, and each test has its own.
+        // SAFETY: the block has this many, and each test has its own.
         unsafe { std::slice::from_raw_parts_mut(block.start as *mut u8, block.len as usize) }
     }
 
@@ -223,7 +223,7 @@ mod tests {
             skipped::note("no addresses can be reserved here");
             return;
         };
-        // More addresses than there are: from the heap, which has not so much either.
+        // More addresses than there are: from the heap, which has not that much either.
         for len in [u64::MAX, 1 << 62, RESERVED + 1] {
             assert_eq!(Block::new(Some(&space), len, 256).unwrap_err().size, len);
         }

@@ -196,7 +196,7 @@ impl Table {
         Ok(address)
     }
 
-    /// What is known of so many new bytes, where that is asked.
+    /// What is known of this many new bytes, where that is asked.
     fn shadow(&self, size: u64) -> Result<Shadow, OutOfMemory> {
         if !self.track {
             return Ok(None);
@@ -244,7 +244,7 @@ impl Table {
         }
     }
 
-    /// Whether a device has so many bytes left.
+    /// Whether a device has this many bytes left.
     fn fits(&self, device: u32, size: u64) -> bool {
         let used = self.usage(device).all.saturating_add(self.physical_bytes(device));
         used.checked_add(size).is_some_and(|used| used <= self.most)

@@ -19,7 +19,7 @@ impl Memory {
     /// of [`GRANULARITY`]: those from `hint` on, where it is not 0 and they are free. No memory is there.
     ///
     /// # Errors
-    /// When the process may not have so many.
+    /// When the process may not have that many.
     pub fn reserve_addresses(&self, size: u64, align: u64, hint: u64) -> Result<u64, MapError> {
         self.write_table().reserve(size, align.max(GRANULARITY), hint)
     }
@@ -42,7 +42,7 @@ impl Memory {
     /// `exported`, where other processes are to get them.
     ///
     /// # Errors
-    /// When the device or the host has not so many.
+    /// When the device or the host has not that many.
     pub fn create_physical(
         &self,
         size: u64,

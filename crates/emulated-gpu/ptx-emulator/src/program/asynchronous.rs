@@ -25,7 +25,7 @@ pub enum Asynchronous {
     Wait { pending: Option<u32> },
     /// `cp.async.bulk.wait_group N`; with `.read` the sources have been read, and no more.
     WaitBulk { pending: u32, read: bool },
-    /// `cp.async.bulk`: so many bytes to another space. Whoever copies to shared memory names a barrier
+    /// `cp.async.bulk`: this many bytes to another space. Whoever copies to shared memory names a barrier
     /// object, which takes them as transactions; the others go into the thread's bulk group.
     Bulk { to: (Space, Address), from: (Space, Address), bytes: Operand, barrier: Option<Address> },
     /// An instruction on a barrier object, in shared or generic space.
@@ -41,13 +41,13 @@ pub enum Asynchronous {
     reason = "fields are named as the ISA names them: d destination, a b c sources"
 )]
 pub enum ObjectAction {
-    /// `mbarrier.init`: so many arrivals in each phase.
+    /// `mbarrier.init`: this many arrivals in each phase.
     Initialise { count: Operand },
     /// `mbarrier.inval`
     Invalidate,
     /// `mbarrier.arrive` and `mbarrier.arrive_drop`.
     Arrive {
-        /// The phases that follow expect so many fewer.
+        /// The phases that follow expect this many fewer.
         drop: bool,
         /// `.noComplete`: it does not end the phase.
         incomplete: bool,

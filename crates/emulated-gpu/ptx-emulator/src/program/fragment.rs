@@ -93,7 +93,7 @@ impl Fragment {
     fn drawn(&self, lane: usize, index: usize, part: usize) -> (usize, usize, usize) {
         let (parts, rows) = (self.element.in_register(), self.rows());
         let (group, member) = (lane / 4, lane % 4);
-        // So many elements of a row (of a column, in `b`) does a group hold in one register of each.
+        // This many elements of a row (of a column, in `b`) does a group hold in one register of each.
         let run = 4 * parts;
         match self.role {
             Role::A => {

@@ -35,7 +35,7 @@ pub enum VideoSecond {
     Max,
 }
 
-/// A part of a register: so many bits, and which of the parts of that width, from the low end.
+/// A part of a register: this many bits, and which of the parts of that width, from the low end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VideoPart {
     /// 8, 16 or 32.
@@ -102,7 +102,7 @@ pub enum Video {
     Scalar(ScalarVideo),
     Mad(VideoMad),
     Simd(SimdVideo),
-    /// `cvt.pack`, which has the same operands: two numbers limited to so many bits each.
+    /// `cvt.pack`, which has the same operands: two numbers limited to this many bits each.
     Pack {
         bits: u32,
         signed: bool,

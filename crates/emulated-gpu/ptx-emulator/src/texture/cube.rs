@@ -36,7 +36,7 @@ fn direction(side: u64, [s, t]: [f64; 2]) -> [f64; 3] {
     }
 }
 
-/// The texel of a side of so many by so many texels: its own, or one further along one axis, which is
+/// The texel of a side of this many by this many texels: its own, or one further along one axis, which is
 /// on the side next to it. Beyond both axes there is none: at a cube's corner three texels meet.
 pub(crate) fn texel(own: u64, at: [i64; 2], width: u64) -> Option<(u64, [u64; 2])> {
     let inside = |index: i64| u64::try_from(index).ok().filter(|&index| index < width);

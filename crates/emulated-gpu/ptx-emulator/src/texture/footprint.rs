@@ -20,7 +20,7 @@ pub(crate) struct Along {
     pub(crate) weight: u32,
 }
 
-/// The texel of an index that may be outside, of so many along an axis.
+/// The texel of an index that may be outside, of this many along an axis.
 pub(crate) fn place(mode: AddressMode, index: i64, length: u64) -> Option<u64> {
     let count = i64::try_from(length.max(1)).unwrap_or(i64::MAX / 2).min(i64::MAX / 2);
     let inside = match mode {
@@ -50,7 +50,7 @@ fn in_texels(mode: AddressMode, normalised: bool, x: f32, length: u64) -> f64 {
     if normalised { x * length.max(1) as f64 } else { x }
 }
 
-/// The texel that a coordinate is in, moved by so many texels.
+/// The texel that a coordinate is in, moved by this many texels.
 pub(crate) fn nearest(
     mode: AddressMode,
     normalised: bool,

@@ -9,7 +9,7 @@ use super::bench::{kernel, load, read, words};
 /// Words that the addresses lie in; vectors begin at multiples of their length.
 const WORDS: usize = 1024;
 
-/// Which element a lane accesses, of so many.
+/// Which element a lane accesses, of this many.
 type Pattern = fn(u32, u32) -> u32;
 
 const PATTERNS: [(&str, Pattern); 10] = [

@@ -5,7 +5,7 @@ use ptx_emulator::{Emulator, Options};
 
 use super::bench::{kernel, launch, words};
 
-/// All lines of a launch together, on two buffers of so many words.
+/// All lines of a launch together, on two buffers of this many words.
 fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> LineStatistics {
     let emulator = Emulator::new(Options { statistics: true, ..Options::default() });
     let buffers = [(); 2].map(|()| words(&emulator, &vec![0; buffer]));

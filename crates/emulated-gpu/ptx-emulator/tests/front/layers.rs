@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// So many files may import each other: a parent and its parts.
+/// This many files may import each other: a parent and its parts.
 const CIRCLE: usize = 3;
 
 /// Each file of the library by its module's path, such as `engine::race::cell`, with its text.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use random::Random;
 
-/// Runs cases 0, 1, 2, …: so many, or for as long as `FUZZ_SECONDS` says. A case that fails names its
+/// Runs cases 0, 1, 2, …: this many, or for as long as `FUZZ_SECONDS` says. A case that fails names its
 /// number.
 pub(crate) fn cases(count: u64, mut case: impl FnMut(&mut Random)) {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());

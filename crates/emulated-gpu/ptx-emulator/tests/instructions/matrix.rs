@@ -10,7 +10,7 @@ pub(crate) struct MatrixForm {
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// A vector of so many registers, of a class: `r` of 32 bits, `d` of 64.
+    /// A vector of this many registers, of a class: `r` of 32 bits, `d` of 64.
     Vector(usize, char),
     /// An address: `g` generic or global, `s` shared.
     Address(char),

@@ -218,7 +218,7 @@ fn stricter(text: &str) -> bool {
 fn ptxas_agrees_on_forms_like_those_of_the_rows() {
     let Some(ptxas) = ptxas() else { return };
     let texts: Vec<String> = coverage::neighbours().into_iter().collect();
-    // Every so many-th: they are very many. `PTXAS_STEP=1` takes all.
+    // One in this many: they are very many. `PTXAS_STEP=1` takes all.
     let step: Option<usize> = std::env::var("PTXAS_STEP").ok().and_then(|step| step.parse().ok());
     // Those of the matrix units are few of all, and take a second each: ptxas tells most of their
     // errors without a place.
@@ -234,7 +234,7 @@ fn ptxas_agrees_on_forms_like_those_of_the_rows() {
     agree(&ptxas, &matrix, 50);
 }
 
-/// Has both judge a sample, so many at once.
+/// Has both judge a sample, this many at once.
 fn agree(ptxas: &Path, sample: &[String], at_once: usize) {
     let own = coverage::accepted(sample);
     let mut disagreements = BTreeSet::new();

@@ -30,7 +30,7 @@ pub(crate) enum Expected {
     Bits(u128),
     /// Any NaN.
     Nan,
-    /// Within so many units in the last place.
+    /// Within this many units in the last place.
     Near(u128, u64),
     /// Within an absolute distance, of an f32.
     Within(u128, f64),

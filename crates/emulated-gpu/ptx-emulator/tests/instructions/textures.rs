@@ -3,7 +3,7 @@
 use ptx_emulator::Emulator;
 use ptx_emulator::texture::{Channel, Filter, Format, Resource, Sampling, Texels};
 
-/// Rows begin at multiples of so many bytes, and more.
+/// Rows begin at multiples of this many bytes, and more.
 const PITCH: u64 = 32;
 
 /// Texels of 1 channel, in memory of their own.

@@ -192,7 +192,7 @@ pub(crate) fn floats(numbers: &[u32]) -> Vec<f32> {
     floats
 }
 
-/// The bits of a value in a format with so many exponent and mantissa bits, from its definition: the
+/// The bits of a value in a format with this many exponent and mantissa bits, from its definition: the
 /// nearest multiple of the spacing there, ties to even (or what is nearer to zero).
 fn rounded(x: f32, (exponents, mantissa): (i32, i32), nearest: bool) -> (u32, f64) {
     let bias = (1 << (exponents - 1)) - 1;

@@ -23,7 +23,7 @@ impl Image {
         self.values[((z * height + y) * width + x) * self.channels + channel]
     }
 
-    /// A mixture of the nearest texels along so many axes, by weights of eight bits; where coordinates
+    /// A mixture of the nearest texels along this many axes, by weights of eight bits; where coordinates
     /// leave the image, the nearest of its texels. The last axis that is not mixed is a layer.
     fn mixed(&self, at: &[f32], layer: usize, channel: usize) -> f32 {
         let mut parts = vec![(1.0, [0; 3])];

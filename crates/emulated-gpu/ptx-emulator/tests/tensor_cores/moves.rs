@@ -46,7 +46,7 @@ fn run(body: &str, options: Options) -> Result<(Vec<u32>, Statistics), Fault> {
     Ok((words.collect(), statistics))
 }
 
-/// Stores one matrix behind the other to shared memory with plain stores, rows so many bytes apart.
+/// Stores one matrix behind the other to shared memory with plain stores, rows this many bytes apart.
 fn plain_stores(pitch: usize) -> String {
     let mut text = String::from("and.b32 %r2, %r0, 3; shr.u32 %r3, %r0, 2;\n");
     // The pair of a row that a lane stores: of row lane / 4, columns 2·(lane % 4) and the next.

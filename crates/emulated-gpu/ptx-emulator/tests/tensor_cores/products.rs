@@ -21,7 +21,7 @@ pub(crate) fn encode(ty: &str, value: i64) -> u64 {
     }
 }
 
-/// A small integer in a format of so many bits of exponent and of fraction.
+/// A small integer in a format of this many bits of exponent and of fraction.
 fn small(value: i64, exponent: u32, fraction: u32) -> u64 {
     let Some(top) = value.unsigned_abs().checked_ilog2() else { return 0 };
     let sign = u64::from(value < 0) << (exponent + fraction);

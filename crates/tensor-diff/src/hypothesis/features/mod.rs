@@ -9,7 +9,7 @@ use super::solve::{Equation, least_squares};
 use crate::pattern::Pattern;
 use list::Feature;
 
-/// So many wrong elements say what the factors are, and so many right ones.
+/// This many wrong elements say what the factors are, and this many right ones.
 const WRONG: usize = 40;
 const OTHERS: usize = 24;
 /// How many of the first features are tried in threes.

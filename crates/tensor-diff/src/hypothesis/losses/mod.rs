@@ -112,7 +112,7 @@ struct Family<'a> {
 }
 
 impl Family<'_> {
-    /// Whether one of so many formulas would hardly ever make all steps by chance, when some of them were
+    /// Whether one of this many formulas would hardly ever make all steps by chance, when some of them were
     /// used up to find its numbers.
     fn tells(&self, members: usize, free: usize) -> bool {
         let mut chances: Vec<f64> = self.steps.iter().map(Step::chance).collect();

@@ -21,12 +21,12 @@ impl Grouping<'_> {
         Self::by_number(length, |k| k)
     }
 
-    /// Those that lie so many apart.
+    /// Those that lie this many apart.
     pub(super) fn period(period: usize) -> Self {
         Self::by_number(period, move |k| k % period)
     }
 
-    /// So many one after the other.
+    /// This many one after the other.
     pub(super) fn chunks(tile: usize, length: usize) -> Self {
         Self::by_number(length.div_ceil(tile), move |k| k / tile)
     }

@@ -16,9 +16,9 @@ use crate::pattern::Pattern;
 use grouped::Grouping;
 pub(super) use words::of_weights;
 
-/// At most so many elements make equations.
+/// At most this many elements make equations.
 const EQUATIONS: usize = 400;
-/// Beyond so many terms not every window is tried.
+/// Beyond this many terms not every window is tried.
 const WINDOWS: usize = 800;
 
 pub(super) fn of_terms(scene: &Scene<'_>) -> Option<Pattern> {

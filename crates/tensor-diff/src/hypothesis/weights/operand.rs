@@ -6,7 +6,7 @@ use super::super::solve::{Equation, least_squares};
 use super::super::sum::{Sum, View};
 use crate::pattern::Pattern;
 
-/// So many elements say how far an operand is shifted.
+/// This many elements say how far an operand is shifted.
 const EQUATIONS: usize = 60;
 
 pub(super) fn altered(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {

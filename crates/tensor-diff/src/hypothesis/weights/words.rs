@@ -3,7 +3,7 @@
 use super::super::Scene;
 use super::super::numbers::{number, plain};
 
-/// So many weights, or numbers of terms, are listed one by one.
+/// This many weights, or numbers of terms, are listed one by one.
 const LISTED: usize = 8;
 
 /// None where each is 1.

@@ -191,7 +191,7 @@ pub(super) fn no_such(check: &Check<'_, '_>, why: &str) -> Problem {
     ))
 }
 
-/// That a vector has so many registers.
+/// That a vector has this many registers.
 fn counted(check: &Check<'_, '_>, index: usize, found: usize, wanted: usize) -> Result<()> {
     if found == wanted {
         return Ok(());

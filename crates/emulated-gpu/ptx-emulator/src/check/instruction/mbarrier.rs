@@ -67,7 +67,7 @@ pub(super) fn object(action: ObjectAction, space: Space, address: crate::program
     Op::Asynchronous(Box::new(Asynchronous::Barrier { action, space, address }))
 }
 
-/// `.b64`, and so many operands.
+/// `.b64`, and this many operands.
 fn finish(check: &mut Check<'_, '_>, shape: &str) -> Result<()> {
     check.modifiers.ty(&[Type::B64])?;
     check.shape(shape)

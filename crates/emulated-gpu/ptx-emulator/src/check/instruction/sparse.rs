@@ -13,7 +13,7 @@ use crate::check::operands::Check;
 const SHAPES: [(&str, usize); 5] =
     [("m16n8k8", 8), ("m16n8k16", 16), ("m16n8k32", 32), ("m16n8k64", 64), ("m16n8k128", 128)];
 
-/// For factors of a type and so many columns how many selectors there are: as many times the metadata
+/// For factors of a type and this many columns how many selectors there are: as many times the metadata
 /// fit into four lanes. For `m16n8k32` of 16 bits the ISA has two, each a pair of lanes. `ptxas` takes 2 and 3
 /// for `f16` too; they name no lanes, and what a card does with them nobody says.
 fn selectors(a: Element, k: usize) -> Option<u64> {

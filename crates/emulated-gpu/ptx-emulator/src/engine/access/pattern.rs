@@ -22,7 +22,7 @@ trait Address: Copy + PartialEq {
     /// The low bits.
     fn cut(wide: u64) -> Self;
     fn minus(self, other: Self) -> Self;
-    /// So many bytes further.
+    /// This many bytes further.
     fn further(self, bytes: i64) -> Self;
     fn or(self, other: Self) -> Self;
     /// Where a lane takes part itself, and 0 where not.

@@ -103,7 +103,7 @@ fn sum(code: &mut InstructionSink<'_>, group: usize) {
     code.local_get(SUM).local_get(SUM).f32x4_eq().i32x4_relaxed_laneselect();
 }
 
-/// So many bytes further, aligned to a power of two.
+/// This many bytes further, aligned to a power of two.
 fn at(offset: usize, align: u32) -> MemArg {
     MemArg { offset: offset as u64, align, target: MemArgTarget::Memory(0), ordering: None }
 }

@@ -177,7 +177,7 @@ impl Tile {
         })
     }
 
-    /// What the lanes access one after another, each so many bytes. Of two registers whose words lie side
+    /// What the lanes access one after another, each this many bytes. Of two registers whose words lie side
     /// by side in memory it is one access, as `ptxas` makes it.
     pub(in crate::engine) fn accesses(&self, core: &Core<'_>) -> (Vec<[u64; LANES]>, u64) {
         let (together, bytes) = self.run_of();
@@ -207,7 +207,7 @@ impl Tile {
                 for (lane, host) in hosts.into_iter().enumerate() {
                     if self.store {
                         let value = core.registers.get(slot, lane) >> shift;
-                        // SAFETY: `locate` has checked so many bytes, and their alignment.
+                        // SAFETY: `locate` has checked this many bytes, and their alignment.
                         unsafe { write_bits(host as *mut u8, bytes, value) };
                     } else {
                         // SAFETY: as above.

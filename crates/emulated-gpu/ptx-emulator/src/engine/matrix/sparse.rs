@@ -14,7 +14,7 @@ use crate::program::{Element, Fragment};
 /// Which elements of `a` a product has.
 pub(super) struct Sparse {
     metadata: Slot,
-    /// The lanes of a group that have metadata begin so many times as many of them further on.
+    /// The lanes of a group that have metadata begin this many times as many of them further on.
     selector: u32,
     /// Places in a chunk are named in their order.
     ordered: bool,

@@ -1,6 +1,6 @@
 //! One access, as the shadow of memory remembers it: who, when, how, and which bytes of a word.
 
-/// Threads of a block and blocks of a grid are numbers of so many bits here. In a larger grid
+/// Threads of a block and blocks of a grid are numbers of this many bits here. In a larger grid
 /// blocks are taken for one another, which hides races and invents none.
 const THREAD_BITS: u32 = 10;
 const BLOCK_BITS: u32 = 26;

@@ -115,7 +115,7 @@ impl Drop for Shadow {
 }
 
 impl Shadow {
-    /// Of so many bytes.
+    /// Of this many bytes.
     ///
     /// # Errors
     /// When the host has not the room for a list of its pages.
@@ -136,7 +136,7 @@ impl Shadow {
         }
     }
 
-    /// Whether it is as long as an allocation of so many bytes.
+    /// Whether it is as long as an allocation of this many bytes.
     pub(crate) fn holds(&self, address: u64, size: u64) -> bool {
         let words = (address + size - self.base).div_ceil(4) as usize;
         words.div_ceil(PAGE) <= self.pages.len()

@@ -95,7 +95,7 @@ pub(crate) struct ThreadClocks {
 }
 
 impl ThreadClocks {
-    /// Threads of a block, with so many bytes of shared memory.
+    /// Threads of a block, with this many bytes of shared memory.
     ///
     /// # Errors
     /// When the host has not the room.

@@ -184,7 +184,7 @@ impl SurfaceStep {
                 });
                 each.fold(0, |all, value| all | value)
             };
-            // SAFETY: `resolve` has checked so many bytes.
+            // SAFETY: `resolve` has checked this many bytes.
             unsafe { words::write(hosts[lane], &value.to_le_bytes()[..bytes as usize]) };
         }
         Ok(())

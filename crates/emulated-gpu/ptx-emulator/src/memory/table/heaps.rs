@@ -8,7 +8,7 @@ use crate::memory::heap::Heap;
 use crate::memory::{self, Home};
 
 impl Table {
-    /// A block of an owner's heap, which has so many bytes when it is made; `None` when it is full.
+    /// A block of an owner's heap, which has this many bytes when it is made; `None` when it is full.
     pub(in crate::memory) fn allocate_in_heap(
         &mut self,
         wanted: memory::Heap,

@@ -106,7 +106,7 @@ impl Table {
         self.physical.get(&device).map_or(0, |bytes| bytes.load(Ordering::Relaxed))
     }
 
-    /// What counts a device's physical memory, if it has so many bytes left.
+    /// What counts a device's physical memory, if it has this many bytes left.
     pub(in crate::memory) fn counter(&mut self, device: u32, size: u64) -> Option<Arc<AtomicU64>> {
         self.fits(device, size).then(|| Arc::clone(self.physical.entry(device).or_default()))
     }

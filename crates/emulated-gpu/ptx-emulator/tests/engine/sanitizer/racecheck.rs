@@ -5,7 +5,7 @@ use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
 
 use crate::bench::{kernel, load, words};
 
-/// A device that looks for races, with so many host threads.
+/// A device that looks for races, with this many host threads.
 pub(super) fn device(threads: usize) -> Emulator {
     let checks = Checks { races: true, ..Checks::default() };
     Emulator::new(Options {
