@@ -1,7 +1,7 @@
 //! Any arguments at all: a product is computed where every operand fits, and refused where one does
 //! not; nothing else is ever touched.
 
-use cudarc::cublas::sys::{self, cublasOperation_t};
+use cudarc::cublas::sys::cublasOperation_t;
 use proptest::prelude::*;
 
 use crate::support::{Blas, Messages};
@@ -76,21 +76,11 @@ fn check(blas: &Blas, arguments: Arguments) {
     let one = 1.0f32;
     // SAFETY: the library checks what is wrong.
     let status = unsafe {
-        sys::cublasSgemm_v2(
-            blas.handle,
-            operation(transposed.0),
-            operation(transposed.1),
-            m,
-            n,
-            k,
-            &raw const one,
-            blas.address::<_, f32>(&da),
-            lda,
-            blas.address::<_, f32>(&db),
-            ldb,
-            &raw const beta,
-            blas.address::<_, f32>(&dc),
-            ldc,
+        blas.sgemm(
+            [operation(transposed.0), operation(transposed.1)],
+            [m, n, k],
+            [&raw const one, &raw const beta],
+            [(blas.address(&da), lda), (blas.address(&db), ldb), (blas.address(&dc), ldc)],
         )
     };
     let right = arguments.is_right();

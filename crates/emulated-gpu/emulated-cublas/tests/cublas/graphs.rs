@@ -18,24 +18,8 @@ fn a_product_is_captured_and_replayed() {
     let (one, n) = (1.0f32, cublasOperation_t::CUBLAS_OP_N);
     blas.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
     // SAFETY: one element each.
-    let status = unsafe {
-        sys::cublasSgemm_v2(
-            blas.handle,
-            n,
-            n,
-            1,
-            1,
-            1,
-            &raw const one,
-            pa,
-            1,
-            pb,
-            1,
-            &raw const one,
-            pc,
-            1,
-        )
-    };
+    let status =
+        unsafe { blas.sgemm([n; 2], [1; 3], [&raw const one; 2], [(pa, 1), (pb, 1), (pc, 1)]) };
     assert_eq!(status as u32, 0);
     let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     let graph = blas.stream.end_capture(flags).unwrap().unwrap();
@@ -78,27 +62,13 @@ fn arrays_of_pointers_are_read_when_the_graph_runs() {
     let mut inputs = blas.put(&[pa, pa + 4]);
     let outputs = blas.put(&[pc, pc + 4]);
     blas.stream.synchronize().unwrap();
-    let (one, zero, n) = (1.0f32, 0.0f32, cublasOperation_t::CUBLAS_OP_N);
+    let (one, zero) = (1.0f32, 0.0f32);
     blas.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
     // SAFETY: one element each.
     let status = unsafe {
-        sys::cublasSgemmBatched(
-            blas.handle,
-            n,
-            n,
-            1,
-            1,
-            1,
-            &raw const one,
-            blas.address(&inputs),
-            1,
-            blas.address(&inputs),
-            1,
-            &raw const zero,
-            blas.address(&outputs),
-            1,
-            2,
-        )
+        let (inputs, outputs) = (blas.address(&inputs), blas.address(&outputs));
+        let operands = [(inputs, 1), (inputs, 1), (outputs, 1)];
+        blas.sgemm_batched([1; 3], [&raw const one, &raw const zero], operands, 2)
     };
     assert_eq!(status as u32, 0);
     let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;

@@ -4,6 +4,7 @@ use cudarc::cublas::sys::{self, cublasOperation_t};
 
 use crate::support::Blas;
 
+/// `cublasSgemmGroupedBatched`, which cudarc has of newer releases only.
 type Grouped = unsafe extern "C" fn(
     sys::cublasHandle_t,
     *const cublasOperation_t,
@@ -22,6 +23,14 @@ type Grouped = unsafe extern "C" fn(
     i32,
     *const i32,
 ) -> i32;
+
+pub(crate) fn function() -> Grouped {
+    // SAFETY: the loaded library has the function, of that type, and stays loaded.
+    unsafe {
+        let library = libloading::os::unix::Library::new("libcublas.so").unwrap();
+        *library.get(b"cublasSgemmGroupedBatched\0").unwrap()
+    }
+}
 
 /// Two groups: the sizes of their products, how many products each has, their scalars, the leading
 /// dimensions of A, B and C, and the arrays of pointers to those.
@@ -46,11 +55,9 @@ impl Groups {
         let [lda, ldb, ldc] = self.ld.each_ref().map(|apart| apart.as_ptr());
         let ([a, b, c], alpha, beta) = (self.arrays, self.alpha.as_ptr(), self.beta.as_ptr());
         let (handle, sizes) = (blas.handle, self.sizes.as_ptr());
-        // SAFETY: the loaded library has the function, of that type; the caller vouches for the rest.
+        // SAFETY: the caller vouches for the arguments.
         unsafe {
-            let library = libloading::os::unix::Library::new("libcublas.so").unwrap();
-            let grouped = library.get::<Grouped>(b"cublasSgemmGroupedBatched\0").unwrap();
-            grouped(
+            function()(
                 handle, operations, operations, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 2,
                 sizes,
             )

@@ -3,17 +3,19 @@
 #![allow(unsafe_code, reason = "the functions are C")]
 
 mod arguments;
-mod complex;
 mod dgmm;
-mod functions;
+mod gemm;
 mod graphs;
 mod grouped;
 mod half;
 mod mapped;
 mod modes;
+mod numbers;
 mod refusals;
+mod sanitizer;
 mod settings;
 mod structured;
 mod support;
 mod threads;
+mod typed;
 mod vectors;

@@ -53,26 +53,9 @@ fn a_matrix_may_go_through_several_mappings() {
     let (one, zero, n) = (1f32, 0f32, N as i32);
     let multiply = |a: u64, b: u64, c: u64| {
         let none = sys::cublasOperation_t::CUBLAS_OP_N;
-        let (a, b, c) = (a as *const f32, b as *const f32, c as *mut f32);
+        let operands = [a, b, c].map(|address| (address as *mut f32, n));
         // SAFETY: the library checks the addresses.
-        unsafe {
-            sys::cublasSgemm_v2(
-                blas.handle,
-                none,
-                none,
-                n,
-                n,
-                n,
-                &raw const one,
-                a,
-                n,
-                b,
-                n,
-                &raw const zero,
-                c,
-                n,
-            )
-        }
+        unsafe { blas.sgemm([none; 2], [n; 3], [&raw const one, &raw const zero], operands) }
     };
     // SAFETY: the ranges are those of the vectors, and of mapped memory.
     unsafe {

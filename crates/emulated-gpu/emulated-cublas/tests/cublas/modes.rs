@@ -24,24 +24,9 @@ fn the_math_mode_decides_about_tf32() {
         // SAFETY: one element each.
         unsafe {
             assert_eq!(sys::cublasSetMathMode(blas.handle, mode) as u32, 0);
-            let (pa, pb) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&b));
-            let pc = blas.address::<_, f32>(&c);
-            let status = sys::cublasSgemm_v2(
-                blas.handle,
-                n,
-                n,
-                1,
-                1,
-                1,
-                &raw const one,
-                pa,
-                ld,
-                pb,
-                ld,
-                &raw const zero,
-                pc,
-                1,
-            );
+            let operands = [(blas.address(&a), ld), (blas.address(&b), ld), (blas.address(&c), 1)];
+            let scalars = [&raw const one, &raw const zero];
+            let status = blas.sgemm([n; 2], [1; 3], scalars, operands);
             assert_eq!(status as u32, 0);
         }
         assert_eq!(blas.get(&c), [expected], "{mode:?} {ld}");

@@ -26,29 +26,13 @@ impl Call {
     fn run(&self, blas: &Blas) -> sys::cublasStatus_t {
         let (a, b, c) = (blas.put(&[1.0f32; 12]), blas.put(&[1.0f32; 8]), blas.put(&[0.0f32; 6]));
         let (one, zero) = (1.0f32, 0.0f32);
-        let (m, n, k) = self.sizes;
         let pa = blas.address::<_, f32>(&a).wrapping_byte_add(self.shifts.0);
         let pb = blas.address::<_, f32>(&b).wrapping_byte_add(self.shifts.1);
         let pc = blas.address::<_, f32>(&c).wrapping_byte_add(self.shifts.2);
+        let operands = [(pa, self.lds.0), (pb, self.lds.1), (pc, self.lds.2)];
+        let (operations, scalars) = (self.operations.into(), [&raw const one, &raw const zero]);
         // SAFETY: the library checks what is wrong here before it touches anything.
-        unsafe {
-            sys::cublasSgemm_v2(
-                blas.handle,
-                self.operations.0,
-                self.operations.1,
-                m,
-                n,
-                k,
-                &raw const one,
-                pa,
-                self.lds.0,
-                pb,
-                self.lds.1,
-                &raw const zero,
-                pc,
-                self.lds.2,
-            )
-        }
+        unsafe { blas.sgemm(operations, self.sizes.into(), scalars, operands) }
     }
 }
 
@@ -134,24 +118,7 @@ fn results_over_their_own_operands() {
     let a = blas.put(&[1.0f32; 4]);
     let (pa, one) = (blas.address::<_, f32>(&a), 1.0f32);
     // SAFETY: all operands are the same four elements.
-    let status = unsafe {
-        sys::cublasSgemm_v2(
-            blas.handle,
-            N,
-            N,
-            2,
-            2,
-            2,
-            &raw const one,
-            pa,
-            2,
-            pa,
-            2,
-            &raw const one,
-            pa,
-            2,
-        )
-    };
+    let status = unsafe { blas.sgemm([N; 2], [2; 3], [&raw const one; 2], [(pa, 2); 3]) };
     messages.expect(status, 7, &["C and A are the same memory"]);
 }
 
@@ -166,7 +133,7 @@ fn scalars_on_the_wrong_side() {
     let host = 1.0f32;
     let gemm = |alpha: *const f32, beta: *const f32| {
         // SAFETY: one element each; the library checks the scalars.
-        unsafe { sys::cublasSgemm_v2(blas.handle, N, N, 1, 1, 1, alpha, pa, 1, pa, 1, beta, pc, 1) }
+        unsafe { blas.sgemm([N; 2], [1; 3], [alpha, beta], [(pa, 1), (pa, 1), (pc, 1)]) }
     };
     let said = "beta points to device memory, but the pointer mode is CUBLAS_POINTER_MODE_HOST";
     messages.expect(gemm(&raw const host, device), 7, &[said]);
@@ -228,23 +195,8 @@ fn one_bad_matrix_of_a_batch_is_named() {
     let outputs = blas.put(&[pc as u64, pc as u64 + 16]);
     // SAFETY: the library checks the pointer that is wrong.
     let status = unsafe {
-        sys::cublasSgemmBatched(
-            blas.handle,
-            N,
-            N,
-            2,
-            2,
-            2,
-            &raw const one,
-            blas.address(&inputs),
-            2,
-            blas.address(&wrong),
-            2,
-            &raw const one,
-            blas.address(&outputs),
-            2,
-            2,
-        )
+        let operands = [&inputs, &wrong, &outputs].map(|array| (blas.address(array), 2));
+        blas.sgemm_batched([2; 3], [&raw const one; 2], operands, 2)
     };
     messages.expect(status, 7, &["matrix 1 of the batch: B is 2 x 2", "B ends 4 bytes after it"]);
     assert_eq!(blas.get(&c), [1.0; 8], "nothing was computed");
@@ -259,35 +211,18 @@ fn arrays_of_pointers_that_no_allocation_holds_are_not_read() {
     let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 4]));
     let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
     let (inputs, outputs) = (blas.put(&[pa as u64]), blas.put(&[pc as u64]));
-    let (inputs, outputs) = (blas.address(&inputs), blas.address::<_, *mut f32>(&outputs));
-    let host = [pa as u64];
+    let (inputs, outputs) = (blas.address(&inputs), blas.address(&outputs));
+    let mut host = [pa as u64];
     let gone = {
         let freed = blas.put(&[pa as u64]);
-        blas.address::<_, *const f32>(&freed)
+        blas.address(&freed)
     };
-    let gemm = |b: *const *const f32, batch: i32| {
+    let gemm = |b: *mut u64, batch: i32| {
+        let operands = [inputs, b, outputs].map(|array| (array, 2));
         // SAFETY: the library checks the array that is wrong.
-        unsafe {
-            sys::cublasSgemmBatched(
-                blas.handle,
-                N,
-                N,
-                2,
-                2,
-                2,
-                &raw const one,
-                inputs,
-                2,
-                b,
-                2,
-                &raw const one,
-                outputs,
-                2,
-                batch,
-            )
-        }
+        unsafe { blas.sgemm_batched([2; 3], [&raw const one; 2], operands, batch) }
     };
-    for array in [host.as_ptr().cast(), gone.cast_const(), inputs.wrapping_add(1)] {
+    for array in [host.as_mut_ptr(), gone, inputs.wrapping_add(1)] {
         let what = "the array of pointers to B";
         messages.expect(gemm(array, 1), 7, &[what, "no device allocation holds"]);
     }

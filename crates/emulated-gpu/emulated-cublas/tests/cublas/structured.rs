@@ -1,15 +1,13 @@
-//! Products with a matrix of which one triangle is stored, against sums written out: what is not stored is NaN. All
-//! values are quarters, and all results are exact in single precision.
+//! Products with a matrix of which one triangle is stored, against sums written out: what is not stored is NaN.
 
 use std::ffi::{c_int, c_void};
 
-use cudarc::cublas::sys::{
-    self, cublasDiagType_t, cublasFillMode_t, cublasOperation_t, cublasSideMode_t,
+use cudarc::cublas::sys::{self, cublasDiagType_t, cublasFillMode_t, cublasSideMode_t};
+
+use crate::numbers::{
+    ALPHA, BETA, Complex, Number, OPERATIONS, conjugate, get, put, scaled, sum_of_products, values,
 };
-
 use crate::support::{Blas, Messages};
-
-type Complex = [f64; 2];
 
 const SIDES: [cublasSideMode_t; 2] =
     [cublasSideMode_t::CUBLAS_SIDE_LEFT, cublasSideMode_t::CUBLAS_SIDE_RIGHT];
@@ -17,42 +15,10 @@ const FILLS: [cublasFillMode_t; 2] =
     [cublasFillMode_t::CUBLAS_FILL_MODE_LOWER, cublasFillMode_t::CUBLAS_FILL_MODE_UPPER];
 const DIAGONALS: [cublasDiagType_t; 2] =
     [cublasDiagType_t::CUBLAS_DIAG_NON_UNIT, cublasDiagType_t::CUBLAS_DIAG_UNIT];
-const OPERATIONS: [cublasOperation_t; 3] = [
-    cublasOperation_t::CUBLAS_OP_N,
-    cublasOperation_t::CUBLAS_OP_T,
-    cublasOperation_t::CUBLAS_OP_C,
-];
-const ALPHA: Complex = [0.5, -1.0];
-const BETA: Complex = [-2.0, 0.25];
 const SIZES: (usize, usize) = (5, 3);
 const GAP: usize = 2;
 
-fn times(a: Complex, b: Complex) -> Complex {
-    [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
-}
-
-fn plus(a: Complex, b: Complex) -> Complex {
-    [a[0] + b[0], a[1] + b[1]]
-}
-
-/// What a type of elements is: its parts in memory, and whether there is an imaginary one.
-trait Part: cudarc::driver::DeviceRepr + Copy + Default + Into<f64> {
-    fn of(x: f64) -> Self;
-}
-
-impl Part for f32 {
-    fn of(x: f64) -> Self {
-        x as f32
-    }
-}
-
-impl Part for f64 {
-    fn of(x: f64) -> Self {
-        x
-    }
-}
-
-/// One call: addresses of `alpha`, `A`, `B`, `beta` and `C`, leading dimensions, and what the triangle is.
+/// What the triangle is, and on which side and how it is multiplied.
 struct Case {
     left: bool,
     lower: bool,
@@ -70,12 +36,16 @@ impl Case {
         })
     }
 
+    fn side_and_fill(&self) -> (cublasSideMode_t, cublasFillMode_t) {
+        (SIDES[usize::from(!self.left)], FILLS[usize::from(!self.lower)])
+    }
+
     fn order(&self) -> usize {
         if self.left { SIZES.0 } else { SIZES.1 }
     }
 
     /// Columns in one piece and a gap; NaN where nothing is stored.
-    fn triangle(&self, is_complex: bool, values: &[Complex]) -> Vec<Complex> {
+    fn triangle(&self, values: &[Complex]) -> Vec<Complex> {
         let (order, mut stored) = (self.order(), Vec::new());
         for column in 0..order {
             for row in 0..order + GAP {
@@ -83,9 +53,6 @@ impl Case {
                 let is_read = inside && !(self.has_unit_diagonal && row == column);
                 stored.push(if is_read { values[column * order + row] } else { [f64::NAN; 2] });
             }
-        }
-        if !is_complex {
-            stored.iter_mut().for_each(|value| value[1] = 0.0);
         }
         stored
     }
@@ -96,176 +63,121 @@ impl Case {
         let a = |row: usize, column: usize| match self.operation {
             0 => a(row, column),
             1 => a(column, row),
-            _ => {
-                let [real, imaginary] = a(column, row);
-                [real, -imaginary]
-            }
+            _ => conjugate(a(column, row)),
         };
         let places = (0..n).flat_map(|column| (0..m).map(move |row| (row, column)));
         places
             .map(|(row, column)| {
-                (0..self.order()).fold([0.0; 2], |sum, p| {
-                    let product = if self.left {
-                        times(a(row, p), b[column * m + p])
+                sum_of_products((0..self.order()).map(|p| {
+                    if self.left {
+                        (a(row, p), b[column * m + p])
                     } else {
-                        times(b[p * m + row], a(p, column))
-                    };
-                    plus(sum, product)
-                })
+                        (b[p * m + row], a(p, column))
+                    }
+                }))
             })
             .collect()
     }
 }
 
-fn values(count: usize, seed: usize, is_complex: bool) -> Vec<Complex> {
-    let part = |i: usize| ((i * 37 + seed * 11) % 16) as f64 / 4.0 - 2.0;
-    let imaginary = |i: usize| if is_complex { part(2 * i + 1) } else { 0.0 };
-    (0..count).map(|i| [part(2 * i), imaginary(i)]).collect()
-}
-
-/// Numbers as they lie in memory.
-fn flat<T: Part>(values: &[Complex], is_complex: bool) -> Vec<T> {
-    let parts = values.iter().flat_map(|value| &value[..if is_complex { 2 } else { 1 }]);
-    parts.map(|&part| T::of(part)).collect()
-}
-
 /// `call(case, [alpha, a, b, beta, c], lda)`.
 type Call<'a> = &'a dyn Fn(&Blas, &Case, [*const c_void; 5], c_int) -> u32;
 
-/// Runs `call(case, alpha, a, lda, b, beta, c)` for all cases, and compares; `beta` is none of `trmm`.
-fn check<T: Part>(is_complex: bool, is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) {
+/// Runs all cases, and compares. `beta` is none of `trmm`, whose matrices are neither Hermitian nor not.
+fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) {
     let blas = Blas::new();
     let (m, n) = SIZES;
-    let real = |[real, imaginary]: Complex| [real, if is_complex { imaginary } else { 0.0 }];
-    let (alpha, beta) = (real(ALPHA), real(BETA));
     let mirrors = is_hermitian.is_some();
     for case in
         Case::all().filter(|case| !mirrors || case.operation == 0 && !case.has_unit_diagonal)
     {
         let order = case.order();
-        let full = values(order * order, 1, is_complex);
-        let stored = case.triangle(is_complex, &full);
-        let (b, c) = (values(m * n, 2, is_complex), values(m * n, 3, is_complex));
+        let full = values::<T>(order * order, 1);
+        let stored = case.triangle(&full);
+        let (b, c) = (values::<T>(m * n, 2), values::<T>(m * n, 3));
         let a = |row: usize, column: usize| {
             let inside = if case.lower { row >= column } else { row <= column };
             match (is_hermitian, inside) {
                 (None, _) if row == column && case.has_unit_diagonal => [1.0, 0.0],
                 (None, false) => [0.0; 2],
                 (Some(true), _) if row == column => [full[column * order + row][0], 0.0],
-                (Some(true), false) => {
-                    let [real, imaginary] = full[row * order + column];
-                    [real, -imaginary]
-                }
+                (Some(true), false) => conjugate(full[row * order + column]),
                 (Some(false), false) => full[row * order + column],
                 _ => full[column * order + row],
             }
         };
-        let added = |value| if mirrors { times(beta, value) } else { [0.0; 2] };
         let products = case.product(&a, &b).into_iter().zip(&c);
-        let expected: Vec<Complex> =
-            products.map(|(sum, &old)| plus(times(alpha, sum), added(old))).collect();
-        let (a, b) =
-            (blas.put(&flat::<T>(&stored, is_complex)), blas.put(&flat::<T>(&b, is_complex)));
-        let c = if in_place { b.clone() } else { blas.put(&flat::<T>(&c, is_complex)) };
+        let expected: Vec<Complex> = products
+            .map(|(sum, &old)| scaled::<T>(sum, if mirrors { old } else { [0.0; 2] }))
+            .collect();
+        let (a, b) = (put::<T>(&blas, &stored), put::<T>(&blas, &b));
+        let c = if in_place { b.clone() } else { put(&blas, &c) };
         let target = if in_place { &b } else { &c };
-        let (alpha, beta) = (flat::<T>(&[alpha], is_complex), flat::<T>(&[beta], is_complex));
+        let (alpha, beta) = (T::of(ALPHA), T::of(BETA));
         let pointers = [
-            alpha.as_ptr().cast(),
+            (&raw const alpha).cast(),
             blas.address::<_, c_void>(&a).cast_const(),
             blas.address::<_, c_void>(&b).cast_const(),
-            beta.as_ptr().cast(),
+            (&raw const beta).cast(),
             blas.address::<_, c_void>(target).cast_const(),
         ];
         assert_eq!(call(&blas, &case, pointers, (order + GAP) as c_int), 0);
-        let got: Vec<f64> = blas.get(target).into_iter().map(Into::into).collect();
-        let expected: Vec<f64> =
-            flat::<T>(&expected, is_complex).into_iter().map(Into::into).collect();
         let Case { left, lower, operation, has_unit_diagonal } = case;
-        assert_eq!(got, expected, "{left} {lower} {operation} {has_unit_diagonal}");
+        assert_eq!(get(&blas, target), expected, "{left} {lower} {operation} {has_unit_diagonal}");
     }
 }
 
 macro_rules! mirrored {
-    ($test:ident, $function:ident, $part:ty, $is_complex:literal, $is_hermitian:literal) => {
+    ($($test:ident, $function:ident, $number:ty, $is_hermitian:literal;)*) => {$(
         #[test]
         fn $test() {
-            let call =
-                |blas: &Blas, case: &Case, [alpha, a, b, beta, c]: [*const c_void; 5], lda| {
-                    let (side, fill) =
-                        (SIDES[usize::from(!case.left)], FILLS[usize::from(!case.lower)]);
-                    let (m, n) = (SIZES.0 as c_int, SIZES.1 as c_int);
-                    // SAFETY: every operand has its elements.
-                    let status = unsafe {
-                        sys::$function(
-                            blas.handle,
-                            side,
-                            fill,
-                            m,
-                            n,
-                            alpha.cast(),
-                            a.cast(),
-                            lda,
-                            b.cast(),
-                            m,
-                            beta.cast(),
-                            c.cast_mut().cast(),
-                            m,
-                        )
-                    };
-                    status as u32
-                };
-            check::<$part>($is_complex, Some($is_hermitian), false, &call);
+            check::<$number>(Some($is_hermitian), false, &|blas, case, [alpha, a, b, beta, c], lda| {
+                let ((side, fill), (m, n)) = (case.side_and_fill(), (SIZES.0 as c_int, SIZES.1 as c_int));
+                let (alpha, a, b, beta) = (alpha.cast(), a.cast(), b.cast(), beta.cast());
+                let (h, c) = (blas.handle, c.cast_mut().cast());
+                // SAFETY: every operand has its elements.
+                unsafe { sys::$function(h, side, fill, m, n, alpha, a, lda, b, m, beta, c, m) as u32 }
+            });
         }
-    };
+    )*};
 }
 
-mirrored!(ssymm, cublasSsymm_v2, f32, false, false);
-mirrored!(dsymm, cublasDsymm_v2, f64, false, false);
-mirrored!(csymm, cublasCsymm_v2, f32, true, false);
-mirrored!(zsymm, cublasZsymm_v2, f64, true, false);
-mirrored!(chemm, cublasChemm_v2, f32, true, true);
-mirrored!(zhemm, cublasZhemm_v2, f64, true, true);
+mirrored! {
+    ssymm, cublasSsymm_v2, f32, false;
+    dsymm, cublasDsymm_v2, f64, false;
+    csymm, cublasCsymm_v2, [f32; 2], false;
+    zsymm, cublasZsymm_v2, [f64; 2], false;
+    chemm, cublasChemm_v2, [f32; 2], true;
+    zhemm, cublasZhemm_v2, [f64; 2], true;
+}
 
 macro_rules! trmm {
-    ($test:ident, $function:ident, $part:ty, $is_complex:literal) => {
+    ($($test:ident, $function:ident, $number:ty;)*) => {$(
         #[test]
         fn $test() {
-            let call = |blas: &Blas, case: &Case, [alpha, a, b, _, c]: [*const c_void; 5], lda| {
-                let (side, fill) =
-                    (SIDES[usize::from(!case.left)], FILLS[usize::from(!case.lower)]);
-                let (m, n) = (SIZES.0 as c_int, SIZES.1 as c_int);
+            let call: Call<'_> = &|blas, case, [alpha, a, b, _, c], lda| {
+                let ((side, fill), (m, n)) = (case.side_and_fill(), (SIZES.0 as c_int, SIZES.1 as c_int));
+                let diagonal = DIAGONALS[usize::from(case.has_unit_diagonal)];
+                let (alpha, a, b, operation) = (alpha.cast(), a.cast(), b.cast(), OPERATIONS[case.operation]);
+                let (h, c) = (blas.handle, c.cast_mut().cast());
                 // SAFETY: every operand has its elements.
-                let status = unsafe {
-                    sys::$function(
-                        blas.handle,
-                        side,
-                        fill,
-                        OPERATIONS[case.operation],
-                        DIAGONALS[usize::from(case.has_unit_diagonal)],
-                        m,
-                        n,
-                        alpha.cast(),
-                        a.cast(),
-                        lda,
-                        b.cast(),
-                        m,
-                        c.cast_mut().cast(),
-                        m,
-                    )
-                };
-                status as u32
+                unsafe {
+                    sys::$function(h, side, fill, operation, diagonal, m, n, alpha, a, lda, b, m, c, m) as u32
+                }
             };
             for in_place in [false, true] {
-                check::<$part>($is_complex, None, in_place, &call);
+                check::<$number>(None, in_place, call);
             }
         }
-    };
+    )*};
 }
 
-trmm!(strmm, cublasStrmm_v2, f32, false);
-trmm!(dtrmm, cublasDtrmm_v2, f64, false);
-trmm!(ctrmm, cublasCtrmm_v2, f32, true);
-trmm!(ztrmm, cublasZtrmm_v2, f64, true);
+trmm! {
+    strmm, cublasStrmm_v2, f32;
+    dtrmm, cublasDtrmm_v2, f64;
+    ctrmm, cublasCtrmm_v2, [f32; 2];
+    ztrmm, cublasZtrmm_v2, [f64; 2];
+}
 
 #[test]
 fn what_depends_on_the_order_of_elements_is_refused() {

@@ -50,6 +50,47 @@ impl Blas {
         self.stream.clone_dtoh(slice).unwrap()
     }
 
+    /// `cublasSgemm_v2`, by operations, `[m, n, k]`, `[alpha, beta]`, and `A`, `B` and `C` with leading dimensions.
+    ///
+    /// # Safety
+    /// Every operand has its elements, or the library finds out before it touches them.
+    pub(crate) unsafe fn sgemm(
+        &self,
+        [transa, transb]: [sys::cublasOperation_t; 2],
+        [m, n, k]: [c_int; 3],
+        [alpha, beta]: [*const f32; 2],
+        [(a, lda), (b, ldb), (c, ldc)]: [(*mut f32, c_int); 3],
+    ) -> sys::cublasStatus_t {
+        let handle = self.handle;
+        // SAFETY: the caller's promise.
+        unsafe {
+            sys::cublasSgemm_v2(
+                handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
+            )
+        }
+    }
+
+    /// `cublasSgemmBatched`, in the same way, of matrices as they are.
+    ///
+    /// # Safety
+    /// As above; of the arrays of pointers too.
+    pub(crate) unsafe fn sgemm_batched(
+        &self,
+        [m, n, k]: [c_int; 3],
+        [alpha, beta]: [*const f32; 2],
+        [(a, lda), (b, ldb), (c, ldc)]: [(*mut u64, c_int); 3],
+        count: c_int,
+    ) -> sys::cublasStatus_t {
+        let (handle, none) = (self.handle, sys::cublasOperation_t::CUBLAS_OP_N);
+        let (a, b, c) = (a.cast(), b.cast(), c.cast());
+        // SAFETY: the caller's promise.
+        unsafe {
+            sys::cublasSgemmBatched(
+                handle, none, none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count,
+            )
+        }
+    }
+
     /// The address of an allocation, as C has it.
     pub(crate) fn address<T, P>(&self, slice: &CudaSlice<T>) -> *mut P {
         slice.device_ptr(&self.stream).0 as *mut P

@@ -1,8 +1,62 @@
 //! `gemv` and `asum`.
 
+use std::ffi::{c_int, c_void};
+
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 
+use crate::numbers::{
+    ALPHA, BETA, Complex, Number, OPERATIONS, element, get, put, scaled, sum_of_products, values,
+};
 use crate::support::Blas;
+
+/// Rows and columns of a matrix, and its leading dimension.
+const SHAPE: (usize, usize, usize) = (5, 3, 6);
+
+/// `call(operation, [alpha, beta], [a, x, y])`, with every second element of `x` and every one of `y`.
+type Call<'a> = &'a dyn Fn(&Blas, cublasOperation_t, [*const c_void; 2], [*mut c_void; 3]) -> u32;
+
+fn check<T: Number>(call: Call<'_>) {
+    let blas = Blas::new();
+    let (m, n, ld) = SHAPE;
+    let scalars = [ALPHA, BETA].map(T::of);
+    for operation in 0..3 {
+        let (rows, columns) = if operation == 0 { (m, n) } else { (n, m) };
+        let (a, x, y) = (values::<T>(ld * n, 1), values::<T>(2 * columns, 2), values::<T>(rows, 3));
+        let sum = |row| {
+            let products = (0..columns).map(|p| (element(&a, ld, operation, row, p), x[2 * p]));
+            sum_of_products(products)
+        };
+        let expected: Vec<Complex> = (0..rows).map(|row| scaled::<T>(sum(row), y[row])).collect();
+        let memory = [&a, &x, &y].map(|values| put::<T>(&blas, values));
+        let addresses = memory.each_ref().map(|slice| blas.address(slice));
+        let scalars = scalars.each_ref().map(|scalar| (&raw const *scalar).cast());
+        assert_eq!(call(&blas, OPERATIONS[operation], scalars, addresses), 0);
+        assert_eq!(get(&blas, &memory[2]), expected, "{operation}");
+    }
+}
+
+macro_rules! gemv {
+    ($($test:ident, $function:ident, $number:ty;)*) => {$(
+        #[test]
+        fn $test() {
+            check::<$number>(&|blas, operation, [alpha, beta], [a, x, y]| {
+                let (m, n, ld) = (SHAPE.0 as c_int, SHAPE.1 as c_int, SHAPE.2 as c_int);
+                let (alpha, a, x, beta, y) = (alpha.cast(), a.cast(), x.cast(), beta.cast(), y.cast());
+                // SAFETY: every operand has its elements.
+                unsafe {
+                    sys::$function(blas.handle, operation, m, n, alpha, a, ld, x, 2, beta, y, 1) as u32
+                }
+            });
+        }
+    )*};
+}
+
+gemv! {
+    sgemv, cublasSgemv_v2, f32;
+    dgemv, cublasDgemv_v2, f64;
+    cgemv, cublasCgemv_v2, [f32; 2];
+    zgemv, cublasZgemv_v2, [f64; 2];
+}
 
 #[test]
 fn gemv_walks_vectors_in_any_step() {

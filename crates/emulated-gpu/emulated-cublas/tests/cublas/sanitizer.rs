@@ -1,83 +1,39 @@
 //! The sanitizer sees what the library reads and writes as it sees a kernel's accesses. A fault ends
 //! the context, so each is planted in a process of its own, which this program starts.
 
-#![allow(unsafe_code, reason = "the functions are C")]
-
 use std::process::Command;
-use std::sync::Arc;
 
-use cudarc::cublas::sys::{self, cublasOperation_t};
+use cudarc::cublas::sys::cublasOperation_t;
+use cudarc::driver::CudaSlice;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode};
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
 
-struct Blas {
-    handle: sys::cublasHandle_t,
-    stream: Arc<CudaStream>,
+use crate::grouped;
+use crate::support::Blas;
+
+fn put(blas: &Blas, x: f32) -> CudaSlice<f32> {
+    blas.put(&[x])
 }
 
-impl Blas {
-    fn new() -> Self {
-        let paths =
-            [emulated_cuda::library_path().unwrap(), emulated_cublas::library_path().unwrap()];
-        for path in paths {
-            // SAFETY: the libraries do nothing when they are loaded.
-            std::mem::forget(unsafe { libloading::Library::new(path) }.unwrap());
-        }
-        let context = CudaContext::new(0).unwrap();
-        // SAFETY: everything stands in one stream.
-        unsafe { context.disable_event_tracking() };
-        let stream = context.new_stream().unwrap();
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: the place lives.
-        unsafe {
-            assert_eq!(sys::cublasCreate_v2(&raw mut handle) as u32, 0);
-            assert_eq!(sys::cublasSetStream_v2(handle, stream.cu_stream().cast()) as u32, 0);
-        }
-        Self { handle, stream }
-    }
+/// Memory for one number, which nothing has written.
+fn room(blas: &Blas) -> CudaSlice<f32> {
+    // SAFETY: finding it read is what these tests are about.
+    unsafe { blas.stream.alloc(1) }.unwrap()
+}
 
-    fn put(&self, x: f32) -> CudaSlice<f32> {
-        self.stream.clone_htod(&[x]).unwrap()
-    }
-
-    /// Memory for one number, which nothing has written.
-    fn room(&self) -> CudaSlice<f32> {
-        // SAFETY: finding it read is what these tests are about.
-        unsafe { self.stream.alloc(1) }.unwrap()
-    }
-
-    /// `c = a · b + beta · c`, one element each.
-    fn multiply(&self, operands: [&CudaSlice<f32>; 3], beta: f32) -> u32 {
-        let [a, b, c] = operands.map(|slice| slice.device_ptr(&self.stream).0 as *mut f32);
-        let (one, n) = (1.0f32, cublasOperation_t::CUBLAS_OP_N);
-        // SAFETY: one element each.
-        let status = unsafe {
-            sys::cublasSgemm_v2(
-                self.handle,
-                n,
-                n,
-                1,
-                1,
-                1,
-                &raw const one,
-                a,
-                1,
-                b,
-                1,
-                &raw const beta,
-                c,
-                1,
-            )
-        };
-        status as u32
-    }
+/// `c = a · b + beta · c`, one element each.
+fn multiply(blas: &Blas, operands: [&CudaSlice<f32>; 3], beta: f32) -> u32 {
+    let operands = operands.map(|slice| (blas.address(slice), 1));
+    let (one, n) = (1.0f32, cublasOperation_t::CUBLAS_OP_N);
+    // SAFETY: one element each.
+    let status = unsafe { blas.sgemm([n; 2], [1; 3], [&raw const one, &raw const beta], operands) };
+    status as u32
 }
 
 /// Runs one of the ignored tests in a process of its own, with every byte tracked; what it wrote to
 /// standard error.
 fn planted(test: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--ignored", "--nocapture"])
+        .args(["--exact", &format!("sanitizer::{test}"), "--ignored", "--nocapture"])
         .env("EMULATED_GPU_CHECKS", "initialisation")
         .output()
         .unwrap();
@@ -90,10 +46,10 @@ fn planted(test: &str) -> String {
 #[ignore = "run by `a_clean_product_is_not_flagged`"]
 fn clean() {
     let blas = Blas::new();
-    let (a, b, c) = (blas.put(2.0), blas.put(3.0), blas.room());
+    let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), room(&blas));
     // What a product writes counts as written.
-    assert_eq!(blas.multiply([&a, &b, &c], 0.0), 0);
-    assert_eq!(blas.multiply([&a, &b, &c], 1.0), 0);
+    assert_eq!(multiply(&blas, [&a, &b, &c], 0.0), 0);
+    assert_eq!(multiply(&blas, [&a, &b, &c], 1.0), 0);
     assert_eq!(blas.stream.clone_dtoh(&c).unwrap(), [12.0]);
 }
 
@@ -106,13 +62,13 @@ fn a_clean_product_is_not_flagged() {
 #[ignore = "run by `an_uninitialised_operand_is_found`"]
 fn uninitialised() {
     let blas = Blas::new();
-    let (a, b, c) = (blas.put(2.0), blas.room(), blas.put(0.0));
+    let (a, b, c) = (put(&blas, 2.0), room(&blas), put(&blas, 0.0));
     // The call itself is right; where the check is quick, it tells of the fault already.
-    assert!(matches!(blas.multiply([&a, &b, &c], 0.0), 0 | 13));
+    assert!(matches!(multiply(&blas, [&a, &b, &c], 0.0), 0 | 13));
     let error = blas.stream.synchronize().unwrap_err();
     assert_eq!(error.0, CUresult::CUDA_ERROR_LAUNCH_FAILED);
     // The context is lost, as after a kernel's fault.
-    assert_eq!(blas.multiply([&a, &a, &c], 0.0), 13);
+    assert_eq!(multiply(&blas, [&a, &a, &c], 0.0), 13);
     std::mem::forget((a, b, c));
 }
 
@@ -131,11 +87,11 @@ fn an_uninitialised_operand_is_found() {
 #[ignore = "run by `an_operand_that_was_freed_before_a_graph_is_launched_is_found`"]
 fn freed() {
     let blas = Blas::new();
-    let (a, b, c) = (blas.put(2.0), blas.put(3.0), blas.put(0.0));
+    let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), put(&blas, 0.0));
     let stream = &blas.stream;
     stream.synchronize().unwrap();
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
-    assert_eq!(blas.multiply([&a, &b, &c], 0.0), 0);
+    assert_eq!(multiply(&blas, [&a, &b, &c], 0.0), 0);
     let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     let graph = stream.end_capture(flags).unwrap().unwrap();
     graph.launch().unwrap();
@@ -164,89 +120,28 @@ enum Pointer {
     Beyond,
 }
 
-type Grouped = unsafe extern "C" fn(
-    sys::cublasHandle_t,
-    *const cublasOperation_t,
-    *const cublasOperation_t,
-    *const i32,
-    *const i32,
-    *const i32,
-    *const f32,
-    *const *const f32,
-    *const i32,
-    *const *const f32,
-    *const i32,
-    *const f32,
-    *const *mut f32,
-    *const i32,
-    i32,
-    *const i32,
-) -> u32;
-
-/// The function, which cudarc has of newer releases only.
-fn grouped_function() -> Grouped {
-    // SAFETY: the loaded library has the function, of that type.
-    unsafe {
-        let library = libloading::os::unix::Library::new("libcublas.so").unwrap();
-        *library.get(b"cublasSgemmGroupedBatched\0").unwrap()
-    }
-}
-
 /// Captures a batch of one product, lets a copy put another address into its array of pointers, and
 /// launches. `operand` is 0, 1 or 2, for A, B and C.
 fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresult) {
     let blas = Blas::new();
     let stream = &blas.stream;
-    let (a, b, c) = (blas.put(2.0), blas.put(3.0), blas.put(0.0));
-    let [pa, pb, pc] = [&a, &b, &c].map(|slice| slice.device_ptr(stream).0);
-    let mut arrays = stream.clone_htod(&[pa, pb, pc]).unwrap();
-    let at = arrays.device_ptr(stream).0;
-    let array = |index: u64| (at + 8 * index) as *const *const f32;
-    let (one, zero, n) = ([1.0f32], [0.0f32], [cublasOperation_t::CUBLAS_OP_N]);
-    let size = [1i32];
+    let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), put(&blas, 0.0));
+    let places = [&a, &b, &c].map(|slice| blas.address::<_, f32>(slice) as u64);
+    let mut arrays = blas.put(&places);
+    let pointers = [0, 1, 2].map(|index| blas.address::<_, u64>(&arrays).wrapping_add(index));
+    let (one, zero, n, size) = (1.0f32, 0.0f32, cublasOperation_t::CUBLAS_OP_N, 1);
     stream.synchronize().unwrap();
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
     // SAFETY: one element each.
     let status = unsafe {
-        let (handle, one, zero) = (blas.handle, one.as_ptr(), zero.as_ptr());
-        let (size, n) = (size.as_ptr(), n.as_ptr());
+        let (n, one, zero, size) = (&raw const n, &raw const one, &raw const zero, &raw const size);
+        let ([a, b, c], handle) = (pointers, blas.handle);
         if grouped {
-            grouped_function()(
-                handle,
-                n,
-                n,
-                size,
-                size,
-                size,
-                one,
-                array(0),
-                size,
-                array(1),
-                size,
-                zero,
-                array(2).cast(),
-                size,
-                1,
-                size,
+            grouped::function()(
+                handle, n, n, size, size, size, one, a, size, b, size, zero, c, size, 1, size,
             )
         } else {
-            sys::cublasSgemmBatched(
-                handle,
-                *n,
-                *n,
-                1,
-                1,
-                1,
-                one,
-                array(0),
-                1,
-                array(1),
-                1,
-                zero,
-                array(2).cast(),
-                1,
-                1,
-            ) as u32
+            blas.sgemm_batched([1; 3], [one, zero], pointers.map(|array| (array, 1)), 1) as i32
         }
     };
     assert_eq!(status, 0);
@@ -255,7 +150,7 @@ fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresu
     graph.launch().unwrap();
     assert_eq!(stream.clone_dtoh(&c).unwrap(), [6.0]);
     let mut secret = [42.0f32; 4];
-    let mut addresses = [pa, pb, pc];
+    let mut addresses = places;
     addresses[operand] = match pointer {
         Pointer::Host => &raw mut secret[1] as u64,
         Pointer::Null => 0,

@@ -1,0 +1,102 @@
+//! Numbers of every type as pairs of a real and an imaginary part, and what products of them are, written out. All
+//! values are sixteenths, so that all results are exact in single precision.
+
+use std::fmt::Debug;
+
+use cudarc::cublas::sys::cublasOperation_t;
+use cudarc::driver::{CudaSlice, DeviceRepr};
+
+use crate::support::Blas;
+
+pub(crate) type Complex = [f64; 2];
+
+/// As they are, transposed, transposed and conjugated.
+pub(crate) const OPERATIONS: [cublasOperation_t; 3] = [
+    cublasOperation_t::CUBLAS_OP_N,
+    cublasOperation_t::CUBLAS_OP_T,
+    cublasOperation_t::CUBLAS_OP_C,
+];
+pub(crate) const ALPHA: Complex = [0.5, -1.0];
+pub(crate) const BETA: Complex = [-2.0, 0.25];
+
+/// A type of elements. A real one drops imaginary parts.
+pub(crate) trait Number: DeviceRepr + Copy + Default + Debug {
+    fn of(parts: Complex) -> Self;
+    fn parts(self) -> Complex;
+}
+
+macro_rules! numbers {
+    ($($part:ident)*) => {$(
+        impl Number for $part {
+            fn of([real, _]: Complex) -> Self {
+                real as Self
+            }
+
+            fn parts(self) -> Complex {
+                [self.into(), 0.0]
+            }
+        }
+
+        impl Number for [$part; 2] {
+            fn of(parts: Complex) -> Self {
+                parts.map(|part| part as $part)
+            }
+
+            fn parts(self) -> Complex {
+                self.map(f64::from)
+            }
+        }
+    )*};
+}
+
+numbers! { f32 f64 }
+
+pub(crate) fn times(a: Complex, b: Complex) -> Complex {
+    [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
+}
+
+pub(crate) fn plus(a: Complex, b: Complex) -> Complex {
+    [a[0] + b[0], a[1] + b[1]]
+}
+
+pub(crate) fn conjugate([real, imaginary]: Complex) -> Complex {
+    [real, -imaginary]
+}
+
+pub(crate) fn sum_of_products(pairs: impl Iterator<Item = (Complex, Complex)>) -> Complex {
+    pairs.fold([0.0; 2], |sum, (a, b)| plus(sum, times(a, b)))
+}
+
+/// `alpha · sum + beta · old`, as `T` has the scalars.
+pub(crate) fn scaled<T: Number>(sum: Complex, old: Complex) -> Complex {
+    plus(times(T::of(ALPHA).parts(), sum), times(T::of(BETA).parts(), old))
+}
+
+/// The element of `op(matrix)`, stored in column order.
+pub(crate) fn element(
+    matrix: &[Complex],
+    ld: usize,
+    operation: usize,
+    row: usize,
+    column: usize,
+) -> Complex {
+    match operation {
+        0 => matrix[column * ld + row],
+        1 => matrix[row * ld + column],
+        _ => conjugate(matrix[row * ld + column]),
+    }
+}
+
+/// Numbers that a `T` holds exactly.
+pub(crate) fn values<T: Number>(count: usize, seed: usize) -> Vec<Complex> {
+    let part = |i: usize| ((i * 37 + seed * 101) % 64) as f64 / 16.0 - 2.0;
+    (0..count).map(|i| T::of([part(2 * i), part(2 * i + 1)]).parts()).collect()
+}
+
+pub(crate) fn put<T: Number>(blas: &Blas, values: &[Complex]) -> CudaSlice<T> {
+    blas.put(&values.iter().map(|&value| T::of(value)).collect::<Vec<T>>())
+}
+
+pub(crate) fn get<T: Number>(blas: &Blas, slice: &CudaSlice<T>) -> Vec<Complex> {
+    blas.get(slice).into_iter().map(T::parts).collect()
+}
