@@ -19,7 +19,7 @@ fn check<T: Number>(call: Call<'_>) {
     let blas = Blas::new();
     let (m, n, ld) = SHAPE;
     let scalars = [ALPHA, BETA].map(T::of);
-    for operation in 0..3 {
+    for (operation, code) in OPERATIONS.into_iter().enumerate() {
         let (rows, columns) = if operation == 0 { (m, n) } else { (n, m) };
         let (a, x, y) = (values::<T>(ld * n, 1), values::<T>(2 * columns, 2), values::<T>(rows, 3));
         let sum = |row| {
@@ -30,7 +30,7 @@ fn check<T: Number>(call: Call<'_>) {
         let memory = [&a, &x, &y].map(|values| put::<T>(&blas, values));
         let addresses = memory.each_ref().map(|slice| blas.address(slice));
         let scalars = scalars.each_ref().map(|scalar| (&raw const *scalar).cast());
-        assert_eq!(call(&blas, OPERATIONS[operation], scalars, addresses), 0);
+        assert_eq!(call(&blas, code, scalars, addresses), 0);
         assert_eq!(get(&blas, &memory[2]), expected, "{operation}");
     }
 }
