@@ -54,6 +54,25 @@ pub struct Product {
 }
 
 impl Product {
+    /// `c = a · b` of sizes `[m, n, k]`, neither scaled nor added, of sums that are not split.
+    #[must_use]
+    pub fn new(
+        [m, n, k]: [usize; 3],
+        [a, b, c]: [View; 3],
+        compute: Compute,
+        capability: u32,
+    ) -> Self {
+        let (alpha, beta, split) = (Scalar::Value(1.0), Scalar::Value(0.0), Split::NONE);
+        Self { m, n, k, a, b, c, d: c, alpha, beta, compute, capability, split }
+    }
+
+    /// The same with rows for columns: `dᵀ = alpha · bᵀ · aᵀ + beta · cᵀ`.
+    #[must_use]
+    pub fn transposed(self) -> Self {
+        let [a, b, c, d] = [self.b, self.a, self.c, self.d].map(View::transposed);
+        Self { m: self.n, n: self.m, a, b, c, d, ..self }
+    }
+
     /// Finds out whether the host has the room for what lies between operands and result, so that a
     /// call is refused and not its work given up.
     ///

@@ -87,21 +87,9 @@ const TYPES: [(DataType, Compute, i32); 3] = [
     (DataType::C64, Compute::F64, -53),
 ];
 
-fn product(a: View, b: View, c: View, [m, n, k]: [usize; 3], compute: Compute) -> Product {
-    Product {
-        m,
-        n,
-        k,
-        a,
-        b,
-        c,
-        d: c,
-        alpha: Scalar::Complex(ALPHA.0, ALPHA.1),
-        beta: Scalar::Complex(BETA.0, BETA.1),
-        compute,
-        capability: 90,
-        split: Split::NONE,
-    }
+fn product(a: View, b: View, c: View, sizes: [usize; 3], compute: Compute) -> Product {
+    let [alpha, beta] = [ALPHA, BETA].map(|(real, imaginary)| Scalar::Complex(real, imaginary));
+    Product { alpha, beta, ..Product::new(sizes, [a, b, c], compute, 90) }
 }
 
 #[test]

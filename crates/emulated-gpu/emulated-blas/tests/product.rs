@@ -101,19 +101,12 @@ fn check(case: &Case) {
     let c = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
     let before = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
     let mut workspace = vec![0_u64; case.parts * m * n + 1];
+    let views = [a.view(operation(ta)), b.view(operation(tb)), c.view(Operation::None)];
     let product = Product {
-        m,
-        n,
-        k,
-        a: a.view(operation(ta)),
-        b: b.view(operation(tb)),
-        c: c.view(Operation::None),
-        d: c.view(Operation::None),
         alpha: Scalar::Value(case.alpha),
         beta: Scalar::Value(case.beta),
-        compute,
-        capability: case.capability,
         split: Split { parts: case.parts, address: workspace.as_mut_ptr() as u64 },
+        ..Product::new([m, n, k], views, compute, case.capability)
     };
     // SAFETY: the buffers live, are large enough, and do not overlap.
     unsafe { product.run(None) }.unwrap();

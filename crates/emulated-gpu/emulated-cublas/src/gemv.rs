@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_longlong, c_void};
 
-use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, Split, View, Work};
+use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, View, Work};
 
 use crate::ffi::export;
 use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed};
@@ -95,20 +95,8 @@ impl Gemv {
             let (m, k) = (rows as usize, columns as usize);
             let a = View::of(&matrix, operation, index as u64);
             let (b, c) = (step(x, strides.1), step(y, strides.2));
-            Product {
-                m,
-                n: 1,
-                k,
-                a,
-                b,
-                c,
-                d: c,
-                alpha,
-                beta,
-                compute,
-                capability,
-                split: Split::NONE,
-            }
+            let product = Product::new([m, 1, k], [a, b, c], compute, capability);
+            Product { alpha, beta, ..product }
         };
         product(0).check_room()?;
         let run: Run = Box::new(move |_| {

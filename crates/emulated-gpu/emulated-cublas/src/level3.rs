@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
     Access, Compute, DataType, Door, Driver, Operation, Product, Refused, Rejection, Run, Scalar,
-    Split, StreamHandle, Work, room,
+    StreamHandle, Work, room,
 };
 
 use crate::handle::{Handle, Settings, open};
@@ -122,20 +122,8 @@ impl Gemm {
             };
             let k = if inputs.is_some() { k as usize } else { 0 };
             let (m, n) = (m as usize, n as usize);
-            Some(Product {
-                m,
-                n,
-                k,
-                a,
-                b,
-                c,
-                d: c,
-                alpha,
-                beta,
-                compute,
-                capability,
-                split: Split::NONE,
-            })
+            let product = Product::new([m, n, k], [a, b, c], compute, capability);
+            Some(Product { alpha, beta, ..product })
         };
         if let Some(first) = product(inputs.as_ref().map(|(a, b)| (a, b)), &c, 0) {
             first.check_room()?;

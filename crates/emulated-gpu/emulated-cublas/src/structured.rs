@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
-    Access, Dense, Matrix, Operation, Product, Rejection, Run, Scalar, Split, Structure, Triangle,
-    View, Work,
+    Access, Dense, Matrix, Operation, Product, Rejection, Run, Scalar, Structure, Triangle, View,
+    Work,
 };
 
 use crate::ffi::export;
@@ -107,19 +107,11 @@ impl Structured {
         Access::add_all(&mut accesses, c.accesses(Access::write))?;
         let (m, n) = (m as usize, n as usize);
         let (compute, capability) = ((typed.compute)(&settings), driver.capability);
-        let product = move |dense: View, other: View| Product {
-            m,
-            n,
-            k: if reads { order } else { 0 },
-            a: if is_left { dense } else { other },
-            b: if is_left { other } else { dense },
-            c: c_view,
-            d: c_view,
-            alpha,
-            beta,
-            compute,
-            capability,
-            split: Split::NONE,
+        let k = if reads { order } else { 0 };
+        let product = move |dense: View, other: View| {
+            let (a, b) = if is_left { (dense, other) } else { (other, dense) };
+            let product = Product::new([m, n, k], [a, b, c_view], compute, capability);
+            Product { alpha, beta, ..product }
         };
         product(a_view.under(operation), b_view).check_room()?;
         let run: Run = Box::new(move |_| {

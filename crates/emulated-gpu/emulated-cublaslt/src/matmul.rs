@@ -29,26 +29,12 @@ impl Operands {
         let c = View::of(&problem.c, Operation::None, index);
         let d = View::of(&problem.d, Operation::None, index);
         let (compute, capability, split) = (problem.compute, self.capability, self.split);
+        let product = Product { m, n, k, a, b, c, d, alpha, beta, compute, capability, split };
         // A result in row order is the transposed one in column order; only epilogues that treat
         // every element alike get here with it.
         match problem.d.order {
-            Order::Column => {
-                Product { m, n, k, a, b, c, d, alpha, beta, compute, capability, split }
-            }
-            Order::Row => Product {
-                m: n,
-                n: m,
-                k,
-                a: b.transposed(),
-                b: a.transposed(),
-                c: c.transposed(),
-                d: d.transposed(),
-                alpha,
-                beta,
-                compute,
-                capability,
-                split,
-            },
+            Order::Column => product,
+            Order::Row => product.transposed(),
         }
     }
 

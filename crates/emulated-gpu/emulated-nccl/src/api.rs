@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use crate::arguments::{Config, check_buffer, check_config, data_type, required, set};
 use crate::collective::Collective;
-use crate::communicator::{Handle, check_ranks, find};
+use crate::communicator::{Communicator, Handle, check_ranks, find};
 use crate::driver::contexts;
 use crate::element::DataType;
 use crate::ffi::{Code, Error, Result, export, last_error};
@@ -16,6 +16,12 @@ use crate::reduction::{FIRST_OWN, Factor};
 
 /// The version whose functions there are: 2.24.3, as `NCCL_VERSION` codes it.
 const VERSION: c_int = 22_403;
+
+/// The rank of that number; `name` is the argument's.
+fn rank_of(own: &Communicator, number: c_int, name: &str) -> Result<usize> {
+    let rank = usize::try_from(number).ok().filter(|rank| *rank < own.ranks());
+    rank.ok_or_else(|| Error::argument(format!("{name} is no rank: there are {}", own.ranks())))
+}
 
 /// An operation of all ranks.
 fn collective(
@@ -32,10 +38,7 @@ fn collective(
     group::ask(&own, stream, || {
         let data_type = data_type(number)?;
         let reduction = own.reduction(op)?;
-        let root = usize::try_from(root).ok().filter(|root| *root < own.ranks());
-        let root = root.ok_or_else(|| {
-            Error::argument(format!("root is no rank: there are {}", own.ranks()))
-        })?;
+        let root = rank_of(&own, root, "root")?;
         let agreed = Agreed {
             kind,
             data_type,
@@ -68,10 +71,7 @@ fn transfer(
     group::ask(&own, stream, || {
         let data_type = data_type(number)?;
         let count = count as u64;
-        let peer = usize::try_from(peer).ok().filter(|peer| *peer < own.ranks());
-        let peer = peer.ok_or_else(|| {
-            Error::argument(format!("peer is no rank: there are {}", own.ranks()))
-        })?;
+        let peer = rank_of(&own, peer, "peer")?;
         contexts()?
             .within(own.context, || check_buffer(address, count, data_type, "the buffer"))?;
         Ok(Asked::Transfer(Transfer { sends, peer, address, count, data_type }))

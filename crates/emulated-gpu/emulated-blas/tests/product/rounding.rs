@@ -1,7 +1,7 @@
 //! Single products whose every rounding is known.
 
 use emulated_blas::{
-    Compute, DataType, Inputs, Operation, Order, Product, Real, Scalar, Split, View, store, to_tf32,
+    Compute, DataType, Inputs, Operation, Order, Product, Real, Scalar, View, store, to_tf32,
 };
 
 use super::Buffer;
@@ -35,20 +35,9 @@ fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
             buffer
         });
         let d = Buffer::new(DataType::F16, 1, 1, 0, Order::Column);
-        let product = Product {
-            m: 1,
-            n: 1,
-            k,
-            a: a.view(Operation::Transpose),
-            b: b.view(Operation::None),
-            c: d.view(Operation::None),
-            d: d.view(Operation::None),
-            alpha: Scalar::Value(1.0),
-            beta: Scalar::Value(0.0),
-            compute,
-            capability,
-            split: Split::NONE,
-        };
+        let views =
+            [a.view(Operation::Transpose), b.view(Operation::None), d.view(Operation::None)];
+        let product = Product::new([1, 1, k], views, compute, capability);
         // SAFETY: the buffers live, are large enough, and do not overlap.
         unsafe { product.run(None) }.unwrap();
         assert_eq!(d.get(0, 0), expected, "{compute:?} on {capability}, {pad} apart");
@@ -63,20 +52,11 @@ struct Aligned([f32; 5]);
 fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize) -> f32 {
     let [a, b, mut c] = values.map(|x| Aligned([x; 5]));
     let view = |address: u64| View::new(address, DataType::F32, (1, ld));
-    let d = view(c.0.as_mut_ptr() as u64);
+    let views = [a.0.as_ptr(), b.0.as_ptr(), c.0.as_mut_ptr()].map(|first| view(first as u64));
     let product = Product {
-        m: 1,
-        n: 1,
-        k: 1,
-        a: view(a.0.as_ptr() as u64),
-        b: view(b.0.as_ptr() as u64),
-        c: d,
-        d,
         alpha: Scalar::Value(alpha),
         beta: Scalar::Value(beta),
-        compute: Compute::F32(inputs),
-        capability: 90,
-        split: Split::NONE,
+        ..Product::new([1; 3], views, Compute::F32(inputs), 90)
     };
     // SAFETY: one element each.
     unsafe { product.run(None) }.unwrap();
@@ -117,20 +97,8 @@ fn columns_are_finished_in_order_before_they_are_stored() {
     let mut d = [half::f16::ZERO; 8];
     let view = |address: u64, column: isize| View::new(address, DataType::F32, (1, column));
     let target = View::new(d.as_mut_ptr() as u64, DataType::F16, (1, 4));
-    let product = Product {
-        m: 3,
-        n: 2,
-        k: 1,
-        a: view(a.as_ptr() as u64, 3),
-        b: view(b.as_ptr() as u64, 1),
-        c: target,
-        d: target,
-        alpha: Scalar::Value(1.0),
-        beta: Scalar::Value(0.0),
-        compute: Compute::F32(Inputs::Full),
-        capability: 90,
-        split: Split::NONE,
-    };
+    let views = [view(a.as_ptr() as u64, 3), view(b.as_ptr() as u64, 1), target];
+    let product = Product::new([3, 2, 1], views, Compute::F32(Inputs::Full), 90);
     let mut seen = Vec::new();
     let mut finish = |column: usize, values: emulated_blas::Column<'_>| {
         let emulated_blas::Column::F32(values) = values else { panic!("computed in f32") };
@@ -161,20 +129,8 @@ fn sums_are_those_of_the_cards_tensor_cores() {
             let a = Buffer::new(ab, m, k, 0, Order::Column);
             let b = Buffer::new(ab, k, n, 0, Order::Column);
             let d = Buffer::new(DataType::F32, m, n, 0, Order::Column);
-            let product = Product {
-                m,
-                n,
-                k,
-                a: a.view(Operation::None),
-                b: b.view(Operation::None),
-                c: d.view(Operation::None),
-                d: d.view(Operation::None),
-                alpha: Scalar::Value(1.0),
-                beta: Scalar::Value(0.0),
-                compute,
-                capability,
-                split: Split::NONE,
-            };
+            let views = [&a, &b, &d].map(|buffer| buffer.view(Operation::None));
+            let product = Product::new([m, n, k], views, compute, capability);
             // SAFETY: the buffers live, are large enough, and do not overlap.
             unsafe { product.run(None) }.unwrap();
             let Compute::F32(inputs) = compute else { unreachable!("all are in single precision") };
