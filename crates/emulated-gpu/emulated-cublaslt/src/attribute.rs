@@ -168,11 +168,24 @@ fn place<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize),
     }
 }
 
-/// Declares the exported functions that all structures have: one frees it, one sets an attribute of it, one hands
-/// an attribute out. They call the structure by a name.
-macro_rules! export_attributes {
-    ($structure:ident, $name:literal: $destroy:ident, $set:ident, $get:ident) => {
+/// Declares the exported functions that all structures have, which call the structure by a name: two make it, by
+/// arguments of its `new`, one frees it, one sets an attribute of it, and one hands an attribute out.
+macro_rules! export_structure {
+    (
+        $structure:ident, $name:literal, new($($argument:ident: $type:ty),*);
+        $create:ident, $initialise:ident, $destroy:ident, $set:ident, $get:ident
+    ) => {
         $crate::ffi::export! {
+            #[doc = concat!("Makes a [`", stringify!($structure), "`].")]
+            fn $create(place: *mut *mut $structure, $($argument: $type),*) {
+                $crate::attribute::create(place, $structure::new($($argument),*), $name)
+            }
+
+            #[doc = concat!("Makes a [`", stringify!($structure), "`] in memory of the program's.")]
+            fn $initialise(place: *mut $structure, size: usize, $($argument: $type),*) {
+                $crate::attribute::initialise(place, size, $structure::new($($argument),*), $name)
+            }
+
             #[doc = concat!("Frees a [`", stringify!($structure), "`].")]
             fn $destroy(structure: *mut $structure) {
                 if structure.is_null() {
@@ -204,4 +217,4 @@ macro_rules! export_attributes {
         }
     };
 }
-pub(crate) use export_attributes;
+pub(crate) use export_structure;

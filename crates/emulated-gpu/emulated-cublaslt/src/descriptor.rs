@@ -2,8 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::attribute::{self, Field, Opaque, export_attributes};
-use crate::ffi::export;
+use crate::attribute::{Field, Opaque, export_structure};
 
 /// A descriptor. The defaults are those of NVIDIA's `cublasLtMatmulDescAttributes_t`; addresses are
 /// kept as the 64 bits they have.
@@ -82,6 +81,7 @@ unsafe impl Opaque for Descriptor {
 }
 
 impl Descriptor {
+    /// No transposition, no epilogue.
     pub(crate) fn new(compute_type: c_int, scale_type: c_int) -> Self {
         Self {
             mark: Self::MARK,
@@ -110,27 +110,8 @@ impl Descriptor {
     }
 }
 
-export! {
-    /// Makes a descriptor: no transposition, no epilogue.
-    fn cublasLtMatmulDescCreate(
-        desc: *mut *mut Descriptor,
-        compute_type: c_int,
-        scale_type: c_int,
-    ) {
-        attribute::create(desc, Descriptor::new(compute_type, scale_type), "matmulDesc")
-    }
-
-    /// Makes a descriptor in memory of the program's.
-    fn cublasLtMatmulDescInit_internal(
-        desc: *mut Descriptor,
-        size: usize,
-        compute_type: c_int,
-        scale_type: c_int,
-    ) {
-        attribute::initialise(desc, size, Descriptor::new(compute_type, scale_type), "matmulDesc")
-    }
-}
-
-export_attributes! {
-    Descriptor, "matmulDesc": cublasLtMatmulDescDestroy, cublasLtMatmulDescSetAttribute, cublasLtMatmulDescGetAttribute
+export_structure! {
+    Descriptor, "matmulDesc", new(compute_type: c_int, scale_type: c_int);
+    cublasLtMatmulDescCreate, cublasLtMatmulDescInit_internal, cublasLtMatmulDescDestroy,
+    cublasLtMatmulDescSetAttribute, cublasLtMatmulDescGetAttribute
 }

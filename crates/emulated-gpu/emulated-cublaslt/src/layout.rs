@@ -4,8 +4,7 @@ use std::ffi::c_int;
 
 use emulated_blas::{DataType, Matrix, Order, Rejection};
 
-use crate::attribute::{self, Field, Opaque, export_attributes};
-use crate::ffi::export;
+use crate::attribute::{Field, Opaque, export_structure};
 
 /// A layout. The defaults are those of NVIDIA's `cublasLtMatrixLayoutAttribute_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +44,7 @@ unsafe impl Opaque for Layout {
 }
 
 impl Layout {
+    /// Column order, one matrix.
     pub(crate) fn new(ty: i32, rows: u64, columns: u64, ld: i64) -> Self {
         Self {
             mark: Self::MARK,
@@ -113,31 +113,8 @@ impl Layout {
     }
 }
 
-export! {
-    /// Makes a layout: column order, one matrix.
-    fn cublasLtMatrixLayoutCreate(
-        layout: *mut *mut Layout,
-        ty: c_int,
-        rows: u64,
-        columns: u64,
-        ld: i64,
-    ) {
-        attribute::create(layout, Layout::new(ty, rows, columns, ld), "matLayout")
-    }
-
-    /// Makes a layout in memory of the program's.
-    fn cublasLtMatrixLayoutInit_internal(
-        layout: *mut Layout,
-        size: usize,
-        ty: c_int,
-        rows: u64,
-        columns: u64,
-        ld: i64,
-    ) {
-        attribute::initialise(layout, size, Layout::new(ty, rows, columns, ld), "matLayout")
-    }
-}
-
-export_attributes! {
-    Layout, "matLayout": cublasLtMatrixLayoutDestroy, cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayoutGetAttribute
+export_structure! {
+    Layout, "matLayout", new(ty: c_int, rows: u64, columns: u64, ld: i64);
+    cublasLtMatrixLayoutCreate, cublasLtMatrixLayoutInit_internal, cublasLtMatrixLayoutDestroy,
+    cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayoutGetAttribute
 }

@@ -2,8 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::attribute::{self, Field, Opaque, export_attributes};
-use crate::ffi::export;
+use crate::attribute::{Field, Opaque, export_structure};
 
 /// Preferences. The defaults are those of NVIDIA's `cublasLtMatmulPreferenceAttributes_t`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,15 +42,8 @@ unsafe impl Opaque for Preference {
 }
 
 impl Preference {
-    /// Whether an algorithm may use so many bytes of workspace, and add parts of sums by such a scheme.
-    pub(crate) fn allows(&self, workspace: u64, reduction: i32) -> bool {
-        i64::try_from(workspace).is_ok_and(|bytes| bytes <= self.max_workspace)
-            && self.reduction_scheme_mask & reduction != 0
-    }
-}
-
-impl Default for Preference {
-    fn default() -> Self {
+    /// No workspace, and operands aligned to 256 bytes.
+    pub(crate) fn new() -> Self {
         Self {
             mark: Self::MARK,
             search_mode: 0,
@@ -63,21 +55,16 @@ impl Default for Preference {
             max_waves: 0.0,
         }
     }
-}
 
-export! {
-    /// Makes preferences: no workspace, operands aligned to 256 bytes.
-    fn cublasLtMatmulPreferenceCreate(pref: *mut *mut Preference) {
-        attribute::create(pref, Preference::default(), "pref")
-    }
-
-    /// Makes preferences in memory of the program's.
-    fn cublasLtMatmulPreferenceInit_internal(pref: *mut Preference, size: usize) {
-        attribute::initialise(pref, size, Preference::default(), "pref")
+    /// Whether an algorithm may use so many bytes of workspace, and add parts of sums by such a scheme.
+    pub(crate) fn allows(&self, workspace: u64, reduction: i32) -> bool {
+        i64::try_from(workspace).is_ok_and(|bytes| bytes <= self.max_workspace)
+            && self.reduction_scheme_mask & reduction != 0
     }
 }
 
-export_attributes! {
-    Preference, "pref": cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreferenceSetAttribute,
-    cublasLtMatmulPreferenceGetAttribute
+export_structure! {
+    Preference, "pref", new();
+    cublasLtMatmulPreferenceCreate, cublasLtMatmulPreferenceInit_internal, cublasLtMatmulPreferenceDestroy,
+    cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreferenceGetAttribute
 }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as Answer};
 
 use crate::messages::Messages;
-use crate::support::{Call, Lt, Shape, Type};
+use crate::support::{Call, Lt, Shape, Type, ask, destroy};
 
 /// Asks for as many algorithms as there are, with so many bytes of workspace.
 fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer> {
@@ -21,26 +21,13 @@ fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer
         let value = (&raw const workspace).cast::<c_void>();
         let set = sys::cublasLtMatmulPreferenceSetAttribute(preference, attribute, value, 8);
         assert_eq!(set as u32, 0);
-        let [a, b, c, d] = layouts;
-        let status = sys::cublasLtMatmulAlgoGetHeuristic(
-            lt.handle,
-            descriptor,
-            a,
-            b,
-            c,
-            d,
-            preference,
-            most,
-            answers.as_mut_ptr(),
-            &raw mut found,
-        );
+        let (place, found_place) = (answers.as_mut_ptr(), &raw mut found);
+        let status = ask(lt.handle, descriptor, layouts, preference, most, place, found_place);
         assert_eq!(status as u32, 0);
         answers.set_len(found as usize);
         sys::cublasLtMatmulPreferenceDestroy(preference);
         sys::cublasLtMatmulDescDestroy(descriptor);
-        for layout in layouts {
-            sys::cublasLtMatrixLayoutDestroy(layout);
-        }
+        destroy(layouts);
     }
     answers
 }
@@ -70,31 +57,13 @@ fn parts(answer: &Answer) -> i32 {
 fn run(lt: &Lt, call: &Call, answer: &Answer, workspace: (u64, usize)) -> u32 {
     let (descriptor, layouts) = (call.descriptor(), call.shapes.map(|shape| shape.layout()));
     let (alpha, beta) = (call.scalars.0 as f32, call.scalars.1 as f32);
-    let ([a, b, c, d], [pa, pb, pc, pd]) = (layouts, call.addresses);
+    let scalars = [(&raw const alpha).cast(), (&raw const beta).cast()];
     // SAFETY: everything passed was made just now; the library checks addresses.
     unsafe {
-        let status = sys::cublasLtMatmul(
-            lt.handle,
-            descriptor,
-            (&raw const alpha).cast(),
-            pa as *const _,
-            a,
-            pb as *const _,
-            b,
-            (&raw const beta).cast(),
-            pc as *const _,
-            c,
-            pd as *mut _,
-            d,
-            &raw const answer.algo,
-            workspace.0 as *mut _,
-            workspace.1,
-            lt.stream.cu_stream().cast(),
-        );
+        let algorithm = &raw const answer.algo;
+        let status = lt.matmul(descriptor, scalars, layouts, call.addresses, algorithm, workspace);
         sys::cublasLtMatmulDescDestroy(descriptor);
-        for layout in layouts {
-            sys::cublasLtMatrixLayoutDestroy(layout);
-        }
+        destroy(layouts);
         status as u32
     }
 }

@@ -6,7 +6,7 @@ use cudarc::cublaslt::sys;
 use cudarc::driver::DeviceRepr;
 
 use crate::messages::Messages;
-use crate::support::Lt;
+use crate::support::{Lt, destroy};
 
 type Complex = [f64; 2];
 
@@ -95,28 +95,12 @@ fn multiply<T: DeviceRepr + Copy + Default + Into<f64>>(
                 0
             );
         }
-        let status = sys::cublasLtMatmul(
-            lt.handle,
-            descriptor,
-            alpha.as_ptr().cast(),
-            lt.address(&a) as *const _,
-            layouts[0],
-            lt.address(&b) as *const _,
-            layouts[1],
-            beta.as_ptr().cast(),
-            lt.address(&c) as *const _,
-            layouts[2],
-            lt.address(&d) as *mut _,
-            layouts[3],
-            std::ptr::null(),
-            std::ptr::null_mut(),
-            0,
-            lt.stream.cu_stream().cast(),
-        );
+        let scalars = [alpha.as_ptr().cast(), beta.as_ptr().cast()];
+        let addresses = [&a, &b, &c, &d].map(|matrix| lt.address(matrix));
+        let none = std::ptr::null();
+        let status = lt.matmul(descriptor, scalars, layouts, addresses, none, (0, 0));
         sys::cublasLtMatmulDescDestroy(descriptor);
-        for layout in layouts {
-            sys::cublasLtMatrixLayoutDestroy(layout);
-        }
+        destroy(layouts);
         status as u32
     };
     let got: Vec<T> = lt.stream.clone_dtoh(&d).unwrap();

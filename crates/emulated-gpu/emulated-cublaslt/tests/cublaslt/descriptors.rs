@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int, c_void};
 use cudarc::cublaslt::sys;
 
 use crate::messages::Messages;
-use crate::support::Lt;
+use crate::support::{Lt, ask};
 
 /// Reads an attribute of a descriptor.
 unsafe fn read<T: Default>(
@@ -109,18 +109,8 @@ fn structures_of_the_wrong_kind_are_named() {
         assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
         let wrong: *mut c_void = nothing.as_mut_ptr().cast();
         let mut ask = |handle, requested| {
-            sys::cublasLtMatmulAlgoGetHeuristic(
-                handle,
-                wrong.cast(),
-                wrong.cast(),
-                wrong.cast(),
-                wrong.cast(),
-                wrong.cast(),
-                preference,
-                requested,
-                answer.as_mut_ptr(),
-                &raw mut found,
-            )
+            let (answer, found) = (answer.as_mut_ptr(), &raw mut found);
+            ask(handle, wrong.cast(), [wrong.cast(); 4], preference, requested, answer, found)
         };
         assert_eq!(ask(lt.handle, 1) as u32, 7);
         messages.expect(&["operationDesc is no matmul descriptor"]);

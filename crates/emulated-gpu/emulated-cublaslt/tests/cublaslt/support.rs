@@ -114,6 +114,31 @@ impl Lt {
     pub(crate) fn address<T>(&self, slice: &CudaSlice<T>) -> u64 {
         slice.device_ptr(&self.stream).0
     }
+
+    /// `cublasLtMatmul`, by `[alpha, beta]`, `A` to `D`, and the address and the bytes of the workspace.
+    ///
+    /// # Safety
+    /// Scalars, structures and a workspace that is not null are there; the library checks other addresses.
+    pub(crate) unsafe fn matmul(
+        &self,
+        descriptor: sys::cublasLtMatmulDesc_t,
+        [alpha, beta]: [*const c_void; 2],
+        [a, b, c, d]: [sys::cublasLtMatrixLayout_t; 4],
+        addresses: [u64; 4],
+        algorithm: *const sys::cublasLtMatmulAlgo_t,
+        workspace: (u64, usize),
+    ) -> sys::cublasStatus_t {
+        let [pa, pb, pc, pd] = addresses.map(|address| address as *mut c_void);
+        let (handle, stream) = (self.handle, self.stream.cu_stream().cast());
+        let (memory, size) = (workspace.0 as *mut c_void, workspace.1);
+        // SAFETY: the caller's promise.
+        unsafe {
+            sys::cublasLtMatmul(
+                handle, descriptor, alpha, pa, a, pb, b, beta, pc, c, pd, d, algorithm, memory,
+                size, stream,
+            )
+        }
+    }
 }
 
 impl Drop for Lt {
@@ -121,6 +146,38 @@ impl Drop for Lt {
         // SAFETY: the handle is this value's own.
         let status = unsafe { sys::cublasLtDestroy(self.handle) };
         assert_eq!(status as u32, 0);
+    }
+}
+
+/// `cublasLtMatmulAlgoGetHeuristic`, for as many answers as are asked for.
+///
+/// # Safety
+/// There is room for the answers and their number; what is passed for structures is memory as large as one.
+pub(crate) unsafe fn ask(
+    handle: sys::cublasLtHandle_t,
+    descriptor: sys::cublasLtMatmulDesc_t,
+    [a, b, c, d]: [sys::cublasLtMatrixLayout_t; 4],
+    preference: sys::cublasLtMatmulPreference_t,
+    most: c_int,
+    answers: *mut sys::cublasLtMatmulHeuristicResult_t,
+    found: *mut c_int,
+) -> sys::cublasStatus_t {
+    // SAFETY: the caller's promise.
+    unsafe {
+        sys::cublasLtMatmulAlgoGetHeuristic(
+            handle, descriptor, a, b, c, d, preference, most, answers, found,
+        )
+    }
+}
+
+/// Frees layouts.
+///
+/// # Safety
+/// They live.
+pub(crate) unsafe fn destroy(layouts: [sys::cublasLtMatrixLayout_t; 4]) {
+    for layout in layouts {
+        // SAFETY: the caller's promise.
+        unsafe { sys::cublasLtMatrixLayoutDestroy(layout) };
     }
 }
 
@@ -296,19 +353,9 @@ impl Call {
                     assert_eq!(status as u32, 0);
                 }
             }
-            let [a, b, c, d] = layouts;
-            let heuristic = sys::cublasLtMatmulAlgoGetHeuristic(
-                lt.handle,
-                descriptor,
-                a,
-                b,
-                c,
-                d,
-                preference,
-                1,
-                answer.as_mut_ptr(),
-                &raw mut found,
-            );
+            let place = answer.as_mut_ptr();
+            let heuristic =
+                ask(lt.handle, descriptor, layouts, preference, 1, place, &raw mut found);
             assert_eq!(found == 1, heuristic as u32 == 0);
             let algorithm =
                 if found == 1 { &raw const (*answer.as_ptr()).algo } else { std::ptr::null() };
@@ -318,31 +365,13 @@ impl Call {
                 Type::F64 => ((&raw const alpha).cast(), (&raw const beta).cast()),
                 _ => ((&raw const single.0).cast(), (&raw const single.1).cast()),
             };
-            let [pa, pb, pc, pd] = changed.addresses;
-            let matmul = sys::cublasLtMatmul(
-                lt.handle,
-                changed_descriptor,
-                alpha,
-                pa as *const _,
-                a,
-                pb as *const _,
-                b,
-                beta,
-                pc as *const _,
-                c,
-                pd as *mut _,
-                d,
-                algorithm,
-                std::ptr::null_mut(),
-                0,
-                lt.stream.cu_stream().cast(),
-            );
+            let (scalars, addresses) = ([alpha, beta], changed.addresses);
+            let matmul =
+                lt.matmul(changed_descriptor, scalars, layouts, addresses, algorithm, (0, 0));
             sys::cublasLtMatmulPreferenceDestroy(preference);
             sys::cublasLtMatmulDescDestroy(descriptor);
             sys::cublasLtMatmulDescDestroy(changed_descriptor);
-            for layout in layouts {
-                sys::cublasLtMatrixLayoutDestroy(layout);
-            }
+            destroy(layouts);
             (heuristic as i32, matmul as i32)
         }
     }
