@@ -1,7 +1,15 @@
 //! What the rows of registers hold, as Rust sees it.
 
+#![allow(
+    unsafe_code,
+    reason = "functions for AVX2 are called, from functions that are compiled for it"
+)]
+
 use super::registers::{LANES, Registers};
+#[cfg(target_arch = "x86_64")]
+use super::vector::avx2;
 use crate::memory::rows::copy_own;
+use crate::memory::words::Word;
 
 /// What a row holds.
 pub(super) trait Lane: Copy + Default {
@@ -9,12 +17,27 @@ pub(super) trait Lane: Copy + Default {
     fn row(registers: &Registers, index: u32) -> &[Self; LANES];
 }
 
-/// What is not nothing.
-pub(super) trait Stored: Lane {
+/// What is not nothing. `AVX2` says that a function is part of one that is compiled for it.
+pub(super) trait Stored: Lane + Word {
     /// A row, to be written.
     fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES];
+    /// Takes the lanes of a mask from another row.
+    fn merge<const AVX2: bool>(to: &mut [Self; LANES], from: &[Self; LANES], mask: u32);
     /// Writes the lanes of a mask.
-    fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32);
+    #[inline(always)]
+    fn write<const AVX2: bool>(
+        registers: &mut Registers,
+        index: u32,
+        values: &[Self; LANES],
+        mask: u32,
+    ) {
+        let row = Self::row_mut(registers, index);
+        if mask == u32::MAX {
+            copy_own(row, values);
+        } else {
+            Self::merge::<AVX2>(row, values, mask);
+        }
+    }
 }
 
 impl Lane for u32 {
@@ -31,14 +54,14 @@ impl Stored for u32 {
     }
 
     #[inline(always)]
-    fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32) {
-        let row = registers.narrow_mut(index);
-        if mask == u32::MAX {
-            copy_own(row, values);
-        } else {
-            for lane in 0..LANES {
-                row[lane] = if mask & (1 << lane) != 0 { values[lane] } else { row[lane] };
-            }
+    fn merge<const AVX2: bool>(to: &mut [Self; LANES], from: &[Self; LANES], mask: u32) {
+        #[cfg(target_arch = "x86_64")]
+        if AVX2 {
+            // SAFETY: who calls a function that is compiled for it has asked the host.
+            return unsafe { avx2::merge_narrow(to, from, mask) };
+        }
+        for lane in 0..LANES {
+            to[lane] = if mask & (1 << lane) != 0 { from[lane] } else { to[lane] };
         }
     }
 }
@@ -57,15 +80,14 @@ impl Stored for u64 {
     }
 
     #[inline(always)]
-    fn write(registers: &mut Registers, index: u32, values: &[Self; LANES], mask: u32) {
-        let row = registers.wide_mut(index);
-        if mask == u32::MAX {
-            copy_own(row, values);
-        } else {
-            for lane in 0..LANES {
-                row[lane] =
-                    if u64::from(mask) & (1 << lane) != 0 { values[lane] } else { row[lane] };
-            }
+    fn merge<const AVX2: bool>(to: &mut [Self; LANES], from: &[Self; LANES], mask: u32) {
+        #[cfg(target_arch = "x86_64")]
+        if AVX2 {
+            // SAFETY: as above.
+            return unsafe { avx2::merge_wide(to, from, mask) };
+        }
+        for lane in 0..LANES {
+            to[lane] = if mask & (1 << lane) != 0 { from[lane] } else { to[lane] };
         }
     }
 }

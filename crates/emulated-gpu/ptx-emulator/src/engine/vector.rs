@@ -1,6 +1,9 @@
 //! Operations on 32 lanes at once. Each is written once, as what it does to one lane, and compiled
 //! twice: for AVX2 and FMA, and for whatever the host has. Both give the same bits.
 
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
+
 use super::code::{Compute, Operands};
 use super::lane::{Lane, Stored};
 use super::registers::{LANES, Registers};
@@ -17,7 +20,7 @@ pub(super) trait Operation {
 
 // ANCHOR: rows
 #[inline(always)]
-fn rows<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn rows<O: Operation, const AVX2: bool>(registers: &mut Registers, operands: &Operands, mask: u32) {
     let mut out = [O::D::default(); LANES];
     {
         let a = O::A::row(registers, operands.a);
@@ -27,17 +30,17 @@ fn rows<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32)
             out[lane] = O::apply(a[lane], b[lane], c[lane]);
         }
     }
-    O::D::write(registers, operands.d, &out, mask);
+    O::D::write::<AVX2>(registers, operands.d, &out, mask);
 }
 
 fn rows_portable<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
-    rows::<O>(registers, operands, mask);
+    rows::<O, false>(registers, operands, mask);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn rows_avx2<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
-    rows::<O>(registers, operands, mask);
+    rows::<O, true>(registers, operands, mask);
 }
 // ANCHOR_END: rows
 
@@ -101,8 +104,7 @@ pub(super) trait Comparator {
     fn apply(a: Self::A, b: Self::A) -> bool;
 }
 
-#[inline(always)]
-fn compares<O: Comparator>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn compares_portable<O: Comparator>(registers: &mut Registers, operands: &Operands, mask: u32) {
     let mut bits = 0;
     {
         let a = O::A::row(registers, operands.a);
@@ -115,14 +117,20 @@ fn compares<O: Comparator>(registers: &mut Registers, operands: &Operands, mask:
     *word = *word & !mask | bits & mask;
 }
 
-fn compares_portable<O: Comparator>(registers: &mut Registers, operands: &Operands, mask: u32) {
-    compares::<O>(registers, operands, mask);
-}
-
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn compares_avx2<O: Comparator>(registers: &mut Registers, operands: &Operands, mask: u32) {
-    compares::<O>(registers, operands, mask);
+    let mut holds = [0; LANES];
+    {
+        let a = O::A::row(registers, operands.a);
+        let b = O::A::row(registers, operands.b);
+        for lane in 0..LANES {
+            holds[lane] = if O::apply(a[lane], b[lane]) { u32::MAX } else { 0 };
+        }
+    }
+    let bits = avx2::signs(&holds);
+    let word = &mut registers.predicates[operands.d as usize];
+    *word = *word & !mask | bits & mask;
 }
 
 /// As [`compile`].
@@ -136,21 +144,15 @@ pub(super) fn compile_comparison<O: Comparator>(fast: bool) -> Compute {
 }
 
 #[inline(always)]
-fn selects<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn selects<T: Stored, const AVX2: bool>(registers: &mut Registers, operands: &Operands, mask: u32) {
     let chosen = registers.predicates[operands.c as usize];
-    let mut out = [T::default(); LANES];
-    {
-        let a = T::row(registers, operands.a);
-        let b = T::row(registers, operands.b);
-        for lane in 0..LANES {
-            out[lane] = if chosen & (1 << lane) != 0 { a[lane] } else { b[lane] };
-        }
-    }
-    T::write(registers, operands.d, &out, mask);
+    let mut out = *T::row(registers, operands.b);
+    T::merge::<AVX2>(&mut out, T::row(registers, operands.a), chosen);
+    T::write::<AVX2>(registers, operands.d, &out, mask);
 }
 
 fn selects_portable<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
-    selects::<T>(registers, operands, mask);
+    selects::<T, false>(registers, operands, mask);
 }
 
 /// As [`rows_in_groups`].
@@ -167,7 +169,7 @@ fn selects_in_groups<T: Stored>(registers: &mut Registers, operands: &Operands, 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn selects_avx2<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
-    selects::<T>(registers, operands, mask);
+    selects::<T, true>(registers, operands, mask);
 }
 
 /// `selp` of a width.

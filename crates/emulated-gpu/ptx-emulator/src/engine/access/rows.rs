@@ -87,7 +87,7 @@ fn load_stretches<
             }
         }
         if !FULL {
-            T::write(&mut core.registers, to.index, &out, mask);
+            T::write::<AVX>(&mut core.registers, to.index, &out, mask);
         }
     }
     Ok(true)
@@ -283,7 +283,7 @@ pub(super) fn load_scattered<T: Element, const N: usize, const INIT: bool, const
             // SAFETY: all words of each lane have been checked, and are aligned.
             *to = unsafe { T::load((host + index as u64 * T::BYTES) as *const u8) };
         }
-        T::write(&mut core.registers, to.index, &out, mask);
+        T::write::<false>(&mut core.registers, to.index, &out, mask);
     }
     Ok(())
 }

@@ -173,7 +173,12 @@ fn both_versions_of_every_operation_give_the_same_bits() {
         }
         // As a select takes its predicate from where others have their third operand.
         registers.predicates[rows[3] as usize] = word();
-        let mask = if round % 2 == 0 { u32::MAX } else { word() };
+        let mask = match round % 4 {
+            0 => u32::MAX,
+            // One lane, as of a block of one thread.
+            1 => 1 << (round % 32),
+            _ => word(),
+        };
         let operands = Operands { d: rows[0], a: rows[1], b: rows[2], c: rows[3] };
         for (index, (fast, portable)) in fast.iter().zip(&portable).enumerate() {
             let (mut one, mut other) = (registers.clone(), registers.clone());
