@@ -71,11 +71,23 @@ pub(crate) fn guard(body: impl FnOnce() -> Result) -> c_uint {
     status as c_uint
 }
 
-/// Declares exported functions that return a status.
+/// Declares exported functions that return a status. One with a second name is exported under that too.
 macro_rules! export {
+    (@second $name:ident ($($argument:ident: $type:ty),*)) => {};
+    (@second $name:ident ($($argument:ident: $type:ty),*) $second:ident) => {
+        #[doc = concat!("As [`", stringify!($name), "`].")]
+        ///
+        /// # Safety
+        /// As there.
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $second($($argument: $type),*) -> std::ffi::c_uint {
+            // SAFETY: the caller's promise.
+            unsafe { $name($($argument),*) }
+        }
+    };
     ($(
         $(#[$meta:meta])*
-        fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
+        fn $name:ident $(/ $second:ident)? ($($argument:ident: $type:ty),* $(,)?) $body:block
     )*) => {$(
         $(#[$meta])*
         ///
@@ -86,6 +98,7 @@ macro_rules! export {
             fn body($($argument: $type),*) -> $crate::status::Result $body
             $crate::status::guard(|| body($($argument),*))
         }
+        $crate::status::export! { @second $name ($($argument: $type),*) $($second)? }
     )*};
 }
 pub(crate) use export;

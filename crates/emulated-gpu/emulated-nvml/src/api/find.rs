@@ -4,7 +4,7 @@ use std::ffi::c_uint;
 
 use crate::out::{Out, Text, Versioned, versioned};
 use crate::session::{Handle, find, initialised};
-use crate::status::{Result, Status, export};
+use crate::status::{Status, export};
 
 /// `nvmlUUID_v1_t`
 #[derive(Clone, Copy)]
@@ -26,54 +26,31 @@ impl Versioned for Uuid {
 const ASCII: c_uint = 1;
 const BINARY: c_uint = 2;
 
-fn count(out: Out<c_uint>) -> Result {
-    let count = initialised()?.count()?;
-    out.set(count)
-}
-
-fn by_index(index: c_uint, out: Out<Handle>) -> Result {
-    initialised()?;
-    out.required()?;
-    out.set(Handle::of(index)?)
-}
-
-fn by_bus(address: Text, out: Out<Handle>) -> Result {
-    initialised()?;
-    out.required()?;
-    let address = address.get()?;
-    let found = find(|card| card.is_at(address.trim()).ok_or(Status::InvalidArgument))?;
-    out.set(Handle::of(found)?)
-}
-
 export! {
     /// How many cards there are.
-    fn nvmlDeviceGetCount(out: Out<c_uint>) {
-        count(out)
-    }
-
-    /// The same.
-    fn nvmlDeviceGetCount_v2(out: Out<c_uint>) {
-        count(out)
+    fn nvmlDeviceGetCount / nvmlDeviceGetCount_v2(out: Out<c_uint>) {
+        let count = initialised()?.count()?;
+        out.set(count)
     }
 
     /// A card by its number.
-    fn nvmlDeviceGetHandleByIndex(index: c_uint, out: Out<Handle>) {
-        by_index(index, out)
-    }
-
-    /// The same.
-    fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, out: Out<Handle>) {
-        by_index(index, out)
+    fn nvmlDeviceGetHandleByIndex / nvmlDeviceGetHandleByIndex_v2(
+        index: c_uint, out: Out<Handle>
+    ) {
+        initialised()?;
+        out.required()?;
+        out.set(Handle::of(index)?)
     }
 
     /// A card by its address on the bus.
-    fn nvmlDeviceGetHandleByPciBusId(address: Text, out: Out<Handle>) {
-        by_bus(address, out)
-    }
-
-    /// The same.
-    fn nvmlDeviceGetHandleByPciBusId_v2(address: Text, out: Out<Handle>) {
-        by_bus(address, out)
+    fn nvmlDeviceGetHandleByPciBusId / nvmlDeviceGetHandleByPciBusId_v2(
+        address: Text, out: Out<Handle>
+    ) {
+        initialised()?;
+        out.required()?;
+        let address = address.get()?;
+        let found = find(|card| card.is_at(address.trim()).ok_or(Status::InvalidArgument))?;
+        out.set(Handle::of(found)?)
     }
 
     /// A card by its identifier, with or without "GPU-".

@@ -79,13 +79,7 @@ export! {
     }
 
     /// Where it would be on the bus. What it would be there is not known: 0.
-    fn nvmlDeviceGetPciInfo(device: Handle, out: Out<LegacyPciInfo>) {
-        let card = device.card()?;
-        out.set(legacy(&card))
-    }
-
-    /// The same.
-    fn nvmlDeviceGetPciInfo_v2(device: Handle, out: Out<LegacyPciInfo>) {
+    fn nvmlDeviceGetPciInfo / nvmlDeviceGetPciInfo_v2(device: Handle, out: Out<LegacyPciInfo>) {
         let card = device.card()?;
         out.set(legacy(&card))
     }

@@ -97,12 +97,9 @@ export! {
     }
 
     /// The same.
-    fn nvmlDeviceGetComputeRunningProcesses_v2(device: Handle, count: Out<c_uint>, to: Out<Process2>) {
-        list(computing(device)?, count, to)
-    }
-
-    /// The same.
-    fn nvmlDeviceGetComputeRunningProcesses_v3(device: Handle, count: Out<c_uint>, to: Out<Process2>) {
+    fn nvmlDeviceGetComputeRunningProcesses_v2 / nvmlDeviceGetComputeRunningProcesses_v3(
+        device: Handle, count: Out<c_uint>, to: Out<Process2>
+    ) {
         list(computing(device)?, count, to)
     }
 
@@ -113,13 +110,9 @@ export! {
     }
 
     /// The same.
-    fn nvmlDeviceGetGraphicsRunningProcesses_v2(device: Handle, count: Out<c_uint>, to: Out<Process2>) {
-        device.number()?;
-        list(None, count, to)
-    }
-
-    /// The same.
-    fn nvmlDeviceGetGraphicsRunningProcesses_v3(device: Handle, count: Out<c_uint>, to: Out<Process2>) {
+    fn nvmlDeviceGetGraphicsRunningProcesses_v2 / nvmlDeviceGetGraphicsRunningProcesses_v3(
+        device: Handle, count: Out<c_uint>, to: Out<Process2>
+    ) {
         device.number()?;
         list(None, count, to)
     }
@@ -131,13 +124,9 @@ export! {
     }
 
     /// The same.
-    fn nvmlDeviceGetMPSComputeRunningProcesses_v2(device: Handle, count: Out<c_uint>, to: Out<Process2>) {
-        device.number()?;
-        list(None, count, to)
-    }
-
-    /// The same.
-    fn nvmlDeviceGetMPSComputeRunningProcesses_v3(device: Handle, count: Out<c_uint>, to: Out<Process2>) {
+    fn nvmlDeviceGetMPSComputeRunningProcesses_v2 / nvmlDeviceGetMPSComputeRunningProcesses_v3(
+        device: Handle, count: Out<c_uint>, to: Out<Process2>
+    ) {
         device.number()?;
         list(None, count, to)
     }

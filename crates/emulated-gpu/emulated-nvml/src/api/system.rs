@@ -13,12 +13,7 @@ const FLAGS: c_uint = 7;
 
 export! {
     /// Begins.
-    fn nvmlInit() {
-        initialise()
-    }
-
-    /// The same.
-    fn nvmlInit_v2() {
+    fn nvmlInit / nvmlInit_v2() {
         initialise()
     }
 
@@ -50,13 +45,7 @@ export! {
     }
 
     /// CUDA's version, as 13050 for 13.5. Needs no beginning.
-    fn nvmlSystemGetCudaDriverVersion(version: Out<c_int>) {
-        version.required()?;
-        version.set(driver()?.version()?)
-    }
-
-    /// The same.
-    fn nvmlSystemGetCudaDriverVersion_v2(version: Out<c_int>) {
+    fn nvmlSystemGetCudaDriverVersion / nvmlSystemGetCudaDriverVersion_v2(version: Out<c_int>) {
         version.required()?;
         version.set(driver()?.version()?)
     }

@@ -25,12 +25,12 @@ enum Argument {
     Pointer,
 }
 
-/// Every function with its arguments, as the library declares them.
+/// Every function with its arguments, as the library declares them; some have two names.
 fn functions() -> Vec<(&'static str, Vec<Argument>)> {
     let declared = FILES.iter().flat_map(|file| file.split("\n    fn nvml").skip(1));
     declared
-        .map(|declared| {
-            let (name, rest) = declared.split_once('(').unwrap();
+        .flat_map(|declared| {
+            let (names, rest) = declared.split_once('(').unwrap();
             let arguments = rest.split_once(')').unwrap().0.split(',').map(str::trim);
             let types = arguments.filter_map(|argument| Some(argument.split_once(": ")?.1));
             let of = |name: &str| match name {
@@ -39,7 +39,8 @@ fn functions() -> Vec<(&'static str, Vec<Argument>)> {
                 name if name == "Text" || name.starts_with("Out<") => Argument::Pointer,
                 other => panic!("what is {other}?"),
             };
-            (name, types.map(of).collect())
+            let types: Vec<Argument> = types.map(of).collect();
+            names.split(" / nvml").map(move |name| (name, types.clone()))
         })
         .collect()
 }
