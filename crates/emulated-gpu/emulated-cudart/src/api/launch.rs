@@ -4,7 +4,7 @@ use crate::abi::{Dim3, DriverLaunchConfig, LaunchConfig, get, per_thread};
 use crate::code::Code;
 use crate::context::{bind, device};
 use crate::driver;
-use crate::ffi::{Result, export};
+use crate::ffi::{Result, export, export_on_stream};
 use crate::registry::kernel;
 
 /// What there may be of each, as the device's attributes: blocks and threads along each axis, threads.
@@ -78,51 +78,36 @@ fn simple(
     launch(&config, function, arguments)
 }
 
-fn cooperative(
-    function: usize,
-    (grid, block): (Dim3, Dim3),
-    arguments: usize,
-    shared: usize,
-    stream: usize,
-) -> Result {
-    bind()?;
-    let config =
-        driver_config(&LaunchConfig { grid, block, shared, stream, attributes: 0, count: 0 })?;
-    known(driver::cuLaunchCooperativeKernel(
-        kernel(function)?,
-        grid.x,
-        grid.y,
-        grid.z,
-        block.x,
-        block.y,
-        block.z,
-        config.shared,
-        stream,
-        arguments,
-    ))
-}
-
-export! {
+export_on_stream! {
     /// Launches a kernel.
-    fn cudaLaunchKernel(function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize, stream: usize) {
+    fn cudaLaunchKernel / cudaLaunchKernel_ptsz(
+        function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
+    ) {
         simple(function, (grid, block), arguments, shared, stream)
-    }
-
-    /// The same, with stream 0 as the calling thread's own.
-    fn cudaLaunchKernel_ptsz(function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize, stream: usize) {
-        simple(function, (grid, block), arguments, shared, per_thread(stream))
     }
 
     /// The same, for what nvcc makes of `<<<…>>>`.
-    fn __cudaLaunchKernel(function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize, stream: usize) {
+    fn __cudaLaunchKernel / __cudaLaunchKernel_ptsz(
+        function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
+    ) {
         simple(function, (grid, block), arguments, shared, stream)
     }
 
-    /// The same, with stream 0 as the calling thread's own.
-    fn __cudaLaunchKernel_ptsz(function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize, stream: usize) {
-        simple(function, (grid, block), arguments, shared, per_thread(stream))
+    /// Launches a kernel whose blocks wait for each other.
+    fn cudaLaunchCooperativeKernel / cudaLaunchCooperativeKernel_ptsz(
+        function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
+    ) {
+        bind()?;
+        let config = LaunchConfig { grid, block, shared, stream, attributes: 0, count: 0 };
+        let DriverLaunchConfig { grid, block, shared, stream, .. } = driver_config(&config)?;
+        known(driver::cuLaunchCooperativeKernel(
+            kernel(function)?, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream,
+            arguments,
+        ))
     }
+}
 
+export! {
     /// Launches a kernel with attributes.
     fn cudaLaunchKernelExC(config: *const LaunchConfig, function: usize, arguments: usize) {
         launch(&get(config, "config")?, function, arguments)
@@ -132,19 +117,5 @@ export! {
     fn cudaLaunchKernelExC_ptsz(config: *const LaunchConfig, function: usize, arguments: usize) {
         let config = get(config, "config")?;
         launch(&LaunchConfig { stream: per_thread(config.stream), ..config }, function, arguments)
-    }
-
-    /// Launches a kernel whose blocks wait for each other.
-    fn cudaLaunchCooperativeKernel(
-        function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize, stream: usize
-    ) {
-        cooperative(function, (grid, block), arguments, shared, stream)
-    }
-
-    /// The same, with stream 0 as the calling thread's own.
-    fn cudaLaunchCooperativeKernel_ptsz(
-        function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize, stream: usize
-    ) {
-        cooperative(function, (grid, block), arguments, shared, per_thread(stream))
     }
 }
