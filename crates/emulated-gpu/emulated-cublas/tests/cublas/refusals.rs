@@ -155,27 +155,11 @@ fn batches_that_overlap() {
     let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 8]));
     let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
     let gemm = |stride: i64| {
+        let (handle, one) = (blas.handle, &raw const one);
         // SAFETY: the operands have their elements; the library checks the stride.
         unsafe {
             sys::cublasSgemmStridedBatched(
-                blas.handle,
-                N,
-                N,
-                2,
-                2,
-                2,
-                &raw const one,
-                pa,
-                2,
-                0,
-                pa,
-                2,
-                0,
-                &raw const one,
-                pc,
-                2,
-                stride,
-                2,
+                handle, N, N, 2, 2, 2, one, pa, 2, 0, pa, 2, 0, one, pc, 2, stride, 2,
             )
         }
     };
@@ -239,22 +223,7 @@ fn vectors_that_do_not_step_or_do_not_fit() {
     let one = 1.0f32;
     let gemv = |incx: i32, lda: i32| {
         // SAFETY: the library checks what is wrong.
-        unsafe {
-            sys::cublasSgemv_v2(
-                blas.handle,
-                N,
-                2,
-                3,
-                &raw const one,
-                pa,
-                lda,
-                px,
-                incx,
-                &raw const one,
-                py,
-                1,
-            )
-        }
+        unsafe { blas.sgemv(N, [2, 3], [&raw const one; 2], (pa, lda), [(px, incx), (py, 1)]) }
     };
     assert_eq!(gemv(1, 2) as u32, 0);
     messages.expect(gemv(0, 2), 7, &["incx is 0"]);

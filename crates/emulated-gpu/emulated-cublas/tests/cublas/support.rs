@@ -91,6 +91,24 @@ impl Blas {
         }
     }
 
+    /// `cublasSgemv_v2`, by the operation, `[m, n]`, `[alpha, beta]`, `A` with its leading dimension, and `x` and `y`
+    /// with their increments.
+    ///
+    /// # Safety
+    /// As of `sgemm`.
+    pub(crate) unsafe fn sgemv(
+        &self,
+        trans: sys::cublasOperation_t,
+        [m, n]: [c_int; 2],
+        [alpha, beta]: [*const f32; 2],
+        (a, lda): (*mut f32, c_int),
+        [(x, incx), (y, incy)]: [(*mut f32, c_int); 2],
+    ) -> sys::cublasStatus_t {
+        let handle = self.handle;
+        // SAFETY: the caller's promise.
+        unsafe { sys::cublasSgemv_v2(handle, trans, m, n, alpha, a, lda, x, incx, beta, y, incy) }
+    }
+
     /// The address of an allocation, as C has it.
     pub(crate) fn address<T, P>(&self, slice: &CudaSlice<T>) -> *mut P {
         slice.device_ptr(&self.stream).0 as *mut P

@@ -19,29 +19,16 @@ fn multiply<A: DeviceRepr, C: DeviceRepr, S>(
     (c, c_type): (&CudaSlice<C>, cudaDataType_t),
     compute: cublasComputeType_t,
 ) -> sys::cublasStatus_t {
-    let (none, algorithm) = (cublasOperation_t::CUBLAS_OP_N, cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT);
+    let (handle, none) = (blas.handle, cublasOperation_t::CUBLAS_OP_N);
+    let algorithm = cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT;
+    let (one, zero) = (one.as_ptr().cast(), zero.as_ptr().cast());
+    let (a, b, c): (*mut c_void, *mut c_void, *mut c_void) =
+        (blas.address(a), blas.address(b), blas.address(c));
     // SAFETY: every operand has its elements.
     unsafe {
         sys::cublasGemmEx(
-            blas.handle,
-            none,
-            none,
-            m,
-            n,
-            k,
-            one.as_ptr().cast(),
-            blas.address::<_, c_void>(a),
-            ab_type,
-            m,
-            blas.address::<_, c_void>(b),
-            ab_type,
-            k,
-            zero.as_ptr().cast(),
-            blas.address::<_, c_void>(c),
-            c_type,
-            m,
-            compute,
-            algorithm,
+            handle, none, none, m, n, k, one, a, ab_type, m, b, ab_type, k, zero, c, c_type, m,
+            compute, algorithm,
         )
     }
 }

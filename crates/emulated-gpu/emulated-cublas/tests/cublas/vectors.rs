@@ -78,20 +78,8 @@ fn gemv_walks_vectors_in_any_step() {
         let (px, py) = (blas.address::<_, f32>(&x), blas.address::<_, f32>(&y));
         // SAFETY: every operand has its elements.
         let status = unsafe {
-            sys::cublasSgemv_v2(
-                blas.handle,
-                operation,
-                2,
-                3,
-                &raw const alpha,
-                pa,
-                4,
-                px,
-                incx,
-                &raw const beta,
-                py,
-                incy,
-            )
+            let scalars = [&raw const alpha, &raw const beta];
+            blas.sgemv(operation, [2, 3], scalars, (pa, 4), [(px, incx), (py, incy)])
         };
         assert_eq!(status as u32, 0);
         assert_eq!(blas.get(&y), expected, "{operation:?} {incx} {incy}");

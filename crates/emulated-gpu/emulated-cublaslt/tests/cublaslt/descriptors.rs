@@ -132,30 +132,14 @@ fn algorithms_are_listed_made_and_asked() {
     let mut algorithm = std::mem::MaybeUninit::<sys::cublasLtMatmulAlgo_t>::uninit();
     // SAFETY: places live, and attributes have the sizes that are told.
     unsafe {
+        let (handle, place, found) = (lt.handle, ids.as_mut_ptr(), &raw mut count);
         let status = sys::cublasLtMatmulAlgoGetIds(
-            lt.handle,
-            compute,
-            f32,
-            f32,
-            f32,
-            f32,
-            f32,
-            4,
-            ids.as_mut_ptr(),
-            &raw mut count,
+            handle, compute, f32, f32, f32, f32, f32, 4, place, found,
         );
         assert_eq!((status as u32, count, ids[0]), (0, 1, 0));
-        let status = sys::cublasLtMatmulAlgoInit(
-            lt.handle,
-            compute,
-            f32,
-            f32,
-            f32,
-            f32,
-            f32,
-            ids[0],
-            algorithm.as_mut_ptr(),
-        );
+        let place = algorithm.as_mut_ptr();
+        let status =
+            sys::cublasLtMatmulAlgoInit(handle, compute, f32, f32, f32, f32, f32, ids[0], place);
         assert_eq!(status as u32, 0);
         let (tile, mut back) = (20u32, 0u32);
         let attribute = sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_TILE_ID;
