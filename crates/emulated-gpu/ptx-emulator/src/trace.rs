@@ -77,7 +77,7 @@ impl Event {
         }
     }
 
-    /// What others did before it, in words; `None` where nobody did anything.
+    /// What others did before it, in words; `None` where no other did anything.
     #[must_use]
     pub fn meanwhile(&self) -> Option<String> {
         let count = |n: u64| format!("{n} instruction{}", if n == 1 { "" } else { "s" });

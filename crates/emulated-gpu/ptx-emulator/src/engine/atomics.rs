@@ -199,8 +199,8 @@ macro_rules! common {
 }
 
 /// All lanes of a mask change one word, as sums do: one exchange with the host's memory in place of one a
-/// lane. What it leaves is what they leave that come from the lowest to the highest and nobody between
-/// them. False where it is not for this function to do.
+/// lane. What it leaves is what they leave that come from the lowest to the highest, with no other
+/// between them. False where it is not for this function to do.
 fn run_together(
     core: &mut Core<'_>,
     atomic: &AtomicAccess,

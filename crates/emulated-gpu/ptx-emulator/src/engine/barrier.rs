@@ -25,9 +25,9 @@ pub(super) struct BarrierState {
 #[derive(Clone, Default)]
 pub(super) struct Barriers {
     states: [BarrierState; BARRIERS],
-    /// One bit for each that somebody waits at or has come to.
+    /// One bit for each that a thread waits at or has come to.
     used: u32,
-    /// How many times somebody has come to one.
+    /// How many times a thread has come to one.
     arrivals: u64,
     /// Those that a kernel keeps in shared memory.
     pub(super) objects: Objects,

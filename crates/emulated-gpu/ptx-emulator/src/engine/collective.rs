@@ -143,7 +143,7 @@ impl Collective {
                     registers.set(self.p, lane, u64::from(inside));
                     known |= (all.known >> source & 1) << lane;
                 }
-                // A lane may bring what nothing has written, as long as nobody reads it.
+                // A lane may bring what nothing has written, as long as no lane reads it.
                 registers.define(self.d, mask, known);
             }
             CollectiveKind::Vote(mode) => {

@@ -86,7 +86,7 @@ pub(super) fn meet(
     Ok(met)
 }
 
-/// Lanes come to a collective instruction. Of those that name the same members, all go on if nobody
+/// Lanes come to a collective instruction. Of those that name the same members, all go on if none
 /// is missing; the lanes that have to wait are returned, and wait.
 pub(super) fn come(
     core: &mut Core<'_>,

@@ -55,8 +55,8 @@ struct Object {
     /// wait for an earlier one learn.
     arrived: Option<Arc<VectorClock>>,
     completed: Option<Arc<VectorClock>>,
-    /// Copies that are there when the phase is over, and those of phases that are, for which nobody has
-    /// waited yet.
+    /// Copies that are there when the phase is over, and those of phases that are, for which no thread
+    /// has waited yet.
     copies: Vec<Copied>,
     landed: Vec<Copied>,
 }

@@ -35,9 +35,9 @@
 //! memory is one of a thread of its own until it has been waited for, and so is the read of one from there.
 //!
 //! What isn't seen of asynchronous copies, since they are done at once: their side in global memory counts as
-//! an access of the thread that asks for them. So nobody is reported who overwrites the global source of a
-//! copy before it has come, or who, being ordered behind whoever asked, reads the global target of one that
-//! has not been waited for. And the proxies are one: a `fence.proxy.async` that is missing between a store
+//! an access of the thread that asks for them. So no thread is reported that overwrites the global source of a
+//! copy before it has come, or that, being ordered behind the one that asked, reads the global target of a copy
+//! that has not been waited for. And the proxies are one: a `fence.proxy.async` that is missing between a store
 //! and the bulk copy that reads it is not missed.
 //!
 //! A word remembers two reads and two writes ([`cell`]), so a kernel in which some threads wait for

@@ -93,7 +93,7 @@ pub(super) struct Poll {
     registers: u64,
     seen: u64,
     events: u64,
-    /// All of that was the same the time before: so it goes on, as long as nobody does anything.
+    /// All of that was the same the time before: so it goes on, as long as no thread does anything.
     again: bool,
 }
 
@@ -157,7 +157,7 @@ impl Warp {
     /// at which it meets the next one.
     pub(super) fn pick(&mut self) -> Option<(WarpSplit, u32)> {
         if let [only] = &self.splits[..] {
-            // Nothing to choose, nobody to meet.
+            // Nothing to choose, and no other lanes to meet.
             return (only.state == State::Ready)
                 .then(|| self.splits.pop())
                 .flatten()

@@ -9,7 +9,7 @@
 //! No compiler joins atomic accesses, and a row of 16 words by single ones takes as long as all the rest
 //! of a load. So on x86-64 rows and blocks are moved by vector instructions written out: there each
 //! naturally aligned word of a vector is accessed at once, on which the Java virtual machine's copies
-//! of arrays rely too. WebAssembly without threads has nobody who could see half of a row, and moves it
+//! of arrays rely too. WebAssembly without threads has no other thread that could see half of a row, and moves it
 //! as [`rows`](super::rows) does. Elsewhere, and under Miri, the same is done word by word.
 
 #![allow(unsafe_code, reason = "device memory is raw memory: every access to it is made here")]

@@ -20,7 +20,7 @@ pub(crate) struct Host {
 
 /// The function that does an access, for this host.
 pub(in crate::engine) fn transfer(access: &Access, store: bool, host: Host) -> Transfer {
-    // Nobody else reaches these, or nobody writes them.
+    // No other thread reaches these, or none writes them.
     let own = matches!(access.room, StateSpace::Local | StateSpace::Param) || access.constant;
     match (host.checks.initialisation, host.checks.races && !own) {
         (false, false) => watched::<false, false>(access, store, host.fast),

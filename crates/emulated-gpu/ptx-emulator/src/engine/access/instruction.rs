@@ -90,7 +90,7 @@ impl Access {
         }
     }
 
-    /// The same for a store: nobody writes to the launch's parameters.
+    /// The same for a store: no thread writes to the launch's parameters.
     #[inline(always)]
     pub(super) fn region_to_write(&self, core: &mut Core<'_>, address: u64) -> Region {
         if self.room == StateSpace::Param { Region::NONE } else { self.region(core, address) }

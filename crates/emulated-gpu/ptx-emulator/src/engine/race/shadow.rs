@@ -13,7 +13,7 @@ use crate::room::{filled, vector};
 /// Words of a page.
 pub(crate) const PAGE: usize = 1024;
 
-/// Blocks other than one's own have read this word too, and nobody has written it.
+/// Blocks other than one's own have read this word too, and no thread has written it.
 pub(crate) const READ_BY_BLOCKS: u64 = u64::MAX;
 
 /// The stamp of a word that several warps of a block have read since its last barrier.

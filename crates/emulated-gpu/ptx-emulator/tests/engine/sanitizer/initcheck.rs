@@ -147,7 +147,7 @@ fn values_that_are_only_carried() {
     let copy =
         "ld.local.u64 %d, [l]; st.local.u64 [l+8], %d; ld.local.u32 %w, [l+8]; add.u32 %w, %w, 1;";
     twins(copy, &with("st.local.u32 [l+4], 3;", copy));
-    // A load whose value is used is one that has to find something, and one whose value nobody uses is not.
+    // A load whose value is used is one that has to find something, and one whose value is not used is not.
     twins("ld.local.u32 %v, [l]; not.b32 %v, %v;", "ld.local.u32 %v, [l];");
     twins(
         "ld.local.u32 %v, [l]; st.global.u32 [%p0], %v;",

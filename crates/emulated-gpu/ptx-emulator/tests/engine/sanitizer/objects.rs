@@ -26,7 +26,7 @@ fn who_has_waited_knows_what_those_did_who_arrived() {
     };
     let clean = body(WAIT, "before");
     twins((1, 64), &body("", "before"), &clean);
-    // What an arriving thread does afterwards nobody knows.
+    // What an arriving thread does afterwards is not known.
     twins((1, 64), &body(WAIT, "after"), &clean);
     let relaxed = WAIT.replace("parity.", "parity.relaxed.cta.");
     twins((1, 64), &body(&relaxed, "before"), &clean);

@@ -153,7 +153,7 @@ fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
         if let Err(fault) = run(&emulator, "") {
             panic!("{fault}");
         }
-        // Its address is another one, which nobody's load has read; the word that was loaded is added to.
+        // Its address is another one, which no load has read; the word that was loaded is added to.
         let fault = run(&emulator, "red.add.u32 [%a], 1; add.u64 %a, %a, 8; mov.u32 %c, 0;");
         assert_eq!(fault.err().map(|fault| fault.kind), Some(FaultKind::Race));
     }
