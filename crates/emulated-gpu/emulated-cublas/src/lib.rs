@@ -2,11 +2,11 @@
 //!
 //! It exports NVIDIA's C functions for what this workspace and cudarc's safe layer call: handles and
 //! their settings, `gemm` in single, double and half precision and for complex numbers, with types as
-//! arguments, batched, strided and grouped, `symm`, `hemm`, `trmm` and `dgmm`, `gemv` and `asum`. What else programs were seen to bind to is there and refuses. It
-//! stands on the emulated driver's public API alone:
-//! the work is a host function on the handle's stream, so that it waits for what was queued before
-//! and is captured into graphs, and operands are checked against the driver's allocations when the
-//! function is called. On a driver that is not the emulated one it refuses to work.
+//! arguments, batched, strided and grouped, `symm`, `hemm`, `trmm` and `dgmm`, `gemv` and `asum`. What
+//! else programs were seen to bind to is there and refuses. It stands on the emulated driver's public
+//! API alone: the work is a host function on the handle's stream, so that it waits for what was queued
+//! before and is captured into graphs, and operands are checked against the driver's allocations when
+//! the function is called. On a driver that is not the emulated one it refuses to work.
 //!
 //! What the real library leaves to luck is an error here: `CUBLAS_STATUS_INVALID_VALUE`, and on
 //! standard error a sentence that names the argument.

@@ -1,28 +1,21 @@
 //! Work that is captured is done when the graph is launched, as often as it is.
 
 use cudarc::cublas::sys::{self, cublasOperation_t};
-use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 
 use crate::support::{Blas, Messages};
 
 #[test]
 fn a_product_is_captured_and_replayed() {
     let blas = Blas::new();
-    let context = blas.stream.context().clone();
-    // SAFETY: everything stands in one stream.
-    unsafe { context.disable_event_tracking() };
     let (a, b) = (blas.put(&[2.0f32]), blas.put(&[3.0f32]));
     let mut c = blas.put(&[1.0f32]);
-    blas.stream.synchronize().unwrap();
     let (pa, pb, pc) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&b), blas.address(&c));
     let (one, n) = (1.0f32, cublasOperation_t::CUBLAS_OP_N);
-    blas.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+    let operands = [(pa, 1), (pb, 1), (pc, 1)];
     // SAFETY: one element each.
-    let status =
-        unsafe { blas.sgemm([n; 2], [1; 3], [&raw const one; 2], [(pa, 1), (pb, 1), (pc, 1)]) };
+    let multiply = || unsafe { blas.sgemm([n; 2], [1; 3], [&raw const one; 2], operands) };
+    let (status, graph) = blas.capture(multiply);
     assert_eq!(status as u32, 0);
-    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    let graph = blas.stream.end_capture(flags).unwrap().unwrap();
     assert_eq!(blas.get(&c), [1.0], "nothing has run");
     for _ in 0..3 {
         graph.launch().unwrap();
@@ -37,17 +30,12 @@ fn a_product_is_captured_and_replayed() {
 fn a_result_for_the_host_can_not_be_captured() {
     let messages = Messages::listen();
     let blas = Blas::new();
-    // SAFETY: everything stands in one stream.
-    unsafe { blas.stream.context().disable_event_tracking() };
     let x = blas.put(&[1.0f32, -2.0]);
-    blas.stream.synchronize().unwrap();
     let px = blas.address::<_, f32>(&x);
     let mut sum = 0.0f32;
-    blas.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
     // SAFETY: `x` has two elements, the sum a place.
-    let status = unsafe { sys::cublasSasum_v2(blas.handle, 2, px, 1, &raw mut sum) };
-    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    drop(blas.stream.end_capture(flags));
+    let add = || unsafe { sys::cublasSasum_v2(blas.handle, 2, px, 1, &raw mut sum) };
+    let (status, _) = blas.capture(add);
     messages.expect(status, 15, &["CUBLAS_POINTER_MODE_DEVICE"]);
 }
 
@@ -55,24 +43,18 @@ fn a_result_for_the_host_can_not_be_captured() {
 #[test]
 fn arrays_of_pointers_are_read_when_the_graph_runs() {
     let blas = Blas::new();
-    // SAFETY: everything stands in one stream.
-    unsafe { blas.stream.context().disable_event_tracking() };
     let (a, c) = (blas.put(&[2.0f32, 3.0, 5.0]), blas.put(&[0.0f32, 0.0]));
     let (pa, pc) = (blas.address::<_, f32>(&a) as u64, blas.address::<_, f32>(&c) as u64);
     let mut inputs = blas.put(&[pa, pa + 4]);
     let outputs = blas.put(&[pc, pc + 4]);
-    blas.stream.synchronize().unwrap();
     let (one, zero) = (1.0f32, 0.0f32);
-    blas.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
     // SAFETY: one element each.
-    let status = unsafe {
+    let (status, graph) = blas.capture(|| unsafe {
         let (inputs, outputs) = (blas.address(&inputs), blas.address(&outputs));
         let operands = [(inputs, 1), (inputs, 1), (outputs, 1)];
         blas.sgemm_batched([1; 3], [&raw const one, &raw const zero], operands, 2)
-    };
+    });
     assert_eq!(status as u32, 0);
-    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    let graph = blas.stream.end_capture(flags).unwrap().unwrap();
     graph.launch().unwrap();
     assert_eq!(blas.get(&c), [4.0, 9.0]);
     blas.stream.memcpy_htod(&[pa + 8, pa], &mut inputs).unwrap();

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use cudarc::cublas::sys::cublasOperation_t;
 use cudarc::driver::CudaSlice;
-use cudarc::driver::sys::{CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode};
+use cudarc::driver::sys::CUresult;
 
 use crate::grouped;
 use crate::support::Blas;
@@ -89,11 +89,8 @@ fn freed() {
     let blas = Blas::new();
     let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), put(&blas, 0.0));
     let stream = &blas.stream;
-    stream.synchronize().unwrap();
-    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
-    assert_eq!(multiply(&blas, [&a, &b, &c], 0.0), 0);
-    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    let graph = stream.end_capture(flags).unwrap().unwrap();
+    let (status, graph) = blas.capture(|| multiply(&blas, [&a, &b, &c], 0.0));
+    assert_eq!(status, 0);
     graph.launch().unwrap();
     stream.synchronize().unwrap();
     drop(a);
@@ -130,10 +127,8 @@ fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresu
     let mut arrays = blas.put(&places);
     let pointers = [0, 1, 2].map(|index| blas.address::<_, u64>(&arrays).wrapping_add(index));
     let (one, zero, n, size) = (1.0f32, 0.0f32, cublasOperation_t::CUBLAS_OP_N, 1);
-    stream.synchronize().unwrap();
-    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
     // SAFETY: one element each.
-    let status = unsafe {
+    let (status, graph) = blas.capture(|| unsafe {
         let (n, one, zero, size) = (&raw const n, &raw const one, &raw const zero, &raw const size);
         let ([a, b, c], handle) = (pointers, blas.handle);
         if grouped {
@@ -143,10 +138,8 @@ fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresu
         } else {
             blas.sgemm_batched([1; 3], [one, zero], pointers.map(|array| (array, 1)), 1) as i32
         }
-    };
+    });
     assert_eq!(status, 0);
-    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    let graph = stream.end_capture(flags).unwrap().unwrap();
     graph.launch().unwrap();
     assert_eq!(stream.clone_dtoh(&c).unwrap(), [6.0]);
     let mut secret = [42.0f32; 4];

@@ -4,7 +4,8 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use cudarc::cublas::sys;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
+use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use cudarc::driver::{CudaContext, CudaGraph, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 /// Whoever asks for `libcuda.so` and `libcublas.so` from now on gets the emulated ones.
@@ -107,6 +108,15 @@ impl Blas {
         let handle = self.handle;
         // SAFETY: the caller's promise.
         unsafe { sys::cublasSgemv_v2(handle, trans, m, n, alpha, a, lda, x, incx, beta, y, incy) }
+    }
+
+    /// What `queue` returns, and what it puts on the stream, as a graph.
+    pub(crate) fn capture<T>(&self, queue: impl FnOnce() -> T) -> (T, CudaGraph) {
+        let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        self.stream.synchronize().unwrap();
+        self.stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED).unwrap();
+        let returned = queue();
+        (returned, self.stream.end_capture(flags).unwrap().unwrap())
     }
 
     /// The address of an allocation, as C has it.
