@@ -32,7 +32,7 @@ impl Access {
         Self { kind: 2, ..Self::read(address, width, height, pitch) }
     }
 
-    /// The same, at a multiple of so many bytes.
+    /// The same, at a multiple of this many bytes.
     #[must_use]
     pub fn aligned_to(self, bytes: u64) -> Self {
         Self { alignment: u32::try_from(bytes).unwrap_or(u32::MAX), ..self }

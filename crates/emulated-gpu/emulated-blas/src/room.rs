@@ -2,7 +2,7 @@
 
 use crate::Rejection;
 
-/// An empty vector that takes so many elements without asking for more.
+/// An empty vector that takes this many elements without asking for more.
 ///
 /// # Errors
 /// When the host has not the room.
@@ -18,7 +18,7 @@ pub fn room<T>(count: usize) -> Result<Vec<T>, Rejection> {
     Ok(vector)
 }
 
-/// So many times the same.
+/// This many times the same.
 ///
 /// # Errors
 /// When the host has not the room.

@@ -20,7 +20,7 @@ impl Split {
     /// One sum.
     pub const NONE: Self = Self { parts: 1, address: 0 };
 
-    /// The bytes that the sums of so many parts take, of a result of so many elements; `ty` is the type of
+    /// The bytes that the sums of this many parts take, of a result of this many elements; `ty` is the type of
     /// the sums.
     #[must_use]
     pub fn workspace(parts: u64, elements: u64, ty: DataType) -> u64 {

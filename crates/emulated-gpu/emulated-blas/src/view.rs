@@ -20,7 +20,7 @@ pub struct View {
 }
 
 impl View {
-    /// Elements as they lie in memory, so many apart from a row, and from a column, to the next.
+    /// Elements as they lie in memory, this many apart from a row, and from a column, to the next.
     #[must_use]
     pub fn new(address: u64, ty: DataType, (row, column): (isize, isize)) -> Self {
         Self { address, ty, row, column, is_conjugated: false }

@@ -43,7 +43,7 @@ impl Vector {
         Ok(matrix)
     }
 
-    /// Checks a batch of them, each so many elements after the last.
+    /// Checks a batch of them, each this many elements after the last.
     pub(crate) fn check_batch(
         &self,
         driver: &Driver,

@@ -56,7 +56,7 @@ impl Preference {
         }
     }
 
-    /// Whether an algorithm may use so many bytes of workspace, and add parts of sums by such a scheme.
+    /// Whether an algorithm may use this many bytes of workspace, and add parts of sums by such a scheme.
     pub(crate) fn allows(&self, workspace: u64, reduction: i32) -> bool {
         i64::try_from(workspace).is_ok_and(|bytes| bytes <= self.max_workspace)
             && self.reduction_scheme_mask & reduction != 0

@@ -310,7 +310,7 @@ export! {
         collective(NcclCollective::Broadcast, (buffer, buffer), count, number, (0, root), comm, stream)
     }
 
-    /// Every rank gets what all have, one behind the other.
+    /// Every rank gets what all have, one after the other.
     fn ncclAllGather / pncclAllGather(
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, comm: Handle, stream: usize
     ) {

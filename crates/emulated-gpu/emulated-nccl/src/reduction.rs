@@ -223,7 +223,7 @@ mod tests {
         let count = ranks[0].len() / data_type.size();
         let n = ranks.len();
         for own in &mut ranks {
-            // SAFETY: it has so many elements.
+            // SAFETY: it has this many elements.
             unsafe { reduction.prepare(data_type, own.as_mut_ptr(), count, n) };
         }
         let shown: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();

@@ -120,7 +120,7 @@ fn mailbox_at(ranks: usize, from: usize, to: usize) -> usize {
 }
 
 impl Region {
-    /// Maps the memory of a name, for so many ranks.
+    /// Maps the memory of a name, for this many ranks.
     ///
     /// # Errors
     /// Where the system has not the room for it.

@@ -110,7 +110,7 @@ impl Driver {
     /// A card by its number.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` where there are not so many.
+    /// `INVALID_ARGUMENT` where there are not that many.
     pub(crate) fn card(&self, number: c_uint) -> Result<Card> {
         let mut card = Card::default();
         // SAFETY: the place lives for the call, and has the size that is told.

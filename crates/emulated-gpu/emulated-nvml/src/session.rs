@@ -58,7 +58,7 @@ impl Handle {
     /// That of a card by its number.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` where there are not so many, `UNINITIALIZED`.
+    /// `INVALID_ARGUMENT` where there are not that many, `UNINITIALIZED`.
     pub(crate) fn of(number: c_uint) -> Result<Self> {
         if number >= initialised()?.count()? {
             return Err(Status::InvalidArgument);

@@ -7,7 +7,7 @@ use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as Answer};
 use crate::messages::Messages;
 use crate::support::{Call, Lt, Shape, Type, ask, destroy};
 
-/// Asks for as many algorithms as there are, with so many bytes of workspace.
+/// Asks for as many algorithms as there are, with this many bytes of workspace.
 fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer> {
     let (descriptor, layouts) = (call.descriptor(), call.shapes.map(|shape| shape.layout()));
     let mut preference = std::ptr::null_mut();

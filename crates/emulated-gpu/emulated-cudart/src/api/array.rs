@@ -67,7 +67,7 @@ fn rectangle(from: DriverSide, to: DriverSide, size: (usize, usize), when: When)
     run(&DriverCopy3D { from, to, extent: Extent { width, height, depth: 1 } }, when)
 }
 
-/// So many bytes from a byte of a row of an array on: of that row, or of whole rows.
+/// This many bytes from a byte of a row of an array on: of that row, or of whole rows.
 fn line(array: usize, (x, y): (usize, usize), bytes: usize) -> Result<(usize, usize)> {
     let row = describe(array)?.extent.width.saturating_mul(texel(array)?).max(1);
     if x.checked_add(bytes).is_some_and(|end| end <= row) {

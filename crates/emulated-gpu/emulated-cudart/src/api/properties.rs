@@ -16,7 +16,7 @@ enum Fields {
     Ints(&'static [i32]),
     /// A `size_t`.
     Size(i32),
-    /// So many `int`s that are zero.
+    /// This many `int`s that are zero.
     Zeros(usize),
 }
 use Fields::{Identity, Ints, Size, Zeros};

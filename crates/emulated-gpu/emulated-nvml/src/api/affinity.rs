@@ -10,7 +10,7 @@ use crate::status::{Result, Status, export};
 /// `NVML_AFFINITY_SCOPE_NODE` and `…_SOCKET`
 const SCOPES: [c_uint; 2] = [0, 1];
 
-/// Writes a set into so many words; those that it hasn't are 0.
+/// Writes a set into this many words; those that it hasn't are 0.
 fn write(set: &[c_ulong], len: c_uint, to: Out<c_ulong>) -> Result {
     to.required()?;
     if len == 0 {

@@ -25,7 +25,7 @@ fn list() -> Vec<(String, Option<usize>)> {
 
 type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize) -> c_uint;
 
-/// Calls one with a place behind so many arguments of 0; null where there is to be none.
+/// Calls one with a place behind this many arguments of 0; null where there is to be none.
 fn call(name: &str, card: usize, before: Option<usize>, place: *mut u64) -> c_uint {
     let mut arguments = [0; 4];
     if let Some(before) = before {
