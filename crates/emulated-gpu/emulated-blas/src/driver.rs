@@ -107,11 +107,22 @@ pub fn driver() -> Result<&'static Driver, Rejection> {
     Ok(DRIVER.get_or_init(|| driver))
 }
 
+/// The driver's library: the one that is loaded, or else what the library path has, where some have it under
+/// its whole name alone.
+///
+/// # Errors
+/// When there is none.
+pub fn driver_library() -> Result<Library, libloading::Error> {
+    let open = |name: &str| {
+        // SAFETY: loading a driver runs its initialisers, which is what every CUDA program does.
+        unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
+    };
+    open("libcuda.so").or_else(|_| open("libcuda.so.1"))
+}
+
 impl Driver {
     fn open() -> Result<Self, Rejection> {
-        // SAFETY: loading a driver runs its initialisers, which is what every CUDA program does.
-        let library = unsafe { Library::open(Some("libcuda.so"), RTLD_NOW | RTLD_LOCAL) };
-        let library = library.map_err(|error| {
+        let library = driver_library().map_err(|error| {
             let why = std::error::Error::source(&error).map(ToString::to_string);
             let why = why.unwrap_or_else(|| error.to_string());
             Rejection::uninitialized(format!("no CUDA driver is loaded, and none is found: {why}"))

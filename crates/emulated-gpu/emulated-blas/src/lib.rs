@@ -41,7 +41,7 @@ pub use access::Access;
 pub use bounds::check_range;
 pub use data_type::{Compute, DataType, Inputs, scale_type};
 pub use door::{Door, Refused};
-pub use driver::{Driver, Range, StreamHandle, driver};
+pub use driver::{Driver, Range, StreamHandle, driver, driver_library};
 pub use element::{load, store};
 pub use gemm::{c32, c64};
 pub use host::library::{NotFound, beside_program as library_beside_program};

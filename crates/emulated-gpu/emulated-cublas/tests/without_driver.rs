@@ -4,6 +4,8 @@
 #![allow(unsafe_code, reason = "the functions are C")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 
 use libloading::os::unix::Library;
@@ -34,4 +36,41 @@ fn there_is_no_handle_without_the_emulated_driver() {
     let heard = HEARD.lock().unwrap().clone();
     assert!(heard.contains("CUDA driver"), "{heard}");
     assert!(heard.contains("CUBLAS_STATUS_NOT_INITIALIZED"), "{heard}");
+}
+
+/// Set in the process that finds the driver.
+const CHILD: &str = "FINDS_THE_DRIVER_BY_ITS_WHOLE_NAME";
+
+/// Some library paths have `libcuda.so.1` alone, as a machine with a driver and no toolkit has.
+#[test]
+fn the_driver_is_found_by_its_whole_name() {
+    if std::env::var_os(CHILD).is_some() {
+        // SAFETY: the signature is that of NVIDIA's header.
+        let code = unsafe {
+            let library = Library::new(emulated_cublas::library_path().unwrap()).unwrap();
+            let create: extern "C" fn(*mut *mut c_void) -> c_int =
+                *library.get(b"cublasCreate_v2\0").unwrap();
+            let mut handle = std::ptr::null_mut();
+            create(&raw mut handle)
+        };
+        assert_eq!(code, 0);
+        return;
+    }
+    // SAFETY: loading a driver runs its initialisers, which is what every CUDA program does.
+    if unsafe { Library::new("libcuda.so") }.is_ok() {
+        return skipped::note("a driver is found by its short name");
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("whole-name");
+    std::fs::create_dir_all(&folder).unwrap();
+    let name = folder.join("libcuda.so.1");
+    // From the run before.
+    let _ = std::fs::remove_file(&name);
+    std::os::unix::fs::symlink(emulated_cuda::library_path().unwrap(), name).unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_driver_is_found_by_its_whole_name"])
+        .env(CHILD, "1")
+        .env("LD_LIBRARY_PATH", &folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use libloading::os::unix::Library;
 
 use crate::ffi::{Code, Error, Result};
 
@@ -41,8 +41,7 @@ pub(crate) fn contexts() -> Result<&'static Contexts> {
     }
     // It says so where there is none, or a real one.
     emulated_blas::driver()?;
-    // SAFETY: it is loaded already.
-    let library = unsafe { Library::open(Some("libcuda.so"), RTLD_NOW | RTLD_LOCAL) }
+    let library = emulated_blas::driver_library()
         .map_err(|error| Error::new(Code::UnhandledCuda, format!("no CUDA driver: {error}")))?;
     // SAFETY: the signatures are those of NVIDIA's cuda.h.
     let contexts = unsafe {

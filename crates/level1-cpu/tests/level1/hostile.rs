@@ -166,7 +166,12 @@ fn a_machine_that_gives_little_is_no_reason_to_panic() {
         if let Some(user) = user {
             command.uid(user);
         }
-        command.output()
+        let output = command.output()?;
+        // The shell's answer where the program lies in a folder that the user may not enter.
+        if user.is_some() && output.status.code() == Some(126) {
+            return Err(std::io::Error::from(std::io::ErrorKind::PermissionDenied));
+        }
+        Ok(output)
     };
     let root = tempfile::tempfile().unwrap().metadata().unwrap().uid() == 0;
     let users: &[Option<u32>] = if root { &[None, Some(61_235)] } else { &[None] };
@@ -174,7 +179,7 @@ fn a_machine_that_gives_little_is_no_reason_to_panic() {
         for limit in ["ulimit -s 64", "ulimit -u 1", "ulimit -s 64; ulimit -u 1"] {
             match limited(limit, *user) {
                 Ok(output) => assert_eq!(output.status.code(), Some(0), "{limit}: {output:?}"),
-                Err(error) => eprintln!("not shown here, another user can't do it: {error}"),
+                Err(error) => skipped::note(format!("another user can't do it: {error}")),
             }
         }
         for kilobytes in [40_000, 300_000] {

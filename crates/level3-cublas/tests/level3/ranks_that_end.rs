@@ -44,10 +44,11 @@ fn a_rank_that_is_killed_ends_all() {
 fn a_rank_that_never_comes_ends_all() {
     let port = port();
     let args = [&LONG[..], &["--wait", "2"]].concat();
-    for child in [0, 2].map(|one| rank(&args, one, 3, port)) {
-        let output = ended(child);
-        fails(&output, 1, &["of 3 ranks, 1 did not come within 2 s"]);
-    }
+    let [first, last] = [0, 2].map(|one| rank(&args, one, 3, port)).map(ended);
+    // On a busy machine the last one may come later than that, too.
+    fails(&first, 1, &["of 3 ranks, 1", "did not come within 2 s"]);
+    let late = text(&last.stderr).contains("rank 0 is not found within 2 s");
+    fails(&last, 1, if late { &[] } else { &["of 3 ranks, 1", "did not come within 2 s"] });
     let output = ended(rank(&args, 1, 2, port));
     let said = text(&output.stderr);
     assert!(said.contains("rank 0 is not found within 2 s"), "{said}");

@@ -3,7 +3,7 @@
 use cudarc::driver::sys;
 
 use crate::descriptions::{FLOAT, array, numbers, of_array, sampling, try_texture};
-use crate::support::{code, context, cu, ok};
+use crate::support::{alone, code, context, cu, is_child, ok};
 
 /// Of floats.
 fn described([width, height, depth]: [usize; 3], flags: u32) -> sys::CUDA_ARRAY3D_DESCRIPTOR {
@@ -51,6 +51,12 @@ fn free() -> usize {
 
 #[test]
 fn levels_are_arrays_of_half_the_size() {
+    if !is_child() {
+        // Alone, as other tests take memory too.
+        let output = alone(module_path!(), "levels_are_arrays_of_half_the_size", &[]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
     let context = context();
     let before = free();
     let (code, pyramid) = mipmap([12, 6, 0], 0, 3);
