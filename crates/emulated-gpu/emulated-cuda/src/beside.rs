@@ -10,14 +10,34 @@ use crate::operation::Operation;
 use crate::stream::{self, Stream, StreamKind};
 
 /// Puts the work of a graph into a stream. From a legacy default stream it also stands in those of the other
-/// contexts that its kernels are of: it begins when what stands there is done, and what comes there later waits
-/// for it. CUDA promises no order there, but on cards a program that counts on one hardly ever sees the
-/// opposite: what it put into the other stream before is done long before the graph begins.
+/// contexts that its kernels are of. CUDA promises no order there, but on cards a program that counts on one
+/// hardly ever sees the opposite: what it put into the other stream before is done long before the graph begins.
 ///
 /// # Errors
 /// As [`stream::enqueue`].
 pub(crate) fn enqueue(stream: &Arc<Stream>, work: Arc<Vec<Operation>>) -> Result {
-    let others = if stream.kind == StreamKind::Null { others(stream, &work) } else { Vec::new() };
+    let owner = |operation: &Operation| match operation {
+        Operation::Launch { function, .. } => function.own_context(),
+        _ => None,
+    };
+    let owners: Vec<_> = work.iter().filter_map(owner).collect();
+    in_all(stream, owners, || stream::enqueue(stream, Operation::All(work)))
+}
+
+/// Has `put` put work into a stream, which from a legacy default stream also stands in those of other contexts:
+/// it begins when what stands there is done, and what comes there later waits for it.
+///
+/// # Errors
+/// As of `put`, and of [`Stream::submit`].
+pub(crate) fn in_all(
+    stream: &Arc<Stream>,
+    owners: Vec<Arc<Context>>,
+    put: impl FnOnce() -> Result,
+) -> Result {
+    let others = match stream.kind {
+        StreamKind::Null => legacy_streams(stream, owners),
+        _ => Vec::new(),
+    };
     for other in &others {
         let before = Arc::new(Mark::default());
         // A context that has ended has no work to wait for.
@@ -25,7 +45,7 @@ pub(crate) fn enqueue(stream: &Arc<Stream>, work: Arc<Vec<Operation>>) -> Result
             stream.submit(Operation::WaitFor(before))?;
         }
     }
-    stream::enqueue(stream, Operation::All(work))?;
+    put()?;
     if !others.is_empty() {
         let end = Arc::new(Mark::default());
         stream.submit(Operation::Pass(Arc::clone(&end)))?;
@@ -37,18 +57,18 @@ pub(crate) fn enqueue(stream: &Arc<Stream>, work: Arc<Vec<Operation>>) -> Result
     Ok(())
 }
 
-/// The legacy default streams of the contexts that kernels are of, but for that of a stream.
-fn others(stream: &Stream, work: &[Operation]) -> Vec<Arc<Stream>> {
-    let mut contexts: Vec<Arc<Context>> = Vec::new();
-    for operation in work {
-        let Operation::Launch { function, .. } = operation else { continue };
-        let Some(context) = function.own_context() else { continue };
-        let known = contexts.iter().chain([&stream.context]).any(|one| Arc::ptr_eq(one, &context));
-        if !known {
-            contexts.push(context);
+/// The legacy default streams of contexts, each once, but for that of a stream.
+fn legacy_streams(stream: &Stream, owners: Vec<Arc<Context>>) -> Vec<Arc<Stream>> {
+    let mut handles = vec![stream.context.handle];
+    let mut streams = Vec::new();
+    for context in owners {
+        if handles.contains(&context.handle) {
+            continue;
         }
+        handles.push(context.handle);
+        // A context that has ended has none.
+        let found = driver().and_then(|driver| driver.streams_of(&context));
+        streams.extend(found.map(|own| own.null()));
     }
-    // A context that has ended has none.
-    let streams = |context: &Arc<Context>| driver().ok()?.streams_of(context).ok();
-    contexts.iter().filter_map(streams).map(|streams| streams.null()).collect()
+    streams
 }

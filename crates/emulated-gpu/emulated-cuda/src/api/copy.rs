@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use crate::abi::copy::{Copy2d, Copy3d, Side3d};
 use crate::abi::{Handle, In, Out, Pointer};
+use crate::allocations::Allocation;
+use crate::beside;
 use crate::capture;
+use crate::context::Context;
 use crate::copy::{CopyMemory, End, Transfer, array_end};
 use crate::current;
 use crate::driver::driver;
@@ -48,12 +51,28 @@ pub(crate) fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Resu
     if pageable.0 && !wait {
         transfer.stage()?;
     }
+    // Between two devices it waits for both of them (CUDA C++ Programming Guide, "Peer-to-Peer Memory Copy").
+    let owners = owners(&transfer, stream.context.device)?;
     let operation = Operation::Copy(Arc::new(transfer));
-    if wait {
-        stream::enqueue_and_wait(&stream, operation)
-    } else {
-        stream::enqueue(&stream, operation)
-    }
+    beside::in_all(&stream, owners, || {
+        if wait {
+            stream::enqueue_and_wait(&stream, operation)
+        } else {
+            stream::enqueue(&stream, operation)
+        }
+    })
+}
+
+/// The contexts of other devices in which the memory of either end was allocated.
+fn owners(transfer: &Transfer, device: u32) -> Result<Vec<Arc<Context>>> {
+    let driver = driver()?;
+    let owner = |end: &End| {
+        let CopyMemory::Device(address) = end.place else { return None };
+        let owner =
+            |one: &mut Allocation| (one.device != device && !one.is_host()).then_some(one.context);
+        driver.contexts.get(driver.hardware.allocations.with(address, owner)??)
+    };
+    Ok([&transfer.from, &transfer.to].into_iter().filter_map(owner).collect())
 }
 
 /// Memory of either kind.

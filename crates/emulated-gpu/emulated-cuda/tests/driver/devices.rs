@@ -375,3 +375,21 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
     ok!(cuGraphExecDestroy(executable => usize));
     ok!(cuGraphDestroy(graph => usize));
 }
+
+#[test]
+fn a_copy_between_devices_waits_for_the_default_streams_of_both() {
+    if of_three("a_copy_between_devices_waits_for_the_default_streams_of_both").is_some() {
+        return;
+    }
+    let contexts = [0, 1].map(context_on);
+    let there = zeros(32);
+    let gate = crate::support::gate(stream(0));
+    ok!(cuMemsetD32Async(there => u64, 5 => u32, 32 => usize, 0 => usize));
+    enter(contexts[0]);
+    let here = zeros(32);
+    ok!(cuMemcpyDtoDAsync_v2(here => u64, there => u64, 128 => usize, 0 => usize));
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(cu!(cuStreamQuery(0 => usize)), code::NOT_READY);
+    gate.open();
+    assert_eq!(read(here, 32), [5; 32]);
+}
