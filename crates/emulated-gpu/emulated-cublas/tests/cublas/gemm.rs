@@ -14,7 +14,7 @@ const SIZES: (usize, usize, usize) = (5, 4, 7);
 const BATCH: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
+enum Batching {
     Single,
     Strided,
     Batched,
@@ -31,7 +31,7 @@ struct Call {
     strides: [c_longlong; 3],
 }
 
-fn check<T: Number>(call: &dyn Fn(Form, &Call) -> u32) {
+fn check<T: Number>(call: &dyn Fn(Batching, &Call) -> u32) {
     let blas = Blas::new();
     let (m, n, k) = SIZES;
     let scalars = [ALPHA, BETA].map(T::of);
@@ -53,21 +53,21 @@ fn check<T: Number>(call: &dyn Fn(Form, &Call) -> u32) {
                 *c = scaled::<T>(sum, *c);
             }
         }
-        for form in [Form::Single, Form::Strided, Form::Batched] {
+        for batching in [Batching::Single, Batching::Strided, Batching::Batched] {
             let memory = [&a, &b, &c].map(|values| put::<T>(&blas, values));
             let firsts = memory.each_ref().map(|slice| blas.address::<_, T>(slice));
             let arrays: [_; 3] = std::array::from_fn(|i| {
                 blas.put(&[0, 1, 2].map(|index| firsts[i].wrapping_add(index * lens[i]) as u64))
             });
             let status = call(
-                form,
+                batching,
                 &Call {
                     handle: blas.handle,
                     operations: [OPERATIONS[ta], OPERATIONS[tb]],
                     sizes: [m, n, k].map(|size| size as c_int),
                     scalars: scalars.each_ref().map(|scalar| (&raw const *scalar).cast()),
-                    addresses: match form {
-                        Form::Batched => arrays.each_ref().map(|array| blas.address(array)),
+                    addresses: match batching {
+                        Batching::Batched => arrays.each_ref().map(|array| blas.address(array)),
                         _ => firsts.map(|first| first.cast()),
                     },
                     lds: lds.map(|ld| ld as c_int),
@@ -75,9 +75,9 @@ fn check<T: Number>(call: &dyn Fn(Form, &Call) -> u32) {
                 },
             );
             assert_eq!(status, 0);
-            let computed = lens[2] * if form == Form::Single { 1 } else { BATCH };
+            let computed = lens[2] * if batching == Batching::Single { 1 } else { BATCH };
             let got = get(&blas, &memory[2]);
-            assert_eq!(got[..computed], expected[..computed], "{form:?} {ta} {tb}");
+            assert_eq!(got[..computed], expected[..computed], "{batching:?} {ta} {tb}");
             assert_eq!(got[computed..], c[computed..], "the rest is untouched");
         }
     }
@@ -87,23 +87,23 @@ macro_rules! gemm {
     ($($test:ident, $number:ty, $single:ident, $strided:ident, $batched:ident;)*) => {$(
         #[test]
         fn $test() {
-            check::<$number>(&|form, call| {
+            check::<$number>(&|batching, call| {
                 let &Call { handle, operations: [ta, tb], sizes: [m, n, k], .. } = call;
                 let [alpha, beta] = call.scalars.map(|scalar| scalar.cast());
                 let ([a, b, c], [lda, ldb, ldc]) = (call.addresses, call.lds);
                 let [after_a, after_b, after_c] = call.strides;
                 // SAFETY: every operand has its elements.
                 let status = unsafe {
-                    match form {
-                        Form::Single => sys::$single(
+                    match batching {
+                        Batching::Single => sys::$single(
                             handle, ta, tb, m, n, k,
                             alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc,
                         ),
-                        Form::Strided => sys::$strided(
+                        Batching::Strided => sys::$strided(
                             handle, ta, tb, m, n, k, alpha, a.cast(), lda, after_a,
                             b.cast(), ldb, after_b, beta, c.cast(), ldc, after_c, BATCH as c_int,
                         ),
-                        Form::Batched => sys::$batched(
+                        Batching::Batched => sys::$batched(
                             handle, ta, tb, m, n, k,
                             alpha, a.cast(), lda, b.cast(), ldb, beta, c.cast(), ldc, BATCH as c_int,
                         ),
