@@ -79,7 +79,7 @@ fn free(text: &str) -> Option<u64> {
 /// left then is soon not enough for a few bytes, at whose lack Rust ends a program.
 pub(crate) fn spare_addresses() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    if fs::read_to_string("/proc/self/limits").is_ok_and(|text| are_addresses_limited(&text)) {
+    if has_limited_addresses() {
         // SAFETY: the call takes two numbers, and no other thread is there yet. Where it is refused,
         // everything is as it was.
         #[expect(unsafe_code, reason = "only the C library can be told")]
@@ -87,8 +87,12 @@ pub(crate) fn spare_addresses() {
     }
 }
 
+/// Whether there is a limit of this process's addresses, as far as the system tells.
+pub(crate) fn has_limited_addresses() -> bool {
+    fs::read_to_string("/proc/self/limits").is_ok_and(|text| are_addresses_limited(&text))
+}
+
 /// Whether `/proc/self/limits` names a limit of addresses that holds now.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn are_addresses_limited(text: &str) -> bool {
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"));
     line.and_then(|line| line.split_whitespace().next()).is_some_and(|soft| soft != "unlimited")

@@ -1,10 +1,12 @@
 //! Rayon's threads, on machines that don't give them.
 
 use std::num::NonZero;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, mpsc};
 use std::thread;
 
 use rayon::ThreadPoolBuilder;
+
+use crate::memory::has_limited_addresses;
 
 /// Starts the threads that share work: as many as there are cores, or as many as the system gives
 /// (`ulimit -u`, a container's limit). Rayon would panic where it can't have all of them; with none,
@@ -22,17 +24,36 @@ pub(crate) fn share_work() {
     let _ = builder.build_global();
 }
 
+/// Bytes that have to be left where a thread is to start: its stack, and room for what it takes when it has
+/// started, for whose lack Rust ends a program.
+const START: usize = (2 << 20) + (1 << 20);
+
 /// How many of this many threads can be had at the same time.
 fn available(wanted: usize) -> usize {
+    let is_limited = has_limited_addresses();
     let gate = Arc::new(RwLock::new(()));
     let closed = gate.write();
-    let started: Vec<_> = (0..wanted)
-        .map_while(|_| {
-            let gate = Arc::clone(&gate);
+    let (send, starts) = mpsc::channel();
+    let start = || {
+        if is_limited {
+            let mut room = Vec::<u8>::new();
+            room.try_reserve_exact(START).ok()?;
+            std::hint::black_box(&room);
+        }
+        let (gate, send) = (Arc::clone(&gate), send.clone());
+        let run = move || {
+            let _ = send.send(());
             // Waits until all that can start have started.
-            thread::Builder::new().spawn(move || drop(gate.read())).ok()
-        })
-        .collect();
+            drop(gate.read());
+        };
+        let thread = thread::Builder::new().spawn(run).ok()?;
+        // It has taken what it takes.
+        if is_limited {
+            starts.recv().ok()?;
+        }
+        Some(thread)
+    };
+    let started: Vec<_> = (0..wanted).map_while(|_| start()).collect();
     drop(closed);
     let count = started.len();
     for thread in started {

@@ -47,12 +47,11 @@ impl Messages {
         std::mem::take(&mut *HEARD.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Requires that the last message says all of this.
+    /// Requires that one of the messages since the last time says all of this; others may be those of other
+    /// tests.
     pub(crate) fn expect(&self, said: &[&str]) {
         let heard = self.heard();
-        let last = heard.last().expect("something is said");
-        for text in said {
-            assert!(last.contains(text), "`{text}` is not said: {heard:?}");
-        }
+        let says_all = |message: &String| said.iter().all(|text| message.contains(text));
+        assert!(heard.iter().any(says_all), "{said:?} is not said: {heard:?}");
     }
 }
