@@ -61,3 +61,72 @@ fn available(wanted: usize) -> usize {
     }
     count
 }
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    use std::process::{Command, Output};
+
+    use super::*;
+    use crate::memory::spare_addresses;
+
+    /// Threads that are asked for: more than any of the limits below leaves memory for.
+    const WANTED: usize = 64;
+    /// Set in the processes that the test starts.
+    const LIMITED: &str = "HOST_TEST_LIMITED";
+
+    /// Counts the threads that can be had, starts them, and has each of them do something.
+    fn start_all() {
+        spare_addresses();
+        let threads = available(WANTED);
+        if threads > 0 {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.broadcast(|context| context.num_threads()), vec![threads; threads]);
+        }
+        // The test's name stands at the beginning of this line.
+        println!("\nthreads: {threads}");
+    }
+
+    /// A process of its own, which may have this many kilobytes of addresses.
+    fn limited(kilobytes: usize) -> Output {
+        let script = format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"");
+        Command::new("sh")
+            .args(["-c", &script])
+            .arg(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "threads::tests::no_limit_of_addresses_ends_a_program_at_its_threads",
+            ])
+            .args(["--nocapture", "--test-threads=1"])
+            .env(LIMITED, "")
+            .output()
+            .unwrap()
+    }
+
+    fn threads_of(output: &Output) -> Option<usize> {
+        let said = String::from_utf8_lossy(&output.stdout);
+        let count = said.lines().find_map(|line| line.strip_prefix("threads: "))?;
+        output.status.success().then(|| count.parse().unwrap())
+    }
+
+    #[test]
+    fn no_limit_of_addresses_ends_a_program_at_its_threads() {
+        if std::env::var_os(LIMITED).is_some() {
+            return start_all();
+        }
+        // Below the first limit that is enough, what fails may be anything: the loader, the tests' own frame.
+        let enough =
+            (1..400).map(|n| n * 1024).find(|&limit| threads_of(&limited(limit)).is_some());
+        let enough = enough.expect("400 MiB are enough to start without a thread");
+        let mut counts = Vec::new();
+        // A thread more every two MiB; in steps that meet each part of what it takes.
+        for limit in (enough..enough + (24 << 10)).step_by(172) {
+            let output = limited(limit);
+            let count = threads_of(&output);
+            let count = count.unwrap_or_else(|| panic!("{limit} KiB of addresses: {output:?}"));
+            counts.push(count);
+        }
+        assert!(counts.is_sorted(), "{counts:?}");
+        assert!(counts.last() > counts.first(), "{counts:?}");
+        assert!(counts.iter().all(|&count| count < WANTED), "{counts:?}");
+    }
+}
