@@ -44,7 +44,7 @@ pub(super) const SPAN: u64 = 3 * PIECE;
 /// Bytes of the arena of a thread.
 const ARENA: usize = 1 << 16;
 /// Bytes behind a pointer to a result.
-const OUT: usize = 2048;
+pub(super) const OUT: usize = 2048;
 
 /// The middle of the buffer. It is never given back: copies and kernels may come late.
 pub(super) fn buffer() -> u64 {
@@ -91,7 +91,7 @@ impl Arena {
     }
 
     /// The address of this many zero bytes.
-    fn zeros(&mut self, bytes: usize) -> u64 {
+    pub(super) fn zeros(&mut self, bytes: usize) -> u64 {
         self.words(&vec![0; bytes / 8])
     }
 
@@ -99,6 +99,12 @@ impl Arena {
     pub(super) fn read(&self, address: u64) -> u64 {
         let first = &raw const self.memory[0] as u64;
         self.memory.get((address.wrapping_sub(first) / 8) as usize).copied().unwrap_or(0)
+    }
+
+    /// Writes what stands at an address of the arena.
+    pub(super) fn write(&mut self, address: u64, word: u64) {
+        let first = &raw const self.memory[0] as u64;
+        self.memory[((address - first) / 8) as usize] = word;
     }
 
     /// Writes an address of the device to where copies to the device read, so that arrays of
@@ -177,6 +183,14 @@ pub(super) fn unified(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     device(bytes, objects)
 }
 
+/// An address of the program's or of the device.
+pub(super) fn pointer(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
+    match bytes.next() {
+        0..=99 => buffer(),
+        _ => unified(bytes, objects),
+    }
+}
+
 fn at(bytes: &mut Bytes<'_>, objects: &Objects, offsets: &[u64]) -> u64 {
     let address = match bytes.next() {
         0 => return 0,
@@ -224,6 +238,11 @@ fn data_type(bytes: &mut Bytes<'_>) -> u64 {
 
 extern "C" fn host_function(_: *mut std::ffi::c_void) {}
 
+extern "C" fn shared_bytes(threads: i32) -> usize {
+    // What a program says of itself, wrong too.
+    if threads % 96 == 0 { usize::MAX } else { threads as usize * 8 }
+}
+
 extern "C" fn callback(_: u64, _: u32, _: *mut std::ffi::c_void) {}
 
 /// A function in a stream, or none.
@@ -253,6 +272,15 @@ impl Word {
             "byte" | "small" => |bytes, _, _| u64::from(bytes.next()),
             "half" => |bytes, _, _| u64::from(u16::from_le_bytes([bytes.next(), bytes.next()])),
             "count" => |bytes, _, _| u64::from(bytes.next() % 5),
+            "digit" => |bytes, _, _| u64::from(bytes.next() % 10),
+            // A device: the first, the second, which is there after emulatedGpuSetDevices, and wrong ones.
+            "ordinal" => |bytes, _, _| match bytes.next() {
+                wrong @ 224.. => bytes.one(&[u64::from(u32::MAX), 2, u64::from(wrong), 1 << 31]),
+                second @ 160.. => u64::from(second % 2),
+                _ => 0,
+            },
+            "attribute" => |bytes, _, _| u64::from(bytes.next() % 26),
+            "version" => |bytes, _, _| bytes.one(&[0, 2000, 3020, 12_000, 13_000, 99_999, 1 << 31]),
             "width" => |bytes, _, _| bytes.one(&[4, 4, 8, 8, 8, 1, 2, 0, 16, 64, u64::MAX]),
             "grid" => |bytes, _, _| bytes.one(&[1, 1, 2, 3, 0, 1 << 31, u64::from(u32::MAX)]),
             "block" => |bytes, _, _| bytes.one(&[1, 32, 33, 64, 0, 1025, u64::from(u32::MAX)]),
@@ -265,10 +293,7 @@ impl Word {
             "spot" => |bytes, objects, _| at(bytes, objects, &[0, 0, 0, PIECE, PIECE, 4096]),
             // Memory of the device.
             "device" => |bytes, objects, _| device(bytes, objects),
-            "pointer" => |bytes, objects, _| match bytes.next() {
-                0..=99 => buffer(),
-                _ => unified(bytes, objects),
-            },
+            "pointer" => |bytes, objects, _| pointer(bytes, objects),
             // Memory of the program.
             "buffer" => |bytes, _, _| bytes.one(&[buffer(), buffer(), buffer() + 64, 0]),
             "out" => |bytes, _, arena| match bytes.next() {
@@ -277,6 +302,11 @@ impl Word {
             },
             "zeros" => |_, _, arena| arena.zeros(OUT),
             "room" => |bytes, _, arena| arena.words(&[u64::from(bytes.next() % 64)]),
+            "few" => |bytes, _, arena| arena.words(&[u64::from(bytes.next() % 5)]),
+            "bytes" => |bytes, _, arena| {
+                arena.words(&[bytes.one(&[0, 1, 3, 4, 8, 64, 1023, 1024, OUT as u64])])
+            },
+            "bytesofvalue" => |bytes, _, arena| arena.words(&[bytes.one(&[0, 1, 3, 4, 8, 64])]),
             "mode" => |bytes, _, arena| arena.words(&[u64::from(bytes.next() % 4)]),
             "value" => |bytes, objects, arena| {
                 let value = match bytes.next() {
@@ -306,6 +336,7 @@ impl Word {
             "imagesize" => |bytes, _, _| bytes.one(&[60, 0, 1 << 46, u64::MAX]),
             // Functions.
             "hostfunction" => |bytes, _, _| host_function_or_null(bytes),
+            "sharedbytes" => |bytes, _, _| bytes.one(&[shared_bytes as *const () as u64, 0]),
             "callback" => |bytes, _, _| bytes.one(&[callback as *const () as u64, 0]),
             _ => match structures::find(text) {
                 Some(make) => make,

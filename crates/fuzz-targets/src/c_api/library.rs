@@ -7,8 +7,10 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use super::MOST_CALLS;
 use super::argument::{Arena, Bytes, PIECE, SPAN, Word, buffer};
-use super::functions::{CUBLAS, CUBLASLT, DRIVER};
+use super::choice::Choice;
+use super::functions::SUBJECTS;
 use super::objects::{ObjectKind, Objects};
+use super::structures::ALLOCATED;
 use super::withheld::Withheld;
 use crate::files;
 
@@ -31,10 +33,11 @@ pub(super) struct Function {
     words: Vec<Word>,
 }
 
-/// The three libraries.
+/// The libraries.
 pub(super) struct Api {
-    libraries: [Library; 3],
-    pub(super) functions: Vec<Function>,
+    libraries: [Library; 4],
+    functions: Vec<Function>,
+    choice: Choice,
     withheld: Withheld,
 }
 
@@ -44,9 +47,10 @@ fn open(path: &Path) -> Library {
 }
 
 impl Api {
-    /// Loads the libraries, with a device of little memory on which no kernel runs for long.
+    /// Loads the libraries, with two devices of little memory on which no kernel runs for long.
     pub(super) fn load() -> Self {
         for (name, value) in [
+            ("EMULATED_GPU_DEVICES", "2"),
             ("EMULATED_GPU_MEMORY", "64M"),
             ("EMULATED_GPU_INSTRUCTION_LIMIT", "2000"),
             ("EMULATED_GPU_THREADS", "2"),
@@ -54,16 +58,25 @@ impl Api {
             // SAFETY: libFuzzer runs one case at a time, and no thread has been started yet.
             unsafe { std::env::set_var(name, value) };
         }
+        let driver = emulated_cuda::library_path().expect("it is built with this");
         let libraries = [
-            open(&emulated_cuda::library_path().expect("it is built with this")),
+            open(&driver),
             open(&emulated_cublas::library_path().expect("it is built with this")),
             open(&emulated_cublaslt::library_path().expect("it is built with this")),
+            open(&driver.with_file_name(emulated_nvml::FILE)),
         ];
-        let mut api = Self { libraries, functions: Vec::new(), withheld: Withheld::default() };
-        let lines = [DRIVER, CUBLAS, CUBLASLT].into_iter().flat_map(str::lines);
-        api.functions = lines.filter(|l| !l.is_empty()).map(|l| api.function(l)).collect();
+        let lines = SUBJECTS.into_iter().flat_map(str::lines);
+        let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        let (choice, withheld) = (Choice::new(&lines), Withheld::default());
+        let mut api = Self { libraries, functions: Vec::new(), choice, withheld };
+        api.functions = lines.iter().map(|line| api.function(line)).collect();
         assert_eq!(api.plain("cuInit", &[0]), 0);
         api
+    }
+
+    /// The function that a number chooses.
+    pub(super) fn choose(&self, number: u16) -> &Function {
+        &self.functions[self.choice.of(number)]
     }
 
     /// A function by its line.
@@ -112,10 +125,14 @@ impl Api {
                     arena.remember(handle);
                 }
             }
-            if function.name.starts_with("cuGraphAddNode") {
-                let last = function.words.len() - 1;
-                for graph in bodies(arena, arguments[last]) {
+            if function.name.starts_with("cuGraphAdd") {
+                let (name, node) = (&*function.name, arguments[function.words.len() - 1]);
+                for graph in bodies(name, arena, node) {
                     objects.add(ObjectKind::Graph, graph);
+                }
+                if let Some(address) = allocated(name, arena, node) {
+                    objects.add(ObjectKind::Device, address);
+                    arena.remember(address);
                 }
             }
         }
@@ -188,7 +205,12 @@ impl Api {
             ObjectKind::Array => "cuArrayDestroy",
             ObjectKind::Reference => "cuTexRefDestroy",
             ObjectKind::Texture => "cuTexObjectDestroy",
-            ObjectKind::Condition
+            ObjectKind::Green => "cuGreenCtxDestroy",
+            ObjectKind::Mipmap => "cuMipmappedArrayDestroy",
+            ObjectKind::User => return self.release_users(&handles),
+            ObjectKind::Card
+            | ObjectKind::Condition
+            | ObjectKind::Description
             | ObjectKind::Device
             | ObjectKind::Function
             | ObjectKind::Kernel
@@ -203,6 +225,15 @@ impl Api {
             // It may be a surface.
             if kind == ObjectKind::Texture {
                 let _ = self.plain("cuSurfObjectDestroy", &[handle]);
+            }
+        }
+    }
+
+    /// Gives back all references that the program has of user objects, however many they are.
+    fn release_users(&self, handles: &[u64]) {
+        for &handle in handles {
+            for count in (0..32).rev().map(|bit| 1 << bit) {
+                let _ = self.plain("cuUserObjectRelease", &[handle, count]);
             }
         }
     }
@@ -230,6 +261,7 @@ impl Api {
         for kind in [
             ObjectKind::Texture,
             ObjectKind::Array,
+            ObjectKind::Mipmap,
             ObjectKind::Reference,
             ObjectKind::Cublas,
             ObjectKind::Cublaslt,
@@ -241,13 +273,18 @@ impl Api {
             ObjectKind::Library,
             ObjectKind::Pool,
             ObjectKind::Memory,
+            ObjectKind::User,
+            ObjectKind::Green,
             ObjectKind::Context,
         ] {
             self.destroy(kind, objects.drain(kind));
         }
         self.leave();
-        assert_eq!(self.plain("cuDevicePrimaryCtxReset_v2", &[0]), 0);
-        while self.plain("cuDevicePrimaryCtxRelease_v2", &[0]) == 0 {}
+        for device in [0, 1] {
+            assert_eq!(self.plain("cuDevicePrimaryCtxReset_v2", &[device]), 0);
+            while self.plain("cuDevicePrimaryCtxRelease_v2", &[device]) == 0 {}
+        }
+        while self.plain("nvmlShutdown", &[]) == 0 {}
         self.withheld.give_back();
         self.prove();
         let _ = files::folder();
@@ -271,10 +308,25 @@ impl Api {
     }
 }
 
+/// Whether a node of any type is of this one: `CU_GRAPH_NODE_TYPE_…`.
+fn is_of(node_type: u64, function: &str, arena: &Arena, node: u64) -> bool {
+    function.starts_with("cuGraphAddNode") && arena.read(node) == node_type
+}
+
+/// Where the memory is that a node allocates whose parameters stand at an address of the arena.
+fn allocated(function: &str, arena: &Arena, node: u64) -> Option<u64> {
+    let parameters = match function {
+        "cuGraphAddMemAllocNode" => node,
+        _ if is_of(10, function, arena, node) => node + 16,
+        _ => return None,
+    };
+    Some(arena.read(parameters + 8 * ALLOCATED))
+}
+
 /// The bodies that a node was given whose parameters stand at an address of the arena.
-fn bodies(arena: &Arena, node: u64) -> Vec<u64> {
+fn bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
     // CU_GRAPH_NODE_TYPE_CONDITIONAL
-    if arena.read(node) != 13 {
+    if !is_of(13, function, arena, node) {
         return Vec::new();
     }
     let mut bodies = vec![0_u64; (arena.read(node + 24) >> 32) as usize];

@@ -3,65 +3,58 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// What a handle is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum ObjectKind {
-    Array,
-    Condition,
-    Context,
-    Cublas,
-    Cublaslt,
-    Descriptor,
-    Device,
-    Event,
-    Exec,
-    Function,
-    Graph,
-    Kernel,
-    Layout,
-    Library,
-    Linker,
-    Memory,
-    Module,
-    Node,
-    Pool,
-    Preference,
-    Reference,
-    Stream,
-    Texture,
+macro_rules! kinds {
+    ($($kind:ident $name:literal;)*) => {
+        /// What a handle is of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(super) enum ObjectKind {
+            $($kind,)*
+        }
+
+        impl ObjectKind {
+            /// The kind of that name in the list of functions.
+            pub(super) fn find(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$kind),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Array "array";
+    Card "card";
+    Condition "condition";
+    Context "context";
+    Cublas "cublas";
+    Cublaslt "cublaslt";
+    Description "description";
+    Descriptor "descriptor";
+    Device "device";
+    Event "event";
+    Exec "exec";
+    Function "function";
+    Graph "graph";
+    Green "green";
+    Kernel "kernel";
+    Layout "layout";
+    Library "library";
+    Linker "linker";
+    Memory "memory";
+    Mipmap "mipmap";
+    Module "module";
+    Node "node";
+    Pool "pool";
+    Preference "preference";
+    Reference "reference";
+    Stream "stream";
+    Texture "texture";
+    User "user";
 }
 
 impl ObjectKind {
-    /// The kind of that name in the list of functions.
-    pub(super) fn find(name: &str) -> Option<Self> {
-        Some(match name {
-            "array" => Self::Array,
-            "condition" => Self::Condition,
-            "context" => Self::Context,
-            "cublas" => Self::Cublas,
-            "cublaslt" => Self::Cublaslt,
-            "descriptor" => Self::Descriptor,
-            "device" => Self::Device,
-            "event" => Self::Event,
-            "exec" => Self::Exec,
-            "function" => Self::Function,
-            "graph" => Self::Graph,
-            "kernel" => Self::Kernel,
-            "layout" => Self::Layout,
-            "library" => Self::Library,
-            "linker" => Self::Linker,
-            "memory" => Self::Memory,
-            "module" => Self::Module,
-            "node" => Self::Node,
-            "pool" => Self::Pool,
-            "preference" => Self::Preference,
-            "reference" => Self::Reference,
-            "stream" => Self::Stream,
-            "texture" => Self::Texture,
-            _ => return None,
-        })
-    }
-
     /// Whether objects are memory of the client's, of which a thread keeps its own.
     pub(super) fn is_own(self) -> bool {
         matches!(self, Self::Descriptor | Self::Layout | Self::Preference)

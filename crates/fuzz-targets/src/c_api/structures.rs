@@ -4,13 +4,16 @@ use super::argument::{
     Arena, Bytes, buffer, device, dim, handle, host_function_or_null, int, size, unified,
 };
 use super::objects::{ObjectKind, Objects};
+use super::{lists, resources};
 
-type Make = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
+/// Which word of `CUDA_MEM_ALLOC_NODE_PARAMS` is the address that was given.
+pub(super) const ALLOCATED: u64 = 14;
+
+pub(super) type Make = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
 
 /// The maker of the structure of that name.
 pub(super) fn find(name: &str) -> Option<Make> {
     Some(match name {
-        "nodes" => nodes,
         "parameters" => parameters,
         "extra" => extra,
         "anynode" => any_node,
@@ -28,14 +31,12 @@ pub(super) fn find(name: &str) -> Option<Make> {
         "properties" => properties,
         "access" => access,
         "ranges" => ranges,
-        _ => return None,
+        "allocationnode" => allocation_node,
+        "copy3dpeer" => copy_3d_peer,
+        "view" => view,
+        "place" => |bytes, _, _| place(bytes),
+        _ => return lists::find(name).or_else(|| resources::find(name)),
     })
-}
-
-/// As many as `count` says at most.
-fn nodes(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
-    let nodes = [(); 5].map(|()| handle(ObjectKind::Node, bytes, objects));
-    arena.words(&nodes)
 }
 
 /// Addresses of the arguments of a kernel.
@@ -100,6 +101,7 @@ fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
         1 => (copy_3d, 25),
         2 => (set_node, 5),
         3 => (host_node, 2),
+        10 => (allocation_node, 15),
         _ => (|_, _, _| 0, 0),
     };
     let at = made.0(bytes, objects, arena);
@@ -109,7 +111,7 @@ fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
         1 => drop(of_type.splice(0..0, [bytes.one(&[0, 0, 0, 1]), 0])),
         4 => of_type.extend([graph(bytes), bytes.one(&[0, 0, 0, 1])]),
         6 | 7 => of_type.push(handle(ObjectKind::Event, bytes, objects)),
-        10 => of_type.extend([1, 1, 0, size(bytes), 0, 0, 0, 0, 0, 0, 0, 0, 0, size(bytes), 0]),
+        10 => {}
         11 => of_type.push(device(bytes, objects)),
         _ => {
             let kind_and_size =
@@ -122,6 +124,12 @@ fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
     of_type.resize(29, 0);
     let reserved = bytes.one(&[0, 0, 0, 0, 0, 0, 0, 1]);
     let words = [vec![node_type, reserved], of_type, vec![0]].concat();
+    arena.words(&words)
+}
+
+/// `CUDA_MEM_ALLOC_NODE_PARAMS`
+fn allocation_node(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let words = [1, 1, 0, size(bytes), 0, 0, 0, 0, 0, 0, 0, 0, 0, size(bytes), 0];
     arena.words(&words)
 }
 
@@ -170,11 +178,25 @@ fn copy_2d(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
 }
 
 fn copy_3d(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    copy_between(bytes, objects, arena, |_| 0)
+}
+
+fn copy_3d_peer(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    copy_between(bytes, objects, arena, |bytes| handle(ObjectKind::Context, bytes, objects))
+}
+
+/// `CUDA_MEMCPY3D`, or with contexts `CUDA_MEMCPY3D_PEER`.
+fn copy_between(
+    bytes: &mut Bytes<'_>,
+    objects: &Objects,
+    arena: &mut Arena,
+    context: impl Fn(&mut Bytes<'_>) -> u64,
+) -> u64 {
     let mut words = Vec::new();
     for _ in 0..2 {
         words.extend([coordinate(bytes), coordinate(bytes), coordinate(bytes), 0]);
         words.extend(end(bytes, objects));
-        words.extend([0, pitch(bytes), coordinate(bytes)]);
+        words.extend([context(bytes), pitch(bytes), coordinate(bytes)]);
     }
     words.extend([u64::from(bytes.next()), coordinate(bytes), u64::from(bytes.next() % 4)]);
     arena.words(&words)
@@ -217,6 +239,7 @@ fn resource_description(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Ar
             length(bytes),
             bytes.one(&[32, 64, 512, 0, 33, u64::MAX]),
         ]),
+        1 => words.push(handle(ObjectKind::Mipmap, bytes, objects)),
         _ => words.push(handle(ObjectKind::Array, bytes, objects)),
     }
     words.resize(17, 0);
@@ -231,6 +254,15 @@ fn texture_description(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) ->
     let mut words = vec![pair(bytes, &modes), pair(bytes, &[0, 1, 1, 2])];
     words.push(bytes.one(&[0, 1, 2, 3, 3, 0x10, 1 << 31]) | bytes.one(&[0, 1, 16]) << 32);
     words.extend([0; 10]);
+    arena.words(&words)
+}
+
+/// `CUDA_RESOURCE_VIEW_DESC`
+fn view(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let pair = |bytes: &mut Bytes<'_>| bytes.one(&[0, 0, 1, 2, 9]) | bytes.one(&[0, 1, 3, 0]) << 32;
+    let mut words = vec![bytes.one(&[0, 0, 1, 2, 3, 20, 29, 34, 99])];
+    words.extend([length(bytes), length(bytes), bytes.one(&[0, 0, 1, 3, u64::MAX])]);
+    words.extend([pair(bytes), pair(bytes), 0, 0, 0, 0, 0, 0, 0, 0]);
     arena.words(&words)
 }
 
@@ -253,6 +285,12 @@ fn properties(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
 fn location(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let words = [bytes.one(&[1, 1, 2, 1 << 32, 99])];
     arena.words(&words)
+}
+
+/// `CUmemLocation` itself: its kind, and which one.
+pub(super) fn place(bytes: &mut Bytes<'_>) -> u64 {
+    let kind = bytes.one(&[1, 1, 2, 3, 4, 0, 99]);
+    kind | bytes.one(&[0, 0, 0, 1, u64::from(u32::MAX), 1 << 31]) << 32
 }
 
 /// `CUmemAccessDesc`, three words of 32 bits each.

@@ -1,0 +1,87 @@
+//! Arguments that are lists: of as many as any count says at most.
+
+use super::argument::{Arena, Bytes, handle, pointer, size};
+use super::objects::{ObjectKind, Objects};
+use super::structures::{Make, place};
+
+/// Bytes behind each of several pointers to results.
+const ROOM: usize = 256;
+
+/// The maker of the list of that name.
+pub(super) fn find(name: &str) -> Option<Make> {
+    Some(match name {
+        "nodes" => nodes,
+        "edges" => edges,
+        "pointers" => pointers,
+        "sizes" => sizes,
+        "copyattributes" => copy_attributes,
+        "firsts" => firsts,
+        "numbers" => numbers,
+        "places" => places,
+        "widths" => widths,
+        _ => return None,
+    })
+}
+
+fn nodes(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let nodes = [(); 5].map(|()| handle(ObjectKind::Node, bytes, objects));
+    arena.words(&nodes)
+}
+
+/// `CUgraphEdgeData`, or null.
+fn edges(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    if bytes.next() < 64 {
+        return 0;
+    }
+    let edges = [(); 5].map(|()| bytes.one(&[0, 0, 0, 1, 1 << 16, u64::MAX]));
+    arena.words(&edges)
+}
+
+fn pointers(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
+    let pointers = [(); 5].map(|()| pointer(bytes, objects));
+    arena.words(&pointers)
+}
+
+fn sizes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let sizes = [(); 5].map(|()| size(bytes));
+    arena.words(&sizes)
+}
+
+/// `CUmemcpyAttributes`: when a source is read, where it is, and where it goes to.
+fn copy_attributes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let mut words = Vec::new();
+    for _ in 0..5 {
+        let [from, to] = [place(bytes), place(bytes)];
+        words.push(bytes.one(&[1, 1, 2, 3, 0, 4]) | from << 32);
+        words.extend([from >> 32 | to << 32, to >> 32]);
+    }
+    arena.words(&words)
+}
+
+/// The first copies to which each attribute belongs.
+fn firsts(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let firsts = [0, 1, 2, 3, 4].map(|own| match bytes.next() {
+        255 => u64::MAX,
+        wrong @ 240.. => u64::from(wrong % 4),
+        _ => own,
+    });
+    arena.words(&firsts)
+}
+
+/// Numbers of 32 bits, such as attributes have.
+fn numbers(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let words = [(); 3].map(|()| u64::from(bytes.next() % 26) | u64::from(bytes.next() % 26) << 32);
+    arena.words(&words)
+}
+
+/// Places for results, some of them null.
+fn places(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let places = [(); 5].map(|()| if bytes.next() < 16 { 0 } else { arena.zeros(ROOM) });
+    arena.words(&places)
+}
+
+/// How large those are said to be.
+fn widths(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let widths = [(); 5].map(|()| bytes.one(&[4, 4, 8, ROOM as u64, 0, 1, 3, 16]));
+    arena.words(&widths)
+}

@@ -1,0 +1,139 @@
+//! What a case finds when it begins: objects on which calls can work. Without them nearly all calls of functions
+//! that want an object of some state fail at once.
+
+use super::argument::{Arena, Bytes};
+use super::library::Api;
+use super::objects::Objects;
+
+/// Calls that succeed one after another: a line as in the list of functions, and the bytes that choose its
+/// arguments, of which the first is that of a new handle's place.
+type Calls = &'static [(&'static str, &'static [u8])];
+
+/// Of each kind that most functions want.
+const ALWAYS: Calls = &[
+    ("cuStreamCreate +stream zero", &[4]),
+    ("cuEventCreate +event zero", &[4]),
+    ("cuMemAlloc_v2 +device page", &[4]),
+    ("cuMemAllocManaged +device page one", &[4]),
+    ("cuMemAllocHost_v2 +device page", &[4]),
+    ("cuModuleLoadData +module goodimage", &[4]),
+    // "copy"
+    ("cuModuleGetFunction +function module name", &[4, 4, 9]),
+    ("cuGraphCreate +graph zero", &[4]),
+    ("cuCtxGetCurrent +context", &[4]),
+    ("cublasCreate_v2 +cublas", &[4]),
+    ("cublasLtCreate +cublaslt", &[4]),
+    ("nvmlInit_v2", &[]),
+    ("nvmlDeviceGetHandleByIndex_v2 zero +card", &[4]),
+    ("nvmlDeviceGetHandleByIndex_v2 one +card", &[4]),
+];
+
+/// A node of each type, none of them after another, and what the graph is made to and holds.
+const GRAPHS: Calls = &[
+    ("cuGraphAddEmptyNode +node graph null zero", &[4, 4]),
+    ("cuGraphAddHostNode +node graph null zero hostnode", &[4, 4, 0]),
+    ("cuGraphAddEventRecordNode +node graph null zero event", &[4, 4, 4]),
+    ("cuGraphAddEventWaitNode +node graph null zero event", &[4, 4, 4]),
+    // 4 bytes of 7, 16 of them in a row, in the first allocation.
+    (
+        "cuGraphAddMemsetNode +node graph null zero setnode context",
+        &[4, 4, 7, 2, 2, 0, 0, 16, 1, 4],
+    ),
+    // 16 bytes from the first allocation to the second one.
+    (
+        "cuGraphAddMemcpyNode +node graph null zero copy3d context",
+        &[4, 4, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 16, 1, 1, 4],
+    ),
+    // A block of 32 threads, whose arguments are that address.
+    (
+        "cuGraphAddKernelNode_v2 +node graph null zero kernelnode",
+        &[4, 4, 4, 0, 1, 0, 1, 2, 0, 2, 0, 2, 0, 2, 0, 100, 0, 0],
+    ),
+    ("cuGraphInstantiateWithFlags +exec graph zero", &[4, 4]),
+    ("cuUserObjectCreate +user buffer hostfunction one one", &[4, 0, 0]),
+    ("cuGraphRetainUserObject graph user one zero", &[4, 4]),
+    ("cuGraphCreate +graph zero", &[4]),
+    ("cuGraphAddMemAllocNode +node graph null zero allocationnode", &[4, 5, 0, 64]),
+    ("cuGraphAddChildGraphNode +node graph null zero graph", &[4, 5, 4]),
+];
+
+/// Numbers of 32 bits in 16 × 16 texels, and what reads and writes them.
+const TEXTURES: Calls = &[
+    ("cuArray3DCreate_v2 +array arraydescription", &[4, 16, 16, 0, 1, 200, 7, 0]),
+    ("cuMipmappedArrayCreate +mipmap arraydescription digit", &[4, 16, 16, 0, 1, 200, 7, 0, 3]),
+    (
+        "cuTexObjectCreate +texture resourcedescription texturedescription null",
+        &[4, 0, 4, 0, 1, 1, 1, 0, 0, 0],
+    ),
+    ("cuSurfObjectCreate +texture resourcedescription", &[4, 0, 4, 0]),
+    ("cuTexRefCreate +reference", &[4]),
+    // "t"
+    ("cuModuleGetTexRef +reference module name", &[4, 4, 6]),
+];
+
+/// A context of the second device with memory, and one of the first that has eight of its multiprocessors.
+const CONTEXTS: Calls = &[
+    ("cuDevicePrimaryCtxRetain +context one", &[4]),
+    ("cuCtxPushCurrent_v2 context", &[5]),
+    ("cuMemAlloc_v2 +device page", &[4]),
+    ("cuCtxPopCurrent_v2 null", &[]),
+    (
+        "cuDevResourceGenerateDesc +description resources one",
+        &[4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0],
+    ),
+    ("cuGreenCtxCreate +green description zero one", &[4, 4]),
+    ("cuGreenCtxStreamCreate +stream green one zero", &[4, 4]),
+];
+
+/// A pool, and memory that is mapped where addresses were reserved.
+const MEMORY: Calls = &[
+    ("cuMemPoolCreate +pool poolproperties", &[4, 0, 0, 0]),
+    ("cuMemAddressReserve +device span zero zero zero", &[4, 0]),
+    ("cuMemCreate +memory piece properties zero", &[4, 0, 0, 0, 0, 0]),
+    // The fourth address that was given out.
+    ("cuMemMap spot piece zero memory zero", &[5, 0, 0, 4]),
+    ("cuMemSetAccess spot piece access one", &[5, 0, 0, 0]),
+];
+
+/// A library and its kernel.
+const LIBRARIES: Calls = &[
+    ("cuLibraryLoadData +library image null null zero null null zero", &[4, 0]),
+    // "copy"
+    ("cuLibraryGetKernel +kernel library name", &[4, 4, 9]),
+];
+
+/// A thread's own: what describes a product of matrices of 4 × 4 numbers of 32 bits.
+const OWN: Calls = &[
+    ("cublasLtMatmulDescCreate +descriptor compute type", &[4, 0, 0]),
+    ("cublasLtMatrixLayoutCreate +layout type dim dim dim", &[4, 0, 4, 4, 4]),
+    ("cublasLtMatmulPreferenceCreate +preference", &[4]),
+];
+
+fn make(api: &Api, calls: Calls, objects: &Objects, arena: &mut Arena) {
+    for (line, bytes) in calls {
+        let code = api.call(&api.function(line), Bytes::new(bytes), objects, arena);
+        assert_eq!(code, 0, "{line} on a fresh context");
+    }
+}
+
+/// Makes what the first byte of a case asks for: nothing at all, or what most functions want and sets beside it.
+pub(super) fn prepare(api: &Api, first: u8, objects: &Objects) {
+    if first & 4 != 0 {
+        return;
+    }
+    let mut arena = Arena::default();
+    make(api, ALWAYS, objects, &mut arena);
+    for (bit, set) in [(8, MEMORY), (16, GRAPHS), (32, TEXTURES), (64, CONTEXTS), (128, LIBRARIES)]
+    {
+        if first & bit != 0 {
+            make(api, set, objects, &mut arena);
+        }
+    }
+}
+
+/// Makes what a thread has for itself.
+pub(super) fn prepare_thread(api: &Api, first: u8, objects: &Objects, arena: &mut Arena) {
+    if first & 4 == 0 && first & 128 != 0 {
+        make(api, OWN, objects, arena);
+    }
+}
