@@ -1,7 +1,7 @@
 //! Devices and their properties.
 
 use crate::abi::{Device, Out, Text};
-use crate::device::{attribute, bus, check, count, name, uuid};
+use crate::device::{attribute, bus, check, count, name, place, uuid};
 use crate::driver::driver;
 use crate::error::{Code, Result};
 use crate::ffi::export;
@@ -40,6 +40,20 @@ fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
     let bytes = text.bytes().take(space - 1).chain([0]);
     into.set_all(bytes);
     Ok(())
+}
+
+/// The domain, the bus and the number there that an address on the bus says, in hexadecimal digits: "0000:01:00.0",
+/// "01:00.0", "0000:01:00". The domain may be left out, and the function, which is 0.
+fn place_of(text: &str) -> Option<[i32; 3]> {
+    let (address, function) = text.split_once('.').unwrap_or((text, "0"));
+    let number = |digits: &str| {
+        let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        i32::from_str_radix(digits, 16).ok().filter(|_| are_digits)
+    };
+    let mut fields = address.rsplit(':').map(number);
+    let (device, bus) = (fields.next()??, fields.next()??);
+    let domain = fields.next().unwrap_or(Some(0))?;
+    (number(function)? == 0 && fields.next().is_none()).then_some([domain, bus, device])
 }
 
 export! {
@@ -114,9 +128,8 @@ export! {
     4010 fn cuDeviceGetByPCIBusId(device: Out<Device>, text: Text) {
         device.required()?;
         let text = text.get()?;
-        // The domain and the function may be left out.
-        let is_at = |device: &i32| !text.is_empty() && bus(*device).contains(text.trim());
-        match (0..count()? as i32).find(is_at) {
+        let place = place_of(text.trim());
+        match (0..count()? as i32).find(|&device| place == Some(self::place(device))) {
             Some(found) => device.set(found),
             None => Err(Code::INVALID_DEVICE
                 .because(format!("there is no device at {text}; the first is at {}", bus(0)))),

@@ -201,8 +201,7 @@ export! {
 
     12080 fn cuStreamGetDevice(stream: Handle, device: Out<Device>) also cuStreamGetDevice_ptsz {
         device.required()?;
-        current::stream(stream)?;
-        device.set(0)
+        device.set(current::stream(stream)?.context.device as Device)
     }
 
     9020 fn cuStreamGetCtx(stream: Handle, out: Out<Handle>) also cuStreamGetCtx_ptsz {

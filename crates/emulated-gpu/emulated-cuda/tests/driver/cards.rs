@@ -82,6 +82,44 @@ fn cards_are_told_of_before_init_and_after() {
 }
 
 #[test]
+fn a_card_is_found_by_its_address_in_any_form_of_it() {
+    if !is_child() {
+        let test = "a_card_is_found_by_its_address_in_any_form_of_it";
+        let output = alone(module_path!(), test, &[("EMULATED_GPU_DEVICES", "12")]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        return;
+    }
+    ok!(cuInit(0 => u32));
+    let find = |address: &str| {
+        let (text, mut device) = (std::ffi::CString::new(address).unwrap(), -1);
+        let code = cu!(cuDeviceGetByPCIBusId(
+            &raw mut device => *mut i32, text.as_ptr() => *const std::ffi::c_char
+        ));
+        (code, device)
+    };
+    // As NVML has them; the domain, and zeros in front, may be left out, and the function.
+    for same in ["00000000:0B:00.0", "0000:0b:00.0", "0:b:0", "0b:00.0", "b:0", " 0000:0b:00\n"] {
+        assert_eq!(find(same), (0, 11), "{same:?}");
+    }
+    for none in [
+        "",
+        ":",
+        "0",
+        "0b",
+        "b:0.",
+        "0b:00.1",
+        "0b:01.0",
+        "0001:0b:00.0",
+        "0:0:b:0",
+        "+b:0",
+        "c:0",
+        "bus",
+    ] {
+        assert_eq!(find(none), (code::INVALID_DEVICE, -1), "{none:?}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_left_out_and_what_is_none_refused() {
     let mut short = BLANK;
     ok!(emulatedGpuGetCard(0 => u32, &raw mut short => *mut Card, 80 => usize));

@@ -87,6 +87,11 @@ fn each_device_says_who_it_is() {
         let (mut can, context) = (-1, context_on(ordinal));
         ok!(cuCtxGetDevice(&raw mut device => *mut i32));
         assert_eq!(device, ordinal);
+        for stream in [0, stream(1)] {
+            device = -1;
+            ok!(cuStreamGetDevice(stream => usize, &raw mut device => *mut i32));
+            assert_eq!(device, ordinal, "a stream is of its context's device");
+        }
         for peer in 0..3 {
             ok!(cuDeviceCanAccessPeer(&raw mut can => *mut i32, ordinal => i32, peer => i32));
             assert_eq!(can, i32::from(peer != ordinal));
