@@ -42,37 +42,83 @@ pub(crate) struct Epilogue {
     pub(crate) writes_aux: bool,
 }
 
+const fn epilogue(name: &'static str, activation: Activation, bias: Bias) -> Epilogue {
+    Epilogue { name, activation, bias, writes_aux: false }
+}
+
+/// All of them, by their numbers.
+const EPILOGUES: [(i32, Epilogue); 16] = {
+    use Activation::{Gelu, GeluGradient, None, Relu, ReluGradient};
+    use Bias::{Added, GradientOfA, GradientOfB, GradientOfResult};
+    [
+        (1, epilogue("DEFAULT", None, Bias::None)),
+        (2, epilogue("RELU", Relu, Bias::None)),
+        (130, epilogue("RELU_AUX", Relu, Bias::None).that_writes_aux()),
+        (4, epilogue("BIAS", None, Added)),
+        (6, epilogue("RELU_BIAS", Relu, Added)),
+        (134, epilogue("RELU_AUX_BIAS", Relu, Added).that_writes_aux()),
+        (136, epilogue("DRELU", ReluGradient, Bias::None)),
+        (152, epilogue("DRELU_BGRAD", ReluGradient, GradientOfResult)),
+        (32, epilogue("GELU", Gelu, Bias::None)),
+        (160, epilogue("GELU_AUX", Gelu, Bias::None).that_writes_aux()),
+        (36, epilogue("GELU_BIAS", Gelu, Added)),
+        (164, epilogue("GELU_AUX_BIAS", Gelu, Added).that_writes_aux()),
+        (192, epilogue("DGELU", GeluGradient, Bias::None)),
+        (208, epilogue("DGELU_BGRAD", GeluGradient, GradientOfResult)),
+        (256, epilogue("BGRADA", None, GradientOfA)),
+        (512, epilogue("BGRADB", None, GradientOfB)),
+    ]
+};
+
+/// Names of epilogues, with commas between them, that there is no algorithm for. Older versions of the
+/// library have fewer: `DRELU` came with 11.11.3, as nvmath-python's tests say. A program has to find its way
+/// without.
+const WITHOUT: &str = "EMULATED_GPU_CUBLASLT_WITHOUT";
+
+/// Whether a list of names has this one in it.
+///
+/// # Errors
+/// When a name in it is none of an epilogue.
+fn has_name(list: &str, name: &str) -> Result<bool, Rejection> {
+    let names = || list.split(',').map(str::trim).filter(|own| !own.is_empty());
+    let is_known = |own: &str| EPILOGUES.iter().any(|(_, epilogue)| epilogue.name == own);
+    match names().find(|own| !is_known(own)) {
+        Some(own) => {
+            let all = EPILOGUES.map(|(_, epilogue)| epilogue.name).join(", ");
+            Err(Rejection::invalid(format!("{WITHOUT}: `{own}` is none of {all}")))
+        }
+        None => Ok(names().any(|own| own == name)),
+    }
+}
+
 impl Epilogue {
+    const fn that_writes_aux(mut self) -> Self {
+        self.writes_aux = true;
+        self
+    }
+
+    /// Whether this library was told to have no algorithm for it.
+    ///
+    /// # Errors
+    /// When it was told so of something that is no epilogue.
+    pub(crate) fn is_left_out(self) -> Result<bool, Rejection> {
+        std::env::var(WITHOUT).map_or(Ok(false), |list| has_name(&list, self.name))
+    }
+
     /// The epilogue of that number.
     ///
     /// # Errors
     /// When there is none.
     pub(crate) fn from_code(code: i32) -> Result<Self, Rejection> {
-        use Activation::{Gelu, GeluGradient, None, Relu, ReluGradient};
-        let (name, activation, bias, writes_aux) = match code {
-            1 => ("DEFAULT", None, Bias::None, false),
-            2 => ("RELU", Relu, Bias::None, false),
-            130 => ("RELU_AUX", Relu, Bias::None, true),
-            4 => ("BIAS", None, Bias::Added, false),
-            6 => ("RELU_BIAS", Relu, Bias::Added, false),
-            134 => ("RELU_AUX_BIAS", Relu, Bias::Added, true),
-            136 => ("DRELU", ReluGradient, Bias::None, false),
-            152 => ("DRELU_BGRAD", ReluGradient, Bias::GradientOfResult, false),
-            32 => ("GELU", Gelu, Bias::None, false),
-            160 => ("GELU_AUX", Gelu, Bias::None, true),
-            36 => ("GELU_BIAS", Gelu, Bias::Added, false),
-            164 => ("GELU_AUX_BIAS", Gelu, Bias::Added, true),
-            192 => ("DGELU", GeluGradient, Bias::None, false),
-            208 => ("DGELU_BGRAD", GeluGradient, Bias::GradientOfResult, false),
-            256 => ("BGRADA", None, Bias::GradientOfA, false),
-            512 => ("BGRADB", None, Bias::GradientOfB, false),
-            _ => {
-                return Err(Rejection::invalid(format!(
+        EPILOGUES
+            .into_iter()
+            .find(|(own, _)| *own == code)
+            .map(|(_, epilogue)| epilogue)
+            .ok_or_else(|| {
+                Rejection::invalid(format!(
                     "CUBLASLT_MATMUL_DESC_EPILOGUE is {code}, which is none"
-                )));
-            }
-        };
-        Ok(Self { name, activation, bias, writes_aux })
+                ))
+            })
     }
 
     /// Whether the result is stored as it is.
@@ -119,5 +165,18 @@ mod tests {
         }
         assert!(Epilogue::from_code(0).is_err());
         assert!(Epilogue::from_code(128).is_err());
+    }
+
+    #[test]
+    fn those_that_are_left_out_are_named() {
+        assert!(!has_name("", "BIAS").unwrap());
+        assert!(has_name("DRELU_BGRAD, BIAS", "BIAS").unwrap());
+        assert!(!has_name("DRELU_BGRAD,BIAS", "DRELU").unwrap());
+        let wrong = has_name("BIAS,DRELU_BIAS", "BIAS").unwrap_err();
+        assert!(
+            wrong.message.contains("`DRELU_BIAS` is none of DEFAULT, RELU, "),
+            "{}",
+            wrong.message
+        );
     }
 }

@@ -183,6 +183,9 @@ impl Problem {
         let refuse = |why: &str| {
             Err(Rejection::unsupported(format!("CUBLASLT_EPILOGUE_{name} {why}: no algorithm")))
         };
+        if epilogue.is_left_out()? {
+            return refuse("is one of those that EMULATED_GPU_CUBLASLT_WITHOUT names");
+        }
         if self.d.ty.is_complex() && !epilogue.is_default() {
             return refuse("does not take complex numbers");
         }
@@ -191,9 +194,6 @@ impl Problem {
         }
         if epilogue.reads_aux() && k == 1 {
             return refuse("does not take sums of one product, and K is 1");
-        }
-        if epilogue.reads_aux() && n == 1 {
-            return refuse("does not take a D of one column");
         }
         // The sums run along K, with the elements of one K beside each other in memory.
         let beside = |matrix: &Matrix, operation| {

@@ -20,25 +20,25 @@ fn gelu_gradient(x: f64) -> f64 {
     0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * 0.797_884_560_802_865_4 * (1.0 + 0.134_145 * x * x)
 }
 
-/// `D = A · B + C` with 5, 30 or 130 rows, 4 columns and K = 3.
+/// `D = A · B + C` with 5, 30 or 130 rows, 4 columns or 1, and K = 3.
 struct Problem {
     lt: Lt,
     ty: Type,
     m: usize,
+    n: usize,
     a: Vec<f64>,
     b: Vec<f64>,
     c: Vec<f64>,
 }
 
-const N: usize = 4;
 const K: usize = 3;
 
 impl Problem {
-    fn new(ty: Type, m: usize) -> Self {
+    fn new(ty: Type, m: usize, n: usize) -> Self {
         let a = values(m * K, 7, 5, 2.0);
-        let b = values(K * N, 3, 4, 1.5);
-        let c = values(m * N, 5, 7, 3.0);
-        Self { lt: Lt::new(), ty, m, a, b, c }
+        let b = values(K * n, 3, 4, 1.5);
+        let c = values(m * n, 5, 7, 3.0);
+        Self { lt: Lt::new(), ty, m, n, a, b, c }
     }
 
     /// `A · B + C`
@@ -52,19 +52,20 @@ impl Problem {
         let a = self.lt.numbers(self.ty, &self.a);
         let b = self.lt.numbers(self.ty, &self.b);
         let d = self.lt.numbers(self.ty, &self.c);
-        let result = Shape::new(self.ty, self.m, N);
-        let shapes = [Shape::new(self.ty, self.m, K), Shape::new(self.ty, K, N), result, result];
+        let result = Shape::new(self.ty, self.m, self.n);
+        let shapes =
+            [Shape::new(self.ty, self.m, K), Shape::new(self.ty, K, self.n), result, result];
         let d_address = self.lt.address(&d);
         let addresses = [self.lt.address(&a), self.lt.address(&b), d_address, d_address];
         let mut call = Call { scalars: (1.0, 1.0), ..Call::new(shapes, addresses) };
         change(&mut call);
-        assert_eq!(call.run(&self.lt), (0, 0), "{:?} {}", self.ty, self.m);
+        assert_eq!(call.run(&self.lt), (0, 0), "{:?} {} {}", self.ty, self.m, self.n);
         self.lt.get_numbers(self.ty, &d)
     }
 
     /// The result has to be this, up to an error that GELU may have.
     fn expect(&self, got: &[f64], tolerance: f64, element: impl Fn(usize, usize) -> f64) {
-        for column in 0..N {
+        for column in 0..self.n {
             for row in 0..self.m {
                 let expected = self.ty.round(element(row, column));
                 let got = got[column * self.m + row];
@@ -80,7 +81,8 @@ impl Problem {
 }
 
 fn problems() -> impl Iterator<Item = Problem> {
-    TYPES.into_iter().flat_map(|ty| [5, 30, 130].map(|m| Problem::new(ty, m)))
+    let sizes = [5, 30, 130].into_iter().flat_map(|m| [(m, 4), (m, 1)]);
+    sizes.flat_map(|(m, n)| TYPES.map(|ty| Problem::new(ty, m, n)))
 }
 
 /// Relative errors of GELU: its own, and the rounding of the type.
@@ -133,11 +135,11 @@ fn bias_with_and_without_activation() {
 #[test]
 fn the_mask_of_relu_goes_to_its_gradient() {
     for problem in problems() {
-        let m = problem.m;
+        let (m, n) = (problem.m, problem.n);
         let ld = m.next_multiple_of(128);
         let bias = values(m, 1, 9, 4.0);
         let bias_memory = problem.lt.numbers(problem.ty, &bias);
-        let mask = problem.lt.put(&vec![0xaau8; ld / 8 * N]);
+        let mask = problem.lt.put(&vec![0xaau8; ld / 8 * n]);
         let (bias_address, mask_address) =
             (problem.lt.address(&bias_memory), problem.lt.address(&mask));
         for with_bias in [false, true] {
@@ -152,7 +154,7 @@ fn the_mask_of_relu_goes_to_its_gradient() {
             problem.expect(&got, 0.0, |row, column| input(row, column).max(0.0));
             let bytes = problem.lt.get(&mask);
             let bit = |row: usize, column: usize| bytes[column * ld / 8 + row / 8] >> (row % 8) & 1;
-            for column in 0..N {
+            for column in 0..n {
                 for row in 0..ld {
                     let expected =
                         if row < m { u8::from(input(row, column) >= 0.0) } else { (row % 2) as u8 };
@@ -178,7 +180,7 @@ fn the_mask_of_relu_goes_to_its_gradient() {
             problem.expect(&got, 0.0, kept);
             let sums = problem.lt.get_numbers(problem.ty, &gradient);
             for (row, &sum) in sums[..m].iter().enumerate() {
-                let expected: f64 = (0..N).map(|column| kept(row, column)).sum();
+                let expected: f64 = (0..n).map(|column| kept(row, column)).sum();
                 assert_eq!(sum, problem.ty.round(expected), "row {row}");
             }
             assert_eq!(sums[m], -99.0);
@@ -189,11 +191,11 @@ fn the_mask_of_relu_goes_to_its_gradient() {
 #[test]
 fn the_input_of_gelu_goes_to_its_gradient() {
     for problem in problems() {
-        let m = problem.m;
+        let (m, n) = (problem.m, problem.n);
         let ld = m.next_multiple_of(8);
         let bias = values(m, 1, 5, 2.0);
         let bias_memory = problem.lt.numbers(problem.ty, &bias);
-        let aux = problem.lt.numbers(problem.ty, &vec![-7.0; ld * N]);
+        let aux = problem.lt.numbers(problem.ty, &vec![-7.0; ld * n]);
         let (bias_address, aux_address) =
             (problem.lt.address(&bias_memory), problem.lt.address(&aux));
         for with_bias in [false, true] {
@@ -209,7 +211,7 @@ fn the_input_of_gelu_goes_to_its_gradient() {
             let tolerance = tolerance(problem.ty);
             problem.expect(&got, tolerance, |row, column| gelu(input(row, column)));
             let kept = problem.lt.get_numbers(problem.ty, &aux);
-            for column in 0..N {
+            for column in 0..n {
                 for row in 0..ld {
                     let expected = if row < m { input(row, column) } else { -7.0 };
                     assert_eq!(kept[column * ld + row], expected, "[{row}, {column}]");
@@ -233,8 +235,8 @@ fn the_input_of_gelu_goes_to_its_gradient() {
             problem.expect(&got, tolerance, element);
             for (row, sum) in problem.lt.get_numbers(problem.ty, &gradient).into_iter().enumerate()
             {
-                let expected: f64 = (0..N).map(|column| element(row, column)).sum();
-                let size: f64 = (0..N).map(|column| element(row, column).abs()).sum();
+                let expected: f64 = (0..n).map(|column| element(row, column)).sum();
+                let size: f64 = (0..n).map(|column| element(row, column).abs()).sum();
                 assert!((sum - expected).abs() <= tolerance * (size + 0.2), "row {row}: {sum}");
             }
         }
