@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use tensor::{Dump, Loss, Network, TensorName};
 
+use crate::operation::operation;
 use crate::output;
 use crate::product::{Factor, Product};
 
@@ -112,6 +113,18 @@ impl<'a> Chain<'a> {
 
     pub(crate) fn names(&self) -> Vec<TensorName> {
         names(self.network.layers())
+    }
+
+    /// The tensor, and all that are made of it.
+    pub(crate) fn made_of(&self, name: TensorName) -> Vec<TensorName> {
+        let mut made_of_it = vec![name];
+        for name in self.names() {
+            let inputs = operation(name, self.layers(), None).map(|found| found.inputs);
+            if inputs.is_some_and(|inputs| inputs.iter().any(|input| made_of_it.contains(input))) {
+                made_of_it.push(name);
+            }
+        }
+        made_of_it
     }
 
     /// The number of samples of the batch.

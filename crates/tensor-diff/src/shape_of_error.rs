@@ -102,6 +102,6 @@ pub(crate) fn one_element(suspect: &Suspect<'_>) -> Option<Pattern> {
     let mut wrong = elements.filter(|(_, ((r, c), bound))| !within(**r, **c, **bound));
     let ((i, _), None) = (wrong.next()?, wrong.next()) else { return None };
     let at = index(i, suspect.shape);
-    let text = format!("only the element {at:?} is wrong: two threads may have written it");
+    let text = format!("only the element {at:?} is wrong");
     Some(pattern(PatternKind::OneElement, text))
 }

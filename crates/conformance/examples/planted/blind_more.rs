@@ -167,8 +167,7 @@ fn db() -> Vec<Fault> {
         at(
             (BCE, Db(2)),
             "the sum along the other axis",
-            "db2 is the sum of dz2 over the units of each sample, not over the samples of each unit, \
-             and 0 behind the 8 samples",
+            "the sum of dz2 over the units, not the samples, and 0 after the last sample",
             Planted::Rust(|s| {
                 let mut db: Vec<f32> = s.get(Dz(2)).chunks(10).map(|dz| dz.iter().sum()).collect();
                 db.resize(10, 0.0);

@@ -9,6 +9,7 @@ use crate::pattern::Pattern;
 /// What is made of one number, or of two or three, for the whole tensor.
 pub(super) fn one_number(scene: &Scene<'_>) -> Option<Pattern> {
     any_factor(scene)
+        .or_else(|| constant(scene))
         .or_else(|| clipped(scene))
         .or_else(|| line(scene))
         .or_else(|| combination(scene))
@@ -24,6 +25,17 @@ fn any_factor(scene: &Scene<'_>) -> Option<Pattern> {
     }
     let text = format!("every element is {factor:.6} times what it should be");
     scene.first(vec![hypothesis(text, move |i| factor * scene.expected[i])])
+}
+
+/// One number for all elements.
+fn constant(scene: &Scene<'_>) -> Option<Pattern> {
+    let &first = scene.probes.first()?;
+    let constant = scene.candidate[first];
+    if scene.probes.len() < 3 || !constant.is_finite() {
+        return None;
+    }
+    let text = format!("every element is {}", super::numbers::plain(constant));
+    scene.first(vec![hypothesis(text, move |_| constant)])
 }
 
 /// Nothing is above one number, or nothing below another.
@@ -43,6 +55,14 @@ fn clipped(scene: &Scene<'_>) -> Option<Pattern> {
         }
     }
     if at_the_end < 3 || low >= high {
+        return None;
+    }
+    // What lies between the ends stays as it is; else it is a constant that is written.
+    let between = |i: &usize| {
+        let (expected, off) = (scene.expected[*i], scene.tolerance(*i, scene.expected[*i]));
+        expected - low > off && high - expected > off && scene.fits(*i, expected)
+    };
+    if (0..scene.candidate.len()).filter(between).count() < 3 {
         return None;
     }
     let text = match (low.is_finite(), high.is_finite()) {

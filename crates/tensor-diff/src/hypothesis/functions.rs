@@ -14,6 +14,7 @@ pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
         TensorName::Loss => outputs::loss(scene),
         TensorName::Dz(layer) if layer == last => output_gradient(scene),
         TensorName::Dz(layer) => masked(scene, layer),
+        TensorName::Db(layer) => summed(scene, layer),
         TensorName::Z(layer) if layer > 1 => pre_activation(scene, layer),
         _ => None,
     }
@@ -142,6 +143,52 @@ fn output_gradient(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
+/// `db` summed, or averaged, over everything or over the units: NumPy's `dz.sum()` without its `axis=0`, and
+/// `axis=1`.
+fn summed(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
+    let name = TensorName::Dz(layer);
+    let dz = scene.chain.get(name)?;
+    let units = scene.candidate.len();
+    let rows: Vec<f64> = dz.chunks_exact(units).map(|row| row.iter().sum()).collect();
+    let total: f64 = rows.iter().sum();
+    let (all, unit_count) = (dz.len() as f64, units as f64);
+    if rows.len() == 1 && units == 1 {
+        return None;
+    }
+    // Each row of p - y sums to 0 where p is softmax's.
+    let both_are_zero =
+        rows.iter().chain([&total]).all(|sum| sum.abs() <= scene.tolerance(scene.probes[0], 0.0));
+    if both_are_zero {
+        let text = format!(
+            "it is 0 but for rounding, which is the sum of {name} without an axis, or over the units \
+             instead of the samples"
+        );
+        return scene.first(vec![hypothesis(text, |_| 0.0)]);
+    }
+    let of_row = |i: usize| rows[i % rows.len()];
+    let padded = |i: usize| rows.get(i).copied().unwrap_or(0.0);
+    scene.first(vec![
+        hypothesis(format!("it is the sum of all of {name}: the axis is missing"), |_| total),
+        hypothesis(format!("it is the mean of all of {name}: the axis is missing"), |_| {
+            total / all
+        }),
+        hypothesis(
+            format!("it is the sum of {name} over the units, not the samples: the wrong axis"),
+            of_row,
+        ),
+        hypothesis(
+            format!(
+                "it is the sum of {name} over the units, not the samples, and 0 after the last sample"
+            ),
+            padded,
+        ),
+        hypothesis(
+            format!("it is the mean of {name} over the units, not its sum over the samples"),
+            move |i| of_row(i) / unit_count,
+        ),
+    ])
+}
+
 /// `da` where another mask let it pass.
 fn masked(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
     let (da, z) = (scene.chain.get(TensorName::Da(layer))?, scene.chain.mask(layer)?);
@@ -155,6 +202,9 @@ fn masked(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
         }),
         hypothesis("it is multiplied by z, not by z > 0", move |i| da[i] * z[i]),
         hypothesis("it is multiplied by relu(z), not by z > 0", move |i| da[i] * z[i].max(0.0)),
+        hypothesis(format!("it is the mask itself: {name} is left out"), move |i| {
+            f64::from(u8::from(z[i] > 0.0))
+        }),
         hypothesis("it is divided by B once more", {
             let batch = scene.chain.batch() as f64;
             move |i| pass(z[i], i) / batch
@@ -193,6 +243,15 @@ fn masked(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
     }
     scene.first(family).or_else(|| {
         let &first = scene.probes.first()?;
+        let constant = scene.candidate[first];
+        let mask = (scene.probes.len() > 2).then(|| {
+            let text = format!("it is {constant:.6} times the mask: {name} is left out");
+            let of_mask = move |i: usize| if z[i] > 0.0 { constant } else { 0.0 };
+            scene.first(vec![hypothesis(text, of_mask)])
+        });
+        if let Some(found) = mask.flatten() {
+            return Some(found);
+        }
         let slope = scene.candidate[first] / da[first];
         let others = scene.probes.iter().filter(|&&i| i != first && da[i] != 0.0).count();
         let text = format!("it is leaky: {slope:.6} times {name} where z is not above 0");

@@ -86,8 +86,11 @@ fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) 
 /// What explains the wrong elements, the simplest first: in the operation that makes the tensor, or in
 /// the one before it, which a fused kernel does on the way.
 pub(crate) fn explain(suspect: &Suspect<'_>) -> Option<Pattern> {
-    let mut scene = Scene::of(suspect)?;
-    scene.explained().or_else(|| {
+    let mut scene = Scene::of(suspect);
+    if scene.wrong.is_empty() {
+        return precision::of_all_errors(&scene);
+    }
+    scene.explained().or_else(|| precision::of_all_errors(&scene)).or_else(|| {
         let hidden = hidden::Hidden::of(&scene)?;
         let found = hidden.scene(&scene)?.explained()?;
         let text = if hidden.is_written {
@@ -112,7 +115,7 @@ pub(crate) fn unexplained(suspect: &Suspect<'_>) -> Option<Pattern> {
 }
 
 impl<'a> Scene<'a> {
-    fn of(suspect: &'a Suspect<'a>) -> Option<Self> {
+    fn of(suspect: &'a Suspect<'a>) -> Self {
         let largest = |data: &[f64]| data.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
         let unit = match suspect.context.candidate.header.dtype {
             Dtype::F64 => f64::EPSILON,
@@ -148,13 +151,12 @@ impl<'a> Scene<'a> {
         let farthest = wrong.iter().copied().max_by(|&a, &b| {
             let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
             off(a).total_cmp(&off(b))
-        })?;
-        let step = wrong.len().div_ceil(PROBES);
-        scene.probes =
-            std::iter::once(farthest).chain(wrong.iter().copied().step_by(step)).collect();
+        });
+        let step = wrong.len().div_ceil(PROBES).max(1);
+        scene.probes = farthest.into_iter().chain(wrong.iter().copied().step_by(step)).collect();
         scene.probes.dedup();
         scene.wrong = wrong;
-        Some(scene)
+        scene
     }
 
     fn explained(&mut self) -> Option<Pattern> {
@@ -354,7 +356,7 @@ impl<'a> Scene<'a> {
     /// what was made of this one, which explains nothing.
     fn tensors(&self) -> Vec<(String, TensorName, bool, &[f64])> {
         let mut all = Vec::new();
-        let made_of_it = self.made_of_it();
+        let made_of_it = self.chain.made_of(self.name);
         for name in self.chain.names() {
             if let Some(values) = self.chain.get(name).filter(|_| !made_of_it.contains(&name)) {
                 all.push((name.to_string(), name, false, values));
@@ -365,18 +367,6 @@ impl<'a> Scene<'a> {
             all.push((text, tensor.name, true, &tensor.data[..]));
         }
         all
-    }
-
-    /// The tensor, and all that follows from it.
-    fn made_of_it(&self) -> Vec<TensorName> {
-        let mut made_of_it = vec![self.name];
-        for name in self.chain.names() {
-            let inputs = operation(name, self.chain.layers(), None).map(|found| found.inputs);
-            if inputs.is_some_and(|inputs| inputs.iter().any(|input| made_of_it.contains(input))) {
-                made_of_it.push(name);
-            }
-        }
-        made_of_it
     }
 
     /// The numbers that factors are made of, with what they are called.

@@ -29,7 +29,7 @@ pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
 /// What another tensor should be, which holds something else.
 fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     let shape = |name| scene.chain.shape(name).is_some_and(|shape| shape == scene.shape);
-    let made_of_it = scene.made_of_it();
+    let made_of_it = scene.chain.made_of(scene.name);
     let names = scene.chain.names().into_iter();
     names.filter(|name| !made_of_it.contains(name) && shape(*name)).find_map(|name| {
         let values = scene.chain.compute(name)?;

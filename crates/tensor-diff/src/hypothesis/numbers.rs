@@ -1,5 +1,7 @@
 //! What a number that was fitted is known as.
 
+use tensor::TensorName;
+
 use super::Scene;
 use crate::operation::operation;
 
@@ -52,6 +54,7 @@ pub(super) fn simplest_between(low: f64, high: f64) -> f64 {
 }
 
 fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
+    use TensorName::{A, Loss, P, Z};
     use std::f64::consts::{E, LN_2, LN_10, LOG2_E, LOG10_E, SQRT_2};
     let rate = scene.chain.learning_rate();
     let mut named: Vec<(f64, String)> = Vec::new();
@@ -92,9 +95,17 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
     }
     push(1.0 / 255.0, "1/255".into());
     // Small whole numbers and their halves are sizes, or one over a size, or need no name.
-    let short = value.abs() < 20.0 && is(2.0 * value, (2.0 * value).round());
-    let of_size =
-        |text: &str| sizes.iter().any(|(_, size)| text.strip_prefix("1/").unwrap_or(text) == size);
+    // So do decimals of at most two digits, and one over them: 0.9 is momentum's before it is 1 - lr, and 1.25 is
+    // dropout's 1/0.8 before it is C/B.
+    let decimal = |x: f64| format!("{x:.1e}").parse().is_ok_and(|short| is(x, short));
+    let short = value.abs() < 20.0 && is(2.0 * value, (2.0 * value).round())
+        || decimal(value)
+        || decimal(1.0 / value);
+    let is_of_backward_pass = !matches!(scene.name, Z(_) | A(_) | P | Loss);
+    let of_size = |text: &str| {
+        sizes.iter().any(|(_, size)| text.strip_prefix("1/").unwrap_or(text) == size)
+            || text == "lr" && is_of_backward_pass
+    };
     let found = |sign: f64| {
         let mut all = named.iter().filter(|(_, text)| !short || of_size(text));
         all.find(|(other, _)| is(sign * value, *other)).map(|(_, text)| text.clone())
@@ -105,6 +116,9 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
     found(1.0)
         .or_else(|| found(-1.0).map(|text| format!("-{text}")))
         .or_else(|| {
+            if short || !is_of_backward_pass {
+                return None;
+            }
             // A simple multiple of the learning rate.
             let of_rate = value / rate;
             let short: f64 = format!("{of_rate:.2e}").parse().ok()?;

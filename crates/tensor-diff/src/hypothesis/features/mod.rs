@@ -143,7 +143,7 @@ fn words(scene: &Scene<'_>, features: &[Feature<'_>], chosen: &[usize], factors:
         let one = size == 1.0;
         text += sign;
         text += &match () {
-            () if feature == "1" => number(scene, size),
+            () if feature == "1" => plain(size),
             () if one => feature.clone(),
             () if size == -1.0 => format!("-1 times {feature}"),
             () => format!("{} times {feature}", number(scene, size)),

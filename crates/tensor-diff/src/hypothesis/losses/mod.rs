@@ -65,7 +65,10 @@ impl Step<'_> {
     }
 
     fn fits(&self, value: f64) -> bool {
-        (value - self.held).abs() <= SLACK * self.relative * value.abs().max(self.expected.abs())
+        // An infinity would be allowed to be off by as much.
+        value.is_finite()
+            && (value - self.held).abs()
+                <= SLACK * self.relative * value.abs().max(self.expected.abs())
     }
 
     /// How likely a number is to fit by chance.
