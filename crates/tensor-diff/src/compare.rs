@@ -7,6 +7,7 @@ use tensor::{Dump, DumpedTensor, TensorName};
 
 use crate::bounds::Bounds;
 use crate::chain::{self, Chain, Errors};
+use crate::moved_factor::moved_back;
 use crate::order::{self, File, Misplaced};
 use crate::own::{self, Judgement};
 use crate::reading::{self, Divergence};
@@ -193,6 +194,10 @@ pub(crate) fn compare_from(
     start: &Errors,
     scale_tolerance: f64,
 ) -> (Comparison, Errors) {
+    let (reference, note) = moved_back(reference, scale_tolerance);
+    let of_reference = note.map(|note| format!("the reference: {note}"));
+    let (candidate, of_candidate) = moved_back(candidate, scale_tolerance);
+    let (reference, candidate) = (&*reference, &*candidate);
     let (chain, bounds) = chain_and_bounds(reference, candidate, start, scale_tolerance);
     let expected = chain::names(chain::layers(reference).max(chain::layers(candidate)));
     let mut misplaced = order::misplaced(File::Reference, reference, &expected);
@@ -208,7 +213,8 @@ pub(crate) fn compare_from(
     }
     let rows: Vec<Row> = names.iter().map(|&name| judge(name, &context, &known)).collect();
     let first_divergence = reading::first_divergence(&rows, &context, &own);
-    let warnings = warnings(reference, candidate);
+    let mut warnings = warnings(reference, candidate);
+    warnings.extend(of_reference.into_iter().chain(of_candidate));
     let bounds = context.bounds;
     (Comparison { rows, first_divergence, own, warnings, scale_tolerance }, bounds)
 }
@@ -349,7 +355,28 @@ fn warnings(reference: &Dump, candidate: &Dump) -> Vec<String> {
     differ("learning rate", r.learning_rate.to_string(), c.learning_rate.to_string());
     differ("seed", r.seed.to_string(), c.seed.to_string());
     differ("step", r.step.to_string(), c.step.to_string());
+    warnings.extend(varies(reference, candidate));
     warnings
+}
+
+/// Two dumps of one level that started from the same bits and differ: what is wrong in them changes from run to
+/// run, so that no explanation of one of them holds for the other.
+fn varies(reference: &Dump, candidate: &Dump) -> Option<String> {
+    let (r, c) = (&reference.header, &candidate.header);
+    let bits = |dump: &Dump, name| {
+        Some(dump.get(name)?.data.iter().map(|value| value.to_bits()).collect::<Vec<u64>>())
+    };
+    let same = |name| bits(reference, name) == bits(candidate, name);
+    let names = || reference.tensors.iter().map(|tensor| tensor.name);
+    let of_one = (&r.level, &r.device, r.dtype, r.step) == (&c.level, &c.device, c.dtype, c.step);
+    let first = names().find(|&name| !same(name)).filter(|&name| !chain::is_given(name))?;
+    of_one.then(|| {
+        format!(
+            "both dumps are by {} on {}, from the same inputs, and differ from {first} on: unless the program was \
+             changed in between, its results vary from run to run, as with a race or a sum in no fixed order",
+            r.level, r.device
+        )
+    })
 }
 
 /// A number as JSON: NaN and the infinities as the same words as in a dump.

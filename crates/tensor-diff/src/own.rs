@@ -15,6 +15,7 @@ use tensor::{Dump, DumpedTensor, Loss, TensorName};
 use crate::bounds::Bounds;
 use crate::chain::{self, Chain, Errors, is_given};
 use crate::compare::{Context, Deviation, Row, Verdict, declares_absent, deviation};
+use crate::moved_factor::moved_back;
 use crate::operation::operation;
 use crate::order::{self, File};
 use crate::reading::{Divergence, own_fault};
@@ -29,6 +30,9 @@ pub struct Judgement {
     pub rows: Vec<Row>,
     /// The first operation whose result is wrong by itself, and what it is likely to mean.
     pub first_fault: Option<Divergence>,
+    /// What a reader has to know about the comparison: that a factor was moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What all bounds were multiplied by.
     #[serde(skip)]
     pub scale_tolerance: f64,
@@ -86,7 +90,9 @@ fn judge_between(
     scale_tolerance: f64,
 ) -> Judgement {
     let candidate = with_loss(candidate, before, scale_tolerance);
-    judge_with(&candidate, before, later, scale_tolerance)
+    let (candidate, note) = moved_back(&candidate, scale_tolerance);
+    let judged = judge_with(&candidate, before, later, scale_tolerance);
+    Judgement { warnings: note.into_iter().collect(), ..judged }
 }
 
 /// The dump itself where it names its loss, else with whichever loss explains the most.
@@ -132,7 +138,7 @@ fn context(candidate: &Dump, scale_tolerance: f64) -> Context<'_> {
     Context { reference: candidate, candidate, chain, bounds, misplaced }
 }
 
-fn judge_with(
+pub(crate) fn judge_with(
     candidate: &Dump,
     before: Option<&Dump>,
     later: &[Dump],
@@ -153,7 +159,7 @@ fn judge_with(
         }
         rows.push(row);
     }
-    Judgement { rows, first_fault, scale_tolerance }
+    Judgement { rows, first_fault, warnings: Vec::new(), scale_tolerance }
 }
 
 // ANCHOR: recompute

@@ -80,7 +80,7 @@ impl RunComparison {
             comparison: None,
             drift: None,
         };
-        Self { steps: vec![step], warnings: Vec::new() }
+        Self { warnings: step.own.warnings.clone(), steps: vec![step] }
     }
 
     /// A comparison of two dumps, as a run of one step.
@@ -136,7 +136,8 @@ pub fn judge_run(run: &[Dump], scale_tolerance: f64) -> RunComparison {
             drift: None,
         });
     }
-    RunComparison { steps, warnings: Vec::new() }
+    let warnings = steps.first().map_or_else(Vec::new, |step| step.own.warnings.clone());
+    RunComparison { steps, warnings }
 }
 
 /// Compares the steps that two runs have in common, from the first on.

@@ -98,6 +98,9 @@ pub fn write_judgement(
     }
     writeln!(out, "{}", parts.join(", "))?;
     read_out(out, judgement.first_fault.as_ref())?;
+    for warning in &judgement.warnings {
+        writeln!(out, "{CAUTION}warning: {}{CAUTION:#}", host::shown(warning))?;
+    }
     writeln!(out)?;
     rows(out, &judgement.rows, own_label)?;
     writeln!(out)?;

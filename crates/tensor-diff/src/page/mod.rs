@@ -31,6 +31,7 @@ use serde::Serialize;
 use tensor::Dump;
 
 use crate::levels::{Candidate, titles};
+use crate::moved_factor::moved_back;
 
 /// The most elements of a tensor that are drawn where there is one candidate: a first layer of 30
 /// units on MNIST has fewer.
@@ -68,6 +69,15 @@ pub fn write_page(
 ) -> io::Result<()> {
     let cells = (CELLS / candidates.len().max(1)).max(FEWEST_CELLS);
     let titles = titles(candidates);
+    let moved = |run: &[Dump]| -> Vec<Dump> {
+        run.iter().map(|dump| moved_back(dump, scale_tolerance).0.into_owned()).collect()
+    };
+    let reference_run = reference.map(|(path, run)| (path, moved(run)));
+    let reference = reference_run.as_ref().map(|(path, run)| (*path, &run[..]));
+    let runs: Vec<Vec<Dump>> = candidates.iter().map(|one| moved(one.run)).collect();
+    let candidates: Vec<Candidate<'_>> =
+        candidates.iter().zip(&runs).map(|(one, run)| Candidate { run, ..one.clone() }).collect();
+    let candidates = &candidates[..];
     let mut data = pair::Data::default();
     let pairs: Vec<pair::Pair> = candidates
         .iter()

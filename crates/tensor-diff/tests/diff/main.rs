@@ -14,3 +14,4 @@ mod ranks;
 mod readings;
 mod reference_dumps;
 mod support;
+mod truthful;
