@@ -40,6 +40,8 @@ mod work;
 pub use access::Access;
 pub use bounds::check_range;
 pub use data_type::{Compute, DataType, Inputs, scale_type};
+/// Access to device memory that other threads may be writing: no other way to reach it is sound.
+pub use device_memory::words;
 pub use door::{Door, Refused};
 pub use driver::{Driver, Range, StreamHandle, driver, driver_library};
 pub use element::{load, store};

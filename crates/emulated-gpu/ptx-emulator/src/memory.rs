@@ -24,13 +24,11 @@ mod pieces;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux has files of memory"))]
 mod ranges;
 mod reach;
-pub(crate) mod rows;
 mod shared;
 mod shared_memory;
 mod space;
 mod table;
 mod virtual_memory;
-pub(crate) mod words;
 
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +37,8 @@ use crate::conditions::Conditions;
 pub use crate::room::OutOfMemory;
 use crate::texture::Bindings;
 pub use allocation::{Allocation, AllocationKind};
+pub(crate) use device_memory::rows;
+pub use device_memory::words;
 pub use error::{AccessError, NotAllocated, RegisterError};
 pub(crate) use known::Known;
 pub use launch_heap::Heap;

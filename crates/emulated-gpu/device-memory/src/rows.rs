@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code, reason = "rows are moved between device memory and registers")]
 
+use crate::words::Word;
+
 /// Moves a row of a length that the compiler knows.
 ///
 /// # Safety
@@ -9,7 +11,7 @@
 /// reaches either.
 #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
 #[inline(always)]
-pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
+pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     // SAFETY: as the caller promises.
     unsafe { to.copy_from_nonoverlapping(from, bytes) };
 }
@@ -21,7 +23,7 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
 /// As above.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 #[inline(always)]
-pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
+pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     use std::arch::wasm32::{v128, v128_load, v128_store};
     const VECTOR: usize = size_of::<v128>();
     // Four at a time: a loop of one is what the compiler knows as a copy.
@@ -45,7 +47,7 @@ pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
 
 /// Copies one row of registers, of words that are plain numbers.
 #[inline(always)]
-pub(crate) fn copy_own<T: super::words::Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
+pub fn copy_own<T: Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
     if cfg!(not(target_family = "wasm")) {
         // An assignment that the compiler sees through.
         *to = *from;
@@ -58,7 +60,7 @@ pub(crate) fn copy_own<T: super::words::Word, const N: usize>(to: &mut [T; N], f
 /// Fills a part of a row of registers with one word.
 #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
 #[inline(always)]
-pub(crate) fn fill_own<T: super::words::Word>(to: &mut [T], word: T) {
+pub fn fill_own<T: Word>(to: &mut [T], word: T) {
     to.fill(word);
 }
 
@@ -66,7 +68,7 @@ pub(crate) fn fill_own<T: super::words::Word>(to: &mut [T], word: T) {
 /// waits for all.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 #[inline(always)]
-pub(crate) fn fill_own<T: super::words::Word>(to: &mut [T], word: T) {
+pub fn fill_own<T: Word>(to: &mut [T], word: T) {
     use std::arch::wasm32::{u32x4_splat, u64x2_splat, v128, v128_store};
     // SAFETY: words are of 4 or 8 bytes, and any bits are numbers.
     let vector = unsafe {

@@ -10,21 +10,28 @@
 //! of a load. So on x86-64 rows and blocks are moved by vector instructions written out: there each
 //! naturally aligned word of a vector is accessed at once, on which the Java virtual machine's copies
 //! of arrays rely too. WebAssembly without threads has no other thread that could see half of a row, and moves it
-//! as [`rows`](super::rows) does. Elsewhere, and under Miri, the same is done word by word.
+//! as [`rows`] does. Elsewhere, and under Miri, the same is done word by word.
 
 #![allow(unsafe_code, reason = "device memory is raw memory: every access to it is made here")]
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::rows;
+use crate::rows;
 
-/// What one access moves.
-pub(crate) trait Word: Copy + Default {
+/// A number that is read or written by one access.
+///
+/// # Safety
+/// It is as large as it is aligned, and any bits of that size are a value.
+pub unsafe trait Word: Copy + Default {
     /// Its size.
     const BYTES: u64;
+    /// Reads one.
+    ///
     /// # Safety
     /// `at` is readable for `BYTES` bytes and aligned to them.
     unsafe fn load(at: *const u8) -> Self;
+    /// Writes one.
+    ///
     /// # Safety
     /// `at` is writable for `BYTES` bytes and aligned to them.
     unsafe fn store(self, at: *mut u8);
@@ -33,7 +40,8 @@ pub(crate) trait Word: Copy + Default {
 macro_rules! words {
     ($($word:ty: $atomic:ty;)*) => {
         $(
-            impl Word for $word {
+            // SAFETY: a number without padding, aligned as it is large on the machines that this is built for.
+            unsafe impl Word for $word {
                 const BYTES: u64 = size_of::<$word>() as u64;
                 #[inline(always)]
                 unsafe fn load(at: *const u8) -> Self {
@@ -58,11 +66,39 @@ words! {
     u64: AtomicU64;
 }
 
+/// Floats are moved as the words that have their bits.
+macro_rules! floats {
+    ($($float:ty: $bits:ty;)*) => {
+        $(
+            // SAFETY: as large and as aligned as its bits, and any of them are a number.
+            unsafe impl Word for $float {
+                const BYTES: u64 = <$bits>::BYTES;
+                #[inline(always)]
+                unsafe fn load(at: *const u8) -> Self {
+                    // SAFETY: as the trait asks.
+                    Self::from_bits(unsafe { <$bits>::load(at) })
+                }
+                #[inline(always)]
+                unsafe fn store(self, at: *mut u8) {
+                    // SAFETY: as the trait asks.
+                    unsafe { self.to_bits().store(at) };
+                }
+            }
+        )*
+    };
+}
+
+floats! {
+    f32: u32;
+    f64: u64;
+}
+
 /// Reads 1, 2, 4 or 8 bytes.
 ///
 /// # Safety
 /// `at` is readable for `bytes` bytes and aligned to them.
-pub(crate) unsafe fn read_bits(at: *const u8, bytes: u64) -> u64 {
+#[inline]
+pub unsafe fn read_bits(at: *const u8, bytes: u64) -> u64 {
     // SAFETY: as the caller promises.
     unsafe {
         match bytes {
@@ -78,7 +114,8 @@ pub(crate) unsafe fn read_bits(at: *const u8, bytes: u64) -> u64 {
 ///
 /// # Safety
 /// `at` is writable for `bytes` bytes and aligned to them.
-pub(crate) unsafe fn write_bits(at: *mut u8, bytes: u64, value: u64) {
+#[inline]
+pub unsafe fn write_bits(at: *mut u8, bytes: u64, value: u64) {
     // SAFETY: as the caller promises.
     unsafe {
         match bytes {
@@ -137,7 +174,7 @@ unsafe fn move_block<const AVX: bool>(to: *mut u8, from: *const u8) {
 /// # Safety
 /// `from` is readable for as many words and aligned to them; `AVX` only where the processor has it.
 #[inline(always)]
-pub(crate) unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mut [T]) {
+pub unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mut [T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if AVX && size_of_val(to).is_multiple_of(BLOCK) {
         for at in (0..size_of_val(to)).step_by(BLOCK) {
@@ -161,7 +198,7 @@ pub(crate) unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mu
 /// # Safety
 /// `to` is writable for as many words and aligned to them; `AVX` only where the processor has it.
 #[inline(always)]
-pub(crate) unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]) {
+pub unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if AVX && size_of_val(from).is_multiple_of(BLOCK) {
         for at in (0..size_of_val(from)).step_by(BLOCK) {
@@ -176,6 +213,58 @@ pub(crate) unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]
     }
     for (index, word) in from.iter().enumerate() {
         // SAFETY: as the caller promises.
+        unsafe { word.store(to.add(index * size_of::<T>())) };
+    }
+}
+
+/// Moves the whole [`BLOCK`]s of `len` bytes from the front; returns how many bytes that are. Where there are
+/// no such instructions it moves none.
+///
+/// # Safety
+/// `from` is readable and `to` writable for `len` bytes; where they overlap, `to` is not behind.
+#[inline(always)]
+unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let blocks = len - len % BLOCK;
+        for at in (0..blocks).step_by(BLOCK) {
+            // SAFETY: inside the ranges, as the caller promises. A block is read before it is written, so
+            // that they may overlap.
+            unsafe { move_block::<false>(to.add(at), from.add(at)) };
+        }
+        blocks
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    {
+        let _ = (to, from, len);
+        0
+    }
+}
+
+/// Reads words that lie next to each other, into memory of the caller's own.
+///
+/// # Safety
+/// `from` is readable for as many words, and aligned to them.
+pub unsafe fn read_words<T: Word>(from: *const u8, into: &mut [T]) {
+    let bytes = size_of_val(into);
+    // SAFETY: the caller's promise; the other side is borrowed uniquely.
+    let done = unsafe { move_blocks(into.as_mut_ptr().cast(), from, bytes) } / size_of::<T>();
+    for (index, word) in into.iter_mut().enumerate().skip(done) {
+        // SAFETY: the caller's promise.
+        *word = unsafe { T::load(from.add(index * size_of::<T>())) };
+    }
+}
+
+/// Writes words next to each other, from memory of the caller's own.
+///
+/// # Safety
+/// `to` is writable for as many words, and aligned to them.
+pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
+    let bytes = size_of_val(words);
+    // SAFETY: the caller's promise; the other side is borrowed.
+    let done = unsafe { move_blocks(to, words.as_ptr().cast(), bytes) } / size_of::<T>();
+    for (index, word) in words.iter().enumerate().skip(done) {
+        // SAFETY: the caller's promise.
         unsafe { word.store(to.add(index * size_of::<T>())) };
     }
 }
@@ -197,14 +286,8 @@ unsafe fn forwards(
         byte(at);
         at += 1;
     }
-    // A block is read before it is written, so that the ranges may overlap.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    while len - at >= BLOCK {
-        // SAFETY: inside the ranges, as the caller promises.
-        unsafe { move_block::<false>(to.add(at), from.add(at)) };
-        at += BLOCK;
-    }
-    let _ = (to, from);
+    // SAFETY: inside the ranges, as the caller promises.
+    at += unsafe { move_blocks(to.add(at), from.add(at), len - at) };
     while len - at >= 8 {
         word(at);
         at += 8;
@@ -216,7 +299,7 @@ unsafe fn forwards(
 ///
 /// # Safety
 /// `from` is readable for as many bytes.
-pub(crate) unsafe fn read(from: *const u8, into: &mut [u8]) {
+pub unsafe fn read(from: *const u8, into: &mut [u8]) {
     let (to, len) = (into.as_mut_ptr(), into.len());
     // SAFETY: `forwards` asks for what is inside both ranges, and for words where `from` is aligned.
     unsafe {
@@ -233,7 +316,7 @@ pub(crate) unsafe fn read(from: *const u8, into: &mut [u8]) {
 ///
 /// # Safety
 /// `to` is writable for as many bytes.
-pub(crate) unsafe fn write(to: *mut u8, bytes: &[u8]) {
+pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
     let (from, len) = (bytes.as_ptr(), bytes.len());
     // SAFETY: as in `read`.
     unsafe {
@@ -250,7 +333,7 @@ pub(crate) unsafe fn write(to: *mut u8, bytes: &[u8]) {
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes.
-pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
+pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     let alike = (to as usize ^ from as usize).is_multiple_of(8);
     // SAFETY: `at` is inside both ranges; words are moved where both are aligned.
     unsafe {
@@ -277,7 +360,7 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
 ///
 /// # Safety
 /// `to` is writable for as many bytes.
-pub(crate) unsafe fn fill(to: *mut u8, pattern: &[u8], count: usize) {
+pub unsafe fn fill(to: *mut u8, pattern: &[u8], count: usize) {
     let len = pattern.len() * count;
     let byte = |at: usize| {
         // SAFETY: callers below ask for what is inside the range.
@@ -298,97 +381,4 @@ pub(crate) unsafe fn fill(to: *mut u8, pattern: &[u8], count: usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// More than two blocks, and bytes that tell where they are from.
-    const LEN: usize = 96;
-
-    fn bytes() -> Vec<u8> {
-        (0..LEN as u8).map(|at| at.wrapping_mul(37) ^ 0x5a).collect()
-    }
-
-    /// Every length from every alignment on either side.
-    fn ranges() -> impl Iterator<Item = (usize, usize, usize)> {
-        let offsets = (0..9).flat_map(|to| (0..9).map(move |from| (to, from)));
-        offsets.flat_map(|(to, from)| {
-            [0, 1, 3, 7, 8, 9, 31, 32, 33, 47, 64, 75].map(|len| (to, from, len))
-        })
-    }
-
-    #[test]
-    fn bytes_come_where_they_belong_and_nowhere_else() {
-        let source = bytes();
-        for (to, from, len) in ranges() {
-            let mut expected = vec![0xee; LEN];
-            expected[to..to + len].copy_from_slice(&source[from..from + len]);
-            let mut target = vec![0xee; LEN];
-            // SAFETY: 75 bytes from at most 8 on are inside 96.
-            unsafe { write(target.as_mut_ptr().add(to), &source[from..from + len]) };
-            assert_eq!(target, expected, "write {to} {from} {len}");
-            let mut target = vec![0xee; LEN];
-            // SAFETY: as above.
-            unsafe { read(source.as_ptr().add(from), &mut target[to..to + len]) };
-            assert_eq!(target, expected, "read {to} {from} {len}");
-            let mut target = vec![0xee; LEN];
-            // SAFETY: as above.
-            unsafe { copy(target.as_mut_ptr().add(to), source.as_ptr().add(from), len) };
-            assert_eq!(target, expected, "copy {to} {from} {len}");
-        }
-    }
-
-    #[test]
-    fn ranges_that_overlap_are_copied_as_if_they_did_not() {
-        for (to, from, len) in ranges().chain([(0, 20, 75), (20, 0, 75), (16, 0, 75), (0, 16, 75)])
-        {
-            let mut expected = bytes();
-            expected.copy_within(from..from + len, to);
-            let mut target = bytes();
-            let start = target.as_mut_ptr();
-            // SAFETY: inside of the one vector.
-            unsafe { copy(start.add(to), start.add(from), len) };
-            assert_eq!(target, expected, "{to} {from} {len}");
-        }
-    }
-
-    #[test]
-    fn patterns_repeat_from_where_they_begin() {
-        for (pattern, to, count) in (1..=8)
-            .flat_map(|len| (0..9).map(move |to| (len, to)))
-            .flat_map(|(len, to)| [0, 1, 2, 5, 10].map(|count| (&b"abcdefgh"[..len], to, count)))
-        {
-            let mut expected = vec![0; LEN];
-            expected[to..to + pattern.len() * count].copy_from_slice(&pattern.repeat(count));
-            let mut target = vec![0; LEN];
-            // SAFETY: 80 bytes from at most 8 on.
-            unsafe { fill(target.as_mut_ptr().add(to), pattern, count) };
-            assert_eq!(target, expected, "{pattern:?} at {to}, {count} times");
-        }
-    }
-
-    #[test]
-    fn rows_are_the_same_in_both_versions() {
-        fn both<const AVX: bool>(source: &[u32; 24]) -> (Vec<u32>, Vec<u64>, Vec<u32>) {
-            let (mut narrow, mut wide) = ([0u32; 16], [0u64; 8]);
-            let mut target = [7u32; 24];
-            // SAFETY: rows inside the arrays; `u64` are aligned as the array begins at a multiple of
-            // 8, and the tests ask for AVX where there is some.
-            unsafe {
-                load_row::<u32, AVX>(source.as_ptr().add(3).cast(), &mut narrow);
-                load_row::<u64, AVX>(source.as_ptr().add(2).cast(), &mut wide);
-                store_row::<u32, AVX>(target.as_mut_ptr().add(5).cast(), &narrow);
-            }
-            (narrow.into(), wide.into(), target.into())
-        }
-        #[repr(align(8))]
-        struct Aligned([u32; 24]);
-        let source = Aligned(std::array::from_fn(|at| at as u32 * 0x0101_0101));
-        let portable = both::<false>(&source.0);
-        assert_eq!(portable.0, source.0[3..19]);
-        assert_eq!((portable.2[4], portable.2[5], portable.2[21]), (7, source.0[3], 7));
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx") {
-            assert_eq!(both::<true>(&source.0), portable);
-        }
-    }
-}
+mod tests;
