@@ -166,17 +166,29 @@ mod system {
             Some(Self { start: own, len })
         }
 
-        /// Shows a part of a file at some of these addresses: whether it is there.
-        pub(in crate::memory) fn show(&self, at: u64, len: u64, file: &File, offset: u64) -> bool {
-            // SAFETY: the addresses are this one's own, and whoever maps them has made sure that
-            // nothing of theirs is there.
-            unsafe { replace(at, len as usize, file, offset) }
+        /// Whether these are some of the addresses. MAP_FIXED replaces what is at others.
+        fn hold(&self, at: u64, len: u64) -> bool {
+            at.checked_sub(self.start)
+                .is_some_and(|offset| offset.checked_add(len).is_some_and(|end| end <= self.len))
         }
 
-        /// Takes away what is shown at some of these addresses: whether it is gone.
+        /// Shows a part of a file at some of these addresses: whether it is there. False if they are not
+        /// all of them.
+        pub(in crate::memory) fn show(&self, at: u64, len: u64, file: &File, offset: u64) -> bool {
+            // SAFETY: the addresses are this one's own, as has been checked, and whoever maps them has made
+            // sure that nothing of theirs is there.
+            self.hold(at, len) && unsafe { replace(at, len as usize, file, offset) }
+        }
+
+        /// Takes away what is shown at some of these addresses: whether it is gone. False if they are not
+        /// all of them.
         pub(in crate::memory) fn hide(&self, at: u64, len: u64) -> bool {
+            if !self.hold(at, len) {
+                return false;
+            }
             let kind = ANONYMOUS | libc::MAP_FIXED;
-            // SAFETY: the addresses are this one's own, and nobody has a pointer to them any longer.
+            // SAFETY: the addresses are this one's own, as has been checked, and nobody has a pointer to them
+            // any longer.
             let start =
                 unsafe { libc::mmap(at as *mut _, len as usize, libc::PROT_NONE, kind, -1, 0) };
             start != libc::MAP_FAILED
@@ -243,3 +255,32 @@ mod system {
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) use system::replace;
 pub(super) use system::{clear, create, duplicate, has_room, identity, is_there, sealed_len};
+
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_reserved_addresses_are_mapped() {
+        const PAGE: u64 = 1 << 16;
+        let file = create(c"test", 4 * PAGE).expect("a file in memory");
+        // The part in the middle; what is around it belongs to another.
+        let all = Addresses::reserve(4 * PAGE, PAGE, 0).expect("addresses");
+        let start = all.start + PAGE;
+        let own = std::mem::ManuallyDrop::new(Addresses { start, len: 2 * PAGE });
+        for (at, len) in [
+            (start - PAGE, PAGE),
+            (start - PAGE, 2 * PAGE),
+            (start + 2 * PAGE, PAGE),
+            (start + PAGE, 2 * PAGE),
+            (start, 3 * PAGE),
+            (start + PAGE, u64::MAX - PAGE),
+            (0, PAGE),
+        ] {
+            assert!(!own.show(at, len, &file, 0), "{:x} {len:x}", at - all.start.min(at));
+            assert!(!own.hide(at, len), "{:x} {len:x}", at - all.start.min(at));
+        }
+        assert!(own.show(start, 2 * PAGE, &file, 0) && own.hide(start + PAGE, PAGE));
+        assert!(own.hide(start, PAGE));
+    }
+}
