@@ -16,6 +16,7 @@ use crate::engine::lower::Loading;
 use crate::engine::output::Output;
 use crate::engine::race::Pool;
 use crate::engine::record::Recorder;
+use crate::engine::timer::Timer;
 use crate::engine::trace::{Followed, Tracer};
 use crate::engine::watch::Watch;
 use crate::engine::{grid, lower};
@@ -79,6 +80,7 @@ struct Device {
     counting: AtomicBool,
     /// What racecheck has used before.
     race_pages: Pool,
+    timer: Timer,
 }
 
 impl Emulator {
@@ -92,8 +94,8 @@ impl Emulator {
         ));
         let (pool, launches) = (OnceLock::new(), AtomicU64::new(0));
         let counting = AtomicBool::new(options.statistics);
-        let race_pages = Pool::default();
-        Self(Arc::new(Device { options, memory, pool, launches, counting, race_pages }))
+        let (race_pages, timer) = (Pool::default(), Timer::new());
+        Self(Arc::new(Device { options, memory, pool, launches, counting, race_pages, timer }))
     }
 
     /// Counts for each instruction, or no longer, from the next launch on.
@@ -248,6 +250,7 @@ impl Emulator {
             check_initialisation: options.checks.initialisation,
             check_races: options.checks.races,
             race_pages: &self.0.race_pages,
+            timer: &self.0.timer,
             grid_id: self.0.launches.fetch_add(1, Ordering::Relaxed),
             heap: launch.heap,
             reach,

@@ -45,6 +45,7 @@ mod space;
 mod state_space;
 mod straight;
 mod texture;
+pub(crate) mod timer;
 pub(crate) mod trace;
 mod traffic;
 mod turn;

@@ -220,7 +220,7 @@ impl Block {
         if moved && core.timed != timed && self.waited < LONGEST_WAIT {
             // They look at the clock: the time passes for which they may be willing to wait.
             self.waited = self.waited.max(SHORTEST_WAIT) * 2;
-            core.ahead = core.ahead.wrapping_add(self.waited);
+            core.timer.skip(self.waited);
             return Ok(Pass::Going);
         }
         Err(self.deadlock(core))

@@ -3,12 +3,12 @@
 #![allow(unsafe_code, reason = "memory of blocks and threads is raw memory, viewed as bytes")]
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::image::Image;
 use super::output::Output;
 use super::race::{Races, Shadow as RaceShadow, ThreadClocks};
 use super::registers::Registers;
+use super::timer::Timer;
 use crate::fault::FaultKind;
 use crate::memory::{Heap, Known, Memory, OutOfMemory, Reach, Shadow};
 use crate::room::Zeroed;
@@ -209,8 +209,8 @@ pub(crate) struct Core<'launch> {
     /// atomic access finds; and how many times a clock.
     pub(super) seen: u64,
     pub(super) timed: u64,
-    /// Nanoseconds that `%globaltimer` is ahead: time in which all threads of a block did nothing but wait.
-    pub(super) ahead: u64,
+    /// The device's `%globaltimer`.
+    pub(super) timer: &'launch Timer,
     pub(super) deterministic: bool,
     /// Reads of memory that nothing has written are faults.
     pub(super) initialisation: bool,
@@ -229,12 +229,7 @@ pub(crate) struct Core<'launch> {
 impl Core<'_> {
     /// `%globaltimer`: nanoseconds; in deterministic runs, of the device's own clock.
     pub(super) fn global_timer(&self) -> u64 {
-        // There a page gives no clock.
-        if self.deterministic || cfg!(target_family = "wasm") {
-            return self.clock.wrapping_add(self.ahead);
-        }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        (now.as_nanos() as u64).wrapping_add(self.ahead)
+        self.timer.read(self.clock, self.deterministic)
     }
 
     /// Forgets which allocations were found where.

@@ -11,6 +11,7 @@ use super::output::Output;
 use super::profile::Profile;
 use super::race::{Pool, Races};
 use super::registers::{LANES, Registers};
+use super::timer::Timer;
 use super::turn::{Rules, Stopped};
 use super::watch::Watch;
 use super::workspace::Workspace;
@@ -34,6 +35,7 @@ pub(crate) struct Setting<'launch> {
     pub(crate) check_initialisation: bool,
     pub(crate) check_races: bool,
     pub(crate) race_pages: &'launch Pool,
+    pub(crate) timer: &'launch Timer,
     pub(crate) grid_id: u64,
     /// What `malloc` takes from.
     pub(crate) heap: Heap,
@@ -172,7 +174,7 @@ impl Shared<'_> {
             clock: 0,
             seen: 0,
             timed: 0,
-            ahead: 0,
+            timer: self.setting.timer,
             deterministic: self.setting.deterministic,
             initialisation: self.setting.check_initialisation,
             step: 0,
@@ -223,6 +225,7 @@ impl Shared<'_> {
             sum.warp_instructions += block.warps.iter().map(|warp| warp.executed).sum::<u64>();
         }
         sum.thread_instructions = block.thread_instructions;
+        self.setting.timer.add(core.clock);
         self.add(&sum, profile.as_ref());
     }
 
@@ -294,6 +297,7 @@ impl Shared<'_> {
             // Those that only spin wait for blocks of other host threads.
             std::thread::yield_now();
         }
+        self.setting.timer.add(core.clock);
         self.add(&sum, profile.as_ref());
     }
 
