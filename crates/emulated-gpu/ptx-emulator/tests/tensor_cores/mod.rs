@@ -2,6 +2,7 @@
 
 mod held;
 mod isa;
+mod misplaced;
 mod moves;
 mod products;
 mod sparse;

@@ -3,17 +3,22 @@
 #![allow(unsafe_code, reason = "device memory is read and written, through checked pointers")]
 
 use crate::engine::access::instruction::Access;
-use crate::engine::core::{Core, Outcome};
+use crate::engine::core::{Core, Outcome, Problem};
 use crate::engine::initialised::Resolved;
 use crate::engine::race::{Does, Semantics};
 use crate::engine::registers::{LANES, Registers, Slot, lanes};
+use crate::engine::state_space::StateSpace;
+use crate::fault::FaultKind;
 use crate::memory::words::{self, read_bits, write_bits};
-use crate::program::Fragment;
+use crate::program::{Fragment, Space};
 
 /// Rows of the matrices of `ldmatrix`, and elements of a row, of two bytes each.
 const ROWS: usize = 8;
 /// Bytes of a row.
 const ROW: u64 = 16;
+/// The rows of `wmma` are aligned to this many bytes, those of narrower fragments to a lane's bytes. The ISA
+/// says a lane's bytes of all, which are 32 of halves; CUDA's own documentation and samples ask for 16.
+const ROW_ALIGNMENT: u64 = 16;
 
 /// `movmatrix`
 pub(in crate::engine) struct Transposed {
@@ -71,6 +76,10 @@ impl Moved {
         let (mask, bytes) = self.extent();
         let access = &self.access;
         let addresses = access.addresses(core);
+        let name = if self.store { "stmatrix" } else { "ldmatrix" };
+        for lane in lanes(mask) {
+            require_space(core, access, (lane, addresses[lane]), name, &[Space::Shared])?;
+        }
         let hosts = locate(core, access, &addresses, mask, (bytes, self.store))?;
         for (which, slot) in self.registers.iter().enumerate() {
             let hosts = &hosts[which * ROWS..(which + 1) * ROWS];
@@ -105,6 +114,34 @@ impl Moved {
     }
 }
 
+/// Finds a generic address of a lane that leads to a space other than the instruction's.
+fn require_space(
+    core: &Core<'_>,
+    access: &Access,
+    (lane, address): (usize, u64),
+    name: &str,
+    spaces: &[Space],
+) -> Outcome {
+    let is_in = |space: &Space| core.is_in(*space, address, &[]);
+    if access.room != StateSpace::Generic || spaces.iter().any(is_in) {
+        return Ok(());
+    }
+    let others = [Space::Global, Space::Local, Space::Param];
+    let found = others.iter().find(|space| is_in(space)).map_or("shared", |space| match space {
+        Space::Local => "local",
+        Space::Param => "parameter",
+        _ => "global",
+    });
+    let wanted = if spaces.len() > 1 { "global or shared" } else { "shared" };
+    Err(Problem::new(
+        FaultKind::IllegalAddress,
+        format!("{name} at {address:#x}, which is {found} memory"),
+    )
+    .lane(lane)
+    .address(address)
+    .note(format!("{name} takes addresses of {wanted} memory: copy the matrix there first")))
+}
+
 /// Where the host has `bytes` bytes at the addresses of the lanes of a mask; all that is checked of an
 /// access besides is.
 fn locate(
@@ -113,7 +150,7 @@ fn locate(
     addresses: &[u64; LANES],
     mask: u32,
     (bytes, write): (u64, bool),
-) -> Result<[u64; LANES], Box<crate::engine::core::Problem>> {
+) -> Result<[u64; LANES], Box<Problem>> {
     let (room, site) = (access.room, access.site);
     let mut hosts = [0; LANES];
     for lane in lanes(mask) {
@@ -195,7 +232,61 @@ impl Tile {
         (all, bytes)
     }
 
+    /// Finds an address or a stride that the instruction does not take (PTX ISA, "Matrix Storage for WMMA").
+    fn require_valid(&self, core: &Core<'_>) -> Outcome {
+        let name = if self.store { "wmma.store" } else { "wmma.load" };
+        let addresses = self.access.addresses(core);
+        let strides = self.stride.map(|slot| core.registers.all(slot).map(|stride| stride as u32));
+        let stride = strides.map_or(0, |strides| strides[0]);
+        for (lane, &address) in addresses.iter().enumerate() {
+            require_space(
+                core,
+                &self.access,
+                (lane, address),
+                name,
+                &[Space::Global, Space::Shared],
+            )?;
+            if address != addresses[0] || strides.is_some_and(|strides| strides[lane] != stride) {
+                let message = format!("{name} with another address or stride than that of lane 0");
+                return Err(Problem::new(FaultKind::InvalidInstruction, message)
+                    .lane(lane)
+                    .address(address)
+                    .note("the lanes of a warp move one matrix together, so all have to name the same one"));
+            }
+        }
+        let element = self.fragment.element;
+        let held = self.fragment.registers() as u64 * element.register().bytes();
+        let address = addresses[0];
+        if !address.is_multiple_of(held) {
+            let message = format!("{name} at {address:#x}, which is not a multiple of {held}");
+            return Err(Problem::new(FaultKind::Misaligned, message).lane(0).address(address).note(
+                format!(
+                    "a lane holds {held} bytes of this matrix, and its address has to be a multiple of \
+                     that (PTX ISA, \"Matrix Storage for WMMA\")"
+                ),
+            ));
+        }
+        let row = held.min(ROW_ALIGNMENT);
+        let bits = u64::from(stride) * u64::from(element.bits());
+        if self.stride.is_some() && (stride == 0 || !bits.is_multiple_of(8 * row)) {
+            let least = 8 * row / u64::from(element.bits());
+            let message = format!(
+                "{name} with a stride (leading dimension) of {stride} elements: it has to be a \
+                 positive multiple of {least}"
+            );
+            return Err(Problem::new(FaultKind::InvalidInstruction, message)
+                .lane(0)
+                .address(address)
+                .note(format!(
+                    "each row (or column) has to begin {row} bytes or a multiple of that after the \
+                     last (CUDA C++ Programming Guide, \"Warp Matrix Functions\")"
+                )));
+        }
+        Ok(())
+    }
+
     pub(super) fn run(&self, core: &mut Core<'_>) -> Outcome {
+        self.require_valid(core)?;
         let (together, bytes) = self.run_of();
         let parts = self.fragment.element.in_register();
         for (index, &slot) in self.registers.iter().enumerate() {

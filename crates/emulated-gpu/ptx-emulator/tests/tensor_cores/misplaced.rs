@@ -1,0 +1,141 @@
+//! Matrices at addresses, and with strides, that `wmma`, `ldmatrix` and `stmatrix` don't take: faults.
+
+use ptx_emulator::source::Source;
+use ptx_emulator::{Emulator, Fault, FaultKind, Launch, Options};
+
+/// Runs `body` on a warp, with `%p0` at global memory and `%p1` at shared memory, both generic and at a
+/// multiple of 128, `%p2` at local memory, and the lane in `%r0`.
+fn run(body: &str) -> Result<(), Fault> {
+    let text = format!(
+        ".version 8.8\n.target sm_90\n.address_size 64\n\
+         .visible .entry k(.param .u64 to, .param .align 64 .b8 given[2048])\n{{\n\
+         .reg .b32 %r<20>; .reg .b64 %p<5>;\n\
+         .shared .align 128 .b8 box[2048]; .local .align 32 .b8 own[2048];\n\
+         ld.param.u64 %p0, [to]; mov.u32 %r0, %laneid;\n\
+         mov.u64 %p1, box; cvta.shared.u64 %p1, %p1; mov.u64 %p2, own; cvta.local.u64 %p2, %p2;\n\
+         mov.u64 %p3, given; cvta.param.u64 %p3, %p3;\n\
+         mov.u32 %r1, box; cvt.u64.u32 %p4, %r0;\n{body}\nret;\n}}\n"
+    );
+    let emulator = Emulator::new(Options { threads: 1, ..Options::default() });
+    let source = Source { name: "misplaced.ptx".into(), text: text.clone() };
+    let loaded = emulator.load(source).unwrap_or_else(|list| panic!("{}\n{text}", list[0]));
+    let to = emulator.memory().allocate(4096, 128).unwrap();
+    let mut parameters = vec![0; 64 + 2048];
+    parameters[..8].copy_from_slice(&to.to_le_bytes());
+    let launch = Launch { grid: [1; 3], block: [32, 1, 1], parameters, ..Launch::default() };
+    emulator.launch(&loaded.kernel("k").unwrap(), &launch).map(|_| ())
+}
+
+fn registers(count: usize) -> String {
+    let list: Vec<String> = (2..2 + count).map(|index| format!("%r{index}")).collect();
+    format!("{{{}}}", list.join(","))
+}
+
+/// What kind of fault an instruction at an address gives, after `before`.
+fn kind(instruction: &str, before: &str, operands: &str) -> Option<FaultKind> {
+    run(&format!("{before}\n{instruction} {operands};")).err().map(|fault| fault.kind)
+}
+
+#[test]
+fn wmma_takes_global_and_shared_memory_at_multiples_of_what_a_lane_holds() {
+    // The registers of a lane, and their bytes.
+    let fragments = [
+        ("wmma.load.a.sync.aligned.row.m16n16k16.f16", 8, 32),
+        ("wmma.load.b.sync.aligned.col.m16n16k16.f16", 8, 32),
+        ("wmma.load.c.sync.aligned.row.m16n16k16.f32", 8, 32),
+        ("wmma.load.c.sync.aligned.row.m16n16k16.f16", 4, 16),
+        ("wmma.store.d.sync.aligned.row.m16n16k16.f32", 8, 32),
+        ("wmma.store.d.sync.aligned.col.m16n16k16.f16", 4, 16),
+        ("wmma.load.a.sync.aligned.row.m16n16k16.bf16", 4, 16),
+        ("wmma.load.a.sync.aligned.row.m16n16k8.tf32", 4, 16),
+        ("wmma.load.a.sync.aligned.row.m16n16k16.s8", 2, 8),
+        ("wmma.load.b.sync.aligned.row.m32n8k16.u8", 1, 4),
+        ("wmma.load.a.sync.aligned.row.m8n8k32.s4", 1, 4),
+    ];
+    for (instruction, count, align) in fragments {
+        let list = registers(count);
+        let operands = |address: &str| match instruction.contains("store") {
+            true => format!("[{address}], {list}"),
+            false => format!("{list}, [{address}]"),
+        };
+        for base in ["%p0", "%p1"] {
+            for (offset, expected) in [
+                (0, None),
+                (align, None),
+                (align / 2, Some(FaultKind::Misaligned)),
+                (align + align / 4, Some(FaultKind::Misaligned)),
+            ] {
+                let address = format!("{base}+{offset}");
+                assert_eq!(
+                    kind(instruction, "", &operands(&address)),
+                    expected,
+                    "{instruction} {address}"
+                );
+            }
+        }
+        for base in ["%p2", "%p3"] {
+            let found = kind(instruction, "", &operands(base));
+            assert_eq!(found, Some(FaultKind::IllegalAddress), "{instruction} {base}");
+        }
+        // Every lane the same address.
+        let apart = "mul.lo.u64 %p4, %p4, 128; add.u64 %p4, %p4, %p0;";
+        let found = kind(instruction, apart, &operands("%p4"));
+        assert_eq!(found, Some(FaultKind::InvalidInstruction), "{instruction}");
+    }
+}
+
+#[test]
+fn rows_of_wmma_begin_at_multiples_of_16_bytes() {
+    for (instruction, count, least) in [
+        ("wmma.load.a.sync.aligned.row.m16n16k16.f16", 8, 8),
+        ("wmma.load.c.sync.aligned.row.m16n16k16.f32", 8, 4),
+        ("wmma.load.c.sync.aligned.row.m16n16k16.f16", 4, 8),
+        ("wmma.load.a.sync.aligned.row.m16n16k16.s8", 2, 8),
+    ] {
+        let list = registers(count);
+        for (stride, fits) in
+            [(16, true), (16 + least, true), (0, false), (16 + least / 2, false), (17, false)]
+        {
+            let expected = if fits { None } else { Some(FaultKind::InvalidInstruction) };
+            // As a constant, and in a register.
+            for operand in [stride.to_string(), "%r19".to_owned()] {
+                let set = format!("mov.u32 %r19, {stride};");
+                let found = kind(instruction, &set, &format!("{list}, [%p0], {operand}"));
+                assert_eq!(found, expected, "{instruction} {stride}");
+            }
+        }
+        let found = kind(instruction, "add.u32 %r19, %r0, 16;", &format!("{list}, [%p0], %r19"));
+        assert_eq!(
+            found,
+            Some(FaultKind::InvalidInstruction),
+            "{instruction}: a stride for each lane"
+        );
+    }
+    let report = run(
+        "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r2,%r3,%r4,%r5,%r6,%r7,%r8,%r9}, [%p0], 20;",
+    );
+    let report = report.unwrap_err().to_string();
+    assert!(report.contains("wmma.load with a stride (leading dimension) of 20 elements: it has to be a positive multiple of 8"), "{report}");
+    let report = run(
+        "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r2,%r3,%r4,%r5,%r6,%r7,%r8,%r9}, [%p2], 16;",
+    );
+    let report = report.unwrap_err().to_string();
+    assert!(report.contains("which is local memory"), "{report}");
+}
+
+#[test]
+fn rows_of_ldmatrix_are_in_shared_memory_at_multiples_of_16_bytes() {
+    for (instruction, operands) in [("ldmatrix", "{%r2}, [A]"), ("stmatrix", "[A], {%r2}")]
+        .map(|(name, operands)| (format!("{name}.sync.aligned.m8n8.x1.shared.b16"), operands))
+    {
+        let found = |address: &str| kind(&instruction, "", &operands.replace('A', address));
+        assert_eq!(found("%r1"), None, "{instruction}");
+        assert_eq!(found("%r1+8"), Some(FaultKind::Misaligned), "{instruction}");
+        let generic = instruction.replace(".shared", "");
+        let found = |address: &str| kind(&generic, "", &operands.replace('A', address));
+        assert_eq!(found("%p1"), None, "{generic}");
+        for base in ["%p0", "%p2", "%p3"] {
+            assert_eq!(found(base), Some(FaultKind::IllegalAddress), "{generic} {base}");
+        }
+    }
+}
