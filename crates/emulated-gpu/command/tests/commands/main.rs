@@ -5,3 +5,4 @@ mod cuda_c;
 mod fidelity;
 mod puzzle;
 mod trace;
+mod volatile;

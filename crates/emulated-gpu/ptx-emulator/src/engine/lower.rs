@@ -15,6 +15,7 @@ mod matrix;
 mod memory;
 mod moves;
 mod places;
+mod polls;
 mod recursion;
 mod slots;
 mod texture;
@@ -65,10 +66,11 @@ pub(crate) fn lower(loading: &Loading<'_>) -> Result<Vec<Arc<Executable>>, Probl
     let mut problems = Problems::default();
     let fast = !loading.portable && super::vector::fast_host();
     let taken = recursion::taken(loading.module);
+    let polls = if loading.checks.races { polls::polls(loading.module) } else { HashSet::new() };
     let mut kernels = Vec::new();
     for (index, function) in loading.module.functions.iter().enumerate() {
         if function.entry && function.body.is_some() {
-            let lowering = Lowering::new(loading, &taken, fast, &mut problems);
+            let lowering = Lowering::new(loading, (&taken, &polls), fast, &mut problems);
             kernels.push(Arc::new(lowering.kernel(FunctionId(index as u32))));
         }
     }
@@ -113,6 +115,8 @@ struct Lowering<'l> {
     guesses: Guesses,
     /// The instruction that is being lowered loads what a compare-and-swap checks.
     guess: bool,
+    /// Volatile loads that a loop waits for, by function and index.
+    polls: &'l HashSet<(FunctionId, usize)>,
     /// It loads what is only carried, or may store something of that kind.
     carries: bool,
 }
@@ -120,10 +124,12 @@ struct Lowering<'l> {
 impl<'l> Lowering<'l> {
     fn new(
         loading: &'l Loading<'l>,
-        taken: &'l HashSet<FunctionId>,
+        (taken, polls): (&'l HashSet<FunctionId>, &'l HashSet<(FunctionId, usize)>),
         fast: bool,
         problems: &'l mut Problems,
     ) -> Self {
+    /// It is a volatile load that a loop waits for.
+    polled: bool,
         Self {
             loading,
             module: loading.module,
@@ -160,6 +166,7 @@ impl<'l> Lowering<'l> {
     }
 
     fn kernel(mut self, id: FunctionId) -> Executable {
+            polls,
         let function = self.function(id);
         let order = self.reachable(id);
         let recursive = order.recursive.contains(&true);
@@ -167,6 +174,7 @@ impl<'l> Lowering<'l> {
             self.need_stack();
         }
         let circles = order.circles.iter().zip(&order.recursive);
+            polled: false,
         for (&each, (&circle, &again)) in order.functions.iter().zip(circles) {
             self.plan(each, circle, again);
         }
@@ -332,6 +340,7 @@ impl<'l> Lowering<'l> {
         self.guard = (ALWAYS, 0);
         // What a label at the end leads to, and what keeps the program counter inside.
         self.return_from();
+            self.polled = self.polls.contains(&(id, index));
         self.resolve_labels(first as usize..self.code.len(), &starts);
         if let Some(plan) = self.plans.get_mut(&id) {
             plan.entry = Some(first);

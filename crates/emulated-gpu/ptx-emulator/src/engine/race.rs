@@ -25,7 +25,11 @@
 //! - Nothing else orders two blocks. A barrier of a cooperative grid is made of the above.
 //! - One launch comes after the other: each begins with nothing accessed.
 //!
-//! Atomic and other strong accesses never race with each other, where each is in the other's scope.
+//! Atomic and other strong accesses never race with each other, where each is in the other's scope, but for
+//! two volatile ones. By the letter these are no data race either, for both are relaxed; but nothing orders
+//! them, not even those of one thread ("volatile Operation"), so a kernel that relies on volatile in place of a
+//! barrier or an atomic is wrong (CUDA C++ Programming Guide, "Volatile Qualifier"). A volatile load that a loop
+//! waits for is synchronisation, and is let pass ([`polls`](super::lower)).
 //! A weak load whose value goes into a compare-and-swap of the same address counts as strong: it is a
 //! guess, which the compare-and-swap checks. It is a data race all the same, but one of a single size,
 //! which gives some value that was there (PTX ISA, "Limitations on Mixed-size Data-races"); the CUDA C++
@@ -121,5 +125,6 @@ pub(super) fn semantics(ordering: Ordering, scope: Option<Scope>) -> Semantics {
     let strong = ordering != Ordering::Weak;
     // Volatile is relaxed with the scope of the system.
     let wide = matches!(scope, None | Some(Scope::Gpu | Scope::System));
-    Semantics { strong, wide: strong && wide, asynchronous: false }
+    let volatile = ordering == Ordering::Volatile;
+    Semantics { strong, wide: strong && wide, volatile, asynchronous: false }
 }

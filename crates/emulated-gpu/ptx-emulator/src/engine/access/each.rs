@@ -125,7 +125,7 @@ pub(super) fn load_watched<const INIT: bool, const RACE: bool>(
     }
     let addresses = access.addresses(core);
     if !access.semantics.strong {
-        let guess = Semantics { strong: true, wide: true, asynchronous: false };
+        let guess = Semantics { strong: true, wide: true, ..Semantics::default() };
         let semantics = if access.guess { guess } else { access.semantics };
         core.race(access, &addresses, mask, (access.total(), semantics), Does::Read)?;
         return load(core, access, mask);

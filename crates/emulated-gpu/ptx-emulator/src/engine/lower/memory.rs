@@ -80,6 +80,7 @@ impl Lowering<'_> {
         let mut access = self.access(space, address, ty);
         access.values = d.iter().map(|&d| self.destination(d, ty)).collect();
         access.semantics = semantics(ordering, scope);
+        access.semantics.volatile &= !self.polled;
         access.fence = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
         access.strong = !matches!(ordering, Ordering::Weak);
         access.carries = self.carries;

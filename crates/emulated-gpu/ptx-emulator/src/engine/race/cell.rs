@@ -113,7 +113,7 @@ impl Cell {
         known: impl Fn(Event) -> bool,
     ) -> Option<Conflict> {
         let races =
-            |old: Event| old.bytes() & new.bytes() != 0 && !old.morally_strong(new) && !known(old);
+            |old: Event| old.bytes() & new.bytes() != 0 && !old.compatible(new) && !known(old);
         let mut conflict = None;
         for index in 0..2 {
             let old = self.writes[index];
@@ -147,7 +147,7 @@ impl Cell {
             superfluous,
         );
         let through = kept == before || self.steps[0] & OBSERVED != 0;
-        let observes = does == Does::Update && before.morally_strong(new) && through;
+        let observes = does == Does::Update && before.compatible(new) && through;
         self.writes = [new, kept];
         self.steps[0] = if observes { step | OBSERVED } else { step };
         self.steps[1] = kept_step;
@@ -160,7 +160,7 @@ impl Cell {
         let by_update = index == 1 && last && known(self.writes[0]);
         let by_read = |read: usize| {
             self.steps[2 + read] & OBSERVED != 0
-                && self.reads[read].morally_strong(self.writes[0])
+                && self.reads[read].compatible(self.writes[0])
                 && known(self.reads[read])
         };
         by_update || last && (by_read(0) || by_read(1))
@@ -241,7 +241,7 @@ mod tests {
             block,
             thread,
             1,
-            Semantics { strong: true, wide: true, asynchronous: false },
+            Semantics { strong: true, wide: true, ..Semantics::default() },
             WHOLE,
         )
     }

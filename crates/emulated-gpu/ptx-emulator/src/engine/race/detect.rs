@@ -224,6 +224,18 @@ impl Core<'_> {
         if let Some(near) = self.near(room, address) {
             problem = problem.note(near);
         }
+        if semantics.volatile && event.volatile() {
+            problem = problem
+                .note(
+                    "both are volatile, and volatile operations \"may be re-ordered around each \
+                     other\" (PTX ISA, Memory Consistency Model, \"volatile Operation\"): volatile is \
+                     neither a barrier nor an atomic update",
+                )
+                .note(
+                    "racecheck stays silent where a loop waits for a volatile load, and where a \
+                     volatile access meets an atomic one",
+                );
+        }
         if semantics.strong != event.strong() {
             let (weak, strong) = if semantics.strong { (wrote, write) } else { (write, wrote) };
             let name = |write: bool| if write { "write" } else { "read" };

@@ -20,7 +20,9 @@ pub(crate) struct Semantics {
     pub(crate) strong: bool,
     /// Strong towards other blocks too: its scope is wider than `.cta`.
     pub(crate) wide: bool,
-    /// The write of a `cp.async` that has not been waited for.
+    /// Volatile, and no load that a loop waits for. Strong, too.
+    pub(crate) volatile: bool,
+    /// The write of a `cp.async` that has not been waited for. Weak.
     pub(crate) asynchronous: bool,
 }
 
@@ -30,7 +32,8 @@ pub(crate) struct Event(u64);
 
 const STRONG: u64 = 1 << 4;
 const WIDE: u64 = 1 << 5;
-const ASYNCHRONOUS: u64 = 1 << 6;
+/// Of a weak access: asynchronous. Of a strong one: volatile.
+const SPECIAL: u64 = 1 << 6;
 const CLOCK_AT: u32 = 7;
 const THREAD_AT: u32 = CLOCK_AT + CLOCK_BITS;
 const BLOCK_AT: u32 = THREAD_AT + THREAD_BITS;
@@ -53,7 +56,7 @@ impl Event {
             u64::from(mask & 0xf)
                 | flag(semantics.strong, STRONG)
                 | flag(semantics.wide, WIDE)
-                | flag(semantics.asynchronous, ASYNCHRONOUS)
+                | flag(semantics.asynchronous || semantics.volatile, SPECIAL)
                 | u64::from(clock.min(LAST_CLOCK)) << CLOCK_AT
                 | u64::from(thread & ((1 << THREAD_BITS) - 1)) << THREAD_AT
                 | u64::from(block & HOST) << BLOCK_AT,
@@ -97,7 +100,12 @@ impl Event {
 
     #[inline]
     pub(crate) fn asynchronous(self) -> bool {
-        self.0 & ASYNCHRONOUS != 0
+        self.0 & (SPECIAL | STRONG) == SPECIAL
+    }
+
+    #[inline]
+    pub(crate) fn volatile(self) -> bool {
+        self.0 & (SPECIAL | STRONG) == SPECIAL | STRONG
     }
 
     /// Whether two accesses are of the same thread.
@@ -118,11 +126,11 @@ impl Event {
     }
 
     /// Whether two accesses never race, whatever orders them: both strong, each in the scope of the
-    /// other (PTX ISA, "Morally strong operations").
+    /// other (PTX ISA, "Morally strong operations"), and not both volatile.
     #[inline]
-    pub(crate) fn morally_strong(self, other: Self) -> bool {
+    pub(crate) fn compatible(self, other: Self) -> bool {
         let both = self.0 & other.0;
-        both & STRONG != 0 && (both & WIDE != 0 || self.same_block(other))
+        both & (STRONG | SPECIAL) == STRONG && (both & WIDE != 0 || self.same_block(other))
     }
 
     /// How far apart two threads are: 0 the same, 1 in one warp, 2 in one block, 3 further.
@@ -156,22 +164,28 @@ mod tests {
 
     #[test]
     fn an_event_gives_back_what_it_was_made_of() {
-        let semantics = Semantics { strong: true, wide: false, asynchronous: true };
+        let semantics = Semantics { asynchronous: true, ..Semantics::default() };
         let event = Event::new(70_000, 1023, 12_345, semantics, 0b0110);
         assert_eq!((event.block(), event.thread(), event.clock()), (70_000, 1023, 12_345));
         assert_eq!((event.warp(), event.bytes()), (31, 0b0110));
-        assert!(event.strong() && event.asynchronous() && event.is_some());
+        assert!(!event.strong() && event.asynchronous() && !event.volatile() && event.is_some());
+        let semantics = Semantics { strong: true, wide: true, volatile: true, asynchronous: false };
+        let event = Event::new(1, 2, 3, semantics, 0xf);
+        assert!(event.strong() && event.volatile() && !event.asynchronous());
         assert!(!Event::NONE.is_some());
     }
 
     #[test]
-    fn strong_accesses_are_morally_strong_inside_their_scopes() {
+    fn strong_accesses_are_compatible_inside_their_scopes() {
         let narrow = Semantics { strong: true, ..Semantics::default() };
         let wide = Semantics { strong: true, wide: true, ..Semantics::default() };
+        let volatile = Semantics { volatile: true, ..wide };
         let event = |block, semantics| Event::new(block, 0, 1, semantics, 0xf);
-        assert!(event(0, narrow).morally_strong(event(0, wide)));
-        assert!(event(0, wide).morally_strong(event(1, wide)));
-        assert!(!event(0, wide).morally_strong(event(1, narrow)));
-        assert!(!event(0, wide).morally_strong(event(0, Semantics::default())));
+        assert!(event(0, volatile).compatible(event(1, wide)));
+        assert!(!event(0, volatile).compatible(event(0, volatile)));
+        assert!(event(0, narrow).compatible(event(0, wide)));
+        assert!(event(0, wide).compatible(event(1, wide)));
+        assert!(!event(0, wide).compatible(event(1, narrow)));
+        assert!(!event(0, wide).compatible(event(0, Semantics::default())));
     }
 }

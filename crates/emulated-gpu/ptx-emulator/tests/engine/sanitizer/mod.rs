@@ -6,3 +6,4 @@ mod objects;
 mod ordering;
 mod racecheck;
 mod synccheck;
+mod volatile;

@@ -1,0 +1,330 @@
+//! Volatile loads that a loop waits for: the value decides whether the loop goes on, and the loop stores it
+//! nowhere, as in `while (*flag == 0);`. racecheck takes these for synchronisation, and every other volatile
+//! access for data.
+
+mod loops;
+
+use std::collections::HashSet;
+
+use self::loops::{Loop, landing, loops, successors};
+use crate::program::{
+    Address, CallArgument, FunctionId, Instruction, IntBinary, Module, Op, Operand, Ordering,
+    Parameter, Register, Space,
+};
+
+/// The polling loads of a module: their functions, and their indices there.
+pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
+    let mut found = HashSet::new();
+    let bodies = || module.functions.iter().filter_map(|function| function.body.as_deref());
+    if !bodies().flatten().any(is_volatile_load) {
+        return found;
+    }
+    // Functions whose result a loop waits for, as without inlining.
+    let mut awaited = Vec::new();
+    for (id, function) in module.functions.iter().enumerate() {
+        let id = FunctionId(id as u32);
+        let body = function.body.as_deref().unwrap_or(&[]);
+        let own = own_pointers(body);
+        let (mut left, mut inside) = (HashSet::new(), HashSet::new());
+        for each in loops(body) {
+            if !each.own.iter().any(|&index| may_poll(&body[index])) {
+                continue;
+            }
+            let [decides, stored] = slices(&each, body, &own);
+            for index in each.own.iter().copied().filter(|&index| may_poll(&body[index])) {
+                if decides.given_by(&body[index]) && !stored.given_by(&body[index]) {
+                    note(id, index, body, &mut found, &mut awaited);
+                    left.extend(each.exits(body));
+                    inside.extend(each.all.iter().copied());
+                }
+            }
+        }
+        let first = before_the_loop(body, (&left, &inside), &own);
+        for index in (0..body.len()).filter(|&index| first.given_by(&body[index])) {
+            note(id, index, body, &mut found, &mut awaited);
+        }
+    }
+    let mut known = HashSet::new();
+    while let Some(id) = awaited.pop() {
+        let Some(function) = module.functions.get(id.0 as usize) else { continue };
+        let Some(body) = function.body.as_deref().filter(|_| known.insert(id)) else { continue };
+        let mut result = Slice::default();
+        for parameter in &function.results {
+            match parameter {
+                Parameter::Register(register) => _ = result.registers.insert(*register),
+                Parameter::Variable(_) => result.memory = true,
+            }
+        }
+        result.grow(body.iter(), &own_pointers(body));
+        for index in (0..body.len()).filter(|&index| result.given_by(&body[index])) {
+            note(id, index, body, &mut found, &mut awaited);
+        }
+    }
+    found
+}
+
+/// Notes an instruction whose result is waited for, if it is a load or a call.
+fn note(
+    id: FunctionId,
+    index: usize,
+    body: &[Instruction],
+    found: &mut HashSet<(FunctionId, usize)>,
+    awaited: &mut Vec<FunctionId>,
+) {
+    let instruction = &body[index];
+    if is_volatile_load(instruction) {
+        found.insert((id, index));
+    }
+    if let Op::Call { callee: Operand::Function(callee), .. } = instruction.op {
+        awaited.push(callee);
+    }
+}
+
+fn is_volatile_load(instruction: &Instruction) -> bool {
+    matches!(instruction.op, Op::Load { ordering: Ordering::Volatile, .. })
+}
+
+fn may_poll(instruction: &Instruction) -> bool {
+    is_volatile_load(instruction) || matches!(instruction.op, Op::Call { .. })
+}
+
+/// What decides whether a loop is entered at all, by a branch outside of it to where the loop goes when it is
+/// `left`: compilers move the first look at a flag there.
+fn before_the_loop(
+    body: &[Instruction],
+    (left, inside): (&HashSet<usize>, &HashSet<usize>),
+    own: &HashSet<Register>,
+) -> Slice {
+    let mut first = Slice::default();
+    if left.is_empty() {
+        return first;
+    }
+    for (index, Instruction { guard, op, .. }) in body.iter().enumerate() {
+        let past = || successors(body, index).iter().any(|&to| left.contains(&landing(body, to)));
+        if matches!(op, Op::Branch { .. }) && guard.is_some() && !inside.contains(&index) && past()
+        {
+            first.registers.extend(guard.map(|guard| guard.register));
+        }
+    }
+    first.grow(body.iter(), own);
+    first
+}
+
+/// What some values are computed from.
+#[derive(Debug, Default)]
+struct Slice {
+    registers: HashSet<Register>,
+    /// Also from the thread's own memory, which counts as one value: parameters of calls, and variables of
+    /// code that has not been optimised.
+    memory: bool,
+}
+
+impl Slice {
+    fn add(&mut self, operand: Operand) {
+        if let Operand::Register(register) | Operand::Not(register) = operand {
+            self.registers.insert(register);
+        }
+    }
+
+    /// Whether an instruction gives such a value to a register, or through a call's result.
+    fn given_by(&self, instruction: &Instruction) -> bool {
+        let called = match &instruction.op {
+            Op::Call { results, .. } if self.memory => {
+                results.iter().any(|result| matches!(result, CallArgument::Variable(_)))
+            }
+            _ => false,
+        };
+        called
+            || instruction.op.writes().iter().any(|(register, _)| self.registers.contains(register))
+    }
+
+    /// Adds what the values come from in these instructions.
+    fn grow<'b>(
+        &mut self,
+        instructions: impl DoubleEndedIterator<Item = &'b Instruction> + Clone,
+        own: &HashSet<Register>,
+    ) {
+        loop {
+            let before = (self.registers.len(), self.memory);
+            for instruction in instructions.clone().rev() {
+                let op = &instruction.op;
+                let kept = self.memory
+                    && matches!(op, Op::Store { space, address, .. } if is_own(*space, *address, own));
+                if !kept && !self.given_by(instruction) {
+                    continue;
+                }
+                self.registers.extend(instruction.guard.map(|guard| guard.register));
+                match op {
+                    Op::Load { space, address, .. } => self.memory |= is_own(*space, *address, own),
+                    Op::Store { a, .. } => a.iter().for_each(|&a| self.add(a)),
+                    Op::Atomic { .. } => {}
+                    op => {
+                        op.reads().iter().for_each(|&(operand, _)| self.add(operand));
+                        if let Op::Call { arguments, .. } = op {
+                            let variable = |given: &_| matches!(given, CallArgument::Variable(_));
+                            self.memory |= arguments.iter().any(variable);
+                        }
+                    }
+                }
+            }
+            if before == (self.registers.len(), self.memory) {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether an address is in memory that only its thread reaches.
+fn is_own(space: Space, address: Address, own: &HashSet<Register>) -> bool {
+    let pointer = || matches!(address.base, Operand::Register(base) if own.contains(&base));
+    match space {
+        Space::Local | Space::Param => true,
+        Space::Generic => pointer(),
+        _ => false,
+    }
+}
+
+/// Registers that hold generic addresses of the thread's own memory.
+fn own_pointers(body: &[Instruction]) -> HashSet<Register> {
+    let mut found = HashSet::new();
+    loop {
+        let before = found.len();
+        for Instruction { op, .. } in body {
+            match op {
+                Op::ConvertAddress { space: Space::Local, to_space: false, d, .. } => {
+                    found.extend(*d)
+                }
+                Op::Mov { d, .. } | Op::IntBinary { op: IntBinary::Add { .. }, d, .. } => {
+                    let holds = |&(operand, _): &(Operand, _)| match operand {
+                        Operand::Register(register) => found.contains(&register),
+                        _ => false,
+                    };
+                    if op.reads().iter().any(holds) {
+                        found.extend(*d);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// What decides whether it goes on, and what it stores where others see it.
+fn slices(each: &Loop, body: &[Instruction], own: &HashSet<Register>) -> [Slice; 2] {
+    let mut slices = [Slice::default(), Slice::default()];
+    let [decides, stored] = &mut slices;
+    let instructions = || each.all.iter().map(|&index| &body[index]);
+    // A loop that only waits may decide in several places: `while (*a == 0 || *b == 0);`.
+    let waits = !instructions().any(|Instruction { op, .. }| match op {
+        Op::Store { space, address, .. } => !is_own(*space, *address, own),
+        Op::Atomic { .. } | Op::Asynchronous(_) | Op::Texture(_) | Op::Matrix(_) => true,
+        op => matches!(op, Op::Call { .. }),
+    });
+    for &index in &each.all {
+        let Instruction { guard, op, .. } = &body[index];
+        let leaves =
+            || successors(body, index).iter().any(|to| each.all.binary_search(to).is_err());
+        match op {
+            Op::Branch { .. } | Op::BranchIndexed { .. } if waits || leaves() => {
+                decides.registers.extend(guard.map(|guard| guard.register));
+                op.reads().iter().for_each(|&(operand, _)| decides.add(operand));
+            }
+            Op::Return | Op::Exit => {
+                decides.registers.extend(guard.map(|guard| guard.register));
+            }
+            Op::Store { space, address, a, .. } if !is_own(*space, *address, own) => {
+                a.iter().for_each(|&a| stored.add(a));
+            }
+            Op::Atomic { b, c, .. } => {
+                std::iter::once(b).chain(c).for_each(|&operand| stored.add(operand));
+            }
+            _ => {}
+        }
+    }
+    decides.grow(instructions(), own);
+    stored.grow(instructions(), own);
+    slices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+
+    /// The lines of a body whose volatile loads poll, counted from 0.
+    fn polling(functions: &str, body: &str) -> Vec<usize> {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n{functions}\n.entry k(.param .u64 p)\n{{\n\
+             .reg .pred %p, %q; .reg .b32 %r<9>; .reg .b64 %d<9>;\n{body}\nret;\n}}\n"
+        );
+        let source = Source { name: "a.ptx".into(), text };
+        let module = crate::parse(&source).unwrap_or_else(|list| panic!("{}", list[0]));
+        let mut list: Vec<usize> = polls(&module).into_iter().map(|(_, index)| index).collect();
+        list.sort_unstable();
+        list
+    }
+
+    #[test]
+    fn a_load_polls_if_a_loop_waits_for_it() {
+        let spin = "A: ld.volatile.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 0; @%p bra A;";
+        assert_eq!(polling("", spin), [0]);
+        // With the waiting part out of line, as with __nanosleep.
+        let apart = "bra A; S: bra A; A: ld.volatile.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 0; \
+                     @%p bra S; ret;";
+        assert_eq!(polling("", apart), [2]);
+        // Two flags.
+        let both = "A: ld.volatile.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 0; @%p bra A; \
+                    ld.volatile.u32 %r1, [%d2]; setp.eq.u32 %p, %r1, 0; @%p bra A;";
+        assert_eq!(polling("", both), [0, 3]);
+        // Inside a loop over rounds.
+        let rounds =
+            format!("R: {spin} st.global.u32 [%d2], %r2; setp.lt.u32 %p, %r2, 3; @%p bra R;");
+        assert_eq!(polling("", &rounds), [0]);
+    }
+
+    #[test]
+    fn a_first_look_before_the_loop_polls_too() {
+        let rotated = "ld.volatile.u32 %r1, [%d1]; setp.ne.u32 %p, %r1, 0; @%p bra X; \
+                       A: ld.volatile.u32 %r2, [%d1]; setp.eq.u32 %p, %r2, 0; @%p bra A; X:";
+        assert_eq!(polling("", rotated), [0, 3]);
+        // A branch around something else.
+        let other = rotated.replace("@%p bra X; A:", "@%p bra Y; st.global.u32 [%d2], %r3; Y: A:");
+        assert_eq!(polling("", &other), [4]);
+    }
+
+    #[test]
+    fn data_does_not_poll() {
+        // No loop; a loop of a fixed number of turns; a value that is stored, though it also ends the loop.
+        let lists = [
+            "ld.volatile.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 0; @%p bra A; A:",
+            "A: ld.volatile.u32 %r1, [%d1]; add.u32 %r2, %r2, %r1; add.u32 %r3, %r3, 1; \
+             setp.lt.u32 %p, %r3, 9; @%p bra A;",
+            "A: ld.volatile.u32 %r1, [%d1]; add.u32 %r1, %r1, 1; st.volatile.u32 [%d1], %r1; \
+             setp.lt.u32 %p, %r1, 9; @%p bra A;",
+            "A: ld.volatile.u32 %r1, [%d1]; setp.lt.u32 %p, %r1, %r2; @%p bra B; \
+             st.volatile.u32 [%d1], %r2; B: add.u32 %r3, %r3, 1; setp.lt.u32 %q, %r3, 9; @%q bra A;",
+        ];
+        for body in lists {
+            assert_eq!(polling("", body), Vec::<usize>::new(), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_load_in_a_function_polls_if_its_caller_waits() {
+        let function = ".func (.param .b32 r) get(.param .b64 a)\n{\n.reg .b64 %a; .reg .b32 %v;\n\
+                        ld.param.u64 %a, [a]; ld.volatile.u32 %v, [%a]; st.param.b32 [r], %v; ret;\n}";
+        let call = "{ .param .b64 a; .param .b32 r; st.param.b64 [a], %d1; call (r), get, (a); \
+                    ld.param.b32 %r1, [r]; }";
+        let spin = format!("A: {call} setp.eq.u32 %p, %r1, 0; @%p bra A;");
+        assert_eq!(polling(function, &spin), [1]);
+        assert_eq!(polling(function, call), Vec::<usize>::new());
+        // Without optimisation variables are in memory.
+        let kept = ".local .b32 v; mov.u64 %d2, v; cvta.local.u64 %d3, %d2; \
+                    A: ld.volatile.u32 %r1, [%d1]; st.u32 [%d3], %r1; ld.u32 %r2, [%d3]; \
+                    setp.eq.u32 %p, %r2, 0; @%p bra A;";
+        assert_eq!(polling("", kept), [2]);
+    }
+}

@@ -1,0 +1,144 @@
+//! The control flow of a function: what comes after what, and its loops.
+
+use crate::program::{Instruction, Op};
+
+/// Loops nested deeper than this are taken for part of the loop around them: each level costs a walk through
+/// the function.
+const MAX_NESTING: u32 = 64;
+
+/// A loop of a body.
+pub(super) struct Loop {
+    /// Its instructions, those of the loops inside it too, in order.
+    pub(super) all: Vec<usize>,
+    /// Those that are in no loop inside it.
+    pub(super) own: Vec<usize>,
+}
+
+impl Loop {
+    /// Where it goes when it is left.
+    pub(super) fn exits(&self, body: &[Instruction]) -> Vec<usize> {
+        let next = self.all.iter().flat_map(|&index| successors(body, index));
+        next.filter(|to| self.all.binary_search(to).is_err()).map(|to| landing(body, to)).collect()
+    }
+}
+
+/// The instructions that may come after one; one past the last stands for the end.
+pub(super) fn successors(body: &[Instruction], index: usize) -> Vec<usize> {
+    let Instruction { guard, op, .. } = &body[index];
+    let mut list: Vec<usize> = match op {
+        Op::Branch { target, .. } => vec![target.0 as usize],
+        Op::BranchIndexed { targets, .. } => targets.iter().map(|to| to.0 as usize).collect(),
+        Op::Return | Op::Exit | Op::Trap => Vec::new(),
+        _ => vec![index + 1],
+    };
+    if guard.is_some() {
+        list.push(index + 1);
+    }
+    list
+}
+
+/// The loops of a body: the strongly connected components of its control flow, and again those of what is
+/// left of each without the instructions at which it is entered (Steensgaard, "Sequentializing Program
+/// Dependence Graphs for Irreducible Programs", 1993).
+pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
+    let inside = |index| {
+        let list = successors(body, index).into_iter();
+        list.filter(|&to| to < body.len()).collect()
+    };
+    let after: Vec<Vec<usize>> = (0..body.len()).map(inside).collect();
+    let mut before = vec![Vec::new(); body.len()];
+    for (index, list) in after.iter().enumerate() {
+        list.iter().for_each(|&to| before[to].push(index));
+    }
+    // Which component each instruction is part of, and the innermost loop.
+    let mut part = vec![0; body.len()];
+    let mut innermost = vec![usize::MAX; body.len()];
+    let mut parts = 0;
+    let mut found: Vec<Loop> = Vec::new();
+    let mut open = vec![((0..body.len()).collect::<Vec<usize>>(), 0)];
+    while let Some((members, depth)) = open.pop() {
+        parts += 1;
+        let whole = parts;
+        members.iter().for_each(|&index| part[index] = whole);
+        for root in finished(&members, &after, &mut part).into_iter().rev() {
+            if part[root] != whole {
+                continue;
+            }
+            parts += 1;
+            let (mut all, mut at) = (vec![root], 0);
+            part[root] = parts;
+            while let Some(&index) = all.get(at) {
+                at += 1;
+                for &from in &before[index] {
+                    if part[from] == whole {
+                        part[from] = parts;
+                        all.push(from);
+                    }
+                }
+            }
+            if all.len() == 1 && !after[root].contains(&root) {
+                continue;
+            }
+            all.sort_unstable();
+            all.iter().for_each(|&index| innermost[index] = found.len());
+            let entered =
+                |index: usize| index == 0 || before[index].iter().any(|&from| part[from] != parts);
+            let rest: Vec<usize> = all.iter().copied().filter(|&index| !entered(index)).collect();
+            if rest.len() < all.len() && depth < MAX_NESTING {
+                open.push((rest, depth + 1));
+            }
+            found.push(Loop { all, own: Vec::new() });
+        }
+    }
+    for (index, &each) in innermost.iter().enumerate() {
+        if let Some(each) = found.get_mut(each) {
+            each.own.push(index);
+        }
+    }
+    found
+}
+
+/// Instructions of one part in the order in which a depth-first walk leaves them; the part stays as it is.
+fn finished(members: &[usize], after: &[Vec<usize>], part: &mut [usize]) -> Vec<usize> {
+    let Some(&first) = members.first() else { return Vec::new() };
+    let whole = part[first];
+    let mut left = Vec::with_capacity(members.len());
+    let mut path = Vec::new();
+    for &start in members {
+        if part[start] != whole {
+            continue;
+        }
+        part[start] = usize::MAX;
+        path.push((start, 0));
+        while let Some((index, next)) = path.last_mut() {
+            match after[*index].get(*next) {
+                None => {
+                    left.push(*index);
+                    path.pop();
+                }
+                Some(&to) => {
+                    *next += 1;
+                    if part[to] == whole {
+                        part[to] = usize::MAX;
+                        path.push((to, 0));
+                    }
+                }
+            }
+        }
+    }
+    left.iter().for_each(|&index| part[index] = whole);
+    left
+}
+
+/// Where one gets from an instruction by branches without a condition.
+pub(super) fn landing(body: &[Instruction], mut index: usize) -> usize {
+    for _ in 0..body.len() {
+        match body.get(index) {
+            Some(Instruction { guard: None, op: Op::Branch { target, .. }, .. }) => {
+                index = target.0 as usize;
+            }
+            _ => break,
+        }
+    }
+    index
+}

@@ -1,0 +1,89 @@
+//! racecheck: volatile data, which nothing orders, and volatile flags, which a loop waits for.
+
+use ptx_emulator::FaultKind;
+
+use super::racecheck::{device, run, twins};
+
+/// Each thread stores its word and loads its mirror's.
+fn mirrored(space: &str, between: &str) -> String {
+    let address = match space {
+        "shared" => "mov.u32 %a, s; cvt.u64.u32 %x, %a;",
+        _ => "mov.u64 %x, %p0;",
+    };
+    format!(
+        "{address} mov.u64 %y, %x; mul.wide.u32 %x, %t, 4; add.u64 %x, %x, %y; \
+         st.volatile.{space}.u32 [%x], %t; {between} mov.u32 %c, %ntid.x; sub.u32 %c, %c, %t; \
+         sub.u32 %c, %c, 1; mul.wide.u32 %x, %c, 4; add.u64 %x, %x, %y; \
+         ld.volatile.{space}.u32 %v, [%x];"
+    )
+}
+
+#[test]
+fn volatile_data_needs_a_barrier() {
+    for space in ["shared", "global"] {
+        twins((1, 64), &mirrored(space, ""), &mirrored(space, "bar.sync 0;"));
+        // A fence is no barrier.
+        twins((1, 64), &mirrored(space, "membar.gl;"), &mirrored(space, "bar.sync 0;"));
+        // Lanes of a warp, as in the old sums of 32 threads.
+        twins((1, 32), &mirrored(space, ""), &mirrored(space, "bar.warp.sync -1;"));
+    }
+    let fault = run(&device(1), (1, 64), &mirrored("shared", "")).unwrap_err();
+    let report = fault.to_string();
+    for part in [
+        "both are volatile",
+        "(PTX ISA, Memory Consistency Model, \"volatile Operation\")",
+        "racecheck stays silent where a loop waits for a volatile load",
+    ] {
+        assert!(report.contains(part), "{part}\n{report}");
+    }
+}
+
+#[test]
+fn a_volatile_update_is_not_atomic() {
+    let faulty =
+        "ld.volatile.global.u32 %w, [%p0]; add.u32 %w, %w, 1; st.volatile.global.u32 [%p0], %w;";
+    for shape in [(1, 64), (1, 32), (64, 1)] {
+        twins(shape, faulty, "red.global.add.u32 [%p0], 1;");
+    }
+    // Repeated as often as there are threads; the sum also ends the loop.
+    let until =
+        |update: &str| format!("A: {update} add.u32 %c, %w, 0; setp.lt.u32 %q, %c, 9; @%q bra A;");
+    twins((1, 64), &until(faulty), &until("atom.global.add.u32 %w, [%p0], 1;"));
+    // Stores by several blocks.
+    let store = "st.volatile.global.u32 [%p0], %b;";
+    twins((4, 1), store, &format!("setp.eq.u32 %q, %b, 2; @%q {store}"));
+}
+
+#[test]
+fn a_volatile_flag_that_a_loop_waits_for_orders_with_fences() {
+    let body = |fence: &str, wait: &str| {
+        format!(
+            "setp.eq.u32 %q, %b, 0; @%q bra SET; {wait} {fence} ld.volatile.global.u32 %v, [%p0+4]; \
+             bra END; SET: st.volatile.global.u32 [%p0+4], 7; {fence} \
+             st.volatile.global.u32 [%p0], 1; END:"
+        )
+    };
+    let spin = "A: ld.volatile.global.u32 %w, [%p0]; setp.eq.u32 %q, %w, 0; @%q bra A;";
+    twins((2, 1), &body("", spin), &body("membar.gl;", spin));
+    // One look, and then it is taken to be there.
+    twins((2, 1), &body("membar.gl;", &spin.replace("@%q bra A;", "")), &body("membar.gl;", spin));
+}
+
+#[test]
+fn volatile_next_to_atomic_is_let_pass() {
+    // A lock: taken with compare-and-swap, given back with a volatile store.
+    let lock = "A: atom.global.cas.b32 %w, [%p0], 0, 1; setp.ne.u32 %q, %w, 0; @%q bra A; membar.gl; \
+                ld.global.u32 %v, [%p0+4]; add.u32 %v, %v, 1; st.global.u32 [%p0+4], %v; membar.gl; \
+                st.volatile.global.u32 [%p0], 0;";
+    if let Err(fault) = run(&device(2), (8, 1), lock) {
+        panic!("{fault}");
+    }
+    // A bound that is looked at before it is raised.
+    let bound = "ld.volatile.global.u32 %w, [%p0]; setp.ge.u32 %q, %w, %b; @%q bra END; \
+                 red.global.max.u32 [%p0], %b; END:";
+    if let Err(fault) = run(&device(2), (8, 1), bound) {
+        panic!("{fault}");
+    }
+    let weak = run(&device(1), (8, 1), &bound.replace(".volatile", "")).unwrap_err();
+    assert_eq!(weak.kind, FaultKind::Race);
+}
