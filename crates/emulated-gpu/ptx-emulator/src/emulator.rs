@@ -352,7 +352,9 @@ fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(),
     }
     let blocks = if launch.cooperative { count(grid) } else { 1 };
     // Local memory is the device's; registers are too, but of the host's.
-    let local = u64::from(kernel.local_bytes()).saturating_mul(count(block)).saturating_mul(blocks);
+    let local = u64::from(kernel.executable.local_bytes())
+        .saturating_mul(count(block))
+        .saturating_mul(blocks);
     let resident = kernel.resident_bytes(launch, blocks);
     if local > memory.total() || resident > crate::machine::memory() {
         let error = OutOfMemory { size: resident };

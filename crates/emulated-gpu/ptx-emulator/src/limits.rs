@@ -17,6 +17,11 @@ pub(crate) const SHARED_BYTES: u64 = 227 << 10;
 pub(crate) const RESERVED_SHARED: u32 = 1 << 10;
 /// Bytes of local memory of a thread (CUDA C++ Programming Guide, "Technical Specifications").
 pub(crate) const LOCAL_BYTES: u64 = 512 << 10;
+/// Bytes on either side of each variable in a thread's memory that nothing may access.
+pub(crate) const REDZONE: u64 = 32;
+/// Bytes of these of a thread, at most: variables beyond that have none, so that many small ones don't take a
+/// multiple of their memory.
+pub(crate) const MAX_REDZONES: u64 = 64 << 10;
 /// Bytes of a kernel's parameters (PTX ISA, "Parameter State Space").
 pub(crate) const PARAMETER_BYTES: u64 = 32_764;
 /// Barriers of a block (PTX ISA, "bar, barrier").

@@ -114,7 +114,7 @@ impl Kernel {
     /// Bytes of local memory of a thread.
     #[must_use]
     pub fn local_bytes(&self) -> u32 {
-        self.executable.local_bytes()
+        self.executable.local_bytes() - self.executable.padding()
     }
 
     /// Registers of 32 bits that its body declares.

@@ -368,7 +368,8 @@ pub(crate) fn no_room(
     error: OutOfMemory,
 ) -> Fault {
     let threads: u32 = block.iter().product();
-    let (each, local) = (executable.block_bytes(threads, dynamic_shared), executable.local_bytes);
+    let each = executable.block_bytes(threads, dynamic_shared);
+    let local = executable.local_bytes - executable.padding;
     let message = format!(
         "there is no room for {blocks} block{} at once, {each} bytes each ({local} bytes of local \
          memory for each of {threads} threads, with registers and shared memory): launch fewer or \

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::registers::{LANES, Row, Slot};
 use crate::fault::PtxPlace;
-use crate::program::{FunctionId, Limits, Module, SourceLine, Special, VariableId};
+use crate::program::{FunctionId, Limits, Module, SourceLine, Special, Type, VariableId};
 use crate::source::{Source, Span};
 
 /// Where a step comes from.
@@ -25,6 +25,27 @@ pub struct ParameterLayout {
     pub size: u32,
     /// Alignment in bytes.
     pub align: u32,
+    /// The type of an element.
+    pub element: Type,
+}
+
+impl ParameterLayout {
+    /// Whether it is one element, not an array, which PTX passes structures as.
+    #[must_use]
+    pub fn is_scalar(&self) -> bool {
+        u64::from(self.size) == self.element.bytes()
+    }
+}
+
+/// A variable in a thread's own memory, with the redzones around it: offsets of its start and of its end, and of
+/// the start and the end with these.
+#[derive(Clone, Debug)]
+pub(super) struct LocalVariable {
+    pub(super) name: String,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) before: u64,
+    pub(super) after: u64,
 }
 
 /// Where a variable of a function is.
@@ -77,6 +98,10 @@ pub(crate) struct Image {
     pub(super) shared_variables: Vec<(String, u64, u64)>,
     /// Bytes of local memory of one thread: variables, parameters of calls, and a stack.
     pub(super) local_bytes: u32,
+    /// How many of these are redzones.
+    pub(super) padding: u32,
+    /// Its variables, in order.
+    pub(super) local_variables: Vec<LocalVariable>,
     pub(super) constant_bytes: u32,
     /// As the body declares them, not counting what the engine adds.
     pub(super) registers: u32,
@@ -116,6 +141,18 @@ impl Image {
             0 => self.static_shared.into(),
             _ => self.dynamic_start() + u64::from(dynamic),
         }
+    }
+
+    /// The variable in a thread's own memory whose redzone an access to some bytes touches.
+    pub(super) fn trespasses(&self, offset: u64, bytes: u64) -> Option<&LocalVariable> {
+        let variables = &self.local_variables;
+        let end = offset.saturating_add(bytes);
+        // The last that begins before the end of the access, and the one after it.
+        let next = variables.partition_point(|variable| variable.start < end);
+        let past = next.checked_sub(1).and_then(|last| variables.get(last));
+        let past = past.filter(|variable| offset < variable.after && end > variable.end);
+        let below = |variable: &&LocalVariable| offset < variable.start && end > variable.before;
+        past.or_else(|| variables[next.saturating_sub(1)..].iter().take(2).find(below))
     }
 
     /// Bytes of the host's that a block takes while it runs.
@@ -161,6 +198,7 @@ getters! {
     parameter_bytes: u32;
     static_shared: u32;
     local_bytes: u32;
+    padding: u32;
     registers: u32;
     constant_bytes: u32;
     limits: Limits;

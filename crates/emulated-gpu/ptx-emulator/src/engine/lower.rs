@@ -11,6 +11,7 @@ mod compare;
 mod guesses;
 mod instruction;
 mod lanes;
+mod locals;
 mod matrix;
 mod memory;
 mod moves;
@@ -28,9 +29,10 @@ use std::sync::Arc;
 
 use self::carried::Carried;
 use self::guesses::Guesses;
+use self::locals::Locals;
 use self::places::aligned;
 use super::access::choose::Host;
-use super::code::{Action, Builtin, Executable, Step, ends};
+use super::code::{Action, Executable, Step, ends};
 use super::defined::Uses;
 use super::image::{FunctionLayout, Home, Image, StepOrigin};
 use super::registers::{ALWAYS, FIRST_PREDICATE, FIRST_ROW, Slot, Width};
@@ -97,6 +99,7 @@ struct Lowering<'l> {
     /// Constants to be filled with an offset from where dynamic shared memory begins.
     dynamic_shared: HashMap<(i64, Width), Slot>,
     local: u64,
+    locals: Locals,
     stack_pointer: Option<Slot>,
     stack_start: Option<Slot>,
     carry: Option<Slot>,
@@ -104,6 +107,8 @@ struct Lowering<'l> {
     shared_registers: HashMap<String, Slot>,
     /// Functions whose address is taken somewhere, and may be called through a register.
     taken: &'l HashSet<FunctionId>,
+    /// Volatile loads that a loop waits for, by function and index.
+    polls: &'l HashSet<(FunctionId, usize)>,
     /// Branches around calls: the step that branches, and where to.
     skips: Vec<(usize, u32)>,
     /// The function whose body is being lowered.
@@ -115,8 +120,8 @@ struct Lowering<'l> {
     guesses: Guesses,
     /// The instruction that is being lowered loads what a compare-and-swap checks.
     guess: bool,
-    /// Volatile loads that a loop waits for, by function and index.
-    polls: &'l HashSet<(FunctionId, usize)>,
+    /// It is a volatile load that a loop waits for.
+    polled: bool,
     /// It loads what is only carried, or may store something of that kind.
     carries: bool,
 }
@@ -128,8 +133,6 @@ impl<'l> Lowering<'l> {
         fast: bool,
         problems: &'l mut Problems,
     ) -> Self {
-    /// It is a volatile load that a loop waits for.
-    polled: bool,
         Self {
             loading,
             module: loading.module,
@@ -149,11 +152,13 @@ impl<'l> Lowering<'l> {
             module_shared: HashMap::new(),
             dynamic_shared: HashMap::new(),
             local: 0,
+            locals: Locals::default(),
             stack_pointer: None,
             stack_start: None,
             carry: None,
             shared_registers: HashMap::new(),
             taken,
+            polls,
             skips: Vec::new(),
             current: FunctionId(0),
             place: StepOrigin { span: Span::default(), loc: None },
@@ -161,12 +166,12 @@ impl<'l> Lowering<'l> {
             weight: 0,
             guesses: Guesses::default(),
             guess: false,
+            polled: false,
             carries: false,
         }
     }
 
     fn kernel(mut self, id: FunctionId) -> Executable {
-            polls,
         let function = self.function(id);
         let order = self.reachable(id);
         let recursive = order.recursive.contains(&true);
@@ -174,7 +179,6 @@ impl<'l> Lowering<'l> {
             self.need_stack();
         }
         let circles = order.circles.iter().zip(&order.recursive);
-            polled: false,
         for (&each, (&circle, &again)) in order.functions.iter().zip(circles) {
             self.plan(each, circle, again);
         }
@@ -213,7 +217,10 @@ impl<'l> Lowering<'l> {
         }
         let bits: u32 = function.registers.iter().map(|r| r.ty.bits().div_ceil(32)).sum();
         let local = aligned(self.local, 16);
-        let local_bytes = self.bounded(local, LOCAL_BYTES, "local memory of a thread", function);
+        let (padding, local_variables) = std::mem::take(&mut self.locals).finish();
+        let own = local.saturating_sub(padding.into());
+        let own = self.bounded(own, LOCAL_BYTES, "local memory of a thread", function);
+        let local_bytes = own + padding;
         let shared_variables = self.shared_variables();
         let static_shared = self.bounded(self.shared, SHARED_BYTES, "shared memory", function);
         let each = || self.plans.iter().map(|(&id, plan)| (self.function(id), plan));
@@ -231,6 +238,8 @@ impl<'l> Lowering<'l> {
             static_shared,
             shared_variables,
             local_bytes,
+            padding,
+            local_variables,
             constant_bytes,
             registers: bits,
             parameters,
@@ -318,6 +327,7 @@ impl<'l> Lowering<'l> {
         for (index, instruction) in body.iter().enumerate() {
             self.carries = carried.at(index, instruction);
             self.guess = guesses.contains(&index);
+            self.polled = self.polls.contains(&(id, index));
             starts.push(self.code.len() as u32);
             self.place = StepOrigin { span: instruction.span, loc: instruction.loc };
             self.guard = match instruction.guard {
@@ -340,7 +350,6 @@ impl<'l> Lowering<'l> {
         self.guard = (ALWAYS, 0);
         // What a label at the end leads to, and what keeps the program counter inside.
         self.return_from();
-            self.polled = self.polls.contains(&(id, index));
         self.resolve_labels(first as usize..self.code.len(), &starts);
         if let Some(plan) = self.plans.get_mut(&id) {
             plan.entry = Some(first);
@@ -386,10 +395,5 @@ impl<'l> Lowering<'l> {
                 *target = plan.and_then(|plan| plan.entry).unwrap_or(0);
             }
         }
-    }
-
-    fn builtin(&self, id: FunctionId) -> Option<Builtin> {
-        let function = self.function(id);
-        function.body.is_none().then(|| Builtin::named(&function.name)).flatten()
     }
 }

@@ -45,17 +45,17 @@ impl Core<'_> {
         let found = match room {
             StateSpace::Global => return self.resolve_global(site, address, bytes, lane, write),
             StateSpace::Shared => self.shared_region(0).host(address, bytes),
-            StateSpace::Local => self.local_region(0, lane).host(address, bytes),
+            StateSpace::Local => self.own(0, address, bytes, lane),
             StateSpace::Param if address < LOCAL_WINDOW && write => None,
             StateSpace::Param if address < LOCAL_WINDOW => {
                 self.parameter_region(0).host(address, bytes)
             }
-            StateSpace::Param => self.local_region(LOCAL_WINDOW, lane).host(address, bytes),
+            StateSpace::Param => self.own(LOCAL_WINDOW, address, bytes, lane),
             StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
                 self.shared_region(SHARED_WINDOW).host(address, bytes)
             }
             StateSpace::Generic if in_window(address, LOCAL_WINDOW) => {
-                self.local_region(LOCAL_WINDOW, lane).host(address, bytes)
+                self.own(LOCAL_WINDOW, address, bytes, lane)
             }
             StateSpace::Generic => {
                 let base = self.parameters.as_slice().as_ptr() as u64;
@@ -94,6 +94,12 @@ impl Core<'_> {
     pub(super) fn parameter_region(&self, base: u64) -> Region {
         let bytes = self.parameters.as_slice();
         Region { base, len: bytes.len() as u64, host: bytes.as_ptr().cast_mut() }
+    }
+
+    /// The host address of bytes of one thread's own memory, as it begins at `base`; none of a redzone.
+    fn own(&mut self, base: u64, address: u64, bytes: u64, lane: usize) -> Option<*mut u8> {
+        let found = self.local_region(base, lane).host(address, bytes)?;
+        self.image.trespasses(address.wrapping_sub(base), bytes).is_none().then_some(found)
     }
 
     /// One thread's own memory, as it begins at an address.
@@ -232,11 +238,28 @@ impl Core<'_> {
             }
             _ => ("local memory of the thread", self.thread_local_bytes()),
         };
+        let offset = address & (WINDOW - 1);
+        let is_local = !matches!(room, StateSpace::Shared) && !in_window(address, SHARED_WINDOW);
+        if is_local && let Some(variable) = self.image.trespasses(offset, bytes) {
+            let (size, name) = (variable.end - variable.start, &variable.name);
+            let message =
+                format!("{what} at {address:#x}, outside of the variable `{name}` ({size} bytes)");
+            let note = match offset.checked_sub(variable.end) {
+                Some(after) => format!("it is {after} bytes after the end"),
+                None if offset < variable.start => {
+                    format!("it begins {} bytes before the start", variable.start - offset)
+                }
+                None => format!("it begins {} bytes before the end", variable.end - offset),
+            };
+            return Problem::new(FaultKind::IllegalAddress, message)
+                .lane(lane)
+                .address(address)
+                .note(note);
+        }
         let problem = Problem::new(
             FaultKind::IllegalAddress,
             format!("{what} at {address:#x}, outside of the {name} ({size} bytes)"),
         );
-        let offset = address & (WINDOW - 1);
         let note = if offset >= size {
             format!("it is {} bytes after the end", offset - size)
         } else {

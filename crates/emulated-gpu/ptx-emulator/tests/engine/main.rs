@@ -14,6 +14,7 @@ mod faults;
 mod interprocess;
 mod launches;
 mod linking;
+mod locals;
 mod memory;
 mod objects;
 mod patterns;

@@ -16,6 +16,11 @@ use crate::engine::state_space::StateSpace;
 use crate::program::{CallArgument, FunctionId, LocalId, Operand, Parameter, Symbol, Type};
 
 impl Lowering<'_> {
+    fn builtin(&self, id: FunctionId) -> Option<Builtin> {
+        let function = self.function(id);
+        function.body.is_none().then(|| Builtin::named(&function.name)).flatten()
+    }
+
     pub(super) fn call(
         &mut self,
         callee: Operand,

@@ -40,6 +40,7 @@ impl Lowering<'_> {
                 offset: u32::try_from(offset).unwrap_or(u32::MAX),
                 size: u32::try_from(variable.size).unwrap_or(u32::MAX),
                 align: variable.align as u32,
+                element: variable.element,
             });
         }
         layout
@@ -88,7 +89,8 @@ impl Lowering<'_> {
                     stacked = at.saturating_add(variable.size);
                     Home::Stack(at)
                 }
-                Space::Local | Space::Param => {
+                Space::Local => Home::Local(self.locals.place(&mut self.local, variable)),
+                Space::Param => {
                     let at = aligned(self.local, align);
                     self.local = at.saturating_add(variable.size);
                     Home::Local(at)
@@ -146,9 +148,7 @@ impl Lowering<'_> {
                 }
                 let variable = &self.module.variables[id.0 as usize];
                 let home = if variable.space == Space::Local {
-                    let at = aligned(self.local, variable.align);
-                    self.local = at.saturating_add(variable.size);
-                    Home::Local(at)
+                    Home::Local(self.locals.place(&mut self.local, variable))
                 } else if variable.size == 0 {
                     Home::DynamicShared
                 } else {
