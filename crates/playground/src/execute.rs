@@ -49,7 +49,7 @@ fn launched(
     arguments: &launch::Arguments,
     setting: &commands::Setting<'_>,
     options: &Options,
-    show: impl FnOnce(&Prepared<'_>, &Result<Statistics, Fault>, &mut Told) -> Result<u8, Failure>,
+    show: impl FnOnce(&Prepared, &Result<Statistics, Fault>, &mut Told) -> Result<u8, Failure>,
 ) -> Value {
     let mut told = Told::default();
     let mut answer = json!({});
@@ -89,7 +89,7 @@ fn fail(failure: &Failure, told: &mut Told, answer: &mut Value) {
 
 /// The buffers as they are now: those of the arguments, in their order, then those that have names.
 /// Elements are numbers; what JSON has no number for is a word.
-fn buffers(prepared: &Prepared<'_>) -> Value {
+fn buffers(prepared: &Prepared) -> Value {
     let Ok(left) = prepared.buffers() else { return Value::Null };
     let shown = left.iter().map(|Left { place, element, bytes, changed }| {
         let each = bytes.chunks_exact(element.bytes()).take(MOST_ELEMENTS);

@@ -5,12 +5,13 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::argument::{Argument, Element};
+use super::argument::{Argument, Buffer, Element};
+use super::source::read_with;
 use super::table::{Named, lay_out};
-use super::{Failure, Setting, Told, read};
+use super::{Failure, Setting, Told, entry};
 use ptx_emulator::memory::{AccessError, Heap};
 use ptx_emulator::room::filled;
-use ptx_emulator::{Checks, Emulator, Kernel, Launch, Loaded, Options};
+use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options, ParameterLayout};
 
 /// A launch, as the command line gives it. Without a group of its own: it would have the name of the
 /// group of `run`, `trace` or `profile`, which have their arguments in a type of the same name.
@@ -20,7 +21,8 @@ pub struct Arguments {
     /// The file: PTX, or CUDA C where it is called `.cu`, which is compiled.
     #[cfg_attr(feature = "cli", arg(value_name = "FILE"))]
     pub file: PathBuf,
-    /// The entry to launch, by its name in PTX or in CUDA C; not needed when the file has only one.
+    /// The entry to launch, by its name in PTX or in CUDA C, such as "reverse<double>"; not needed
+    /// when the file has only one.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub entry: Option<String>,
     /// Blocks of the grid: X, X,Y or X,Y,Z.
@@ -37,7 +39,7 @@ pub struct Arguments {
     /// given the address; WHAT is a number (each element is that), a list (1,2,3), iota (0, 1,
     /// 2, …), random (from −1 to 1, the same at each run), or @FILE with its bytes. table:FIELD,… is a
     /// buffer that holds each FIELD behind the other, as a structure of C does: TYPE:VALUE, null, or
-    /// the name of a --buffer, for its address.
+    /// the name of a --buffer, for its address. struct:FIELD,… is such a structure passed by value.
     #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it as it stands")]
     #[cfg_attr(feature = "cli", arg(long = "arg", value_name = "TYPE:VALUE"))]
     pub arguments: Vec<Argument>,
@@ -133,7 +135,7 @@ fn axes(text: &str, rest: u32) -> Result<[u32; 3], String> {
 }
 
 /// A launch that is ready to be made.
-pub struct Prepared<'a> {
+pub struct Prepared {
     /// The device, with the buffers in its memory.
     pub emulator: Emulator,
     /// The text that is run.
@@ -143,15 +145,15 @@ pub struct Prepared<'a> {
     /// Its shape and its parameters.
     pub launch: Launch,
     /// Its buffers: those of the arguments, in their order, then those that have names.
-    placed: Vec<Placed<'a>>,
+    placed: Vec<Placed>,
 }
 
 /// A buffer in the device's memory.
-struct Placed<'a> {
+struct Placed {
     place: BufferRole,
     element: Element,
     address: u64,
-    before: &'a [u8],
+    before: Vec<u8>,
 }
 
 /// What a buffer is to the launch.
@@ -185,7 +187,7 @@ pub struct Left {
     pub changed: bool,
 }
 
-impl Prepared<'_> {
+impl Prepared {
     /// The buffers as they are now: those of the arguments, in their order, then those that have names.
     /// Tables are not among them: they hold addresses, which are others each time.
     ///
@@ -196,7 +198,7 @@ impl Prepared<'_> {
         for Placed { place, element, address, before } in &self.placed {
             let mut bytes = filled(0, before.len()).map_err(Failure::Memory)?;
             if self.emulator.memory().read(*address, &mut bytes).is_ok() {
-                let (place, changed) = (place.clone(), bytes != **before);
+                let (place, changed) = (place.clone(), bytes != *before);
                 found.push(Left { place, element: *element, bytes, changed });
             }
         }
@@ -204,12 +206,34 @@ impl Prepared<'_> {
     }
 }
 
-/// The kernel that CUDA C calls so, whatever C++'s rules made of its name, where there is only one.
-fn written(loaded: &Loaded, name: &str) -> Option<Kernel> {
-    let names = loaded.kernels();
-    let mut fitting = names.iter().filter(|kernel| cuda_c::written(kernel) == name);
-    let one = fitting.next()?;
-    if fitting.next().is_some() { None } else { loaded.kernel(one) }
+/// Why an argument is not what a parameter takes; `compiled` says that a compiler gave the parameters their types.
+fn fits(argument: &Argument, layout: &ParameterLayout, compiled: bool) -> Result<(), String> {
+    let size = layout.size as usize;
+    let fields = "struct:FIELD,… passes a structure by value, as struct:u64:11,f32:0.5";
+    let given = match argument {
+        Argument::Number { bytes, .. } => bytes.len(),
+        Argument::Buffer(_) | Argument::Table(_) => 8,
+        Argument::Structure(fields) => {
+            // C pads a structure to a multiple of its alignment.
+            let bytes = lay_out(fields, |_| Some(0))?.len().next_multiple_of(layout.align as usize);
+            return match bytes == size {
+                true => Ok(()),
+                false => {
+                    Err(format!("is a structure of {bytes} bytes, and the parameter has {size}"))
+                }
+            };
+        }
+    };
+    if given != size {
+        let hint = if layout.is_scalar() { String::new() } else { format!("; {fields}") };
+        return Err(format!("has {given} bytes, and the parameter has {size}{hint}"));
+    }
+    let element = match argument {
+        Argument::Number { element, .. } => Some(*element),
+        _ => None,
+    };
+    let wrong = layout.is_scalar().then(|| Element::mismatch(element, layout.element, compiled));
+    wrong.flatten().map_or(Ok(()), Err)
 }
 
 /// Puts bytes into the device's memory, and says where.
@@ -233,8 +257,8 @@ impl Arguments {
         setting: &Setting<'_>,
         options: Options,
         told: &mut Told,
-    ) -> Result<Prepared<'_>, Failure> {
-        let source = read(&self.file, setting, told)?;
+    ) -> Result<Prepared, Failure> {
+        let (source, instance) = read_with(&self.file, self.entry.as_deref(), setting, told)?;
         let text = source.text.clone();
         let emulator = Emulator::new(Options {
             deterministic: self.deterministic || options.deterministic,
@@ -248,18 +272,7 @@ impl Arguments {
             ..options
         });
         let loaded = emulator.load(source).map_err(Failure::Program)?;
-        let names = loaded.kernels();
-        let kernel = match (&self.entry, &names[..]) {
-            (Some(name), _) => loaded.kernel(name).or_else(|| written(&loaded, name)),
-            (None, [only]) => loaded.kernel(only),
-            (None, _) => None,
-        };
-        let kernel = kernel.ok_or_else(|| {
-            Failure::Usage(match &self.entry {
-                Some(name) => format!("there is no entry {name}, only {}", names.join(", ")),
-                None => format!("name one of the entries with --entry: {}", names.join(", ")),
-            })
-        })?;
+        let kernel = entry::find(&loaded, instance.as_deref().or(self.entry.as_deref()))?;
         let layouts = kernel.parameters();
         if layouts.len() != self.arguments.len() {
             return Err(Failure::Usage(format!(
@@ -269,15 +282,22 @@ impl Arguments {
                 self.arguments.len()
             )));
         }
+        let compiled = self.file.extension().is_some_and(|end| end == "cu");
+        for (index, (argument, layout)) in self.arguments.iter().zip(layouts).enumerate() {
+            fits(argument, layout, compiled).map_err(|why| {
+                Failure::Usage(format!("argument {index} of {} {why}", kernel.name()))
+            })?;
+        }
         let mut placed = Vec::new();
-        let mut place = |place, element, before| -> Result<u64, Failure> {
-            let address = put(&emulator, before)?;
-            placed.push(Placed { place, element, address, before });
+        let mut place = |place, buffer: &Buffer| -> Result<u64, Failure> {
+            let before = buffer.bytes().map_err(Failure::Usage)?;
+            let address = put(&emulator, &before)?;
+            placed.push(Placed { place, element: buffer.element, address, before });
             Ok(address)
         };
         let mut names: HashMap<&str, u64> = HashMap::new();
-        for Named { name, element, bytes } in &self.buffers {
-            let address = place(BufferRole::Named(name.clone()), *element, bytes)?;
+        for Named { name, buffer } in &self.buffers {
+            let address = place(BufferRole::Named(name.clone()), buffer)?;
             if names.insert(name, address).is_some() {
                 return Err(Failure::Usage(format!("two buffers are called {name}")));
             }
@@ -285,27 +305,21 @@ impl Arguments {
         let named = self.buffers.len();
         let mut parameters = vec![0; kernel.parameter_bytes() as usize];
         for (index, (argument, layout)) in self.arguments.iter().zip(layouts).enumerate() {
+            let structure = |fields| {
+                let bytes = lay_out(fields, |name| names.get(name).copied());
+                bytes.map_err(|why| Failure::Usage(format!("argument {index}: {why}")))
+            };
             let bytes = match argument {
-                Argument::Number(bytes) => bytes.clone(),
-                Argument::Buffer { element, bytes } => {
-                    place(BufferRole::Argument(index), *element, bytes)?.to_le_bytes().to_vec()
+                Argument::Number { bytes, .. } => bytes.clone(),
+                Argument::Buffer(buffer) => {
+                    place(BufferRole::Argument(index), buffer)?.to_le_bytes().to_vec()
                 }
                 Argument::Table(fields) => {
-                    let bytes = lay_out(fields, |name| names.get(name).copied());
-                    let bytes =
-                        bytes.map_err(|why| Failure::Usage(format!("argument {index}: {why}")))?;
-                    put(&emulator, &bytes)?.to_le_bytes().to_vec()
+                    put(&emulator, &structure(fields)?)?.to_le_bytes().to_vec()
                 }
+                Argument::Structure(fields) => structure(fields)?,
             };
-            let (at, size) = (layout.offset as usize, layout.size as usize);
-            if bytes.len() != size {
-                return Err(Failure::Usage(format!(
-                    "argument {index} has {} bytes, and the parameter of {} has {size}",
-                    bytes.len(),
-                    kernel.name()
-                )));
-            }
-            parameters[at..at + size].copy_from_slice(&bytes);
+            parameters[layout.offset as usize..][..bytes.len()].copy_from_slice(&bytes);
         }
         placed.rotate_left(named);
         let launch = Launch {

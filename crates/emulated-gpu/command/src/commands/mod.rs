@@ -4,6 +4,8 @@
 
 pub mod argument;
 pub mod check;
+mod element;
+mod entry;
 pub mod fidelity;
 pub mod launch;
 pub mod profile;

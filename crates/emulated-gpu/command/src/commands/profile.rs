@@ -39,7 +39,7 @@ pub(super) fn run(
 /// Shows the PTX of a launch that was counted, with its counts; or what stopped it. The exit code.
 pub fn show(
     arguments: &Arguments,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     outcome: &Result<Statistics, Fault>,
     told: &mut Told,
 ) -> u8 {

@@ -40,7 +40,7 @@ pub(super) fn run(
 /// When there is no room for the buffers.
 pub fn show(
     arguments: &Arguments,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     outcome: &Result<Statistics, Fault>,
     told: &mut Told,
 ) -> Result<u8, Failure> {

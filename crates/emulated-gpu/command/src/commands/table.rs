@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use super::argument::{Argument, Element};
+use super::argument::{Argument, Buffer};
 
 /// The most fields of a table.
 const MOST_FIELDS: usize = 1 << 16;
@@ -13,10 +13,8 @@ const MOST_FIELDS: usize = 1 << 16;
 pub struct Named {
     /// What tables call it.
     pub name: String,
-    /// The type of an element.
-    pub element: Element,
-    /// All elements.
-    pub bytes: Vec<u8>,
+    /// What it begins with.
+    pub buffer: Buffer,
 }
 
 impl FromStr for Named {
@@ -29,9 +27,7 @@ impl FromStr for Named {
             return Err(format!("`{name}` is no name: letters, digits and _, a letter first"));
         }
         match what.parse()? {
-            Argument::Buffer { element, bytes } => {
-                Ok(Self { name: name.to_owned(), element, bytes })
-            }
+            Argument::Buffer(buffer) => Ok(Self { name: name.to_owned(), buffer }),
             _ => Err(format!("{name} is to be a buffer, such as f32[64]:random")),
         }
     }
@@ -55,7 +51,7 @@ pub enum Field {
     Address(Option<String>),
 }
 
-/// The fields of a table: TYPE:VALUE, the name of a buffer, or null, with commas between.
+/// The fields of a table or a structure: TYPE:VALUE, the name of a buffer, or null, with commas between.
 pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
     let mut fields = Vec::new();
     for one in text.split(',') {
@@ -66,7 +62,7 @@ pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
             NULL => Field::Address(None),
             name if is_name(name) => Field::Address(Some(name.to_owned())),
             number => match number.parse()? {
-                Argument::Number(bytes) => Field::Number(bytes),
+                Argument::Number { bytes, .. } => Field::Number(bytes),
                 _ => {
                     return Err(format!(
                         "`{number}` is no field: a table has numbers, and addresses of buffers by \

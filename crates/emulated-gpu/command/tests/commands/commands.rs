@@ -124,7 +124,7 @@ fn what_can_not_be_launched_is_refused_with_the_reason() {
         (
             SAXPY,
             [&["run"], &LAUNCH[..], &["f32:1"]].concat(),
-            "argument 3 has 4 bytes, and the parameter of saxpy has 8",
+            "argument 3 of saxpy has 4 bytes, and the parameter has 8",
         ),
         ("add;", vec!["profile", "FILE"], "the file can't be run"),
         (SAXPY, vec!["run", "/does/not/exist.ptx"], "can't read /does/not/exist.ptx"),

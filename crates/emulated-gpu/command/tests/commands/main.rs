@@ -1,5 +1,6 @@
 //! The commands of `ptx-emulator`.
 
+mod arguments;
 mod commands;
 mod cuda_c;
 mod fidelity;
