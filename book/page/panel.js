@@ -93,7 +93,8 @@
     async function share() {
       await fourLevels.load("share.js");
       const text = editor.get() === original ? undefined : editor.get();
-      const packed = await fourLevels.pack({ file, line: command.value, text });
+      const packed = await fourLevels.pack({ file, line: command.value, text }).catch((error) => { status.textContent = error.message; });
+      if (!packed) return;
       history.replaceState(null, "", `#kernel=${packed}`);
       const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
       status.textContent = copied ? "the address is copied" : "the address of this page is the link";

@@ -195,7 +195,8 @@ globalThis.fourLevels = (() => {
       await open(block, shared);
       block.place.scrollIntoView({ block: "start" });
     } catch (error) {
-      console.warn(`the link can't be followed: ${error.message}`);
+      const said = `This link can't be followed: ${error.message}. Ask for it again, or open a block of this page.`;
+      document.querySelector("main").prepend(element("p", { class: "fl-problem", role: "alert" }, said));
     }
   }
 

@@ -1,6 +1,8 @@
 // A kernel is edited: what is wrong is said as one types, what runs for ever is stopped, what was changed
 // can be shared and taken back.
 
+import { deflateRawSync } from "node:zlib";
+
 const KERNEL = "gpu/divergence.html";
 
 /** The text of the editor, of either kind. */
@@ -95,7 +97,31 @@ export default {
     await done(opened, () => click(opened, "do as written"));
     expect((await opened.locator(".fl-text").innerText()).includes("1002"), "the kernel is another");
     const wrong = await open(KERNEL, { hash: "#kernel=nonsense" });
+    await wrong.locator("main > .fl-problem").waitFor();
     expect((await wrong.locator(".fl-panel").count()) === 0, "a wrong address opens something");
+  },
+
+  async "an address that unpacks to hundreds of megabytes is refused before it does"({ expect, open }) {
+    const text = (length) => JSON.stringify({ file: "x", line: "", text: " ".repeat(length) });
+    const link = (length) => "#kernel=" + deflateRawSync(text(length)).toString("base64url");
+    const page = await open(KERNEL, { hash: link(3e8) });
+    const said = await page.locator("main > .fl-problem").innerText();
+    expect(said.includes("more than 1048576 bytes"), said);
+    // Counted where the bytes come out of the stream: one piece of the address beyond the limit at most.
+    const read = await page.evaluate(async (packed) => {
+      let bytes = 0;
+      const { read } = ReadableStreamDefaultReader.prototype;
+      ReadableStreamDefaultReader.prototype.read = async function () {
+        const part = await read.call(this);
+        bytes += part.value?.length ?? 0;
+        return part;
+      };
+      await fourLevels.unpack(packed).catch(() => {});
+      return bytes;
+    }, link(3e8).slice("#kernel=".length));
+    expect(read > 1 << 20 && read < 1 << 22, `${read} bytes were unpacked`);
+    const fits = await page.evaluate((packed) => fourLevels.unpack(packed), link(1e6).slice("#kernel=".length));
+    expect(fits.text.length === 1e6, "a kernel of a megabyte is refused");
   },
 
   async "without the editor there is a plain field, with the same checks"({ expect, open, panel, type, done, click }) {
