@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use host::Foreign;
 use tensor::file;
 use thiserror::Error;
 
@@ -42,6 +43,9 @@ pub enum IdxError {
         /// The one found.
         found: u32,
     },
+    /// It is a file of another format, such as an HTML page in place of a download.
+    #[error("{}", .0.instead_of("an IDX file", ""))]
+    Foreign(Foreign),
     /// The images have another size.
     #[error("its images have {rows} x {columns} pixels, and those of MNIST have 28 x 28")]
     Size {
@@ -146,6 +150,9 @@ fn header<const AXES: usize>(
     let short = IdxError::Header { header: 4 * (1 + AXES), found: bytes.len() };
     // The magic number first: what is no IDX file at all should not be called a short one.
     let found = words.next().ok_or_else(|| short.clone())?;
+    if let Some(found) = Foreign::of(bytes) {
+        return Err(IdxError::Foreign(found));
+    }
     if found != magic {
         return Err(IdxError::Magic { what, expected: magic, found });
     }
@@ -200,6 +207,14 @@ mod tests {
         let image = |words: &[u32], length| images(file(words, &vec![0; length])).unwrap_err();
         assert_eq!(image(&[IMAGES_MAGIC, 1, 28], 0), IdxError::Header { header: 16, found: 12 });
         assert_eq!(image(&[], 3), IdxError::Header { header: 16, found: 3 });
+        for (bytes, name) in [
+            (&b"<!DOCTYPE html><title>404</title>"[..], "it is an HTML page, not an IDX file"),
+            (b"version https://git-lfs.github.com/spec/v1\n", "`git lfs pull`"),
+        ] {
+            let error = images(bytes.to_vec()).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+            assert_eq!(labels(bytes.to_vec()).unwrap_err().to_string(), error);
+        }
         assert_eq!(
             image(&[LABELS_MAGIC, 1], 1).to_string(),
             "it begins with 0x00000801, and an IDX file of images begins with 0x00000803"

@@ -6,6 +6,7 @@
 //! [`complain`].
 
 mod escape;
+mod foreign;
 pub mod input;
 pub mod library;
 pub mod memory;
@@ -15,5 +16,6 @@ pub mod signals;
 mod threads;
 
 pub use escape::{escape, shown};
+pub use foreign::Foreign;
 pub use output::{complain, lost_output, parse, print, write_value};
 pub use program::main;

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use host::Foreign;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use tensor::{Loss, Network, Tensor, TensorName, file};
 
 use crate::{Error, Parameters, Preset, Result};
+
+mod names;
 
 /// More than the parameters of any network that `--sizes` takes.
 const MOST_BYTES: u64 = 5 << 28;
@@ -102,13 +105,25 @@ impl Saved {
                 let reason = format!("w{layer} has the shape {shape:?}, and no layer is empty");
                 return Err(unreadable(&self.path, reason));
             }
+            let layer = sizes.len().max(1);
+            let bias = header.info(&TensorName::B(layer).to_string()).map(|b| &b.shape[..]);
+            if bias == Some(&[inputs]) && inputs != outputs {
+                let reason = format!(
+                    "w{layer} has the shape {:?}, and b{layer} the length {inputs}: the rows of a matrix \
+                     are its outputs, as in PyTorch's Linear, so transpose it before it is saved",
+                    w.shape
+                );
+                return Err(unreadable(&self.path, reason));
+            }
             if sizes.is_empty() {
                 sizes.push(inputs);
             }
             sizes.push(outputs);
         }
         if sizes.is_empty() {
-            let reason = "it has no matrix w1, w2, … as its first tensors".into();
+            let shapes = header.tensors().into_iter().map(|(name, of)| (name, of.shape.clone()));
+            let shapes: Vec<_> = shapes.collect();
+            let reason = format!("it has no matrix w1{}", names::instead(&shapes));
             return Err(unreadable(&self.path, reason));
         }
         preset.network.sizes = sizes;
@@ -125,12 +140,16 @@ impl Saved {
         let file = SafeTensors::deserialize(&self.bytes).map_err(|error| self.unusable(&error))?;
         let parameters = Parameters::collect(network, |name| {
             let view = file.tensor(&name.to_string()).map_err(|_| {
-                let mut names = file.names();
-                names.sort_unstable();
-                error(format!("it has no tensor {name}, only {}", names.join(", ")))
+                let tensors = file.tensors().into_iter();
+                let shapes = tensors.map(|(name, view)| (name, view.shape().to_vec()));
+                let shapes: Vec<_> = shapes.collect();
+                error(format!("it has no tensor {name}{}", names::instead(&shapes)))
             })?;
             if view.dtype() != Dtype::F32 {
-                return Err(error(format!("{name} is {:?}, not F32", view.dtype())));
+                let found = view.dtype();
+                return Err(error(format!(
+                    "{name} is {found:?}, not F32: convert it before it is saved, in PyTorch by .float()"
+                )));
             }
             let value = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
             let data = view.data().chunks_exact(4).map(value).collect();
@@ -147,7 +166,16 @@ impl Saved {
     }
 
     fn unusable(&self, error: &dyn std::error::Error) -> Error {
-        unreadable(&self.path, format!("it is no usable safetensors file: {error}"))
+        let reason = match Foreign::of(&self.bytes) {
+            Some(found) => {
+                // What torch.save writes is one of these two.
+                let is_torch = ["a ZIP archive", "a Python pickle"].contains(&found.name);
+                let advice = if is_torch { names::TORCH_SAVE } else { "" };
+                found.instead_of("a safetensors file", advice)
+            }
+            None => format!("it is no usable safetensors file: {error}"),
+        };
+        unreadable(&self.path, reason)
     }
 }
 
@@ -249,6 +277,63 @@ mod tests {
         };
         let header = format!("{{{}}}", shapes.iter().map(tensor).collect::<Vec<_>>().join(","));
         [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &vec![0; at]].concat()
+    }
+
+    #[test]
+    fn what_is_found_in_place_of_a_model_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let network = Preset::find("nvmath").unwrap().network;
+        let cases: [(&[u8], &str); 4] = [
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:0f\n", "`git lfs pull`"),
+            (b"<!DOCTYPE html><html>Not found</html>", "an HTML page, not a safetensors file"),
+            (b"PK\x03\x04\0\0\0\0\0\0", "if torch.save wrote it"),
+            (b"\x80\x02}q\0.", "if torch.save wrote it"),
+        ];
+        for (bytes, words) in cases {
+            fs::write(&path, bytes).unwrap();
+            for error in [
+                load(&path, &network).unwrap_err(),
+                Saved::read(&path).unwrap().preset().unwrap_err(),
+            ] {
+                assert!(error.to_string().contains(words), "{error}");
+                assert_eq!(error.exit_code(), 2);
+            }
+        }
+    }
+
+    #[test]
+    fn pytorchs_names_are_told_how_to_become_these() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let shapes: [(&str, &[usize]); 4] = [
+            ("fc1.bias", &[30]),
+            ("fc1.weight", &[30, 784]),
+            ("fc2.bias", &[10]),
+            ("fc2.weight", &[10, 30]),
+        ];
+        fs::write(&path, with_shapes(&shapes)).unwrap();
+        for error in [
+            load(&path, &Preset::find("nvmath").unwrap().network).unwrap_err(),
+            Saved::read(&path).unwrap().preset().unwrap_err(),
+        ] {
+            let said = error.to_string();
+            assert!(
+                said.contains("PyTorch's names") && said.contains(r#"t["fc2.bias"]"#),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_transposed_matrix_is_told_from_another_network() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let shapes: [(&str, &[usize]); 4] =
+            [("w1", &[30, 784]), ("b1", &[30]), ("w2", &[30, 10]), ("b2", &[10])];
+        fs::write(&path, with_shapes(&shapes)).unwrap();
+        let said = Saved::read(&path).unwrap().preset().unwrap_err().to_string();
+        assert!(said.contains("w2 has the shape [30, 10]") && said.contains("transpose"), "{said}");
     }
 
     #[test]

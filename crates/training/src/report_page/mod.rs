@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use data::Images;
+use host::Foreign;
 use page::Page;
 use serde::Serialize;
 use tensor::file;
@@ -108,6 +109,9 @@ pub fn read(path: &Path) -> Result<Curve> {
     let failed = |reason: String| Error::Read { path: path.into(), reason };
     let bytes = file::open(path).and_then(|file| file::read(file, MOST_BYTES));
     let bytes = bytes.map_err(|error| failed(error.to_string()))?;
+    if let Some(found) = Foreign::of(&bytes) {
+        return Err(failed(found.instead_of("the report of a training run", "")));
+    }
     serde_json::from_slice(&bytes)
         .map_err(|error| failed(format!("it is not the report of a training run: {error}")))
 }
