@@ -7,9 +7,11 @@ use std::fs;
 use std::path::Path;
 
 use autograd::{Result, Tensor, graph, no_grad};
+use host::println;
 use neuron::{Neuron, neuron};
+use tensor::file::write_atomically;
 
-fn main() -> Result<()> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Neuron { w, b, x, z, loss } = neuron();
     loss.backward()?;
     println!("z    = {:?}", z.to_vec()?);
@@ -37,11 +39,10 @@ fn main() -> Result<()> {
         [("target/neuron.dot", graph::dot(&loss)?), ("target/neuron.svg", graph::svg(&loss)?)];
     // ANCHOR_END: draw
     for (path, text) in files {
-        let written =
-            tensor::file::write_atomically(Path::new(path), |file| file.write_all(text.as_bytes()));
-        if let Err(error) = fs::create_dir_all("target").and(written) {
-            println!("{path} can't be written: {error}");
-        }
+        fs::create_dir_all("target")?;
+        write_atomically::<std::io::Error>(Path::new(path), |file| {
+            file.write_all(text.as_bytes())
+        })?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod original;
 use autograd::Result;
 use autograd::level::Options;
 use clap::Parser;
+use host::println;
 
 #[derive(Parser)]
 struct Arguments {

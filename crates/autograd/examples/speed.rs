@@ -13,6 +13,7 @@ use std::time::Instant;
 use autograd::level::Autograd;
 use autograd::{Device, Element, save};
 use data::{Counts, Dataset, Source};
+use host::println;
 use level1_cpu::{Form, Level1};
 use serde::Deserialize;
 use training::bench::{BenchPlan, bench};

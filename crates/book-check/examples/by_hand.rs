@@ -3,6 +3,7 @@
 #[allow(dead_code, unreachable_pub, reason = "each example uses its part")]
 mod tiny;
 
+use host::println;
 use tiny::{Matrix, Network};
 
 fn show(name: &str, matrix: &Matrix) {

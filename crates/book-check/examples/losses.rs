@@ -2,6 +2,8 @@
 
 use std::f64::consts::LN_2;
 
+use host::println;
+
 /// Two samples, three outputs.
 const B: usize = 2;
 const C: usize = 3;

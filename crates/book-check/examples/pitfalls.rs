@@ -3,6 +3,7 @@
 #[allow(dead_code, unreachable_pub, reason = "each example uses its part")]
 mod tiny;
 
+use host::println;
 use tiny::{Backward, Forward, Matrix, Network, matmul_a_b, matmul_at_b, sum_batch};
 
 /// Picks one parameter of a network, to be changed.

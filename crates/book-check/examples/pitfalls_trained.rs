@@ -7,6 +7,7 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use data::{Batch, Counts, Dataset, Epoch, Source};
+use host::println;
 use level1_cpu::operations::{
     add_bias, matmul_a_b, matmul_a_bt, matmul_at_b, output_gradient, relu, relu_backward, sigmoid,
     sum_batch, update,

@@ -1,5 +1,7 @@
 //! The slope of a loss, once by a rule and once by trying: one weight, one sample.
 
+use host::println;
+
 // ANCHOR: loss
 /// One neuron and one sample: how wrong is the weight `w`?
 fn loss(w: f64) -> f64 {

@@ -7,6 +7,7 @@ use std::error::Error;
 use cudarc::driver::{LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
 use gpu::{Choice, Gpu};
+use host::println;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = format!("{}/../../book/kernels/compiled/saxpy.ptx", env!("CARGO_MANIFEST_DIR"));

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use host::println;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Options};
 

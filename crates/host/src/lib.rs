@@ -17,5 +17,5 @@ mod threads;
 
 pub use escape::{escape, shown};
 pub use foreign::Foreign;
-pub use output::{complain, lost_output, parse, print, write_value};
+pub use output::{complain, lost_output, parse, print, print_line, write_value};
 pub use program::main;

@@ -49,6 +49,22 @@ pub fn lost_output(error: &io::Error, failure: u8) -> u8 {
     failure
 }
 
+/// Prints a line of a program's results and ends the program if it can't be written: what
+/// [`println!`](crate::println) does.
+pub fn print_line(text: fmt::Arguments<'_>) {
+    if let Err(error) = print(&format!("{text}\n")) {
+        signals::end(lost_output(&error, 1).into());
+    }
+}
+
+/// [`std::println!`] for programs without an error handling of their own, such as examples. If the
+/// line can't be written, it ends the program as [`lost_output`] says; the standard one panics.
+#[macro_export]
+macro_rules! println {
+    () => { $crate::print_line(format_args!("")) };
+    ($($text:tt)*) => { $crate::print_line(format_args!($($text)*)) };
+}
+
 /// Reads the command line, or says how the program ends without: after `--help` and `--version`
 /// with 0, where they could be printed, and after bad usage with 2.
 ///

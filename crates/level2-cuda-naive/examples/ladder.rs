@@ -4,6 +4,7 @@
 //!     cargo run -p level2-cuda-naive --example ladder
 
 use gpu::{Choice, Counts, Gpu, Profiler};
+use host::println;
 use level2_cuda_naive::Products;
 use level2_cuda_naive::operations::Operations;
 use training::{Error, Result};

@@ -6,6 +6,7 @@
 //! card that the emulated GPU adds as; on a machine with a GPU that one computes.
 
 use gpu::{Choice, Gpu, Profile};
+use host::println;
 use level3_cublas::{Gemm, Level3, Setup};
 use tensor::TensorName;
 use training::Preset;

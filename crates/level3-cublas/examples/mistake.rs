@@ -1,5 +1,5 @@
 //! A training step with one mistake in what the library is told of the matrices, on the emulated
-//! GPU: says what the library says, or writes a dump where it is content.
+//! GPU: reports the library's error and exits with 1, or writes a dump if the library accepts it.
 //!
 //!     cargo run -p level3-cublas --example mistake -- MISTAKE OUT
 //!
@@ -8,6 +8,7 @@
 #![allow(unsafe_code, reason = "wrong rules are a promise that isn't kept")]
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use gpu::{Choice, Gpu};
 use level3_cublas::column_major::{ColumnMajor, Matmul, Shape, column_major};
@@ -37,7 +38,7 @@ const fn mask(units: usize) -> usize {
 }
 // ANCHOR_END: mask
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(mistake), Some(out)) = (arguments.next(), arguments.next()) else {
         return Err("usage: mistake transposition|square|leading-dimension|mask OUT".into());
@@ -60,7 +61,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let header = header("level3-cublas with a mistake", gpu.device(), &preset, 0);
     match dump(&mut level?, header, &preset, &Inputs::fixture(&preset), false) {
         Ok(found) => found.write(Path::new(&out))?,
-        Err(error) => println!("error: {error}"),
+        Err(error) => {
+            host::complain(format_args!("error: {error}"));
+            return Ok(ExitCode::FAILURE);
+        }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use host::println;
+
 // ANCHOR: figures
 /// Single precision of an H100 SXM, in operations a second (NVIDIA's data sheet).
 const FLOPS: f64 = 67e12;
@@ -164,7 +166,7 @@ fn picture() -> String {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = std::env::args().nth(1).ok_or("usage: when_it_pays OUT.svg")?;
     std::fs::write(out, picture())?;
-    print!("{}", table());
+    println!("{}", table().trim_end());
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 mod engine;
 
 use engine::Value;
+use host::println;
 
 fn main() {
     // ANCHOR: neuron

@@ -1,5 +1,6 @@
 //! The book is true.
 
+mod examples;
 mod pages;
 mod pictures;
 mod presets;

@@ -23,6 +23,7 @@ mod tiled;
 use std::path::PathBuf;
 
 use clap::Parser;
+use host::println;
 use tensor::TensorName;
 use training::{Error, Result};
 

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use host::println;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Loaded};
 
@@ -178,7 +179,7 @@ fn texts(arguments: &Arguments) -> ExitCode {
             let path = arguments.keep.join(format!("text_{number}.cu"));
             let kept = fs::create_dir_all(&arguments.keep).and_then(|()| fs::write(&path, text));
             if let Err(error) = kept {
-                eprintln!("fuzz: {}: {error}", path.display());
+                host::complain(format_args!("fuzz: {}: {error}", path.display()));
             }
             println!("{}: {said}", path.display());
             wrong += 1;
@@ -200,11 +201,11 @@ fn main() -> ExitCode {
         return texts(&arguments);
     }
     let Some(nvrtc) = Nvrtc::of_wheels(&arguments.wheels) else {
-        eprintln!("fuzz: there is no NVRTC in {}", arguments.wheels.display());
+        host::complain(format_args!("fuzz: there is no NVRTC in {}", arguments.wheels.display()));
         return ExitCode::from(2);
     };
     if let Err(error) = fs::create_dir_all(&arguments.keep) {
-        eprintln!("fuzz: {}: {error}", arguments.keep.display());
+        host::complain(format_args!("fuzz: {}: {error}", arguments.keep.display()));
         return ExitCode::from(2);
     }
     let (start, mut said) = (Instant::now(), Instant::now());
@@ -227,7 +228,7 @@ fn main() -> ExitCode {
                 said.replace('\n', "\n// ")
             );
             if let Err(error) = fs::write(&path, text) {
-                eprintln!("fuzz: {}: {error}", path.display());
+                host::complain(format_args!("fuzz: {}: {error}", path.display()));
             }
             println!("{}: {}", path.display(), said.lines().next().unwrap_or_default());
             wrong += 1;

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use cudarc::cublaslt::{result, sys};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
+use host::println;
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -1,0 +1,51 @@
+//! Examples print as every program here does: no panic if nobody reads on, or if the disk is full.
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use book_check::{files, read, repository};
+
+/// `std::println!` panics where it can't write; `host::println!` ends the program in order.
+#[test]
+fn examples_print_through_host() {
+    let crates = files(&repository().join("crates"), &["rs"]);
+    let is_example = |path: &&std::path::PathBuf| path.iter().any(|name| name == "examples");
+    let examples: Vec<_> = crates.iter().filter(is_example).collect();
+    assert!(examples.len() > 30, "{} files", examples.len());
+    for path in examples {
+        let text = read(path).unwrap();
+        let prints = text.contains("println!(") && !text.contains("use host::println;");
+        let other = ["eprintln!(", " print!(", "eprint!("].into_iter().find(|p| text.contains(p));
+        assert!(!prints && other.is_none(), "{}: `use host::println;`", path.display());
+    }
+}
+
+#[test]
+fn an_example_that_can_not_print_ends_without_a_panic() {
+    let programs = std::env::current_exe().unwrap();
+    let examples = programs.ancestors().nth(2).unwrap().join("examples");
+    for name in ["by_hand", "losses", "pitfalls", "slopes"] {
+        let run = |stdout: Stdio| {
+            let mut command = Command::new(examples.join(name));
+            command
+                .stdout(stdout)
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+                .wait_with_output()
+                .unwrap()
+        };
+        // A reader who went away, as `head` does.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let closed = run(writer.into());
+        let said = String::from_utf8_lossy(&closed.stderr).into_owned();
+        assert_eq!((closed.status.code(), &*said), (Some(141), ""), "{name}");
+        if let Ok(full) = File::options().write(true).open("/dev/full") {
+            let full = run(full.into());
+            let said = String::from_utf8_lossy(&full.stderr).into_owned();
+            assert_eq!(full.status.code(), Some(1), "{name}: {said}");
+            assert!(said.starts_with("error: can't write to standard output: No space"), "{said}");
+        }
+    }
+}
