@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use self::json::{DumpFile, Numbers, NumbersOf, Stamp, TensorFile, Tensors};
-use self::packed::write_packed;
 use crate::{Loss, ShapeError, Tensor, TensorName, run};
 
 mod json;
@@ -18,9 +17,6 @@ pub(crate) mod packed;
 const FORMAT: &str = "four-levels-dump";
 /// The only version of the format so far.
 const VERSION: u32 = 1;
-/// The most bytes of JSON that are read, unpacked: a gzipped file may unpack to a thousand times its
-/// size. The dump of a network with 20 million parameters has less.
-const MOST_BYTES: u64 = 1 << 30;
 /// The most tensors that are read: a network of 800 layers has fewer.
 const MOST_TENSORS: usize = 10_000;
 
@@ -148,6 +144,20 @@ pub enum DumpError {
         /// What is wrong.
         reason: String,
     },
+    /// The dumps of a run have more bytes than are ever read.
+    #[error(
+        "the dump {} would have more than {most} bytes after {steps} steps, and no more are read \
+         back: dump fewer steps",
+        host::shown(path)
+    )]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// The limit, in bytes of JSON.
+        most: u64,
+        /// The steps that were written when the limit was passed.
+        steps: usize,
+    },
     /// The file can't be written.
     #[error("can't write the dump {}: {source}", host::shown(path))]
     Write {
@@ -159,6 +169,10 @@ pub enum DumpError {
 }
 
 impl Dump {
+    /// The most bytes of JSON that are read, unpacked: a gzipped file may unpack to a thousand times
+    /// its size. The dump of a network with 20 million parameters has less.
+    pub const MOST_BYTES: u64 = 1 << 30;
+
     /// A dump without tensors yet.
     #[must_use]
     pub const fn new(header: Header) -> Self {
@@ -244,7 +258,7 @@ impl Dump {
     /// # Errors
     /// When the file can't be written.
     pub fn write(&self, path: &Path) -> Result<(), DumpError> {
-        write_packed(path, |writer| self.to_json(writer))
+        Self::write_run(std::slice::from_ref(self), path)
     }
 
     /// Writes the dump as JSON, a tensor a line.

@@ -71,10 +71,11 @@ impl Network {
         self.sizes[self.layers()]
     }
 
-    /// The number of trainable numbers: all weights and biases.
+    /// The number of trainable numbers: all weights and biases; `usize::MAX` if there are more.
     #[must_use]
     pub fn parameter_count(&self) -> usize {
-        self.sizes.windows(2).map(|n| n[1] * (n[0] + 1)).sum()
+        let of = |n: &[usize]| n[1].saturating_mul(n[0].saturating_add(1));
+        self.sizes.windows(2).map(of).fold(0, usize::saturating_add)
     }
 
     /// `w1 b1 … wL bL`.

@@ -3,8 +3,10 @@
 //! A run is no other format: it is dumps, one after the other, as `cat` would join them, plain or
 //! gzipped. A dump of one step is a run of one.
 
+use std::io::{self, Write};
 use std::path::Path;
 
+use host::Foreign;
 use serde::de::IgnoredAny;
 
 use crate::dump::packed::{unpacked, write_packed};
@@ -37,15 +39,90 @@ impl Dump {
     /// Writes the dumps of a run, gzipped when the name ends in `.gz`, whole or not at all.
     ///
     /// # Errors
-    /// When the file can't be written.
+    /// As [`write_each`](Self::write_each).
     pub fn write_run(run: &[Self], path: &Path) -> Result<(), DumpError> {
-        write_packed(path, |writer| run.iter().try_for_each(|dump| dump.to_json(writer)))
+        Self::write_each(path, |write| run.iter().try_for_each(write))
+    }
+
+    /// Writes the dumps of a run as they are made, so that one at a time is in memory. `make` calls
+    /// the function that it is given with each of them. The file is written as by
+    /// [`write_run`](Self::write_run); if `make` fails, it isn't written at all.
+    ///
+    /// # Errors
+    /// What `make` returns; [`DumpError::Write`] if the file can't be written; [`DumpError::TooLong`]
+    /// if several dumps have more than [`MOST_BYTES`](Self::MOST_BYTES).
+    pub fn write_each<E: From<DumpError>>(
+        path: &Path,
+        make: impl FnOnce(&mut dyn FnMut(&Self) -> Result<(), DumpError>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        write_up_to(Self::MOST_BYTES, path, make)
+    }
+}
+
+/// [`Dump::write_each`] with this limit of bytes.
+fn write_up_to<E: From<DumpError>>(
+    most: u64,
+    path: &Path,
+    make: impl FnOnce(&mut dyn FnMut(&Dump) -> Result<(), DumpError>) -> Result<(), E>,
+) -> Result<(), E> {
+    let failed = |source: io::Error| DumpError::Write { path: path.to_owned(), source };
+    let written = write_packed(path, |writer| {
+        let mut counted = Counted { writer, bytes: 0 };
+        let mut steps = 0;
+        let made = make(&mut |dump| {
+            dump.to_json(&mut counted).map_err(failed)?;
+            steps += 1;
+            if steps > 1 && counted.bytes > most {
+                return Err(DumpError::TooLong { path: path.to_owned(), most, steps });
+            }
+            Ok(())
+        });
+        made.map_err(Unwritten::Unmade)
+    });
+    written.map_err(|unwritten| match unwritten {
+        Unwritten::Io(source) => failed(source).into(),
+        Unwritten::Unmade(error) => error,
+    })
+}
+
+/// Why a file of dumps was not written.
+enum Unwritten<E> {
+    Io(io::Error),
+    /// The dumps were not made, or their file was found to be too long.
+    Unmade(E),
+}
+
+impl<E> From<io::Error> for Unwritten<E> {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// A writer that counts.
+struct Counted<'a> {
+    writer: &'a mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.writer.write(buffer)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
     }
 }
 
 /// The dumps of a file, one at least.
 pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
     let json = unpacked(path)?;
+    if let Some(found) = Foreign::of(&json) {
+        let reason = found.instead_of("JSON", "");
+        return Err(DumpError::Content { path: path.to_owned(), reason });
+    }
     let mut ends = Vec::new();
     let mut documents = serde_json::Deserializer::from_slice(&json).into_iter::<IgnoredAny>();
     while let Some(document) = documents.next() {
@@ -129,6 +206,45 @@ mod tests {
         assert_eq!(Dump::read_run(&folder.path().join("run.json")).unwrap(), run(3));
         let error = Dump::read(&folder.path().join("run.json")).unwrap_err().to_string();
         assert!(error.contains("3 steps"), "{error}");
+    }
+
+    #[test]
+    fn a_page_or_a_pointer_in_place_of_a_dump_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        for (bytes, name) in [
+            ("<!DOCTYPE html><html>Not found</html>", "it is an HTML page, not JSON"),
+            ("version https://git-lfs.github.com/spec/v1\noid sha256:0f\n", "`git lfs pull`"),
+        ] {
+            std::fs::write(&path, bytes).unwrap();
+            let error = Dump::read(&path).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_nobody_could_read_again_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["run.json", "run.json.gz"] {
+            let path = folder.path().join(name);
+            let made = std::cell::Cell::new(0);
+            let endless = |most| {
+                write_up_to(most, &path, |write| {
+                    run(1000).iter().try_for_each(|dump| {
+                        made.set(made.get() + 1);
+                        write(dump)
+                    })
+                })
+            };
+            let error: DumpError = endless(2000).unwrap_err();
+            assert!(error.to_string().contains("more than 2000 bytes after"), "{error}");
+            assert!((2..20).contains(&made.get()), "{} steps were made", made.get());
+            assert!(!path.exists());
+            endless(1 << 20).unwrap();
+        }
+        // A single dump is a matter of its own network.
+        let path = folder.path().join("one.json");
+        write_up_to::<DumpError>(1, &path, |write| write(&run(1)[0])).unwrap();
     }
 
     #[test]

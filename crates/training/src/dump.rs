@@ -222,30 +222,56 @@ pub fn run(
     inputs: &Inputs,
     steps: Steps,
 ) -> Result<Vec<Dump>> {
-    each_step(level, header, preset, inputs, steps, |level, dump| {
-        step(level, preset, steps.fused, dump)
-    })
+    let mut dumps = Vec::new();
+    let mut sink = |dump| {
+        dumps.push(dump);
+        Ok(())
+    };
+    run_into(level, header, preset, inputs, steps, &mut sink)?;
+    Ok(dumps)
 }
 
-/// What the steps of [`run`] start from, `x y w1 b1 … wL bL` of each.
+/// The same, with each dump given to `sink` before the next step runs.
 ///
 /// # Errors
-/// As [`run`].
-pub fn inputs_of_run(
+/// As [`run`], and what the sink returns.
+pub fn run_into(
     level: &mut dyn Level,
     header: &Header,
     preset: &Preset,
     inputs: &Inputs,
     steps: Steps,
-) -> Result<Vec<Dump>> {
-    each_step(level, header, preset, inputs, steps, |level, dump| {
-        given(level, preset, dump)?;
-        level.step(preset.learning_rate)
-    })
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let dumped = |level: &mut dyn Level, dump: &mut Dump| step(level, preset, steps.fused, dump);
+    each_step(level, header, preset, inputs, steps, dumped, sink)
 }
 
+/// What the steps of [`run`] start from, `x y w1 b1 … wL bL` of each, given to `sink` as by
+/// [`run_into`].
+///
+/// # Errors
+/// As [`run_into`].
+pub fn inputs_into(
+    level: &mut dyn Level,
+    header: &Header,
+    preset: &Preset,
+    inputs: &Inputs,
+    steps: Steps,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let dumped = |level: &mut dyn Level, dump: &mut Dump| {
+        given(level, preset, dump)?;
+        level.step(preset.learning_rate)
+    };
+    each_step(level, header, preset, inputs, steps, dumped, sink)
+}
+
+/// What takes the dumps of a run, one at a time.
+pub type Sink<'a> = dyn FnMut(Dump) -> Result<()> + 'a;
+
 /// Loads each batch as the training loop does, runs the steps that come before, and leaves the
-/// others to `dumped`, each with a dump of its own.
+/// others to `dumped`, each with a dump of its own, which then goes to the sink.
 fn each_step(
     level: &mut dyn Level,
     header: &Header,
@@ -253,7 +279,8 @@ fn each_step(
     inputs: &Inputs,
     steps: Steps,
     dumped: impl Fn(&mut dyn Level, &mut Dump) -> Result<()>,
-) -> Result<Vec<Dump>> {
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     let per_epoch = inputs.order(preset, 0).batches();
     if per_epoch == 0 {
         return Err(Error::Usage("the samples do not fill one batch".into()));
@@ -267,7 +294,6 @@ fn each_step(
     level.dataset(&inputs.set)?;
     level.set_parameters(&inputs.parameters)?;
     let mut order = inputs.order(preset, 0);
-    let mut dumps = Vec::new();
     for index in 0..steps.before.saturating_add(steps.dumped) {
         let k = index % per_epoch;
         if k == 0 && index > 0 {
@@ -283,9 +309,9 @@ fn each_step(
         let number = header.step + (index - steps.before) as u64;
         let mut dump = Dump::new(of_rank(Header { step: number, ..header.clone() }, place));
         dumped(level, &mut dump)?;
-        dumps.push(dump);
+        sink(dump)?;
     }
-    Ok(dumps)
+    Ok(())
 }
 
 /// The header of one rank of several.

@@ -108,6 +108,8 @@ fn usage_errors_say_what_would_be_right() {
     fails(&["--sizes", "100-10"], 2, &["784 pixels", "--sizes"]);
     fails(&["--stop-at-accuracy", "0.9"], 2, &["--evaluate-every"]);
     fails(&["dump", "--preset", "softmax"], 2, &["--out"]);
+    let long = ["dump", "--preset", "softmax", "--steps", "100000", "--out", "absent.json"];
+    fails(&long, 2, &["--steps 100000", "can't be read back", "dump fewer steps"]);
     let few = ["--data", "digits", "--samples", "100"];
     fails(&few, 2, &["100 training images do not fill one batch of 256", "--drop-last false"]);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
-use super::{DumpError, MOST_BYTES};
+use super::{Dump, DumpError};
 use crate::file;
 
 /// The bytes of a file, unpacked when it is gzipped, up to a limit for either.
@@ -28,16 +28,16 @@ pub(crate) fn unpacked(path: &Path) -> Result<Vec<u8>, DumpError> {
     packed.push(".gz");
     let packed = Path::new(&packed);
     let found = if !path.exists() && packed.exists() { packed } else { path };
-    read_unpacked(found, MOST_BYTES)
+    read_unpacked(found, Dump::MOST_BYTES)
         .map_err(|source| DumpError::Read { path: path.to_owned(), source })
 }
 
 /// Writes a file of dumps, gzipped when its name ends in `.gz`, whole or not at all.
-pub(crate) fn write_packed(
+pub(crate) fn write_packed<E: From<io::Error>>(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), DumpError> {
-    let written = file::write_atomically::<io::Error>(path, |writer| {
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    file::write_atomically(path, |writer| {
         if path.extension().is_some_and(|extension| extension == "gz") {
             let mut encoder = GzEncoder::new(writer, Compression::default());
             write(&mut encoder)?;
@@ -46,6 +46,5 @@ pub(crate) fn write_packed(
         } else {
             write(writer)
         }
-    });
-    written.map_err(|source| DumpError::Write { path: path.to_owned(), source })
+    })
 }

@@ -182,10 +182,13 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
         let run = [dump::inputs_only(header, &preset, &inputs)];
         return if says { Ok(Dump::write_run(&run, &args.out)?) } else { Ok(()) };
     }
+    needs::of_run(&preset.network, steps.dumped, args.inputs_only)?;
     P::on_each(&args.options, &preset.network, &|level| {
-        let dumped = if args.inputs_only { dump::inputs_of_run } else { dump::run };
-        let run = dumped(level, &header, &preset, &inputs, steps)?;
-        Ok(Dump::write_run(&run, &level.place().file(&args.out))?)
+        Dump::write_each(&level.place().file(&args.out), |write| {
+            let dumped = if args.inputs_only { dump::inputs_into } else { dump::run_into };
+            let mut sink = |dump| Ok(write(&dump)?);
+            dumped(level, &header, &preset, &inputs, steps, &mut sink)
+        })
     })
 }
 

@@ -1,6 +1,6 @@
-//! The memory that a command needs, asked for before it begins.
+//! The memory and the room in a file that a command needs, checked before it begins.
 
-use tensor::Network;
+use tensor::{Dump, Network};
 
 use crate::{Error, Preset, Result};
 
@@ -30,6 +30,26 @@ pub(super) fn of_dump(preset: &Preset, samples: usize) -> Result<()> {
     let elements = batch * (units + 2 * network.inputs() as u128);
     let parameters = 4 * network.parameter_count() as u128;
     check(network, "tensors", DUMPED * (elements + parameters))
+}
+
+/// Bytes of a number in the text of a dump, at least: a digit and a comma.
+const WRITTEN: u128 = 2;
+
+/// Sees that a run of dumps can be read back, as far as that is certain before the first step: each
+/// dump has the parameters, and unless `inputs_only`, those after the step.
+///
+/// # Errors
+/// When the run would have more than [`Dump::MOST_BYTES`].
+pub(super) fn of_run(network: &Network, steps: usize, inputs_only: bool) -> Result<()> {
+    let numbers = network.parameter_count() as u128 * if inputs_only { 1 } else { 2 };
+    let (bytes, most) = (steps as u128 * WRITTEN * numbers, u128::from(Dump::MOST_BYTES));
+    if steps == 1 || bytes <= most {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "--steps {steps} of the network {network} has more than {bytes} bytes, and a dump of more \
+         than {most} bytes can't be read back: dump fewer steps, or a smaller network with --sizes"
+    )))
 }
 
 fn check(network: &Network, what: &str, bytes: u128) -> Result<()> {

@@ -6,8 +6,8 @@ use std::path::Path;
 use data::{Batch, Dataset};
 use tensor::{Dump, Loss, Network, Tensor, TensorName};
 use training::bench::{BenchPlan, bench};
-use training::dump::{Inputs, Steps, header, inputs_of_run, run};
-use training::{Level, Parameters, Preset, Rank, Result};
+use training::dump::{Inputs, Steps, header, inputs_into, run, run_into};
+use training::{Error, Level, Parameters, Preset, Rank, Result};
 
 /// A level that writes down what it is asked to do: the labels of each batch that is loaded, and of
 /// the one that comes after it.
@@ -188,9 +188,34 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
 
     // What the steps start from, and nothing that they compute.
     let mut level = Witness::new(&preset, Rank::ALONE);
-    let dumps = inputs_of_run(&mut level, &header, &preset, &inputs, steps).unwrap();
-    assert_eq!((level.steps, dumps.len()), (5, 3));
-    assert!(dumps.iter().all(|dump| dump.get(TensorName::Loss).is_none()));
+    let mut given = Vec::new();
+    let mut sink = |dump: Dump| {
+        given.push(dump);
+        Ok(())
+    };
+    inputs_into(&mut level, &header, &preset, &inputs, steps, &mut sink).unwrap();
+    assert_eq!((level.steps, given.len()), (5, 3));
+    assert!(given.iter().all(|dump| dump.get(TensorName::Loss).is_none()));
+}
+
+/// A run may be longer than memory: each dump is passed on before the next step.
+#[test]
+fn a_run_that_is_not_taken_any_further_ends_there() {
+    let preset = preset();
+    let start = Parameters::new(&preset.network, preset.initialisation, 1);
+    let inputs = Inputs::of_training(samples(), start);
+    let header = header("witness", "none", &preset, 0);
+    let steps = Steps { before: 0, dumped: usize::MAX, fused: true };
+    let mut level = Witness::new(&preset, Rank::ALONE);
+    let mut taken = 0;
+    let mut full = |dump: Dump| {
+        assert_eq!(dump.header.step, taken);
+        taken += 1;
+        if taken < 3 { Ok(()) } else { Err(Error::Usage("the disk is full".into())) }
+    };
+    let error = run_into(&mut level, &header, &preset, &inputs, steps, &mut full).unwrap_err();
+    assert_eq!(error.to_string(), "the disk is full");
+    assert_eq!((level.steps, taken), (3, 3));
 }
 
 /// A rank among several decides nothing by its own clock, and only the first one's counts: otherwise
