@@ -1,0 +1,172 @@
+//! Reading a picture of one digit as an image like MNIST's.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use host::Foreign;
+use tensor::file;
+
+use super::ink::{Ink, Picture};
+use crate::{Error, Result};
+
+/// Width and height of an MNIST image.
+const SIDE: usize = 28;
+/// MNIST's authors scaled each digit to fit a box of this side, in the middle of the image.
+const BOX: usize = 20;
+/// Sides of the boxes of digits that are about as large as MNIST's: the built-in ones have 16 to 23.
+const BOXES: std::ops::RangeInclusive<usize> = 14..=24;
+/// The centre of mass of a digit in the middle is at most as many pixels from that of the image, along
+/// either axis: less than 1 for each of MNIST's, less than 2 for 99 % of the built-in ones.
+const OFF_CENTRE: f32 = 2.0;
+/// Less ink than this is noise, unless the paper is perfectly even.
+const FAINT: f32 = 0.1;
+/// No picture of one digit needs to be wider or higher; a larger one is refused before its pixels
+/// are unpacked.
+const LARGEST: u32 = 4096;
+/// More than the pixels of the largest picture, not packed at all, with 16 bits for each channel.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// Reads a PNG of one digit as an image like MNIST's: `28 × 28`, ink 255 on paper 0.
+///
+/// The border shows the paper, and what differs most from it is the ink, whatever the colours of the
+/// two and the size of the picture are; paper may be transparent. A digit in a picture of `28 × 28`
+/// that has the size of MNIST's and is in the middle stays where it is, and an image of MNIST itself
+/// stays as it is. Any other is cropped to its ink, scaled to fit `20 × 20` and placed with its centre
+/// of mass in the middle, as MNIST's authors did.
+///
+/// # Errors
+/// When the file is no PNG, has more than 4096 pixels a side, or is all of one colour.
+pub fn read_digit(path: &Path) -> Result<[u8; SIDE * SIDE]> {
+    let error = |reason: String| Error::Read { path: path.into(), reason };
+    let picture = read_picture(path).map_err(error)?;
+    let nothing = || "it shows no digit: ink and paper have the same colour, or nearly so".into();
+    let Ink { mut amounts, is_clean } = picture.ink().ok_or_else(nothing).map_err(error)?;
+    if !is_clean {
+        amounts.iter_mut().filter(|amount| **amount < FAINT).for_each(|amount| *amount = 0.0);
+    }
+    let found = Digit::find(&amounts, picture.width, picture.height);
+    let placed = if found.is_like_mnist() { amounts } else { found.placed() };
+    let mut image = [0; SIDE * SIDE];
+    for (pixel, value) in image.iter_mut().zip(placed) {
+        let byte = (value.clamp(0.0, 1.0) * 255.0).round() as u8;
+        *pixel = byte;
+    }
+    Ok(image)
+}
+
+/// Decodes a PNG, of any kind of pixels and of any depth.
+fn read_picture(path: &Path) -> Result<Picture, String> {
+    let text = |error: &dyn std::fmt::Display| format!("it is no usable PNG: {error}");
+    let bytes = file::open(path).and_then(|file| file::read(file, MOST_BYTES));
+    let bytes = bytes.map_err(|error| error.to_string())?;
+    if let Some(found) = Foreign::of(&bytes).filter(|found| found.name != PNG) {
+        return Err(found.instead_of(PNG, "save it as PNG"));
+    }
+    let mut decoder = png::Decoder::new(Cursor::new(bytes));
+    decoder.set_transformations(png::Transformations::normalize_to_color8());
+    let mut reader = decoder.read_info().map_err(|error| text(&error))?;
+    let (width, height) = reader.info().size();
+    if width.max(height) > LARGEST {
+        return Err(format!("it is {width} x {height}; at most {LARGEST} a side are read"));
+    }
+    let size = reader.output_buffer_size().ok_or_else(|| text(&"it is too large"))?;
+    // The samples, the ink, and the medians of a card's three channels.
+    let pixels = u64::from(width) * u64::from(height);
+    host::memory::check(size as u64 + 4 * size_of::<f32>() as u64 * pixels)
+        .map_err(|shortage| format!("unpacking {width} x {height} pixels {shortage}"))?;
+    let mut samples = vec![0; size];
+    let info = reader.next_frame(&mut samples).map_err(|error| text(&error))?;
+    samples.truncate(info.buffer_size());
+    let channels = info.color_type.samples();
+    Ok(Picture { samples, channels, width: width as usize, height: height as usize })
+}
+
+/// What [`Foreign`] calls a PNG.
+const PNG: &str = "a PNG picture";
+
+/// A digit in a picture.
+struct Digit<'a> {
+    /// How much ink each pixel has, 0 to 1, row by row.
+    ink: &'a [f32],
+    width: usize,
+    height: usize,
+    /// The first and the last column that have ink, and rows likewise.
+    columns: (usize, usize),
+    rows: (usize, usize),
+    /// The centre of mass, in pixels from the left and from the top.
+    centre: (f32, f32),
+}
+
+impl<'a> Digit<'a> {
+    /// Finds the digit in a picture that has some pixel full of ink.
+    fn find(ink: &'a [f32], width: usize, height: usize) -> Self {
+        let (mut columns, mut rows) = ((width - 1, 0), (height - 1, 0));
+        let (mut x_moment, mut y_moment, mut total) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for (i, &amount) in ink.iter().enumerate() {
+            let (x, y) = (i % width, i / width);
+            if amount > 0.2 {
+                columns = (columns.0.min(x), columns.1.max(x));
+                rows = (rows.0.min(y), rows.1.max(y));
+            }
+            let amount = f64::from(amount);
+            x_moment += amount * (x as f64 + 0.5);
+            y_moment += amount * (y as f64 + 0.5);
+            total += amount;
+        }
+        let centre = ((x_moment / total) as f32, (y_moment / total) as f32);
+        Self { ink, width, height, columns, rows, centre }
+    }
+
+    /// The sides of the box that the ink fills.
+    const fn sides(&self) -> (usize, usize) {
+        (self.columns.1 - self.columns.0 + 1, self.rows.1 - self.rows.0 + 1)
+    }
+
+    /// Whether it has the size and the place of a digit of MNIST in an image of MNIST's size.
+    fn is_like_mnist(&self) -> bool {
+        let (columns, rows) = self.sides();
+        let middle = SIDE as f32 / 2.0;
+        let is_centred = |at: f32| (at - middle).abs() <= OFF_CENTRE;
+        (self.width, self.height) == (SIDE, SIDE)
+            && BOXES.contains(&columns.max(rows))
+            && is_centred(self.centre.0)
+            && is_centred(self.centre.1)
+    }
+
+    /// Crops to the ink, scales to fit the box, and centres by mass.
+    fn placed(&self) -> Vec<f32> {
+        let ((left, right), (top, bottom)) = (self.columns, self.rows);
+        let (columns, rows) = self.sides();
+        // Source pixels for each pixel of the result.
+        let scale = columns.max(rows) as f32 / BOX as f32;
+        let inside = |value: f32, limit: usize| (value.max(0.0) as usize).min(limit);
+        let mut image = vec![0.0; SIDE * SIDE];
+        for (i, pixel) in image.iter_mut().enumerate() {
+            let at = |position: usize, centre: f32| centre + (position as f32 - 14.0) * scale;
+            let (x0, y0) = (at(i % SIDE, self.centre.0), at(i / SIDE, self.centre.1));
+            let (x1, y1) = (x0 + scale, y0 + scale);
+            if x1 <= left as f32 || y1 <= top as f32 || x0 > right as f32 || y0 > bottom as f32 {
+                continue;
+            }
+            // The mean of the source pixels that the result's pixel covers.
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for y in inside(y0, self.height - 1)..=inside(y1.ceil() - 1.0, self.height - 1) {
+                for x in inside(x0, self.width - 1)..=inside(x1.ceil() - 1.0, self.width - 1) {
+                    let over = |low: f32, high: f32, at: usize| {
+                        (high.min(at as f32 + 1.0) - low.max(at as f32)).max(0.0)
+                    };
+                    let area = over(x0, x1, x) * over(y0, y1, y);
+                    sum += area * self.ink[y * self.width + x];
+                    weight += area;
+                }
+            }
+            if weight > 0.0 {
+                *pixel = sum / weight;
+            }
+        }
+        image
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! A picture as ink on paper: which colour is the background, which is the ink, and how much of it each
+//! pixel has.
+
+/// Colours whose difference is below this share of that between black and white are one colour: a
+/// dozen of 255 steps, more than the noise of a scanner.
+const MIN_CONTRAST: f32 = 0.05;
+/// Ink on black or white paper of at least this contrast is full ink, and isn't stretched.
+const FULL_CONTRAST: f32 = 0.9;
+/// A drawing that covers this share of its bounding box, in more than one shade, is a card with a
+/// digit on it, and not the digit. Strokes cover less.
+const CARD: f32 = 0.6;
+/// The shades of a card: the least difference between its paper and its ink.
+const CARD_CONTRAST: f32 = 0.25;
+
+/// Red, green, blue, each 0 to 1.
+type Colour = [f32; 3];
+
+const BLACK: Colour = [0.0; 3];
+const WHITE: Colour = [1.0; 3];
+
+/// A picture of 8-bit samples, row by row: grey, grey and opacity, RGB, or RGB and opacity.
+pub(super) struct Picture {
+    pub(super) samples: Vec<u8>,
+    /// Samples of a pixel, 1 to 4.
+    pub(super) channels: usize,
+    pub(super) width: usize,
+    pub(super) height: usize,
+}
+
+/// How much ink each pixel has.
+pub(super) struct Ink {
+    /// 0 to 1, row by row.
+    pub(super) amounts: Vec<f32>,
+    /// Whether most of the border has exactly the paper's colour, so that even a little ink is no noise.
+    pub(super) is_clean: bool,
+}
+
+impl Picture {
+    /// Finds the ink, whatever the colours of ink and paper are; `None` if all is one colour.
+    ///
+    /// The paper has the colour that most of the border has. The ink's colour is that of the pixel
+    /// that differs most from it, and a pixel between the two has as much ink as it is on the way from
+    /// one to the other: so anti-aliased edges keep their shape, and lights on the other side of the
+    /// paper's colour are no ink.
+    pub(super) fn ink(&self) -> Option<Ink> {
+        let under = self.under();
+        let colour = |i: usize| {
+            let (colour, opacity) = self.pixel(i);
+            mix(under, colour, opacity)
+        };
+        let paper = median(self.border().map(colour));
+        // Ink may touch the border.
+        let even = self.border().filter(|&i| distance(colour(i), paper) < 1e-3).count();
+        let is_clean = 4 * even >= 3 * self.border().count();
+        let strongest = (0..self.len())
+            .map(colour)
+            .max_by(|&a, &b| distance(a, paper).total_cmp(&distance(b, paper)))?;
+        let contrast = distance(strongest, paper);
+        if contrast < MIN_CONTRAST {
+            return None;
+        }
+        let whole = match paper {
+            BLACK if contrast >= FULL_CONTRAST => WHITE,
+            WHITE if contrast >= FULL_CONTRAST => BLACK,
+            _ => strongest,
+        };
+        let way = difference(whole, paper);
+        let share = |i| dot(difference(colour(i), paper), way) / dot(way, way);
+        let amounts = (0..self.len()).map(|i| share(i).clamp(0.0, 1.0)).collect();
+        Some(Ink { amounts, is_clean })
+    }
+
+    /// The colour to imagine under what is transparent, so that what is opaque shows.
+    ///
+    /// A drawing on nothing needs a background that it differs from: white ink needs black. Paper that
+    /// is transparent at a few places, such as rounded corners, and a card with a digit, go on in the
+    /// paper's colour.
+    fn under(&self) -> Colour {
+        if self.channels % 2 == 1 {
+            return WHITE;
+        }
+        let opacity = |i: usize| self.pixel(i).1;
+        let contrasting = match self.mean(0..self.len()) {
+            Some(mean) if brightness(mean) > 0.5 => BLACK,
+            _ => WHITE,
+        };
+        let (mut opaque, mut all) = (0.0, 0.0);
+        self.border().for_each(|i| (opaque, all) = (opaque + opacity(i), all + 1.0));
+        if 2.0 * opaque > all {
+            // A hole in the middle is a digit that was cut out.
+            let whole = self.border().all(|i| opacity(i) > 0.5);
+            return self.mean(self.border()).filter(|_| !whole).unwrap_or(contrasting);
+        }
+        self.card().unwrap_or(contrasting)
+    }
+
+    /// The paper of a card on a transparent background, if that is what the picture shows.
+    fn card(&self) -> Option<Colour> {
+        let opaque = || (0..self.len()).filter(|&i| self.pixel(i).1 > 0.5);
+        let (mut left, mut right, mut top, mut bottom) = (self.width, 0, self.height, 0);
+        let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
+        for i in opaque() {
+            let (x, y) = (i % self.width, i / self.width);
+            (left, right, top, bottom) = (left.min(x), right.max(x), top.min(y), bottom.max(y));
+            let brightness = brightness(self.pixel(i).0);
+            (least, most) = (least.min(brightness), most.max(brightness));
+        }
+        // Nothing at all leaves `right` and `bottom` before `left` and `top`.
+        let (columns, rows) = ((right + 1).checked_sub(left)?, (bottom + 1).checked_sub(top)?);
+        let covered = opaque().count() as f32 / (columns * rows).max(1) as f32;
+        let is_card = covered >= CARD && most - least >= CARD_CONTRAST;
+        is_card.then(|| median(opaque().map(|i| self.pixel(i).0)))
+    }
+
+    const fn len(&self) -> usize {
+        self.width * self.height
+    }
+
+    /// The colour and the opacity of a pixel.
+    fn pixel(&self, i: usize) -> (Colour, f32) {
+        let level = |sample: u8| f32::from(sample) / 255.0;
+        let pixel = &self.samples[i * self.channels..(i + 1) * self.channels];
+        match *pixel {
+            [grey] => ([level(grey); 3], 1.0),
+            [grey, opacity] => ([level(grey); 3], level(opacity)),
+            [r, g, b] => ([r, g, b].map(level), 1.0),
+            [r, g, b, opacity, ..] => ([r, g, b].map(level), level(opacity)),
+            [] => (WHITE, 0.0),
+        }
+    }
+
+    /// The outermost pixels, each once.
+    fn border(&self) -> impl Iterator<Item = usize> + '_ {
+        let (width, height) = (self.width, self.height);
+        let sides = (1..height.saturating_sub(1)).flat_map(move |y| {
+            let last = if width > 1 { Some(y * width + width - 1) } else { None };
+            std::iter::once(y * width).chain(last)
+        });
+        let bottom = if height > 1 { (height - 1) * width..height * width } else { 0..0 };
+        (0..width).chain(sides).chain(bottom)
+    }
+
+    /// The mean colour of these pixels, each weighted by its opacity; `None` if all are transparent.
+    fn mean(&self, pixels: impl Iterator<Item = usize>) -> Option<Colour> {
+        let (mut sum, mut weight) = ([0.0_f64; 3], 0.0_f64);
+        for i in pixels {
+            let (colour, opacity) = self.pixel(i);
+            (0..3).for_each(|c| sum[c] += f64::from(colour[c] * opacity));
+            weight += f64::from(opacity);
+        }
+        (weight > 0.0).then(|| sum.map(|sum| (sum / weight) as f32))
+    }
+}
+
+/// The median of each channel of some colours, of which there is at least one.
+fn median(colours: impl Iterator<Item = Colour>) -> Colour {
+    let mut channels: [Vec<f32>; 3] = Default::default();
+    for colour in colours {
+        (0..3).for_each(|c| channels[c].push(colour[c]));
+    }
+    channels.map(|mut values| {
+        let middle = values.len() / 2;
+        *values.select_nth_unstable_by(middle, f32::total_cmp).1
+    })
+}
+
+/// A colour with this opacity over another.
+fn mix(under: Colour, over: Colour, opacity: f32) -> Colour {
+    std::array::from_fn(|c| over[c] * opacity + under[c] * (1.0 - opacity))
+}
+
+fn difference(a: Colour, b: Colour) -> Colour {
+    std::array::from_fn(|c| a[c] - b[c])
+}
+
+fn dot(a: Colour, b: Colour) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// How far apart two colours are: 1 from black to white.
+fn distance(a: Colour, b: Colour) -> f32 {
+    let way = difference(a, b);
+    (dot(way, way) / 3.0).sqrt()
+}
+
+fn brightness(colour: Colour) -> f32 {
+    colour.iter().sum::<f32>() / 3.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_border_is_the_outermost_pixels_and_each_of_them_once() {
+        let border = |width, height| {
+            let samples = vec![0; width * height];
+            let mut found: Vec<usize> =
+                Picture { samples, channels: 1, width, height }.border().collect();
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(border(4, 3), [0, 1, 2, 3, 4, 7, 8, 9, 10, 11]);
+        assert_eq!(border(4, 1), [0, 1, 2, 3]);
+        assert_eq!(border(1, 3), [0, 1, 2]);
+        assert_eq!(border(2, 2), [0, 1, 2, 3]);
+        assert_eq!(border(1, 1), [0]);
+    }
+
+    /// Ink from 0 to 1 on each pixel of a row in the middle of a 7 x 3 picture.
+    fn found(pixel: impl Fn(f32) -> Vec<u8>, ink: [f32; 5]) -> Option<Vec<f32>> {
+        let channels = pixel(0.0).len();
+        let row = |ink: [f32; 7]| ink.into_iter().flat_map(&pixel).collect::<Vec<u8>>();
+        let [a, b, c, d, e] = ink;
+        let samples = [row([0.0; 7]), row([0.0, a, b, c, d, e, 0.0]), row([0.0; 7])].concat();
+        let ink = Picture { samples, channels, width: 7, height: 3 }.ink()?;
+        assert!(ink.is_clean);
+        Some(ink.amounts[8..13].to_vec())
+    }
+
+    #[test]
+    fn ink_is_the_way_from_the_colour_of_the_paper_to_that_of_the_ink() {
+        let amounts = [0.0, 0.2, 1.0, 0.6, 0.0];
+        let byte = |value: f32| (255.0 * value).round() as u8;
+        let between =
+            |paper: Colour, ink: Colour| move |amount| mix(paper, ink, amount).map(byte).to_vec();
+        let colours = [BLACK, WHITE, [0.5; 3], [0.8, 0.1, 0.1], [0.1, 0.5, 0.1], [0.0, 0.0, 1.0]];
+        for paper in colours {
+            for ink in colours.into_iter().filter(|ink| *ink != paper) {
+                let found = found(between(paper, ink), amounts).unwrap();
+                for (found, amount) in found.iter().zip(amounts) {
+                    // The samples have 8 bits.
+                    let exact = 2.0 / 255.0 / distance(paper, ink);
+                    assert!((found - amount).abs() < exact, "{ink:?} on {paper:?}: {found}");
+                }
+            }
+            // The same ink, as an opacity, on nothing.
+            let on_nothing = |amount| {
+                let [r, g, b] = paper.map(byte);
+                vec![r, g, b, byte(amount)]
+            };
+            let found = found(on_nothing, amounts).unwrap();
+            let differ = found.iter().zip(amounts).any(|(found, ink)| (found - ink).abs() > 0.02);
+            assert!(!differ, "{paper:?} on nothing: {found:?}");
+        }
+        assert_eq!(found(between(WHITE, [0.97; 3]), amounts), None);
+        assert_eq!(found(|_| vec![255, 255, 255, 0], amounts), None);
+    }
+
+    /// A 9 x 9 picture, of a colour and an opacity at each place.
+    fn picture(pixel: impl Fn(usize, usize) -> [u8; 2]) -> Picture {
+        let samples = (0..81).flat_map(|i| pixel(i % 9, i / 9)).collect();
+        Picture { samples, channels: 2, width: 9, height: 9 }
+    }
+
+    fn is_stroke(x: usize, y: usize) -> bool {
+        x == 4 && (3..6).contains(&y)
+    }
+
+    #[test]
+    fn what_is_transparent_at_the_edge_of_paper_is_paper() {
+        let inside = |x: usize, y: usize| (1..8).contains(&x) && (1..8).contains(&y);
+        let corner = |x: usize, y: usize| [0, 8].contains(&x) && [0, 8].contains(&y);
+        for (paper, ink) in [(255, 0), (0, 255), (200, 90)] {
+            let of = |x, y| if is_stroke(x, y) { ink } else { paper };
+            let card = picture(|x, y| [of(x, y), if inside(x, y) { 255 } else { 0 }]);
+            let rounded = picture(|x, y| [of(x, y), if corner(x, y) { 0 } else { 255 }]);
+            let cut_out = picture(|x, y| [paper, if is_stroke(x, y) { 0 } else { 255 }]);
+            for picture in [card, rounded, cut_out] {
+                let ink = picture.ink().unwrap();
+                let right = (0..81).all(|i| (ink.amounts[i] > 0.5) == is_stroke(i % 9, i / 9));
+                assert!(right, "{ink:?} on {paper}", ink = ink.amounts);
+            }
+        }
+    }
+
+    #[test]
+    fn light_on_the_other_side_of_the_papers_colour_is_no_ink() {
+        // A bright spot on grey paper, and darker ink.
+        let shade = |x, y| {
+            if is_stroke(x, y) {
+                20
+            } else if x == 7 && y == 7 {
+                250
+            } else {
+                150
+            }
+        };
+        let ink = picture(|x, y| [shade(x, y), 255]).ink().unwrap();
+        assert!((0..81).all(|i| (ink.amounts[i] > 0.0) == is_stroke(i % 9, i / 9)));
+    }
+}
