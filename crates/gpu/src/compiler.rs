@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::{Args, ValueEnum};
 
-use crate::{Gpu, GpuError, Result, compile};
+use crate::{Gpu, GpuError, Result, compile, library};
 
 /// A compiler of CUDA C to PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -57,7 +57,8 @@ pub(crate) fn edited(choice: Option<Compiler>, file: &str, source: &str) -> Resu
                 SAID.call_once(|| {
                     host::complain(format_args!(
                         "note: {file} was edited, and NVIDIA's compiler is not found; compiled by \
-                         the built-in one"
+                         the built-in one{}",
+                        library::passed_over("nvrtc")
                     ));
                 });
                 compile::by(Compiler::BuiltIn, file, source)

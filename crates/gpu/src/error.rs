@@ -72,8 +72,8 @@ pub enum GpuError {
     #[error(
         "{} was edited since its PTX was compiled, and NVIDIA's compiler, which was asked for, is \
          missing: {reason}. --compiler built-in needs none. NVRTC comes as a Python wheel: `python3 \
-         -m venv .venv && .venv/bin/pip install nvidia-cuda-nvrtc-cu12`; it is found in .venv, in an \
-         active environment, in a CUDA toolkit, or where FOUR_LEVELS_NVRTC says",
+         -m venv .venv && . .venv/bin/activate && pip install nvidia-cuda-nvrtc-cu12`; it is found in \
+         an active environment, in a CUDA toolkit, or where FOUR_LEVELS_NVRTC says",
         host::shown(path)
     )]
     Stale {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use crate::library::{candidates, reason};
+use crate::library::{candidates, passed_over, reason};
 use crate::{GpuError, Result};
 
 /// Loads an emulated library. Its SONAME is the plain one, `libcuda.so`, so glibc answers the next
@@ -56,7 +56,9 @@ pub(crate) fn nvidia(library: &str) -> Result<()> {
             false
         }
     });
-    let Some(found) = found else { return Err(error(format!("last tried: {said}"))) };
+    let Some(found) = found else {
+        return Err(error(format!("last tried: {said}{}", passed_over(library))));
+    };
     // The names that cudarc tries, which glibc finds among what is loaded.
     if cudarc::get_lib_name_candidates(library).iter().any(|name| load(Path::new(name)).is_ok()) {
         return Ok(());

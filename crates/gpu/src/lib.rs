@@ -36,7 +36,7 @@
 //! | `FOUR_LEVELS_KERNELS` | the folder of the kernels, instead of `kernels` beside the program or in the repository |
 //! | `FOUR_LEVELS_NVRTC` | NVRTC's library; likewise `FOUR_LEVELS_CUBLAS` and so on for the other libraries of CUDA |
 //! | `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `CONDA_PREFIX` | where a CUDA toolkit is |
-//! | `VIRTUAL_ENV` | a Python environment that may hold NVIDIA's wheels; `.venv` here and in the folders above is looked into anyway |
+//! | `VIRTUAL_ENV` | the active Python environment, which may hold NVIDIA's wheels; a `.venv` that isn't active is reported and not loaded |
 //! | `CUDA_VISIBLE_DEVICES` | the driver's own: which cards it shows; the first of them is used |
 
 mod arguments;

@@ -1,5 +1,10 @@
 //! Where NVIDIA's libraries and tools are: on the loader's path, in a toolkit, in Python wheels.
 //!
+//! A library runs its code in this process as soon as it is loaded, so one is loaded only if the user
+//! named it or its folder (an environment variable, `PATH`, an active Python environment), or if it is
+//! in a folder of the system. One that merely lies near, such as in the `.venv` of a folder above, is
+//! reported and not loaded: anybody who may write there could have put it there.
+//!
 //! The environment variables that are read are listed in the crate's documentation.
 
 use std::env;
@@ -12,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// whatever the version in its suffix, and before them the plain names, which the loader looks for.
 #[must_use]
 pub fn candidates(library: &str) -> Vec<PathBuf> {
-    if let Some(path) = variable(format!("FOUR_LEVELS_{}", library.to_uppercase())) {
+    if let Some(path) = variable(named_by(library)) {
         return vec![path];
     }
     let stem = format!("lib{library}.so");
@@ -23,18 +28,47 @@ pub fn candidates(library: &str) -> Vec<PathBuf> {
             found.extend(versions(&folder.join(below), &stem));
         }
     }
-    for folder in wheels() {
-        found.extend(versions(&folder.join("lib"), &stem));
-    }
+    found.extend(in_wheels(&active(), &stem));
     found
+}
+
+/// What to add to the message that a library was not found: where one lies that is not loaded, and how
+/// to have it loaded. Empty if there is none, or if another file was named.
+pub(crate) fn passed_over(library: &str) -> String {
+    if variable(named_by(library)).is_some() {
+        return String::new();
+    }
+    let here = env::current_dir().unwrap_or_default();
+    passed_over_from(library, &here, variable("HOME"))
+}
+
+fn passed_over_from(library: &str, here: &Path, home: Option<PathBuf>) -> String {
+    let mut near: Vec<PathBuf> = here.ancestors().map(|folder| folder.join(".venv")).collect();
+    near.extend(home.map(|home| home.join(".local")));
+    let found = in_wheels(&near, &format!("lib{library}.so")).into_iter().next();
+    found.map_or_else(String::new, |path| {
+        format!(
+            "; {} is not loaded, because nothing names it: activate its Python environment, or set \
+             {} to this file",
+            host::shown(&path),
+            named_by(library)
+        )
+    })
+}
+
+/// The environment variable that names a library's file.
+fn named_by(library: &str) -> String {
+    format!("FOUR_LEVELS_{}", library.to_uppercase())
 }
 
 /// The files that a tool such as `ptxas` or `nvcc` may be: on the `PATH`, in a toolkit, in a wheel.
 #[must_use]
 pub fn tools(tool: &str) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).collect::<Vec<_>>().into_iter();
-    let installed = toolkits().into_iter().chain(wheels()).map(|folder| folder.join("bin"));
+    // A relative folder, such as an empty one, is another one in each working directory.
+    let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
+    let installed =
+        toolkits().into_iter().chain(wheels(&active())).map(|folder| folder.join("bin"));
     folders.chain(installed).map(|folder| folder.join(tool)).filter(|path| path.is_file()).collect()
 }
 
@@ -53,14 +87,19 @@ fn toolkits() -> Vec<PathBuf> {
     folders
 }
 
+/// The Python environments that are active, and the system's.
+fn active() -> Vec<PathBuf> {
+    let named = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable);
+    named.chain(["/usr/local", "/usr"].map(PathBuf::from)).collect()
+}
+
+/// A library in the wheels of these environments.
+fn in_wheels(environments: &[PathBuf], stem: &str) -> Vec<PathBuf> {
+    wheels(environments).iter().flat_map(|folder| versions(&folder.join("lib"), stem)).collect()
+}
+
 /// Folders of NVIDIA's Python wheels: `site-packages/nvidia/*`, each with a `lib` or a `bin`.
-fn wheels() -> Vec<PathBuf> {
-    let mut environments: Vec<PathBuf> =
-        ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable).collect();
-    let here = env::current_dir().unwrap_or_default();
-    environments.extend(here.ancestors().map(|folder| folder.join(".venv")));
-    environments.extend(variable("HOME").map(|home| home.join(".local")));
-    environments.extend(["/usr/local", "/usr"].map(PathBuf::from));
+fn wheels(environments: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for environment in environments {
         for python in entries(&environment.join("lib"), |name| name.starts_with("python3")) {
@@ -127,6 +166,32 @@ mod tests {
         let found = versions(folder.path(), "libnvrtc.so");
         let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap()).collect();
         assert_eq!(names, ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.9.2"]);
+    }
+
+    #[test]
+    fn a_library_that_only_lies_near_is_reported_and_no_candidate() {
+        let folder = tempfile::tempdir().unwrap();
+        let below = folder.path().join("project/deep");
+        fs::create_dir_all(&below).unwrap();
+        let library = |environment: &str| {
+            let wheel = "lib/python3.11/site-packages/nvidia/nosuchlibrary/lib";
+            let lib = folder.path().join(environment).join(wheel);
+            fs::create_dir_all(&lib).unwrap();
+            fs::write(lib.join("libnosuchlibrary.so.12"), "").unwrap();
+            lib.join("libnosuchlibrary.so.12")
+        };
+        assert_eq!(passed_over_from("nosuchlibrary", &below, None), "");
+        let home = folder.path().join("home");
+        let in_home = library("home/.local");
+        let said = passed_over_from("nosuchlibrary", &below, Some(home.clone()));
+        assert!(said.contains(&in_home.display().to_string()), "{said}");
+        let above = library(".venv");
+        let said = passed_over_from("nosuchlibrary", &below, Some(home));
+        for words in [&above.display().to_string(), "is not loaded", "FOUR_LEVELS_NOSUCHLIBRARY"] {
+            assert!(said.contains(words), "{said}");
+        }
+        let named = wheels(&[folder.path().join(".venv")]);
+        assert_eq!(named.len(), 1, "the same folder, named by VIRTUAL_ENV");
     }
 
     #[test]

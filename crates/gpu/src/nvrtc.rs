@@ -46,7 +46,8 @@ impl Nvrtc {
                 Err(error) => reason = library::reason(&error),
             }
         }
-        Err(GpuError::NoCompiler(format!("NVRTC is not found (last tried: {reason})")))
+        let near = library::passed_over("nvrtc");
+        Err(GpuError::NoCompiler(format!("NVRTC is not found (last tried: {reason}){near}")))
     }
 
     /// A function, which every caller gives the type that `nvrtc.h` declares.

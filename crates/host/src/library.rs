@@ -22,8 +22,8 @@ fn list(folders: &[PathBuf]) -> String {
 }
 
 /// The absolute path of a shared library that was built with the running program: in `deps` below
-/// the program's folder, in that folder itself (tests are in `deps`), or in `deps` beside it
-/// (examples).
+/// the program's folder, in that folder itself (tests are in `deps`), or, of a program in a folder
+/// `examples`, in `deps` beside that folder. Nowhere else: above it there may be everybody's `/tmp`.
 ///
 /// # Errors
 /// When it is in none of them.
@@ -34,7 +34,9 @@ pub fn beside_program(file: &'static str) -> Result<PathBuf, NotFound> {
 
 fn search(folder: &Path, file: &'static str) -> Result<PathBuf, NotFound> {
     let mut searched = vec![folder.join("deps"), folder.to_owned()];
-    searched.extend(folder.parent().map(|above| above.join("deps")));
+    if folder.ends_with("examples") {
+        searched.extend(folder.parent().map(|above| above.join("deps")));
+    }
     let found = searched.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
     found.ok_or(NotFound { file, searched })
 }
@@ -52,6 +54,7 @@ mod tests {
         for folder in [root.clone(), deps.clone(), root.join("examples")] {
             assert_eq!(search(&folder, "library").unwrap(), deps.join("library"), "{folder:?}");
         }
+        search(&root.join("elsewhere"), "library").unwrap_err();
         let missing = search(&root, "other").unwrap_err();
         assert!(missing.to_string().contains(&deps.display().to_string()));
         std::fs::remove_dir_all(&root).unwrap();

@@ -140,14 +140,26 @@ fn a_missing_bounds_check_is_caught_and_named() {
 
 /// The program where NVIDIA's compiler is nowhere.
 fn without_nvidia(args: &[&str], kernels: &TempDir) -> Output {
+    let mut command = where_nothing_is_named(args, kernels);
+    command.env("FOUR_LEVELS_NVRTC", "/nowhere/libnvrtc.so").output().unwrap()
+}
+
+/// The program where nothing names a folder of NVIDIA's.
+fn where_nothing_is_named(args: &[&str], kernels: &TempDir) -> Command {
     let mut command = program(&[args, &EMULATED].concat());
-    command.env("FOUR_LEVELS_KERNELS", kernels.path());
-    command.env("FOUR_LEVELS_NVRTC", "/nowhere/libnvrtc.so").env("PATH", "");
-    for variable in ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CONDA_PREFIX"]
-    {
+    command.env("FOUR_LEVELS_KERNELS", kernels.path()).env("PATH", "");
+    for variable in [
+        "FOUR_LEVELS_NVRTC",
+        "CUDA_PATH",
+        "CUDA_HOME",
+        "CUDA_ROOT",
+        "CUDA_TOOLKIT_ROOT_DIR",
+        "CONDA_PREFIX",
+        "VIRTUAL_ENV",
+    ] {
         command.env_remove(variable);
     }
-    command.output().unwrap()
+    command
 }
 
 #[test]
@@ -240,6 +252,37 @@ fn an_edited_kernel_is_compiled_and_run() {
         "" => skipped::skip("there is an nvcc, in a folder where everyone looks"),
         said => assert_eq!(said, note),
     }
+}
+
+/// Anybody may have put it there: the folder of temporary files is everybody's.
+#[test]
+fn a_compiler_in_a_folder_above_is_reported_and_not_loaded() {
+    let folder = TempDir::new().unwrap();
+    let lib = folder.path().join(".venv/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
+    let below = folder.path().join("project");
+    fs::create_dir_all(&lib).unwrap();
+    fs::create_dir_all(&below).unwrap();
+    let library = lib.join("libnvrtc.so.12");
+    fs::write(&library, "no library").unwrap();
+    let kernels = with_a_fault("relu", ["0.0f : z[i]", "7.0f : z[i]"], ["// source", "// of"]);
+    let said = |environment: Option<&Path>| {
+        let out = path(&folder, "dump.json");
+        let args = ["dump", "--preset", "softmax", "--out", &out, "--compiler", "nvrtc"];
+        let mut command = where_nothing_is_named(&args, &kernels);
+        command.envs(environment.map(|environment| ("VIRTUAL_ENV", environment)));
+        text(&command.current_dir(&below).output().unwrap().stderr)
+    };
+    let nothing_named = said(None);
+    if nothing_named.is_empty() {
+        skipped::skip("there is an NVRTC, in a folder where everyone looks");
+        return;
+    }
+    let note = format!("{} is not loaded, because nothing names it", library.display());
+    assert!(nothing_named.contains(&note), "{nothing_named}");
+    assert!(!nothing_named.contains("too short"), "the loader saw it: {nothing_named}");
+    // An active environment is named: there the loader is asked.
+    let active = said(Some(&folder.path().join(".venv")));
+    assert!(active.contains("too short"), "{active}");
 }
 
 #[test]
