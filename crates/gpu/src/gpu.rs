@@ -1,4 +1,8 @@
 //! The GPU that a process computes on.
+#![allow(
+    unsafe_code,
+    reason = "loading a library runs its initialisers, and kernels do what they like"
+)]
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -84,7 +88,9 @@ impl Gpu {
         if let Decision::Emulated(_) = decision {
             let missing = |reason: emulated_cuda::NotFound| reason.to_string();
             let path = emulated_cuda::library_path().map_err(missing);
-            install::emulated(&path.map_err(|reason| GpuError::NoEmulator { reason })?)?;
+            let path = path.map_err(|reason| GpuError::NoEmulator { reason })?;
+            // SAFETY: it is this workspace's driver, which stands in for NVIDIA's.
+            unsafe { install::emulated(&path) }?;
         }
         if count > 1 && matches!(decision, Decision::Emulated(_) | Decision::EmulatedAlready) {
             install::emulated_devices(count)?;
@@ -138,8 +144,12 @@ impl Gpu {
     }
 
     /// The same GPU, with the kernels of this folder, which holds a source for each.
+    ///
+    /// # Safety
+    /// Levels launch these kernels with the arguments of those that they replace. A kernel reads and
+    /// writes what it likes; on the emulated GPU each access is checked.
     #[must_use]
-    pub fn with_kernels(mut self, folder: PathBuf) -> Self {
+    pub unsafe fn with_kernels(mut self, folder: PathBuf) -> Self {
         self.kernels = Some(folder);
         self
     }
@@ -177,6 +187,7 @@ impl Gpu {
 
     /// Loads a kernel of the folder `kernels`: the PTX that is kept beside the source, or, where
     /// the source was edited or the built-in compiler was chosen, what a compiler makes of it now.
+    /// Whoever may write to that folder is trusted like the author of the program.
     ///
     /// # Errors
     /// When there is no such kernel, when an edited source can't be compiled, and what the driver
@@ -221,7 +232,16 @@ impl Gpu {
     ///
     /// # Errors
     /// When the library is missing.
-    pub fn install_library(&self, library: &str, emulated: &Path) -> Result<()> {
-        if self.is_emulated() { install::emulated(emulated) } else { install::nvidia(library) }
+    ///
+    /// # Safety
+    /// The file `emulated`, which is only loaded on the emulated GPU, has initialisers that may run in
+    /// any process, and functions of the types that cudarc gives those of `library`.
+    pub unsafe fn install_library(&self, library: &str, emulated: &Path) -> Result<()> {
+        if self.is_emulated() {
+            // SAFETY: as the caller promises.
+            unsafe { install::emulated(emulated) }
+        } else {
+            install::nvidia(library)
+        }
     }
 }

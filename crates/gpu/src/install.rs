@@ -15,8 +15,13 @@ use crate::{GpuError, Result};
 ///
 /// # Errors
 /// What the loader says.
-pub(crate) fn emulated(path: &Path) -> Result<()> {
-    load(path).map_err(|reason| GpuError::NoEmulator { reason })
+///
+/// # Safety
+/// The library's initialisers may run in any process, and its functions have the types that cudarc
+/// gives those of the library that it stands in for.
+pub(crate) unsafe fn emulated(path: &Path) -> Result<()> {
+    // SAFETY: as the caller promises.
+    unsafe { load(path) }.map_err(|reason| GpuError::NoEmulator { reason })
 }
 
 /// Asks the emulated driver, which is loaded and not initialised yet, for this many cards; where
@@ -49,6 +54,9 @@ pub(crate) fn emulated_devices(count: usize) -> Result<()> {
 pub(crate) fn nvidia(library: &str) -> Result<()> {
     let error = |reason| GpuError::NoLibrary { library: library.into(), reason };
     let mut said = String::new();
+    // SAFETY: CUDA's libraries may be loaded into any process, and a file of such a name is one: it is
+    // in a folder of the system, or the user named it.
+    let load = |path: &Path| unsafe { load(path) };
     let found = candidates(library).into_iter().find(|path| match load(path) {
         Ok(()) => true,
         Err(reason) => {
@@ -71,8 +79,11 @@ pub(crate) fn nvidia(library: &str) -> Result<()> {
 }
 
 /// Loads a library for as long as the process lives.
-fn load(path: &Path) -> Result<(), String> {
-    // SAFETY: CUDA's libraries and this workspace's own are made to be loaded into any process.
+///
+/// # Safety
+/// The library's initialisers may run in any process.
+unsafe fn load(path: &Path) -> Result<(), String> {
+    // SAFETY: as the caller promises.
     let library = unsafe { Library::new(PathBuf::from(path)) }.map_err(|error| reason(&error))?;
     std::mem::forget(library);
     Ok(())
@@ -88,7 +99,9 @@ mod tests {
         for words in ["nosuchlibrary", "FOUR_LEVELS_NOSUCHLIBRARY", "cannot open"] {
             assert!(said.contains(words), "{said}");
         }
-        let said = emulated(Path::new("/nowhere/libcublas.so")).unwrap_err().to_string();
+        // SAFETY: there is no such file.
+        let said = unsafe { emulated(Path::new("/nowhere/libcublas.so")) };
+        let said = said.unwrap_err().to_string();
         assert!(said.contains("/nowhere/libcublas.so"), "{said}");
     }
 }

@@ -1,4 +1,5 @@
 //! What cuBLAS and cuBLASLt have in common.
+#![allow(unsafe_code, reason = "loading a library runs its initialisers")]
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -8,7 +9,8 @@ use gpu::{Gpu, GpuError};
 
 use crate::error::Result;
 
-/// Has cudarc find a library: NVIDIA's on its GPU, and the one at `emulated` on the emulated GPU.
+/// Has cudarc find a library: NVIDIA's on its GPU, and this workspace's, at `emulated`, on the emulated
+/// GPU.
 pub(crate) fn install(
     gpu: &Gpu,
     library: &str,
@@ -20,7 +22,8 @@ pub(crate) fn install(
         Err(_) if !gpu.is_emulated() => PathBuf::new(),
         Err(missing) => return Err(GpuError::NoEmulator { reason: missing.to_string() }.into()),
     };
-    Ok(gpu.install_library(library, &emulated)?)
+    // SAFETY: it is this workspace's library, which stands in for NVIDIA's of that name.
+    Ok(unsafe { gpu.install_library(library, &emulated) }?)
 }
 
 /// The bytes that a library may compute in: what NVIDIA recommends (cuBLAS documentation,

@@ -103,10 +103,9 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
         }
         Planted::CudaC(kernel, texts) => {
             let folder = kernels(kernel, texts)?;
-            let gpu = gpu
-                .clone()
-                .compiling_by(Some(Compiler::BuiltIn))
-                .with_kernels(folder.path().to_owned());
+            let gpu = gpu.clone().compiling_by(Some(Compiler::BuiltIn));
+            // SAFETY: on the emulated device, which checks each access.
+            let gpu = unsafe { gpu.with_kernels(folder.path().to_owned()) };
             let per_sample = matches!(*kernel, "train_step" | "update_weights");
             let (transfer, profile) = (Strategy::default(), Profile::default());
             let level: Box<dyn Level> = if per_sample {
