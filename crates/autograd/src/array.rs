@@ -27,6 +27,7 @@ impl<T: Element> Array<T> {
             let reason = format!("it does not hold {} elements", elements.len());
             return Err(shape_error("new", shape, reason));
         }
+        addressable("new", shape)?;
         Ok(Self::contiguous(Buffer::new(elements, &Device::Cpu)?, shape))
     }
 
@@ -99,6 +100,7 @@ impl<T: Element> Array<T> {
             let reason = format!("its {} elements do not fill {shape:?}", self.len());
             return Err(shape_error("reshape", self.shape(), reason));
         }
+        addressable("reshape", shape)?;
         match self.layout.reshaped(shape) {
             Some(layout) => Ok(self.view(layout)),
             None => Ok(Self::contiguous(buffer::copy(self)?, shape)),
@@ -115,11 +117,7 @@ impl<T: Element> Array<T> {
     }
 
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Result<Self> {
-        let count = shape.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
-        if count.is_none_or(|count| count > MOST_ELEMENTS) {
-            let reason = "no computer has that much memory".into();
-            return Err(shape_error("broadcast_to", shape, reason));
-        }
+        addressable("broadcast_to", shape)?;
         match broadcast_shape(self.shape(), shape) {
             Some(result) if result == shape => Ok(self.view(self.layout.broadcast(shape))),
             _ => {
@@ -149,6 +147,7 @@ impl<T: Element> Array<T> {
         self.same_device("matmul", other)?;
         match (self.shape(), other.shape()) {
             (&[m, k], &[l, n]) if k == l => {
+                addressable("matmul", &[m, n])?;
                 Ok(Self::contiguous(buffer::matmul(self, other)?, &[m, n]))
             }
             ([_, _], [_, _]) => {
@@ -211,10 +210,11 @@ impl<T: Element> Array<T> {
                 return Err(shapes_error("concat", first, next, rule));
             }
             parts.push((length, next));
-            length += next.shape()[axis];
+            length = length.saturating_add(next.shape()[axis]);
         }
         let mut shape = first.shape().to_vec();
         shape[axis] = length;
+        addressable("concat", &shape)?;
         Ok(Self::contiguous(buffer::assemble(&shape, axis, &parts)?, &shape))
     }
 
@@ -226,6 +226,7 @@ impl<T: Element> Array<T> {
             return Err(shape_error("index", self.shape(), reason));
         }
         let shape: Vec<usize> = [&[rows.len()], &self.shape()[1..]].concat();
+        addressable("index", &shape)?;
         Ok(Self::contiguous(buffer::rows(self, rows)?, &shape))
     }
 
@@ -267,6 +268,16 @@ impl<T: Element> Array<T> {
 
 /// As many elements as can be addressed, whichever of the two types they are of.
 const MOST_ELEMENTS: usize = isize::MAX as usize / size_of::<f64>();
+
+/// Fails if a shape has more elements than can be addressed. An empty axis counts as one element: the
+/// lengths of the other axes are multiplied as well, for strides and in ndarray.
+fn addressable(operation: &'static str, shape: &[usize]) -> Result<()> {
+    let multiply = |count: usize, &length: &usize| count.checked_mul(length.max(1));
+    match shape.iter().try_fold(1, multiply) {
+        Some(count) if count <= MOST_ELEMENTS => Ok(()),
+        _ => Err(shape_error(operation, shape, "no computer has that much memory".into())),
+    }
+}
 
 /// What a shape error of two operands says of broadcasting.
 pub(crate) const BROADCAST_RULE: &str =

@@ -127,7 +127,10 @@ pub enum GpuError {
         operation: &'static str,
     },
     /// A buffer is smaller than the shape that goes with it.
-    #[error("{operation}: {buffer} holds {elements} elements, and its shape asks for {expected}")]
+    #[error(
+        "{operation}: {buffer} holds {elements} elements, and its shape asks for {}",
+        number(*expected)
+    )]
     Shape {
         /// The operation.
         operation: &'static str,
@@ -135,9 +138,23 @@ pub enum GpuError {
         buffer: &'static str,
         /// What it holds.
         elements: usize,
-        /// What the shape asks for.
+        /// What the shape asks for; `usize::MAX` if that can't be counted.
         expected: usize,
     },
+    /// A buffer would have more bytes than can be counted.
+    #[error(
+        "a buffer of {elements} elements has more bytes than can be counted: make the layers or the \
+         batch smaller"
+    )]
+    TooLarge {
+        /// The elements.
+        elements: usize,
+    },
+}
+
+/// A number of elements, as [`size`](crate::size) counts them.
+fn number(elements: usize) -> String {
+    if elements == usize::MAX { "more than can be counted".into() } else { elements.to_string() }
 }
 
 /// The name and the words that the driver has for an error.

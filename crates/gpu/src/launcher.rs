@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
 
-use crate::{Buffer, Gpu, GpuError, Profiler, Result, View, Work};
+use crate::{Buffer, Gpu, GpuError, Profiler, Result, View, Work, size};
 
 /// The stream that kernels are launched in, and what writes the launches and copies down.
 #[derive(Clone)]
@@ -76,7 +76,7 @@ impl Launcher {
     /// # Errors
     /// When the buffer is too small, and what the driver says.
     pub fn write(&self, from: &[f32], to: &mut Buffer) -> Result<()> {
-        let work = Work::new("to the device", &[("to", to.len(), from.len())], 0)?;
+        let work = Work::new("to the device", &[("to", to.len(), size([from.len()]))], size([0]))?;
         self.profiler.copy(work.operation, &self.stream, work.bytes, || {
             Ok(self.stream.memcpy_htod(from, to)?)
         })
@@ -87,7 +87,7 @@ impl Launcher {
     /// # Errors
     /// When the buffer is too small, and what the driver says: also of every launch before.
     pub fn read(&self, from: &View<'_>, elements: usize) -> Result<Vec<f32>> {
-        let work = Work::new("to the host", &[("from", from.len(), elements)], 0)?;
+        let work = Work::new("to the host", &[("from", from.len(), size([elements]))], size([0]))?;
         let mut read = Vec::new();
         self.profiler.copy(work.operation, &self.stream, work.bytes, || {
             read = self.stream.clone_dtoh(&from.slice(..elements))?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use tensor::TensorName;
 
-use crate::memory::{Buffer, buffer};
-use crate::{GpuError, Result};
+use crate::memory::{Buffer, buffer, zeros};
+use crate::{GpuError, Result, size};
 
 // ANCHOR: layer
 /// One layer, `n` units on `m` inputs.
@@ -50,7 +50,7 @@ impl Layer {
         Self::allocate::<GpuError>(
             (inputs, outputs),
             true,
-            |elements| Ok(stream.alloc_zeros(elements)?),
+            |elements| zeros(stream, elements),
             |elements| buffer(stream, elements),
         )
     }
@@ -69,16 +69,17 @@ impl<B> Layer<B> {
         unwritten: impl Fn(usize) -> Result<B, E>,
     ) -> Result<Self, E> {
         let gradient = |elements| unwritten(if gradients { elements } else { 1 });
+        let weights = size([outputs, inputs]).get();
         Ok(Self {
             inputs,
             outputs,
-            w: zeros(outputs * inputs)?,
+            w: zeros(weights)?,
             b: zeros(outputs)?,
             z: unwritten(1)?,
             a: unwritten(1)?,
             da: unwritten(1)?,
             dz: unwritten(1)?,
-            dw: gradient(outputs * inputs)?,
+            dw: gradient(weights)?,
             db: gradient(outputs)?,
         })
     }

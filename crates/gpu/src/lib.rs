@@ -81,4 +81,4 @@ pub use nvtx::Range;
 pub use probe::{Found, Unusable};
 pub use profile::{ActivityKind, Profile, Profiler, Total};
 pub use timing::Stretch;
-pub use work::Work;
+pub use work::{Size, Work, size};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, DeviceRepr};
 
-use crate::Result;
+use crate::{GpuError, Result};
 
 /// Numbers in the device's memory.
 pub type Buffer = CudaSlice<f32>;
@@ -23,12 +23,28 @@ unsafe impl AnyBits for f32 {}
 // SAFETY: every pattern is an integer.
 unsafe impl AnyBits for u8 {}
 
+/// Fails if the bytes of this many elements can't be counted: cudarc multiplies without a check.
+fn countable<T>(elements: usize) -> Result<()> {
+    let bytes = elements.checked_mul(size_of::<T>());
+    bytes.map(|_| ()).ok_or(GpuError::TooLarge { elements })
+}
+
+/// This many zeros in the device's memory.
+///
+/// # Errors
+/// [`GpuError::TooLarge`], and what the driver says.
+pub fn zeros(stream: &Arc<CudaStream>, elements: usize) -> Result<Buffer> {
+    countable::<f32>(elements)?;
+    Ok(stream.alloc_zeros(elements)?)
+}
+
 /// This many elements of the device's memory, which hold nothing yet: a kernel that read one before
 /// another has written it would be at fault, and the emulated GPU's initcheck would say so.
 ///
 /// # Errors
-/// What the driver says.
+/// [`GpuError::TooLarge`], and what the driver says.
 pub fn buffer<T: AnyBits>(stream: &Arc<CudaStream>, elements: usize) -> Result<CudaSlice<T>> {
+    countable::<T>(elements)?;
     // SAFETY: every pattern of bits is a `T`.
     Ok(unsafe { stream.alloc(elements) }?)
 }

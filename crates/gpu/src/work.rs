@@ -2,6 +2,25 @@
 
 use crate::{GpuError, Result};
 
+/// How many elements a shape has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size(usize);
+
+/// The product of these lengths, `size([m, k])`. One beyond `usize::MAX` is `usize::MAX` and doesn't
+/// wrap round: no buffer is that large, so [`Work::new`] refuses it.
+#[must_use]
+pub fn size<const N: usize>(lengths: [usize; N]) -> Size {
+    Size(lengths.into_iter().fold(1, usize::saturating_mul))
+}
+
+impl Size {
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> usize {
+        self.0
+    }
+}
+
 /// What a launch or a copy has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
@@ -19,19 +38,20 @@ impl Work {
     /// One that is read and written is listed twice.
     ///
     /// # Errors
-    /// The buffer that is too small.
+    /// [`GpuError::Shape`] for the first buffer that is too small.
     pub fn new(
         operation: &'static str,
-        buffers: &[(&'static str, usize, usize)],
-        flops: usize,
+        buffers: &[(&'static str, usize, Size)],
+        flops: Size,
     ) -> Result<Self> {
-        for &(buffer, elements, expected) in buffers {
+        for &(buffer, elements, Size(expected)) in buffers {
             if elements < expected {
                 return Err(GpuError::Shape { operation, buffer, elements, expected });
             }
         }
-        let elements: usize = buffers.iter().map(|(_, _, expected)| expected).sum();
-        Ok(Self { operation, bytes: elements * size_of::<f32>(), flops })
+        let bytes = |(_, _, size): &(_, _, Size)| size.0.saturating_mul(size_of::<f32>());
+        let bytes = buffers.iter().map(bytes).fold(0, usize::saturating_add);
+        Ok(Self { operation, bytes, flops: flops.0 })
     }
 }
 
@@ -41,9 +61,24 @@ mod tests {
 
     #[test]
     fn a_buffer_that_is_too_small_is_named() {
-        let work = Work::new("relu", &[("z", 8, 8), ("a", 9, 8)], 8).unwrap();
+        let eight = size([8]);
+        let work = Work::new("relu", &[("z", 8, eight), ("a", 9, eight)], eight).unwrap();
         assert_eq!((work.bytes, work.flops), (64, 8));
-        let said = Work::new("relu", &[("z", 8, 8), ("a", 7, 8)], 8).unwrap_err().to_string();
-        assert_eq!(said, "relu: a holds 7 elements, and its shape asks for 8");
+        let said = Work::new("relu", &[("z", 8, eight), ("a", 7, eight)], eight).unwrap_err();
+        assert_eq!(said.to_string(), "relu: a holds 7 elements, and its shape asks for 8");
+    }
+
+    #[test]
+    fn a_shape_of_more_elements_than_can_be_counted_fits_nowhere() {
+        // 2^64 wraps to 0, which every buffer would hold.
+        for lengths in [[1 << 61, 8], [1 << 63, 2], [usize::MAX, usize::MAX]] {
+            let said = Work::new("relu", &[("z", 8, size(lengths))], size([1])).unwrap_err();
+            assert_eq!(
+                said.to_string(),
+                "relu: z holds 8 elements, and its shape asks for more than can be counted"
+            );
+        }
+        assert_eq!(size([1 << 61, 8, 0]), size([0]));
+        assert_eq!(size([2, 3, 4]).get(), 24);
     }
 }

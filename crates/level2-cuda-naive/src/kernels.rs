@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaStream};
-use gpu::{Buffer, Gpu, Launcher, Profiler, Result, Work};
+use gpu::{Buffer, Gpu, Launcher, Profiler, Result, Work, size};
 
 use crate::Products;
 
@@ -89,8 +89,8 @@ impl Operations {
     /// # Errors
     /// When a buffer is too small, and what the driver says.
     pub fn copy(&self, from: &Buffer, to: &mut Buffer, elements: usize) -> Result<()> {
-        let buffers = [("from", from.len(), elements), ("to", to.len(), elements)];
-        let work = Work::new("within the device", &buffers, 0)?;
+        let buffers = [("from", from.len(), size([elements])), ("to", to.len(), size([elements]))];
+        let work = Work::new("within the device", &buffers, size([0]))?;
         let Launcher { stream, profiler } = &self.launcher;
         profiler.copy(work.operation, stream, work.bytes, || {
             Ok(stream.memcpy_dtod(&from.slice(..elements), &mut to.slice_mut(..elements))?)

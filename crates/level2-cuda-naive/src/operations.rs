@@ -7,7 +7,7 @@
 
 use cudarc::driver::{CudaFunction, PushKernelArg};
 use gpu::launch::{line, matrix};
-use gpu::{Buffer, Result, View, Work};
+use gpu::{Buffer, Result, Size, View, Work, size};
 
 pub use crate::kernels::Operations;
 
@@ -28,8 +28,12 @@ impl Operations {
     ) -> Result<()> {
         let work = Work::new(
             "matmul_a_bt",
-            &[("a", a.len(), m * k), ("b", b.len(), n * k), ("c", c.len(), m * n)],
-            2 * m * n * k,
+            &[
+                ("a", a.len(), size([m, k])),
+                ("b", b.len(), size([n, k])),
+                ("c", c.len(), size([m, n])),
+            ],
+            size([2, m, n, k]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.matmul_a_bt);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
@@ -53,8 +57,12 @@ impl Operations {
     ) -> Result<()> {
         let work = Work::new(
             "matmul_at_b",
-            &[("a", a.len(), k * m), ("b", b.len(), k * n), ("c", c.len(), m * n)],
-            2 * m * n * k,
+            &[
+                ("a", a.len(), size([k, m])),
+                ("b", b.len(), size([k, n])),
+                ("c", c.len(), size([m, n])),
+            ],
+            size([2, m, n, k]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.matmul_at_b);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
@@ -77,8 +85,12 @@ impl Operations {
     ) -> Result<()> {
         let work = Work::new(
             "matmul_a_b",
-            &[("a", a.len(), m * k), ("b", b.len(), k * n), ("c", c.len(), m * n)],
-            2 * m * n * k,
+            &[
+                ("a", a.len(), size([m, k])),
+                ("b", b.len(), size([k, n])),
+                ("c", c.len(), size([m, n])),
+            ],
+            size([2, m, n, k]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.matmul_a_b);
         launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
@@ -93,8 +105,12 @@ impl Operations {
     pub fn add_bias(&self, z: &mut Buffer, b: &Buffer, batch: usize, n: usize) -> Result<()> {
         let work = Work::new(
             "add_bias",
-            &[("z", z.len(), batch * n), ("z", z.len(), batch * n), ("b", b.len(), n)],
-            batch * n,
+            &[
+                ("z", z.len(), size([batch, n])),
+                ("z", z.len(), size([batch, n])),
+                ("b", b.len(), size([n])),
+            ],
+            size([batch, n]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.add_bias);
         launch.arg(z).arg(b).arg(&batch).arg(&n);
@@ -107,8 +123,11 @@ impl Operations {
     /// # Errors
     /// When a buffer is too small, and what the driver says.
     pub fn relu(&self, z: &Buffer, a: &mut Buffer, elements: usize) -> Result<()> {
-        let work =
-            Work::new("relu", &[("z", z.len(), elements), ("a", a.len(), elements)], elements)?;
+        let work = Work::new(
+            "relu",
+            &[("z", z.len(), size([elements])), ("a", a.len(), size([elements]))],
+            size([elements]),
+        )?;
         let mut launch = self.launcher.stream.launch_builder(&self.relu);
         launch.arg(z).arg(a).arg(&elements);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
@@ -128,8 +147,12 @@ impl Operations {
     ) -> Result<()> {
         let work = Work::new(
             "relu_backward",
-            &[("da", da.len(), elements), ("z", z.len(), elements), ("dz", dz.len(), elements)],
-            elements,
+            &[
+                ("da", da.len(), size([elements])),
+                ("z", z.len(), size([elements])),
+                ("dz", dz.len(), size([elements])),
+            ],
+            size([elements]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.relu_backward);
         launch.arg(da).arg(z).arg(dz).arg(&elements);
@@ -144,8 +167,8 @@ impl Operations {
     pub fn softmax(&self, z: &Buffer, p: &mut Buffer, batch: usize, classes: usize) -> Result<()> {
         let work = Work::new(
             "softmax",
-            &[("z", z.len(), batch * classes), ("p", p.len(), batch * classes)],
-            3 * batch * classes * classes,
+            &[("z", z.len(), size([batch, classes])), ("p", p.len(), size([batch, classes]))],
+            size([3, batch, classes, classes]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.softmax);
         launch.arg(z).arg(p).arg(&batch).arg(&classes);
@@ -160,8 +183,8 @@ impl Operations {
     pub fn sigmoid(&self, z: &Buffer, p: &mut Buffer, elements: usize) -> Result<()> {
         let work = Work::new(
             "sigmoid",
-            &[("z", z.len(), elements), ("p", p.len(), elements)],
-            3 * elements,
+            &[("z", z.len(), size([elements])), ("p", p.len(), size([elements]))],
+            size([3, elements]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.sigmoid);
         launch.arg(z).arg(p).arg(&elements);
@@ -176,14 +199,14 @@ impl Operations {
         kernel: &CudaFunction,
         (z, y, losses): (&View<'_>, &View<'_>, &mut Buffer),
         (batch, classes): (usize, usize),
-        flops: usize,
+        flops: Size,
     ) -> Result<()> {
         let work = Work::new(
             name,
             &[
-                ("z", z.len(), batch * classes),
-                ("y", y.len(), batch * classes),
-                ("losses", losses.len(), batch),
+                ("z", z.len(), size([batch, classes])),
+                ("y", y.len(), size([batch, classes])),
+                ("losses", losses.len(), size([batch])),
             ],
             flops,
         )?;
@@ -205,7 +228,7 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let flops = 6 * batch * classes;
+        let flops = size([6, batch, classes]);
         self.losses("cross_entropy", &self.cross_entropy, (z, y, losses), (batch, classes), flops)
     }
 
@@ -222,7 +245,7 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let flops = 7 * batch * classes;
+        let flops = size([7, batch, classes]);
         self.losses("bce", &self.bce, (z, y, losses), (batch, classes), flops)
     }
 
@@ -238,7 +261,7 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let flops = 4 * batch * classes;
+        let flops = size([4, batch, classes]);
         self.losses("squared_error", &self.squared_error, (z, y, losses), (batch, classes), flops)
     }
 
@@ -257,11 +280,11 @@ impl Operations {
         let work = Work::new(
             "output_gradient",
             &[
-                ("p", p.len(), batch * classes),
-                ("y", y.len(), batch * classes),
-                ("dz", dz.len(), batch * classes),
+                ("p", p.len(), size([batch, classes])),
+                ("y", y.len(), size([batch, classes])),
+                ("dz", dz.len(), size([batch, classes])),
             ],
-            2 * batch * classes,
+            size([2, batch, classes]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.output_gradient);
         launch.arg(p).arg(y).arg(dz).arg(&batch).arg(&classes);
@@ -282,14 +305,14 @@ impl Operations {
         (batch, whole): (usize, usize),
         classes: usize,
     ) -> Result<()> {
-        let elements = batch * classes;
+        let elements = size([batch, classes]);
         let buffers =
             [("p", p.len(), elements), ("y", y.len(), elements), ("dz", dz.len(), elements)];
-        let work = Work::new("output_gradient_of_share", &buffers, 2 * elements)?;
+        let work = Work::new("output_gradient_of_share", &buffers, size([2, batch, classes]))?;
         let mut launch = self.launcher.stream.launch_builder(&self.output_gradient_of_share);
         launch.arg(p).arg(y).arg(dz).arg(&batch).arg(&classes).arg(&whole);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(elements), work) }
+        unsafe { self.launcher.launch(launch, line(elements.get()), work) }
     }
 
     /// `db[j] = Σ_i dz[i, j]`, where `dz` is `[batch, n]` and `db` is `[n]`.
@@ -297,8 +320,11 @@ impl Operations {
     /// # Errors
     /// When a buffer is too small, and what the driver says.
     pub fn sum_batch(&self, dz: &Buffer, db: &mut Buffer, batch: usize, n: usize) -> Result<()> {
-        let work =
-            Work::new("sum_batch", &[("dz", dz.len(), batch * n), ("db", db.len(), n)], batch * n)?;
+        let work = Work::new(
+            "sum_batch",
+            &[("dz", dz.len(), size([batch, n])), ("db", db.len(), size([n]))],
+            size([batch, n]),
+        )?;
         let mut launch = self.launcher.stream.launch_builder(&self.sum_batch);
         launch.arg(dz).arg(db).arg(&batch).arg(&n);
         // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
@@ -318,8 +344,12 @@ impl Operations {
     ) -> Result<()> {
         let work = Work::new(
             "update",
-            &[("w", w.len(), elements), ("w", w.len(), elements), ("dw", dw.len(), elements)],
-            2 * elements,
+            &[
+                ("w", w.len(), size([elements])),
+                ("w", w.len(), size([elements])),
+                ("dw", dw.len(), size([elements])),
+            ],
+            size([2, elements]),
         )?;
         let mut launch = self.launcher.stream.launch_builder(&self.update);
         launch.arg(w).arg(dw).arg(&learning_rate).arg(&elements);

@@ -10,9 +10,9 @@ use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
 use data::{Batch, Dataset};
 use gpu::launch::line;
-use gpu::memory::{buffer, grow};
+use gpu::memory::{buffer, grow, zeros};
 use gpu::transfer::{Strategy, Transfer};
-use gpu::{Buffer, Gpu, GpuError, Profile, View, Work};
+use gpu::{Buffer, Gpu, GpuError, Profile, View, Work, size};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
@@ -64,7 +64,7 @@ impl PerSample {
             input: transfer.start(gpu, &on.launcher)?,
             batch: 0,
             sizes: stream.clone_htod(&sizes)?,
-            parameters: stream.alloc_zeros(network.parameter_count())?,
+            parameters: zeros(stream, network.parameter_count())?,
             gradients: empty()?,
             z: empty()?,
             a: empty()?,
@@ -111,15 +111,15 @@ impl PerSample {
         let work = Work::new(
             "train_step",
             &[
-                ("x", x.len(), batch * self.network.inputs()),
-                ("y", y.len(), batch * self.network.outputs()),
-                ("parameters", self.parameters.len(), count),
-                ("z", self.z.len(), batch * units),
-                ("a", self.a.len(), batch * units),
-                ("dz", self.dz.len(), batch * units),
-                ("gradients", self.gradients.len(), if backward { batch * count } else { 0 }),
+                ("x", x.len(), size([batch, self.network.inputs()])),
+                ("y", y.len(), size([batch, self.network.outputs()])),
+                ("parameters", self.parameters.len(), size([count])),
+                ("z", self.z.len(), size([batch, units])),
+                ("a", self.a.len(), size([batch, units])),
+                ("dz", self.dz.len(), size([batch, units])),
+                ("gradients", self.gradients.len(), size([usize::from(backward), batch, count])),
             ],
-            batch * count * if backward { 6 } else { 2 },
+            size([batch, count, if backward { 6 } else { 2 }]),
         )?;
         let mut launch = stream.launch_builder(&self.train_step);
         launch.arg(&self.sizes).arg(&layers).arg(&loss).arg(&batch).arg(&x).arg(&y);
@@ -128,7 +128,7 @@ impl PerSample {
         // ANCHOR: launch
         // Blocks of one warp: there are only as many threads as samples, and they spread best so.
         let shape = LaunchConfig {
-            grid_dim: (batch.div_ceil(32) as u32, 1, 1),
+            grid_dim: (u32::try_from(batch.div_ceil(32)).unwrap_or(u32::MAX), 1, 1),
             block_dim: (32, 1, 1),
             shared_mem_bytes: 0,
         };
@@ -142,11 +142,11 @@ impl PerSample {
         let work = Work::new(
             "update_weights",
             &[
-                ("parameters", self.parameters.len(), count),
-                ("parameters", self.parameters.len(), count),
-                ("gradients", self.gradients.len(), batch * count),
+                ("parameters", self.parameters.len(), size([count])),
+                ("parameters", self.parameters.len(), size([count])),
+                ("gradients", self.gradients.len(), size([batch, count])),
             ],
-            batch * count + count,
+            size([batch + 1, count]),
         )?;
         let mut launch = self.on.stream().launch_builder(&self.update_weights);
         launch.arg(&mut self.parameters).arg(&self.gradients).arg(&learning_rate);

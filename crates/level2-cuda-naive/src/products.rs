@@ -107,7 +107,10 @@ impl Products {
             // A warp for each element.
             Self::Coalesced => {
                 let rows = matrix(m, 1);
-                LaunchConfig { grid_dim: (n as u32, rows.grid_dim.1, 1), ..rows }
+                LaunchConfig {
+                    grid_dim: (u32::try_from(n).unwrap_or(u32::MAX), rows.grid_dim.1, 1),
+                    ..rows
+                }
             }
             _ => self.across_rows(m, n),
         }

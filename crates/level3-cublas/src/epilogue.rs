@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream};
 use gpu::memory::buffer;
-use gpu::{Buffer, Result};
+use gpu::{Buffer, Result, Size, size};
 
 use crate::column_major::{Matmul, Shape};
 
@@ -87,15 +87,15 @@ impl EpilogueBuffers<'_> {
     }
 
     /// Its buffers, for a product of this shape: name, elements that there are, elements that are
-    /// needed. Those of the mask are its bits, 32 to an element.
-    pub(crate) fn buffers(&self, [m, n, _]: Shape) -> Vec<(&'static str, usize, usize)> {
-        let mask = |mask: &Mask| ("mask", mask.bits.len() / 4, m * mask.ld / 32);
+    /// needed. Those of the mask are its bits.
+    pub(crate) fn buffers(&self, [m, n, _]: Shape) -> Vec<(&'static str, usize, Size)> {
+        let mask = |mask: &Mask| ("mask", mask.bits.len().saturating_mul(8), size([m, mask.ld]));
         match self {
             Self::None => Vec::new(),
-            Self::Bias(b) => vec![("b", b.len(), n)],
-            Self::ReluAuxBias(b, bits) => vec![("b", b.len(), n), mask(bits)],
-            Self::DreluBgrad(bits, db) => vec![mask(bits), ("db", db.len(), n)],
-            Self::Bgradb(db) => vec![("db", db.len(), m)],
+            Self::Bias(b) => vec![("b", b.len(), size([n]))],
+            Self::ReluAuxBias(b, bits) => vec![("b", b.len(), size([n])), mask(bits)],
+            Self::DreluBgrad(bits, db) => vec![mask(bits), ("db", db.len(), size([n]))],
+            Self::Bgradb(db) => vec![("db", db.len(), size([m]))],
         }
     }
 }

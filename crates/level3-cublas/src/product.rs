@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
-use gpu::{Buffer, View, Work};
+use gpu::{Buffer, View, Work, size};
 
 use crate::column_major::{ColumnMajor, Matmul, Shape};
 use crate::cublas::Cublas;
@@ -106,9 +106,13 @@ impl Operations {
             return Err(Error::Epilogue { product: what(), planned, given });
         }
         let [m, n, k] = shape;
-        let mut buffers = vec![("a", a.len(), m * k), ("b", b.len(), n * k), ("c", c.len(), m * n)];
+        let mut buffers = vec![
+            ("a", a.len(), size([m, k])),
+            ("b", b.len(), size([n, k])),
+            ("c", c.len(), size([m, n])),
+        ];
         buffers.extend(fused.buffers(shape));
-        let work = Work::new(epilogue.of(matmul), &buffers, 2 * m * n * k)?;
+        let work = Work::new(epilogue.of(matmul), &buffers, size([2, m, n, k]))?;
         self.profiled(work, || {
             let stream = self.stream();
             let pointers = pointers(&mut fused, stream);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
-use gpu::{Buffer, Gpu, GpuError, Launcher, Profiler, Result, Work};
+use gpu::{Buffer, Gpu, GpuError, Launcher, Profiler, Result, Work, size};
 
 use crate::cooperative::Cooperative;
 use crate::one_launch::OneLaunch;
@@ -108,8 +108,8 @@ impl Update {
     /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
     pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
         let elements = w.len();
-        let buffers = [("w", elements, elements), ("dw", dw.len(), elements)];
-        let work = Work::new("update", &buffers, 2 * elements)?;
+        let buffers = [("w", elements, size([elements])), ("dw", dw.len(), size([elements]))];
+        let work = Work::new("update", &buffers, size([2, elements]))?;
         let count = elements as u32;
         let mut launch = self.on.stream.launch_builder(&self.kernel);
         launch.arg(w).arg(dw).arg(&count).arg(&learning_rate);

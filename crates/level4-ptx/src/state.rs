@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use data::{Batch, Dataset};
-use gpu::memory::{buffer, grow};
+use gpu::memory::{buffer, grow, zeros};
 use gpu::{Buffer, GpuError, Launcher, Layer, Result, View};
 use tensor::{Loss, Network, TensorName};
 use training::Parameters;
@@ -51,7 +51,7 @@ impl State {
             Layer::allocate::<GpuError>(
                 (network.sizes[l - 1], network.sizes[l]),
                 gradients,
-                |elements| Ok(stream.alloc_zeros(elements)?),
+                |elements| zeros(stream, elements),
                 |elements| buffer(stream, elements),
             )
         };

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
-use gpu::{Launcher, Layer, Result, Work};
+use gpu::{Launcher, Layer, Result, Work, size};
 
 use crate::kernels::{Update, grid};
 use crate::state::{State, loss_code};
@@ -81,16 +81,17 @@ const fn samples(batch: usize) -> LaunchConfig {
 /// What a launch over all layers has to do, where the loaded batch is one of this network: this many
 /// operations for each weight and sample, and the parameters and rows that it can't do without.
 pub(crate) fn work(operation: &'static str, state: &State, flops: usize) -> Result<Work> {
-    let State { layers, batch, input, .. } = state;
+    let State { layers, input, .. } = state;
+    let batch = state.batch;
     state.is_loaded(operation)?;
     let (n0, classes) = (layers[0].inputs, layers[layers.len() - 1].outputs);
     let buffers = [
-        ("x", input.x().len(), batch * n0),
-        ("y", input.y().len(), batch * classes),
-        ("p", state.p.len(), batch * classes),
-        ("losses", state.losses.len(), *batch),
+        ("x", input.x().len(), size([batch, n0])),
+        ("y", input.y().len(), size([batch, classes])),
+        ("p", state.p.len(), size([batch, classes])),
+        ("losses", state.losses.len(), size([batch])),
     ];
-    let checked = Work::new(operation, &buffers, 0)?;
+    let checked = Work::new(operation, &buffers, size([0]))?;
     let weights: usize = layers.iter().map(|l: &Layer| l.inputs * l.outputs).sum();
     let rows: usize = layers.iter().map(|l| l.inputs + l.outputs).sum();
     let bytes = size_of::<f32>() * (weights + batch * rows);

@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
-use gpu::{Buffer, Launcher, Result, View, Work};
+use gpu::{Buffer, Launcher, Result, View, Work, size};
 use tensor::Loss;
 
 use crate::Rung;
@@ -79,12 +79,12 @@ impl Tiled {
     ) -> Result<()> {
         let LayerShape { batch, m, n } = shape;
         let buffers = [
-            ("a_prev", a_prev.len(), batch * m),
-            ("w", w.len(), n * m),
-            ("b", b.len(), n),
-            ("out", out.len(), batch * n),
+            ("a_prev", a_prev.len(), size([batch, m])),
+            ("w", w.len(), size([n, m])),
+            ("b", b.len(), size([n])),
+            ("out", out.len(), size([batch, n])),
         ];
-        let work = Work::new("forward_layer", &buffers, 2 * batch * n * m)?;
+        let work = Work::new("forward_layer", &buffers, size([2, batch, n, m]))?;
         let (samples, inputs, units, relu) = (batch as u32, m as u32, n as u32, u32::from(relu));
         let mut launch = self.on.stream.launch_builder(&self.forward_layer);
         launch.arg(a_prev).arg(w).arg(b).arg(out);
@@ -103,15 +103,15 @@ impl Tiled {
         n: usize,
         loss: Loss,
     ) -> Result<()> {
-        let elements = batch * n;
+        let elements = size([batch, n]);
         let buffers = [
             ("z", z.len(), elements),
             ("y", y.len(), elements),
             ("p", p.len(), elements),
             ("dz", dz.len(), elements),
-            ("losses", losses.len(), batch),
+            ("losses", losses.len(), size([batch])),
         ];
-        let work = Work::new("output", &buffers, 6 * elements)?;
+        let work = Work::new("output", &buffers, size([6, batch, n]))?;
         let (samples, classes, loss) = (batch as u32, n as u32, loss_code(loss));
         let mut launch = self.on.stream.launch_builder(&self.output);
         launch.arg(z).arg(y).arg(p).arg(dz).arg(losses);
@@ -132,11 +132,11 @@ impl Tiled {
     ) -> Result<()> {
         let LayerShape { batch, m, n } = shape;
         let buffers = [
-            ("dz", dz.len(), batch * n),
-            ("a_prev", a_prev.len(), batch * m),
-            ("dw", dw.len(), n * m),
+            ("dz", dz.len(), size([batch, n])),
+            ("a_prev", a_prev.len(), size([batch, m])),
+            ("dw", dw.len(), size([n, m])),
         ];
-        let work = Work::new("gradient", &buffers, 2 * batch * n * m)?;
+        let work = Work::new("gradient", &buffers, size([2, batch, n, m]))?;
         let (samples, inputs, units) = (batch as u32, m as u32, n as u32);
         let mut launch = self.on.stream.launch_builder(&self.gradient);
         launch.arg(dz).arg(a_prev).arg(dw).arg(&samples).arg(&inputs).arg(&units);
@@ -153,8 +153,8 @@ impl Tiled {
         batch: usize,
         n: usize,
     ) -> Result<()> {
-        let buffers = [("dz", dz.len(), batch * n), ("db", db.len(), n)];
-        let work = Work::new("sum_batch", &buffers, batch * n)?;
+        let buffers = [("dz", dz.len(), size([batch, n])), ("db", db.len(), size([n]))];
+        let work = Work::new("sum_batch", &buffers, size([batch, n]))?;
         let (samples, units) = (batch as u32, n as u32);
         let mut launch = self.on.stream.launch_builder(&self.sum_batch);
         launch.arg(dz).arg(db).arg(&samples).arg(&units);
@@ -174,12 +174,12 @@ impl Tiled {
     ) -> Result<()> {
         let LayerShape { batch, m, n } = shape;
         let buffers = [
-            ("dz", dz.len(), batch * n),
-            ("w", w.len(), n * m),
-            ("a_prev", a_prev.len(), batch * m),
-            ("dz_prev", dz_prev.len(), batch * m),
+            ("dz", dz.len(), size([batch, n])),
+            ("w", w.len(), size([n, m])),
+            ("a_prev", a_prev.len(), size([batch, m])),
+            ("dz_prev", dz_prev.len(), size([batch, m])),
         ];
-        let work = Work::new("backward_layer", &buffers, 2 * batch * n * m)?;
+        let work = Work::new("backward_layer", &buffers, size([2, batch, n, m]))?;
         let (samples, inputs, units) = (batch as u32, m as u32, n as u32);
         let mut launch = self.on.stream.launch_builder(&self.backward_layer);
         launch.arg(dz).arg(w).arg(a_prev).arg(dz_prev);

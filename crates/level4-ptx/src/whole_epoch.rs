@@ -3,7 +3,7 @@
 
 use cudarc::driver::{CudaSlice, PushKernelArg};
 use data::Batch;
-use gpu::{Result, Work};
+use gpu::{Result, Work, size};
 
 use crate::cooperative::{Cooperative, shape};
 use crate::input::Found;
@@ -70,12 +70,12 @@ impl WholeEpoch {
 
         let (n0, classes) = (state.layers[0].inputs, state.layers[state.layers.len() - 1].outputs);
         let buffers = [
-            ("x", x.len(), rows * n0),
-            ("y", y.len(), rows * classes),
-            ("p", state.p.len(), batch * classes),
-            ("losses", state.losses.len(), samples),
+            ("x", x.len(), size([rows, n0])),
+            ("y", y.len(), size([rows, classes])),
+            ("p", state.p.len(), size([batch, classes])),
+            ("losses", state.losses.len(), size([samples])),
         ];
-        let checked = Work::new(operation, &buffers, 0)?;
+        let checked = Work::new(operation, &buffers, size([0]))?;
         let weights: usize = state.layers.iter().map(|l| l.inputs * l.outputs).sum();
         let numbers: usize = state.layers.iter().map(|l| l.inputs + l.outputs).sum();
         // A product forward and two backward, less the gradient of `x`; each weight comes and goes once.

@@ -47,6 +47,22 @@ fn shapes_that_do_not_go_together_are_named_with_the_operation() {
         "broadcast_to of the shape [18446744073709551615, 1844674407370955161",
     );
     says(&x(&[1]).broadcast_to([1 << 62]), "broadcast_to of the shape [4611686018427387904]: no");
+    // An empty axis leaves no elements, but strides are products of the other lengths.
+    let empty = |shape: [usize; 2]| Tensor::new(shape, vec![]);
+    says(
+        &empty([1 << 61, 0]).matmul(&empty([0, 8])),
+        "new of the shape [2305843009213693952, 0]: no",
+    );
+    says(
+        &empty([1 << 40, 0]).matmul(&empty([0, 1 << 40])),
+        "matmul of the shape [1099511627776, 109",
+    );
+    says(&x(&[0]).reshape([0, 1 << 40, 1 << 40]), "reshape of the shape [0, 1099511627776, 109951");
+    let wide = empty([0, 1 << 59]);
+    says(
+        &Tensor::concat(&[&wide, &wide, &wide], 1),
+        "concat of the shape [0, 1729382256910270464]",
+    );
     says(&Tensor::new([2, 2], vec![1.0]), "new of the shape [2, 2]: it does not hold 1 elements");
 }
 

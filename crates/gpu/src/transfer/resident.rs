@@ -13,7 +13,7 @@ use data::{Batch, Dataset, Epoch};
 use super::explicit::Explicit;
 use super::{Inputs, Transfer};
 use crate::launch::matrix;
-use crate::{Buffer, Gpu, Launcher, Result, View, Work};
+use crate::{Buffer, Gpu, Launcher, Result, View, Work, size};
 
 pub(super) struct Resident {
     gather_rows: GatherRows,
@@ -165,11 +165,11 @@ impl GatherRows {
         n: usize,
     ) -> Result<()> {
         let buffers = [
-            ("table", table.len(), n),
-            ("rows", rows.len(), m),
-            ("gathered", gathered.len(), m * n),
+            ("table", table.len(), size([n])),
+            ("rows", rows.len(), size([m])),
+            ("gathered", gathered.len(), size([m, n])),
         ];
-        let work = Work::new("gather_rows", &buffers, 0)?;
+        let work = Work::new("gather_rows", &buffers, size([0]))?;
         let mut launch = self.on.stream.launch_builder(&self.kernel);
         launch.arg(table).arg(rows).arg(gathered).arg(&m).arg(&n);
         // SAFETY: these are the kernel's parameters; a batch lists rows of its own set, which the

@@ -257,3 +257,43 @@ fn a_buffer_that_is_too_small_is_refused_before_the_launch() {
     let said = bench.on.matmul_a_b(&small, &small, &mut c, 2, 3, 4).unwrap_err().to_string();
     assert_eq!(said, "matmul_a_b: a holds 4 elements, and its shape asks for 8");
 }
+
+/// Multiplied without a check, `1 << 61` rows of 8 are 2^64 elements, which wraps to none.
+#[test]
+fn a_shape_of_more_elements_than_can_be_counted_is_refused() {
+    let bench = Bench::new();
+    let on = &bench.on;
+    let (a, y) = (bench.output(8), bench.output(8));
+    let (mut c, b) = (bench.output(8), bench.output(8));
+    let (a, y) = (&a.as_view(), &y.as_view());
+    for (rows, columns) in [(1 << 61, 8), (8, 1 << 61), (1 << 63, 2), (1 << 32, 1 << 32)] {
+        let refused = [
+            on.matmul_a_bt(a, &b, &mut c, rows, columns, columns),
+            on.matmul_at_b(&b, a, &mut c, rows, columns, columns),
+            on.matmul_a_b(&b, &b, &mut c, rows, columns, columns),
+            on.add_bias(&mut c, &b, rows, columns),
+            on.softmax(&b, &mut c, rows, columns),
+            on.cross_entropy(a, y, &mut c, rows, columns),
+            on.bce(a, y, &mut c, rows, columns),
+            on.squared_error(a, y, &mut c, rows, columns),
+            on.output_gradient(&b, y, &mut c, rows, columns),
+            on.output_gradient_of_share(&b, y, &mut c, (rows, rows), columns),
+            on.sum_batch(&b, &mut c, rows, columns),
+        ];
+        for refused in refused {
+            let said = refused.unwrap_err().to_string();
+            assert!(said.ends_with("its shape asks for more than can be counted"), "{said}");
+        }
+    }
+    // Lengths are not multiplied, but operations would be.
+    for elements in [1 << 61, usize::MAX] {
+        let refused = [
+            on.relu(&b, &mut c, elements),
+            on.relu_backward(&b, &b, &mut c, elements),
+            on.sigmoid(&b, &mut c, elements),
+            on.update(&mut c, &b, 0.1, elements),
+            on.copy(&b, &mut c, elements),
+        ];
+        assert!(refused.iter().all(Result::is_err), "{refused:?}");
+    }
+}
