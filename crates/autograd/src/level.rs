@@ -200,6 +200,16 @@ impl<T: Element> Autograd<T> {
     }
 }
 
+impl<T: Element> Autograd<T> {
+    /// Fails where there is nothing to compute on.
+    fn is_loaded(&self, operation: &'static str) -> training::Result<()> {
+        match self.y.shape().map_err(failed)?[..] {
+            [0, _] => Err(training::Error::NoBatch { operation }),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn failed(error: crate::Error) -> training::Error {
     training::Error::level(error)
 }
@@ -216,10 +226,12 @@ impl<T: Element> Level for Autograd<T> {
     }
 
     fn forward(&mut self) -> training::Result<()> {
+        self.is_loaded("forward")?;
         self.run_forward().map_err(failed)
     }
 
     fn backward(&mut self) -> training::Result<()> {
+        self.is_loaded("backward")?;
         self.run_backward().map_err(failed)
     }
 
@@ -228,6 +240,7 @@ impl<T: Element> Level for Autograd<T> {
     }
 
     fn loss(&mut self) -> training::Result<f32> {
+        self.is_loaded("loss")?;
         let loss = self.array(TensorName::Loss).map_err(failed)?;
         let Some(loss) = loss else { return Err(training::Error::level("no batch was computed")) };
         let values = loss.to_vec().map_err(failed)?;

@@ -15,7 +15,7 @@ mod update;
 
 use data::{Batch, Dataset};
 use tensor::{Loss, Network, Tensor, TensorName};
-use training::{Level, Parameters, Result};
+use training::{Error, Level, Parameters, Result};
 
 pub use program::{Form, Options, Program, large_product_gflops};
 use state::State;
@@ -35,6 +35,11 @@ impl Level1 {
     pub fn new(network: &Network, form: Form) -> Self {
         Self { network: network.clone(), state: State::new(network), form, fused: false }
     }
+
+    /// Fails where there is nothing to compute on.
+    const fn is_loaded(&self, operation: &'static str) -> Result<()> {
+        if self.state.batch == 0 { Err(Error::NoBatch { operation }) } else { Ok(()) }
+    }
 }
 
 impl Level for Level1 {
@@ -48,12 +53,14 @@ impl Level for Level1 {
     }
 
     fn forward(&mut self) -> Result<()> {
+        self.is_loaded("forward")?;
         self.fused = false;
         forward::forward(&mut self.state);
         Ok(())
     }
 
     fn backward(&mut self) -> Result<()> {
+        self.is_loaded("backward")?;
         backward::backward(&mut self.state);
         Ok(())
     }
@@ -71,6 +78,7 @@ impl Level for Level1 {
                 self.update(learning_rate)
             }
             Form::Fast => {
+                self.is_loaded("step")?;
                 self.fused = true;
                 fast::step(&mut self.state, learning_rate);
                 Ok(())
@@ -79,6 +87,7 @@ impl Level for Level1 {
     }
 
     fn loss(&mut self) -> Result<f32> {
+        self.is_loaded("loss")?;
         let State { layers, y, loss, .. } = &self.state;
         let last = &layers[layers.len() - 1];
         Ok(match loss {

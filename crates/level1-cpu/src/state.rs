@@ -14,7 +14,7 @@ pub(crate) struct State {
     pub layers: Vec<Layer>,
     /// The loss, which decides what `p` is.
     pub loss: Loss,
-    /// `B`, the number of samples of the loaded batch.
+    /// `B`, the number of samples of the loaded batch; 0 until one is loaded.
     pub batch: usize,
     /// `x`, `[B, n0]`.
     pub input: Input,

@@ -49,6 +49,12 @@ pub enum Error {
         /// How much it needs, and how much can be had.
         shortage: host::memory::Shortage,
     },
+    /// A level was asked to compute before it had a batch.
+    #[error("{operation}: no batch is loaded; load one first")]
+    NoBatch {
+        /// The operation.
+        operation: &'static str,
+    },
     /// Training left the finite numbers.
     #[error(
         "training diverged: at batch {batch} (epoch {epoch}), {tensor} is the first tensor with a \
@@ -113,6 +119,7 @@ impl Error {
             Self::Write { .. }
             | Self::Output(_)
             | Self::Memory { .. }
+            | Self::NoBatch { .. }
             | Self::NonFinite { .. }
             | Self::NonFiniteOnce { .. }
             | Self::Level(_) => 1,

@@ -1,9 +1,11 @@
-//! Levels on a GPU after a batch is gone: where the device had no memory for the next one, and where
-//! there is another training set. Nothing computes then, and the next batch that is loaded trains as
+//! Levels before their first batch, and on a GPU after a batch is gone: where the device had no memory
+//! for the next one, and where there is another training set. Nothing computes then, and the next batch that is loaded trains as
 //! on a level that never saw anything else.
 
 use std::process::Command;
 
+use autograd::Device;
+use autograd::level::Autograd;
 use conformance::{Variant, variants};
 use data::{Dataset, Epoch};
 use gpu::Choice;
@@ -151,6 +153,20 @@ fn level_4_is_left_as_it_was_by_a_batch_that_finds_no_memory() {
 #[ignore = "run by level_4_is_left_as_it_was_by_a_batch_that_finds_no_memory, with little memory"]
 fn level_4_with_little_memory() {
     is_left_as_it_was("level4-ptx");
+}
+
+#[test]
+fn no_level_computes_before_its_first_batch() {
+    let all = variants(Choice::Emulated);
+    assert!(all.iter().any(|variant| variant.device.is_none()), "the CPU's are among them");
+    for variant in all {
+        has_no_batch(&variant, open(&variant).as_mut());
+    }
+    let mut autograd = Autograd::<f32>::new(&network(), &Device::Cpu);
+    let refused = [autograd.forward(), autograd.step(0.1), autograd.loss().map(|_| ())];
+    for refused in refused {
+        assert!(refused.unwrap_err().to_string().contains("no batch is loaded"));
+    }
 }
 
 /// The rows of a batch may be where the set lies, and those of a smaller one are fewer.
