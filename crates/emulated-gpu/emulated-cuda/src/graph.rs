@@ -4,14 +4,16 @@ mod conditional;
 pub(crate) mod executable;
 pub(crate) mod kept;
 mod nested;
+mod nodes;
 pub(crate) mod step;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 pub(crate) use self::conditional::Conditional;
 pub(crate) use self::nested::Child;
+pub(crate) use self::nodes::{Node, Nodes};
 
 use self::kept::Reserved;
 use crate::abi::{Handle, Pointer};
@@ -68,26 +70,13 @@ impl Content {
     }
 }
 
-/// A node of a graph.
-#[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) handle: Handle,
-    pub(crate) content: Content,
-    /// The nodes that come before it.
-    pub(crate) after: Vec<Handle>,
-    /// The pointers that were handed out with its parameters, which stay until the next time.
-    pub(crate) pointers: Vec<usize>,
-    /// What the program has said of a kernel that changes nothing here.
-    pub(crate) hints: HashMap<u32, [u64; 8]>,
-}
-
 /// A graph.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) handle: Handle,
     /// Where it is known, or will be.
     known: Arc<Graphs>,
-    nodes: Mutex<Vec<Node>>,
+    nodes: Mutex<Nodes>,
     /// Memory that was allocated while the graph was captured, which lives as long as the graph.
     memory: Arc<Reserved>,
     /// For each node of the graph that this one is a clone of, the node here.
@@ -143,7 +132,7 @@ impl Graph {
         self.conditions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn nodes(&self) -> MutexGuard<'_, Vec<Node>> {
+    pub(crate) fn nodes(&self) -> MutexGuard<'_, Nodes> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -152,7 +141,7 @@ impl Graph {
         self.memory.push(address);
     }
 
-    /// Adds a node behind others.
+    /// Adds a node after others.
     ///
     /// # Errors
     /// `INVALID_VALUE` when one of those is not in this graph.
@@ -161,20 +150,7 @@ impl Graph {
         content: impl Into<Content>,
         after: &[Handle],
     ) -> Result<Handle> {
-        let mut nodes = self.nodes();
-        let mut unique: Vec<Handle> = Vec::with_capacity(after.len());
-        for dependency in after {
-            if !nodes.iter().any(|node| node.handle == *dependency) {
-                return Err(Code::INVALID_VALUE.because("a dependency is not a node of this graph"));
-            }
-            if !unique.contains(dependency) {
-                unique.push(*dependency);
-            }
-        }
-        let handle = fresh();
-        let (content, pointers, hints) = (content.into(), Vec::new(), HashMap::new());
-        nodes.push(Node { handle, content, after: unique, pointers, hints });
-        drop(nodes);
+        let handle = self.nodes().add(content.into(), after)?;
         self.known.of_nodes.insert(handle, Arc::clone(self));
         Ok(handle)
     }
@@ -188,58 +164,20 @@ impl Graph {
         node: Handle,
         f: impl FnOnce(&mut Node) -> Result<T>,
     ) -> Result<T> {
-        let mut nodes = self.nodes();
-        let found = nodes.iter_mut().find(|one| one.handle == node);
-        f(found.ok_or_else(|| Code::INVALID_VALUE.because("the node is gone from its graph"))?)
+        f(self.nodes().get_mut(node)?)
     }
 
-    /// The nodes in an order that keeps every dependency; in the order in which they were added
-    /// otherwise.
+    /// The nodes in an order that keeps every dependency.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when dependencies run in a circle.
+    /// As of [`Nodes::ordered`].
     pub(crate) fn ordered(&self) -> Result<Vec<Node>> {
-        let nodes = self.nodes();
-        let mut waiting: HashMap<Handle, usize> =
-            nodes.iter().map(|node| (node.handle, node.after.len())).collect();
-        let mut behind: HashMap<Handle, Vec<&Node>> = HashMap::new();
-        for node in nodes.iter() {
-            for before in &node.after {
-                behind.entry(*before).or_default().push(node);
-            }
-        }
-        let mut ready: VecDeque<&Node> =
-            nodes.iter().filter(|node| node.after.is_empty()).collect();
-        let mut ordered = Vec::with_capacity(nodes.len());
-        while let Some(node) = ready.pop_front() {
-            ordered.push(node.clone());
-            for other in behind.remove(&node.handle).into_iter().flatten() {
-                if let Some(left) = waiting.get_mut(&other.handle) {
-                    *left -= 1;
-                    if *left == 0 {
-                        ready.push_back(other);
-                    }
-                }
-            }
-        }
-        if ordered.len() < nodes.len() {
-            return Err(Code::INVALID_VALUE.because("the dependencies of a graph run in a circle"));
-        }
-        Ok(ordered)
+        self.nodes().ordered()
     }
 
     /// Every node before one of these, and these.
     pub(crate) fn ancestors(&self, of: &[Handle]) -> HashSet<Handle> {
-        let nodes = self.nodes();
-        let mut found: HashSet<Handle> = HashSet::new();
-        let mut open: Vec<Handle> = of.to_vec();
-        while let Some(handle) = open.pop() {
-            if found.insert(handle) {
-                let node = nodes.iter().find(|node| node.handle == handle);
-                open.extend(node.into_iter().flat_map(|node| &node.after));
-            }
-        }
-        found
+        self.nodes().ancestors(of)
     }
 
     /// The same nodes under new handles, which nobody knows yet.
@@ -247,26 +185,13 @@ impl Graph {
     /// # Errors
     /// `INVALID_VALUE` where a node decides, which CUDA has no copies of (`CUgraphNodeType`).
     fn copy(&self) -> Result<Self> {
-        let nodes = self.nodes();
-        let origin: HashMap<Handle, Handle> =
-            nodes.iter().map(|node| (node.handle, fresh())).collect();
-        let renamed = |handle: &Handle| origin.get(handle).copied().unwrap_or(*handle);
         let copied = |content: &Content| match content {
             Content::Child(child) => Ok(Content::Child(child.for_copy()?)),
             Content::Conditional(_) => Err(Code::INVALID_VALUE
                 .because("a graph with conditional nodes can't be cloned, or be in a child node")),
             Content::Work(operation) => Ok(operation.clone().into()),
         };
-        let copy = |node: &Node| {
-            Ok(Node {
-                handle: renamed(&node.handle),
-                content: copied(&node.content)?,
-                after: node.after.iter().map(renamed).collect(),
-                pointers: Vec::new(),
-                hints: node.hints.clone(),
-            })
-        };
-        let copies = nodes.iter().map(copy).collect::<Result<_>>()?;
+        let (copies, origin) = self.nodes().copy(copied)?;
         Ok(Self {
             nodes: Mutex::new(copies),
             memory: Arc::clone(&self.memory),
@@ -301,7 +226,7 @@ impl Graph {
             self.known.conditions.remove(condition.handle as Handle);
         }
         let nodes = std::mem::take(&mut *self.nodes());
-        for node in &nodes {
+        for node in nodes.iter() {
             self.known.of_nodes.remove(node.handle);
             node.forget_inside();
         }

@@ -118,7 +118,7 @@ fn write_nodes(graph: &Graph, text: &mut String) {
         let handle = node.handle;
         // Writing to a String never fails.
         let _ = writeln!(text, "  n{handle:x} [label=\"{}\"];", label.replace('"', "'"));
-        for before in &node.after {
+        for before in node.after() {
             let _ = writeln!(text, "  n{before:x} -> n{handle:x};");
         }
         let Content::Conditional(node) = &node.content else { continue };

@@ -21,7 +21,8 @@ fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
 fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Result {
     let graph = driver()?.graph(graph)?;
     let nodes = graph.nodes();
-    let all = nodes.iter().flat_map(|node| node.after.iter().map(|before| (*before, node.handle)));
+    let all =
+        nodes.iter().flat_map(|node| node.after().iter().map(|before| (*before, node.handle)));
     let (before, behind): (Vec<Handle>, Vec<Handle>) = all.unzip();
     drop(nodes);
     if from.is_null() != to.is_null() {
@@ -37,43 +38,30 @@ fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -
 }
 
 fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
-    let after = graph_of(node)?.with(node, |node| Ok(node.after.clone()))?;
+    let after = graph_of(node)?.with(node, |node| Ok(node.after().to_vec()))?;
     list(&after, out, count)
 }
 
 fn dependents(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
-    let graph = graph_of(node)?;
-    let nodes = graph.nodes();
-    let behind = nodes.iter().filter(|other| other.after.contains(&node));
-    let behind: Vec<Handle> = behind.map(|other| other.handle).collect();
-    drop(nodes);
+    let behind: Vec<Handle> = graph_of(node)?.with(node, |node| Ok(node.dependents().collect()))?;
     list(&behind, out, count)
 }
 
-/// Adds or removes edges.
+/// Adds or removes edges: all of them, or none where one can't be.
 fn change(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize, add: bool) -> Result {
     let graph = driver()?.graph(graph)?;
-    for (before, behind) in from.list(count)?.into_iter().zip(to.list(count)?) {
-        if !graph.nodes().iter().any(|node| node.handle == before) || before == behind {
-            return Err(
-                Code::INVALID_VALUE.because("an edge leads from a node of the graph to another")
-            );
+    let edges: Vec<_> = from.list(count)?.into_iter().zip(to.list(count)?).collect();
+    let mut nodes = graph.nodes();
+    let mut set = |(before, behind), is_there| match is_there {
+        true => nodes.connect(before, behind),
+        false => nodes.disconnect(before, behind),
+    };
+    for (done, edge) in edges.iter().enumerate() {
+        if let Err(error) = set(*edge, add) {
+            // What was just done can be undone.
+            edges.iter().take(done).rev().try_for_each(|edge| set(*edge, !add))?;
+            return Err(error);
         }
-        if add && graph.ancestors(&[before]).contains(&behind) {
-            return Err(Code::INVALID_VALUE.because("the edge would close a circle"));
-        }
-        graph.with(behind, |node| match (node.after.contains(&before), add) {
-            (false, true) => {
-                node.after.push(before);
-                Ok(())
-            }
-            (true, false) => {
-                node.after.retain(|other| *other != before);
-                Ok(())
-            }
-            (true, true) => Err(Code::INVALID_VALUE.because("the edge is there already")),
-            (false, false) => Err(Code::INVALID_VALUE.because("there is no such edge")),
-        })?;
     }
     Ok(())
 }
@@ -88,7 +76,7 @@ export! {
     10000 fn cuGraphGetRootNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
         let graph = driver()?.graph(graph)?;
         let nodes = graph.nodes();
-        let roots = nodes.iter().filter(|node| node.after.is_empty());
+        let roots = nodes.iter().filter(|node| node.after().is_empty());
         let roots: Vec<Handle> = roots.map(|node| node.handle).collect();
         drop(nodes);
         list(&roots, out, count)

@@ -373,13 +373,9 @@ export! {
     10000 fn cuGraphDestroyNode(node: Handle) {
         let graph = graph_of(node)?;
         driver()?.graphs.of_nodes.remove(node);
-        let mut nodes = graph.nodes();
-        let gone = nodes.iter().position(|other| other.handle == node).map(|at| nodes.remove(at));
+        let gone = graph.nodes().remove(node);
         if let Some(node) = gone {
             node.forget_inside();
-        }
-        for other in nodes.iter_mut() {
-            other.after.retain(|before| *before != node);
         }
         Ok(())
     }

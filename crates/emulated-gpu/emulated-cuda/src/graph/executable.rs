@@ -21,6 +21,8 @@ use crate::turns::Turns;
 pub(crate) struct Executable {
     pub(crate) flags: u64,
     steps: Mutex<Vec<Step>>,
+    /// Where the step of each node stands.
+    places: HashMap<Handle, usize>,
     kept: Mutex<Arc<Kept>>,
     /// Where the steps stand of the graph that a node has inside.
     children: HashMap<Handle, Range<usize>>,
@@ -72,9 +74,13 @@ impl Graph {
         let mark = Arc::default();
         flat.conditionals.iter().try_for_each(|node| node.claim(&mark))?;
         let Flat { steps, kept, children, .. } = flat;
+        let mut places = HashMap::with_capacity(steps.len());
+        for (place, step) in steps.iter().enumerate() {
+            places.entry(step.node).or_insert(place);
+        }
         let (steps, kept) = (Mutex::new(steps), Mutex::new(Arc::new(kept)));
         let (turns, hardware) = (Turns::default(), Arc::clone(&self.known.hardware));
-        Ok(Executable { flags, steps, kept, children, turns, mark, hardware })
+        Ok(Executable { flags, steps, places, kept, children, turns, mark, hardware })
     }
 }
 
@@ -218,7 +224,7 @@ impl Executable {
         f: impl FnOnce(&mut Step) -> Result<T>,
     ) -> Result<T> {
         let mut steps = self.steps();
-        let found = steps.iter_mut().find(|step| step.node == node);
+        let found = self.places.get(&node).and_then(|place| steps.get_mut(*place));
         f(found.ok_or_else(|| {
             Code::INVALID_VALUE.because("the node is not in this executable graph")
         })?)

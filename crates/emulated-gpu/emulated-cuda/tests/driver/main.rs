@@ -18,6 +18,7 @@ mod export_tables;
 mod fatbins;
 mod faults;
 mod graph_attributes;
+mod graph_edges;
 mod graph_numbers;
 mod graphs;
 mod graphs_in_graphs;
