@@ -1,6 +1,6 @@
 //! What is the calling thread's: its context, and the streams that it names by numbers.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use crate::abi::Handle;
@@ -12,12 +12,15 @@ use crate::green::Green;
 use crate::stream::Stream;
 
 thread_local! {
-    static STACK: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+    /// The top of the stack, or 0. It has no destructor, so that a thread has its context until its end.
+    static TOP: Cell<Handle> = const { Cell::new(0) };
+    /// What is below the top.
+    static BELOW: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The handle of the calling thread's context, or 0.
 pub(crate) fn handle() -> Handle {
-    STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0))
+    TOP.get()
 }
 
 /// The calling thread's context, usable or not.
@@ -45,20 +48,26 @@ pub(crate) fn context() -> Result<Arc<Context>> {
 
 /// Replaces the top of the calling thread's stack; 0 takes it away.
 pub(crate) fn set(handle: Handle) {
-    STACK.with_borrow_mut(|stack| {
-        stack.pop();
-        if handle != 0 {
-            stack.push(handle);
-        }
-    });
+    if handle == 0 {
+        pop();
+    } else {
+        TOP.set(handle);
+    }
 }
 
+/// Puts a context, whose handle is not 0, on the calling thread's stack.
 pub(crate) fn push(handle: Handle) {
-    STACK.with_borrow_mut(|stack| stack.push(handle));
+    let before = TOP.replace(handle);
+    if before != 0 {
+        // A thread that exits has no stack any longer.
+        let _ = BELOW.try_with(|below| below.borrow_mut().push(before));
+    }
 }
 
+/// Takes the top of the calling thread's stack away.
 pub(crate) fn pop() -> Option<Handle> {
-    STACK.with_borrow_mut(Vec::pop)
+    let below = BELOW.try_with(|below| below.borrow_mut().pop()).ok().flatten();
+    Some(TOP.replace(below.unwrap_or(0))).filter(|top| *top != 0)
 }
 
 /// The green context that is the calling thread's.

@@ -4,6 +4,7 @@
 //! (`CU_STREAM_NON_BLOCKING`), and they wait for what stands in it (CUDA Driver API, "Stream
 //! synchronization behavior").
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -16,6 +17,7 @@ use crate::error::{Code, Result};
 use crate::ffi;
 use crate::green::Green;
 use crate::operation::Operation;
+use crate::process;
 use crate::queue::{Queue, Ticket};
 use crate::registry::fresh;
 
@@ -67,6 +69,27 @@ struct List {
     all: Vec<Weak<Stream>>,
 }
 
+/// The contexts in which a thread has a default stream of its own, which end with the thread.
+struct OfThread {
+    thread: ThreadId,
+    contexts: RefCell<Vec<Weak<Streams>>>,
+}
+
+thread_local! {
+    static OF_THREAD: OfThread =
+        OfThread { thread: thread::current().id(), contexts: RefCell::default() };
+}
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        // In a forked process, a lock may be held by a thread that is not there.
+        if process::check().is_ok() {
+            let contexts = self.contexts.take();
+            contexts.iter().filter_map(Weak::upgrade).for_each(|one| one.end_thread(self.thread));
+        }
+    }
+}
+
 impl Streams {
     /// Of a new context.
     pub(crate) fn new(context: Arc<Context>) -> Self {
@@ -85,19 +108,43 @@ impl Streams {
         Arc::clone(stream)
     }
 
-    /// The default stream of the calling thread.
+    /// The default stream of the calling thread, until the thread exits.
     pub(crate) fn of_thread(self: &Arc<Self>) -> Arc<Stream> {
         let mut list = self.list();
         let List { per_thread, all, .. } = &mut *list;
-        let stream = per_thread.entry(thread::current().id());
-        Arc::clone(stream.or_insert_with(|| self.add(all, 2, StreamKind::PerThread, 0, 0)))
+        let thread = thread::current().id();
+        if let Some(stream) = per_thread.get(&thread) {
+            return Arc::clone(stream);
+        }
+        let stream = self.add(all, 2, StreamKind::PerThread, 0, 0);
+        let is_noted = OF_THREAD.try_with(|own| {
+            let mut contexts = own.contexts.borrow_mut();
+            contexts.retain(|one| one.strong_count() > 0);
+            contexts.push(Arc::downgrade(self));
+        });
+        match is_noted {
+            Ok(()) => {
+                per_thread.insert(thread, Arc::clone(&stream));
+            }
+            // The thread is exiting, and its other thread-local variables are gone: a closed stream does what
+            // is put into it, and keeps nothing.
+            Err(_) => stream.close(),
+        }
+        stream
+    }
+
+    /// Removes the default stream of a thread that exits. The work in it is still done.
+    fn end_thread(&self, thread: ThreadId) {
+        let stream = self.list().per_thread.remove(&thread);
+        if let Some(stream) = stream {
+            stream.end();
+        }
     }
 
     /// Makes a stream.
     pub(crate) fn create(self: &Arc<Self>, flags: u32, priority: i32) -> Arc<Stream> {
         let priority = priority.clamp(PRIORITIES.1, PRIORITIES.0);
         let all = &mut self.list().all;
-        all.retain(|stream| stream.strong_count() > 0);
         self.add(all, fresh(), StreamKind::Created, flags, priority)
     }
 
@@ -122,6 +169,10 @@ impl Streams {
             queue: Arc::default(),
             capture: Mutex::default(),
         });
+        // Before the list grows, what is gone makes room.
+        if all.len() == all.capacity() {
+            all.retain(|stream| stream.strong_count() > 0);
+        }
         all.push(Arc::downgrade(&stream));
         stream
     }
@@ -242,6 +293,14 @@ impl Stream {
     /// Its thread ends when the work is done.
     pub(crate) fn close(&self) {
         self.queue.close();
+    }
+
+    /// Nobody puts anything into it any longer. What is in it is still done, and a capture loses it.
+    pub(crate) fn end(&self) {
+        if let Some(capture) = self.capture() {
+            capture.lose(self);
+        }
+        self.close();
     }
 
     /// Does the work.

@@ -138,11 +138,7 @@ export! {
         let driver = driver()?;
         let stream = driver.stream(stream)?;
         driver.streams.remove(stream.handle);
-        if let Some(capture) = stream.capture() {
-            capture.lose(&stream);
-        }
-        // What stands in it is still done.
-        stream.close();
+        stream.end();
         Ok(())
     }
 
@@ -239,11 +235,9 @@ export! {
         let driver = driver()?;
         let graph = driver.graph(graph)?;
         let after = after.list(count)?;
-        let nodes = graph.nodes();
-        if after.iter().any(|handle| nodes.iter().all(|node| node.handle != *handle)) {
+        if !graph.nodes().have(&after) {
             return Err(Code::INVALID_VALUE.because("a dependency is not a node of the graph"));
         }
-        drop(nodes);
         Capture::begin(&stream, Mode::of(mode)?, (graph, after), &driver.streams, &driver.captures)
     }
 

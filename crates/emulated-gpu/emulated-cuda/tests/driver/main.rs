@@ -40,4 +40,5 @@ mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 mod textures;
+mod thread_ends;
 mod virtual_memory;

@@ -1,0 +1,178 @@
+//! Threads that exit: the default streams of their own go with them, and the work in those doesn't.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use crate::capture::THREAD_LOCAL;
+use crate::support::{allocate, alone, code, context, cu, gate, is_child, ok, pinned, read, word};
+
+/// `CU_STREAM_PER_THREAD`
+const PER_THREAD: usize = 2;
+const THREADS: usize = 1000;
+
+/// Runs a test in a process of its own, where no other test has streams.
+fn in_own_process(test: &str) -> bool {
+    if !is_child() {
+        let output = alone(module_path!(), test, &[]);
+        assert!(output.status.success(), "{output:?}");
+    }
+    is_child()
+}
+
+fn set(word: u64, value: u32) -> u32 {
+    cu!(cuMemsetD32Async(word => u64, value => u32, 1 => usize, PER_THREAD => usize))
+}
+
+/// Waits until no more than this many threads of this process do the work of streams.
+#[cfg(target_os = "linux")]
+fn wait_for_workers(most: usize) {
+    let mut left = usize::MAX;
+    // A worker exits some time after its last work; a leaked one never does.
+    for _ in 0..30_000 {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let names =
+            tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+        // Linux keeps 15 bytes of "emulated-gpu stream 7".
+        left = names.filter(|name| name.trim_end() == "emulated-gpu st").count();
+        if left <= most {
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    panic!("{left} threads do the work of streams, and {most} are needed");
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wait_for_workers(_: usize) {}
+
+#[test]
+fn a_thread_that_exits_takes_its_stream_with_it_and_not_its_work() {
+    if !in_own_process("a_thread_that_exits_takes_its_stream_with_it_and_not_its_work") {
+        return;
+    }
+    let context = context();
+    let words = allocate(4 * THREADS);
+    for number in 0..THREADS {
+        let done = thread::spawn(move || {
+            ok!(cuCtxSetCurrent(context => usize));
+            set(words + 4 * number as u64, number as u32 + 1)
+        });
+        assert_eq!(done.join().unwrap(), 0);
+    }
+    ok!(cuCtxSynchronize());
+    assert_eq!(read(words, THREADS), (1..=THREADS as u32).collect::<Vec<_>>());
+    // That of the legacy default stream, for the copy.
+    wait_for_workers(1);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn work_in_flight_outlives_its_thread_and_is_waited_for() {
+    if !in_own_process("work_in_flight_outlives_its_thread_and_is_waited_for") {
+        return;
+    }
+    let context = context();
+    let block = allocate(4);
+    let gate = thread::spawn(move || {
+        ok!(cuCtxSetCurrent(context => usize));
+        let gate = gate(PER_THREAD);
+        assert_eq!(set(block, 7), 0);
+        gate
+    });
+    let gate = gate.join().unwrap();
+    gate.wait_until_reached();
+    // Another thread's own default stream is another one, and is not held up.
+    let other = allocate(4);
+    assert_eq!(set(other, 3), 0);
+    ok!(cuStreamSynchronize(PER_THREAD => usize));
+    let opener = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        gate.open();
+    });
+    ok!(cuCtxSynchronize());
+    assert_eq!((read(block, 1), read(other, 1)), (vec![7], vec![3]));
+    opener.join().unwrap();
+    wait_for_workers(2);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_thread_may_exit_after_the_contexts_that_it_used() {
+    if !in_own_process("a_thread_may_exit_after_the_contexts_that_it_used") {
+        return;
+    }
+    let user = thread::spawn(|| {
+        for _ in 0..100 {
+            let context = context();
+            let block = allocate(4);
+            assert_eq!(set(block, 1), 0);
+            ok!(cuCtxDestroy_v2(context => usize));
+        }
+    });
+    user.join().unwrap();
+    wait_for_workers(0);
+}
+
+/// Uses the driver when its thread exits, after the driver's own thread-local variables are gone, because this
+/// one was there first.
+struct Late(Cell<(usize, u64)>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        let (context, block) = self.0.get();
+        ok!(cuCtxSetCurrent(context => usize));
+        assert_eq!(set(block, 9), 0);
+        ok!(cuStreamSynchronize(PER_THREAD => usize));
+    }
+}
+
+#[test]
+fn a_thread_may_use_its_stream_while_it_exits() {
+    thread_local! {
+        static LATE: Late = const { Late(Cell::new((0, 0))) };
+    }
+    if !in_own_process("a_thread_may_use_its_stream_while_it_exits") {
+        return;
+    }
+    let context = context();
+    let host = pinned(8);
+    for _ in 0..100 {
+        let user = thread::spawn(move || {
+            LATE.with(|late| late.0.set((context, host + 4)));
+            ok!(cuCtxSetCurrent(context => usize));
+            assert_eq!(set(host, 1), 0);
+        });
+        user.join().unwrap();
+        ok!(cuCtxSynchronize());
+        let both = [host, host + 4].map(|address| word(address).swap(0, Ordering::SeqCst));
+        assert_eq!(both, [1, 9]);
+    }
+    wait_for_workers(1);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
+#[test]
+fn a_capture_ends_with_the_thread_whose_stream_it_is_of() {
+    if !in_own_process("a_capture_ends_with_the_thread_whose_stream_it_is_of") {
+        return;
+    }
+    let context = context();
+    let begun = thread::spawn(move || {
+        ok!(cuCtxSetCurrent(context => usize));
+        // CU_STREAM_CAPTURE_MODE_GLOBAL forbids other threads' unsafe calls, too.
+        ok!(cuStreamBeginCapture_v2(PER_THREAD => usize, 0 => u32));
+    });
+    begun.join().unwrap();
+    let block = allocate(4);
+    assert_eq!(set(block, 5), 0);
+    ok!(cuCtxSynchronize());
+    assert_eq!(read(block, 1), [5]);
+    let mut graph = 0usize;
+    let ended = cu!(cuStreamEndCapture(PER_THREAD => usize, &raw mut graph => *mut usize));
+    assert_eq!(ended, code::ILLEGAL_STATE);
+    ok!(cuStreamBeginCapture_v2(PER_THREAD => usize, THREAD_LOCAL => u32));
+    ok!(cuStreamEndCapture(PER_THREAD => usize, &raw mut graph => *mut usize));
+    ok!(cuCtxDestroy_v2(context => usize));
+}
