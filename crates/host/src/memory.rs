@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::fs;
+use std::path::Path;
 
 /// What a program needs beside what it asks for here: threads, and the many small things whose
 /// allocation nobody watches.
@@ -52,17 +53,40 @@ pub fn check(needed: u64) -> Result<(), Shortage> {
 }
 
 /// The bytes that can be had without swapping, where the system tells: what is free or can be
-/// freed, within the limit of this process's control group.
+/// freed, within the limits of this process's control groups.
 fn available() -> Option<u64> {
-    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| free(&text));
-    let number = |name: &str| {
-        let text = fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?;
-        text.trim().parse::<u64>().ok()
+    let file = |path: &Path| fs::read_to_string(path).ok();
+    let machine = file(Path::new("/proc/meminfo")).and_then(|text| free(&text));
+    let groups = file(Path::new("/proc/self/cgroup")).unwrap_or_default();
+    machine.into_iter().chain(left_in_groups(&groups, file)).min()
+}
+
+/// What the control groups of `/proc/self/cgroup`, of either version, may still take. A group's limit also
+/// holds for those inside it, so the least of all the groups above counts. In a container the mount may be
+/// the group itself: its path leads nowhere then, and the mount has the limit.
+fn left_in_groups(groups: &str, file: impl Fn(&Path) -> Option<String>) -> Option<u64> {
+    let root = Path::new("/sys/fs/cgroup");
+    let left = |line: &str| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let mount = match controllers {
+            "" => root.to_owned(),
+            _ if controllers.split(',').any(|name| name == "memory") => root.join("memory"),
+            _ => return None,
+        };
+        let group = mount.join(path.trim_start_matches('/'));
+        let above = group.ancestors().take_while(|one| one.starts_with(&mount));
+        above.filter_map(|group| left_in_group(|name| file(&group.join(name)))).min()
     };
-    // A group without a limit says "max", which is no number.
-    let limit = number("memory.max");
-    let group = limit.map(|limit| limit.saturating_sub(number("memory.current").unwrap_or(0)));
-    machine.into_iter().chain(group).min()
+    groups.lines().filter_map(left).min()
+}
+
+/// What one control group may still take, by its files.
+fn left_in_group(file: impl Fn(&str) -> Option<String>) -> Option<u64> {
+    let number = |names: [&str; 2]| names.into_iter().find_map(&file)?.trim().parse::<u64>().ok();
+    // Version 2, then version 1. A group without a limit says "max", or a number near 2^63.
+    let limit = number(["memory.max", "memory.limit_in_bytes"]).filter(|limit| *limit < 1 << 60)?;
+    let used = number(["memory.current", "memory.usage_in_bytes"]).unwrap_or(0);
+    Some(limit.saturating_sub(used))
 }
 
 /// `MemAvailable` and what can be swapped out for it, in bytes.
@@ -128,6 +152,44 @@ mod tests {
         assert_eq!(free(text), Some(64 * 1024));
         assert_eq!(free("MemTotal: 100 kB\n"), None);
         assert_eq!(free("MemAvailable: many kB\n"), None);
+    }
+
+    /// What is left in the groups of a process, where these files are in `/sys/fs/cgroup`.
+    fn left(groups: &str, files: &[(&str, &str)]) -> Option<u64> {
+        left_in_groups(groups, |path| {
+            let name = path.strip_prefix("/sys/fs/cgroup").unwrap().to_str().unwrap();
+            let found = files.iter().find(|(own, _)| *own == name);
+            found.map(|(_, text)| (*text).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_least_of_all_groups_above_is_what_can_be_had() {
+        let files = [
+            ("memory.max", "max\n"),
+            ("outer/memory.max", "1000\n"),
+            ("outer/memory.current", "900\n"),
+            ("outer/inner/memory.max", "800\n"),
+            ("outer/inner/memory.current", "300\n"),
+        ];
+        assert_eq!(left("0::/outer/inner\n", &files), Some(100));
+        assert_eq!(left("0::/outer/inner\n", &files[3..]), Some(500));
+        assert_eq!(left("0::/outer/inner/innermost\n", &files), Some(100));
+        assert_eq!(left("0::/other\n", &files), None);
+        assert_eq!(left("0::/\n", &[("memory.max", "70\n")]), Some(70));
+        let files = [
+            ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("memory/outer/memory.limit_in_bytes", "50\n"),
+            ("memory/outer/memory.usage_in_bytes", "60\n"),
+            ("memory/outer/inner/memory.limit_in_bytes", "9000\n"),
+            ("cpu/outer/memory.limit_in_bytes", "1\n"),
+        ];
+        let groups = "5:cpu:/outer/inner\n4:hugetlb,memory:/outer/inner\n0::/\n";
+        assert_eq!(left(groups, &files), Some(0));
+        assert_eq!(left("4:memory:/\nno line\n", &files), None);
+        // The mount is the container's group, whose path is the host's.
+        let files = [("memory/memory.limit_in_bytes", "40\n")];
+        assert_eq!(left("4:memory:/docker/3d5c\n", &files), Some(40));
     }
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
