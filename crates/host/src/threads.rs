@@ -7,14 +7,27 @@ use std::thread;
 use rayon::ThreadPoolBuilder;
 
 use crate::memory::has_limited_addresses;
+use crate::output::complain;
+
+/// The limit of threads that share work, as of `EMULATED_GPU_THREADS`: more than any machine has cores, and
+/// few enough for the system's limit of mappings (`vm.max_map_count`), at which Rust ends a program whose
+/// thread has started.
+const MAX_THREADS: usize = 1024;
 
 /// Starts the threads that share work: as many as there are cores, or as many as the system gives
-/// (`ulimit -u`, a container's limit). Rayon would panic where it can't have all of them; with none,
-/// the calling thread does all the work.
+/// (`ulimit -u`, a container's limit), and no more than [`MAX_THREADS`]. Rayon would panic where it can't
+/// have all of them; with none, the calling thread does all the work.
 pub(crate) fn share_work() {
+    let cores = || thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let wanted = match std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()) {
+        Some(wanted) if wanted > MAX_THREADS => {
+            complain(format_args!(
+                "RAYON_NUM_THREADS is {wanted}, and {MAX_THREADS} threads are the most: taking that many"
+            ));
+            MAX_THREADS
+        }
         Some(wanted) if wanted > 0 => wanted,
-        _ => thread::available_parallelism().map_or(1, NonZero::get),
+        _ => cores(),
     };
     let builder = match available(wanted) {
         0 => ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
