@@ -7,7 +7,7 @@ use std::path::Path;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
-use tensor::file::{open, read, write_atomically};
+use tensor::file::{is_enough_of_safetensors, read_file, write_atomically};
 
 use crate::{Array, Element, Error, ErrorKind, Module, Result};
 
@@ -66,7 +66,11 @@ pub fn save<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
 /// has not, or when one has another shape or type or a value that is not finite.
 pub fn load<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
     let format = format(path)?;
-    let bytes = open(path).and_then(|file| read(file, MOST_BYTES));
+    let is_enough = |bytes: &[u8]| match format {
+        Format::Json => bytes.trim_ascii_start().first() != Some(&b'{'),
+        Format::SafeTensors => is_enough_of_safetensors(bytes),
+    };
+    let bytes = read_file(path, MOST_BYTES, is_enough);
     let bytes = bytes.map_err(|e| error(path, format!("it can't be read: {e}")))?;
     let mut found: Vec<JsonParameter<T>> = match format {
         Format::Json => from_json(&bytes),

@@ -1,4 +1,4 @@
-//! Reading a file that somebody else made, no further than makes sense.
+//! Bounded reads of untrusted files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,9 +24,9 @@ pub const MOST_TEXT_BYTES: u64 = 1 << 26;
 /// reader to find.
 ///
 /// # Errors
-/// As of [`open`] and [`read`].
+/// As of [`read_file`].
 pub fn text(path: &Path) -> io::Result<String> {
-    let bytes = read(open(path)?, MOST_TEXT_BYTES)?;
+    let bytes = read_file(path, MOST_TEXT_BYTES, |_| false)?;
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
@@ -36,7 +36,34 @@ pub fn text(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 /// When it has more than `most` bytes, when there is no memory for them, or what the reader says.
-pub fn read(mut reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
+pub fn read(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    read_until(reader, most, |_| false)
+}
+
+/// Opens a file and reads it as [`read_until`] does; an ordinary file that is too large is not read at all.
+///
+/// # Errors
+/// As of [`open`] and [`read`].
+pub fn read_file(path: &Path, most: u64, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let found = file.metadata()?;
+    if found.is_file() && found.len() > most {
+        return Err(too_large(most));
+    }
+    read_until(file, most, is_enough)
+}
+
+/// Reads as [`read`] does, but no further than makes sense: `is_enough` is asked about what has come so far,
+/// each time that it has doubled. If it holds, because this can't be such a file, or because it goes on after
+/// its end, these bytes are the result.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_until(
+    mut reader: impl Read,
+    most: u64,
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
         // Doubled, so that each byte is copied a few times at most; and where the machine gives no
@@ -51,11 +78,59 @@ pub fn read(mut reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
         let some = (room as u64).min(most + 1 - before as u64);
         reader.by_ref().take(some).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most {
-            let reason = format!("it has more than {most} bytes, which is as much as is read");
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+            return Err(too_large(most));
         }
-        if bytes.len() - before < room {
+        if bytes.len() - before < room || is_enough(&bytes) {
             return Ok(bytes);
         }
+    }
+}
+
+fn too_large(most: u64) -> io::Error {
+    let reason = format!("it has more than {most} bytes, which is as much as is read");
+    io::Error::new(io::ErrorKind::FileTooLarge, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A reader without an end, which counts what is read of it.
+    struct Endless<'a>(u8, &'a Cell<usize>);
+
+    impl Read for Endless<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            into.fill(self.0);
+            self.1.set(self.1.get() + into.len());
+            Ok(into.len())
+        }
+    }
+
+    #[test]
+    fn what_is_enough_is_not_read_any_further() {
+        let count = Cell::new(0);
+        let bytes = read_until(Endless(b'y', &count), 1 << 30, |bytes| bytes[0] != b'{').unwrap();
+        assert_eq!((bytes.len(), count.get()), (1 << 16, 1 << 16));
+        count.set(0);
+        let end = |bytes: &[u8]| bytes.len() > 300_000;
+        assert_eq!(read_until(Endless(0, &count), 1 << 30, end).unwrap().len(), 1 << 19);
+        assert_eq!(count.get(), 1 << 19);
+        let error = read_until(Endless(0, &count), 1 << 17, |_| false).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_too_large_is_not_read() {
+        let path = std::env::temp_dir().join(format!("host-input-{}", std::process::id()));
+        // A hole takes no space on the disk.
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let error = read_file(&path, 1 << 30, |_| unreachable!("nothing is read")).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        let zeros = Path::new("/dev/zero");
+        assert_eq!(read_file(zeros, 1 << 30, |bytes| bytes[0] == 0).unwrap().len(), 1 << 16);
     }
 }

@@ -8,9 +8,12 @@ use std::path::Path;
 use host::signals::Unfinished;
 use tempfile::NamedTempFile;
 
+mod plausible;
 mod target;
 
-pub use host::input::{MOST_TEXT_BYTES, open, read};
+pub use host::input::{MOST_TEXT_BYTES, open, read, read_file, read_until};
+pub(crate) use plausible::is_enough_of_dumps;
+pub use plausible::is_enough_of_safetensors;
 use target::Target;
 
 /// Writes a file under a temporary name beside `path` and renames it when all of it is on the
@@ -20,7 +23,8 @@ use target::Target;
 /// The file that was there decides what the new one is: behind a symbolic link it is the link's
 /// target that is replaced, and permissions and owner stay; one that is marked as read-only is not
 /// replaced, whoever asks. What is no ordinary file, such as a terminal or a pipe, is written
-/// directly, and so are `/dev/stdout` and its like, whatever they stand for.
+/// directly, and so are `/dev/stdout` and its like, whatever they stand for. In a folder where everybody may
+/// write, such as `/tmp`, another user's symbolic link or pipe is refused.
 ///
 /// # Errors
 /// Whatever `write` returns, or what the operating system says of creating, writing or renaming.

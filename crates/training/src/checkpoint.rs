@@ -77,7 +77,7 @@ impl Saved {
     /// # Errors
     /// When it can't be read, or is larger than that of any network that can be asked for.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = file::open(path).and_then(|file| file::read(file, MOST_BYTES));
+        let bytes = file::read_file(path, MOST_BYTES, file::is_enough_of_safetensors);
         let bytes = bytes.map_err(|error| unreadable(path, error.to_string()))?;
         Ok(Self { path: path.into(), bytes })
     }

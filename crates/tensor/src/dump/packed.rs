@@ -10,16 +10,23 @@ use crate::file;
 
 /// The bytes of a file, unpacked when it is gzipped, up to a limit for either.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let bytes = file::open(path).and_then(|file| file::read(file, most))?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
+    let is_enough = |bytes: &[u8]| !is_packed(bytes) && file::is_enough_of_dumps(bytes);
+    let bytes = file::read_file(path, most, is_enough)?;
+    if !is_packed(&bytes) {
         return Ok(bytes);
     }
-    file::read(MultiGzDecoder::new(&bytes[..]), most).map_err(|error| match error.kind() {
+    let unpacked = MultiGzDecoder::new(&bytes[..]);
+    file::read_until(unpacked, most, file::is_enough_of_dumps).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => {
             io::Error::new(io::ErrorKind::FileTooLarge, format!("unpacked, {error}"))
         }
         _ => error,
     })
+}
+
+/// Whether bytes begin as every gzip file does.
+fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b])
 }
 
 /// What a file of dumps holds, unpacked; where there is none of that name, of the packed one's.

@@ -138,7 +138,9 @@ fn what_unpacks_to_more_than_the_limit_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.json.gz");
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(&vec![b' '; 1 << 24]).unwrap();
+    let mut json = b"{\"a\": \"".to_vec();
+    json.resize(1 << 24, b'x');
+    encoder.write_all(&json).unwrap();
     let packed = encoder.finish().unwrap();
     std::fs::write(&path, &packed).unwrap();
     assert!(packed.len() < 1 << 16);
@@ -148,9 +150,23 @@ fn what_unpacks_to_more_than_the_limit_is_refused() {
         error.to_string(),
         "unpacked, it has more than 16777215 bytes, which is as much as is read"
     );
-    std::fs::write(&path, vec![b' '; 1 << 17]).unwrap();
+    std::fs::write(&path, &json[..1 << 17]).unwrap();
     let error = read_unpacked(&path, 1 << 16).unwrap_err().to_string();
     assert!(error.starts_with("it has more than 65536 bytes"), "{error}");
+}
+
+/// A device without an end is found out by its first bytes, and so is what unpacks to something else.
+#[cfg(unix)]
+#[test]
+fn what_is_no_json_is_not_read_to_its_end() {
+    assert_eq!(read_unpacked(Path::new("/dev/zero"), 1 << 30).unwrap().len(), 1 << 16);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("zeros.json.gz");
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(&vec![0; 1 << 24]).unwrap();
+    std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+    assert_eq!(read_unpacked(&path, 1 << 30).unwrap().len(), 1 << 16);
+    assert!(Dump::read(&path).unwrap_err().to_string().contains("is not a dump"));
 }
 
 /// Cut off anywhere, packed or not, a dump is refused and never taken for a shorter one.

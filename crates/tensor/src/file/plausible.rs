@@ -1,0 +1,106 @@
+//! Whether what has come of a file can be the beginning of one of its kind, so that a pipe or a device
+//! without an end is not read up to the limit.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+/// Headers of safetensors files that are longer are none: those of ten thousand tensors have 1 MiB.
+const MAX_HEADER_BYTES: u64 = 1 << 24;
+/// JSON is looked at again up to here. What is none has shown it long before.
+const MAX_JSON_BYTES: usize = 1 << 24;
+
+/// Where a tensor is in a safetensors file; for the metadata, nothing.
+#[derive(Deserialize)]
+struct Place {
+    #[serde(default, rename = "data_offsets")]
+    bytes: Value,
+}
+
+/// Whether these first bytes of a file are enough for a reader of safetensors: they are none, or go on after
+/// the end that the header names. A safetensors file begins with the length of its header, which says in JSON
+/// between which bytes after it each tensor is.
+#[must_use]
+pub fn is_enough_of_safetensors(bytes: &[u8]) -> bool {
+    let Some((length, rest)) = bytes.split_first_chunk() else { return false };
+    let length = u64::from_le_bytes(*length);
+    if length > MAX_HEADER_BYTES || rest.first().is_some_and(|first| *first != b'{') {
+        return true;
+    }
+    let Some((header, tensors)) = rest.split_at_checked(length as usize) else { return false };
+    let Ok(places) = serde_json::from_slice::<HashMap<String, Place>>(header) else { return true };
+    let end = places.values().filter_map(|place| place.bytes.get(1)?.as_u64()).max();
+    tensors.len() as u64 > end.unwrap_or(0)
+}
+
+/// Whether these first bytes of a file are enough for a reader of dumps: they can't become JSON, one object
+/// after another.
+pub(crate) fn is_enough_of_dumps(bytes: &[u8]) -> bool {
+    if bytes.len() > MAX_JSON_BYTES {
+        return false;
+    }
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return true;
+    }
+    let error = |bytes: &[u8]| {
+        let mut objects = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
+        let error = objects.find_map(Result::err)?;
+        (!error.is_eof()).then(|| (error.line(), error.column()))
+    };
+    // One at the place where a number was cut in two is not there when a byte less has come.
+    error(bytes).is_some_and(|place| error(&bytes[..bytes.len() - 1]) == Some(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn safetensors(header: &str, tensors: usize) -> Vec<u8> {
+        let length = header.len() as u64;
+        [&length.to_le_bytes()[..], header.as_bytes(), &vec![0; tensors]].concat()
+    }
+
+    #[test]
+    fn a_safetensors_file_is_read_to_its_end_and_no_other_one_is() {
+        let header = r#"{"__metadata__":{"data_offsets":"no number"},"b":{"dtype":"F32","shape":[2],"data_offsets":[40,48]},"a":{"data_offsets":[0,40]}}"#;
+        let whole = safetensors(header, 48);
+        for length in 0..=whole.len() {
+            assert!(!is_enough_of_safetensors(&whole[..length]), "{length} bytes");
+        }
+        assert!(is_enough_of_safetensors(&safetensors(header, 49)));
+        let others: [&[u8]; 5] = [
+            &[0; 1 << 16],
+            &b"y\n".repeat(1 << 15),
+            b"version https://git-lfs.github.com/spec/v1",
+            &safetensors("[1, 2, 3]", 8),
+            &safetensors("{not JSON}", 8),
+        ];
+        for other in others {
+            assert!(is_enough_of_safetensors(other), "{:?}", &other[..8]);
+        }
+    }
+
+    #[test]
+    fn dumps_are_read_to_their_end_and_nothing_else_is() {
+        let dumps = b" \n{\"a\": [1, -2.5e3, \"text\"], \"b\": {}}\n{\"a\": null}\n";
+        // Up to the first brace there is nothing yet; what is shorter than a file's first piece is whole.
+        for length in 3..=dumps.len() {
+            assert!(!is_enough_of_dumps(&dumps[..length]), "{length} bytes");
+        }
+        let long = [&b"{\"a\": \""[..], &vec![b'x'; 1 << 20]].concat();
+        assert!(!is_enough_of_dumps(&long));
+        let others: [&[u8]; 6] = [
+            &[b' '; 1 << 16],
+            &[0; 1 << 16],
+            &b"y\n".repeat(1 << 15),
+            b"[1, 2",
+            &b"{\n".repeat(1 << 15),
+            b"{\"a\": 1}\n{\"b\": 2} y\n",
+        ];
+        for other in others {
+            assert!(is_enough_of_dumps(other), "{:?}", &other[..2]);
+        }
+    }
+}
