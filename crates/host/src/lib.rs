@@ -14,8 +14,12 @@ mod output;
 mod program;
 pub mod signals;
 mod threads;
+#[cfg(unix)]
+mod user;
 
 pub use escape::{escape, shown};
 pub use foreign::Foreign;
 pub use output::{complain, lost_output, parse, print, print_line, write_value};
 pub use program::main;
+#[cfg(unix)]
+pub use user::user;

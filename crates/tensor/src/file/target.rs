@@ -23,8 +23,8 @@ pub(super) enum Target {
 /// Where a path leads, and whether it could be written.
 ///
 /// # Errors
-/// When it is a folder, a disk or a file that can't be written, when its links lead nowhere, or
-/// what the operating system says.
+/// When it is a folder, a disk or a file that can't be written, when its links lead nowhere, when another
+/// user has put a link or a pipe there for whoever writes, or what the operating system says.
 pub(super) fn of(path: &Path) -> io::Result<Target> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -37,6 +37,7 @@ pub(super) fn of(path: &Path) -> io::Result<Target> {
             }
             Err(error) => return Err(error),
             Ok(found) if found.is_symlink() => {
+                refuse_trap(&path, &found, "symbolic link")?;
                 let link = fs::read_link(&path)?;
                 path = folder(&path).join(link);
             }
@@ -57,10 +58,45 @@ pub(super) fn of(path: &Path) -> io::Result<Target> {
             Ok(found) if is_disk(&found) => {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a disk"));
             }
-            Ok(_) => return Ok(Target::Special(path)),
+            Ok(found) => {
+                refuse_trap(&path, &found, "pipe or device")?;
+                return Ok(Target::Special(path));
+            }
         }
     }
     Err(io::Error::other("its symbolic links lead in a circle"))
+}
+
+/// Refuses what another user may have put into a folder like `/tmp`, so that somebody writes where that user
+/// wants it, as Linux does where `fs.protected_symlinks` and `fs.protected_fifos` are set (proc(5)).
+///
+/// # Errors
+/// `PermissionDenied`
+#[cfg(unix)]
+fn refuse_trap(path: &Path, found: &fs::Metadata, what: &str) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let folder = fs::metadata(folder(path))?;
+    if is_trap(found.uid(), (folder.mode(), folder.uid()), host::user()) {
+        let reason = format!(
+            "it is a {what} of another user's, in a folder where everybody may write: name another file"
+        );
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn refuse_trap(_: &Path, _: &fs::Metadata, _: &str) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether a user should not follow what this owner has put into a folder, by the folder's mode and owner: it
+/// has the sticky bit, everybody may write there, and the owner is neither that user nor the folder's.
+#[cfg(unix)]
+pub(super) fn is_trap(owner: u32, (mode, folder): (u32, u32), user: u32) -> bool {
+    /// `S_ISVTX | S_IWOTH`
+    const STICKY_AND_OPEN: u32 = 0o1002;
+    mode & STICKY_AND_OPEN == STICKY_AND_OPEN && owner != user && owner != folder
 }
 
 /// A file that isn't there yet, in a folder that is.

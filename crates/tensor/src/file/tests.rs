@@ -245,6 +245,38 @@ mod on_unix {
     }
 
     #[test]
+    fn another_users_link_in_a_sticky_folder_is_not_followed() {
+        const STICKY: u32 = 0o41777;
+        assert!(target::is_trap(7, (STICKY, 0), 8));
+        assert!(target::is_trap(7, (STICKY, 8), 8), "root's own folder, too");
+        assert!(!target::is_trap(8, (STICKY, 0), 8), "one's own link");
+        assert!(!target::is_trap(7, (STICKY, 7), 8), "that of the folder's owner");
+        assert!(!target::is_trap(7, (0o40777, 0), 8) && !target::is_trap(7, (0o41755, 0), 8));
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("out"));
+        fs::write(&victim, b"old").unwrap();
+        symlink(&victim, &link).unwrap();
+        write_bytes(&link, b"by one's own link").unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"by one's own link");
+        let other = host::user() + 1;
+        if std::os::unix::fs::lchown(&link, Some(other), None).is_err() {
+            eprintln!("not shown here, for only root gives links away: that of another user");
+            return;
+        }
+        assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
+        std::os::unix::fs::chown(folder.path().join("pipe"), Some(other), None).unwrap();
+        for (name, what) in [("out", "symbolic link"), ("pipe", "pipe")] {
+            let path = folder.path().join(name);
+            let error = check_writable(&path).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(write_bytes(&path, b"new").unwrap_err().to_string(), error.to_string());
+        }
+        assert_eq!(fs::read(&victim).unwrap(), b"by one's own link");
+    }
+
+    #[test]
     fn what_has_no_end_is_read_up_to_the_limit() {
         let zeros = open(Path::new("/dev/zero")).unwrap();
         let error = read(zeros, 1 << 20).unwrap_err();
