@@ -25,6 +25,15 @@ impl HandleKind {
     }
 }
 
+/// A check sum (FNV-1a, 64 bits), by which a handle is known to be as it was made. It keeps no secret: who may
+/// open another process's memory may open all of it.
+fn check_sum(words: &[u64]) -> u64 {
+    let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
 impl InterprocessHandle {
     /// Of what lies there, on a device.
     pub(crate) fn new(kind: HandleKind, place: SharedMemory, device: u32) -> Self {
@@ -32,6 +41,7 @@ impl InterprocessHandle {
         let own = u64::from(process) | u64::from(descriptor.cast_unsigned()) << 32;
         let mut bytes = [0; 64];
         let words = [kind.magic(), own, inode, offset, size, device.into()];
+        let words = words.into_iter().chain([check_sum(&words)]);
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
             chunk.copy_from_slice(&word.to_ne_bytes());
         }
@@ -41,7 +51,8 @@ impl InterprocessHandle {
     /// What it was made of.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what no driver like this has made as one of that kind.
+    /// `INVALID_VALUE` if the handle was not created by this driver, is of another kind, or was changed: with
+    /// another offset it would be a neighbour's.
     pub(crate) fn read(&self, kind: HandleKind) -> Result<(SharedMemory, u32)> {
         let wrong = || -> Error {
             Code::INVALID_VALUE
@@ -57,6 +68,10 @@ impl InterprocessHandle {
         }
         let device = u32::try_from(device).map_err(|_| wrong())?;
         let (process, descriptor) = (own as u32, ((own >> 32) as u32).cast_signed());
-        Ok((SharedMemory { process, descriptor, inode, offset, size }, device))
+        let place = SharedMemory { process, descriptor, inode, offset, size };
+        if Self::new(kind, place, device).0 != self.0 {
+            return Err(wrong());
+        }
+        Ok((place, device))
     }
 }

@@ -22,8 +22,39 @@ enum Number {
     Recorded,
     /// The newest of which work has come by.
     Passed,
-    /// The process that recorded last.
+    /// The process that recorded last, as [`mark_of`] has it.
     Process,
+}
+
+/// Process numbers are less on Linux (`PID_MAX_LIMIT`).
+const PROCESSES: u32 = 1 << 22;
+
+/// A process and, in the bits above its number, the last bits of when it began: numbers are given out again.
+fn mark_of(process: u32, began: Option<u32>) -> u32 {
+    process % PROCESSES | began.unwrap_or(0) << PROCESSES.trailing_zeros()
+}
+
+/// What the system says of a process behind its name (proc(5), `/proc/PID/stat`), if there is one.
+fn stat(process: u32) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, behind) = text.rsplit_once(')')?;
+    Some(behind.split_whitespace().map(str::to_owned).collect())
+}
+
+/// When a process began, in ticks since the system did: the 22nd field, and the 20th behind the name.
+fn began(stat: Vec<String>) -> u32 {
+    stat.get(19).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0) as u32
+}
+
+/// Whether the process of a mark still runs. One that was killed is there until its parent asks for its exit
+/// status, and never does anything again; one whose first thread has exited is not distinguished from it by
+/// its state, but has others.
+fn runs(mark: u32) -> bool {
+    let process = mark % PROCESSES;
+    let Some(stat) = stat(process) else { return false };
+    let is_over = matches!(stat.first().map(String::as_str), Some("Z" | "X" | "x"));
+    let threads = || std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+    mark_of(process, Some(began(stat))) == mark && (!is_over || threads() > 1)
 }
 
 /// An event that several processes have.
@@ -77,7 +108,8 @@ impl SharedEvent {
 
     /// The record is made.
     pub(super) fn record(&self, ticket: u32) {
-        self.get(Number::Process).store(std::process::id(), Ordering::SeqCst);
+        let own = std::process::id();
+        self.get(Number::Process).store(mark_of(own, stat(own).map(began)), Ordering::SeqCst);
         self.get(Number::Recorded).fetch_max(ticket, Ordering::SeqCst);
     }
 
@@ -101,8 +133,9 @@ impl SharedEvent {
     /// # Errors
     /// `LAUNCH_FAILED` when the process that recorded it has ended before.
     pub(super) fn check(&self, ticket: u32) -> Result<bool> {
-        let process = self.get(Number::Process).load(Ordering::SeqCst);
-        let is_there = std::path::Path::new(&format!("/proc/{process}")).exists();
+        let mark = self.get(Number::Process).load(Ordering::SeqCst);
+        let process = mark % PROCESSES;
+        let is_there = runs(mark);
         // It may have come by just before its end, so this is looked at last.
         let has_passed = self.has_passed(ticket);
         if is_there || has_passed {

@@ -143,6 +143,19 @@ impl Other {
     }
 }
 
+impl Other {
+    /// Kills it, and waits until it is a zombie: its output ends then.
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.said.read_to_string(&mut String::new()).unwrap();
+    }
+
+    /// Asks for its exit status.
+    fn reap(mut self) {
+        assert!(!self.child.wait().unwrap().success());
+    }
+}
+
 /// In the other process.
 fn tell(line: &str) {
     println!("{TO_OTHER}{line}");
@@ -350,10 +363,14 @@ fn what_no_other_process_can_have_is_refused() {
         (try_open(Handle([0; 64]), LAZY).0, try_open(Handle([0xff; 64]), LAZY).0),
         (wrong, wrong)
     );
-    // Another process of this system, which has no such file; and a file of another number.
-    let mut of_first = handle;
-    of_first.0[8..12].copy_from_slice(&1u32.to_ne_bytes());
-    assert_eq!(try_open(of_first, LAZY).0, code::MAP_FAILED);
+    // In no byte may it be another one: not the process, the file, the offset or the size.
+    for at in 0..64 {
+        for change in [1, 0x80, 0xff] {
+            let mut changed = handle;
+            changed.0[at] ^= change;
+            assert_eq!(try_open(changed, LAZY).0, wrong, "byte {at}");
+        }
+    }
     assert_eq!(try_share_event(self::event()).0, code::INVALID_HANDLE);
     let mut made = 0usize;
     assert_eq!(cu!(cuEventCreate(&raw mut made => *mut usize, 4 => u32)), wrong, "with times");

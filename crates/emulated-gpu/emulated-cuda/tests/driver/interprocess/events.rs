@@ -106,3 +106,36 @@ fn a_process_that_ends_leaves_nobody_waiting() {
     assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::LAUNCH_FAILED);
     ok!(cuCtxDestroy_v2(context => usize));
 }
+
+/// A killed process is there until somebody asks for its exit status, which here nobody does.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_process_that_nobody_has_waited_for_leaves_nobody_waiting() {
+    let Some(context) = start() else { return };
+    if is_child() {
+        let event = shared_event();
+        tell(&try_share_event(event).1.text());
+        let stream = stream(1);
+        gate(stream);
+        record(event, stream);
+        tell("recorded");
+        hear();
+        return;
+    }
+    let test = "a_killed_process_that_nobody_has_waited_for_leaves_nobody_waiting";
+    let mut other = Other::start(module_path!(), test);
+    let (code, event) = try_open_event(Handle::read(&other.hear()));
+    assert_eq!((code, other.hear().as_str()), (0, "recorded"));
+    assert_eq!(query(event), code::NOT_READY);
+    other.kill();
+    let (send, waited) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        ok!(cuCtxSetCurrent(context => usize));
+        send.send(cu!(cuEventSynchronize(event => usize)))
+    });
+    let code = waited.recv_timeout(Duration::from_secs(60)).expect("somebody waits for ever");
+    assert_eq!((code, query(event)), (code::LAUNCH_FAILED, code::LAUNCH_FAILED));
+    other.reap();
+    assert_eq!(query(event), code::LAUNCH_FAILED);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
