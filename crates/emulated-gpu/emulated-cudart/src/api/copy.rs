@@ -152,17 +152,58 @@ fn copy_2d(
 fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Result {
     bind()?;
     let Extent { width, height, depth } = extent;
-    if width == 0 || height == 0 {
+    if width == 0 || height == 0 || depth == 0 {
         return Ok(());
     }
-    let slice = part.pitch.checked_mul(part.height);
-    let end = slice.and_then(|slice| slice.checked_mul(depth)?.checked_add(part.address));
-    if end.is_none() {
-        return Err(Code::INVALID_VALUE.because("the extent ends behind the last address"));
+    let Pitched { address, pitch, height: rows, .. } = part;
+    let invalid = |why: &str| Code::INVALID_VALUE.because(why);
+    if depth > 1 && rows < height {
+        return Err(invalid(&format!("slices of {height} rows are {rows} rows apart")));
     }
+    if (height > 1 || depth > 1) && pitch < width {
+        return Err(invalid(&format!("rows of {width} bytes are {pitch} bytes apart")));
+    }
+    let reach = || {
+        // Of the last slice, the last row ends with its last byte.
+        let all = rows.checked_mul(depth - 1)?.checked_add(height - 1)?;
+        all.checked_mul(pitch)?.checked_add(width)?.checked_add(address)
+    };
+    let end = reach().ok_or_else(|| invalid("the extent ends behind the last address"))?;
+    if depth == 1 || rows == height {
+        return fill_2d(address, pitch, value, (width, height * depth), when);
+    }
+    check_writable(address, end)?;
     for z in 0..depth {
-        let at = part.address + slice.unwrap_or(0) * z;
-        fill_2d(at, part.pitch, value, (width, height), when)?;
+        fill_2d(address + pitch * rows * z, pitch, value, (width, height), when)?;
+    }
+    Ok(())
+}
+
+/// Fails unless all of a range is memory that kernels may write, so that a fill of several parts is not half
+/// done when it fails.
+fn check_writable(address: usize, end: usize) -> Result {
+    /// `CU_POINTER_ATTRIBUTE_RANGE_START_ADDR`, `…_RANGE_SIZE`, `…_ACCESS_FLAGS`
+    const START: i32 = 11;
+    const SIZE: i32 = 12;
+    const ACCESS: i32 = 16;
+    /// `CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE`
+    const READ_AND_WRITE: u64 = 3;
+    let ask = |which, at| {
+        let mut value = 0u64;
+        driver::cuPointerGetAttribute(&raw mut value as usize, which, at).map(|()| value)
+    };
+    let mut at = address;
+    // Mappings may follow each other.
+    while at < end {
+        let after = ask(START, at)?.checked_add(ask(SIZE, at)?).map(|after| after as usize);
+        match after {
+            Some(after) if after > at && ask(ACCESS, at)? == READ_AND_WRITE => at = after,
+            _ => {
+                return Err(
+                    Code::INVALID_VALUE.because(format!("the memory at {at:#x} can't be written"))
+                );
+            }
+        }
     }
     Ok(())
 }
