@@ -121,7 +121,8 @@ impl Transfer {
                 .reach(end)
                 .ok_or_else(|| Code::INVALID_VALUE.because("a copy is too large"))?;
             let rows = self.height > 1 && end.pitch < self.width;
-            if rows || self.depth > 1 && end.slice < end.pitch.saturating_mul(self.height) {
+            let slice = end.pitch.saturating_mul(self.height).max(self.width);
+            if rows || self.depth > 1 && end.slice < slice {
                 return Err(
                     Code::INVALID_VALUE.because("the pitch of a copy is less than its width")
                 );
@@ -149,8 +150,12 @@ impl Transfer {
             return Ok(());
         };
         let mut bytes = vector(reach)?;
-        // SAFETY: the program vouches for the range while the call takes; `check` has probed it.
-        bytes.extend_from_slice(unsafe { host::slice(address, reach) });
+        // SAFETY: the program vouches for the range during the call, and there is room for as many bytes, all
+        // of which are written before they count.
+        unsafe {
+            Memory::copy_of_host(bytes.as_mut_ptr(), address as *const u8, reach);
+            bytes.set_len(reach);
+        }
         self.from.place = CopyMemory::Staged(Arc::new(bytes));
         Ok(())
     }
@@ -191,24 +196,26 @@ impl Transfer {
             (CopyMemory::Device(source), CopyMemory::Device(target)) => {
                 memory.copy(target + to as u64, source + from as u64, len as u64)
             }
-            (CopyMemory::Device(source), CopyMemory::Host(target)) => {
-                // SAFETY: the program vouches for the range until the copy is done.
-                memory.read(source + from as u64, unsafe { host::slice_mut(target + to, len) })
-            }
-            (CopyMemory::Host(source), CopyMemory::Device(target)) => {
-                // SAFETY: as above.
-                memory.write(target + to as u64, unsafe { host::slice(source + from, len) })
-            }
+            // SAFETY, of what follows: the program vouches for its ranges until the copy is done. Other threads may
+            // use them meanwhile, so there is never a slice of them.
+            (CopyMemory::Device(source), CopyMemory::Host(target)) => unsafe {
+                memory.read_to(source + from as u64, (target + to) as *mut u8, len)
+            },
+            (CopyMemory::Host(source), CopyMemory::Device(target)) => unsafe {
+                memory.write_from(target + to as u64, (source + from) as *const u8, len)
+            },
             (CopyMemory::Staged(bytes), CopyMemory::Device(target)) => {
                 memory.write(target + to as u64, bytes.get(from..from + len).unwrap_or_default())
             }
             (CopyMemory::Host(source), CopyMemory::Host(target)) => {
-                host::copy(target + to, source + from, len);
+                let (source, target) = (source + from, target + to);
+                unsafe { Memory::copy_of_host(target as *mut u8, source as *const u8, len) };
                 Ok(())
             }
             (CopyMemory::Staged(bytes), CopyMemory::Host(target)) => {
                 let bytes = bytes.get(from..from + len).unwrap_or_default();
-                host::copy(target + to, bytes.as_ptr() as usize, bytes.len());
+                let target = (target + to) as *mut u8;
+                unsafe { Memory::copy_of_host(target, bytes.as_ptr(), bytes.len()) };
                 Ok(())
             }
             // Nothing is ever copied into what was taken from the program.

@@ -106,30 +106,6 @@ fn trust(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
     true
 }
 
-/// Copies between ranges of the program's own memory.
-pub(crate) fn copy(to: usize, from: usize, len: usize) {
-    // SAFETY: the caller of the C function vouches for both; they may overlap.
-    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
-}
-
-/// A range of the program's own memory.
-///
-/// # Safety
-/// The program vouches for it until the slice is dropped, and nothing writes to it meanwhile.
-pub(crate) unsafe fn slice<'a>(address: usize, len: usize) -> &'a [u8] {
-    // SAFETY: as above.
-    unsafe { std::slice::from_raw_parts(address as *const u8, len) }
-}
-
-/// A range of the program's own memory, to be written.
-///
-/// # Safety
-/// The program vouches for it until the slice is dropped, and nothing else uses it meanwhile.
-pub(crate) unsafe fn slice_mut<'a>(address: usize, len: usize) -> &'a mut [u8] {
-    // SAFETY: as above.
-    unsafe { std::slice::from_raw_parts_mut(address as *mut u8, len) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

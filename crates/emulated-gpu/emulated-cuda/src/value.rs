@@ -60,10 +60,8 @@ impl When {
 
 impl Write {
     pub(crate) fn run(&self, memory: &Memory) -> Result {
-        let bytes = self.value.to_le_bytes();
-        let bytes = bytes.get(..self.size).unwrap_or(&bytes);
         memory
-            .write(self.address, bytes)
+            .store(self.address, self.value, self.size == 8)
             .map_err(|error| Code::ILLEGAL_ADDRESS.because(error.to_string()))
     }
 }
@@ -72,11 +70,9 @@ impl Wait {
     pub(crate) fn run(&self, memory: &Memory, context: &Arc<Context>) -> Result {
         // Somebody else writes it some time, with nothing to tell us; an error would end the waiting.
         while context.fault().is_none() {
-            let mut bytes = [0; 8];
-            let into = bytes.get_mut(..self.size).unwrap_or_default();
-            let read = memory.read(self.address, into);
-            read.map_err(|error| Code::ILLEGAL_ADDRESS.because(error.to_string()))?;
-            if self.will_do(u64::from_le_bytes(bytes)) {
+            let found = memory.load(self.address, self.size == 8);
+            let found = found.map_err(|error| Code::ILLEGAL_ADDRESS.because(error.to_string()))?;
+            if self.will_do(found) {
                 break;
             }
             std::thread::sleep(Duration::from_micros(50));

@@ -223,6 +223,87 @@ impl Memory {
         Ok(())
     }
 
+    /// Copies from the device to memory of the host's that other threads may use meanwhile.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    ///
+    /// # Errors
+    /// When the range of the device is not inside one allocation.
+    pub unsafe fn read_to(&self, address: u64, to: *mut u8, len: usize) -> Result<(), AccessError> {
+        let table = self.read_table();
+        table.require(address, len as u64, false, None)?;
+        // SAFETY: one range as in `read`, the other as the caller promises.
+        unsafe { words::copy(to, address as *const u8, len) };
+        Ok(())
+    }
+
+    /// Copies from memory of the host's that other threads may use meanwhile to the device.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes.
+    ///
+    /// # Errors
+    /// When the range of the device is not inside one allocation.
+    pub unsafe fn write_from(
+        &self,
+        address: u64,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), AccessError> {
+        let table = self.read_table();
+        table.require(address, len as u64, true, None)?;
+        table.set_initialised(address, len as u64);
+        // SAFETY: one range as in `read`, the other as the caller promises.
+        unsafe { words::copy(address as *mut u8, from, len) };
+        Ok(())
+    }
+
+    /// Copies inside memory of the host's that other threads may use meanwhile, word by word as device memory
+    /// is copied; the ranges may overlap.
+    ///
+    /// # Safety
+    /// `from` is readable and `to` writable for `len` bytes.
+    pub unsafe fn copy_of_host(to: *mut u8, from: *const u8, len: usize) {
+        // SAFETY: as the caller promises.
+        unsafe { words::copy(to, from, len) };
+    }
+
+    /// Reads a word of 4 bytes, or of 8: by one access where it is aligned, so that who writes it meanwhile
+    /// writes all of it or nothing.
+    ///
+    /// # Errors
+    /// When it is not inside one allocation.
+    pub fn load(&self, address: u64, is_wide: bool) -> Result<u64, AccessError> {
+        let bytes = if is_wide { 8 } else { 4 };
+        if !address.is_multiple_of(bytes) {
+            let mut word = [0; 8];
+            self.read(address, &mut word[..bytes as usize])?;
+            return Ok(u64::from_le_bytes(word));
+        }
+        let table = self.read_table();
+        table.require(address, bytes, false, None)?;
+        // SAFETY: as in `read`, and it is aligned.
+        Ok(unsafe { words::read_bits(address as *const u8, bytes) })
+    }
+
+    /// Writes a word of 4 bytes, or of 8: by one access where it is aligned.
+    ///
+    /// # Errors
+    /// When it is not inside one allocation.
+    pub fn store(&self, address: u64, value: u64, is_wide: bool) -> Result<(), AccessError> {
+        let bytes = if is_wide { 8 } else { 4 };
+        if !address.is_multiple_of(bytes) {
+            return self.write(address, &value.to_le_bytes()[..bytes as usize]);
+        }
+        let table = self.read_table();
+        table.require(address, bytes, true, None)?;
+        table.set_initialised(address, bytes);
+        // SAFETY: as in `read`, and it is aligned.
+        unsafe { words::write_bits(address as *mut u8, bytes, value) };
+        Ok(())
+    }
+
     /// Writes `pattern` (of 1, 2 or 4 bytes) `count` times.
     ///
     /// # Errors

@@ -189,8 +189,14 @@ fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
     }
     // A pitch of 0 is that of rows one behind another.
     let pitch = if side.pitch == 0 { width } else { side.pitch };
-    let slice = pitch.wrapping_mul(if side.height == 0 { height } else { side.height });
-    let begin = x.wrapping_add(y.wrapping_mul(pitch)).wrapping_add(z.wrapping_mul(slice));
+    let rows = if side.height == 0 { height } else { side.height };
+    // A single slice that begins at the first one says nothing of how far the next would be.
+    let slice = if depth <= 1 && z == 0 { Some(0) } else { pitch.checked_mul(rows) };
+    let place_in =
+        |slice: usize| x.checked_add(y.checked_mul(pitch)?)?.checked_add(z.checked_mul(slice)?);
+    let too_large = || Code::INVALID_VALUE.because("a copy is too large");
+    let slice = slice.ok_or_else(too_large)?;
+    let begin = place_in(slice).ok_or_else(too_large)?;
     if x.checked_add(width).is_none_or(|end| end > pitch) && (height > 1 || depth > 1) {
         return Err(Code::INVALID_VALUE.because("the rows of a copy are longer than its pitch"));
     }
