@@ -1,13 +1,13 @@
 //! The functions that programs call.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 
 use crate::arguments::{Config, check_buffer, check_config, data_type, required, set};
 use crate::collective::Collective;
 use crate::communicator::{Communicator, Handle, check_ranks, find};
 use crate::driver::contexts;
 use crate::element::DataType;
-use crate::ffi::{Code, Error, Result, export, last_error};
+use crate::ffi::{Code, Error, Result, export};
 use crate::group::{self, Asked, Creation, Start};
 use crate::id::UniqueId;
 use crate::operation::{Agreed, NcclCollective};
@@ -78,13 +78,20 @@ fn transfer(
     })
 }
 
-fn join(comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int) -> Result {
+/// Joins the ranks of an id.
+///
+/// # Safety
+/// `comm` is null, or writable for a handle until the group ends.
+unsafe fn join(comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int) -> Result {
     required(comm, "comm")?;
     let ranks = check_ranks(ranks, rank)?;
     let place = contexts()?.current()?;
+    let start = Start { creation: Creation::Join { id, ranks, place }, out: comm };
     // SAFETY: the caller's promise.
-    unsafe { comm.write(0) };
-    group::begin(vec![Start { creation: Creation::Join { id, ranks, place }, out: comm }])
+    unsafe {
+        set(comm, 0, "comm")?;
+        group::begin(vec![start])
+    }
 }
 
 fn forget(comm: Handle, abort: bool) -> Result {
@@ -110,7 +117,8 @@ export! {
 
     /// Joins the ranks of an id.
     fn ncclCommInitRank / pncclCommInitRank(comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int) {
-        join(comm, ranks, id, rank)
+        // SAFETY: the caller's promise.
+        unsafe { join(comm, ranks, id, rank) }
     }
 
     /// The same, with a configuration.
@@ -118,8 +126,10 @@ export! {
         comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int, config: *const Config
     ) {
         // SAFETY: the caller's promise.
-        unsafe { check_config(config)? };
-        join(comm, ranks, id, rank)
+        unsafe {
+            check_config(config)?;
+            join(comm, ranks, id, rank)
+        }
     }
 
     /// The same, with several ids, of which the first serves.
@@ -131,9 +141,11 @@ export! {
         if count < 1 {
             return Err(Error::argument(format!("nId is {count}: there has to be an id")));
         }
-        // SAFETY: the caller's promise.
-        let id = unsafe { check_config(config)?; ids.read() };
-        join(comm, ranks, id, rank)
+        // SAFETY: the caller's promise; ids are bytes, at any address.
+        unsafe {
+            check_config(config)?;
+            join(comm, ranks, ids.read(), rank)
+        }
     }
 
     /// Communicators of all of these devices, in one process.
@@ -142,7 +154,7 @@ export! {
         let (ranks, _) = check_ranks(count, 0)?;
         let contexts = contexts()?;
         // SAFETY: the caller's promise.
-        let device = |rank: usize| if devices.is_null() { rank as c_int } else { unsafe { devices.add(rank).read() } };
+        let device = |rank: usize| if devices.is_null() { rank as c_int } else { unsafe { devices.add(rank).read_unaligned() } };
         let list: Vec<c_int> = (0..ranks).map(device).collect();
         let there = contexts.devices()?;
         if let Some(wrong) = list.iter().find(|device| !(0..there).contains(*device)) {
@@ -158,7 +170,8 @@ export! {
             let out = unsafe { comms.add(rank) };
             starts.push(Start { creation: Creation::Join { id, ranks: (ranks, rank), place }, out });
         }
-        group::begin(starts)
+        // SAFETY: as above.
+        unsafe { group::begin(starts) }
     }
 
     /// A communicator of the ranks that give the same colour.
@@ -167,10 +180,14 @@ export! {
     ) {
         required(out, "newcomm")?;
         // SAFETY: the caller's promise.
-        unsafe { check_config(config)?; out.write(0) };
+        unsafe {
+            check_config(config)?;
+            set(out, 0, "newcomm")?;
+        }
         let whole = find(comm)?;
         whole.check()?;
-        group::begin(vec![Start { creation: Creation::Split { whole, color, key }, out }])
+        // SAFETY: the caller's promise.
+        unsafe { group::begin(vec![Start { creation: Creation::Split { whole, color, key }, out }]) }
     }
 
     /// No more calls; what stands in streams goes on.
@@ -244,7 +261,8 @@ export! {
 
     /// Gives it back.
     fn ncclMemFree / pncclMemFree(pointer: *mut c_void) {
-        contexts()?.free(pointer)
+        // SAFETY: the caller's promise.
+        unsafe { contexts()?.free(pointer) }
     }
 
     /// An operation that multiplies by a factor and adds.
@@ -349,39 +367,4 @@ export! {
     fn ncclGroupEnd / pncclGroupEnd() {
         group::end()
     }
-}
-
-/// What a code means.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn ncclGetErrorString(code: c_int) -> *const c_char {
-    let text = match code {
-        0 => c"no error",
-        1 => c"unhandled cuda error (standard error says more)",
-        2 => c"unhandled system error (standard error says more)",
-        3 => c"internal error (standard error says more)",
-        4 => c"invalid argument (standard error says which)",
-        5 => c"invalid usage (standard error says more)",
-        6 => c"remote process exited or there was an error on another rank",
-        7 => c"operation in progress",
-        _ => c"unknown result code",
-    };
-    text.as_ptr()
-}
-
-/// The same.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn pncclGetErrorString(code: c_int) -> *const c_char {
-    ncclGetErrorString(code)
-}
-
-/// What the calling thread's last error was.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn ncclGetLastError(_comm: Handle) -> *const c_char {
-    last_error()
-}
-
-/// The same.
-#[unsafe(no_mangle)]
-pub(crate) extern "C" fn pncclGetLastError(comm: Handle) -> *const c_char {
-    ncclGetLastError(comm)
 }

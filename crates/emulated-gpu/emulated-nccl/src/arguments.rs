@@ -30,23 +30,33 @@ pub(crate) fn required<T>(pointer: *const T, what: &str) -> Result {
     Ok(())
 }
 
+/// Writes a value where a program wants it, at whatever address.
+///
+/// # Errors
+/// `ncclInvalidArgument` if the pointer is null.
+///
 /// # Safety
-/// The pointer is null or points to a value.
+/// The pointer is null, or writable for a value.
 pub(crate) unsafe fn set<T>(pointer: *mut T, value: T, what: &str) -> Result {
     required(pointer, what)?;
     // SAFETY: the caller's promise.
-    unsafe { pointer.write(value) };
+    unsafe { pointer.write_unaligned(value) };
     Ok(())
 }
 
+/// Checks a configuration, where there is one.
+///
+/// # Errors
+/// `ncclInvalidArgument` if it is not initialised, or `blocking` is no flag.
+///
 /// # Safety
-/// The pointer is null or points to a configuration.
+/// The pointer is null, or readable for a configuration.
 pub(crate) unsafe fn check_config(config: *const Config) -> Result {
     if config.is_null() {
         return Ok(());
     }
     // SAFETY: the caller's promise.
-    let (magic, blocking) = unsafe { ((*config).magic, (*config).blocking) };
+    let Config { magic, blocking, .. } = unsafe { config.read_unaligned() };
     if magic != MAGIC {
         return Err(Error::argument("config was not initialised with NCCL_CONFIG_INITIALIZER"));
     }

@@ -10,8 +10,12 @@ use crate::communicator::Communicator;
 use crate::ffi::{Error, Result, say};
 use crate::meeting::Who;
 use crate::operation::{Agreed, NcclCollective};
-use crate::reduction::{Factor, Reduction};
+use crate::reduction::{Factor, Reduction, multiply};
 use crate::region::PIECE;
+use crate::words;
+
+/// Bytes that are copied at a time.
+const BLOCK: usize = 1 << 13;
 
 /// An operation of one rank.
 #[derive(Clone, Copy, Debug)]
@@ -82,12 +86,18 @@ impl Collective {
             own.seat.fail(crate::ffi::Code::UnhandledCuda, own.rank());
             return Err(refused.into());
         }
+        own.seat
+            .region
+            .reserve_pieces(own.rank())
+            .inspect_err(|_| own.seat.fail(crate::ffi::Code::System, own.rank()))?;
         self.agree(own, number)?;
+        // SAFETY: the factor was admitted.
+        let factor = unsafe { self.reduction.factor(self.agreed.data_type, own.ranks()) };
         match self.agreed.kind {
-            NcclCollective::AllReduce | NcclCollective::Reduce => self.reduce(own)?,
+            NcclCollective::AllReduce | NcclCollective::Reduce => self.reduce(own, factor)?,
             NcclCollective::Broadcast => self.broadcast(own)?,
             NcclCollective::AllGather => self.gather(own)?,
-            NcclCollective::ReduceScatter => self.scatter(own)?,
+            NcclCollective::ReduceScatter => self.scatter(own, factor)?,
         }
         Ok(())
     }
@@ -95,14 +105,12 @@ impl Collective {
     /// All ranks show what they are about to do, and look at the others.
     fn agree(&self, own: &Communicator, number: u64) -> Result {
         let region = &own.seat.region;
-        self.agreed.show(&region.slot(own.rank()).call, number);
+        self.agreed.show(&region.slot(own.rank()).call);
         own.seat.meet(Who::Work)?;
         for rank in 0..own.ranks() {
             if let Some(difference) = self.agreed.difference(&region.slot(rank).call) {
-                own.seat.fail(crate::ffi::Code::InvalidUsage, own.rank());
-                return Err(Error::usage(format!(
-                    "rank {rank} {difference}, in operation {number} of both"
-                )));
+                let why = format!("rank {rank} {difference}, in operation {number} of both");
+                return Err(own.seat.differs(rank, why));
             }
         }
         // Nobody goes on, and shows something else, before all have looked.
@@ -114,13 +122,23 @@ impl Collective {
         (PIECE / self.agreed.data_type.size() / parts).max(1)
     }
 
-    /// Copies bytes.
+    /// Copies bytes between device memory and memory of the ranks, multiplied by a factor if there is
+    /// one.
     ///
     /// # Safety
-    /// As of `ptr::copy_nonoverlapping`; device memory was admitted, shared memory is this rank's turn.
-    unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    /// `from` is readable and `to` writable for as many bytes.
+    unsafe fn copy(&self, from: *const u8, to: *mut u8, bytes: usize, factor: Option<[u8; 8]>) {
+        let mut block = [0; BLOCK];
+        for begin in (0..bytes).step_by(BLOCK) {
+            let block = &mut block[..BLOCK.min(bytes - begin)];
+            // SAFETY: the caller's promise.
+            unsafe { words::read(from.add(begin), block) };
+            if let Some(factor) = factor {
+                multiply(self.agreed.data_type, block, factor);
+            }
+            // SAFETY: as above.
+            unsafe { words::write(to.add(begin), block) };
+        }
     }
 
     fn sent(&self, element: usize) -> *const u8 {
@@ -131,7 +149,7 @@ impl Collective {
         (self.receive + (element * self.agreed.data_type.size()) as u64) as *mut u8
     }
 
-    fn reduce(&self, own: &Communicator) -> Result {
+    fn reduce(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let Agreed { kind, data_type, count, root, .. } = self.agreed;
         let (region, ranks, rank) = (&own.seat.region, own.ranks(), own.rank());
         let (size, count, most) = (data_type.size(), count as usize, self.most(1));
@@ -147,15 +165,15 @@ impl Collective {
             // SAFETY: the elements were admitted; until the meeting nobody else looks at this rank's
             // piece, and after it nobody writes there before the next; each rank has its own result.
             unsafe {
-                Self::copy(self.sent(begin), region.offered(rank), len * size);
-                self.reduction.prepare(data_type, region.offered(rank), len, ranks);
+                self.copy(self.sent(begin), region.offered(rank), len * size, factor);
                 own.seat.meet(Who::Work)?;
                 self.reduction.along(data_type, &shown, rank, segment(rank), region.result(rank));
                 own.seat.meet(Who::Work)?;
                 if kind == NcclCollective::AllReduce || root as usize == rank {
                     for other in 0..ranks {
                         let (from, len) = segment(other);
-                        Self::copy(region.result(other), self.received(begin + from), len * size);
+                        let to = self.received(begin + from);
+                        self.copy(region.result(other), to, len * size, None);
                     }
                 }
             }
@@ -176,10 +194,10 @@ impl Collective {
             // SAFETY: as in `reduce`.
             unsafe {
                 if root == own.rank() {
-                    Self::copy(self.sent(begin), region.offered(root), len * size);
+                    self.copy(self.sent(begin), region.offered(root), len * size, None);
                 }
                 own.seat.meet(Who::Work)?;
-                Self::copy(region.offered(root), self.received(begin), len * size);
+                self.copy(region.offered(root), self.received(begin), len * size, None);
                 own.seat.meet(Who::Work)?;
             }
             begin += len;
@@ -197,11 +215,11 @@ impl Collective {
             // SAFETY: as in `reduce`. Where what is sent lies inside of what is received, each piece
             // was shown before its place is written.
             unsafe {
-                Self::copy(self.sent(begin), region.offered(own.rank()), len * size);
+                self.copy(self.sent(begin), region.offered(own.rank()), len * size, None);
                 own.seat.meet(Who::Work)?;
                 for rank in 0..own.ranks() {
                     let to = self.received(rank * count + begin);
-                    Self::copy(region.offered(rank), to, len * size);
+                    self.copy(region.offered(rank), to, len * size, None);
                 }
                 own.seat.meet(Who::Work)?;
             }
@@ -210,7 +228,7 @@ impl Collective {
         Ok(())
     }
 
-    fn scatter(&self, own: &Communicator) -> Result {
+    fn scatter(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let Agreed { data_type, count, .. } = self.agreed;
         let (region, ranks) = (&own.seat.region, own.ranks());
         let (size, count, most) = (data_type.size(), count as usize, self.most(ranks));
@@ -223,9 +241,8 @@ impl Collective {
                 let offered = region.offered(own.rank());
                 for rank in 0..ranks {
                     let to = offered.add(rank * len * size);
-                    Self::copy(self.sent(rank * count + begin), to, len * size);
+                    self.copy(self.sent(rank * count + begin), to, len * size, factor);
                 }
-                self.reduction.prepare(data_type, offered, len * ranks, ranks);
                 own.seat.meet(Who::Work)?;
                 let (from, to) = ((own.rank() * len, len), self.received(begin));
                 self.reduction.along(data_type, &shown, own.rank(), from, to);

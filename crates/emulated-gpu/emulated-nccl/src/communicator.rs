@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -39,6 +39,8 @@ pub(crate) struct Communicator {
     /// What has gone wrong.
     error: Mutex<Option<Error>>,
     finalized: AtomicBool,
+    /// Pieces of work that stand in streams or graphs.
+    pieces: AtomicU64,
 }
 
 /// Every communicator of this process.
@@ -87,9 +89,8 @@ impl Communicator {
         (context, device): (Context, i32),
     ) -> Result<Arc<Self>> {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
-        let region = Region::open(&id.name()?, ranks)?;
-        let seat = Seat { region, rank, aborted: AtomicBool::new(false) };
-        seat.take(device)?;
+        let region = Region::open(&id.name()?, (ranks, rank))?;
+        let seat = Seat::take(region, rank, device)?;
         let counts = || (0..ranks).map(|_| AtomicU64::new(0)).collect();
         let handle = NEXT.fetch_add(1, Relaxed) << 4;
         let communicator = Arc::new(Self {
@@ -106,6 +107,7 @@ impl Communicator {
             reductions: Mutex::default(),
             error: Mutex::default(),
             finalized: AtomicBool::new(false),
+            pieces: AtomicU64::new(0),
         });
         registry().insert(handle, Arc::clone(&communicator));
         Ok(communicator)
@@ -150,8 +152,25 @@ impl Communicator {
         self.seat.aborted.load(Relaxed)
     }
 
+    /// No more calls: the rank leaves when what stands in streams is done, as no rank needs to wait for
+    /// it any longer.
     pub(crate) fn finalize(&self) {
-        self.finalized.store(true, Relaxed);
+        self.finalized.store(true, SeqCst);
+        if self.pieces.load(SeqCst) == 0 {
+            self.seat.leave();
+        }
+    }
+
+    /// A piece of work begins to stand in a stream or a graph.
+    pub(crate) fn add_piece(&self) {
+        self.pieces.fetch_add(1, SeqCst);
+    }
+
+    /// It is done, or will never be.
+    pub(crate) fn end_piece(&self) {
+        if self.pieces.fetch_sub(1, SeqCst) == 1 && self.finalized.load(SeqCst) {
+            self.seat.leave();
+        }
     }
 
     /// Its handle is not known any longer. Work that stands in streams goes on, unless it is aborted.
@@ -201,11 +220,5 @@ impl Communicator {
     pub(crate) fn report(&self, name: &str, error: &Error) -> String {
         let code = Code::of(error.code as u32);
         format!("{name}, rank {} of {}: {} ({code:?})", self.rank(), self.ranks(), error.why)
-    }
-}
-
-impl Drop for Communicator {
-    fn drop(&mut self) {
-        self.seat.leave();
     }
 }

@@ -9,6 +9,10 @@ use crate::ffi::{Code, Error, Result};
 
 /// A `CUcontext`.
 pub(crate) type Context = usize;
+/// A `CUevent`.
+type Event = usize;
+/// `CU_EVENT_DISABLE_TIMING`
+const DISABLE_TIMING: u32 = 2;
 
 /// Functions of the driver.
 #[derive(Debug)]
@@ -21,6 +25,10 @@ pub(crate) struct Contexts {
     count: unsafe extern "C" fn(*mut c_int) -> c_int,
     allocate: unsafe extern "C" fn(*mut u64, usize) -> c_int,
     free: unsafe extern "C" fn(u64) -> c_int,
+    event_create: unsafe extern "C" fn(*mut Event, u32) -> c_int,
+    event_record: unsafe extern "C" fn(Event, usize) -> c_int,
+    event_destroy: unsafe extern "C" fn(Event) -> c_int,
+    stream_wait: unsafe extern "C" fn(usize, Event, u32) -> c_int,
 }
 
 fn checked(code: c_int, what: &str) -> Result {
@@ -54,6 +62,10 @@ pub(crate) fn contexts() -> Result<&'static Contexts> {
             count: symbol(&library, "cuDeviceGetCount")?,
             allocate: symbol(&library, "cuMemAlloc_v2")?,
             free: symbol(&library, "cuMemFree_v2")?,
+            event_create: symbol(&library, "cuEventCreate")?,
+            event_record: symbol(&library, "cuEventRecord")?,
+            event_destroy: symbol(&library, "cuEventDestroy_v2")?,
+            stream_wait: symbol(&library, "cuStreamWaitEvent")?,
         }
     };
     std::mem::forget(library);
@@ -116,6 +128,24 @@ impl Contexts {
         done
     }
 
+    /// Has what is put into the stream `to` from now on wait for what stands in the stream `from`.
+    ///
+    /// # Errors
+    /// `ncclUnhandledCudaError` if one of them is no stream of the current context.
+    pub(crate) fn order(&self, from: usize, to: usize) -> Result {
+        let mut event = 0;
+        // SAFETY: the place lives for the call; the driver checks the streams, and keeps the event as
+        // long as it is waited for.
+        unsafe {
+            checked((self.event_create)(&raw mut event, DISABLE_TIMING), "an event")?;
+            let recorded = checked((self.event_record)(event, from), "an event of a stream");
+            let waits = recorded
+                .and_then(|()| checked((self.stream_wait)(to, event, 0), "waiting for a stream"));
+            (self.event_destroy)(event);
+            waits
+        }
+    }
+
     /// Device memory.
     pub(crate) fn allocate(&self, size: usize) -> Result<u64> {
         let mut address = 0;
@@ -124,9 +154,15 @@ impl Contexts {
         Ok(address)
     }
 
-    /// Gives it back.
-    pub(crate) fn free(&self, address: *mut c_void) -> Result {
-        // SAFETY: the driver checks the address.
+    /// Gives device memory back.
+    ///
+    /// # Errors
+    /// `ncclUnhandledCudaError` if no allocation begins there.
+    ///
+    /// # Safety
+    /// Nothing uses the memory any more.
+    pub(crate) unsafe fn free(&self, address: *mut c_void) -> Result {
+        // SAFETY: the caller's promise; the driver checks the address.
         checked(unsafe { (self.free)(address as u64) }, &format!("freeing {address:?}"))
     }
 }

@@ -87,7 +87,10 @@ pub(crate) enum Combine {
 }
 
 /// An element in memory.
-pub(crate) trait Element: Copy {
+///
+/// # Safety
+/// Any bytes are a value of the type.
+pub(crate) unsafe trait Element: Copy {
     /// Two become one.
     fn combine(how: Combine, a: Self, b: Self) -> Self;
     /// Divided by a number of ranks: only whole numbers are.
@@ -98,7 +101,8 @@ pub(crate) trait Element: Copy {
 
 macro_rules! whole {
     ($($type:ty),*) => {$(
-        impl Element for $type {
+        // SAFETY: it is a whole number.
+        unsafe impl Element for $type {
             fn combine(how: Combine, a: Self, b: Self) -> Self {
                 match how {
                     Combine::Sum => a.wrapping_add(b),
@@ -120,7 +124,8 @@ whole!(i8, u8, i32, u32, i64, u64);
 
 macro_rules! float {
     ($($type:ty: $from:expr, $to:expr, $wide:ty;)*) => {$(
-        impl Element for $type {
+        // SAFETY: it is a floating-point number, or the bits of one.
+        unsafe impl Element for $type {
             fn combine(how: Combine, a: Self, b: Self) -> Self {
                 let (x, y): ($wide, $wide) = ($to(a), $to(b));
                 $from(match how {

@@ -32,8 +32,7 @@ impl Asked {
     }
 }
 
-/// A communicator that is to be made. What it is written to stays until the group ends, as the caller
-/// vouches.
+/// A communicator that is to be made, and the place of its handle.
 pub(crate) struct Start {
     pub(crate) creation: Creation,
     pub(crate) out: *mut Handle,
@@ -118,7 +117,10 @@ fn add(part: impl FnOnce(&mut Group) -> Result) -> Result {
 ///
 /// # Errors
 /// As of [`end`].
-pub(crate) fn begin(starts: Vec<Start>) -> Result {
+///
+/// # Safety
+/// Each `out` is writable until the group ends.
+pub(crate) unsafe fn begin(starts: Vec<Start>) -> Result {
     add(|group| {
         group.starts.extend(starts);
         Ok(())
@@ -146,20 +148,49 @@ fn run(group: Group) -> Result {
         return Err(error);
     }
     make(&group.starts)?;
-    // What goes into one stream is one piece of work.
-    let mut pieces: Vec<(Arc<Communicator>, usize, Vec<Asked>)> = Vec::new();
+    // What is asked of one communicator is one piece of work, in whatever streams: a send in one may be
+    // received only after a receive in another.
+    let mut pieces: Vec<Piece> = Vec::new();
     for Entry { own, stream, asked } in group.entries {
-        let same =
-            pieces.iter_mut().find(|(other, at, _)| other.handle == own.handle && *at == stream);
-        match same {
-            Some((_, _, list)) => list.push(asked),
-            None => pieces.push((own, stream, vec![asked])),
+        match pieces.iter_mut().find(|piece| piece.own.handle == own.handle) {
+            Some(piece) => piece.add(stream, asked),
+            None => pieces.push(Piece { own, streams: vec![stream], list: vec![asked] }),
         }
     }
-    for (own, _, list) in &pieces {
-        check_own_letters(own, list)?;
+    for piece in &pieces {
+        check_own_letters(&piece.own, &piece.list)?;
     }
-    pieces.into_iter().try_for_each(|(own, stream, list)| launch(&own, stream, list))
+    pieces.into_iter().try_for_each(Piece::launch)
+}
+
+/// What a group asks of one communicator.
+struct Piece {
+    own: Arc<Communicator>,
+    /// The streams that were named, each once.
+    streams: Vec<usize>,
+    list: Vec<Asked>,
+}
+
+impl Piece {
+    fn add(&mut self, stream: usize, asked: Asked) {
+        if !self.streams.contains(&stream) {
+            self.streams.push(stream);
+        }
+        self.list.push(asked);
+    }
+
+    /// Puts it into the first stream. It waits for what stands in the others, and they wait for it, as
+    /// in NCCL.
+    fn launch(self) -> Result {
+        let Self { own, streams, list } = self;
+        let Some((&first, others)) = streams.split_first() else { return Ok(()) };
+        let contexts = contexts()?;
+        contexts.within(own.context, || {
+            others.iter().try_for_each(|other| contexts.order(*other, first))?;
+            launch(&own, first, list)?;
+            others.iter().try_for_each(|other| contexts.order(first, *other))
+        })
+    }
 }
 
 /// Makes communicators, all at once: each waits for the others.
@@ -185,8 +216,8 @@ fn make(starts: &[Start]) -> Result {
     let mut first = Ok(());
     for (start, made) in starts.iter().zip(made) {
         match made {
-            // SAFETY: the caller of the function vouches for the place until the group ends.
-            Ok(handle) => unsafe { start.out.write(handle) },
+            // SAFETY: the promise of the caller of `begin`.
+            Ok(handle) => unsafe { start.out.write_unaligned(handle) },
             Err(error) => first = first.and(Err(error)),
         }
     }
@@ -210,30 +241,29 @@ fn check_own_letters(own: &Communicator, list: &[Asked]) -> Result {
     )))
 }
 
-/// Puts work into a stream.
+/// Puts work into a stream of the current context.
 fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<Asked>) -> Result {
     let name = if let [one] = &list[..] { one.name() } else { "ncclGroupEnd" };
-    contexts()?.within(own.context, || {
-        let driver = driver()?;
-        // A graph's work has no place among the calls: it runs when the graph does.
-        let captured = driver.is_capturing(StreamHandle(stream))?;
-        let ticket = (!captured).then(|| own.tickets.fetch_add(1, Relaxed));
-        let done = Turn { own: Arc::clone(own), ticket };
-        let run: Run = Box::new(move |door| {
-            let own = &done.own;
-            let _turn = done.begin();
-            let worked = own.error().map_or(Ok(()), Err).map_err(Into::into);
-            let worked = worked.and_then(|()| work(&list, own, door));
-            worked.or_else(|ends| ended(own, name, ends))
-        });
-        // SAFETY: what is touched of device memory is asked of the door.
-        let launched = unsafe {
-            Work { name, accesses: Vec::new(), run }.launch(driver, StreamHandle(stream))
-        };
-        Ok(launched?)
-    })
+    let driver = driver()?;
+    // A graph's work has no place among the calls: it runs when the graph does.
+    let captured = driver.is_capturing(StreamHandle(stream))?;
+    let ticket = (!captured).then(|| own.tickets.fetch_add(1, Relaxed));
+    let done = Turn::new(own, ticket);
+    let run: Run = Box::new(move |door| {
+        let own = &done.own;
+        let _turn = done.begin();
+        let worked = own.error().map_or(Ok(()), Err).map_err(Into::into);
+        let worked = worked.and_then(|()| work(&list, own, door));
+        worked.or_else(|ends| ended(own, name, ends))
+    });
+    let work = Work { name, accesses: Vec::new(), run };
+    // SAFETY: what is touched of device memory is asked of the door.
+    Ok(unsafe { work.launch(driver, StreamHandle(stream)) }?)
 }
 
+/// Does what a group asks for: first the operations of all ranks in the order of the calls, then all
+/// sends and receives together, as NCCL does (`ncclLaunchPrepare`: "Drain coll tasks first"). So ranks
+/// may call for sends and operations in different orders in a group.
 fn work(
     list: &[Asked],
     own: &Communicator,
@@ -244,7 +274,6 @@ fn work(
         match asked {
             Asked::Transfer(transfer) => transfers.push(*transfer),
             Asked::Collective(collective) => {
-                point::run(&std::mem::take(&mut transfers), own, door)?;
                 let number = own.operations.fetch_add(1, Relaxed) + 1;
                 collective.run(own, door, number)?;
             }
@@ -267,6 +296,11 @@ struct Held<'turn> {
 }
 
 impl Turn {
+    fn new(own: &Arc<Communicator>, ticket: Option<u64>) -> Self {
+        own.add_piece();
+        Self { own: Arc::clone(own), ticket }
+    }
+
     fn begin(&self) -> Held<'_> {
         if let Some(ticket) = self.ticket {
             let mut rounds = 0;
@@ -294,5 +328,6 @@ impl Drop for Held<'_> {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.pass();
+        self.own.end_piece();
     }
 }

@@ -1,4 +1,7 @@
 //! The name by which ranks find each other: `ncclUniqueId`.
+//!
+//! It has 128 random bits, which no other process can guess. They name a file that only processes of the
+//! same user can open (`shared_file`), so the name, which other users may see, is of no use to them.
 
 use std::fmt::Write;
 use std::fs::File;

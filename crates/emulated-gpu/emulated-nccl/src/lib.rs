@@ -7,8 +7,8 @@
 //! device memory that they touch.
 //!
 //! Where the real library would hang, this one ends with an error on every rank, and a sentence on
-//! standard error that names the ranks: when a rank ends or aborts, when one never comes, and when two
-//! call for different things.
+//! standard error that names the ranks: when a rank ends or aborts, when one never comes, when two call
+//! for different things, and when they wait for each other (`deadlock`).
 //!
 //! Sums have one order: each piece of a buffer is cut into as many segments as there are ranks, and
 //! segment k is added up along the ring, from rank k + 1 around to rank k.
@@ -25,8 +25,10 @@ mod api;
 mod arguments;
 mod collective;
 mod communicator;
+mod deadlock;
 mod driver;
 mod element;
+mod errors;
 mod ffi;
 mod fp8;
 mod group;
@@ -36,7 +38,9 @@ mod operation;
 mod point;
 mod reduction;
 mod region;
+mod shared_file;
 mod split;
+mod words;
 
 use std::path::PathBuf;
 

@@ -4,11 +4,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
+use crate::deadlock::deadlock;
 use crate::ffi::{Code, Error, Result, say};
-use crate::region::{ABORTED, JOINED, LEFT, Region};
+use crate::operation::describe;
+use crate::region::{ABORTED, JOINED, LEFT, MOST_RANKS, Region};
 
 /// How often those that are waited for are looked at.
 const LOOK: Duration = Duration::from_millis(50);
+/// After this long a rank looks whether it is part of a deadlock: nearly every wait is shorter.
+const DEADLOCK: Duration = Duration::from_millis(200);
 /// After this long it is said who is waited for, once.
 const NOTICE: Duration = Duration::from_secs(10);
 /// How long the others may take to come when a communicator is made, in seconds, where
@@ -22,6 +26,33 @@ pub(crate) struct Seat {
     pub(crate) rank: usize,
     /// Its communicator was ended by `ncclCommAbort`.
     pub(crate) aborted: AtomicBool,
+    /// The process that took it. A child that was forked later has a copy, and is no rank.
+    process: u32,
+}
+
+/// What has ended a communicator: one number, so that the first to report it is the only one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Failure {
+    code: Code,
+    /// The rank that it is about, and the rank that has found out.
+    culprit: usize,
+    finder: usize,
+}
+
+impl Failure {
+    fn pack(self) -> u64 {
+        (self.code as u64) << 32 | (self.culprit as u64) << 16 | self.finder as u64
+    }
+
+    /// `None` for 0. Whatever the number is, the ranks are some.
+    fn unpack(packed: u64) -> Option<Self> {
+        let rank = |shift: u32| (packed >> shift) as usize % MOST_RANKS;
+        let code = match Code::of((packed >> 32) as u32) {
+            Code::Success => Code::Internal,
+            code => code,
+        };
+        (packed != 0).then_some(Self { code, culprit: rank(16), finder: rank(0) })
+    }
 }
 
 /// Which of a rank's two counts of meetings: work on streams, or calls.
@@ -58,28 +89,44 @@ impl Seat {
 
     /// Ends the communicator for all ranks: the first reason stays.
     pub(crate) fn fail(&self, code: Code, culprit: usize) {
-        let header = self.region.header();
-        if header.failed.load(Acquire) == 0 {
-            header.culprit.store(culprit as u32, Relaxed);
-            let _ = header.failed.compare_exchange(0, code as u32, AcqRel, Acquire);
-        }
+        let failure = Failure { code, culprit, finder: self.rank }.pack();
+        let _ = self.region.header().failed.compare_exchange(0, failure, AcqRel, Acquire);
+    }
+
+    /// Ends the communicator because another rank calls for something else.
+    pub(crate) fn differs(&self, other: usize, why: String) -> Error {
+        self.fail(Code::InvalidUsage, other);
+        Error::usage(why)
     }
 
     /// The error that has ended the communicator, on whatever rank.
     pub(crate) fn failure(&self) -> Option<Error> {
-        let header = self.region.header();
-        let code = header.failed.load(Acquire);
-        let culprit = header.culprit.load(Relaxed);
-        (code != 0).then(|| {
-            let why = match Code::of(code) {
-                Code::Remote => format!("rank {culprit} is gone: its process has ended"),
-                Code::InvalidUsage => {
-                    format!("rank {culprit} found that the ranks call for different things")
-                }
-                _ => format!("rank {culprit} has failed"),
-            };
-            Error::new(Code::of(code), why)
-        })
+        let Failure { code, culprit, finder } =
+            Failure::unpack(self.region.header().failed.load(Acquire))?;
+        let why = match code {
+            Code::Remote => format!("rank {culprit} is gone: its process has ended"),
+            Code::InvalidUsage => format!(
+                "the ranks call for different things: {}, and {}",
+                self.what_does(culprit),
+                self.what_does(finder)
+            ),
+            _ => format!("rank {culprit} has failed"),
+        };
+        Some(Error::new(code, why))
+    }
+
+    /// A rank, and its last call.
+    fn what_does(&self, rank: usize) -> String {
+        let is_rank = rank < self.ranks();
+        let call = if is_rank { describe(&self.region.slot(rank).call) } else { None };
+        format!("rank {rank} {}", call.unwrap_or_else(|| "has not called anything".into()))
+    }
+
+    /// The error of waiting for a rank that waits for this one.
+    fn stuck(&self, circle: &[usize]) -> Error {
+        let calls: Vec<String> = circle.iter().map(|rank| self.what_does(*rank)).collect();
+        let why = format!("the ranks wait for each other for ever: {}", calls.join(", "));
+        self.differs(circle[circle.len().min(2) - 1], why)
     }
 
     /// How a rank is gone, if it is.
@@ -116,23 +163,33 @@ impl Seat {
                 return Err(Error::new(Code::Internal, "the communicator was aborted"));
             }
             if let Some(failure) = self.failure() {
-                return Err(failure);
+                // Another rank of the same circle has been faster.
+                let circle = match failure.code {
+                    Code::InvalidUsage => deadlock(&self.region, self.rank),
+                    _ => None,
+                };
+                return Err(circle.map_or(failure, |circle| self.stuck(&circle)));
             }
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
                 for &rank in &awaited {
-                    // Who has come meanwhile may well have left again.
+                    // A rank that has come meanwhile may well have left again.
                     if let Some(how) = self.gone(rank)
                         && missing().contains(&rank)
                     {
                         return Err(self.lost(rank, how));
                     }
                 }
+                if begun.elapsed() > DEADLOCK
+                    && let Some(circle) = deadlock(&self.region, self.rank)
+                {
+                    return Err(self.stuck(&circle));
+                }
             }
             if !noticed && begun.elapsed() > NOTICE {
                 noticed = true;
-                let list: Vec<String> = awaited.iter().map(ToString::to_string).collect();
-                say(&format!("rank {} has waited 10 s for {}", self.rank, list.join(", ")));
+                let list: Vec<String> = awaited.iter().map(|rank| self.what_does(*rank)).collect();
+                say(&format!("rank {} has waited 10 s for others: {}", self.rank, list.join(", ")));
             }
             rest(&mut rounds);
         }
@@ -148,40 +205,47 @@ impl Seat {
         self.wait(|| self.others().filter(|&rank| count(rank).load(Acquire) < own).collect())
     }
 
-    /// Takes the seat, and waits until all ranks have theirs.
+    /// Takes a seat, and waits until all ranks have theirs.
     ///
     /// # Errors
-    /// When another has it, when the ranks disagree about how many they are, and when one does not
-    /// come.
-    pub(crate) fn take(&self, device: i32) -> Result {
-        let (region, ranks) = (&self.region, self.ranks());
-        let own = region.slot(self.rank);
-        region.live(self.rank)?;
-        let header = region.header();
-        let agreed = header.ranks.compare_exchange(0, ranks as u32, AcqRel, Acquire);
-        if let Err(others) = agreed
-            && others != ranks as u32
-        {
-            return Err(Error::usage(format!(
-                "rank {} says that there are {ranks} ranks, and another that there are {others}",
-                self.rank
-            )));
+    /// `ncclInvalidUsage` if another rank has had it, or has the same device; `ncclSystemError` if a
+    /// rank does not come; as of [`wait`](Self::wait).
+    pub(crate) fn take(region: Region, rank: usize, device: i32) -> Result<Self> {
+        let own = region.slot(rank);
+        if own.state.load(Acquire) != 0 {
+            return Err(Error::usage(format!("rank {rank} was there before, and has ended")));
         }
-        own.process.store(std::process::id(), Relaxed);
         own.device.store(device, Relaxed);
         own.state.store(JOINED, Release);
-        let absent = || -> Vec<usize> {
-            let is_here = |rank: &usize| region.slot(*rank).state.load(Acquire) != 0;
-            self.others().filter(|rank| !is_here(rank)).collect()
+        let process = std::process::id();
+        let seat = Self { region, rank, aborted: AtomicBool::new(false), process };
+        seat.await_others()?;
+        seat.region.unlink();
+        let region = &seat.region;
+        let same = |rank: &usize| {
+            region.is_local(*rank) && region.slot(*rank).device.load(Relaxed) == device
         };
+        if let Some(other) = seat.others().find(same) {
+            return Err(Error::usage(format!(
+                "ranks {rank} and {other} of one process are both on device {device}: each needs its \
+                 own (EMULATED_GPU_DEVICES says how many there are)"
+            )));
+        }
+        seat.meet(Who::Call)?;
+        Ok(seat)
+    }
+
+    fn await_others(&self) -> Result {
+        let (region, ranks) = (&self.region, self.ranks());
+        let is_here = |rank: &usize| region.slot(*rank).state.load(Acquire) != 0;
+        let absent = || self.others().filter(|rank| !is_here(rank));
         let (begun, most) = (Instant::now(), to_come()?);
         let mut rounds = 0;
-        while !absent().is_empty() {
+        while absent().next().is_some() {
             if begun.elapsed() > most {
-                // Nobody finds it any longer, so that who comes late does not wait for ever.
+                // A rank that comes later must not find it, and wait for ever.
                 region.unlink();
-                own.state.store(LEFT, Release);
-                let list: Vec<String> = absent().iter().map(ToString::to_string).collect();
+                let list: Vec<String> = absent().map(|rank| rank.to_string()).collect();
                 let seconds = most.as_secs();
                 return Err(Error::new(
                     Code::System,
@@ -192,34 +256,28 @@ impl Seat {
                     ),
                 ));
             }
-            let here = |rank: &usize| region.slot(*rank).state.load(Acquire) != 0;
-            for rank in self.others().filter(here) {
+            for rank in self.others().filter(is_here) {
                 if let Some(how) = self.gone(rank) {
                     return Err(self.lost(rank, how));
                 }
             }
             rest(&mut rounds);
         }
-        region.unlink();
-        let same = |rank: usize| {
-            let other = region.slot(rank);
-            other.process.load(Relaxed) == std::process::id()
-                && other.device.load(Relaxed) == device
-        };
-        match self.others().find(|&rank| same(rank)) {
-            Some(other) => Err(Error::usage(format!(
-                "ranks {} and {other} of one process are both on device {device}: each needs its own \
-                 (EMULATED_GPU_DEVICES says how many there are)",
-                self.rank
-            ))),
-            None => self.meet(Who::Call),
-        }
+        Ok(())
     }
 
-    /// Gives it back.
+    /// Gives it back: this rank takes part in nothing any more.
     pub(crate) fn leave(&self) {
-        let state = if self.aborted.load(Relaxed) { ABORTED } else { LEFT };
-        self.region.slot(self.rank).state.store(state, Release);
+        if std::process::id() == self.process {
+            let state = if self.aborted.load(Relaxed) { ABORTED } else { LEFT };
+            self.region.slot(self.rank).state.store(state, Release);
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.leave();
     }
 }
 
@@ -232,5 +290,35 @@ pub(crate) fn rest(rounds: &mut u32) {
         0..=50 => std::hint::spin_loop(),
         51..=1000 => std::thread::sleep(Duration::from_micros(20)),
         _ => std::thread::sleep(Duration::from_millis(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::UniqueId;
+
+    #[test]
+    fn the_first_failure_stays() {
+        let region = Region::open(&UniqueId::new().unwrap().name().unwrap(), (1, 0)).unwrap();
+        let seat = Seat::take(region, 0, 0).unwrap();
+        assert!(seat.failure().is_none());
+        seat.fail(Code::Remote, 3);
+        seat.fail(Code::UnhandledCuda, 5);
+        let failure = seat.failure().unwrap();
+        assert_eq!(
+            (failure.code, &*failure.why),
+            (Code::Remote, "rank 3 is gone: its process has ended")
+        );
+        // Nonsense that another process has written names some rank.
+        seat.region.header().failed.store(u64::MAX, Relaxed);
+        assert!(seat.failure().unwrap().why.contains("has failed"));
+    }
+
+    #[test]
+    fn a_failure_is_one_number() {
+        let failure = Failure { code: Code::InvalidUsage, culprit: 63, finder: 1 };
+        assert_eq!(Failure::unpack(failure.pack()), Some(failure));
+        assert_eq!(Failure::unpack(0), None);
     }
 }

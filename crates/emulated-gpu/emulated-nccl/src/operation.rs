@@ -5,6 +5,24 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::element::DataType;
 use crate::region::Call;
 
+/// The kinds of a call that are no collectives: a send and a receive.
+pub(crate) const SEND: u32 = 6;
+pub(crate) const RECEIVE: u32 = 7;
+
+/// The words for a call that a rank has shown, such as "calls ncclSend of 4 ncclFloat32 to rank 2".
+/// `None` if it has shown none.
+pub(crate) fn describe(call: &Call) -> Option<String> {
+    let data_type = DataType::of(call.data_type.load(Relaxed) as i32);
+    let data_type = data_type.map_or("elements of another type", DataType::name);
+    let (count, other) = (call.count.load(Relaxed), call.root.load(Relaxed));
+    let (name, to) = match call.kind.load(Relaxed) {
+        SEND => ("ncclSend", format!(" to rank {other}")),
+        RECEIVE => ("ncclRecv", format!(" from rank {other}")),
+        kind => (NcclCollective::of(kind)?.name(), String::new()),
+    };
+    Some(format!("calls {name} of {count} {data_type}{to}"))
+}
+
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -48,9 +66,8 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// Shows it to the other ranks, as the one of that number.
-    pub(crate) fn show(&self, call: &Call, number: u64) {
-        call.number.store(number, Relaxed);
+    /// Shows it to the other ranks.
+    pub(crate) fn show(&self, call: &Call) {
         call.kind.store(self.kind as u32, Relaxed);
         call.data_type.store(self.data_type as u32, Relaxed);
         call.count.store(self.count, Relaxed);

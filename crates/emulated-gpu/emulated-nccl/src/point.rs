@@ -2,6 +2,9 @@
 //!
 //! Sends and receives of a group go on together, as far as each can: a rank that sends before it
 //! receives doesn't wait for one that does the same.
+//!
+//! The counters of a mailbox are in memory that the other rank writes too: each is checked before
+//! an address follows from it.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -11,7 +14,9 @@ use crate::collective::Ends;
 use crate::communicator::Communicator;
 use crate::element::DataType;
 use crate::ffi::{Code, Error};
-use crate::region::MAILBOX;
+use crate::operation::{RECEIVE, SEND};
+use crate::region::{MAILBOX, Mailbox};
+use crate::words;
 
 /// A send or a receive.
 #[derive(Clone, Copy, Debug)]
@@ -54,40 +59,78 @@ impl Transfer {
         if self.sends { self.send(own, progress) } else { self.receive(own, progress) }
     }
 
-    fn send(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+    /// Shows it to the other ranks, as what this one does.
+    fn show(&self, own: &Communicator) {
+        let call = &own.seat.region.slot(own.rank()).call;
+        call.kind.store(if self.sends { SEND } else { RECEIVE }, Relaxed);
+        call.data_type.store(self.data_type as u32, Relaxed);
+        call.count.store(self.count, Relaxed);
+        call.root.store(self.peer as u32, Relaxed);
+    }
+
+    fn mailbox<'a>(&self, own: &'a Communicator) -> &'a Mailbox {
         let (rank, peer) = (own.rank(), self.peer);
-        let mailbox = own.seat.region.mailbox(rank, peer);
-        let (put, taken) = (mailbox.put.load(Relaxed), mailbox.taken.load(Acquire));
+        let (from, to) = if self.sends { (rank, peer) } else { (peer, rank) };
+        own.seat.region.mailbox(from, to)
+    }
+
+    /// Bytes in the mailbox, and how many it had taken in and given out before.
+    ///
+    /// # Errors
+    /// `ncclInternalError` if the other rank has written nonsense there.
+    fn filled(&self, own: &Communicator) -> Result<(u64, u64, u64), Error> {
+        let mailbox = self.mailbox(own);
+        let (put, taken) = (mailbox.put.load(Acquire), mailbox.taken.load(Acquire));
+        let filled = put.wrapping_sub(taken);
+        if filled <= MAILBOX as u64 {
+            return Ok((filled, put, taken));
+        }
+        own.seat.fail(Code::Internal, self.peer);
+        Err(Error::new(
+            Code::Internal,
+            format!(
+                "the memory shared with rank {} is damaged: {put} bytes were put into a mailbox, and \
+                 {taken} taken out",
+                self.peer
+            ),
+        ))
+    }
+
+    fn send(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+        let (rank, peer, region) = (own.rank(), self.peer, &own.seat.region);
+        let mailbox = self.mailbox(own);
+        let (filled, put, _) = self.filled(own)?;
         if !progress.begun {
             // What was sent before has to be taken out first: a message has one description.
-            if put != taken {
+            if filled != 0 {
                 return Ok(false);
             }
+            region
+                .reserve_letters(rank, peer)
+                .inspect_err(|_| own.seat.fail(Code::System, rank))?;
             mailbox.count.store(self.count, Relaxed);
             mailbox.data_type.store(self.data_type as u32, Relaxed);
+            mailbox.end.store(put.wrapping_add(self.bytes()), Relaxed);
             let number = own.sent[peer].fetch_add(1, Relaxed) + 1;
             mailbox.messages.store(number, Release);
             progress.begun = true;
         }
-        let room = MAILBOX as u64 - (put - taken);
+        let room = MAILBOX as u64 - filled;
         let len = room.min(self.bytes() - progress.moved) as usize;
-        let letters = own.seat.region.letters(rank, peer);
-        for (at, from, len) in parts(put, progress.moved, len) {
-            // SAFETY: the bytes were admitted; the room is this rank's until `put` says otherwise.
-            unsafe {
-                let from = (self.address + from) as *const u8;
-                std::ptr::copy_nonoverlapping(from, letters.add(at), len);
-            }
+        // SAFETY: the bytes were admitted; the room is this rank's until `put` says otherwise.
+        unsafe {
+            let from = (self.address + progress.moved) as *const u8;
+            each_part(put, len, |at, begin, len| {
+                copy(from.add(begin), region.letters(rank, peer).add(at), len);
+            });
         }
-        mailbox.put.store(put + len as u64, Release);
-        progress.moved += len as u64;
-        progress.done = progress.moved == self.bytes();
-        Ok(len > 0 || progress.done)
+        mailbox.put.store(put.wrapping_add(len as u64), Release);
+        Ok(progress.add(len, self.bytes()))
     }
 
     fn receive(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
-        let (rank, peer) = (own.rank(), self.peer);
-        let mailbox = own.seat.region.mailbox(peer, rank);
+        let (rank, peer, region) = (own.rank(), self.peer, &own.seat.region);
+        let mailbox = self.mailbox(own);
         if !progress.begun {
             let number = own.received[peer].load(Relaxed) + 1;
             if mailbox.messages.load(Acquire) < number {
@@ -96,40 +139,80 @@ impl Transfer {
             own.received[peer].store(number, Relaxed);
             let (count, data_type) = (mailbox.count.load(Relaxed), mailbox.data_type.load(Relaxed));
             if (count, data_type) != (self.count, self.data_type as u32) {
-                own.seat.fail(Code::InvalidUsage, rank);
+                self.show(own);
                 let theirs = DataType::of(data_type as i32).map_or("another type", DataType::name);
-                return Err(Error::usage(format!(
+                let why = format!(
                     "rank {peer} sends {count} elements of {theirs}, and rank {rank} receives {} of {}",
                     self.count,
                     self.data_type.name()
-                )));
+                );
+                return Err(own.seat.differs(peer, why));
             }
             progress.begun = true;
         }
-        let (put, taken) = (mailbox.put.load(Acquire), mailbox.taken.load(Relaxed));
-        let len = (put - taken).min(self.bytes() - progress.moved) as usize;
-        let letters = own.seat.region.letters(peer, rank);
-        for (at, to, len) in parts(taken, progress.moved, len) {
-            // SAFETY: the bytes were admitted; what was put in stays until `taken` says otherwise.
-            unsafe {
-                let to = (self.address + to) as *mut u8;
-                std::ptr::copy_nonoverlapping(letters.add(at), to, len);
-            }
+        let (filled, _, taken) = self.filled(own)?;
+        let len = filled.min(self.bytes() - progress.moved) as usize;
+        // SAFETY: the bytes were admitted; what was put in stays until `taken` says otherwise.
+        unsafe {
+            let to = (self.address + progress.moved) as *mut u8;
+            each_part(taken, len, |at, begin, len| {
+                copy(region.letters(peer, rank).add(at), to.add(begin), len);
+            });
         }
-        mailbox.taken.store(taken + len as u64, Release);
-        progress.moved += len as u64;
-        progress.done = progress.moved == self.bytes();
-        Ok(len > 0 || progress.done)
+        mailbox.taken.store(taken.wrapping_add(len as u64), Release);
+        Ok(progress.add(len, self.bytes()))
+    }
+
+    /// Whether something can move. A counter that makes no sense is found out when it is tried.
+    fn can_go(&self, own: &Communicator, progress: &Progress) -> bool {
+        let mailbox = self.mailbox(own);
+        let filled = mailbox.put.load(Acquire).wrapping_sub(mailbox.taken.load(Acquire));
+        match (self.sends, progress.begun) {
+            (true, false) => filled == 0 || filled > MAILBOX as u64,
+            (true, true) => filled != MAILBOX as u64,
+            (false, false) => {
+                mailbox.messages.load(Acquire) > own.received[self.peer].load(Relaxed)
+            }
+            (false, true) => filled != 0,
+        }
     }
 }
 
-/// Bytes of a mailbox, which goes round, and of a buffer: at most two pieces.
-fn parts(in_mailbox: u64, in_buffer: u64, len: usize) -> impl Iterator<Item = (usize, u64, usize)> {
+impl Progress {
+    /// That many more bytes have moved, of all: whether that is anything new.
+    fn add(&mut self, len: usize, all: u64) -> bool {
+        self.moved += len as u64;
+        self.done = self.moved == all;
+        len > 0 || self.done
+    }
+}
+
+/// Copies bytes that others may be writing.
+///
+/// # Safety
+/// `from` is readable and `to` writable for as many bytes.
+unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    let mut block = [0; 4096];
+    for begin in (0..len).step_by(block.len()) {
+        let block = &mut block[..(len - begin).min(4096)];
+        // SAFETY: the caller's promise.
+        unsafe {
+            words::read(from.add(begin), block);
+            words::write(to.add(begin), block);
+        }
+    }
+}
+
+/// Bytes of a mailbox, which goes round, and of a buffer: at most two parts, each with its place in the
+/// mailbox, its place in the buffer and its length.
+fn each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize, usize)) {
     let at = (in_mailbox % MAILBOX as u64) as usize;
     let first = len.min(MAILBOX - at);
-    [(at, in_buffer, first), (0, in_buffer + first as u64, len - first)]
-        .into_iter()
-        .filter(|part| part.2 > 0)
+    for (at, begin, len) in [(at, 0, first), (0, first, len - first)] {
+        if len > 0 {
+            part(at, begin, len);
+        }
+    }
 }
 
 /// Does sends and receives together.
@@ -143,6 +226,7 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
         own.seat.fail(Code::UnhandledCuda, own.rank());
         return Err(refused.into());
     }
+    announce(all, own);
     let mut progress = vec![Progress::default(); all.len()];
     while progress.iter().any(|one| !one.done) {
         let mut moved = false;
@@ -163,34 +247,38 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
     Ok(())
 }
 
+/// Shows how far this work will get, by which `deadlock` finds ranks that wait for each other.
+fn announce(all: &[Transfer], own: &Communicator) {
+    if let Some(first) = all.first() {
+        first.show(own);
+    }
+    for (index, one) in all.iter().enumerate() {
+        let alike = |other: &&Transfer| (other.sends, other.peer) == (one.sends, one.peer);
+        let number = all[..=index].iter().filter(alike).count() as u64;
+        let (reach, done) = match one.sends {
+            true => (&one.mailbox(own).offered, &own.sent[one.peer]),
+            false => (&one.mailbox(own).wanted, &own.received[one.peer]),
+        };
+        reach.fetch_max(done.load(Relaxed) + number, Release);
+    }
+}
+
 /// Waits until one of the transfers can go on.
 fn wait(all: &[Transfer], progress: &[Progress], own: &Communicator) -> Result<(), Error> {
-    let region = &own.seat.region;
-    let counts = |transfer: &Transfer| {
-        let (from, to) =
-            if transfer.sends { (own.rank(), transfer.peer) } else { (transfer.peer, own.rank()) };
-        let mailbox = region.mailbox(from, to);
-        (mailbox.messages.load(Acquire), mailbox.put.load(Acquire), mailbox.taken.load(Acquire))
-    };
     let open = || all.iter().zip(progress).filter(|(_, progress)| !progress.done);
-    let can_go = |transfer: &Transfer, progress: &Progress| {
-        let (messages, put, taken) = counts(transfer);
-        match (transfer.sends, progress.begun) {
-            (true, false) => put == taken,
-            (true, true) => put - taken < MAILBOX as u64,
-            (false, false) => messages > own.received[transfer.peer].load(Relaxed),
-            (false, true) => put > taken,
-        }
-    };
+    let stuck = open().find(|(one, progress)| !one.can_go(own, progress));
+    if let Some((one, _)) = stuck {
+        one.show(own);
+    }
     own.seat.wait(|| {
-        if open().any(|(transfer, progress)| can_go(transfer, progress)) {
+        if open().any(|(transfer, progress)| transfer.can_go(own, progress)) {
             return Vec::new();
         }
         let mut peers: Vec<usize> = open().map(|(transfer, _)| transfer.peer).collect();
         peers.sort_unstable();
         peers.dedup();
+        // A rank that only waits for itself is found out when its group ends.
         peers.retain(|peer| *peer != own.rank());
-        // A rank that waits for itself alone waits for ever; the group is looked at before.
         peers
     })
 }
@@ -199,14 +287,54 @@ fn wait(all: &[Transfer], progress: &[Progress], own: &Communicator) -> Result<(
 mod tests {
     use super::*;
 
+    fn parts(in_mailbox: u64, len: usize) -> Vec<(usize, usize, usize)> {
+        let mut list = Vec::new();
+        each_part(in_mailbox, len, |at, begin, len| list.push((at, begin, len)));
+        list
+    }
+
     #[test]
     fn a_mailbox_goes_round() {
         let whole = MAILBOX as u64;
-        assert_eq!(
-            parts(whole - 4, 100, 10).collect::<Vec<_>>(),
-            [(MAILBOX - 4, 100, 4), (0, 104, 6)]
-        );
-        assert_eq!(parts(3 * whole, 0, 8).collect::<Vec<_>>(), [(0, 0, 8)]);
-        assert_eq!(parts(5, 0, 0).count(), 0);
+        assert_eq!(parts(whole - 4, 10), [(MAILBOX - 4, 0, 4), (0, 4, 6)]);
+        assert_eq!(parts(3 * whole, 8), [(0, 0, 8)]);
+        assert_eq!(parts(5, 0), []);
+    }
+
+    /// A rank alone, whose mailbox to itself another one has damaged.
+    #[test]
+    fn counters_that_make_no_sense_are_an_error() {
+        let id = crate::id::UniqueId::new().unwrap();
+        let own = Communicator::join(&id, (1, 0), (0, 0)).unwrap();
+        let (source, mut target) = (*b"12345678", [0_u8; 8]);
+        let places = [target.as_mut_ptr() as u64, source.as_ptr() as u64];
+        let one = |sends| Transfer {
+            sends,
+            peer: 0,
+            address: places[usize::from(sends)],
+            count: 8,
+            data_type: DataType::Uint8,
+        };
+        let mailbox = own.seat.region.mailbox(0, 0);
+        for (put, taken) in [(0, 1), (u64::MAX, 5), (MAILBOX as u64 + 1, 0)] {
+            mailbox.put.store(put, Relaxed);
+            mailbox.taken.store(taken, Relaxed);
+            mailbox.messages.store(1, Relaxed);
+            for sends in [true, false] {
+                let mut progress = Progress { begun: true, ..Progress::default() };
+                assert!(one(sends).can_go(&own, &progress));
+                let error = one(sends).go_on(&own, &mut progress).unwrap_err();
+                assert!(error.why.contains("damaged"), "{}", error.why);
+                assert_eq!(error.code, Code::Internal);
+            }
+        }
+        // Counters at their end begin anew.
+        mailbox.put.store(u64::MAX, Relaxed);
+        mailbox.taken.store(u64::MAX, Relaxed);
+        let (mut sent, mut received) = (Progress::default(), Progress::default());
+        assert!(one(true).go_on(&own, &mut sent).unwrap() && sent.done);
+        assert!(one(false).go_on(&own, &mut received).unwrap() && received.done);
+        assert_eq!(source, target);
+        own.forget(false);
     }
 }

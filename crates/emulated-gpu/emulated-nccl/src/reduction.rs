@@ -4,105 +4,13 @@ use half::{bf16, f16};
 
 use crate::element::{Combine, DataType, E4m3, E5m2, Element};
 use crate::ffi::{Error, Result};
+use crate::words;
 
 /// `ncclRedOp_t` numbers from here on are operations that a rank has made.
 pub(crate) const FIRST_OWN: u32 = 5;
 
-/// A factor, as bytes of an element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Factor {
-    /// Known when the operation was made.
-    Known([u8; 8]),
-    /// In device memory, read when the work runs.
-    At(u64),
-}
-
-/// How elements are reduced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reduction {
-    /// One after another.
-    Plain(Combine),
-    /// Each is multiplied first, then they are added: `ncclRedOpCreatePreMulSum`.
-    Scaled(Factor),
-    /// `ncclAvg`: whole numbers are added and divided, others multiplied by 1/n and added, as NCCL
-    /// does it.
-    Average,
-}
-
-impl Reduction {
-    /// The built-in one of that number.
-    ///
-    /// # Errors
-    /// `ncclInvalidArgument`
-    pub(crate) fn built_in(number: u32) -> Result<Self> {
-        Ok(match number {
-            0 => Self::Plain(Combine::Sum),
-            1 => Self::Plain(Combine::Product),
-            2 => Self::Plain(Combine::Max),
-            3 => Self::Plain(Combine::Min),
-            4 => Self::Average,
-            _ => return Err(Error::argument(format!("op is {number}, which is no ncclRedOp_t"))),
-        })
-    }
-
-    /// Multiplies what a rank is about to show by the factor, where there is one.
-    ///
-    /// # Safety
-    /// There are `count` elements of the type at `elements`, and where the factor is in memory, it can
-    /// be read.
-    pub(crate) unsafe fn prepare(
-        self,
-        data_type: DataType,
-        elements: *mut u8,
-        count: usize,
-        ranks: usize,
-    ) {
-        let factor = match self {
-            Self::Plain(_) => return,
-            Self::Average if data_type.is_whole() => return,
-            Self::Average => None,
-            Self::Scaled(Factor::Known(bytes)) => Some(bytes),
-            Self::Scaled(Factor::At(address)) => {
-                let mut bytes = [0; 8];
-                // SAFETY: the caller's promise.
-                unsafe {
-                    let from = address as *const u8;
-                    std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), data_type.size());
-                }
-                Some(bytes)
-            }
-        };
-        // SAFETY: the caller's promise.
-        unsafe {
-            with_type!(data_type, T => scale::<T>(elements, count, factor, ranks));
-        }
-    }
-
-    /// Adds up, along the ring that begins behind a rank and ends with it, what all ranks show:
-    /// elements `from..from + count` of each.
-    ///
-    /// # Safety
-    /// Each of `shown` has that many elements of the type, and nobody writes there; `to` has room for
-    /// `count`.
-    pub(crate) unsafe fn along(
-        self,
-        data_type: DataType,
-        shown: &[*const u8],
-        rank: usize,
-        (from, count): (usize, usize),
-        to: *mut u8,
-    ) {
-        let how = match self {
-            Self::Plain(how) => how,
-            Self::Scaled(_) | Self::Average => Combine::Sum,
-        };
-        let divides = self == Self::Average && data_type.is_whole();
-        // SAFETY: the caller's promise.
-        unsafe {
-            with_type!(data_type, T => add_up::<T>(how, divides, shown, rank, (from, count), to));
-        }
-    }
-}
+/// Bytes that are added up at a time: elements of every size fit.
+const BLOCK: usize = 1 << 13;
 
 /// Does something with the Rust type of an element.
 macro_rules! with_type {
@@ -159,53 +67,140 @@ macro_rules! with_type {
         }
     };
 }
-use with_type;
 
-/// # Safety
-/// As of [`Reduction::prepare`].
-unsafe fn scale<T: Element>(
-    elements: *mut u8,
-    count: usize,
-    factor: Option<[u8; 8]>,
-    ranks: usize,
-) {
-    let factor = match factor {
-        // SAFETY: an element has at most eight bytes, and any are a value of it.
-        Some(bytes) => unsafe { bytes.as_ptr().cast::<T>().read_unaligned() },
-        None => T::reciprocal(ranks),
-    };
-    let elements = elements.cast::<T>();
-    for index in 0..count {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let at = elements.add(index);
-            at.write_unaligned(T::combine(Combine::Product, at.read_unaligned(), factor));
+/// A factor, as bytes of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Factor {
+    /// Known when the operation was made.
+    Known([u8; 8]),
+    /// In device memory, read when the work runs.
+    At(u64),
+}
+
+/// How elements are reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    /// One after another.
+    Plain(Combine),
+    /// Each is multiplied first, then they are added: `ncclRedOpCreatePreMulSum`.
+    Scaled(Factor),
+    /// `ncclAvg`: whole numbers are added and divided, others multiplied by 1/n and added, as NCCL
+    /// does it.
+    Average,
+}
+
+impl Reduction {
+    /// The built-in one of that number.
+    ///
+    /// # Errors
+    /// `ncclInvalidArgument`
+    pub(crate) fn built_in(number: u32) -> Result<Self> {
+        Ok(match number {
+            0 => Self::Plain(Combine::Sum),
+            1 => Self::Plain(Combine::Product),
+            2 => Self::Plain(Combine::Max),
+            3 => Self::Plain(Combine::Min),
+            4 => Self::Average,
+            _ => return Err(Error::argument(format!("op is {number}, which is no ncclRedOp_t"))),
+        })
+    }
+
+    /// What each element is multiplied by before it is shown to the other ranks, as bytes of an element;
+    /// `None` if there is no such factor.
+    ///
+    /// # Safety
+    /// A factor in memory can be read.
+    pub(crate) unsafe fn factor(self, data_type: DataType, ranks: usize) -> Option<[u8; 8]> {
+        match self {
+            Self::Average if !data_type.is_whole() => {
+                let mut bytes = [0; 8];
+                with_type!(data_type, T => put(&mut bytes, T::reciprocal(ranks)));
+                Some(bytes)
+            }
+            Self::Scaled(Factor::Known(bytes)) => Some(bytes),
+            Self::Scaled(Factor::At(address)) => {
+                let mut bytes = [0; 8];
+                // SAFETY: the caller's promise.
+                unsafe { words::read(address as *const u8, &mut bytes[..data_type.size()]) };
+                Some(bytes)
+            }
+            Self::Plain(_) | Self::Average => None,
+        }
+    }
+
+    /// Adds up, along the ring that begins after a rank and ends with it, what all ranks show:
+    /// elements `from..from + count` of each.
+    ///
+    /// # Safety
+    /// Each of `shown` is readable for that many elements of the type, and `to` writable for `count`.
+    pub(crate) unsafe fn along(
+        self,
+        data_type: DataType,
+        shown: &[*const u8],
+        rank: usize,
+        (from, count): (usize, usize),
+        to: *mut u8,
+    ) {
+        let how = match self {
+            Self::Plain(how) => how,
+            Self::Scaled(_) | Self::Average => Combine::Sum,
+        };
+        let divides = self == Self::Average && data_type.is_whole();
+        let (size, ranks) = (data_type.size(), shown.len());
+        let (mut sum, mut next) = ([0; BLOCK], [0; BLOCK]);
+        for begin in (0..count * size).step_by(BLOCK) {
+            let len = BLOCK.min(count * size - begin);
+            let (sum, next) = (&mut sum[..len], &mut next[..len]);
+            for step in 1..=ranks {
+                let into = if step == 1 { &mut *sum } else { &mut *next };
+                // SAFETY: the caller's promise.
+                unsafe { words::read(shown[(rank + step) % ranks].add(from * size + begin), into) };
+                if step > 1 {
+                    with_type!(data_type, T => combine::<T>(how, sum, next));
+                }
+            }
+            if divides {
+                with_type!(data_type, T => change::<T>(sum, |element| element.divide(ranks)));
+            }
+            // SAFETY: the caller's promise.
+            unsafe { words::write(to.add(begin), sum) };
         }
     }
 }
 
-/// # Safety
-/// As of [`Reduction::along`].
-unsafe fn add_up<T: Element>(
-    how: Combine,
-    divides: bool,
-    shown: &[*const u8],
-    rank: usize,
-    (from, count): (usize, usize),
-    to: *mut u8,
-) {
-    let ranks = shown.len();
-    let to = to.cast::<T>();
-    for step in 1..=ranks {
-        let of = shown[(rank + step) % ranks].cast::<T>();
-        for index in 0..count {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let (at, next) = (to.add(index), of.add(from + index).read_unaligned());
-                let sum = if step == 1 { next } else { T::combine(how, at.read_unaligned(), next) };
-                at.write_unaligned(if divides && step == ranks { sum.divide(ranks) } else { sum });
-            }
-        }
+/// Multiplies elements by a factor.
+pub(crate) fn multiply(data_type: DataType, elements: &mut [u8], factor: [u8; 8]) {
+    with_type!(data_type, T => {
+        let factor = get::<T>(&factor);
+        change::<T>(elements, |element| T::combine(Combine::Product, element, factor));
+    });
+}
+
+/// The first element of some bytes.
+fn get<T: Element>(bytes: &[u8]) -> T {
+    let bytes = &bytes[..size_of::<T>()];
+    // SAFETY: there are enough bytes, and any are a value of an element.
+    unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
+}
+
+/// Writes an element to the front of some bytes.
+fn put<T: Element>(bytes: &mut [u8], element: T) {
+    let bytes = &mut bytes[..size_of::<T>()];
+    // SAFETY: there are enough bytes.
+    unsafe { bytes.as_mut_ptr().cast::<T>().write_unaligned(element) };
+}
+
+fn change<T: Element>(elements: &mut [u8], to: impl Fn(T) -> T) {
+    for element in elements.chunks_exact_mut(size_of::<T>()) {
+        put(element, to(get(element)));
+    }
+}
+
+/// Adds `more` to `sum`, element by element, or whatever is done instead.
+fn combine<T: Element>(how: Combine, sum: &mut [u8], more: &[u8]) {
+    let size = size_of::<T>();
+    for (sum, more) in sum.chunks_exact_mut(size).zip(more.chunks_exact(size)) {
+        put(sum, T::combine(how, get(sum), get(more)));
     }
 }
 
@@ -223,8 +218,10 @@ mod tests {
         let count = ranks[0].len() / data_type.size();
         let n = ranks.len();
         for own in &mut ranks {
-            // SAFETY: it has this many elements.
-            unsafe { reduction.prepare(data_type, own.as_mut_ptr(), count, n) };
+            // SAFETY: the factor is in no memory.
+            if let Some(factor) = unsafe { reduction.factor(data_type, n) } {
+                multiply(data_type, own, factor);
+            }
         }
         let shown: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
         let mut to = vec![0; count * data_type.size()];
@@ -247,6 +244,24 @@ mod tests {
         assert_eq!(along(0), of_f32(&[(1.0 - 1e8) + 1e8]));
         assert_eq!(along(1), of_f32(&[1.0]));
         assert_eq!(along(2), of_f32(&[(1e8 + 1.0) - 1e8]));
+    }
+
+    /// More than a block, from a place that is no multiple of 8.
+    #[test]
+    fn long_sums_are_those_of_their_elements() {
+        let count = 3 * BLOCK / 8 + 5;
+        let of = |rank: usize| (0..count).map(|i| (i * 31 + rank * 7) as f32).collect::<Vec<_>>();
+        let ranks = [of_f32(&of(0)), of_f32(&of(1))];
+        let shown: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
+        let mut found = vec![0xee; (count + 1) * 4];
+        let sum = Reduction::Plain(Combine::Sum);
+        // SAFETY: elements 3.. of each, to as many places.
+        unsafe {
+            sum.along(DataType::Float32, &shown, 0, (3, count - 3), found.as_mut_ptr().add(4))
+        };
+        let expected: Vec<f32> = of(0).iter().zip(of(1)).map(|(a, b)| a + b).skip(3).collect();
+        assert_eq!(found[4..][..expected.len() * 4], of_f32(&expected));
+        assert!(found[..4].iter().chain(&found[(count - 2) * 4..]).all(|byte| *byte == 0xee));
     }
 
     #[test]

@@ -1,20 +1,17 @@
-//! The memory that the ranks of a communicator share: a file in memory, mapped by each of them, and
-//! unlinked as soon as all have found it.
+//! The memory that the ranks of a communicator share, and what is where in it.
 //!
-//! It begins as zeros, which mean: nobody is here. A rank that is alive holds a lock on the byte of
-//! its number in the file; the system gives the lock back when the rank's process ends, however it
-//! ends, which is how the others find out.
+//! It begins as zeros, which mean: no rank is here. What every rank looks at has memory from the start:
+//! less than a mebibyte. The large parts get theirs when a rank first uses them.
 
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use memmap2::MmapRaw;
-
-use crate::ffi::{Code, Error, Result};
+use crate::ffi::{Error, Result};
+use crate::shared_file::SharedFile;
 
 /// The most ranks of a communicator.
 pub(crate) const MOST_RANKS: usize = 64;
@@ -31,10 +28,8 @@ const PAGE: usize = 4096;
 pub(crate) struct Header {
     /// How many ranks there are; the first one writes it.
     pub(crate) ranks: AtomicU32,
-    /// The code of what has ended the communicator, or 0.
-    pub(crate) failed: AtomicU32,
-    /// The rank that it was about.
-    pub(crate) culprit: AtomicU32,
+    /// What has ended the communicator, as `meeting::Failure` packs it, or 0.
+    pub(crate) failed: AtomicU64,
 }
 
 /// What a rank does, as the others see it.
@@ -43,11 +38,10 @@ pub(crate) struct Header {
 pub(crate) struct Slot {
     /// 0 while there is no such rank, then one of the numbers below.
     pub(crate) state: AtomicU32,
-    pub(crate) process: AtomicU32,
     pub(crate) device: AtomicI32,
     /// How many times it has arrived at a meeting: of work on streams, and of calls.
     pub(crate) arrived: [AtomicU64; 2],
-    /// What it is about to do.
+    /// What it does, or waits for.
     pub(crate) call: Call,
     /// What it offers in a split: colour, key, and an id.
     pub(crate) color: AtomicI32,
@@ -66,177 +60,191 @@ pub(crate) const ABORTED: u32 = 3;
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// Which of the rank's operations.
-    pub(crate) number: AtomicU64,
     pub(crate) kind: AtomicU32,
     pub(crate) data_type: AtomicU32,
     pub(crate) count: AtomicU64,
     pub(crate) reduction: AtomicU32,
+    /// The root; of a send or a receive, the other rank.
     pub(crate) root: AtomicU32,
 }
 
-/// What is on its way from one rank to another.
-#[repr(C)]
+/// What goes from one rank to another. All of these numbers only grow.
+#[repr(C, align(128))]
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    /// Messages that were begun.
+    /// Messages that were begun, and what the last of them is.
     pub(crate) messages: AtomicU64,
     pub(crate) count: AtomicU64,
     pub(crate) data_type: AtomicU32,
     /// Bytes put in and taken out, since the beginning.
     pub(crate) put: AtomicU64,
     pub(crate) taken: AtomicU64,
+    /// `put` when the last message that was begun will be all in.
+    pub(crate) end: AtomicU64,
+    /// The last message that the work of the sender will send, and that the work of the receiver will
+    /// receive.
+    pub(crate) offered: AtomicU64,
+    pub(crate) wanted: AtomicU64,
 }
 
-/// Shared memory, as one rank maps it.
+/// What is made of atomics alone: all zeros are a value of it, and any process may change it.
+///
+/// # Safety
+/// The type has to be so.
+unsafe trait Shared {}
+
+// SAFETY: all three are.
+unsafe impl Shared for Header {}
+// SAFETY: as above.
+unsafe impl Shared for Slot {}
+// SAFETY: as above.
+unsafe impl Shared for Mailbox {}
+
+/// Shared memory, as one rank has it.
 #[derive(Debug)]
 pub(crate) struct Region {
-    map: MmapRaw,
-    file: File,
-    path: PathBuf,
+    file: ManuallyDrop<Arc<SharedFile>>,
     pub(crate) ranks: usize,
-}
-
-/// Where files in memory are.
-fn folder() -> PathBuf {
-    let shm = Path::new("/dev/shm");
-    if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() }
-}
-
-fn size(ranks: usize) -> usize {
-    mailbox_at(ranks, ranks, 0)
+    /// Offsets of the large parts that have memory.
+    reserved: Mutex<HashSet<usize>>,
 }
 
 fn slot_at(rank: usize) -> usize {
     PAGE * (1 + rank)
 }
 
-fn piece_at(ranks: usize, rank: usize) -> usize {
-    slot_at(ranks) + 2 * PIECE * rank
+fn mailbox_at(ranks: usize, from: usize, to: usize) -> usize {
+    slot_at(ranks) + size_of::<Mailbox>() * (from * ranks + to)
 }
 
-fn mailbox_at(ranks: usize, from: usize, to: usize) -> usize {
-    piece_at(ranks, ranks) + (PAGE + MAILBOX) * (from * ranks + to)
+fn piece_at(ranks: usize, rank: usize) -> usize {
+    mailbox_at(ranks, ranks, 0).next_multiple_of(PAGE) + 2 * PIECE * rank
+}
+
+fn letters_at(ranks: usize, from: usize, to: usize) -> usize {
+    piece_at(ranks, ranks) + MAILBOX * (from * ranks + to)
 }
 
 impl Region {
     /// Maps the memory of a name, for this many ranks.
     ///
     /// # Errors
-    /// Where the system has not the room for it.
-    pub(crate) fn open(name: &str, ranks: usize) -> Result<Self> {
-        let path = folder().join(name);
-        let failed = |what: &str, error: io::Error| {
-            Error::system(&format!("{}: {what}", path.display()), &error)
-        };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).mode(0o600);
-        let file = options.open(&path).map_err(|error| failed("memory to share", error))?;
-        // One after another, so that nobody maps what is not there yet.
-        file.lock().map_err(|error| failed("its lock", error))?;
-        let wanted = size(ranks);
-        let has = file.metadata().map_err(|error| failed("its size", error))?.len();
-        if has < wanted as u64 {
-            // All of it at once: later there would be a signal where the system has no more.
-            // SAFETY: a call about a file that is open.
-            let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, wanted as libc::off_t) };
-            if code != 0 {
-                // Nobody could use what is left of it.
-                let _ = std::fs::remove_file(&path);
-                let error = io::Error::from_raw_os_error(code);
-                let what = format!(
-                    "{wanted} bytes for {ranks} ranks (/dev/shm may be small in a container)"
-                );
-                return Err(failed(&what, error));
-            }
+    /// As of [`SharedFile::open`]; `ncclInvalidUsage` if another rank says that they are another number.
+    pub(crate) fn open(name: &str, (ranks, rank): (usize, usize)) -> Result<Self> {
+        let file = SharedFile::open(name, letters_at(ranks, ranks, 0), piece_at(ranks, 0), rank)?;
+        let region = Self { file: ManuallyDrop::new(file), ranks, reserved: Mutex::default() };
+        let own = ranks as u32;
+        let agreed = region.header().ranks.compare_exchange(0, own, AcqRel, Acquire);
+        match agreed {
+            Err(others) if others != own => Err(Error::usage(format!(
+                "rank {rank} says that there are {ranks} ranks, and another that there are {others}"
+            ))),
+            _ => Ok(region),
         }
-        file.unlock().map_err(|error| failed("its lock", error))?;
-        let map = MmapRaw::map_raw(&file).map_err(|error| failed("mapping it", error))?;
-        if map.len() < wanted {
-            return Err(Error::new(Code::Internal, "the memory to share is too small"));
-        }
-        Ok(Self { map, file, path, ranks })
     }
 
-    /// Takes its name away: the memory is there as long as somebody has it.
-    pub(crate) fn unlink(&self) {
-        // Another rank may have done it.
-        let _ = std::fs::remove_file(&self.path);
-    }
-
-    /// # Safety
-    /// `T` is made of atomics, all zeros are a value of it, and it lies inside at that place.
-    unsafe fn at<T>(&self, offset: usize) -> &T {
-        debug_assert!(offset + size_of::<T>() <= self.map.len());
-        // SAFETY: the map is as long as `self`, begins at a page, and its memory is only ever
-        // accessed through atomics, or as bytes whose turn is settled by them.
-        unsafe { &*self.map.as_mut_ptr().add(offset).cast::<T>() }
+    fn at<T: Shared>(&self, offset: usize) -> &T {
+        let at = self.file.bytes(offset, size_of::<T>()).cast::<T>();
+        assert!(at.is_aligned(), "{offset} is no multiple of {}", align_of::<T>());
+        // SAFETY: inside the map and aligned, as was checked; the map is as long as `self`, and any
+        // bytes are a value of atomics.
+        unsafe { &*at }
     }
 
     pub(crate) fn header(&self) -> &Header {
-        // SAFETY: the first page is the header's.
-        unsafe { self.at(0) }
+        self.at(0)
+    }
+
+    fn check(&self, ranks: &[usize]) {
+        assert!(ranks.iter().all(|rank| *rank < self.ranks), "{ranks:?} of {} ranks", self.ranks);
     }
 
     pub(crate) fn slot(&self, rank: usize) -> &Slot {
-        debug_assert!(rank < self.ranks);
-        // SAFETY: each rank has a page.
-        unsafe { self.at(slot_at(rank)) }
+        self.check(&[rank]);
+        self.at(slot_at(rank))
     }
 
     pub(crate) fn mailbox(&self, from: usize, to: usize) -> &Mailbox {
-        debug_assert!(from < self.ranks && to < self.ranks);
-        // SAFETY: each pair has a page, and the bytes behind it.
-        unsafe { self.at(mailbox_at(self.ranks, from, to)) }
+        self.check(&[from, to]);
+        self.at(mailbox_at(self.ranks, from, to))
     }
 
-    /// The bytes of a mailbox.
+    /// The bytes of a mailbox: `MAILBOX`.
     pub(crate) fn letters(&self, from: usize, to: usize) -> *mut u8 {
-        // SAFETY: inside, as above.
-        unsafe { self.map.as_mut_ptr().add(mailbox_at(self.ranks, from, to) + PAGE) }
+        self.check(&[from, to]);
+        self.file.bytes(letters_at(self.ranks, from, to), MAILBOX)
     }
 
     /// What a rank shows the others: `PIECE` bytes.
     pub(crate) fn offered(&self, rank: usize) -> *mut u8 {
-        // SAFETY: each rank has two pieces.
-        unsafe { self.map.as_mut_ptr().add(piece_at(self.ranks, rank)) }
+        self.check(&[rank]);
+        self.file.bytes(piece_at(self.ranks, rank), PIECE)
     }
 
     /// Where a rank puts what it has added up: `PIECE` bytes.
     pub(crate) fn result(&self, rank: usize) -> *mut u8 {
-        // SAFETY: as above.
-        unsafe { self.map.as_mut_ptr().add(piece_at(self.ranks, rank) + PIECE) }
+        self.check(&[rank]);
+        self.file.bytes(piece_at(self.ranks, rank) + PIECE, PIECE)
     }
 
-    fn lock_of(rank: usize) -> libc::flock {
-        // SAFETY: all zeros are a value of this plain structure.
-        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-        lock.l_type = libc::F_WRLCK as libc::c_short;
-        lock.l_whence = libc::SEEK_SET as libc::c_short;
-        lock.l_start = rank as libc::off_t;
-        lock.l_len = 1;
-        lock
+    fn reserve(&self, offset: usize, len: usize) -> Result {
+        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        if !reserved.contains(&offset) {
+            self.file.reserve(offset, len)?;
+            reserved.insert(offset);
+        }
+        Ok(())
     }
 
-    /// Holds the lock of a rank, for as long as this is open.
+    /// Has the system give memory for what a rank shows and adds up, before it writes there.
     ///
     /// # Errors
-    /// When another one holds it.
-    pub(crate) fn live(&self, rank: usize) -> Result {
-        let mut lock = Self::lock_of(rank);
-        // SAFETY: a call about a file that is open; the structure lives for it.
-        let code = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_SETLK, &raw mut lock) };
-        if code == 0 {
-            return Ok(());
-        }
-        Err(Error::usage(format!("two processes or threads say that they are rank {rank}")))
+    /// `ncclSystemError` if there is none.
+    pub(crate) fn reserve_pieces(&self, rank: usize) -> Result {
+        self.reserve(piece_at(self.ranks, rank), 2 * PIECE)
     }
 
-    /// Whether somebody holds the lock of another rank.
-    pub(crate) fn is_alive(&self, rank: usize) -> bool {
-        let mut lock = Self::lock_of(rank);
-        // SAFETY: as above.
-        let code = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
-        code != 0 || lock.l_type != libc::F_UNLCK as libc::c_short
+    /// The same for what goes from one rank to another.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn reserve_letters(&self, from: usize, to: usize) -> Result {
+        self.reserve(letters_at(self.ranks, from, to), MAILBOX)
+    }
+}
+
+impl Deref for Region {
+    type Target = SharedFile;
+
+    fn deref(&self) -> &SharedFile {
+        &self.file
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: it is taken once, here, and not used after that.
+        SharedFile::close(unsafe { ManuallyDrop::take(&mut self.file) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_lie_one_after_another() {
+        for ranks in [1, 2, 3, MOST_RANKS] {
+            let mut ends = vec![(0, PAGE)];
+            ends.extend((0..ranks).map(|rank| (slot_at(rank), PAGE)));
+            let pairs = || (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+            ends.extend(pairs().map(|(a, b)| (mailbox_at(ranks, a, b), size_of::<Mailbox>())));
+            ends.extend((0..ranks).map(|rank| (piece_at(ranks, rank), 2 * PIECE)));
+            ends.extend(pairs().map(|(a, b)| (letters_at(ranks, a, b), MAILBOX)));
+            assert!(ends.is_sorted_by(|a, b| a.0 + a.1 <= b.0), "{ranks}");
+            // What every rank has from the start.
+            assert!(piece_at(ranks, 0) < 1 << 20);
+        }
+        assert!(size_of::<Slot>() <= PAGE && size_of::<Header>() <= PAGE);
     }
 }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "loads libraries, and calls functions in C")]
 
 mod collectives;
+mod deadlocks;
 mod processes;
 mod refused;
 mod support;

@@ -1,6 +1,8 @@
 //! Ranks that are processes, and ranks that are gone: who waits for one that is killed, never comes or
 //! aborts is told.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +13,15 @@ use cudarc::nccl::{Comm, Id, ReduceOp, result, sys};
 
 use crate::support::{PART, address, command, install, joined, own, passed, plays, said};
 
+/// The file in which the ranks of a test find their id.
+fn id_file(test: &str) -> PathBuf {
+    let name = format!("emulated-nccl-test-{}-{test}", std::process::id());
+    std::env::temp_dir().join(name)
+}
+
 /// Starts ranks, each a process with the same id, which the first one writes.
 fn processes(test: &str, parts: &[&str], seconds: &str) -> Vec<Child> {
-    let name = format!("emulated-nccl-test-{}-{test}", std::process::id());
-    let file = std::env::temp_dir().join(name);
+    let file = id_file(test);
     let _ = std::fs::remove_file(&file);
     let start = |(rank, part): (usize, &&str)| {
         let mut command = command(test, part, 1);
@@ -77,9 +84,18 @@ fn ranks_are_processes_too() {
 
 #[test]
 fn a_rank_that_is_killed_ends_the_others() {
-    let test = "processes::a_rank_that_is_killed_ends_the_others";
+    killed("processes::a_rank_that_is_killed_ends_the_others", "dies");
+}
+
+/// As PyTorch's data loaders do: what they inherit of the rank doesn't keep it alive.
+#[test]
+fn a_rank_that_is_killed_ends_the_others_though_its_child_lives() {
+    killed("processes::a_rank_that_is_killed_ends_the_others_though_its_child_lives", "forks");
+}
+
+fn killed(test: &str, part: &str) {
     if std::env::var_os(PART).is_none() {
-        let mut children = processes(test, &["waits", "dies", "waits"], "60");
+        let mut children = processes(test, &["waits", part, "waits"], "60");
         // It kills itself when all are there.
         assert!(!children.remove(1).wait().unwrap().success());
         for child in children {
@@ -94,7 +110,17 @@ fn a_rank_that_is_killed_ends_the_others() {
     let mut place = stream.clone_htod(&[1.0f32]).unwrap();
     comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
     assert_eq!(stream.clone_dtoh(&place).unwrap(), [3.0]);
-    if std::env::var(PART).unwrap() == "dies" {
+    let part = std::env::var(PART).unwrap();
+    // SAFETY: the child only makes calls that are allowed after a fork of a process with threads: it
+    // lives for half a minute, and ends.
+    if part == "forks" && unsafe { libc::fork() } == 0 {
+        unsafe {
+            libc::alarm(30);
+            libc::pause();
+            libc::_exit(0);
+        }
+    }
+    if part != "waits" {
         // SAFETY: ends this process as `kill -9` does.
         unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
     }
@@ -102,6 +128,45 @@ fn a_rank_that_is_killed_ends_the_others() {
     assert!(stream.synchronize().is_err());
     // What is asked for later is refused at once.
     assert!(comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).is_err());
+}
+
+/// The memory that ranks of an id share, as long as it has a name.
+fn shared_memory(id: &[u8]) -> PathBuf {
+    let shm = Path::new("/dev/shm");
+    let folder = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
+    let hex: String = id[64..80].iter().map(|byte| format!("{byte:02x}")).collect();
+    folder.join(format!("emulated-nccl-{hex}"))
+}
+
+#[test]
+fn a_rank_that_is_killed_while_it_waits_leaves_no_memory() {
+    let test = "processes::a_rank_that_is_killed_while_it_waits_leaves_no_memory";
+    if std::env::var_os(PART).is_some() {
+        let (_, stream, comm) = own_process();
+        let mut place = stream.clone_htod(&[1.0f32]).unwrap();
+        return comm.unwrap().all_reduce_in_place(&mut place, &ReduceOp::Sum).map(|_| ()).unwrap();
+    }
+    // It waits for two ranks that never come.
+    let mut waits = processes(test, &["waits"], "60").remove(0);
+    let begun = Instant::now();
+    let path = loop {
+        let id = std::fs::read(id_file(test)).unwrap_or_default();
+        if id.len() == 128 && shared_memory(&id).exists() {
+            break shared_memory(&id);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never waits");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    waits.kill().unwrap();
+    waits.wait().unwrap();
+    // Another process may have removed it already, as the next one does.
+    if let Ok(left) = std::fs::metadata(&path) {
+        assert!(left.blocks() * 512 < 1 << 20, "{} bytes", left.blocks() * 512);
+    }
+    for child in processes(test, &["rank"; 3], "60") {
+        passed(&child.wait_with_output().unwrap());
+    }
+    assert!(!path.exists(), "{}", path.display());
 }
 
 #[test]

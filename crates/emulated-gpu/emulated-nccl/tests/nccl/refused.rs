@@ -17,6 +17,7 @@ fn ranks_that_call_for_different_things_are_told() {
             ("type", "has elements of ncclInt32, not of ncclFloat32"),
             ("operation", "calls ncclAllGather"),
             ("reduction", "reduces by operation 2, not by 0"),
+            ("root", "has rank 1 for its root, not 0"),
         ] {
             let output = command(test, part, 3).output().unwrap();
             passed(&output);
@@ -41,11 +42,67 @@ fn ranks_that_call_for_different_things_are_told() {
                 comm.all_gather(&four, &mut a)
             }
             "reduction" if other => comm.all_reduce_in_place(&mut a.slice_mut(..4), &ReduceOp::Max),
+            "root" => comm.broadcast_in_place(&mut a, i32::from(other)),
             _ => comm.all_reduce_in_place(&mut a.slice_mut(..4), &ReduceOp::Sum),
         };
         asked.unwrap();
         assert!(stream.synchronize().is_err(), "rank {rank} has no result");
     });
+}
+
+/// As C programs may pack them, and ctypes does.
+#[test]
+fn arguments_may_be_at_odd_addresses() {
+    if !plays("refused::arguments_may_be_at_odd_addresses") {
+        return;
+    }
+    let mut bytes = [0u8; 256];
+    let mut odd = |at: usize| bytes[2 * at + 1..].as_mut_ptr();
+    let success = ncclResult_t::ncclSuccess;
+    let _context = CudaContext::new(0).unwrap();
+    // size, NCCL_API_MAGIC, version, and `blocking` undefined.
+    let config: Vec<u8> = [&56u64.to_ne_bytes()[..], &0xcafe_beef_u32.to_ne_bytes()]
+        .into_iter()
+        .chain([&22_403u32.to_ne_bytes()[..], &i32::MIN.to_ne_bytes()])
+        .flatten()
+        .copied()
+        .chain([0; 64])
+        .collect();
+    // SAFETY: there is room for each value, up to the next.
+    unsafe {
+        let id = result::get_uniqueid().unwrap();
+        let comm = odd(0).cast::<ncclComm_t>();
+        std::ptr::copy_nonoverlapping(config.as_ptr(), odd(20), config.len());
+        let config = odd(20).cast::<sys::ncclConfig_t>();
+        assert_eq!(sys::ncclCommInitRankConfig(comm, 1, id, 0, config), success);
+        let one = comm.read_unaligned();
+        for asked in [
+            sys::ncclGetVersion(odd(5).cast()),
+            sys::ncclCommCount(one, odd(5).cast()),
+            sys::ncclCommUserRank(one, odd(5).cast()),
+            sys::ncclCommGetAsyncError(one, odd(5).cast()),
+        ] {
+            assert_eq!(asked, success);
+        }
+        let float = ncclDataType_t::ncclFloat32;
+        let host = sys::ncclScalarResidence_t::ncclScalarHostImmediate;
+        let made = sys::ncclRedOpCreatePreMulSum(odd(5).cast(), odd(9).cast(), float, host, one);
+        assert_eq!(made, success);
+        let (parts, none) = (odd(5).cast::<ncclComm_t>(), std::ptr::null_mut());
+        assert_eq!(sys::ncclCommSplit(one, 0, 0, parts, none), success);
+        result::comm_destroy(parts.read_unaligned()).unwrap();
+        result::comm_destroy(one).unwrap();
+        let (comms, devices) = (odd(0).cast::<ncclComm_t>(), odd(30).cast::<i32>());
+        for (index, device) in [2, 1, 0].into_iter().enumerate() {
+            devices.add(index).write_unaligned(device);
+        }
+        assert_eq!(sys::ncclCommInitAll(comms, 3, devices), success);
+        for rank in 0..3 {
+            let comm = comms.add(rank).read_unaligned();
+            assert_eq!(result::comm_cu_device(comm).unwrap(), 2 - rank as i32);
+            result::comm_destroy(comm).unwrap();
+        }
+    }
 }
 
 #[test]
