@@ -60,13 +60,15 @@ pub struct Options {
     gpus: u8,
     /// Be one of several ranks, each a process with a GPU: which one, of how many, and where rank 0 is,
     /// say RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as torchrun sets them, or
-    /// Slurm's variables.
+    /// Slurm's variables. Ranks of several machines or users need the same FOUR_LEVELS_SECRET, a random
+    /// text; without it, only processes of this user on this machine are let in.
     #[arg(long)]
     distributed: bool,
     /// With several ranks, send gradients as soon as there are this many KiB of them.
     #[arg(long, value_name = "KIB", default_value_t = 1)]
     bucket: u32,
-    /// With --distributed, wait this many seconds for the other ranks.
+    /// With --distributed, wait this many seconds for the other ranks to come, and then as long, but 30
+    /// seconds at least, for all to be ready.
     #[arg(long, value_name = "SECONDS", default_value_t = 8)]
     wait: u32,
     /// Say at the end what a step launches and moves, beside level 2 and the other --gemm.

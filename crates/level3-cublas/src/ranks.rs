@@ -29,13 +29,15 @@ use crate::Rules;
 use crate::error::{Error, Result};
 
 mod communicator;
+mod environment;
 mod link;
+mod peer;
 mod rendezvous;
 mod start;
 
 pub use communicator::Communicator;
 pub(crate) use communicator::Id;
-pub(crate) use rendezvous::Environment;
+pub(crate) use environment::Environment;
 pub use start::{EachRank, Make, on_gpus};
 pub(crate) use start::{Process, install, on_process};
 

@@ -1,7 +1,7 @@
 //! The connections between ranks that are processes, which stay open beside NCCL: by them a rank
 //! hears that another has failed, and why, or is gone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use training::Rank;
 
 use super::communicator::{Communicator, Id, new_id};
+use super::rendezvous::list;
 use crate::error::{Error, Result};
 
 /// All ranks have come.
@@ -25,6 +26,9 @@ const DONE: u8 = 5;
 
 /// The most bytes of a message.
 const MOST: usize = 1 << 16;
+/// How long ranks may take at least to get ready, after the first is: on a busy machine some are
+/// slower than others.
+const MIN_READY: Duration = Duration::from_secs(30);
 /// How long a rank may go on with what it does when another is lost.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -55,6 +59,8 @@ pub(super) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
 #[derive(Debug)]
 pub(crate) struct Link {
     place: Rank,
+    /// How long the others may take to get ready.
+    most: Duration,
     peers: Mutex<HashMap<usize, TcpStream>>,
     state: Mutex<State>,
     changed: Condvar,
@@ -62,8 +68,8 @@ pub(crate) struct Link {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many ranks are ready, on rank 0.
-    ready: usize,
+    /// The ranks that are ready, on rank 0.
+    ready: HashSet<usize>,
     id: Option<Id>,
     /// Why another rank is lost.
     lost: Option<String>,
@@ -75,14 +81,18 @@ struct State {
 
 impl Link {
     /// Listens to the other ranks from now on.
-    pub(super) fn new(place: Rank, peers: HashMap<usize, TcpStream>) -> Result<Arc<Self>> {
+    pub(super) fn new(
+        place: Rank,
+        wait: Duration,
+        peers: HashMap<usize, TcpStream>,
+    ) -> Result<Arc<Self>> {
         let failed = |error: io::Error| Error::Rendezvous(format!("a connection: {error}"));
         let mut streams = Vec::new();
         for (&peer, stream) in &peers {
             streams.push((peer, stream.try_clone().map_err(failed)?));
         }
-        let (state, changed) = (Mutex::default(), Condvar::new());
-        let link = Arc::new(Self { place, peers: Mutex::new(peers), state, changed });
+        let (state, changed, most) = (Mutex::default(), Condvar::new(), wait.max(MIN_READY));
+        let link = Arc::new(Self { place, most, peers: Mutex::new(peers), state, changed });
         for (peer, stream) in streams {
             let link = Arc::clone(&link);
             let name = format!("from rank {peer}");
@@ -109,7 +119,9 @@ impl Link {
     fn listen(&self, peer: usize, mut stream: TcpStream) {
         loop {
             match read(&mut stream) {
-                Ok((READY, _)) => self.state().ready += 1,
+                Ok((READY, _)) => {
+                    self.state().ready.insert(peer);
+                }
                 Ok((ID, text)) => {
                     let id: Option<Id> =
                         <[u8; 128]>::try_from(text).ok().map(|bytes| bytes.map(|byte| byte as _));
@@ -119,7 +131,7 @@ impl Link {
                 Ok((FAILED, text)) => {
                     return self.lose(peer, String::from_utf8_lossy(&text).into_owned());
                 }
-                Ok(_) => {}
+                Ok(_) => return self.lose(peer, format!("rank {peer} says something unknown")),
                 Err(_) => {
                     return self.lose(peer, format!("rank {peer} is gone: its process has ended"));
                 }
@@ -152,28 +164,50 @@ impl Link {
     }
 
     /// Waits until all ranks have their levels, and gets the id by which they join.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if another rank is lost; [`Error::Rendezvous`] if one does not get ready in time.
     pub(super) fn all_ready(&self) -> Result<Id> {
         if self.place.is_first() {
-            let all =
-                self.wait(None, |state| (state.ready + 1 == self.place.world_size).then_some(()));
-            all.ok_or(Error::Lost)?;
+            let others = || 1..self.place.world_size;
+            self.wait(self.most, |state| {
+                others().all(|rank| state.ready.contains(&rank)).then_some(())
+            })
+            .ok_or_else(|| {
+                let state = self.state();
+                let missing = list(others().filter(|rank| !state.ready.contains(rank)));
+                self.late(state.lost.is_some(), &missing)
+            })?;
             let id = new_id()?;
             self.tell(None, ID, &id.map(|byte| byte as u8));
             return Ok(id);
         }
         self.tell(None, READY, &[]);
-        self.wait(None, |state| state.id).ok_or(Error::Lost)
+        self.wait(self.most, |state| state.id)
+            .ok_or_else(|| self.late(self.state().lost.is_some(), "0"))
+    }
+
+    /// Why ranks did not get ready: another is lost, or they take too long.
+    fn late(&self, is_lost: bool, missing: &str) -> Error {
+        if is_lost {
+            return Error::Lost;
+        }
+        Error::Rendezvous(format!(
+            "of {} ranks, {missing} came, and did not get ready within {} s (--wait SECONDS waits longer)",
+            self.place.world_size,
+            self.most.as_secs()
+        ))
     }
 
     /// Waits until there is something, or another rank is lost, or for so long.
-    fn wait<T>(&self, most: Option<Duration>, there: impl Fn(&State) -> Option<T>) -> Option<T> {
+    fn wait<T>(&self, most: Duration, there: impl Fn(&State) -> Option<T>) -> Option<T> {
         let begun = Instant::now();
         let mut state = self.state();
         loop {
             if let Some(found) = there(&state) {
                 return Some(found);
             }
-            if state.lost.is_some() || most.is_some_and(|most| begun.elapsed() > most) {
+            if state.lost.is_some() || begun.elapsed() > most {
                 return None;
             }
             let look = Duration::from_millis(100);
@@ -197,7 +231,7 @@ impl Link {
     /// Why another rank is lost, waiting for so long to hear of it.
     pub(super) fn why_lost(&self, most: Duration) -> Option<String> {
         // A reason ends the wait too.
-        let _: Option<()> = self.wait(Some(most), |_| None);
+        let _: Option<()> = self.wait(most, |_| None);
         self.state().lost.clone()
     }
 
@@ -209,5 +243,37 @@ impl Link {
             Some(reason) => self.tell(None, FAILED, reason.as_bytes()),
             None => self.tell(None, DONE, &[]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn ranks_that_do_not_get_ready_are_named() {
+        let link = |rank, world_size| Link {
+            place: Rank { rank, world_size },
+            most: Duration::from_millis(200),
+            peers: Mutex::default(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        };
+        let said = link(1, 2).all_ready().unwrap_err().to_string();
+        assert!(said.contains("of 2 ranks, 0 came, and did not get ready within 0 s"), "{said}");
+        // One that says it twice is one.
+        let first = Arc::new(link(0, 3));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut rank = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        for _ in 0..2 {
+            write(&mut rank, READY, &[]).unwrap();
+        }
+        write(&mut rank, DONE, &[]).unwrap();
+        first.listen(1, stream);
+        let said = first.all_ready().unwrap_err().to_string();
+        assert!(said.contains("of 3 ranks, 2 came, and did not get ready"), "{said}");
     }
 }

@@ -10,8 +10,8 @@ use gpu::Gpu;
 use training::{Error, Rank, Result};
 
 use super::communicator::{Communicator, Id, new_id};
+use super::environment::Environment;
 use super::link::Link;
-use super::rendezvous::Environment;
 use crate::{Level3, library};
 
 /// The stack of a rank: that of a main thread by default.
@@ -195,15 +195,16 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Finds the other ranks, as the environment says.
+    /// Finds the other ranks, as the environment says. `wait` is how long they may take to come, and then
+    /// to be ready.
     ///
     /// # Errors
-    /// When it says nonsense, or a rank does not come within `wait`.
+    /// When a rank does not come in time, or says something else than this one.
     pub(crate) fn start(environment: &Environment, wait: Duration) -> crate::Result<Self> {
         let (place, local_rank) = (environment.place, environment.local_rank);
         let link = match place.is_alone() {
             true => None,
-            false => Some(Link::new(place, environment.meet(wait)?)?),
+            false => Some(Link::new(place, wait, environment.meet(wait)?)?),
         };
         Ok(Self { place, local_rank, link })
     }

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use super::super::peer::{Peer, Secret};
 use super::*;
 
 fn environment(rank: usize, world_size: usize, port: u16) -> Environment {
@@ -24,44 +25,6 @@ fn port() -> u16 {
 }
 
 const SECOND: Duration = Duration::from_secs(1);
-
-#[test]
-fn what_the_environment_lacks_is_named() {
-    let said = |set: &[(&str, &str)]| {
-        let of = |name: &str| {
-            let found = set.iter().find(|(other, _)| *other == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        Environment::read(of).map(|_| ()).unwrap_err().to_string()
-    };
-    assert!(said(&[]).contains("RANK or SLURM_PROCID"));
-    assert!(said(&[("RANK", "0")]).contains("WORLD_SIZE or SLURM_NTASKS"));
-    assert!(said(&[("RANK", "x")]).contains("RANK is \"x\""));
-    let ranks = [("RANK", "4"), ("WORLD_SIZE", "4"), ("LOCAL_RANK", "0")];
-    assert!(said(&ranks).contains("count from 0"));
-    let slurm = [("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2"), ("SLURM_LOCALID", "1")];
-    assert!(said(&slurm).contains("MASTER_ADDR"));
-    let all = [&slurm[..], &[("MASTER_ADDR", "localhost"), ("MASTER_PORT", "65533")]].concat();
-    assert!(said(&all).contains("MASTER_PORT is 65533"));
-}
-
-#[test]
-fn torchruns_own_port_is_left_to_it() {
-    let read = |taken: &'static str| {
-        let of = move |name: &str| {
-            Some(match name {
-                "RANK" | "LOCAL_RANK" => "0".into(),
-                "WORLD_SIZE" => "2".into(),
-                "MASTER_ADDR" => "localhost".into(),
-                "MASTER_PORT" => "29500".into(),
-                "TORCHELASTIC_USE_AGENT_STORE" => taken.to_owned(),
-                _ => return None,
-            })
-        };
-        Environment::read(of).unwrap().port
-    };
-    assert_eq!((read("False"), read("True")), (29500, 29501));
-}
 
 #[test]
 fn ranks_find_each_other_past_strangers() {
@@ -109,6 +72,194 @@ fn a_rank_that_never_comes_is_named_on_every_other() {
     }
     let alone = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
     assert!(alone.contains("rank 0 is not found within 1 s at 127.0.0.1"), "{alone}");
+}
+
+/// All ranks of a run, with what a test changes of them.
+fn meet(
+    ranks: usize,
+    port: u16,
+    change: impl Fn(&mut Environment) + Send + Clone + 'static,
+) -> Vec<Result<HashMap<usize, TcpStream>>> {
+    let start = |rank| {
+        let change = change.clone();
+        thread::spawn(move || {
+            let mut environment = environment(rank, ranks, port);
+            change(&mut environment);
+            environment.meet(20 * SECOND)
+        })
+    };
+    let threads: Vec<_> = (0..ranks).map(start).collect();
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
+fn secret(text: &str) -> Secret {
+    Secret::new(Some(text)).unwrap()
+}
+
+/// Comes to rank 0, wherever it listens, and says a hello that anybody can know, which would end the
+/// run; and then what `proof` makes of it and of the answer. How many connections were answered.
+fn intrude(
+    port: u16,
+    proof: impl Fn(&[u8], &[u8]) -> Vec<u8> + Send + 'static,
+) -> thread::JoinHandle<usize> {
+    thread::spawn(move || {
+        let mut intruder = environment(0, 1, port);
+        intruder.place = training::Rank { rank: 1, world_size: 1000 };
+        let mut answered = 0;
+        let until = Instant::now() + 2 * SECOND;
+        while Instant::now() < until {
+            for port in port..port + PORTS {
+                let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { continue };
+                stream.set_read_timeout(Some(SECOND / 4)).unwrap();
+                let (hello, mut answer) = (intruder.hello(&[7; NONCE]), [0; ANSWERED]);
+                let said = stream.write_all(&hello).and_then(|()| stream.read_exact(&mut answer));
+                if said.is_ok() {
+                    answered += 1;
+                    let _ = stream.write_all(&proof(&hello, &answer[..16 + NONCE]));
+                    // It is hung up on, and not told anything.
+                    assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
+                }
+            }
+            thread::sleep(LOOK);
+        }
+        answered
+    })
+}
+
+#[test]
+fn only_ranks_with_the_same_secret_are_let_in() {
+    let port = port();
+    let elsewhere = |environment: &mut Environment| environment.peer_of = |_| Peer::Elsewhere;
+    let guesses: [fn(&[u8], &[u8]) -> Vec<u8>; 3] = [
+        |_, answer| answer.to_vec(),
+        |hello, answer| secret("another one, and as long").proof(OTHER, &[hello, answer]).to_vec(),
+        |hello, answer| secret(THEIRS).proof(RANK_0, &[hello, answer]).to_vec(),
+    ];
+    const THEIRS: &str = "what all ranks of the run know";
+    let intruders = guesses.map(|guess| intrude(port, guess));
+    // The last rank comes when the intruders have gone.
+    let found = meet(3, port, move |environment| {
+        elsewhere(environment);
+        environment.secret = secret(THEIRS);
+        if environment.place.rank == 2 {
+            thread::sleep(3 * SECOND);
+        }
+    });
+    for found in found {
+        found.unwrap();
+    }
+    for intruder in intruders {
+        assert!(intruder.join().unwrap() > 0, "it has tried");
+    }
+}
+
+#[test]
+fn processes_of_other_users_are_not_let_in() {
+    let port = port();
+    // Rank 0 takes all others for another user's.
+    let others = [0, 1].map(|rank| {
+        thread::spawn(move || {
+            let mut environment = environment(rank, 2, port);
+            if rank == 0 {
+                environment.peer_of = |_| Peer::OtherUser(4321);
+            }
+            environment.meet(2 * SECOND).map(|_| ()).unwrap_err().to_string()
+        })
+    });
+    let [first, second] = others.map(|rank| rank.join().unwrap());
+    assert!(first.contains("of 2 ranks, 1 did not come within 2 s"), "{first}");
+    let words =
+        "was refused: it belongs to another user (uid 4321), and FOUR_LEVELS_SECRET is not set";
+    assert!(first.contains(words), "{first}");
+    assert!(second.contains("rank 0 is not found within 2 s at 127.0.0.1"), "{second}");
+    assert!(second.contains("refuses this rank"), "{second}");
+}
+
+/// Another user's process that listens where rank 0 would, and has read this program.
+#[test]
+fn a_rank_0_of_another_user_or_without_the_secret_is_not_believed() {
+    let of = |change: fn(&mut Environment), words: &str| {
+        let port = port();
+        let false_one = thread::spawn(move || environment(0, 2, port).meet(2 * SECOND).map(|_| ()));
+        let mut rank = environment(1, 2, port);
+        change(&mut rank);
+        let said = rank.meet(SECOND).map(|_| ()).unwrap_err().to_string();
+        assert!(said.contains("rank 0 is not found within 1 s"), "{said}");
+        assert!(said.contains(words), "{said}");
+        let said = false_one.join().unwrap().unwrap_err().to_string();
+        assert!(said.contains("of 2 ranks, 1 did not come"), "{said}");
+    };
+    of(|rank| rank.peer_of = |_| Peer::OtherUser(99), "it belongs to another user (uid 99)");
+    of(|rank| rank.peer_of = |_| Peer::Elsewhere, "it is not on this machine");
+    of(
+        |rank| rank.secret = secret("what all ranks of the run know"),
+        "it has another FOUR_LEVELS_SECRET, or none",
+    );
+}
+
+/// More connections that say nothing than rank 0 keeps; the ranks come after them.
+#[test]
+fn silent_connections_do_not_keep_ranks_out() {
+    let port = port();
+    let silent = thread::spawn(move || {
+        let mut held = Vec::new();
+        while held.len() < MAX_GUESTS + 40 {
+            for port in port..port + PORTS {
+                held.extend(TcpStream::connect_timeout(
+                    &SocketAddr::from(([127, 0, 0, 1], port)),
+                    SECOND,
+                ));
+            }
+        }
+        held
+    });
+    let first = thread::spawn(move || environment(0, 2, port).meet(60 * SECOND));
+    let held = silent.join().unwrap();
+    environment(1, 2, port).meet(60 * SECOND).unwrap();
+    first.join().unwrap().unwrap();
+    drop(held);
+}
+
+/// Somebody who listens at the port says something now and then, or welcomes nobody: `--wait` ends it.
+#[test]
+fn whoever_listens_does_not_hold_a_rank() {
+    let port = port();
+    let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            // Ends when the rank has gone.
+            thread::spawn(move || {
+                while stream.write_all(b"f").is_ok() {
+                    thread::sleep(LOOK)
+                }
+            });
+        }
+    });
+    let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("rank 0 is not found within 1 s at 127.0.0.1"), "{said}");
+    // One that is believed, as it is this user's.
+    for welcome in [&b""[..], &[WELCOME], &[WELCOME, 4, 0, 0, 0]] {
+        let port = self::port();
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        thread::spawn(move || {
+            let mut guest = Guest::new(listener.accept().unwrap().0);
+            let rank_0 = environment(0, 2, port);
+            while matches!(guest.go_on(&rank_0), Stage::Open) {}
+            guest.stream.write_all(welcome).unwrap();
+            while guest.stream.write_all(b"").is_ok() && !is_gone(&guest.stream) {
+                thread::sleep(LOOK);
+            }
+        });
+        let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
+        assert!(said.contains("did not say in time that all ranks are there"), "{said}");
+    }
+}
+
+#[test]
+fn long_lists_of_ranks_are_cut() {
+    assert_eq!(list([3, 5].into_iter()), "3, 5");
+    assert_eq!(list(1..17), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16");
+    assert!(list(1..1024).ends_with(", 16 and 1007 more"));
 }
 
 /// What a connection to oneself would answer: the same bytes.

@@ -1,0 +1,169 @@
+//! What the environment says of a rank, as `torchrun` and Slurm set it.
+
+use std::net::TcpStream;
+
+use training::Rank;
+
+use super::peer::{self, Peer, Secret};
+use crate::error::{Error, Result};
+
+/// How many ports are tried, from the first on.
+pub(super) const PORTS: u16 = 8;
+/// The most ranks of a run: each is a connection and a thread of rank 0's.
+pub(super) const MAX_RANKS: usize = 1024;
+
+/// What the environment says of a rank.
+#[derive(Clone, Debug)]
+pub(crate) struct Environment {
+    pub(crate) place: Rank,
+    /// Which of the ranks of this machine.
+    pub(crate) local_rank: usize,
+    pub(super) address: String,
+    /// The first port that is tried.
+    pub(super) port: u16,
+    /// What tells this run from others.
+    pub(super) run: u64,
+    pub(super) secret: Secret,
+    /// Finds out whose the other end of a connection is.
+    pub(super) peer_of: fn(&TcpStream) -> Peer,
+}
+
+impl Environment {
+    /// Reads the variables that `torchrun` sets; of rank, number and local rank, else those of
+    /// Slurm.
+    ///
+    /// # Errors
+    /// When one is missing, or makes no sense.
+    pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let text = |names: &[&str]| {
+            let mut set =
+                names.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
+            set.find(|(_, value)| !value.trim().is_empty()).ok_or_else(|| {
+                Error::Rendezvous(format!(
+                    "--distributed needs {} in the environment, as torchrun sets it",
+                    names.join(" or ")
+                ))
+            })
+        };
+        let number = |names: &[&str]| {
+            let (name, value) = text(names)?;
+            value.trim().parse::<usize>().map_err(|error| {
+                Error::Rendezvous(format!("{name} is {value:?}, which is no number: {error}"))
+            })
+        };
+        let rank = number(&["RANK", "SLURM_PROCID"])?;
+        let world_size = number(&["WORLD_SIZE", "SLURM_NTASKS"])?;
+        let local_rank = number(&["LOCAL_RANK", "SLURM_LOCALID"])?;
+        if world_size > MAX_RANKS {
+            return Err(Error::Rendezvous(format!(
+                "WORLD_SIZE is {world_size}: there can be {MAX_RANKS} ranks at most"
+            )));
+        }
+        for (name, number) in [("RANK", rank), ("LOCAL_RANK", local_rank)] {
+            if number >= world_size {
+                return Err(Error::Rendezvous(format!(
+                    "{name} is {number} and WORLD_SIZE {world_size}: ranks count from 0"
+                )));
+            }
+        }
+        let (_, address) = text(&["MASTER_ADDR"])?;
+        let port = number(&["MASTER_PORT"])?;
+        let taken = variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|is| is == "True");
+        let first = u16::try_from(port).ok().and_then(|port| port.checked_add(u16::from(taken)));
+        let first = first.filter(|first| *first > 0 && first.checked_add(PORTS).is_some());
+        let first = first.ok_or_else(|| {
+            Error::Rendezvous(format!(
+                "MASTER_PORT is {port}: it and the {PORTS} behind it have to be ports"
+            ))
+        })?;
+        let names = ["TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "SLURM_JOB_ID"];
+        let parts = names.map(|name| variable(name).unwrap_or_default());
+        let run = format!("{address} {port} {}", parts.join(" "));
+        // FNV-1a: nothing secret, only another number for another run.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        let run = run.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        let secret = Secret::new(variable(peer::SECRET).as_deref()).map_err(Error::Rendezvous)?;
+        let (place, peer_of) = (Rank { rank, world_size }, peer::peer_of as fn(&TcpStream) -> Peer);
+        Ok(Self { place, local_rank, address, port: first, run, secret, peer_of })
+    }
+
+    /// The ports that are tried.
+    pub(super) fn ports(&self) -> std::ops::Range<u16> {
+        self.port..self.port + PORTS
+    }
+
+    /// Why the other end of a connection is not let in, if it isn't. With a secret, it has to prove that
+    /// it has the same one.
+    pub(super) fn refusal(&self, stream: &TcpStream) -> Option<String> {
+        if self.secret.is_set() {
+            return None;
+        }
+        match (self.peer_of)(stream) {
+            Peer::SameUser => None,
+            peer => Some(format!("{peer}, and {} is not set", peer::SECRET)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(set: &[(&str, &str)]) -> String {
+        let of = |name: &str| {
+            let found = set.iter().find(|(other, _)| *other == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Environment::read(of).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_the_environment_lacks_is_named() {
+        assert!(said(&[]).contains("RANK or SLURM_PROCID"));
+        assert!(said(&[("RANK", "0")]).contains("WORLD_SIZE or SLURM_NTASKS"));
+        assert!(said(&[("RANK", "x")]).contains("RANK is \"x\""));
+        let ranks = [("RANK", "4"), ("WORLD_SIZE", "4"), ("LOCAL_RANK", "0")];
+        assert!(said(&ranks).contains("count from 0"));
+        let slurm = [("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2"), ("SLURM_LOCALID", "1")];
+        assert!(said(&slurm).contains("MASTER_ADDR"));
+        let all = [&slurm[..], &[("MASTER_ADDR", "localhost"), ("MASTER_PORT", "65533")]].concat();
+        assert!(said(&all).contains("MASTER_PORT is 65533"));
+        let port = ("MASTER_PORT", "29500");
+        let all = [&slurm[..], &[("MASTER_ADDR", "localhost"), port, (peer::SECRET, "1234")]];
+        assert!(said(&all.concat()).contains("FOUR_LEVELS_SECRET has 4 characters"));
+    }
+
+    #[test]
+    fn numbers_without_a_limit_are_refused() {
+        for (world_size, words) in [
+            ("9223372036854775808", "WORLD_SIZE is 9223372036854775808: there can be 1024 ranks"),
+            ("100000000", "WORLD_SIZE is 100000000: there can be 1024 ranks"),
+            ("1025", "1024 ranks at most"),
+            ("18446744073709551616", "which is no number"),
+            ("0", "RANK is 0 and WORLD_SIZE 0"),
+        ] {
+            let set = [("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", world_size)];
+            assert!(said(&set).contains(words), "{}", said(&set));
+        }
+        let local = ("LOCAL_RANK", "18446744073709551615");
+        assert!(said(&[("RANK", "0"), ("WORLD_SIZE", "2"), local]).contains("LOCAL_RANK is 1844"));
+    }
+
+    #[test]
+    fn torchruns_own_port_is_left_to_it() {
+        let read = |taken: &'static str| {
+            let of = move |name: &str| {
+                Some(match name {
+                    "RANK" | "LOCAL_RANK" => "0".into(),
+                    "WORLD_SIZE" => "2".into(),
+                    "MASTER_ADDR" => "localhost".into(),
+                    "MASTER_PORT" => "29500".into(),
+                    "TORCHELASTIC_USE_AGENT_STORE" => taken.to_owned(),
+                    _ => return None,
+                })
+            };
+            Environment::read(of).unwrap().port
+        };
+        assert_eq!((read("False"), read("True")), (29500, 29501));
+    }
+}

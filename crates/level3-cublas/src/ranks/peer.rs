@@ -1,0 +1,253 @@
+//! Who is at the other end of a connection between ranks: this user's process on this machine, or a
+//! process that has the same secret.
+//!
+//! A rank that was let in can end the run, and what rank 0 sends decides what the others do. So nobody
+//! else may take part:
+//!
+//! - Without `FOUR_LEVELS_SECRET`, all ranks have to be processes of one user on one machine. Linux
+//!   knows to which user each end of a connection inside the machine belongs (`/proc/net/tcp`,
+//!   proc(5)). Connections of other users and of other machines are closed.
+//! - With it, a rank proves that it has the same secret, whoever it belongs to and wherever it is. The
+//!   secret itself is never sent: both sides send a random number, and an HMAC-SHA-256 (RFC 2104) of
+//!   both numbers and of what the rank says of itself. What is sent after that is neither encrypted nor
+//!   signed, as in NCCL: whoever controls the network between machines can change it.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+
+use sha2::{Digest, Sha256};
+
+/// The variable that has the secret.
+pub(super) const SECRET: &str = "FOUR_LEVELS_SECRET";
+/// The fewest bytes of a secret: a shorter one could be found by trying.
+const MIN_SECRET: usize = 16;
+/// The most that is read of a table of connections: some 400,000 of them.
+const MAX_TABLE: u64 = 64 << 20;
+/// Bytes that SHA-256 works on at a time.
+const BLOCK: usize = 64;
+
+/// Bytes of a random number.
+pub(super) const NONCE: usize = 16;
+/// Bytes of a proof.
+pub(super) const PROOF: usize = 32;
+
+/// Whose the other end of a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// A process of the same user's on this machine.
+    SameUser,
+    /// A process of another user's, of that number.
+    OtherUser(u32),
+    /// It is not on this machine, as far as can be seen.
+    Elsewhere,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameUser => f.write_str("it belongs to this user"),
+            Self::OtherUser(user) => write!(f, "it belongs to another user (uid {user})"),
+            Self::Elsewhere => f.write_str("it is not on this machine"),
+        }
+    }
+}
+
+/// Whose the other end of a connection is. That of a connection which has not been accepted yet
+/// belongs to no user.
+pub(super) fn peer_of(stream: &TcpStream) -> Peer {
+    let find = || -> io::Result<Option<(u32, u32)>> {
+        let (own, other) = (stream.local_addr()?, stream.peer_addr()?);
+        let mut tables = String::new();
+        for name in ["/proc/net/tcp", "/proc/net/tcp6"] {
+            // A machine may have no IPv6.
+            if let Ok(file) = File::open(name) {
+                file.take(MAX_TABLE).read_to_string(&mut tables)?;
+            }
+        }
+        let user = |from, to| user_in(&tables, from, to);
+        Ok(user(own, other).zip(user(other, own)))
+    };
+    match find() {
+        Ok(Some((own, other))) if own == other => Peer::SameUser,
+        Ok(Some((_, other))) => Peer::OtherUser(other),
+        Ok(None) | Err(_) => Peer::Elsewhere,
+    }
+}
+
+/// The user to whom the end `own` of a connection to `other` belongs, by the kernel's tables.
+fn user_in(tables: &str, own: SocketAddr, other: SocketAddr) -> Option<u32> {
+    let plain = |address: SocketAddr| (address.ip().to_canonical(), address.port());
+    let wanted = (plain(own), plain(other));
+    tables.lines().find_map(|line| {
+        let mut columns = line.split_ascii_whitespace();
+        let ends = (end(columns.nth(1)?)?, end(columns.next()?)?);
+        // State, queues, timer, retransmissions, and then the user.
+        let user = columns.nth(4)?;
+        if ends == wanted { user.parse().ok() } else { None }
+    })
+}
+
+/// An address and a port, as the tables have them: words of four bytes as the processor reads them.
+fn end(text: &str) -> Option<(IpAddr, u16)> {
+    let (address, port) = text.split_once(':')?;
+    let word = |at: usize| {
+        let digits = address.get(8 * at..8 * at + 8)?;
+        Some(u32::from_str_radix(digits, 16).ok()?.to_ne_bytes())
+    };
+    let ip: IpAddr = match address.len() {
+        8 => Ipv4Addr::from(word(0)?).into(),
+        32 => {
+            let words = [word(0)?, word(1)?, word(2)?, word(3)?];
+            let bytes: [u8; 16] = words.concat().try_into().ok()?;
+            Ipv6Addr::from(bytes).to_canonical()
+        }
+        _ => return None,
+    };
+    Some((ip, u16::from_str_radix(port, 16).ok()?))
+}
+
+/// What all ranks of a run know, and nobody else; or nothing.
+#[derive(Clone)]
+pub(super) struct Secret(Option<[u8; 32]>);
+
+// A secret is not shown.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Secret").field(&self.is_set()).finish()
+    }
+}
+
+impl Secret {
+    /// The secret that the variable has; none if it is not set, or empty.
+    ///
+    /// # Errors
+    /// What is wrong with it: it is too short.
+    pub(super) fn new(text: Option<&str>) -> Result<Self, String> {
+        match text.filter(|text| !text.is_empty()) {
+            Some(text) if text.len() < MIN_SECRET => Err(format!(
+                "{SECRET} has {} characters, and needs {MIN_SECRET}: set it to the same random text on \
+                 all ranks, such as that of `openssl rand -hex 16`",
+                text.len()
+            )),
+            text => Ok(Self(text.map(|text| Sha256::digest(text).into()))),
+        }
+    }
+
+    /// Whether there is one.
+    pub(super) const fn is_set(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// What proves that a side has the secret: `side` names it, so that neither can send the other's
+    /// proof back.
+    pub(super) fn proof(&self, side: &str, said: &[&[u8]]) -> [u8; PROOF] {
+        let key = self.0.as_ref().map_or(&[][..], |key| key);
+        mac(key, &[&[side.as_bytes()], said].concat())
+    }
+
+    /// Whether a proof is this one. It takes as long whatever the bytes are.
+    pub(super) fn is_proof(&self, proof: &[u8], side: &str, said: &[&[u8]]) -> bool {
+        let own = self.proof(side, said);
+        let differing = own.iter().zip(proof).fold(0, |bits, (a, b)| bits | (a ^ b));
+        proof.len() == PROOF && differing == 0
+    }
+}
+
+/// HMAC-SHA-256 (RFC 2104) with a key of a block at most.
+fn mac(key: &[u8], text: &[&[u8]]) -> [u8; 32] {
+    let pad = |with: u8| {
+        let mut block = [with; BLOCK];
+        block.iter_mut().zip(key).for_each(|(to, byte)| *to ^= byte);
+        block
+    };
+    let mut inner = Sha256::new_with_prefix(pad(0x36));
+    text.iter().for_each(|part| inner.update(part));
+    Sha256::new_with_prefix(pad(0x5c)).chain_update(inner.finalize()).finalize().into()
+}
+
+/// A number that nobody can guess.
+///
+/// # Errors
+/// What the system says if it has none.
+pub(super) fn nonce() -> io::Result<[u8; NONCE]> {
+    let mut bytes = [0; NONCE];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn both_ends_in_this_process_are_the_same_users() {
+        for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
+            // A machine may have no IPv6.
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let mut to = listener.local_addr().unwrap();
+            if to.ip().is_unspecified() {
+                // An IPv4 connection to an IPv6 listener.
+                to.set_ip(Ipv4Addr::LOCALHOST.into());
+            }
+            let Ok(client) = TcpStream::connect(to) else { continue };
+            let (server, _) = listener.accept().unwrap();
+            assert_eq!(peer_of(&client), Peer::SameUser, "{address}");
+            assert_eq!(peer_of(&server), Peer::SameUser, "{address}");
+        }
+    }
+
+    /// Lines of a table as proc(5) has them, from a little-endian machine.
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn users_are_found_by_both_ends() {
+        let tables = "\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:6F3C 0100007F:A0B1 01 00000000:00000000 00:00000000 00000000  1000        0 7 1 0 20
+   1: 0100007F:A0B1 0100007F:6F3C 01 00000000:00000000 00:00000000 00000000  1001        0 8 1 0 20
+   2: 0100007F:6F3C 00000000:0000 0A 00000000:00000000 00:00000000 00000000     5        0 9 1 0 20
+   0: B80D0120000000000000000001000000:0050 B80D0120000000000000000002000000:1F90 01 0:0 0:0 0 33 0
+   1: 0000000000000000FFFF00000100007F:0050 0000000000000000FFFF00000200007F:1F90 01 0:0 0:0 0 44 0
+broken";
+        let user =
+            |own: &str, other: &str| user_in(tables, own.parse().unwrap(), other.parse().unwrap());
+        assert_eq!(user("127.0.0.1:28476", "127.0.0.1:41137"), Some(1000));
+        assert_eq!(user("127.0.0.1:41137", "127.0.0.1:28476"), Some(1001));
+        assert_eq!(user("127.0.0.1:28476", "127.0.0.1:41138"), None);
+        assert_eq!(user("[2001:db8::1]:80", "[2001:db8::2]:8080"), Some(33));
+        assert_eq!(user("127.0.0.1:80", "127.0.0.2:8080"), Some(44));
+        assert_eq!(user("[::ffff:127.0.0.1]:80", "127.0.0.2:8080"), Some(44));
+    }
+
+    /// RFC 4231, test cases 1 and 2.
+    #[test]
+    fn proofs_are_those_of_the_standard() {
+        let hex = |bytes: [u8; 32]| bytes.map(|byte| format!("{byte:02x}")).concat();
+        assert_eq!(
+            hex(mac(&[0x0b; 20], &[b"Hi ", b"There"])),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        );
+        assert_eq!(
+            hex(mac(b"Jefe", &[b"what do ya want for nothing?"])),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+    }
+
+    #[test]
+    fn only_the_same_secret_proves_anything() {
+        let of = |text: &str| Secret::new(Some(text)).unwrap();
+        let (one, other) = (of("0123456789abcdef"), of("0123456789abcdeF"));
+        let proof = one.proof("rank 0", &[b"hello", b"nonce"]);
+        assert!(one.is_proof(&proof, "rank 0", &[b"hello", b"nonce"]));
+        assert!(!other.is_proof(&proof, "rank 0", &[b"hello", b"nonce"]));
+        assert!(!one.is_proof(&proof, "another", &[b"hello", b"nonce"]));
+        assert!(!one.is_proof(&proof[..31], "rank 0", &[b"hello", b"nonce"]));
+        assert!(!one.is_proof(&[], "rank 0", &[b"hello", b"nonce"]));
+        assert!(!Secret::new(Some("")).unwrap().is_set() && !Secret::new(None).unwrap().is_set());
+        assert!(Secret::new(Some("short")).unwrap_err().contains("5 characters"));
+        assert!(!format!("{one:?}").contains("01"));
+    }
+}
