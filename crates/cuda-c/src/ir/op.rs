@@ -222,6 +222,23 @@ pub(crate) struct Template {
     pub(crate) effect: Effect,
 }
 
+impl Template {
+    /// Results that are written before all arguments have been read, each with the operand that is moved
+    /// to it before the text, if there is one; and the text. `asm` writes them as `@move {result}, {operand};`.
+    pub(crate) fn moves(&self) -> (Vec<(usize, Option<usize>)>, &str) {
+        let (mut moves, mut rest) = (Vec::new(), self.text.as_str());
+        while let Some(after) = rest.strip_prefix("@move {") {
+            let Some((pair, behind)) = after.split_once("};") else { break };
+            let Some((result, operand)) = pair.split_once("}, {") else { break };
+            if let Ok(result) = result.parse() {
+                moves.push((result, operand.parse().ok()));
+            }
+            rest = behind;
+        }
+        (moves, rest)
+    }
+}
+
 /// What is taken or given by a function that is called.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Passed {

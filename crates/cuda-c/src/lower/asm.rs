@@ -6,7 +6,7 @@ use super::{Lowered, Lowerer};
 use crate::ir::{Effect, Op, Template, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{self, Expr};
-use crate::types::{Scalar, Type};
+use crate::types::{Scalar, TemplateValue, Type};
 
 fn scalar_of(constraint: &str) -> Option<Scalar> {
     Some(match constraint {
@@ -24,13 +24,19 @@ impl Lowerer<'_> {
         let text = String::from_utf8_lossy(&asm.text).into_owned();
         let (mut results, mut args) = (Vec::new(), Vec::new());
         let mut places = Vec::new();
-        let mut both = Vec::new();
+        let (mut both, mut early) = (Vec::new(), Vec::new());
         for (constraint, expr) in &asm.outputs {
             let constraint = String::from_utf8_lossy(constraint).into_owned();
-            let scalar = scalar_of(constraint.trim_start_matches(['=', '+']));
-            let (Some(scalar), true) = (scalar, constraint.starts_with(['=', '+'])) else {
+            let Some(rest) = constraint.strip_prefix(['=', '+']) else {
                 return self.constraint(&constraint, expr, true);
             };
+            let letter = rest.strip_prefix('&').unwrap_or(rest);
+            let Some(scalar) = scalar_of(letter) else {
+                return self.constraint(&constraint, expr, true);
+            };
+            if letter != rest {
+                early.push(places.len());
+            }
             let place = self.place(expr, "an output of asm")?;
             results.push(self.register(scalar, &place.ty.ty, expr)?);
             if constraint.starts_with('+') {
@@ -43,23 +49,31 @@ impl Lowerer<'_> {
             let typed = self.read(super::expression::Any::Lvalue(place));
             args.push(self.operand(typed, scalar, span)?);
         }
+        let mut operands: Vec<String> =
+            (0..results.len()).map(|result| format!("{{{result}}}")).collect();
         for (constraint, expr) in &asm.inputs {
             let constraint = String::from_utf8_lossy(constraint).into_owned();
-            let typed = self.rvalue(expr)?;
             if constraint == "n" {
-                return self.error(
-                    expr.span,
-                    "the constraint \"n\" isn't built",
-                    "write the number into the text, or use \"r\"",
-                );
+                let (ty, bits) = self.constant(expr, "an operand \"n\" of asm")?;
+                operands.push(TemplateValue::Number(ty, bits).name());
+                continue;
             }
+            operands.push(format!("{{{}}}", results.len() + args.len()));
+            let typed = self.rvalue(expr)?;
             let Some(scalar) = scalar_of(&constraint) else {
                 return self.constraint(&constraint, expr, false);
             };
             self.register(scalar, &typed.ty, expr)?;
             args.push(self.operand(typed, scalar, expr.span)?);
         }
-        let text = self.template(&text, results.len(), &both, args.len(), span)?;
+        let moved = both.iter().enumerate();
+        let mut moves: String = moved
+            .map(|(index, result)| format!("@move {{{result}}}, {{{}}};", results.len() + index))
+            .collect();
+        for result in early {
+            moves.push_str(&format!("@move {{{result}}}, {{}};"));
+        }
+        let text = moves + &self.template(&text, &operands, span)?;
         let effect = if asm.volatile || asm.memory || results.is_empty() {
             Effect::Acts
         } else {
@@ -98,7 +112,8 @@ impl Lowerer<'_> {
             "an output is \"=r\" (32 bits), \"=l\" (64), \"=f\" (float), \"=d\" (double) or \"=h\" (16); \"+\" \
              where it is also read"
         } else {
-            "an input is \"r\" (32 bits), \"l\" (64), \"f\" (float), \"d\" (double), or \"h\" (16)"
+            "an input is \"r\" (32 bits), \"l\" (64), \"f\" (float), \"d\" (double), \"h\" (16), or \"n\" (a \
+             constant)"
         };
         self.error(expr.span, message, help)
     }
@@ -138,20 +153,9 @@ impl Lowerer<'_> {
         Ok(value)
     }
 
-    /// `%0` to `{0}`, and `%%` to `%`.
-    fn template(
-        &mut self,
-        text: &str,
-        results: usize,
-        both: &[usize],
-        args: usize,
-        span: Span,
-    ) -> Lowered<String> {
+    /// `%0` to what it stands for, and `%%` to `%`.
+    fn template(&mut self, text: &str, operands: &[String], span: Span) -> Lowered<String> {
         let mut template = String::new();
-        // What is read and written is moved to where the instruction writes it.
-        for (index, result) in both.iter().enumerate() {
-            template.push_str(&format!("@move {{{result}}}, {{{}}};", results + index));
-        }
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
             match character {
@@ -168,23 +172,21 @@ impl Lowerer<'_> {
                         characters.next();
                     }
                     let number: usize = digits.parse().unwrap_or(usize::MAX);
-                    let place =
-                        if number < results { number } else { number.saturating_add(both.len()) };
-                    if place >= results + args {
+                    let Some(operand) = operands.get(number) else {
                         let message = format!("there is no operand %{digits}");
                         return self.error(
                             span,
                             message,
                             "operands are counted from %0, outputs first",
                         );
-                    }
-                    template.push_str(&format!("{{{place}}}"));
+                    };
+                    template.push_str(operand);
                 }
                 '\n' | '\t' => template.push(' '),
                 other => template.push(other),
             }
         }
-        if !template.trim_end().ends_with([';', '}']) {
+        if !template.trim_end().ends_with([';', '}']) && !template.trim().is_empty() {
             template.push(';');
         }
         Ok(template)

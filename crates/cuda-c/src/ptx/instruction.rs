@@ -219,7 +219,7 @@ fn template(
     }
     let constants = takes_constants(own);
     for (index, arg) in inst.args.iter().enumerate() {
-        let is_address = index == 0 && own.text.starts_with("atom");
+        let is_address = index == 0 && own.text.starts_with("atom{s}");
         operands.push(if is_address {
             place(function, names, value, inst).1
         } else if constants {
@@ -229,16 +229,13 @@ fn template(
         });
     }
     let mut text = String::new();
-    let mut rest = own.text.as_str();
+    let (moves, rest) = own.moves();
     // What is read and written is copied to where it is written first.
-    while let Some(after) = rest.strip_prefix("@move {") {
-        let Some((pair, behind)) = after.split_once("};") else { break };
-        let mut numbers = pair.split("}, {").filter_map(|number| number.parse::<usize>().ok());
-        if let (Some(to), Some(from)) = (numbers.next(), numbers.next()) {
+    for (to, from) in moves {
+        if let Some(from) = from {
             let line = copy(own.results[to], &operands[to], &operands[from]);
             names.line(&line);
         }
-        rest = behind;
     }
     let mut characters = rest.chars().peekable();
     while let Some(character) = characters.next() {

@@ -31,6 +31,8 @@ struct Liveness {
     last_use: HashMap<(BlockId, Value), usize>,
     /// The block and the place in it where each value is made; parameters at 0, instructions from 1.
     made: Vec<Option<(BlockId, usize)>>,
+    /// Results of `asm` that are written before it has read these arguments.
+    early: HashSet<(Value, Value)>,
 }
 
 pub(super) fn allocate(function: &Function) -> Allocation {
@@ -99,6 +101,7 @@ fn liveness(function: &Function, graph: &Graph) -> Liveness {
     let constant = |value: Value| matches!(function.inst(value).op, Op::Const(_));
     // Read before it is made there, and made there, by block.
     let mut reads: Vec<HashSet<Value>> = vec![HashSet::default(); count];
+    let mut early = HashSet::default();
     let mut makes: Vec<HashSet<Value>> = vec![HashSet::default(); count];
     for &id in &graph.order {
         let block = function.block(id);
@@ -108,6 +111,7 @@ fn liveness(function: &Function, graph: &Graph) -> Liveness {
             makes.insert(*param);
         }
         for (index, value) in block.insts.iter().enumerate() {
+            written_early(function, *value, &block.insts[index + 1..], &mut early);
             for arg in function.inst(*value).args.iter().filter(|arg| !constant(**arg)) {
                 if !makes.contains(arg) {
                     reads.insert(*arg);
@@ -142,7 +146,34 @@ fn liveness(function: &Function, graph: &Graph) -> Liveness {
             }
         }
     }
-    Liveness { live_in, live_out, last_use, made }
+    Liveness { live_in, live_out, last_use, made, early }
+}
+
+/// Adds the results of `asm` that share a register with none of its other operands: those that are moved
+/// to before it (`"+r"`), and those that it writes before it has read all (`"=&r"`).
+fn written_early(
+    function: &Function,
+    value: Value,
+    behind: &[Value],
+    early: &mut HashSet<(Value, Value)>,
+) {
+    let inst = function.inst(value);
+    let Op::Template(own) = &inst.op else { return };
+    let (moves, _) = own.moves();
+    for (result, _) in &moves {
+        let output = |other: &&Value| {
+            let other = function.inst(**other);
+            matches!(other.op, Op::Output(number) if number as usize == *result)
+                && other.args == [value]
+        };
+        let written = if *result == 0 { Some(&value) } else { behind.iter().find(output) };
+        let Some(&written) = written else { continue };
+        for (index, arg) in inst.args.iter().enumerate() {
+            if !moves.contains(&(*result, Some(own.results.len() + index))) {
+                early.insert((written, *arg));
+            }
+        }
+    }
 }
 
 impl Liveness {
@@ -165,7 +196,8 @@ impl Liveness {
     }
 
     fn clash(&self, a: Value, b: Value) -> bool {
-        a != b && (self.alive_at(b, a) || self.alive_at(a, b))
+        let early = self.early.contains(&(a, b)) || self.early.contains(&(b, a));
+        a != b && (early || self.alive_at(b, a) || self.alive_at(a, b))
     }
 }
 
