@@ -120,6 +120,18 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// The value of a character, or of up to four that are written as one number.
+pub(crate) fn character(text: &str) -> Option<i64> {
+    match unescape(text)?.as_slice() {
+        [byte] => Some(i64::from(byte.cast_signed())),
+        bytes @ [_, _, ..] if bytes.len() <= 4 => {
+            let joined = bytes.iter().fold(0u32, |all, byte| all << 8 | u32::from(*byte));
+            Some(i64::from(joined.cast_signed()))
+        }
+        _ => None,
+    }
+}
+
 impl Parser<'_> {
     pub(super) fn number(&mut self, token: &Token) -> Parsed<Expr> {
         if let Some(read) = integer(&token.text) {

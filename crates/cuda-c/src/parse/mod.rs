@@ -15,7 +15,7 @@ mod template;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
-pub(crate) use literal::integer;
+pub(crate) use literal::{character, integer};
 
 use crate::diagnostic::{Problem, Problems};
 use crate::lex::{Token, TokenKind};

@@ -11,11 +11,19 @@ impl Preprocessor<'_> {
         let mut tokens = Vec::new();
         let mut at = 0;
         while at < line.len() {
-            if line[at].is("defined") {
+            if line[at].is("__has_include")
+                && let Some(close) = line[at..].iter().position(|token| token.is(")"))
+            {
+                let text = if self.has_include(&line[at + 1..at + close]) { "1" } else { "0" };
+                let kind = TokenKind::Number;
+                tokens.push(Token { kind, text: text.into(), ..line[at].clone() });
+                at += close + 1;
+            } else if line[at].is("defined") {
                 let bracket = line.get(at + 1).is_some_and(|token| token.is("("));
                 let place = if bracket { at + 2 } else { at + 1 };
-                let known =
-                    line.get(place).is_some_and(|token| self.macros.contains_key(&token.text));
+                let known = line.get(place).is_some_and(|token| {
+                    self.macros.contains_key(&token.text) || token.is("__has_include")
+                });
                 let text = if known { "1" } else { "0" };
                 tokens.push(Token {
                     kind: TokenKind::Number,
@@ -31,7 +39,7 @@ impl Preprocessor<'_> {
         let tokens = self.expand(tokens);
         let mut reader = Reader { tokens: &tokens, at: 0, depth: 0 };
         match reader.ternary() {
-            Ok(value) if reader.at == tokens.len() => value != 0,
+            Ok(value) if reader.at == tokens.len() => value.bits != 0,
             Ok(_) => {
                 let place = tokens[reader.at].span;
                 self.error(Problem::new(
@@ -49,6 +57,35 @@ impl Preprocessor<'_> {
                 false
             }
         }
+    }
+}
+
+impl Preprocessor<'_> {
+    /// Whether there is the file of `("name"` or `(<name>`.
+    fn has_include(&self, written: &[Token]) -> bool {
+        let Some(first) = written.get(1) else { return false };
+        let name: String = if first.kind == TokenKind::String {
+            first.text.trim_matches('"').to_owned()
+        } else {
+            let inner = written[2..].iter().take_while(|token| !token.is(">"));
+            inner.map(|token| &*token.text).collect()
+        };
+        let from = &self.sources.get(first.span.file).name;
+        super::BUILT_IN.contains(&name.as_str())
+            || self.resolver.is_some_and(|found| found.resolve(&name, from).is_some())
+    }
+}
+
+/// A number of 64 bits; with one that is unsigned, operators are those of unsigned numbers.
+#[derive(Clone, Copy)]
+struct Number {
+    bits: i64,
+    unsigned: bool,
+}
+
+impl From<bool> for Number {
+    fn from(truth: bool) -> Self {
+        Self { bits: i64::from(truth), unsigned: false }
     }
 }
 
@@ -79,7 +116,7 @@ impl Reader<'_> {
         found
     }
 
-    fn ternary(&mut self) -> Result<i64, String> {
+    fn ternary(&mut self) -> Result<Number, String> {
         self.depth += 1;
         if self.depth > 200 {
             return Err("this condition nests too deep".into());
@@ -91,7 +128,8 @@ impl Reader<'_> {
                 return Err("`:` is missing in this condition".into());
             }
             let no = self.ternary()?;
-            if condition != 0 { yes } else { no }
+            let unsigned = yes.unsigned || no.unsigned;
+            Number { unsigned, ..if condition.bits != 0 { yes } else { no } }
         } else {
             condition
         };
@@ -99,7 +137,7 @@ impl Reader<'_> {
         Ok(result)
     }
 
-    fn binary(&mut self, level: usize) -> Result<i64, String> {
+    fn binary(&mut self, level: usize) -> Result<Number, String> {
         let Some(operators) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.binary(level + 1)?;
         while let Some(operator) = operators
@@ -108,32 +146,12 @@ impl Reader<'_> {
         {
             self.at += 1;
             let right = self.binary(level + 1)?;
-            left = match *operator {
-                "||" => i64::from(left != 0 || right != 0),
-                "&&" => i64::from(left != 0 && right != 0),
-                "|" => left | right,
-                "^" => left ^ right,
-                "&" => left & right,
-                "==" => i64::from(left == right),
-                "!=" => i64::from(left != right),
-                "<" => i64::from(left < right),
-                ">" => i64::from(left > right),
-                "<=" => i64::from(left <= right),
-                ">=" => i64::from(left >= right),
-                "<<" => left.wrapping_shl(right as u32),
-                ">>" => left.wrapping_shr(right as u32),
-                "+" => left.wrapping_add(right),
-                "-" => left.wrapping_sub(right),
-                "*" => left.wrapping_mul(right),
-                _ if right == 0 => return Ok(0),
-                "/" => left.wrapping_div(right),
-                _ => left.wrapping_rem(right),
-            };
+            left = operate(operator, left, right);
         }
         Ok(left)
     }
 
-    fn unary(&mut self) -> Result<i64, String> {
+    fn unary(&mut self) -> Result<Number, String> {
         self.depth += 1;
         if self.depth > 200 {
             return Err("this condition nests too deep".into());
@@ -143,18 +161,20 @@ impl Reader<'_> {
         result
     }
 
-    fn unary_inner(&mut self) -> Result<i64, String> {
+    fn unary_inner(&mut self) -> Result<Number, String> {
         if self.accept("!") {
-            return Ok(i64::from(self.unary()? == 0));
+            return Ok((self.unary()?.bits == 0).into());
         }
         if self.accept("-") {
-            return Ok(self.unary()?.wrapping_neg());
+            let value = self.unary()?;
+            return Ok(Number { bits: value.bits.wrapping_neg(), ..value });
         }
         if self.accept("+") {
             return self.unary();
         }
         if self.accept("~") {
-            return Ok(!self.unary()?);
+            let value = self.unary()?;
+            return Ok(Number { bits: !value.bits, ..value });
         }
         if self.accept("(") {
             let value = self.ternary()?;
@@ -168,14 +188,64 @@ impl Reader<'_> {
             return Err("a value is missing in this condition".into());
         };
         self.at += 1;
+        let signed = |bits| Number { bits, unsigned: false };
         match token.kind {
             TokenKind::Number => crate::parse::integer(&token.text)
-                .map(|(value, ..)| value as i64)
+                .map(|(value, unsigned, ..)| Number {
+                    bits: value as i64,
+                    unsigned: unsigned || value > i64::MAX as u64,
+                })
                 .ok_or_else(|| format!("`{}` is no integer", token.text)),
-            TokenKind::Word if &*token.text == "true" => Ok(1),
+            TokenKind::Character => crate::parse::character(&token.text)
+                .map(signed)
+                .ok_or_else(|| format!("{} is no character", token.text)),
+            TokenKind::Word if &*token.text == "true" => Ok(signed(1)),
+            // `L'a'` and its kind.
+            TokenKind::Word
+                if matches!(&*token.text, "L" | "u" | "U" | "u8")
+                    && self.tokens.get(self.at).is_some_and(is_character) =>
+            {
+                self.unary_inner()
+            }
             // A name that isn't defined counts as 0.
-            TokenKind::Word => Ok(0),
+            TokenKind::Word => Ok(signed(0)),
             _ => Err(format!("`{}` is not expected in this condition", token.text)),
         }
     }
+}
+
+fn is_character(token: &Token) -> bool {
+    token.kind == TokenKind::Character && !token.spaced
+}
+
+/// An operator of two numbers; what is divided by zero is zero.
+fn operate(operator: &str, left: Number, right: Number) -> Number {
+    let (a, b) = (left.bits, right.bits);
+    let (x, y) = (a as u64, b as u64);
+    let unsigned = left.unsigned || right.unsigned;
+    let bits = match operator {
+        "||" => return (a != 0 || b != 0).into(),
+        "&&" => return (a != 0 && b != 0).into(),
+        "==" => return (a == b).into(),
+        "!=" => return (a != b).into(),
+        "<" => return (if unsigned { x < y } else { a < b }).into(),
+        ">" => return (if unsigned { x > y } else { a > b }).into(),
+        "<=" => return (if unsigned { x <= y } else { a <= b }).into(),
+        ">=" => return (if unsigned { x >= y } else { a >= b }).into(),
+        "<<" => return Number { bits: a.wrapping_shl(b as u32), ..left },
+        ">>" if left.unsigned => return Number { bits: x.wrapping_shr(b as u32) as i64, ..left },
+        ">>" => return Number { bits: a.wrapping_shr(b as u32), ..left },
+        "|" => a | b,
+        "^" => a ^ b,
+        "&" => a & b,
+        "+" => a.wrapping_add(b),
+        "-" => a.wrapping_sub(b),
+        "*" => a.wrapping_mul(b),
+        _ if b == 0 => 0,
+        "/" if unsigned => (x / y) as i64,
+        "/" => a.wrapping_div(b),
+        _ if unsigned => (x % y) as i64,
+        _ => a.wrapping_rem(b),
+    };
+    Number { bits, unsigned }
 }
