@@ -185,7 +185,8 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
     if problems.has_errors() {
         return Err(problems.into_diagnostics(&sources));
     }
-    let (library, mut tokens) = library::tokens(&own, macros, &mut sources, &mut problems);
+    let (library, mut tokens) =
+        library::tokens(&own, macros, options.arch, &mut sources, &mut problems);
     tokens.extend(own);
     let names = options.names.iter().enumerate().map(|(number, name)| {
         let file = sources.add(&format!("name expression {}", number + 1), name);

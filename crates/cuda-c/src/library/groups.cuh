@@ -113,24 +113,33 @@ __device__ thread_group tiled_partition(const thread_group &whole, unsigned size
     part.__lanes = (size == 32u ? 0xffffffffu : (1u << size) - 1u) << (__block_rank() & 31u & ~(size - 1u));
     return part;
 }
-// The last bit of the count changes its meaning each time that all blocks have come: the first block
-// adds what is missing to 2^31, every other one adds 1. One for all kernels of a module: two grids
-// that wait for all their blocks can't run at the same time.
-__device__ unsigned __arrived;
 struct grid_group {
-    __device__ static bool is_valid() { return true; }
-    __device__ static void sync() {
+    // What the driver gives a cooperative launch in two registers, and no other one: the size of this, and how
+    // many blocks have come.
+    unsigned *__workspace;
+    __device__ bool is_valid() const { return __workspace != nullptr; }
+    // The last bit of the count changes its meaning each time that all blocks have come: the first block
+    // adds what is missing to 2^31, every other one adds 1.
+    __device__ unsigned barrier_arrive() const {
+        if (!is_valid()) __trap();
         __syncthreads();
+        unsigned before = 0u;
         if (__block_rank() == 0u) {
             unsigned others = gridDim.x * gridDim.y * gridDim.z - 1u;
             bool first = blockIdx.x + blockIdx.y + blockIdx.z == 0u;
             __threadfence();
-            unsigned before = atomicAdd(&__arrived, first ? 0x80000000u - others : 1u);
-            while (((atomicAdd(&__arrived, 0u) ^ before) & 0x80000000u) == 0u) {}
+            before = atomicAdd(__workspace + 1, first ? 0x80000000u - others : 1u);
+        }
+        return before;
+    }
+    __device__ void barrier_wait(unsigned before) const {
+        if (__block_rank() == 0u) {
+            while (((atomicAdd(__workspace + 1, 0u) ^ before) & 0x80000000u) == 0u) {}
             __threadfence();
         }
         __syncthreads();
     }
+    __device__ void sync() const { barrier_wait(barrier_arrive()); }
     __device__ static dim3 block_index() { return dim3{blockIdx.x, blockIdx.y, blockIdx.z}; }
     __device__ static dim3 group_dim() { return dim3{gridDim.x, gridDim.y, gridDim.z}; }
     __device__ static dim3 dim_blocks() { return dim3{gridDim.x, gridDim.y, gridDim.z}; }
@@ -142,7 +151,14 @@ struct grid_group {
     __device__ static unsigned long long size() { return num_blocks() * __block_size(); }
     __device__ static unsigned long long num_threads() { return num_blocks() * __block_size(); }
 };
-__device__ grid_group this_grid() { return grid_group{}; }
+__device__ grid_group this_grid() {
+    unsigned high, low;
+    asm("mov.u32 %0, %%envreg1;" : "=r"(high));
+    asm("mov.u32 %0, %%envreg2;" : "=r"(low));
+    grid_group grid;
+    grid.__workspace = (unsigned *)((unsigned long long)high << 32 | low);
+    return grid;
+}
 template <typename Group> __device__ void sync(const Group &group) { group.sync(); }
 template <typename Group> __device__ unsigned thread_rank(const Group &group) { return group.thread_rank(); }
 template <typename Group> __device__ unsigned group_size(const Group &group) { return group.size(); }

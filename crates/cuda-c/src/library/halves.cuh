@@ -70,3 +70,54 @@ __PAIRS(__nv_bfloat16, bfloat16)
 typedef __half2 half2;
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
+// The bits of a pair as one word, which lanes and atomic operations move as a whole.
+__device__ unsigned __bfloat16_bits(__nv_bfloat16 a) { return a.__x; }
+__device__ unsigned __half_bits(__half a) { return __half_as_word(a); }
+__device__ __nv_bfloat16 __bfloat16_of_bits(unsigned a) { return __ushort_as_bfloat16((unsigned short)a); }
+__device__ __half __half_of_bits(unsigned a) { return __word_as_half(a); }
+#define __SHUFFLED(T, name, type, to, from) \
+    __device__ T name(unsigned mask, T value, type lane, int width = 32) { return from(name(mask, to(value), lane, width)); }
+#define __SHUFFLES(T, to, from) \
+    __SHUFFLED(T, __shfl_sync, int, to, from) __SHUFFLED(T, __shfl_xor_sync, int, to, from) \
+    __SHUFFLED(T, __shfl_up_sync, unsigned, to, from) __SHUFFLED(T, __shfl_down_sync, unsigned, to, from)
+#define __WORDS(T, N) \
+    __device__ unsigned __##N##2_bits(T##2 a) { return __##N##_bits(a.x) | __##N##_bits(a.y) << 16; } \
+    __device__ T##2 __##N##2_of_bits(unsigned a) { return __halves2##N##2(__##N##_of_bits(a & 0xffffu), __##N##_of_bits(a >> 16)); } \
+    __SHUFFLES(T##2, __##N##2_bits, __##N##2_of_bits)
+__WORDS(__half, half)
+__WORDS(__nv_bfloat16, bfloat16)
+__SHUFFLES(__nv_bfloat16, __bfloat16_bits, __bfloat16_of_bits)
+// Where no instruction adds them, a loop does until nobody else has written.
+#define __ADDED(U, add, to, from) \
+    U old = *(U *)address, seen; \
+    do { \
+        seen = old; \
+        old = atomicCAS((U *)address, seen, (U)to(add(value, from(seen)))); \
+    } while (seen != old); \
+    return from(old);
+#if __CUDA_ARCH__ >= 600
+__device__ __half2 atomicAdd(__half2 *address, __half2 value) {
+    unsigned old;
+    asm volatile("atom.add.noftz.f16x2 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(__half2_bits(value)) : "memory");
+    return __half2_of_bits(old);
+}
+#else
+__device__ __half2 atomicAdd(__half2 *address, __half2 value) { __ADDED(unsigned, __hadd2, __half2_bits, __half2_of_bits) }
+#endif
+#if __CUDA_ARCH__ >= 900
+__device__ __nv_bfloat162 atomicAdd(__nv_bfloat162 *address, __nv_bfloat162 value) {
+    unsigned old;
+    asm volatile("atom.add.noftz.bf16x2 %0, [%1], %2;" : "=r"(old) : "l"(address), "r"(__bfloat162_bits(value)) : "memory");
+    return __bfloat162_of_bits(old);
+}
+__device__ __nv_bfloat16 atomicAdd(__nv_bfloat16 *address, __nv_bfloat16 value) {
+    unsigned short old;
+    asm volatile("atom.add.noftz.bf16 %0, [%1], %2;" : "=h"(old) : "l"(address), "h"(value.__x) : "memory");
+    return __ushort_as_bfloat16(old);
+}
+#else
+__device__ __nv_bfloat162 atomicAdd(__nv_bfloat162 *address, __nv_bfloat162 value) { __ADDED(unsigned, __hadd2, __bfloat162_bits, __bfloat162_of_bits) }
+#if __CUDA_ARCH__ >= 700
+__device__ __nv_bfloat16 atomicAdd(__nv_bfloat16 *address, __nv_bfloat16 value) { __ADDED(unsigned short, __hadd, __bfloat16_as_ushort, __ushort_as_bfloat16) }
+#endif
+#endif

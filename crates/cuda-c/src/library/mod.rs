@@ -96,6 +96,7 @@ const DOUBLE: &str = include_str!("double.cuh");
 const ANGLES_OF_DOUBLE: &str = include_str!("angles_of_double.cuh");
 const SPECIAL: &str = include_str!("special.cuh");
 const WMMA: &str = include_str!("wmma.cuh");
+const CONSTANTS: &str = include_str!("constants.cuh");
 const GROUPS: &str = include_str!("groups.cuh");
 
 /// The parts of the mathematics; each stands on those before it.
@@ -113,6 +114,7 @@ pub(crate) fn macros(sources: &mut Sources, problems: &mut Problems) -> Macros {
 pub(crate) fn tokens(
     source: &[Token],
     macros: Macros,
+    arch: u32,
     sources: &mut Sources,
     problems: &mut Problems,
 ) -> (u16, Vec<Token>) {
@@ -141,6 +143,9 @@ pub(crate) fn tokens(
     let pairs =
         ["__half2", "half2", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"];
     let bytes = words.iter().any(|name| name.starts_with("__nv_") && name.contains("fp8"));
+    if words.iter().any(|name| name.starts_with("M_") || name.starts_with("CUDART_")) {
+        text.push_str(CONSTANTS);
+    }
     if matrices || halves || bytes || pairs.into_iter().any(|name| words.contains(name)) {
         text.push_str(HALVES);
     }
@@ -157,7 +162,8 @@ pub(crate) fn tokens(
         text.push_str(GROUPS);
     }
     let file = sources.add("the library", &text);
-    let (mut tokens, _) = preprocess_with(file, macros, &[], None, sources, problems);
+    let defines = [("__CUDA_ARCH__".to_owned(), format!("{}", arch * 10))];
+    let (mut tokens, _) = preprocess_with(file, macros, &defines, None, sources, problems);
     tokens.retain(|token| token.kind != TokenKind::End);
     (file, tokens)
 }

@@ -1,7 +1,7 @@
 //! Atomic operations.
 
 use super::{Lowered, Lowerer, Typed};
-use crate::ir::{Effect, UnaryOp};
+use crate::ir::{Effect, Ty, UnaryOp};
 use crate::source::Span;
 use crate::syntax::Expr;
 use crate::types::{Scalar, Type};
@@ -56,18 +56,29 @@ impl Lowerer<'_> {
                 "",
             );
         };
-        let Some(suffix) = suffix(operation, scalar) else {
+        let scoped = |least: u32| if scope.is_empty() { Some(least) } else { None };
+        // Of 16 bits there is little, and not for a part of the device.
+        let of_short = match (rest, scalar) {
+            ("Add", Scalar::Half) => scoped(70).map(|least| ("noftz.f16", least)),
+            ("CAS", Scalar::UnsignedShort) => scoped(70).map(|least| ("b16", least)),
+            _ => None,
+        };
+        let of_double = (rest == "Add" && scalar == Scalar::Double).then_some(("f64", 60));
+        let plain = suffix(operation, scalar).map(|suffix| (suffix, 0));
+        let Some((suffix, least)) = of_short.or(of_double).or(plain) else {
             let message = format!("`{name}` isn't for `{}`", to.ty.name());
             let help = if scalar.is_floating() && matches!(operation, "min" | "max") {
                 "loop with atomicCAS on __float_as_int, or keep an integer"
             } else {
-                "it is for int, unsigned and unsigned long long; atomicAdd also for float and double"
+                "it is for int, unsigned and unsigned long long; atomicAdd also for float, double and __half, \
+                 atomicCAS for unsigned short"
             };
             return self.error(arguments[0].span, message, help);
         };
-        if suffix == "f64" && operation == "add" && self.options.arch < 60 {
+        if self.options.arch < least {
             let message = format!(
-                "`atomicAdd` of doubles needs sm_60, and the target is sm_{}",
+                "`{name}` of `{}` needs sm_{least}, and the target is sm_{}",
+                to.ty.name(),
                 self.options.arch
             );
             return self.error(span, message, "compile for a newer architecture (`--arch`)");
@@ -80,12 +91,20 @@ impl Lowerer<'_> {
                 let negative = if scalar.is_floating() { UnaryOp::FNeg } else { UnaryOp::Neg };
                 value = self.builder.unary(negative, value);
             }
+            if scalar == Scalar::UnsignedShort {
+                value =
+                    self.instruction("cvt.u16.u32 {0}, {1};", Ty::B16, vec![value], Effect::None);
+            }
             values.push(value);
         }
         let more = if rest == "CAS" { ", {3}" } else { "" };
         let text = format!("atom{{s}}{scope}.{operation}.{suffix} {{0}}, [{{1}}], {{2}}{more};");
-        let ty = super::convert::scalar_ty(scalar);
-        let value = self.instruction(&text, ty, values, Effect::Acts);
+        let short = scalar == Scalar::UnsignedShort;
+        let ty = if short { Ty::B16 } else { super::convert::scalar_ty(scalar) };
+        let mut value = self.instruction(&text, ty, values, Effect::Acts);
+        if short {
+            value = self.instruction("cvt.u32.u16 {0}, {1};", Ty::I32, vec![value], Effect::None);
+        }
         Ok(Some(Typed { ty: to.ty, value }))
     }
 }

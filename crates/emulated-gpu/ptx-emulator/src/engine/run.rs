@@ -17,7 +17,9 @@ use super::state_space::{LOCAL_WINDOW, in_window};
 use super::straight::{Progress, SPIN, straight, tick};
 use super::turn::{Rules, Stopped, Turn};
 use super::warp::{State, Warp, WarpSplit, push};
-use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion, texture};
+use super::{
+    asynchronous, atomics, builtin, copy_async, matrix, recursion, texture, workspace,
+};
 use crate::fault::FaultKind;
 use crate::program::Special;
 
@@ -361,7 +363,7 @@ fn run<const PROFILE: bool>(
                 Action::Pause => fuel -= SPIN,
                 Action::Nothing => {}
                 Action::Trap => {
-                    return Err(stopped(Problem::new(FaultKind::Trap, "the kernel executed trap")));
+                    return Err(stopped(workspace::trap(core)));
                 }
                 Action::NoFunction(callee) => {
                     return Err(stopped(recursion::no_function(core, *callee, active)));

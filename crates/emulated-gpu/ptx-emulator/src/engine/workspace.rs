@@ -1,7 +1,9 @@
 //! Where the blocks of a cooperative grid count each other: its size, and a counter. The driver gives it to a
 //! launch, and the code of cooperative groups, which is a part of the kernel, finds it in `%envreg1` and 2.
 
+use super::core::{Core, Problem};
 use super::image::Image;
+use crate::fault::FaultKind;
 use crate::memory::{Home, Memory, OutOfMemory};
 use crate::program::Special;
 
@@ -40,6 +42,20 @@ impl<'launch> Workspace<'launch> {
     pub(super) fn address(&self) -> u64 {
         self.address
     }
+}
+
+/// The fault of `trap`. Cooperative groups execute it in `grid.sync()` if the launch has no workspace.
+pub(super) fn trap(core: &Core<'_>) -> Box<Problem> {
+    let low = Special::Workspace { high: false };
+    let found = core.image.specials.iter().find(|(_, special)| *special == low);
+    let problem = Problem::new(FaultKind::Trap, "the kernel executed trap");
+    if found.is_some_and(|(slot, _)| core.registers.get(*slot, 0) == 0) {
+        return problem.note(
+            "the launch isn't cooperative, and `grid.sync()` traps then: launch the kernel with \
+             cuLaunchCooperativeKernel, or run it with `--cooperative`",
+        );
+    }
+    problem
 }
 
 impl Drop for Workspace<'_> {
