@@ -122,6 +122,8 @@ pub(crate) enum Unrolling {
 pub(crate) struct Slot {
     pub(crate) size: u64,
     pub(crate) align: u64,
+    /// What a `constexpr` variable holds, for constant expressions.
+    pub(crate) constant: Option<Vec<u8>>,
 }
 
 /// A kernel, or a function that is called.

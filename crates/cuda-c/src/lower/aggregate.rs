@@ -1,10 +1,12 @@
 //! Structs and arrays as a whole.
 
+use std::rc::Rc;
+
 use super::convert::memory_of;
 use super::{Lowered, Lowerer, Lvalue, Typed};
 use crate::ir::{Access, Op, Ty, Value};
 use crate::source::Span;
-use crate::syntax::{Expr, TypeExpr};
+use crate::syntax::{Expr, StructDeclaration, TypeExpr};
 use crate::types::{QualifiedType, Type};
 
 /// A piece of a struct: its offset and its type.
@@ -16,8 +18,9 @@ impl Lowerer<'_> {
         match ty {
             Type::Struct(own) => {
                 let own = self.complete(own);
-                if own.declaration.as_ref().is_some_and(|declared| declared.is_union) {
-                    // The bytes of a union, whatever they are.
+                let bytes = |own: &Rc<StructDeclaration>| own.is_union || own.layout.packed;
+                if own.declaration.as_ref().is_some_and(bytes) {
+                    // The bytes of a union or of what is packed, whatever they are.
                     let step = own.align.min(8);
                     for at in (0..own.size).step_by(step as usize) {
                         let scalar = match step {

@@ -107,6 +107,11 @@ impl Lowerer<'_> {
                 };
                 return self.construct_with(place, vec![given], &[], span);
             }
+            if self.conversion_to(&typed.ty, &place.ty.ty).is_some() {
+                let value = self.converted(typed, &place.ty.ty, span)?;
+                self.copy(&place.ty, place.address, value);
+                return Ok(());
+            }
             if typed.ty != place.ty.ty {
                 let message =
                     format!("a `{}` doesn't become a `{}`", typed.ty.name(), place.ty.ty.name());

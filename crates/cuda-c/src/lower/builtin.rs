@@ -2,13 +2,15 @@
 
 use std::rc::Rc;
 
+use super::expression::Any;
+use super::overload::decayed;
 use super::rounding::ROUNDING;
 use super::table::TABLE;
 use super::{Lowered, Lowerer, Typed};
 use crate::ir::{BinaryOp, Effect, Op, Template, Ty, UnaryOp, Value};
 use crate::source::Span;
-use crate::syntax::{Expr, TemplateArgument};
-use crate::types::{Scalar, Type};
+use crate::syntax::{Binary, Expr};
+use crate::types::{QualifiedType, Scalar, Type};
 
 /// The special register that is a coordinate.
 pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
@@ -84,6 +86,8 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 pub(super) fn is_known(name: &str) -> bool {
+    let scope = name.strip_suffix("_block").or_else(|| name.strip_suffix("_system"));
+    let name = scope.filter(|name| name.starts_with("atomic")).unwrap_or(name);
     names().any(|known| known == name) || is_make(name)
 }
 
@@ -118,6 +122,31 @@ pub(super) fn refused(name: &str) -> Option<&'static str> {
     })
 }
 
+/// How many operands a function of numbers has that the optimiser knows, and of which type, if it isn't
+/// that of the operands.
+fn plain_mathematics(name: &str) -> Option<(usize, Option<Scalar>)> {
+    Some(match name {
+        "min" | "max" | "fmin" | "fmax" => (2, None),
+        "abs" | "labs" | "llabs" | "fabs" | "sqrt" => (1, None),
+        "fabsf" | "sqrtf" => (1, Some(Scalar::Float)),
+        "fminf" | "fmaxf" => (2, Some(Scalar::Float)),
+        "fmaf" => (3, Some(Scalar::Float)),
+        "fma" => (3, None),
+        _ => return None,
+    })
+}
+
+/// The operator of a function of halves, nothing of which stands for a product that is added.
+fn of_halves(name: &str) -> Option<Option<Binary>> {
+    Some(match name {
+        "__hadd" => Some(Binary::Add),
+        "__hsub" => Some(Binary::Subtract),
+        "__hmul" => Some(Binary::Multiply),
+        "__hfma" => None,
+        _ => return None,
+    })
+}
+
 fn letter(code: u8) -> Type {
     Type::Scalar(match code {
         b'i' => Scalar::Int,
@@ -127,6 +156,8 @@ fn letter(code: u8) -> Type {
         b'f' => Scalar::Float,
         b'd' => Scalar::Double,
         b'h' => Scalar::Half,
+        b'p' => return Type::pointer(QualifiedType::from(Type::Void).constant()),
+        b'q' => return Type::pointer(Type::Void.into()),
         _ => return Type::Void,
     })
 }
@@ -141,13 +172,7 @@ impl Lowerer<'_> {
     }
 
     /// A float operation that is never contracted.
-    pub(super) fn exact_float(
-        &mut self,
-        operator: crate::syntax::Binary,
-        a: Value,
-        b: Value,
-    ) -> Value {
-        use crate::syntax::Binary;
+    pub(super) fn exact_float(&mut self, operator: Binary, a: Value, b: Value) -> Value {
         let text = match operator {
             Binary::Add => "add.rn.f32 {0}, {1}, {2};",
             Binary::Subtract => "sub.rn.f32 {0}, {1}, {2};",
@@ -191,11 +216,9 @@ impl Lowerer<'_> {
     pub(super) fn built_in(
         &mut self,
         name: &str,
-        template: Option<&[TemplateArgument]>,
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<Option<Typed>> {
-        let _ = template;
         // Of a float, these are the functions of float.
         let single;
         let name = match name {
@@ -209,16 +232,6 @@ impl Lowerer<'_> {
             }
             _ => name,
         };
-        // An instruction for numbers may be a function of the library for structs, such as bfloat16.
-        if let (true, Some(first)) = (self.functions.contains_key(name), arguments.first())
-            && match self.type_of(first)? {
-                Type::Struct(_) => true,
-                // `__hadd` of integers is their average.
-                ty => name == "__hadd" && ty.is_integer(),
-            }
-        {
-            return Ok(None);
-        }
         if let Some(row) = TABLE.iter().chain(ROUNDING).find(|row| row.0 == name) {
             return self.row(row, arguments, span).map(Some);
         }
@@ -244,6 +257,51 @@ impl Lowerer<'_> {
         }
     }
 
+    /// What a built-in function has to convert to take these, as in `fitting`: the best of those of its name;
+    /// nothing if none of them takes these.
+    pub(super) fn cost_of_built_in(&self, name: &str, given: &[Any]) -> Option<u32> {
+        let types: Vec<Type> = given.iter().map(decayed).collect();
+        let sum = |wanted: &[Type]| {
+            let pairs = types.iter().zip(wanted);
+            let all: Option<u32> = pairs.map(|(ty, wanted)| self.cost(ty, wanted)).sum();
+            all.filter(|_| types.len() == wanted.len())
+        };
+        let alike = |wanted: Scalar| sum(&vec![Type::Scalar(wanted); types.len()]);
+        if matches!(name, "floor" | "ceil" | "trunc" | "rint" | "nearbyint") && types.len() == 1 {
+            return alike(Scalar::Double).min(alike(Scalar::Float)).or(alike(Scalar::Double));
+        }
+        if let Some(row) = TABLE.iter().chain(ROUNDING).find(|row| row.0 == name) {
+            let wanted: Vec<Type> = row.1.bytes().skip(1).map(letter).collect();
+            return sum(&wanted);
+        }
+        if is_make(name) {
+            let own = self.structs.get(&name[5..])?;
+            let wanted: Vec<Type> = own.fields.iter().map(|field| field.ty.ty.clone()).collect();
+            return sum(&wanted);
+        }
+        if let Some((count, wanted)) = plain_mathematics(name) {
+            let common = types.iter().try_fold(None, |common: Option<Scalar>, ty| {
+                let scalar = ty.scalar()?.promoted();
+                Some(Some(common.map_or(scalar, |common| common.common(scalar))))
+            });
+            return alike(wanted.or(common?)?).filter(|_| types.len() == count);
+        }
+        if let Some(pointee) = types.first().and_then(Type::pointee) {
+            if name.starts_with("atomic") {
+                // The operands become what the address is of.
+                let operands = types[1..].iter().map(|ty| self.cost(ty, &pointee.ty));
+                return operands.sum::<Option<u32>>().filter(|_| pointee.ty.scalar().is_some());
+            }
+            let reads = name.starts_with("__ld") || name.starts_with("__st");
+            let plain = pointee.ty.scalar().is_some();
+            let vector = matches!(&pointee.ty, Type::Struct(own) if own.declaration.is_none());
+            return (reads && (plain || vector)).then_some(0);
+        }
+        // Shuffles, votes, and what compares lanes, of numbers.
+        let lanes = name.ends_with("_sync");
+        (lanes && types.get(1).is_some_and(|ty| ty.scalar().is_some())).then_some(0)
+    }
+
     pub(super) fn count(
         &mut self,
         name: &str,
@@ -262,6 +320,9 @@ impl Lowerer<'_> {
 
     fn row(&mut self, row: &super::table::Row, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         let &(name, types, effect, least, text) = row;
+        if let (true, Some(operator)) = (self.options.arch < least, of_halves(name)) {
+            return self.halves(name, operator, arguments, span);
+        }
         if least > self.options.arch && self.standing.is_none() {
             let message =
                 format!("`{name}` needs sm_{least}, and the target is sm_{}", self.options.arch);
@@ -294,6 +355,28 @@ impl Lowerer<'_> {
         Ok(Typed { ty: result, value })
     }
 
+    /// An operation of halves where there is no instruction for it: in float, which holds its result, or twice
+    /// its digits, rounded once more.
+    fn halves(
+        &mut self,
+        name: &str,
+        operator: Option<Binary>,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Typed> {
+        self.count(name, arguments, if operator.is_some() { 2 } else { 3 }, span)?;
+        let floats = arguments.iter().map(|one| {
+            let half = self.number(one, Scalar::Half)?;
+            Ok(self.half_to_float(half))
+        });
+        let floats = floats.collect::<Lowered<Vec<Value>>>()?;
+        let float = match operator {
+            Some(operator) => self.exact_float(operator, floats[0], floats[1]),
+            None => self.builder.op(Op::Fma, Ty::F32, floats),
+        };
+        Ok(Typed { ty: Type::Scalar(Scalar::Half), value: self.float_to_half(float) })
+    }
+
     fn make(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         let Some(own) = self.structs.get(name).cloned() else {
             return self.error(span, format!("there is no type `{name}`"), "");
@@ -321,17 +404,7 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Option<Typed>> {
         use BinaryOp::{FMax, FMin, MaxS, MaxU, MinS, MinU};
-        let (count, wanted) = match name {
-            "min" | "max" => (2, None),
-            "abs" | "labs" | "llabs" => (1, None),
-            "fabsf" | "sqrtf" => (1, Some(Scalar::Float)),
-            "fabs" | "sqrt" => (1, None),
-            "fminf" | "fmaxf" => (2, Some(Scalar::Float)),
-            "fmin" | "fmax" => (2, None),
-            "fmaf" => (3, Some(Scalar::Float)),
-            "fma" => (3, None),
-            _ => return Ok(None),
-        };
+        let Some((count, wanted)) = plain_mathematics(name) else { return Ok(None) };
         self.count(name, arguments, count, span)?;
         let typed = arguments.iter().map(|one| self.rvalue(one)).collect::<Lowered<Vec<_>>>()?;
         let mut common = wanted;

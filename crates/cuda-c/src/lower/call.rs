@@ -22,28 +22,66 @@ impl Lowerer<'_> {
         let ExprKind::Name(name, template) = &callee.kind else {
             return self.called_value(callee, arguments, span);
         };
-        if let Some(Symbol::Alias(_)) = self.lookup(name) {
-            return self.error(callee.span, format!("`{name}` is a type, not a function"), "");
+        let global: Option<Rc<str>> = name.strip_prefix("::").map(Rc::from);
+        let name = global.as_ref().unwrap_or(name);
+        if global.is_none() {
+            if let Some(Symbol::Alias(_)) = self.lookup(name) {
+                return self.error(callee.span, format!("`{name}` is a type, not a function"), "");
+            }
+            if self.lookup(name).is_some() {
+                return self.called_value(callee, arguments, span);
+            }
+            if let Some(found) = self.sibling(name, template.as_deref(), arguments, span)? {
+                return Ok(found);
+            }
         }
-        if self.lookup(name).is_some() {
-            return self.called_value(callee, arguments, span);
+        let mut own = self.functions.get(name).cloned().unwrap_or_default();
+        // The library means its own functions, whatever a source adds to their names.
+        if callee.span.file == self.library {
+            own.retain(|one| one.span.file == self.library);
         }
-        if let Some(found) = self.sibling(name, template.as_deref(), arguments, span)? {
-            return Ok(found);
+        let built_in = template.is_none() && super::builtin::is_known(name);
+        if own.is_empty() {
+            return match self.built_in(name, arguments, span)? {
+                Some(found) => Ok(Any::Value(found)),
+                None => self.unknown_function(name, callee.span),
+            };
         }
-        let own = self.functions.get(name).cloned();
-        let from_library =
-            own.as_ref().is_some_and(|own| own.iter().all(|one| one.span.file == self.library));
-        if (own.is_none() || from_library)
-            && let Some(found) = self.built_in(name, template.as_deref(), arguments, span)?
-        {
-            return Ok(Any::Value(found));
-        }
-        let Some(candidates) = own else { return self.unknown_function(name, callee.span) };
         let given = self.all(arguments)?;
+        if built_in {
+            let fitting = self.fitting(&own, &[], &given, None, span)?;
+            let best = fitting.first().filter(|(_, chosen)| chosen.function.body.is_some());
+            let best = best.map_or(u32::MAX, |(cost, _)| *cost);
+            if self.cost_of_built_in(name, &given).is_some_and(|cost| 4 * cost < best) {
+                return self.built_in_of(name, given, arguments, span);
+            }
+        }
         let template = template.as_deref().unwrap_or_default();
-        let chosen = self.choose_function(name, &candidates, template, &given, None, span)?;
+        let chosen = self.choose_function(name, &own, template, &given, None, span)?;
         self.write_out(&chosen, given, arguments, None, span)
+    }
+
+    /// A call of a function that is built in, with what has been computed already.
+    fn built_in_of(
+        &mut self,
+        name: &str,
+        given: Vec<Any>,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Any> {
+        let known = self.computed.len();
+        self.computed.extend(given);
+        let computed = arguments.iter().enumerate().map(|(index, one)| {
+            let kind = ExprKind::Computed(known + index);
+            Expr { kind, span: one.span, height: 1 }
+        });
+        let computed: Vec<Expr> = computed.collect();
+        let found = self.built_in(name, &computed, span);
+        self.computed.truncate(known);
+        match found? {
+            Some(found) => Ok(Any::Value(found)),
+            None => self.unknown_function(name, span),
+        }
     }
 
     fn unknown_function(&mut self, name: &str, span: Span) -> Lowered<Any> {

@@ -1,8 +1,8 @@
 //! Expressions whose value has to be known now: lengths, cases, arguments of templates.
 
 use super::expression::Any;
-use super::{Lowered, Lowerer};
-use crate::ir::{BlockId, Value};
+use super::{Lowered, Lowerer, Lvalue};
+use crate::ir::{BlockId, Op, Value};
 use crate::syntax::Expr;
 use crate::types::Type;
 
@@ -52,6 +52,30 @@ impl Lowerer<'_> {
             _ => bits,
         };
         Ok((found, bits))
+    }
+
+    /// The bytes of a struct, an array or a number that begins so; nothing where they aren't known now.
+    pub(super) fn constant_bytes(
+        &mut self,
+        place: &Lvalue,
+        init: &Expr,
+    ) -> Lowered<Option<Vec<u8>>> {
+        // Its place has to be known while it is computed.
+        if let Op::Slot(slot) = self.builder.function.inst(place.address).op {
+            self.builder.function.slots[slot as usize].constant = Some(Vec::new());
+        }
+        let problems = self.problems.len();
+        let mut places = None;
+        self.aside(|lowerer| {
+            let start = lowerer.builder.at;
+            lowerer.initialise(place, init)?;
+            places = Some((start, lowerer.builder.at));
+            Ok(())
+        })?;
+        // Its warnings come again when it is lowered where it stands.
+        self.problems.truncate(problems);
+        let Some((start, end)) = places else { return Ok(None) };
+        Ok(self.carried_out_bytes(start, end, (place.address, place.ty.ty.size())))
     }
 
     /// The type of an expression that isn't computed.

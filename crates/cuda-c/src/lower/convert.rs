@@ -131,6 +131,11 @@ impl Lowerer<'_> {
                 Ok(self.builder.compare(Compare::Ne, CompareKind::Signed, typed.value, zero))
             }
             Type::Null => Ok(self.builder.truth(false)),
+            Type::Struct(_)
+                if self.conversion(&typed.ty, &Type::Scalar(Scalar::Bool)).is_some() =>
+            {
+                self.converted(typed.clone(), &Type::Scalar(Scalar::Bool), span)
+            }
             other => {
                 let message =
                     format!("a condition is a number or a pointer, and this is `{}`", other.name());
@@ -162,7 +167,7 @@ impl Lowerer<'_> {
             (Type::Pointer(_) | Type::Null, Type::Scalar(Scalar::Bool)) => Some(4),
             (Type::Null, Type::Pointer(_)) => Some(1),
             (_, Type::Struct(_)) if self.converts(from, to) => Some(5),
-            (Type::Struct(_), Type::Scalar(_)) => {
+            (Type::Struct(_), _) => {
                 self.conversion(from, to).filter(|one| !one.attributes.is_explicit).map(|_| 6)
             }
             (Type::Pointer(a), Type::Pointer(b)) => {
@@ -223,10 +228,7 @@ impl Lowerer<'_> {
         }
         match (&typed.ty, to) {
             (_, Type::Void) => Ok(typed.value),
-            (Type::Struct(_), Type::Scalar(_)) if self.conversion(&typed.ty, to).is_some() => {
-                self.converted(typed, to, span)
-            }
-            (Type::Struct(_), _) if self.conversion_to(&typed.ty, to).is_some() => {
+            (Type::Struct(_), _) if self.conversion(&typed.ty, to).is_some() => {
                 self.converted(typed, to, span)
             }
             (

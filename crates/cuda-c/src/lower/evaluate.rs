@@ -13,6 +13,8 @@ const MOST: u32 = 2_000_000;
 const MOST_BYTES: usize = 1 << 20;
 /// Calls in each other.
 const DEEPEST: usize = 200;
+/// Set in the addresses of variables of the module; their number is in the bits from 32 on.
+const GLOBALS: u64 = 1 << 63;
 
 /// Bytes by their addresses: a variable begins where its call and its number say.
 #[derive(Default)]
@@ -55,6 +57,41 @@ impl Lowerer<'_> {
     ) -> Option<u64> {
         let mut machine = Machine::default();
         self.carry_out(&mut machine, None, start, Some((end, value)), &[])
+    }
+
+    /// The bytes that are at a place when block `end` is done, with zeros where nothing was written.
+    pub(super) fn carried_out_bytes(
+        &mut self,
+        start: BlockId,
+        end: BlockId,
+        (address, size): (Value, u64),
+    ) -> Option<Vec<u8>> {
+        let mut machine = Machine::default();
+        let address = self.carry_out(&mut machine, None, start, Some((end, address)), &[])?;
+        let byte = |place| machine.memory.get(&(address + place)).copied().unwrap_or(0);
+        Some((0..size).map(byte).collect())
+    }
+
+    /// What a `constexpr` variable holds at an address.
+    fn constant_at(&self, address: u64, memory: Memory) -> Option<u64> {
+        let (bytes, place) = if address & GLOBALS != 0 {
+            let number = (address & !GLOBALS) >> 32;
+            let global = self.module.globals.get(number as usize)?;
+            (global.init.as_deref().unwrap_or_default(), address & u64::from(u32::MAX))
+        } else {
+            let (frame, slot) = (address >> 40, (address >> 20) & 0xf_ffff);
+            let slot = self.builder.function.slots.get(slot.checked_sub(1)? as usize)?;
+            if frame != 1 {
+                return None;
+            }
+            (slot.constant.as_deref()?, address & 0xf_ffff)
+        };
+        let mut machine = Machine::default();
+        for at in 0..memory.bytes() {
+            let byte = bytes.get((place + at) as usize).copied();
+            machine.memory.insert(at, byte?);
+        }
+        machine.load(0, memory)
     }
 
     fn code(&self, number: Option<usize>) -> &Function {
@@ -101,8 +138,11 @@ impl Lowerer<'_> {
                         }
                         Some(frame | place << 20)
                     }
+                    (Op::Global(global), _) => self.address_of(*global),
                     (Op::Param(index), _) => given.get(*index as usize).copied(),
-                    (Op::Load(Access { memory, .. }), Some(args)) => machine.load(args[0], *memory),
+                    (Op::Load(Access { memory, .. }), Some(args)) => machine
+                        .load(args[0], *memory)
+                        .or_else(|| self.constant_at(args[0], *memory)),
                     (Op::Store(access), Some(args)) => {
                         machine.store(args[0], access.memory, args[1])?;
                         None
@@ -176,12 +216,26 @@ impl Lowerer<'_> {
         (self.carried_out <= MOST).then_some(())
     }
 
+    fn address_of(&self, global: u32) -> Option<u64> {
+        self.constexpr_globals.contains(&global).then_some(GLOBALS | u64::from(global) << 32)
+    }
+
     fn known(
         &self,
         number: Option<usize>,
         known: &HashMap<Value, u64>,
         value: Value,
     ) -> Option<u64> {
-        self.code(number).constant_of(value).or_else(|| known.get(&value).copied())
+        let code = self.code(number);
+        let found = code.constant_of(value).or_else(|| known.get(&value).copied());
+        found.or_else(|| match code.inst(value).op {
+            // A variable of the function around, which is none of the instructions that are carried out.
+            Op::Slot(slot) if number.is_none() => {
+                code.slots[slot as usize].constant.as_ref()?;
+                Some(1 << 40 | (u64::from(slot) + 1) << 20)
+            }
+            Op::Global(global) => self.address_of(global),
+            _ => None,
+        })
     }
 }

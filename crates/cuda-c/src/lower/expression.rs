@@ -1,5 +1,6 @@
 //! Expressions to values.
 
+use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::convert::{memory_of, ty_of};
@@ -155,6 +156,7 @@ impl Lowerer<'_> {
                 }
                 self.size(own.size())
             }
+            ExprKind::Computed(number) => Ok(self.computed[*number].clone()),
             ExprKind::List(_) => self.error(
                 expr.span,
                 "a list in braces initialises a variable",
@@ -169,6 +171,11 @@ impl Lowerer<'_> {
     }
 
     fn variable(&mut self, name: &Rc<str>, span: Span) -> Lowered<Any> {
+        if let Some(name) = name.strip_prefix("::") {
+            // Of a variable that is outside of all functions, whatever has its name inside.
+            return self
+                .outside(HashMap::default(), |lowerer| lowerer.variable(&name.into(), span));
+        }
         match self.lookup(name).cloned() {
             Some(Symbol::Variable(place)) => return Ok(Any::Lvalue(place)),
             Some(Symbol::Global(global, ty)) => {
@@ -279,6 +286,7 @@ impl Lowerer<'_> {
         match operator {
             Unary::Dereference => {
                 let pointer = self.rvalue(operand)?;
+                let pointer = self.as_number(pointer, span)?;
                 match &pointer.ty {
                     Type::Pointer(to) if to.ty != Type::Void => {
                         let ty = self.completed(to);

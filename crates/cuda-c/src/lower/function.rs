@@ -10,8 +10,8 @@ use crate::ir::{BlockId, Builder, Function as Kernel, Memory, Op, Parameter, Ter
 use crate::syntax::{Expr, Function};
 use crate::types::{QualifiedType, Type};
 
-/// A kernel has at most as many bytes of parameters.
-const PARAMETER_BYTES: u64 = 4096;
+/// Bytes of parameters of a kernel at most, from sm_70 on and before it.
+const PARAMETER_BYTES: (u64, u64) = (32_764, 4096);
 
 impl Lowerer<'_> {
     /// Whether there is a definition of a function that is the same, and this one adds nothing.
@@ -89,6 +89,7 @@ impl Lowerer<'_> {
             }
             // A function turned out to call itself, and had been written out once by then.
             self.module.globals.truncate(globals);
+            self.constexpr_globals.retain(|number| (*number as usize) < globals);
             self.strings.retain(|_, number| (*number as usize) < globals);
             self.problems.truncate(problems);
             self.used_names = names;
@@ -130,8 +131,10 @@ impl Lowerer<'_> {
             bytes = bytes.next_multiple_of(ty.ty.align()) + ty.ty.size();
             self.kernel_parameter(index as u32, ty, parameter);
         }
-        if bytes > PARAMETER_BYTES {
-            let message = format!("{bytes} bytes of parameters; a kernel has {PARAMETER_BYTES}");
+        let most = if self.options.arch >= 70 { PARAMETER_BYTES.0 } else { PARAMETER_BYTES.1 };
+        if bytes > most {
+            let arch = self.options.arch;
+            let message = format!("{bytes} bytes of parameters; a kernel has {most} on sm_{arch}");
             return self.error(function.span, message, "put them into memory, and pass a pointer");
         }
         let body = function.body.as_deref().unwrap_or_default();

@@ -1,10 +1,26 @@
 //! Variables outside of functions.
 
+use std::rc::Rc;
+
 use super::convert::memory_of;
 use super::{Lowered, Lowerer, Symbol};
+use crate::diagnostic::Problem;
 use crate::ir::{Global, Space};
+use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Variable};
 use crate::types::{QualifiedType, Type};
+
+/// `int a[] = {1, 2}` has as many elements as the list.
+pub(super) fn deduce_length(ty: &mut QualifiedType, init: &Expr) {
+    if let Type::Array(element, 0) = &ty.ty {
+        let length = match &init.kind {
+            ExprKind::List(elements) => elements.len() as u64,
+            ExprKind::String(bytes) => bytes.len() as u64 + 1,
+            _ => 0,
+        };
+        ty.ty = Type::Array(element.clone(), length);
+    }
+}
 
 impl Lowerer<'_> {
     /// Adds a variable under a name that no other has.
@@ -29,13 +45,8 @@ impl Lowerer<'_> {
     fn global(&mut self, variable: &Variable) -> Lowered<()> {
         let attributes = variable.attributes;
         let mut ty = self.plain_type(&variable.ty, variable.span)?;
-        if let (Type::Array(element, 0), Some(init)) = (&ty.ty, &variable.init) {
-            let length = match &init.kind {
-                ExprKind::List(elements) => elements.len() as u64,
-                ExprKind::String(bytes) => bytes.len() as u64 + 1,
-                _ => 0,
-            };
-            ty.ty = Type::Array(element.clone(), length);
+        if let Some(init) = &variable.init {
+            deduce_length(&mut ty, init);
         }
         let space = match () {
             () if attributes.shared => Space::Shared,
@@ -75,16 +86,26 @@ impl Lowerer<'_> {
             }
             None => None,
         };
+        let mut align = ty.ty.align().max(if dynamic { 16 } else { 1 });
+        if let Some(wanted) = &variable.align {
+            align = align.max(self.alignment(wanted)?);
+        }
+        if dynamic {
+            self.dynamic_type(&variable.name, &ty, variable.span)?;
+        }
         let number = self.add_global(Global {
             name: super::mangle::variable(&variable.name),
             space,
             size: ty.ty.size(),
-            align: ty.ty.align().max(if dynamic { 16 } else { 1 }),
+            align,
             init,
             dynamic,
             // What the library needs is there where a kernel uses it.
             visible: space != Space::Shared && variable.span.file != self.library,
         });
+        if attributes.is_constexpr {
+            self.constexpr_globals.insert(number);
+        }
         ty.is_const |= space == Space::Constant;
         self.bind(&variable.name, Symbol::Global(number, ty));
         Ok(())
@@ -98,23 +119,76 @@ impl Lowerer<'_> {
             return self.error(variable.span, message, help);
         };
         if ty.ty.is_aggregate() {
-            let mut bytes = vec![0; ty.ty.size() as usize];
-            self.bytes_of(&ty.ty, init, &mut bytes)?;
-            let number = self.add_global(Global {
-                name: super::mangle::variable(&variable.name),
-                space: Space::Global,
-                size: ty.ty.size(),
-                align: ty.ty.align(),
-                init: Some(bytes),
-                dynamic: false,
-                visible: false,
-            });
-            self.bind(&variable.name, Symbol::Global(number, ty));
+            let number = self.constant_array(&variable.name, &variable.name, ty, init)?;
+            if !variable.attributes.is_constexpr {
+                self.constexpr_globals.remove(&number);
+            }
             return Ok(());
         }
         let bits = self.constant_bits(&ty.ty, init)?;
         self.bind(&variable.name, Symbol::Constant(ty.ty, bits));
         Ok(())
+    }
+
+    /// A `constexpr` array or struct: memory under the name `whole`, which `name` is bound to; its number.
+    pub(super) fn constant_array(
+        &mut self,
+        whole: &str,
+        name: &Rc<str>,
+        ty: QualifiedType,
+        init: &Expr,
+    ) -> Lowered<u32> {
+        let mut bytes = vec![0; ty.ty.size() as usize];
+        self.bytes_of(&ty.ty, init, &mut bytes)?;
+        let number = self.add_global(Global {
+            name: super::mangle::variable(whole),
+            space: Space::Global,
+            size: ty.ty.size(),
+            align: ty.ty.align(),
+            init: Some(bytes),
+            dynamic: false,
+            visible: false,
+        });
+        self.constexpr_globals.insert(number);
+        self.bind(name, Symbol::Global(number, ty));
+        Ok(number)
+    }
+
+    /// Checks that dynamic shared memory has one type under each name, as C++ wants it of what is `extern`.
+    pub(super) fn dynamic_type(
+        &mut self,
+        name: &Rc<str>,
+        ty: &QualifiedType,
+        span: Span,
+    ) -> Lowered<()> {
+        // In a function, it is declared in the namespace around.
+        let around = self.frames.last().map(|frame| match self.whole.get(&frame.own) {
+            Some(own) => own.name.split('<').next().unwrap_or_default().to_owned(),
+            None => frame.name.to_string(),
+        });
+        let around = around.and_then(|own| own.rfind("::").map(|end| own[..end + 2].to_owned()));
+        let whole: Rc<str> = format!("{}{name}", around.unwrap_or_default()).into();
+        let Some((known, place)) = self.dynamic_types.get(&whole).cloned() else {
+            self.dynamic_types.insert(whole, (ty.ty.clone(), span));
+            return Ok(());
+        };
+        let (Type::Array(before, _), Type::Array(now, _)) = (&known, &ty.ty) else { return Ok(()) };
+        if before == now {
+            return Ok(());
+        }
+        let message = format!(
+            "`{name}` has elements of type `{}` here, and `{}` where it was declared before",
+            now.name(),
+            before.name()
+        );
+        let help = "`extern __shared__` has one type under each name: declare it as `unsigned char`, and cast \
+                    its address, or give each type a name of its own";
+        let problem = Problem::new(self.place_of(span), message).help(help);
+        self.fail(if place == span {
+            problem.label("a template that is made for both types".to_owned())
+        } else {
+            problem
+        })
     }
 
     pub(super) fn constant_bits(&mut self, ty: &Type, init: &Expr) -> Lowered<u64> {
@@ -150,11 +224,11 @@ impl Lowerer<'_> {
                 }
                 Ok(())
             }
-            (ExprKind::List(elements), Type::Struct(own)) => {
+            (ExprKind::List(elements), Type::Struct(own)) if !Self::has_constructors(ty) => {
                 for (index, (name, value)) in elements.iter().enumerate() {
                     let field = match name {
-                        Some(name) => own.fields.iter().find(|field| field.name == *name),
-                        None => own.fields.get(index),
+                        Some(name) => own.member(name),
+                        None => own.fields.get(index).cloned(),
                     };
                     let Some(field) = field else {
                         return self.error(value.span, "the struct has no such member", "");
@@ -169,6 +243,17 @@ impl Lowerer<'_> {
                     return self.error(init.span, "the text is longer than the array", "");
                 }
                 bytes[..text.len()].copy_from_slice(text);
+                Ok(())
+            }
+            (ExprKind::List(_) | ExprKind::Construct(..), Type::Struct(_)) => {
+                let address = self.temporary(ty);
+                let place = super::Lvalue { ty: ty.clone().into(), address };
+                let Some(found) = self.constant_bytes(&place, init)? else {
+                    let message = "what a variable outside of functions begins with has to be known when it is \
+                                   compiled";
+                    return self.error(init.span, message, "use numbers, or copy it from the host");
+                };
+                bytes.copy_from_slice(&found);
                 Ok(())
             }
             (_, Type::Array(..) | Type::Struct(_)) => {

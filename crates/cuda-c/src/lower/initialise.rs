@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Lvalue, Symbol};
-use crate::ir::{Global, Space};
+use crate::ir::{Global, Op, Space};
 use crate::syntax::{Expr, ExprKind, TypeExpr, Variable};
 use crate::types::{QualifiedType, Type};
 
@@ -104,11 +104,13 @@ impl Lowerer<'_> {
         }
         let mut align = ty.ty.align();
         if let Some(wanted) = &variable.align {
-            align = align
-                .max(self.constant(wanted, "an alignment")?.1.clamp(1, 128).next_power_of_two());
+            align = align.max(self.alignment(wanted)?);
         }
         let address = self.builder.slot(ty.ty.size(), align);
         let place = Lvalue { ty, address };
+        if let (true, Some(init)) = (attributes.is_constexpr, &variable.init) {
+            self.keep_constant(&place, init)?;
+        }
         match &variable.init {
             Some(init) => self.initialise(&place, init)?,
             None if Self::has_constructors(&place.ty.ty) => {
@@ -117,6 +119,14 @@ impl Lowerer<'_> {
             None => self.default_members(&place)?,
         }
         self.bind(&variable.name, Symbol::Variable(place));
+        Ok(())
+    }
+
+    /// Keeps what a `constexpr` variable holds for constant expressions.
+    fn keep_constant(&mut self, place: &Lvalue, init: &Expr) -> Lowered<()> {
+        let Op::Slot(slot) = self.builder.function.inst(place.address).op else { return Ok(()) };
+        let bytes = self.constant_bytes(place, init)?;
+        self.builder.function.slots[slot as usize].constant = bytes;
         Ok(())
     }
 
@@ -188,16 +198,13 @@ impl Lowerer<'_> {
 
     /// `int a[] = {1, 2}` has as many elements as the list.
     fn deduce_length(&mut self, ty: &mut QualifiedType, variable: &Variable) -> Lowered<()> {
-        let Type::Array(element, 0) = &ty.ty else { return Ok(()) };
-        let length = match variable.init.as_ref().map(|init| &init.kind) {
-            Some(ExprKind::List(elements)) => elements.len() as u64,
-            Some(ExprKind::String(bytes)) => bytes.len() as u64 + 1,
-            _ => {
-                let message = format!("the array `{}` has no length", variable.name);
-                return self.error(variable.span, message, "write it between the brackets");
-            }
-        };
-        ty.ty = Type::Array(element.clone(), length);
+        if let Some(init) = &variable.init {
+            super::global::deduce_length(ty, init);
+        }
+        if let Type::Array(_, 0) = &ty.ty {
+            let message = format!("the array `{}` has no length", variable.name);
+            return self.error(variable.span, message, "write it between the brackets");
+        }
         Ok(())
     }
 
@@ -293,18 +300,56 @@ impl Lowerer<'_> {
         }
     }
 
-    /// `struct { int x = 3; }`
+    /// What the members of a struct begin with where nothing else is said: as `struct { int x = 3; }` says, or
+    /// as their own structs do.
     pub(super) fn default_members(&mut self, place: &Lvalue) -> Lowered<()> {
-        let Type::Struct(own) = &place.ty.ty else { return Ok(()) };
-        let own = self.complete(own);
+        let place = Lvalue { ty: self.completed(&place.ty), address: place.address };
+        let open = |ty: &QualifiedType| QualifiedType { is_const: false, ..ty.clone() };
+        let own = match &place.ty.ty {
+            Type::Struct(own) => own.clone(),
+            Type::Array(element, count) if self.has_defaults(&element.ty) => {
+                for index in 0..*count {
+                    let address = self.builder.offset(place.address, index * element.ty.size());
+                    self.default_value(&Lvalue { ty: open(element), address })?;
+                }
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
         let Some(declaration) = own.declaration.clone() else { return Ok(()) };
-        for (index, value) in &declaration.defaults {
-            let name = own.fields[*index].name.clone();
-            let open = QualifiedType { is_const: false, ..place.ty.clone() };
-            let field = self.field(&own, &name, &open, place.address, value.span)?;
-            self.initialise(&field, value)?;
+        for (index, field) in own.fields.iter().enumerate() {
+            let value = declaration.defaults.iter().find(|(own, _)| *own == index);
+            let address = self.builder.offset(place.address, field.offset);
+            let field = Lvalue { ty: open(&field.ty), address };
+            match value {
+                Some((_, value)) => self.initialise(&field, value)?,
+                None if !declaration.is_union => self.default_value(&field)?,
+                None => {}
+            }
         }
         Ok(())
+    }
+
+    /// What a variable or a member begins with where nothing is said.
+    fn default_value(&mut self, place: &Lvalue) -> Lowered<()> {
+        if Self::has_plain_constructor(&place.ty.ty) {
+            return self.construct_by(place, &[], self.builder.span);
+        }
+        self.default_members(place)
+    }
+
+    /// Whether a type begins with anything where nothing is said.
+    fn has_defaults(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Array(element, _) => self.has_defaults(&element.ty),
+            Type::Struct(own) => {
+                let own = self.complete(own);
+                let says = own.declaration.as_ref().is_some_and(|own| !own.defaults.is_empty());
+                says || Self::has_plain_constructor(ty)
+                    || own.fields.iter().any(|field| self.has_defaults(&field.ty.ty))
+            }
+            _ => false,
+        }
     }
 
     fn shared_variable(&mut self, variable: &Variable) -> Lowered<()> {
@@ -333,8 +378,10 @@ impl Lowerer<'_> {
         }
         let mut align = ty.ty.align().max(if dynamic { 16 } else { 4 });
         if let Some(wanted) = &variable.align {
-            align = align
-                .max(self.constant(wanted, "an alignment")?.1.clamp(1, 128).next_power_of_two());
+            align = align.max(self.alignment(wanted)?);
+        }
+        if dynamic {
+            self.dynamic_type(&variable.name, &ty, variable.span)?;
         }
         ty.is_const = false;
         let kernel = self.builder.function.name.clone();

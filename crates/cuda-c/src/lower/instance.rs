@@ -3,15 +3,17 @@
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
+use super::expression::Any;
 use super::overload::Chosen;
-use super::{Lowered, Lowerer, Symbol};
+use super::{Lowered, Lowerer, Symbol, Typed};
 use crate::diagnostic::{Problem, closest};
-use crate::syntax::{Function, Instance};
+use crate::syntax::{Function, Instance, Parameter};
+use crate::types::Type;
 
 impl Lowerer<'_> {
     /// Makes the kernel that is asked for; what it is called in PTX.
     pub(super) fn instance(&mut self, instance: &Instance) -> Lowered<Option<String>> {
-        let Instance { name, arguments, span, by_host } = instance;
+        let Instance { name, arguments, parameters, span, by_host } = instance;
         let span = *span;
         self.stand(span);
         if let (true, Some(Symbol::Global(number, _))) = (*by_host, self.lookup(name)) {
@@ -22,14 +24,25 @@ impl Lowerer<'_> {
             // A function is written out where it is called.
             return Ok(None);
         }
+        let given = parameters.as_deref().map(|own| self.types_of(own)).transpose()?;
         let mut fitting: Vec<Chosen> = Vec::new();
         for function in all
             .iter()
             .filter(|one| one.attributes.global && one.body.is_some() && one.specialises.is_none())
         {
-            if let Some(template) =
-                self.deduce(function, arguments, &[], HashMap::default(), span)?
-            {
+            let types = given.as_deref().unwrap_or_default();
+            if given.is_some() && types.len() != function.parameters.len() {
+                continue;
+            }
+            let void = self.void().value;
+            let values = types.iter().map(|ty| Any::Value(Typed { ty: ty.clone(), value: void }));
+            let values: Vec<Any> = values.collect();
+            let base = HashMap::default();
+            let Some(template) = self.deduce(function, arguments, &values, base, span)? else {
+                continue;
+            };
+            let own = |lowerer: &mut Self| lowerer.types_of(&function.parameters);
+            if given.is_none() || self.outside(template.clone(), own)? == types {
                 fitting.push(Chosen { function: function.clone(), template });
             }
         }
@@ -68,6 +81,12 @@ impl Lowerer<'_> {
                 "rename one: a name without parameters can't tell them apart",
             ),
         }
+    }
+
+    /// The types of parameters, without the qualifiers of the parameters themselves.
+    fn types_of(&mut self, parameters: &[Parameter]) -> Lowered<Vec<Type>> {
+        let resolve = |one: &Parameter| Ok(self.resolve(&one.ty, one.span)?.0.ty);
+        parameters.iter().map(resolve).collect()
     }
 
     /// Says which templates of kernels nothing was made of.

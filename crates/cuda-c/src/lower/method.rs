@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::expression::Any;
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
-use crate::ir::Value;
+use crate::ir::{Op, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Function, StructDeclaration, TemplateArgument, TypeExpr};
 use crate::types::{QualifiedType, Type};
@@ -49,7 +49,7 @@ impl Lowerer<'_> {
         };
         if named(&ty.ty, name).is_empty()
             && let Type::Struct(own) = &ty.ty
-            && own.fields.iter().any(|field| field.name == *name)
+            && own.member(name).is_some()
         {
             // A member that can be called itself.
             let own = own.clone();
@@ -105,7 +105,7 @@ impl Lowerer<'_> {
             let message = format!("`{name}` is a function of a `{}`", ty.ty.name());
             return self.error(span, message, "call it with `.`, or make it `static`");
         }
-        let address = self.builder.integer(crate::ir::Ty::I64, 0);
+        let address = self.builder.integer(Ty::I64, 0);
         self.call_method((address, ty), name, &[], arguments, span)
     }
 
@@ -122,7 +122,7 @@ impl Lowerer<'_> {
         let to = self.completed(to);
         if named(&to.ty, name).is_empty() {
             let is_field = match &to.ty {
-                Type::Struct(own) => own.fields.iter().any(|field| field.name == *name),
+                Type::Struct(own) => own.member(name).is_some(),
                 _ => false,
             };
             if !is_field {
@@ -187,8 +187,18 @@ impl Lowerer<'_> {
         self.call_method((left.value, ty), &name, &[], &arguments, span).map(Some)
     }
 
+    pub(super) fn has_method(ty: &Type, name: &str) -> bool {
+        !named(ty, name).is_empty()
+    }
+
     pub(super) fn has_constructors(ty: &Type) -> bool {
         declaration(ty).is_some_and(|own| !own.constructors.is_empty())
+    }
+
+    /// Whether one of its constructors needs no arguments.
+    pub(super) fn has_plain_constructor(ty: &Type) -> bool {
+        let plain = |one: &Rc<Function>| one.parameters.iter().all(|one| one.default.is_some());
+        declaration(ty).is_some_and(|own| own.constructors.iter().any(plain))
     }
 
     /// Makes a struct at a place by one of its constructors.
@@ -211,27 +221,38 @@ impl Lowerer<'_> {
         self.construct_with(place, given, arguments, span)
     }
 
-    /// The function by which a struct becomes a number: of that type, or the only one.
+    /// Notes what a struct becomes by itself, while the names in it are known.
+    pub(super) fn conversions_of(&mut self, own: &StructDeclaration, id: u32) -> Lowered<()> {
+        let mut found = Vec::new();
+        for function in &own.conversions {
+            let (ty, _) = self.resolve(&function.result, function.span)?;
+            found.push((ty.ty, function.clone()));
+        }
+        self.conversions.insert(id, found);
+        Ok(())
+    }
+
+    fn conversions(&self, from: &Type) -> &[(Type, Rc<Function>)] {
+        match from {
+            Type::Struct(own) => self.conversions.get(&own.id).map_or(&[], Vec::as_slice),
+            _ => &[],
+        }
+    }
+
+    /// The function by which a struct becomes a type: just that, or the one that is nearest to it.
     pub(super) fn conversion(&self, from: &Type, to: &Type) -> Option<Rc<Function>> {
-        let only = || match declaration(from)?.conversions.as_slice() {
-            [only] => Some(only.clone()),
-            _ => None,
+        let nearest = || {
+            let plain = |ty: &Type| !matches!(ty, Type::Struct(_));
+            let all = self.conversions(from).iter().filter(|(ty, _)| plain(ty) && plain(to));
+            let costs = all.filter_map(|(ty, own)| self.cost(ty, to).map(|cost| (cost, own)));
+            costs.min_by_key(|(cost, _)| *cost).map(|(_, own)| own.clone())
         };
-        self.conversion_to(from, to).or_else(only)
+        self.conversion_to(from, to).or_else(nearest)
     }
 
     /// The function by which a struct becomes just that type.
     pub(super) fn conversion_to(&self, from: &Type, to: &Type) -> Option<Rc<Function>> {
-        let is_that = |one: &&Rc<Function>| match (&one.result, to) {
-            (TypeExpr::Scalar(result), Type::Scalar(wanted)) => result == wanted,
-            (TypeExpr::Named(name, _), _) => {
-                let names = self.names_of(from);
-                let named = names.get(name).or_else(|| self.scopes[0].get(name));
-                matches!(named, Some(Symbol::Alias(ty)) if ty.ty == *to)
-            }
-            _ => false,
-        };
-        declaration(from)?.conversions.iter().find(is_that).cloned()
+        self.conversions(from).iter().find(|(ty, _)| ty == to).map(|(_, own)| own.clone())
     }
 
     pub(super) fn converted(&mut self, typed: Typed, to: &Type, span: Span) -> Lowered<Value> {
@@ -245,13 +266,22 @@ impl Lowerer<'_> {
         self.cast(result, to, span)
     }
 
-    /// Of a struct that becomes a number by itself, that number.
+    pub(super) fn becomes_number(&self, ty: &Type) -> bool {
+        !self.conversions(ty).is_empty()
+    }
+
+    /// Of a struct that becomes a number or a pointer by itself, that. Of two pointers that differ in what may
+    /// be changed, the one to what may.
     pub(super) fn as_number(&mut self, typed: Typed, span: Span) -> Lowered<Typed> {
-        let only = match declaration(&typed.ty).map(|own| own.conversions.as_slice()) {
-            Some([only]) if !only.attributes.is_explicit => only.result.clone(),
+        let all = self.conversions(&typed.ty).iter();
+        let implicit = all.filter(|(_, own)| !own.attributes.is_explicit).map(|(ty, _)| ty.clone());
+        let ty = match implicit.collect::<Vec<Type>>().as_slice() {
+            [only] => only.clone(),
+            [Type::Pointer(a), Type::Pointer(b)] if a.ty == b.ty => {
+                Type::Pointer(if a.is_const { b.clone() } else { a.clone() })
+            }
             _ => return Ok(typed),
         };
-        let ty = self.plain_type(&only, span)?.ty;
         let value = self.converted(typed, &ty, span)?;
         Ok(Typed { ty, value })
     }
@@ -382,6 +412,10 @@ impl Lowerer<'_> {
                 let register = super::convert::ty_of(&ty);
                 let value = self.builder.function.constant(register, bits);
                 Ok(Any::Value(Typed { ty, value }))
+            }
+            Some(Symbol::Global(global, ty)) => {
+                let address = self.builder.op(Op::Global(global), Ty::I64, Vec::new());
+                Ok(Any::Lvalue(Lvalue { ty, address }))
             }
             _ => self.error(span, format!("there is no `{full}`"), "look at what the type names"),
         }

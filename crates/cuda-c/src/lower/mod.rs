@@ -135,6 +135,12 @@ pub(crate) struct Lowerer<'a> {
     applied: Vec<Rc<Struct>>,
     /// What structs name besides their members, by their numbers.
     struct_names: HashMap<u32, template::Bound>,
+    /// What structs become by themselves, by their numbers: the type, and the function.
+    conversions: HashMap<u32, Vec<(Type, Rc<Function>)>>,
+    /// `constexpr` variables of the module, which constant expressions may read.
+    constexpr_globals: HashSet<u32>,
+    /// Arrays of dynamic shared memory by their names: the type, and where it was declared.
+    dynamic_types: HashMap<Rc<str>, (Type, Span)>,
     /// Structs by their numbers, as soon as their members are known.
     whole: HashMap<u32, Rc<Struct>>,
     /// Names of `enum class`es, which are no integers without a cast.
@@ -151,6 +157,8 @@ pub(crate) struct Lowerer<'a> {
     used_names: HashSet<String>,
     /// Functions that are called instead of written out.
     apart: Vec<apart::Apart>,
+    /// The values of `ExprKind::Computed`.
+    computed: Vec<expression::Any>,
     /// How many instructions of constant expressions were carried out.
     carried_out: u32,
 }
@@ -174,6 +182,9 @@ pub(crate) fn lower(
         templates: HashMap::default(),
         applied: Vec::new(),
         struct_names: HashMap::default(),
+        conversions: HashMap::default(),
+        constexpr_globals: HashSet::default(),
+        dynamic_types: HashMap::default(),
         whole: HashMap::default(),
         scoped_enums: HashSet::default(),
         scopes: vec![HashMap::default()],
@@ -186,6 +197,7 @@ pub(crate) fn lower(
         standing: None,
         used_names: HashSet::default(),
         apart: Vec::new(),
+        computed: Vec::new(),
         carried_out: 0,
     };
     lowerer.built_in_types();

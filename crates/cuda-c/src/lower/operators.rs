@@ -30,6 +30,7 @@ impl Lowerer<'_> {
                 return Ok(result);
             }
         }
+        let typed = self.as_number(typed, span)?;
         let Some(from) = typed.ty.scalar() else {
             let message =
                 format!("this operator is for numbers, and this is `{}`", typed.ty.name());
@@ -79,8 +80,10 @@ impl Lowerer<'_> {
             let name = format!("operator{}", operator.text());
             let both = vec![a.clone(), b.clone()];
             let (x, y) = (self.as_number(a.clone(), span)?, self.as_number(b.clone(), span)?);
-            let numbers = x.ty.scalar().is_some() && y.ty.scalar().is_some();
-            let one = a.ty.scalar().is_some() || b.ty.scalar().is_some();
+            let number =
+                |ty: &Type| ty.scalar().is_some() || matches!(ty, Type::Pointer(_) | Type::Null);
+            let numbers = number(&x.ty) && number(&y.ty);
+            let one = number(&a.ty) || number(&b.ty);
             match self.cost_of_operator(&name, both.clone(), span)? {
                 Some(1..) if numbers && one => {
                     let message = format!(

@@ -17,7 +17,7 @@ pub(super) struct Chosen {
     pub(super) template: Bound,
 }
 
-fn type_of(any: &Any) -> Type {
+pub(super) fn type_of(any: &Any) -> Type {
     match any {
         Any::Lvalue(place) => place.ty.ty.clone(),
         Any::Value(typed) => typed.ty.clone(),
@@ -25,7 +25,7 @@ fn type_of(any: &Any) -> Type {
 }
 
 /// What a value parameter gets: an array becomes a pointer.
-fn decayed(any: &Any) -> Type {
+pub(super) fn decayed(any: &Any) -> Type {
     match any {
         Any::Lvalue(place) => match &place.ty.ty {
             Type::Array(element, _) => Type::Pointer(element.clone()),
@@ -89,9 +89,11 @@ impl Lowerer<'_> {
             if let Some(cost) = self.total_cost(&chosen, given)? {
                 // Of two that fit alike, the plain one, and the one for a struct that may be changed.
                 let constant = own.is_some_and(|own| own.is_const);
+                // A function of the source hides one of the library for the same types.
+                let library = own.is_none() && function.span.file == self.library;
                 let cost = 4 * cost
                     + 2 * u32::from(!function.template.is_empty())
-                    + u32::from(own.is_some() && function.is_const != constant);
+                    + u32::from(library || own.is_some() && function.is_const != constant);
                 best.push((cost, chosen));
             }
         }

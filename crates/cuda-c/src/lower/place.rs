@@ -17,11 +17,16 @@ impl Lowerer<'_> {
             Any::Lvalue(place) => Some((place.address, self.completed(&place.ty))),
             Any::Value(typed) => Some((typed.value, typed.ty.clone().into())),
         };
-        if let Some((address, ty)) = own.filter(|(_, ty)| matches!(ty.ty, Type::Struct(_))) {
+        // A struct is indexed by a function of its own, or as the pointer that it becomes.
+        let indexed = |ty: &Type| Self::has_method(ty, "operator[]") || !self.becomes_number(ty);
+        let own = own.filter(|(_, ty)| matches!(ty.ty, Type::Struct(_)) && indexed(&ty.ty));
+        if let Some((address, ty)) = own {
             let arguments = std::slice::from_ref(index);
             return self.call_method((address, ty), "operator[]", &[], arguments, span);
         }
-        let (mut pointer, mut number) = (self.read(any), self.rvalue(index)?);
+        let pointer = self.read(any);
+        let mut pointer = self.as_number(pointer, span)?;
+        let mut number = self.rvalue(index)?;
         let mut length = None;
         if pointer.ty.is_integer() {
             std::mem::swap(&mut pointer, &mut number);
@@ -140,13 +145,20 @@ impl Lowerer<'_> {
         address: Value,
         span: Span,
     ) -> Lowered<Lvalue> {
-        let Some(field) = own.fields.iter().find(|field| &*field.name == name) else {
+        let Some(field) = own.member(name) else {
             let help = closest(name, own.fields.iter().map(|field| &*field.name));
             let help = help.map(|name| format!("did you mean `{name}`?"));
             let problem = Problem::new(span, format!("`{}` has no member `{name}`", own.name));
             return self.fail(problem.maybe_help(help));
         };
-        let mut ty = field.ty.clone();
+        let packed = own.declaration.as_ref().is_some_and(|own| own.layout.packed);
+        let natural = field.ty.ty.align();
+        if packed && (natural > own.align || !field.offset.is_multiple_of(natural)) {
+            let message = format!("`{name}` isn't aligned in `{}`, which is packed", own.name);
+            let help = "such members aren't built: read it byte by byte, or take `packed` away";
+            return self.error(span, message, help);
+        }
+        let mut ty = field.ty;
         ty.is_const |= around.is_const;
         ty.is_volatile |= around.is_volatile;
         let address = self.builder.offset(address, field.offset);
@@ -159,7 +171,7 @@ impl Lowerer<'_> {
         let Type::Pointer(to) = &this.ty.ty else { return Ok(None) };
         let to = self.completed(to);
         let Type::Struct(own) = &to.ty else { return Ok(None) };
-        if !own.fields.iter().any(|field| field.name == *name) {
+        if own.member(name).is_none() {
             return Ok(None);
         }
         let address = self.load(&this.ty, this.address);

@@ -36,9 +36,11 @@ impl Lowerer<'_> {
                 Ok(())
             }
             StatementKind::Variables(variables) => self.local_variables(variables),
-            StatementKind::Alias(name, ty) => {
-                let ty = self.plain_type(ty, statement.span)?;
-                self.bind(name, Symbol::Alias(ty));
+            StatementKind::Aliases(aliases) => {
+                for (name, ty) in aliases {
+                    let ty = self.plain_type(ty, statement.span)?;
+                    self.bind(name, Symbol::Alias(ty));
+                }
                 Ok(())
             }
             StatementKind::Type(ty) => {
@@ -48,7 +50,9 @@ impl Lowerer<'_> {
                         return Ok(());
                     }
                 }
-                self.resolve(ty, statement.span).map(|_| ())
+                let (ty, _) = self.resolve(ty, statement.span)?;
+                self.unnamed_union(&ty.ty);
+                Ok(())
             }
             StatementKind::Block(statements) => {
                 self.scoped(|lowerer| lowerer.statements(statements))
@@ -106,6 +110,20 @@ impl Lowerer<'_> {
                 self.error(condition.span, message, "")
             }
             StatementKind::Empty => Ok(()),
+        }
+    }
+
+    /// The members of a union without a name and a variable are variables of the function.
+    fn unnamed_union(&mut self, ty: &Type) {
+        let Type::Struct(own) = ty else { return };
+        let is_union = own.declaration.as_ref().is_some_and(|own| own.is_union);
+        if !is_union || !crate::types::is_unnamed(&own.name) || self.frames.is_empty() {
+            return;
+        }
+        let address = self.temporary(ty);
+        for field in &own.fields {
+            let place = super::Lvalue { ty: field.ty.clone(), address };
+            self.bind(&field.name, Symbol::Variable(place));
         }
     }
 
@@ -197,6 +215,7 @@ impl Lowerer<'_> {
     /// `switch`: the comparisons come first, one after the other, then the body.
     fn switch(&mut self, value: &Expr, body: &Statement) -> Lowered<()> {
         let typed = self.rvalue(value)?;
+        let typed = self.as_number(typed, value.span)?;
         let Some(scalar) = typed.ty.scalar().filter(|scalar| scalar.is_integer()) else {
             let message = format!("`switch` is over an integer, and this is `{}`", typed.ty.name());
             return self.error(value.span, message, "use `if` and `else if`");

@@ -2,8 +2,8 @@
 
 use crate::ir::Effect;
 
-/// Name, types (the result first: i int, u unsigned, l and m 64 bits, f float, d double, h half, v
-/// nothing), effect, the least `sm_` that has it, and its PTX.
+/// Name, types (the result first: i int, u unsigned, l and m 64 bits, f float, d double, h half, p and q
+/// pointers, to `const void` and to `void`, v nothing), effect, the least `sm_` that has it, and its PTX.
 pub(super) type Row = (&'static str, &'static str, Effect, u32, &'static str);
 
 use Effect::{Acts, None as Pure, Varies};
@@ -110,6 +110,50 @@ pub(super) const TABLE: &[Row] = &[
     ("__double2hiint", "id", Pure, 0, "{{ .reg .b32 %q; mov.b64 {{%q, {0}}}, {1}; }}"),
     ("__double2loint", "id", Pure, 0, "{{ .reg .b32 %q; mov.b64 {{{0}, %q}}, {1}; }}"),
     ("__hiloint2double", "dii", Pure, 0, "mov.b64 {0}, {{{2}, {1}}};"),
+    // Addresses: of any memory as those of one kind, and back, and which kind it is.
+    ("__cvta_generic_to_shared", "mp", Pure, 0, "cvta.to.shared.u64 {0}, {1};"),
+    ("__cvta_generic_to_global", "mp", Pure, 0, "cvta.to.global.u64 {0}, {1};"),
+    ("__cvta_generic_to_local", "mp", Pure, 0, "cvta.to.local.u64 {0}, {1};"),
+    ("__cvta_generic_to_constant", "mp", Pure, 0, "cvta.to.const.u64 {0}, {1};"),
+    ("__cvta_shared_to_generic", "qm", Pure, 0, "cvta.shared.u64 {0}, {1};"),
+    ("__cvta_global_to_generic", "qm", Pure, 0, "cvta.global.u64 {0}, {1};"),
+    ("__cvta_local_to_generic", "qm", Pure, 0, "cvta.local.u64 {0}, {1};"),
+    ("__cvta_constant_to_generic", "qm", Pure, 0, "cvta.const.u64 {0}, {1};"),
+    (
+        "__isShared",
+        "up",
+        Pure,
+        0,
+        "{{ .reg .pred %q; isspacep.shared %q, {1}; selp.u32 {0}, 1, 0, %q; }}",
+    ),
+    (
+        "__isGlobal",
+        "up",
+        Pure,
+        0,
+        "{{ .reg .pred %q; isspacep.global %q, {1}; selp.u32 {0}, 1, 0, %q; }}",
+    ),
+    (
+        "__isLocal",
+        "up",
+        Pure,
+        0,
+        "{{ .reg .pred %q; isspacep.local %q, {1}; selp.u32 {0}, 1, 0, %q; }}",
+    ),
+    (
+        "__isConstant",
+        "up",
+        Pure,
+        0,
+        "{{ .reg .pred %q; isspacep.const %q, {1}; selp.u32 {0}, 1, 0, %q; }}",
+    ),
+    (
+        "__isGridConstant",
+        "up",
+        Pure,
+        70,
+        "{{ .reg .pred %q; isspacep.param %q, {1}; selp.u32 {0}, 1, 0, %q; }}",
+    ),
     // Arithmetic that says how it rounds, and that isn't contracted.
     ("__fadd_rn", "fff", Pure, 0, "add.rn.f32 {0}, {1}, {2};"),
     ("__fadd_rz", "fff", Pure, 0, "add.rz.f32 {0}, {1}, {2};"),
@@ -157,10 +201,10 @@ pub(super) const TABLE: &[Row] = &[
     ("lrintf", "lf", Pure, 0, "cvt.rni.s64.f32 {0}, {1};"),
     ("llrintf", "lf", Pure, 0, "cvt.rni.s64.f32 {0}, {1};"),
     // Halves.
-    ("__half2float", "fh", Pure, 53, "cvt.f32.f16 {0}, {1};"),
-    ("__float2half", "hf", Pure, 53, "cvt.rn.f16.f32 {0}, {1};"),
-    ("__float2half_rn", "hf", Pure, 53, "cvt.rn.f16.f32 {0}, {1};"),
-    ("__float2half_rz", "hf", Pure, 53, "cvt.rz.f16.f32 {0}, {1};"),
+    ("__half2float", "fh", Pure, 0, "cvt.f32.f16 {0}, {1};"),
+    ("__float2half", "hf", Pure, 0, "cvt.rn.f16.f32 {0}, {1};"),
+    ("__float2half_rn", "hf", Pure, 0, "cvt.rn.f16.f32 {0}, {1};"),
+    ("__float2half_rz", "hf", Pure, 0, "cvt.rz.f16.f32 {0}, {1};"),
     ("__hadd", "hhh", Pure, 53, "add.f16 {0}, {1}, {2};"),
     ("__hsub", "hhh", Pure, 53, "sub.f16 {0}, {1}, {2};"),
     ("__hmul", "hhh", Pure, 53, "mul.f16 {0}, {1}, {2};"),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{Lowered, Lowerer, Symbol};
 use crate::diagnostic::{Problem, closest};
 use crate::source::Span;
-use crate::syntax::{EnumDeclaration, InnerName, StructDeclaration, TypeExpr};
+use crate::syntax::{EnumDeclaration, Expr, InnerName, StructDeclaration, TypeExpr};
 use crate::types::{Field, QualifiedType, Scalar, Struct, TemplateValue, Type};
 
 /// A type, and whether it is a reference to it.
@@ -202,7 +202,10 @@ impl Lowerer<'_> {
             )]),
         };
         self.scopes.push(HashMap::default());
-        let result = self.members(own, &empty);
+        let result = self.members(own, &empty).and_then(|whole| {
+            self.conversions_of(own, id)?;
+            Ok(whole)
+        });
         names.extend(self.scopes.pop().unwrap_or_default());
         let result = Rc::new(result?);
         let alias = Symbol::Alias(Type::Struct(result.clone()).into());
@@ -214,6 +217,15 @@ impl Lowerer<'_> {
         Ok(result)
     }
 
+    /// An alignment that is written.
+    pub(super) fn alignment(&mut self, wanted: &Expr) -> Lowered<u64> {
+        let (_, bits) = self.constant(wanted, "an alignment")?;
+        if !bits.is_power_of_two() || bits > 128 {
+            return self.error(wanted.span, "an alignment is a power of two up to 128", "");
+        }
+        Ok(bits)
+    }
+
     fn inner_names(&mut self, own: &Rc<StructDeclaration>) -> Lowered<()> {
         for inner in &own.names {
             match inner {
@@ -222,11 +234,16 @@ impl Lowerer<'_> {
                     self.bind(name, Symbol::Alias(ty));
                 }
                 InnerName::Constant(name, ty, value, span) => {
-                    let ty = self.plain_type(ty, *span)?;
-                    if !ty.is_const || ty.ty.is_aggregate() {
+                    let mut ty = self.plain_type(ty, *span)?;
+                    if !ty.is_const {
                         let help =
-                            "write `static constexpr` before a number, and a variable outside";
+                            "write `static constexpr` before a constant, and a variable outside";
                         return self.error(*span, "static members aren't built", help);
+                    }
+                    if ty.ty.is_aggregate() {
+                        super::global::deduce_length(&mut ty, value);
+                        self.constant_array(&format!("{}_{name}", own.name), name, ty, value)?;
+                        continue;
                     }
                     let bits = self.constant_bits(&ty.ty, value)?;
                     self.bind(name, Symbol::Constant(ty.ty, bits));
@@ -234,6 +251,7 @@ impl Lowerer<'_> {
                 InnerName::Type(ty, span) => {
                     self.resolve(ty, *span)?;
                 }
+                InnerName::Assert(assertion) => self.statement(assertion)?,
             }
         }
         Ok(())
@@ -242,7 +260,8 @@ impl Lowerer<'_> {
     fn members(&mut self, own: &Rc<StructDeclaration>, empty: &Struct) -> Lowered<Struct> {
         self.inner_names(own)?;
         let (mut fields, mut size, mut align): (Vec<Field>, u64, u64) = (Vec::new(), 0, 1);
-        for (ty, name, span) in &own.fields {
+        let packed = own.layout.packed;
+        for (index, (ty, name, span)) in own.fields.iter().enumerate() {
             let ty = self.plain_type(ty, *span)?;
             let ty = self.completed(&ty);
             if ty.ty.size() == 0 {
@@ -255,17 +274,17 @@ impl Lowerer<'_> {
             if fields.iter().any(|field| field.name == *name) {
                 return self.error(*span, format!("there are two members `{name}`"), "rename one");
             }
-            let offset = if own.is_union { 0 } else { size.next_multiple_of(ty.ty.align()) };
+            let mut wanted = if packed { 1 } else { ty.ty.align() };
+            for (_, own) in own.aligned.iter().filter(|(own, _)| *own == index) {
+                wanted = wanted.max(self.alignment(own)?);
+            }
+            let offset = if own.is_union { 0 } else { size.next_multiple_of(wanted) };
             size = size.max(offset + ty.ty.size());
-            align = align.max(ty.ty.align());
+            align = align.max(wanted);
             fields.push(Field { name: name.clone(), ty, offset });
         }
-        if let Some(wanted) = &own.align {
-            let (_, bits) = self.constant(wanted, "an alignment")?;
-            if !bits.is_power_of_two() || bits > 128 {
-                return self.error(wanted.span, "an alignment is a power of two up to 128", "");
-            }
-            align = align.max(bits);
+        if let Some(wanted) = &own.layout.align {
+            align = align.max(self.alignment(wanted)?);
         }
         let size = size.max(1).next_multiple_of(align);
         let (name, declaration) = (empty.name.clone(), Some(own.clone()));

@@ -8,7 +8,7 @@ use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::lex::TokenKind;
 use crate::syntax::{
-    EnumDeclaration, Expr, ExprKind, Function, Parameter, StatementKind, TemplateArgument,
+    EnumDeclaration, Expr, ExprKind, Function, Layout, Parameter, StatementKind, TemplateArgument,
     TypeExpr, Variable,
 };
 
@@ -87,9 +87,24 @@ impl Parser<'_> {
         first: Option<Declarator>,
     ) -> Parsed<StatementKind> {
         if first.is_none() && self.accept(";") {
+            if let Some(align) = &specifiers.layout.align
+                && let TypeExpr::Struct(_) | TypeExpr::Enum(_) = &specifiers.ty
+            {
+                let problem =
+                    Problem::warning(align.span, "an alignment behind a struct says nothing");
+                self.problems.push(problem.help("write it before the struct's name"));
+            }
+            if let TypeExpr::Struct(own) = &specifiers.ty
+                && crate::types::is_unnamed(&own.name)
+            {
+                // The members of an unnamed union are variables here.
+                for (_, name, _) in &own.fields {
+                    self.declare(name, Name::Value);
+                }
+            }
             return Ok(StatementKind::Type(specifiers.ty));
         }
-        let mut variables = Vec::new();
+        let (mut variables, mut aliases) = (Vec::new(), Vec::new());
         let mut next = first;
         let mut ty = specifiers.ty.clone();
         loop {
@@ -98,19 +113,36 @@ impl Parser<'_> {
                 None => self.declarator(&ty)?,
             };
             // A struct that is defined here is so once, however many variables follow.
-            match &ty {
-                TypeExpr::Struct(own) => ty = TypeExpr::Named(own.name.clone(), own.span),
-                TypeExpr::Enum(own) => ty = TypeExpr::Named(own.name.clone(), declarator.span),
+            let mut defined = &mut ty;
+            while let TypeExpr::Qualified { inner, .. } = defined {
+                defined = inner;
+            }
+            match defined {
+                TypeExpr::Struct(own) => *defined = TypeExpr::Named(own.name.clone(), own.span),
+                TypeExpr::Enum(own) => {
+                    *defined = TypeExpr::Named(own.name.clone(), declarator.span);
+                }
                 _ => {}
             }
             if declarator.name.is_empty() {
                 let problem = Problem::new(declarator.span, "expected the name of a variable");
                 return self.fail(problem);
             }
+            let align = declarator.layout.align.or_else(|| specifiers.layout.align.clone());
             if specifiers.attributes.is_typedef {
+                if let Some(align) = align {
+                    let problem =
+                        Problem::new(align.span, "a `typedef` with an alignment isn't built");
+                    let help = "write the alignment before the struct's name, or on each variable";
+                    return self.fail(problem.help(help));
+                }
                 let name = self.declare_here(&declarator.name, Name::Type);
+                aliases.push((name, declarator.ty));
+                if self.accept(",") {
+                    continue;
+                }
                 self.expect(";", "behind the name")?;
-                return Ok(StatementKind::Alias(name, declarator.ty));
+                return Ok(StatementKind::Aliases(aliases));
             }
             let name = self.declare_here(&declarator.name, Name::Value);
             let init = if self.accept("=") {
@@ -130,7 +162,7 @@ impl Parser<'_> {
                 name,
                 attributes: specifiers.attributes,
                 init,
-                align: specifiers.align.clone(),
+                align,
                 span: declarator.span,
             });
             if !self.accept(",") {
@@ -173,6 +205,7 @@ impl Parser<'_> {
             while ["const", "noexcept", "override", "final"].iter().any(|word| parser.is(word)) {
                 is_const |= parser.bump().is("const");
             }
+            parser.layout(&mut Layout::default())?;
             if parser.is("->") {
                 let problem = Problem::new(
                     parser.span(),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::source::Span;
-use crate::syntax::TypeExpr;
+use crate::syntax::{Layout, TypeExpr};
 
 /// A name with its whole type.
 #[derive(Debug)]
@@ -15,6 +15,7 @@ pub(super) struct Declarator {
     pub(super) name: Rc<str>,
     pub(super) span: Span,
     pub(super) restrict: bool,
+    pub(super) layout: Layout,
 }
 
 impl Parser<'_> {
@@ -83,7 +84,9 @@ impl Parser<'_> {
             return self.fail(problem.help("move the body into the `struct`"));
         }
         let ty = self.lengths(ty)?;
-        Ok(Declarator { ty, name, span, restrict })
+        let mut layout = Layout::default();
+        self.layout(&mut layout)?;
+        Ok(Declarator { ty, name, span, restrict, layout })
     }
 
     /// `operator+` as a name.

@@ -299,7 +299,11 @@ impl Parser<'_> {
         if let Some(Name::Type | Name::TypeTemplate) = is {
             return self.scoped_value();
         }
-        let (name, span) = self.path("a name")?;
+        let (mut name, span) = self.path("a name")?;
+        if token.is("::") && !name.contains("::") {
+            // Whatever has that name here isn't meant.
+            name = format!("::{name}").into();
+        }
         if self.is("::") {
             return self.behind_scope(TypeExpr::Named(name, span), span);
         }

@@ -72,10 +72,28 @@ impl Parser<'_> {
         if self.is("template") && !self.ahead(1).is("<") {
             return self.instance();
         }
+        if self.is("extern") && self.ahead(1).is("template") {
+            // What is instantiated elsewhere; here nothing is made of it.
+            self.behind_item();
+            return self.expect(";", "behind the declaration");
+        }
+        if self.is("asm") {
+            let problem = Problem::new(span, "`asm` outside of functions isn't built");
+            return self.fail(problem.help("write it into the function that needs it"));
+        }
         if self.is("template") {
             return self.template();
         }
         self.declared(Vec::new(), Around::Nothing)
+    }
+
+    /// Passes over everything up to the `;` that ends this.
+    pub(super) fn behind_item(&mut self) {
+        let mut depth = 0;
+        while !self.ended() && (depth > 0 || !self.is(";")) {
+            depth += i32::from(self.is("(")) - i32::from(self.is(")"));
+            self.bump();
+        }
     }
 
     /// `extern "C" { … }`
@@ -113,8 +131,8 @@ impl Parser<'_> {
             let help = format!("write them behind the name: `{}<float>(…)`", declarator.name);
             return self.fail(problem.help(help));
         }
-        // A variable with an initial value in brackets would look the same; kernels have none.
-        if (self.is("(") || special) && !attributes.shared && !attributes.constant {
+        let variable = self.is("(") && self.begins_value();
+        if (self.is("(") || special) && !variable && !attributes.shared && !attributes.constant {
             let known = self.written_as(&declarator.name);
             let is = match (template.is_empty() && !special, known) {
                 (true, Some(Name::Template)) => Name::Template,
@@ -133,6 +151,16 @@ impl Parser<'_> {
         let kind = self.declaration(specifiers, Some(declarator))?;
         self.items.push(Item::Statement(Statement { kind, span }));
         Ok(())
+    }
+
+    /// Whether what stands in these brackets is the first value of a variable, and no parameter.
+    fn begins_value(&mut self) -> bool {
+        self.at += 1;
+        let parameter = self.begins_type()
+            || self.peek().kind == TokenKind::Word && !self.is("true") && !self.is("false")
+            || [")", "...", "["].iter().any(|text| self.is(text));
+        self.at -= 1;
+        !parameter
     }
 
     pub(super) fn static_assert(&mut self) -> Parsed<StatementKind> {

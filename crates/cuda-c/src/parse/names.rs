@@ -286,6 +286,6 @@ impl Parser<'_> {
         let ty = self.type_name()?;
         self.expect(";", "behind the type")?;
         let name = self.declare_here(&name, Name::Type);
-        Ok(StatementKind::Alias(name, ty))
+        Ok(StatementKind::Aliases(vec![(name, ty)]))
     }
 }

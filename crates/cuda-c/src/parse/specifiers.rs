@@ -6,7 +6,7 @@ use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::lex::TokenKind;
 use crate::source::Span;
-use crate::syntax::{Attributes, Expr, TypeExpr};
+use crate::syntax::{Attributes, Expr, ExprKind, Layout, TypeExpr};
 use crate::types::Scalar;
 
 /// What the specifiers of a declaration say.
@@ -15,7 +15,7 @@ pub(super) struct Specifiers {
     pub(super) attributes: Attributes,
     pub(super) ty: TypeExpr,
     pub(super) bounds: Vec<Expr>,
-    pub(super) align: Option<Rc<Expr>>,
+    pub(super) layout: Layout,
 }
 
 const TYPE_WORDS: [&str; 14] = [
@@ -117,12 +117,13 @@ impl Parser<'_> {
     pub(super) fn specifiers(&mut self) -> Parsed<Specifiers> {
         let start = self.span();
         let mut attributes = Attributes::default();
-        let (mut bounds, mut align) = (Vec::new(), None);
+        let (mut bounds, mut layout) = (Vec::new(), Layout::default());
         let (mut is_const, mut is_volatile) = (false, false);
         let mut ty: Option<TypeExpr> = None;
         let mut words: Vec<Rc<str>> = Vec::new();
         let mut is_type = false;
         loop {
+            self.layout(&mut layout)?;
             let token = self.peek().clone();
             if ty.is_none()
                 && words.is_empty()
@@ -170,18 +171,6 @@ impl Parser<'_> {
                     self.expect(")", "behind the bounds")?;
                     continue;
                 }
-                "__align__" | "alignas" => {
-                    self.bump();
-                    self.expect("(", "before the alignment")?;
-                    align = Some(Rc::new(self.assignment()?));
-                    self.expect(")", "behind the alignment")?;
-                    continue;
-                }
-                "__attribute__" => {
-                    self.bump();
-                    self.skip_brackets()?;
-                    continue;
-                }
                 "decltype" if ty.is_none() && words.is_empty() => {
                     self.bump();
                     self.expect("(", "behind decltype")?;
@@ -223,7 +212,63 @@ impl Parser<'_> {
         } else {
             ty
         };
-        Ok(Specifiers { attributes, ty, bounds, align })
+        Ok(Specifiers { attributes, ty, bounds, layout })
+    }
+
+    /// Attributes, as many as there are here: `__align__(n)`, `alignas(T)`, `__attribute__((aligned(n)))`.
+    /// Those that say nothing of where something lies, such as `[[nodiscard]]`, are passed over.
+    pub(super) fn layout(&mut self, layout: &mut Layout) -> Parsed<()> {
+        loop {
+            if self.is("__align__") || self.is("alignas") {
+                self.bump();
+                layout.align = Some(self.alignment()?);
+            } else if self.is("__attribute__") || self.is("__attribute") {
+                self.bump();
+                self.expect("(", "behind __attribute__")?;
+                self.expect("(", "behind __attribute__")?;
+                while !self.is(")") && !self.ended() {
+                    let word = self.bump();
+                    match &*word.text {
+                        "aligned" | "__aligned__" if self.is("(") => {
+                            layout.align = Some(self.alignment()?);
+                        }
+                        // Without a number, it is the largest alignment that any type has.
+                        "aligned" | "__aligned__" => {
+                            let most = ExprKind::Integer(16, Scalar::Int);
+                            layout.align = Some(Rc::new(self.expr(most, word.span)?));
+                        }
+                        "packed" | "__packed__" => layout.packed = true,
+                        _ if self.is("(") => self.skip_brackets()?,
+                        _ => {}
+                    }
+                    self.accept(",");
+                }
+                self.expect(")", "behind the attributes")?;
+                self.expect(")", "behind the attributes")?;
+            } else if self.is("[") && self.ahead(1).is("[") {
+                while !(self.is("]") && self.ahead(1).is("]")) && !self.ended() {
+                    self.bump();
+                }
+                self.bump();
+                self.expect("]", "behind the attributes")?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// `(n)`, or `(T)`: as that type is aligned.
+    fn alignment(&mut self) -> Parsed<Rc<Expr>> {
+        self.expect("(", "before the alignment")?;
+        let (start, behind) = (self.span(), self.behind_type());
+        let align = if self.begins_type() && !behind.is("(") && !behind.is("{") {
+            let ty = self.type_name()?;
+            self.expr(ExprKind::AlignofType(ty), start.to(self.last()))?
+        } else {
+            self.assignment()?
+        };
+        self.expect(")", "behind the alignment")?;
+        Ok(Rc::new(align))
     }
 
     fn no_type<T>(&mut self, start: Span) -> Parsed<T> {

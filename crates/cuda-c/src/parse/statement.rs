@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::{Parsed, Parser};
 use crate::diagnostic::Problem;
-use crate::lex::TokenKind;
+use crate::lex::{Token, TokenKind};
 use crate::source::Span;
-use crate::syntax::{Asm, Case, Expr, Loop, Statement, StatementKind, Unroll};
+use crate::syntax::{Asm, Case, Expr, Layout, Loop, Statement, StatementKind, Unroll};
 
 impl Parser<'_> {
     /// `{ … }`, reading on behind a statement that is wrong.
@@ -48,6 +48,8 @@ impl Parser<'_> {
     }
 
     fn statement_kind(&mut self) -> Parsed<StatementKind> {
+        self.layout_passed()?;
+        self.pragma_operator()?;
         let token = self.peek().clone();
         if token.kind == TokenKind::Pragma {
             return self.unrolled();
@@ -126,7 +128,8 @@ impl Parser<'_> {
             self.bump();
             return Ok(StatementKind::Label(label));
         }
-        let attribute = ["alignas", "__align__", "decltype", "__attribute__"];
+        let attribute =
+            ["alignas", "__align__", "decltype", "__attribute__", "struct", "union", "enum"];
         let behind = self.behind_type();
         let to_array = behind.is("(") && self.declares_in_brackets();
         if self.begins_type()
@@ -146,6 +149,30 @@ impl Parser<'_> {
         let value = self.expression()?;
         self.expect(";", "behind the statement")?;
         Ok(StatementKind::Expression(value))
+    }
+
+    /// `[[fallthrough]]` and such before a statement.
+    fn layout_passed(&mut self) -> Parsed<()> {
+        let attribute = self.is("[") && self.ahead(1).is("[");
+        if attribute { self.layout(&mut Layout::default()) } else { Ok(()) }
+    }
+
+    /// `_Pragma("unroll 4")`, which is `#pragma unroll 4`.
+    fn pragma_operator(&mut self) -> Parsed<()> {
+        while self.is("_Pragma") {
+            let start = self.bump().span;
+            self.expect("(", "behind _Pragma")?;
+            let text = self.bump().text;
+            self.expect(")", "behind the text of _Pragma")?;
+            let text = text.trim_matches('"').replacen('(', " (", 1);
+            if text.starts_with("unroll") || text.starts_with("nounroll") {
+                self.at -= 1;
+                let closing = self.peek().clone();
+                let (kind, span) = (TokenKind::Pragma, start.to(closing.span));
+                self.tokens[self.at] = Token { kind, text: text.into(), span, ..closing };
+            }
+        }
+        Ok(())
     }
 
     fn unrolled(&mut self) -> Parsed<StatementKind> {
@@ -224,11 +251,12 @@ impl Parser<'_> {
             if word.is("while") {
                 condition = Some(parser.expression()?);
             } else {
-                init = Some(Box::new(parser.statement()?));
-                if parser.is(":") {
-                    let problem = Problem::new(parser.span(), "loops over ranges aren't built");
-                    return parser.fail(problem.help("count with an index"));
+                if let Some(colon) = parser.range_colon() {
+                    let problem = Problem::new(colon, "range-based `for` isn't built");
+                    let help = "count with an index: `for (int i = 0; i < n; ++i)`";
+                    return parser.fail(problem.help(help));
                 }
+                init = Some(Box::new(parser.statement()?));
                 if !parser.is(";") {
                     condition = Some(parser.expression()?);
                 }
@@ -243,9 +271,39 @@ impl Parser<'_> {
         })
     }
 
+    /// The `:` of `for (T name : range)`, if the parts of the loop that begin here have one.
+    fn range_colon(&self) -> Option<Span> {
+        let (mut depth, mut choices) = (0, 0);
+        for token in &self.tokens[self.at..] {
+            match &*token.text {
+                _ if token.kind != TokenKind::Punctuation => {}
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" if depth > 0 => depth -= 1,
+                ";" | ")" if depth == 0 => return None,
+                "?" => choices += 1,
+                ":" if depth == 0 && choices == 0 => return Some(token.span),
+                ":" => choices -= i32::from(choices > 0),
+                _ => {}
+            }
+        }
+        None
+    }
+
     fn asm(&mut self) -> Parsed<StatementKind> {
         self.bump();
-        let volatile = self.accept("volatile") || self.accept("__volatile__");
+        let mut volatile = false;
+        loop {
+            match () {
+                () if self.accept("volatile") || self.accept("__volatile__") => volatile = true,
+                () if self.accept("inline") => {}
+                () if self.is("goto") => {
+                    let problem = Problem::new(self.span(), "`asm goto` isn't built");
+                    let help = "write the jump in C, and let `asm` compute its condition";
+                    return self.fail(problem.help(help));
+                }
+                () => break,
+            }
+        }
         self.expect("(", "behind asm")?;
         let mut text = Vec::new();
         while self.peek().kind == TokenKind::String {
@@ -260,21 +318,35 @@ impl Parser<'_> {
             outputs = self.operands()?;
             if self.accept(":") {
                 inputs = self.operands()?;
+            } else if self.is("::") {
+                // No inputs; its second colon is the one before what is clobbered.
+                self.bump();
+                self.clobbers(&mut memory);
             }
         }
         if self.accept(":") {
-            while self.peek().kind == TokenKind::String {
-                memory |= &*self.bump().text == "\"memory\"";
-                self.accept(",");
-            }
+            self.clobbers(&mut memory);
         }
         self.expect(")", "behind the operands of asm")?;
         self.expect(";", "behind asm")?;
         Ok(StatementKind::Asm(Asm { text: text.into(), outputs, inputs, volatile, memory }))
     }
 
+    /// `"memory"` behind the operands.
+    fn clobbers(&mut self, memory: &mut bool) {
+        while self.peek().kind == TokenKind::String {
+            *memory |= &*self.bump().text == "\"memory\"";
+            self.accept(",");
+        }
+    }
+
     fn operands(&mut self) -> Parsed<Vec<(Rc<[u8]>, Expr)>> {
         let mut operands = Vec::new();
+        if self.is("[") {
+            let problem = Problem::new(self.span(), "names of operands of `asm` aren't built");
+            let help = "write `%0`, `%1`, …, counted from the first output";
+            return self.fail(problem.help(help));
+        }
         while self.peek().kind == TokenKind::String {
             let token = self.bump();
             let constraint = self.bytes(&token)?;

@@ -7,14 +7,14 @@ use crate::diagnostic::Problem;
 use crate::lex::TokenKind;
 use crate::source::Span;
 use crate::syntax::{
-    Attributes, Expr, ExprKind, Function, InnerName, Item, StatementKind, StructDeclaration,
-    StructTemplate, TemplateParameter, TypeExpr,
+    Attributes, ExprKind, Function, InnerName, Item, Layout, Statement, StatementKind,
+    StructDeclaration, StructTemplate, TemplateParameter, TypeExpr,
 };
 
 /// What stands before a struct's name.
 struct Head {
     is_union: bool,
-    align: Option<Rc<Expr>>,
+    layout: Layout,
 }
 
 impl Parser<'_> {
@@ -25,14 +25,9 @@ impl Parser<'_> {
 
     fn head(&mut self) -> Parsed<Head> {
         let is_union = self.bump().is("union");
-        let mut align = None;
-        while self.is("__align__") || self.is("alignas") {
-            self.bump();
-            self.expect("(", "before the alignment")?;
-            align = Some(Rc::new(self.assignment()?));
-            self.expect(")", "behind the alignment")?;
-        }
-        Ok(Head { is_union, align })
+        let mut layout = Layout::default();
+        self.layout(&mut layout)?;
+        Ok(Head { is_union, layout })
     }
 
     /// `struct name { … }`, or `struct name`.
@@ -97,17 +92,18 @@ impl Parser<'_> {
         name: Rc<str>,
         span: Span,
     ) -> Parsed<StructDeclaration> {
-        let Head { is_union, align } = head;
+        let Head { is_union, layout } = head;
         let mut own = StructDeclaration {
             name,
             fields: Vec::new(),
             defaults: Vec::new(),
+            aligned: Vec::new(),
             methods: Vec::new(),
             constructors: Vec::new(),
             conversions: Vec::new(),
             has_default: false,
             names: Vec::new(),
-            align,
+            layout,
             is_union,
             span,
         };
@@ -144,14 +140,17 @@ impl Parser<'_> {
         }
         if self.is("using") {
             let span = self.span();
-            if let StatementKind::Alias(name, ty) = self.using()? {
-                own.names.push(InnerName::Alias(name, ty, span));
+            if let StatementKind::Aliases(aliases) = self.using()? {
+                let named = |(name, ty)| InnerName::Alias(name, ty, span);
+                own.names.extend(aliases.into_iter().map(named));
             }
             return Ok(());
         }
         if self.is("static_assert") {
-            let problem = Problem::new(self.span(), "`static_assert` in a struct isn't built");
-            return self.fail(problem.help("write it into a function of the struct, or behind it"));
+            let span = self.span();
+            let kind = self.static_assert()?;
+            own.names.push(InnerName::Assert(Statement { kind, span }));
+            return Ok(());
         }
         if self.is("template") {
             return self.scoped(|parser| {
@@ -176,13 +175,23 @@ impl Parser<'_> {
             is_explicit |= self.bump().is("explicit");
         }
         if self.is("~") {
-            let problem = Problem::new(self.span(), "destructors aren't built");
+            self.bump();
+            let span = self.word("the struct's name")?.1;
+            if self.defaulted().is_some() {
+                return self.behind_default();
+            }
+            let problem = Problem::new(span, "destructors aren't built");
             return self.fail(problem.help("nothing has to be given back in a kernel: delete it"));
         }
         if self.peek().text == *plain && self.ahead(1).is("(") {
             return self.constructor(own, template, is_explicit);
         }
         if self.is("operator") && !self.ahead(1).is("(") && self.ahead(1).kind == TokenKind::Word {
+            if !template.is_empty() {
+                let problem = Problem::new(self.span(), "templates of conversions aren't built");
+                let help = "write one `operator T()` for each type";
+                return self.fail(problem.help(help));
+            }
             return self.conversion(own, is_explicit);
         }
         self.at = before;
@@ -190,6 +199,12 @@ impl Parser<'_> {
         let span = self.span();
         let specifiers = self.specifiers()?;
         let (attributes, base) = (specifiers.attributes, specifiers.ty.clone());
+        if let (true, TypeExpr::Struct(inner)) = (self.is(";"), &base)
+            && crate::types::is_unnamed(&inner.name)
+        {
+            own.fields.push((base.clone(), inner.name.clone(), inner.span));
+            return self.expect(";", "behind the members");
+        }
         if self.is(";") && matches!(base, TypeExpr::Enum(_) | TypeExpr::Struct(_)) {
             own.names.push(InnerName::Type(base, span));
             return self.expect(";", "behind the type");
@@ -201,6 +216,9 @@ impl Parser<'_> {
             return self.expect(";", "behind the name");
         }
         if self.is("(") {
+            if self.defaulted().is_some() {
+                return self.behind_default();
+            }
             let function = self.function(specifiers, declarator, template)?;
             own.methods.push(function);
             return Ok(());
@@ -234,6 +252,8 @@ impl Parser<'_> {
                     if let Some(value) = value {
                         own.defaults.push((own.fields.len(), value));
                     }
+                    let align = declarator.layout.align.or_else(|| specifiers.layout.align.clone());
+                    own.aligned.extend(align.map(|align| (own.fields.len(), align)));
                     own.fields.push((ty, name, place));
                 }
             }
@@ -259,6 +279,37 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Whether the function whose parameters begin here is `= default` (true) or `= delete`; nothing where it
+    /// is neither.
+    fn defaulted(&self) -> Option<bool> {
+        let (mut at, mut depth) = (0, 0);
+        loop {
+            let token = self.ahead(at);
+            if token.kind == TokenKind::End {
+                return None;
+            }
+            depth += i32::from(token.is("(")) - i32::from(token.is(")"));
+            at += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        while self.ahead(at).kind == TokenKind::Word {
+            at += 1;
+        }
+        let word = self.ahead(at + 1);
+        (self.ahead(at).is("=") && (word.is("default") || word.is("delete")))
+            .then(|| word.is("default"))
+    }
+
+    /// Passes over a function that is `= default` or `= delete`: copies are made member by member anyway.
+    fn behind_default(&mut self) -> Parsed<()> {
+        while !self.is(";") && !self.ended() {
+            self.bump();
+        }
+        self.expect(";", "behind it")
+    }
+
     /// `T(int a) : member(a) { … }`, `T() = default;`
     fn constructor(
         &mut self,
@@ -267,18 +318,18 @@ impl Parser<'_> {
         is_explicit: bool,
     ) -> Parsed<()> {
         let (_, span) = self.word("the struct's name")?;
+        if let Some(default) = self.defaulted() {
+            own.has_default |= default && self.ahead(1).is(")");
+            return self.behind_default();
+        }
         self.inside += 1;
         let result = self.scoped(|parser| {
             parser.expect("(", "before the parameters")?;
             let parameters = parser.parameters()?;
             parser.accept("noexcept");
-            if parser.accept("=") {
-                let written = parser.bump();
-                parser.expect(";", "behind it")?;
-                if written.is("default") && parameters.is_empty() {
-                    own.has_default = true;
-                }
-                return Ok(());
+            if parser.is(";") {
+                let problem = Problem::new(span, "members are defined in their struct only");
+                return parser.fail(problem.help("move the body into the `struct`"));
             }
             let mut initialisers = Vec::new();
             if parser.accept(":") {

@@ -86,23 +86,20 @@ impl Parser<'_> {
             return self.expect(";", "behind the struct");
         }
         let specifiers = self.specifiers()?;
-        let mut depth = 0;
         while self.is("*") || self.is("&") {
             self.bump();
         }
         let (name, span) = self.path("the name of a template")?;
         let arguments = if self.is("<") { self.template_arguments()? } else { Vec::new() };
-        while !self.ended() && (depth > 0 || !self.is(";")) {
-            depth += i32::from(self.is("(")) - i32::from(self.is(")"));
-            self.bump();
+        let mut parameters = None;
+        if specifiers.attributes.global {
+            self.expect("(", "before the parameters of the kernel")?;
+            parameters = Some(self.scoped(Self::parameters)?);
         }
+        self.behind_item();
         self.expect(";", "behind the parameters")?;
-        if specifiers.attributes.global && arguments.is_empty() {
-            let problem =
-                Problem::new(span, format!("of which types `{name}` is wanted isn't said"));
-            return self.fail(problem.help(format!("write `{name}<float>(…)`, with its types")));
-        }
-        self.items.push(Item::Instance(Instance { name, arguments, span, by_host: false }));
+        let by_host = false;
+        self.items.push(Item::Instance(Instance { name, arguments, parameters, span, by_host }));
         Ok(())
     }
 
@@ -115,7 +112,8 @@ impl Parser<'_> {
             let problem = Problem::new(self.span(), "this isn't the name of a kernel");
             return self.fail(problem.help("write `name`, or `name<float, 16>` of a template"));
         }
-        self.items.push(Item::Instance(Instance { name, arguments, span, by_host: true }));
+        let (parameters, by_host) = (None, true);
+        self.items.push(Item::Instance(Instance { name, arguments, parameters, span, by_host }));
         Ok(())
     }
 

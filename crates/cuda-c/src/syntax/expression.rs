@@ -154,6 +154,8 @@ pub(crate) enum ExprKind {
     AlignofType(TypeExpr),
     /// `sizeof e`
     SizeofValue(Box<Expr>),
+    /// A value that has been computed, by its number; nothing that is written.
+    Computed(usize),
     /// `{a, b}`; a name where a member is named.
     List(Vec<(Option<Rc<str>>, Expr)>),
 }

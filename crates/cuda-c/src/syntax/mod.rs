@@ -51,6 +51,8 @@ pub(crate) struct StructDeclaration {
     pub(crate) fields: Vec<(TypeExpr, Rc<str>, Span)>,
     /// What members are set to where nothing else is said, by their place in `fields`.
     pub(crate) defaults: Vec<(usize, Expr)>,
+    /// Alignments of members, by their place in `fields`.
+    pub(crate) aligned: Vec<(usize, Rc<Expr>)>,
     /// Its member functions.
     pub(crate) methods: Vec<Rc<Function>>,
     /// Functions that make one; `T() = default` is none of them.
@@ -61,8 +63,8 @@ pub(crate) struct StructDeclaration {
     pub(crate) has_default: bool,
     /// Types and constants that are named in it.
     pub(crate) names: Vec<InnerName>,
-    /// `__align__(n)`
-    pub(crate) align: Option<Rc<Expr>>,
+    /// Its alignment, and whether its members are packed.
+    pub(crate) layout: Layout,
     /// A union: all members begin at its beginning.
     pub(crate) is_union: bool,
     /// Where its name stands.
@@ -78,6 +80,17 @@ pub(crate) enum InnerName {
     Constant(Rc<str>, TypeExpr, Expr, Span),
     /// A struct or an enum that is defined in it.
     Type(TypeExpr, Span),
+    /// `static_assert(…);`
+    Assert(Statement),
+}
+
+/// What attributes say of where something lies in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    /// `__align__(n)`, `alignas(n)`, `__attribute__((aligned(n)))`
+    pub(crate) align: Option<Rc<Expr>>,
+    /// `__attribute__((packed))`
+    pub(crate) packed: bool,
 }
 
 /// `template <typename T> struct name { … };`
@@ -210,8 +223,10 @@ pub(crate) enum Item {
 pub(crate) struct Instance {
     /// The kernel's name.
     pub(crate) name: Rc<str>,
-    /// What the parameters of its template are.
+    /// What the parameters of its template are, as far as that is written.
     pub(crate) arguments: Vec<TemplateArgument>,
+    /// The parameters that the kernel has then; nothing in a name.
+    pub(crate) parameters: Option<Vec<Parameter>>,
     /// Where the name stands.
     pub(crate) span: Span,
     /// Whether the host asks for it.

@@ -91,8 +91,8 @@ pub(crate) enum StatementKind {
     Expression(Expr),
     /// Variables.
     Variables(Vec<Variable>),
-    /// `typedef T name;` or `using name = T;`
-    Alias(Rc<str>, TypeExpr),
+    /// `typedef T name, *other;` or `using name = T;`
+    Aliases(Vec<(Rc<str>, TypeExpr)>),
     /// A struct or an enum that is defined and has no variable.
     Type(TypeExpr),
     /// `{ … }`

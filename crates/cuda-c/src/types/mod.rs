@@ -164,6 +164,12 @@ pub(crate) struct Field {
     pub(crate) offset: u64,
 }
 
+/// Whether this is the name of a struct or an enum that was written without one.
+#[must_use]
+pub(crate) fn is_unnamed(name: &str) -> bool {
+    name.starts_with('(')
+}
+
 /// A struct, a union or a vector type. Two are the same if they are the same definition.
 #[derive(Debug)]
 pub(crate) struct Struct {
@@ -184,6 +190,21 @@ pub(crate) struct Struct {
 }
 
 impl Struct {
+    /// The member of that name: its own, or one of a member without a name, with the offset that it has in
+    /// the whole.
+    #[must_use]
+    pub(crate) fn member(&self, name: &str) -> Option<Field> {
+        let inner = |field: &Field| match &field.ty.ty {
+            Type::Struct(inner) if is_unnamed(&field.name) => {
+                let found = inner.member(name)?;
+                Some(Field { offset: field.offset + found.offset, ..found })
+            }
+            _ => None,
+        };
+        let own = self.fields.iter().find(|field| &*field.name == name).cloned();
+        own.or_else(|| self.fields.iter().find_map(inner))
+    }
+
     /// The template that it is of, and the arguments.
     #[must_use]
     pub(crate) fn template_arguments(&self) -> Option<(&Rc<str>, &Vec<TemplateValue>)> {

@@ -1,5 +1,6 @@
 //! The compiler from outside: what it makes of the project's kernels, of the language, of errors.
 
+mod accepted;
 mod against;
 mod bessel;
 mod common;
