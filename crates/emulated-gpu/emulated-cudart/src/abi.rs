@@ -138,22 +138,26 @@ pub(crate) fn per_thread(stream: usize) -> usize {
 
 /// What stands at a pointer of the program's.
 ///
+/// # Safety
+/// It is null, or points at a `T`, aligned or not.
+///
 /// # Errors
 /// `cudaErrorInvalidValue` where it is null.
-pub(crate) fn get<T: Copy>(at: *const T, name: &str) -> crate::ffi::Result<T> {
+pub(crate) unsafe fn get<T: Copy>(at: *const T, name: &str) -> crate::ffi::Result<T> {
     required(at, name)?;
-    // SAFETY: the program vouches for a pointer that isn't null.
-    Ok(unsafe { at.read_unaligned() })
+    Ok(at.read_unaligned())
 }
 
 /// Writes to a pointer of the program's.
 ///
+/// # Safety
+/// It is null, or points at room for a `T`, aligned or not.
+///
 /// # Errors
 /// `cudaErrorInvalidValue` where it is null.
-pub(crate) fn set<T>(at: *mut T, value: T, name: &str) -> crate::ffi::Result {
+pub(crate) unsafe fn set<T>(at: *mut T, value: T, name: &str) -> crate::ffi::Result {
     required(at, name)?;
-    // SAFETY: the program vouches for a pointer that isn't null.
-    unsafe { at.write_unaligned(value) };
+    at.write_unaligned(value);
     Ok(())
 }
 

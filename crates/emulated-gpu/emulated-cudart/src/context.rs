@@ -29,7 +29,7 @@ pub(crate) fn start() -> Result {
 pub(crate) fn bind() -> Result {
     start()?;
     let mut context = 0;
-    driver::cuCtxGetCurrent(&raw mut context)?;
+    driver::cuCtxGetCurrent(&mut context)?;
     // A thread may have reset the device of another's.
     if context == 0 || (context == BOUND.get() && !is_retained(context)) {
         make_current(primary(DEVICE.get())?)?;
@@ -41,7 +41,7 @@ pub(crate) fn bind() -> Result {
 pub(crate) fn current() -> Result<usize> {
     bind()?;
     let mut context = 0;
-    driver::cuCtxGetCurrent(&raw mut context)?;
+    driver::cuCtxGetCurrent(&mut context)?;
     Ok(context)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn primary(device: i32) -> Result<usize> {
         return Ok(*context);
     }
     let mut context = 0;
-    driver::cuDevicePrimaryCtxRetain(&raw mut context, device)?;
+    driver::cuDevicePrimaryCtxRetain(&mut context, device)?;
     retained.insert(device, context);
     Ok(context)
 }
@@ -73,7 +73,7 @@ pub(crate) fn primary(device: i32) -> Result<usize> {
 pub(crate) fn count() -> Result<i32> {
     start()?;
     let mut count = 0;
-    driver::cuDeviceGetCount(&raw mut count)?;
+    driver::cuDeviceGetCount(&mut count)?;
     Ok(count)
 }
 
@@ -98,12 +98,12 @@ pub(crate) fn set_device(device: i32) -> Result {
 pub(crate) fn device() -> Result<i32> {
     start()?;
     let mut context = 0;
-    driver::cuCtxGetCurrent(&raw mut context)?;
+    driver::cuCtxGetCurrent(&mut context)?;
     if context == 0 {
         return Ok(DEVICE.get());
     }
     let mut device = 0;
-    driver::cuCtxGetDevice(&raw mut device)?;
+    driver::cuCtxGetDevice(&mut device)?;
     Ok(device)
 }
 

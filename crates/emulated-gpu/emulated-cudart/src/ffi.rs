@@ -77,7 +77,7 @@ macro_rules! export {
         /// As NVIDIA's documentation of the function has it.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::code::Code {
-            fn body($($argument: $type),*) -> $crate::ffi::Result $body
+            unsafe fn body($($argument: $type),*) -> $crate::ffi::Result $body
             $crate::ffi::guard(stringify!($name), || body($($argument),*))
         }
     )*};

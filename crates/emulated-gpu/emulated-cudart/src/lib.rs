@@ -20,6 +20,10 @@
     clippy::too_many_arguments,
     reason = "the functions are C's, with C's arguments, and so are the driver's"
 )]
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "an unsafe function here hands on what the program vouches for, and does nothing else"
+)]
 
 mod abi;
 mod api;

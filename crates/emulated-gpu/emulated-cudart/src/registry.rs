@@ -58,7 +58,10 @@ impl Registry {
         })?;
         if image.library == 0 {
             let mut library = 0;
-            driver::cuLibraryLoadData(&raw mut library, image.address, 0, 0, 0, 0, 0, 0)?;
+            // SAFETY: who added the image vouches for it; the library's handle goes to a place for one.
+            unsafe {
+                driver::cuLibraryLoadData(&raw mut library, image.address, 0, 0, 0, 0, 0, 0)?;
+            }
             image.library = library;
         }
         Ok(image.library)
@@ -74,13 +77,18 @@ impl Registry {
         let (image, name) = (*image, name.clone());
         let library = self.library(image)?;
         let (mut address, mut size) = (0, 0);
-        driver::cuLibraryGetGlobal(&raw mut address, &raw mut size, library, name.as_ptr())?;
+        let (to, bytes) = (&raw mut address, &raw mut size);
+        // SAFETY: both are places for a number, and the name ends in NUL.
+        unsafe { driver::cuLibraryGetGlobal(to, bytes, library, name.as_ptr())? };
         Ok((address, size))
     }
 }
 
 /// Takes in a fatbin, and gives the handle by which the program names it.
-pub(crate) fn add_image(address: usize) -> usize {
+///
+/// # Safety
+/// A fatbin, or the structure around one, is there until it is removed.
+pub(crate) unsafe fn add_image(address: usize) -> usize {
     // A place that nothing else has; it is given back with the handle.
     let handle = Box::into_raw(Box::new(address)) as usize;
     registry().images.insert(handle, Image { address, library: 0 });
@@ -118,15 +126,13 @@ pub(crate) fn unload() -> Result {
 /// # Safety
 /// It is null, or a text that ends in NUL.
 unsafe fn text(name: *const c_char) -> Option<CString> {
-    // SAFETY: the caller's promise.
-    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_owned())
+    (!name.is_null()).then(|| CStr::from_ptr(name).to_owned())
 }
 
 /// # Safety
 /// As [`text`].
 pub(crate) unsafe fn add_kernel(image: usize, host: usize, name: *const c_char) {
-    // SAFETY: the caller's promise.
-    let Some(name) = (unsafe { text(name) }) else { return };
+    let Some(name) = text(name) else { return };
     registry().kernels.insert(host, Kernel { image, name, handle: 0 });
 }
 
@@ -138,8 +144,7 @@ pub(crate) unsafe fn add_variable(
     name: *const c_char,
     pointer: Option<usize>,
 ) {
-    // SAFETY: the caller's promise.
-    let Some(name) = (unsafe { text(name) }) else { return };
+    let Some(name) = text(name) else { return };
     registry().variables.insert(host, Variable { image, name, pointer });
 }
 
@@ -161,7 +166,8 @@ pub(crate) fn kernel(host: usize) -> Result<usize> {
     let (image, name) = (found.image, found.name.clone());
     let library = registry.library(image)?;
     let mut handle = 0;
-    driver::cuLibraryGetKernel(&raw mut handle, library, name.as_ptr())?;
+    // SAFETY: the handle goes to a place for one, and the name ends in NUL.
+    unsafe { driver::cuLibraryGetKernel(&raw mut handle, library, name.as_ptr())? };
     if let Some(found) = registry.kernels.get_mut(&host) {
         found.handle = handle;
     }
@@ -197,7 +203,7 @@ pub(crate) fn init_managed(image: usize, devices: i32) -> Result {
     for (symbol, pointer) in managed {
         let (address, _) = registry.find(symbol)?;
         // SAFETY: the program registered the pointer, and waits for this call before it uses it.
-        unsafe { (pointer as *mut usize).write(address) };
+        unsafe { (pointer as *mut usize).write_unaligned(address) };
     }
     Ok(())
 }

@@ -16,7 +16,8 @@ pub(super) const ARRAY: u32 = 3;
 /// What the driver says of an array.
 pub(super) fn describe(array: usize) -> Result<DriverArray> {
     let mut found = DriverArray::default();
-    driver::cuArray3DGetDescriptor_v2(&raw mut found as usize, array)?;
+    // SAFETY: the description is written to a place for one.
+    unsafe { driver::cuArray3DGetDescriptor_v2(&raw mut found as usize, array)? };
     Ok(found)
 }
 
@@ -27,7 +28,10 @@ pub(super) fn texel(array: usize) -> Result<usize> {
 }
 
 /// What the driver is told of an array that goes to `out`.
-fn described(
+///
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn described(
     out: *mut usize,
     channels: *const Channels,
     extent: Extent,
@@ -39,7 +43,9 @@ fn described(
     Ok(DriverArray { extent, format, channels, flags })
 }
 
-fn make(out: *mut usize, channels: *const Channels, extent: Extent, flags: u32) -> Result {
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn make(out: *mut usize, channels: *const Channels, extent: Extent, flags: u32) -> Result {
     let description = described(out, channels, extent, flags)?;
     driver::cuArray3DCreate_v2(out as usize, &raw const description as usize)
 }
@@ -55,7 +61,10 @@ fn in_memory(kind: u32, address: usize, pitch: usize) -> DriverSide {
 }
 
 /// A rectangle, in bytes and rows.
-fn rectangle(from: DriverSide, to: DriverSide, size: (usize, usize), when: When) -> Result {
+///
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn rectangle(from: DriverSide, to: DriverSide, size: (usize, usize), when: When) -> Result {
     bind()?;
     let (width, height) = size;
     for side in [from, to] {
@@ -82,7 +91,9 @@ fn line(array: usize, (x, y): (usize, usize), bytes: usize) -> Result<(usize, us
     )))
 }
 
-fn into_array(
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn into_array(
     (to, at): (usize, (usize, usize)),
     (from, pitch): (usize, usize),
     size: (usize, usize),
@@ -92,7 +103,9 @@ fn into_array(
     rectangle(in_memory(from_kind, from, pitch), in_array(to, at), size, when)
 }
 
-fn out_of_array(
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn out_of_array(
     (to, pitch): (usize, usize),
     (from, at): (usize, (usize, usize)),
     size: (usize, usize),

@@ -7,6 +7,7 @@ use crate::driver;
 use crate::ffi::{Result, export, export_on_stream};
 
 use super::array::{ARRAY, texel};
+use super::memory::attribute;
 
 /// `cudaMemcpyKind`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +57,10 @@ pub(super) enum When {
 }
 
 /// A range.
-pub(super) fn copy(to: usize, from: usize, bytes: usize, kind: i32, when: When) -> Result {
+///
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+pub(super) unsafe fn copy(to: usize, from: usize, bytes: usize, kind: i32, when: When) -> Result {
     bind()?;
     let kind = CopyKind::of(kind)?;
     if bytes == 0 {
@@ -112,13 +116,18 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
     Ok(DriverCopy3D { from, to: side(to, copy.to, copy.to_array, copy.to_at)?, extent })
 }
 
-pub(super) fn copy_3d(copy: &Copy3D, when: When) -> Result {
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+pub(super) unsafe fn copy_3d(copy: &Copy3D, when: When) -> Result {
     bind()?;
     run(&driver_copy(copy)?, when)
 }
 
 /// Has the driver copy, unless there is nothing to copy.
-pub(super) fn run(copy: &DriverCopy3D, when: When) -> Result {
+///
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
     let Extent { width, height, depth } = copy.extent;
     if width == 0 || height == 0 || depth == 0 {
         return Ok(());
@@ -130,7 +139,9 @@ pub(super) fn run(copy: &DriverCopy3D, when: When) -> Result {
     }
 }
 
-fn copy_2d(
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn copy_2d(
     (to, to_pitch): (usize, usize),
     (from, from_pitch): (usize, usize),
     (width, height): (usize, usize),
@@ -149,7 +160,9 @@ fn copy_2d(
     copy_3d(&Copy3D { from, to, extent, kind, ..Copy3D::default() }, when)
 }
 
-fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Result {
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Result {
     bind()?;
     let Extent { width, height, depth } = extent;
     if width == 0 || height == 0 || depth == 0 {
@@ -188,16 +201,12 @@ fn check_writable(address: usize, end: usize) -> Result {
     const ACCESS: i32 = 16;
     /// `CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE`
     const READ_AND_WRITE: u64 = 3;
-    let ask = |which, at| {
-        let mut value = 0u64;
-        driver::cuPointerGetAttribute(&raw mut value as usize, which, at).map(|()| value)
-    };
     let mut at = address;
     // Mappings may follow each other.
     while at < end {
-        let after = ask(START, at)?.checked_add(ask(SIZE, at)?).map(|after| after as usize);
-        match after {
-            Some(after) if after > at && ask(ACCESS, at)? == READ_AND_WRITE => at = after,
+        let after = attribute(START, at)?.checked_add(attribute(SIZE, at)?);
+        match after.map(|after| after as usize) {
+            Some(after) if after > at && attribute(ACCESS, at)? == READ_AND_WRITE => at = after,
             _ => {
                 return Err(
                     Code::INVALID_VALUE.because(format!("the memory at {at:#x} can't be written"))
@@ -208,7 +217,9 @@ fn check_writable(address: usize, end: usize) -> Result {
     Ok(())
 }
 
-fn fill_2d(
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn fill_2d(
     at: usize,
     pitch: usize,
     value: i32,

@@ -58,8 +58,9 @@ export! {
     /// What that is.
     fn cudaGetDeviceFlags(out: *mut u32) {
         required(out, "flags")?;
-        let (number, mut active) = (device()?, 0);
-        driver::cuDevicePrimaryCtxGetState(number, out, &raw mut active)
+        let (number, mut flags, mut active) = (device()?, 0, 0);
+        driver::cuDevicePrimaryCtxGetState(number, &mut flags, &mut active)?;
+        set(out, flags, "flags")
     }
 
     /// Lets the calling thread's device use memory of another.

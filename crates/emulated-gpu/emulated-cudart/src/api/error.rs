@@ -43,7 +43,7 @@ export! {
     /// The newest version that the driver serves; 0 without one.
     fn cudaDriverGetVersion(out: *mut i32) {
         let mut version = 0;
-        if driver::cuDriverGetVersion(&raw mut version).is_err() {
+        if driver::cuDriverGetVersion(&mut version).is_err() {
             version = 0;
         }
         set(out, version, "driverVersion")

@@ -35,7 +35,7 @@ export! {
         let kernel = find(function)?;
         let attribute = |which: i32| {
             let mut value = 0;
-            known(driver::cuFuncGetAttribute(&raw mut value, which, kernel))?;
+            known(driver::cuFuncGetAttribute(&mut value, which, kernel))?;
             Ok::<_, crate::ffi::Error>(value)
         };
         let mut all = FunctionAttributes {

@@ -9,7 +9,10 @@ use crate::ffi::{Result, export};
 use crate::registry::kernel;
 
 /// The parameters, with the driver's kernel.
-fn node(parameters: *const KernelNode) -> Result<KernelNode> {
+///
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn node(parameters: *const KernelNode) -> Result<KernelNode> {
     bind()?;
     let given = get(parameters, "pNodeParams")?;
     Ok(KernelNode { function: kernel(given.function)?, ..given })
@@ -22,7 +25,9 @@ fn line(to: usize, from: usize, bytes: usize, kind: i32) -> Copy3D {
     Copy3D { from: part(from), to: part(to), extent, kind, ..Copy3D::default() }
 }
 
-fn add_copy(out: usize, graph: usize, before: usize, count: usize, copy: &Copy3D) -> Result {
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn add_copy(out: usize, graph: usize, before: usize, count: usize, copy: &Copy3D) -> Result {
     let copy = driver_copy(copy)?;
     driver::cuGraphAddMemcpyNode(out, graph, before, count, &raw const copy as usize, current()?)
 }

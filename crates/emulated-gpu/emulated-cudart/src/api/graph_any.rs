@@ -50,7 +50,10 @@ fn union_of<T: Copy>(value: T) -> [usize; WORDS] {
 
 /// Calls the driver with the parameters of a node: the program's own, into which it writes what it gives, or
 /// where the driver describes such a node otherwise, those.
-fn with_driver_s(parameters: *mut AnyNode, call: impl FnOnce(usize) -> Result) -> Result {
+///
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn with_driver_s(parameters: *mut AnyNode, call: impl FnOnce(usize) -> Result) -> Result {
     let context = current()?;
     let given = get(parameters, "nodeParams")?;
     let of_type = match given.node_type {
@@ -69,7 +72,9 @@ fn with_driver_s(parameters: *mut AnyNode, call: impl FnOnce(usize) -> Result) -
     call(&raw const node as usize)
 }
 
-fn add(
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn add(
     out: usize,
     graph: usize,
     before: usize,

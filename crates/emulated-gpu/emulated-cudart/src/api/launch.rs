@@ -17,7 +17,7 @@ fn check(grid: Dim3, block: Dim3) -> Result {
     let device = device()?;
     let most = |which: i32| {
         let mut value = 0;
-        driver::cuDeviceGetAttribute(&raw mut value, which, device)?;
+        driver::cuDeviceGetAttribute(&mut value, which, device)?;
         Ok::<_, crate::ffi::Error>(value as u64)
     };
     let wrong = |what: String| Err(Code::INVALID_CONFIGURATION.because(what));
@@ -60,14 +60,18 @@ pub(super) fn driver_config(config: &LaunchConfig) -> Result<DriverLaunchConfig>
     Ok(DriverLaunchConfig { grid, block, shared, stream, attributes, count })
 }
 
-fn launch(config: &LaunchConfig, function: usize, arguments: usize) -> Result {
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn launch(config: &LaunchConfig, function: usize, arguments: usize) -> Result {
     bind()?;
     let config = driver_config(config)?;
     let at = &raw const config as usize;
     known(driver::cuLaunchKernelEx(at, kernel(function)?, arguments, 0))
 }
 
-fn simple(
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn simple(
     function: usize,
     (grid, block): (Dim3, Dim3),
     arguments: usize,

@@ -12,22 +12,22 @@ const ELEMENT: u32 = 4;
 fn pitched(width: usize, height: usize) -> Result<Pitched> {
     let mut made = Pitched { width, height, ..Pitched::default() };
     if width > 0 && height > 0 {
-        driver::cuMemAllocPitch_v2(
-            &raw mut made.address as usize,
-            &raw mut made.pitch as usize,
-            width,
-            height,
-            ELEMENT,
-        )?;
+        let (address, pitch) = (&raw mut made.address as usize, &raw mut made.pitch as usize);
+        // SAFETY: both are places for a number.
+        unsafe { driver::cuMemAllocPitch_v2(address, pitch, width, height, ELEMENT)? };
     }
     Ok(made)
 }
 
-/// An attribute of an address; `None` where the driver knows nothing of it.
-fn attribute<T: Default>(which: i32, address: usize) -> Option<T> {
-    let mut value = T::default();
-    driver::cuPointerGetAttribute(&raw mut value as usize, which, address).ok()?;
-    Some(value)
+/// An attribute of an address.
+///
+/// # Errors
+/// `cudaErrorInvalidValue` where the driver knows nothing of it.
+pub(super) fn attribute(which: i32, address: usize) -> Result<u64> {
+    let mut value = 0u64;
+    // SAFETY: it is written to a place for a number of 8 bytes, and none is longer. One of 4 is its first half.
+    unsafe { driver::cuPointerGetAttribute(&raw mut value as usize, which, address) }?;
+    Ok(value)
 }
 
 fn describe(address: usize) -> PointerAttributes {
@@ -35,7 +35,7 @@ fn describe(address: usize) -> PointerAttributes {
     const NO_DEVICE: i32 = -2;
     // The driver's numbers: the kind of memory (1 of the host, 2 of the device), and whether it is
     // managed, which is a kind of its own, 3, in the runtime.
-    let Some(kind) = attribute::<u32>(2, address) else {
+    let Ok(kind) = attribute(2, address) else {
         let host_pointer = address;
         return PointerAttributes {
             device: NO_DEVICE,
@@ -43,12 +43,12 @@ fn describe(address: usize) -> PointerAttributes {
             ..PointerAttributes::default()
         };
     };
-    let managed = attribute::<u32>(8, address).is_some_and(|managed| managed != 0);
+    let managed = attribute(8, address).is_ok_and(|managed| managed != 0);
     PointerAttributes {
         kind: if managed { 3 } else { kind as i32 },
-        device: attribute(9, address).unwrap_or(NO_DEVICE),
-        device_pointer: attribute(3, address).unwrap_or(0),
-        host_pointer: attribute(4, address).unwrap_or(0),
+        device: attribute(9, address).map_or(NO_DEVICE, |device| device as i32),
+        device_pointer: attribute(3, address).unwrap_or(0) as usize,
+        host_pointer: attribute(4, address).unwrap_or(0) as usize,
     }
 }
 
@@ -111,7 +111,9 @@ export! {
     }
 }
 
-fn host_alloc(out: *mut usize, bytes: usize, flags: u32) -> Result {
+/// # Safety
+/// `out` is null or the program's, to be written.
+unsafe fn host_alloc(out: *mut usize, bytes: usize, flags: u32) -> Result {
     bind()?;
     required(out, "ptr")?;
     if bytes == 0 {

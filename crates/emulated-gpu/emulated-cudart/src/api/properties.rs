@@ -79,14 +79,15 @@ const TEXTURES: &[i32] = &[
 /// An attribute; those that the emulated driver hasn't are 0.
 fn attribute(which: i32, device: i32) -> i32 {
     let mut value = 0;
-    driver::cuDeviceGetAttribute(&raw mut value, which, device).map_or(0, |()| value)
+    driver::cuDeviceGetAttribute(&mut value, which, device).map_or(0, |()| value)
 }
 
 fn identity(bytes: &mut Vec<u8>, device: i32) -> Result {
     let (mut name, mut uuid, mut total) = ([0; 256], [0; 16], 0usize);
-    driver::cuDeviceGetName(name.as_mut_ptr(), 256, device)?;
-    driver::cuDeviceGetUuid_v2(&raw mut uuid, device)?;
-    driver::cuDeviceTotalMem_v2(&raw mut total, device)?;
+    // SAFETY: there is room for as many bytes.
+    unsafe { driver::cuDeviceGetName(name.as_mut_ptr(), 256, device)? };
+    driver::cuDeviceGetUuid_v2(&mut uuid, device)?;
+    driver::cuDeviceTotalMem_v2(&mut total, device)?;
     bytes.extend(name);
     bytes.extend(uuid);
     // A LUID is Windows's, and so is its mask of 4 bytes; 4 fill up.
@@ -119,11 +120,12 @@ fn lay_out(fields: &[Fields], device: i32) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn write(out: *mut u8, fields: &[Fields], device: i32) -> Result {
+/// # Safety
+/// `out` is null, or has room for these fields.
+unsafe fn write(out: *mut u8, fields: &[Fields], device: i32) -> Result {
     required(out, "prop")?;
     let bytes = lay_out(fields, device)?;
-    // SAFETY: the program vouches for a structure of this size.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), out, bytes.len()) };
+    std::ptr::copy_nonoverlapping(bytes.as_ptr(), out, bytes.len());
     Ok(())
 }
 

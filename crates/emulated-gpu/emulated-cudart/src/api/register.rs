@@ -10,8 +10,11 @@ use crate::ffi::{export, guard};
 use crate::registry;
 
 /// Takes in a fatbin, by the structure around it.
+///
+/// # Safety
+/// It is there until the program calls [`__cudaUnregisterFatBinary`].
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn __cudaRegisterFatBinary(image: usize) -> usize {
+pub(crate) unsafe extern "C" fn __cudaRegisterFatBinary(image: usize) -> usize {
     registry::add_image(image)
 }
 
@@ -45,8 +48,7 @@ pub(crate) unsafe extern "C" fn __cudaRegisterFunction(
     _grid: usize,
     _warp: usize,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { registry::add_kernel(image, host, name) };
+    registry::add_kernel(image, host, name);
 }
 
 /// A variable of the host's stands for one of the device's.
@@ -64,8 +66,7 @@ pub(crate) unsafe extern "C" fn __cudaRegisterVar(
     _constant: c_int,
     _global: c_int,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { registry::add_variable(image, host, name, None) };
+    registry::add_variable(image, host, name, None);
 }
 
 /// The same for a managed one, which the host reaches by a pointer.
@@ -83,8 +84,7 @@ pub(crate) unsafe extern "C" fn __cudaRegisterManagedVar(
     _constant: c_int,
     _global: c_int,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { registry::add_variable(image, pointer, name, Some(pointer)) };
+    registry::add_variable(image, pointer, name, Some(pointer));
 }
 
 /// Has the managed variables of a fatbin where the host finds them; a program calls it before it

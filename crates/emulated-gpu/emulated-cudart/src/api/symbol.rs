@@ -30,7 +30,9 @@ fn check(kind: i32, wrong: i32) -> Result {
     Ok(())
 }
 
-fn to_symbol(
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn to_symbol(
     symbol: usize,
     from: usize,
     bytes: usize,
@@ -42,7 +44,9 @@ fn to_symbol(
     copy(part(symbol, offset, bytes)?, from, bytes, kind, when)
 }
 
-fn from_symbol(
+/// # Safety
+/// The addresses are the program's, as the driver's function wants them.
+unsafe fn from_symbol(
     to: usize,
     symbol: usize,
     bytes: usize,
