@@ -196,25 +196,28 @@ impl Transfer {
             (CopyMemory::Device(source), CopyMemory::Device(target)) => {
                 memory.copy(target + to as u64, source + from as u64, len as u64)
             }
-            // SAFETY, of what follows: the program vouches for its ranges until the copy is done. Other threads may
-            // use them meanwhile, so there is never a slice of them.
-            (CopyMemory::Device(source), CopyMemory::Host(target)) => unsafe {
-                memory.read_to(source + from as u64, (target + to) as *mut u8, len)
-            },
-            (CopyMemory::Host(source), CopyMemory::Device(target)) => unsafe {
-                memory.write_from(target + to as u64, (source + from) as *const u8, len)
-            },
+            // Other threads may use the program's ranges meanwhile, so there is never a slice of them.
+            (CopyMemory::Device(source), CopyMemory::Host(target)) => {
+                // SAFETY: the program vouches for the range until the copy is done.
+                unsafe { memory.read_to(source + from as u64, (target + to) as *mut u8, len) }
+            }
+            (CopyMemory::Host(source), CopyMemory::Device(target)) => {
+                // SAFETY: as above.
+                unsafe { memory.write_from(target + to as u64, (source + from) as *const u8, len) }
+            }
             (CopyMemory::Staged(bytes), CopyMemory::Device(target)) => {
                 memory.write(target + to as u64, bytes.get(from..from + len).unwrap_or_default())
             }
             (CopyMemory::Host(source), CopyMemory::Host(target)) => {
-                let (source, target) = (source + from, target + to);
-                unsafe { Memory::copy_of_host(target as *mut u8, source as *const u8, len) };
+                let (source, target) = ((source + from) as *const u8, (target + to) as *mut u8);
+                // SAFETY: as above, for both.
+                unsafe { Memory::copy_of_host(target, source, len) };
                 Ok(())
             }
             (CopyMemory::Staged(bytes), CopyMemory::Host(target)) => {
                 let bytes = bytes.get(from..from + len).unwrap_or_default();
                 let target = (target + to) as *mut u8;
+                // SAFETY: as above, and the other range is the driver's own.
                 unsafe { Memory::copy_of_host(target, bytes.as_ptr(), bytes.len()) };
                 Ok(())
             }

@@ -31,7 +31,7 @@ const PROCESSES: u32 = 1 << 22;
 
 /// A process and, in the bits above its number, the last bits of when it began: numbers are given out again.
 fn mark_of(process: u32, began: Option<u32>) -> u32 {
-    process % PROCESSES | began.unwrap_or(0) << PROCESSES.trailing_zeros()
+    (process % PROCESSES) | (began.unwrap_or(0) << PROCESSES.trailing_zeros())
 }
 
 /// What the system says of a process behind its name (proc(5), `/proc/PID/stat`), if there is one.
