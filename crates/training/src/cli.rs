@@ -217,7 +217,7 @@ struct PredictArgs<O: Args> {
     /// network they are of, unless --preset does.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     load: PathBuf,
-    /// Pictures of one digit each (PNG); dark ink on light paper is recognised as such.
+    /// Pictures of one digit each (PNG), in any colours; the border shows the paper.
     #[arg(value_name = "PNG", value_hint = ValueHint::FilePath)]
     pictures: Vec<PathBuf>,
     /// Without pictures: how many test images to show.
