@@ -227,10 +227,12 @@ unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let blocks = len - len % BLOCK;
-        for at in (0..blocks).step_by(BLOCK) {
+        let mut at = 0;
+        while at < blocks {
             // SAFETY: inside the ranges, as the caller promises. A block is read before it is written, so
             // that they may overlap.
             unsafe { move_block::<false>(to.add(at), from.add(at)) };
+            at += BLOCK;
         }
         blocks
     }

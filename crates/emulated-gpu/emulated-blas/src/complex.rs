@@ -8,7 +8,9 @@ use crate::{DataType, Number};
 
 macro_rules! complex {
     ($($name:ident, $part:ident, $ty:ident, $multiply:ident;)*) => {$(
-        impl Number for $name {
+        // SAFETY: its real part and its imaginary one, in this order (`repr(C)`).
+        unsafe impl Number for $name {
+            type Part = $part;
             const TYPE: DataType = DataType::$ty;
 
             fn from_f64(x: f64) -> Self {

@@ -6,8 +6,9 @@ use std::ffi::c_void;
 
 use crate::driver::{AskDoor, OUT_OF_MEMORY};
 use crate::report::tell;
+use crate::words::read_words;
 use crate::work::UNKNOWN;
-use crate::{Access, Rejection, Status, room};
+use crate::{Access, Rejection, Status, filled};
 
 /// Memory that the driver does not give: it has said why, and ended the context. The work does
 /// nothing more.
@@ -31,14 +32,35 @@ impl From<Rejection> for Refused {
     }
 }
 
-/// What a piece of work asks for memory, while it runs.
-#[derive(Clone, Copy, Debug)]
+/// What a piece of work asks for memory, while it runs. It can be neither copied nor kept: work only borrows it.
+///
+/// ```
+/// let run: emulated_blas::Run = Box::new(|door| door.admit(&[]));
+/// ```
+///
+/// ```compile_fail,E0521
+/// let kept = std::sync::Mutex::new(None);
+/// let run: emulated_blas::Run = Box::new(move |door| {
+///     *kept.lock().unwrap() = Some(door);
+///     Ok(())
+/// });
+/// ```
+#[derive(Debug)]
 pub struct Door {
-    pub(crate) ask: AskDoor,
-    pub(crate) door: *const c_void,
+    ask: AskDoor,
+    door: *const c_void,
 }
 
 impl Door {
+    /// The door of work that runs.
+    ///
+    /// # Safety
+    /// The driver has passed `door` to that work, which ends after this value does; `ask` is its
+    /// `emulatedGpuAccess`.
+    pub(crate) unsafe fn new(ask: AskDoor, door: *const c_void) -> Self {
+        Self { ask, door }
+    }
+
     /// Asks for all of these. They can be accessed, as they say, until the work ends.
     ///
     /// # Errors
@@ -48,8 +70,7 @@ impl Door {
         if accesses.is_empty() {
             return Ok(());
         }
-        // SAFETY: the door is the one that the driver has passed to the work that runs, and the list
-        // lives for the call.
+        // SAFETY: the work runs, as `new` asks, and the list lives for the call.
         match unsafe { (self.ask)(self.door, accesses.as_ptr(), accesses.len()) } {
             0 => Ok(()),
             code => Err(Refused(code)),
@@ -67,11 +88,9 @@ impl Door {
             return Ok(Vec::new());
         }
         self.admit(&[Access::read_bytes(array, count.saturating_mul(SIZE)).aligned_to(SIZE)])?;
-        let mut list = room(count as usize)?;
-        let at = |index| array + index * SIZE;
-        // SAFETY: the array was admitted, with its alignment. Kernels of other streams may write to
-        // it meanwhile.
-        list.extend((0..count).map(|index| unsafe { (at(index) as *const u64).read_volatile() }));
+        let mut list = filled(0, count as usize)?;
+        // SAFETY: the array was admitted, with its alignment.
+        unsafe { read_words(array as *const u8, &mut list) };
         Ok(list)
     }
 }

@@ -4,30 +4,28 @@
 
 use half::{bf16, f16};
 
+use crate::words::Word;
 use crate::{DataType, Number};
 
 /// The element of type `ty` that is `index` elements after `address`. Of a complex one, a real `T` gets the
 /// real part.
 ///
 /// # Safety
-/// It has to be readable and aligned.
+/// It has to be readable and aligned, a complex one as its parts are.
 #[must_use]
 pub unsafe fn load<T: Number>(address: u64, ty: DataType, index: isize) -> T {
+    let size = ty.size() as isize;
     // SAFETY: the caller's promise; `offset` stays inside what is readable.
     unsafe {
+        let at = (address as *const u8).offset(index * size);
+        let half = size as usize / 2;
         match ty {
-            DataType::F16 => T::from_f32((*(address as *const f16).offset(index)).to_f32()),
-            DataType::Bf16 => T::from_f32((*(address as *const bf16).offset(index)).to_f32()),
-            DataType::F32 => T::from_f32(*(address as *const f32).offset(index)),
-            DataType::F64 => T::from_f64(*(address as *const f64).offset(index)),
-            DataType::C32 => {
-                let [real, imaginary] = *(address as *const [f32; 2]).offset(index);
-                T::from_parts(real.into(), imaginary.into())
-            }
-            DataType::C64 => {
-                let [real, imaginary] = *(address as *const [f64; 2]).offset(index);
-                T::from_parts(real, imaginary)
-            }
+            DataType::F16 => T::from_f32(f16::from_bits(u16::load(at)).to_f32()),
+            DataType::Bf16 => T::from_f32(bf16::from_bits(u16::load(at)).to_f32()),
+            DataType::F32 => T::from_f32(f32::load(at)),
+            DataType::F64 => T::from_f64(f64::load(at)),
+            DataType::C32 => T::from_parts(f32::load(at).into(), f32::load(at.add(half)).into()),
+            DataType::C64 => T::from_parts(f64::load(at), f64::load(at.add(half))),
         }
     }
 }
@@ -36,20 +34,27 @@ pub unsafe fn load<T: Number>(address: u64, ty: DataType, index: isize) -> T {
 /// complex value, a real `ty` gets the real part.
 ///
 /// # Safety
-/// It has to be writable and aligned, and nothing else may refer to it meanwhile.
+/// It has to be writable and aligned, a complex one as its parts are.
 pub unsafe fn store<T: Number>(address: u64, ty: DataType, index: isize, value: T) {
     let (real, imaginary) = value.parts();
+    let size = ty.size() as isize;
     // SAFETY: the caller's promise; `offset` stays inside what is writable.
     unsafe {
+        let at = (address as *mut u8).offset(index * size);
+        let half = size as usize / 2;
         match ty {
-            DataType::F16 => *(address as *mut f16).offset(index) = f16::from_f64(real),
-            DataType::Bf16 => *(address as *mut bf16).offset(index) = bf16::from_f64(real),
-            DataType::F32 => *(address as *mut f32).offset(index) = real as f32,
-            DataType::F64 => *(address as *mut f64).offset(index) = real,
+            DataType::F16 => f16::from_f64(real).to_bits().store(at),
+            DataType::Bf16 => bf16::from_f64(real).to_bits().store(at),
+            DataType::F32 => (real as f32).store(at),
+            DataType::F64 => real.store(at),
             DataType::C32 => {
-                *(address as *mut [f32; 2]).offset(index) = [real as f32, imaginary as f32];
+                (real as f32).store(at);
+                (imaginary as f32).store(at.add(half));
             }
-            DataType::C64 => *(address as *mut [f64; 2]).offset(index) = [real, imaginary],
+            DataType::C64 => {
+                real.store(at);
+                imaginary.store(at.add(half));
+            }
         }
     }
 }

@@ -30,10 +30,13 @@ mod report;
 mod room;
 mod rounding;
 mod scalar;
+mod scratch;
 mod split;
 mod status;
 mod structured;
 pub mod tensor_cores;
+mod tiles;
+mod vector;
 mod view;
 mod work;
 

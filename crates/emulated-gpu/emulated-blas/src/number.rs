@@ -4,10 +4,15 @@
 
 use half::{bf16, f16};
 
+use crate::vector::{self, Kernels};
+use crate::words::Word;
 use crate::{DataType, Inputs, to_tf32};
 
 /// A type that the CPU computes in: single or double precision, real or complex.
-pub trait Number:
+///
+/// # Safety
+/// `TYPE` is its type in memory: one `Part`, or two next to each other.
+pub unsafe trait Number:
     Copy
     + Default
     + PartialEq
@@ -18,6 +23,8 @@ pub trait Number:
     + std::ops::Mul<Output = Self>
     + std::ops::AddAssign
 {
+    /// What it is made of: itself, or its real and its imaginary part.
+    type Part: Word;
     /// The same type, as matrices have it.
     const TYPE: DataType;
     /// The nearest number.
@@ -31,6 +38,11 @@ pub trait Number:
     /// The same with the sign of the imaginary part turned.
     #[must_use]
     fn conjugate(self) -> Self;
+    /// How a matrix is multiplied by a vector without a copy, if there is a way on this processor.
+    fn kernels() -> Option<Kernels<Self>> {
+        None
+    }
+
     /// `c = alpha · a · b + beta · c` by the crate `matrixmultiply`, on one core; `[m, n, k]`, and a
     /// pointer with the strides of rows and columns for each matrix.
     ///
@@ -45,6 +57,20 @@ pub trait Number:
         beta: Self,
         c: (*mut Self, isize, isize),
     );
+}
+
+/// The words that numbers are made of.
+pub(crate) fn words_of<T: Number>(numbers: &[T]) -> &[T::Part] {
+    let count = size_of_val(numbers) / size_of::<T::Part>();
+    // SAFETY: numbers are their parts, as the trait has it.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), count) }
+}
+
+/// The words that numbers are made of, to be written.
+pub(crate) fn words_of_mut<T: Number>(numbers: &mut [T]) -> &mut [T::Part] {
+    let count = size_of_val(numbers) / size_of::<T::Part>();
+    // SAFETY: as above; any parts are numbers.
+    unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), count) }
 }
 
 /// A real type that the CPU computes in: `f32` or `f64`.
@@ -62,8 +88,10 @@ pub trait Real: Number + PartialOrd {
 }
 
 macro_rules! real {
-    ($($ty:ident, $name:ident, $multiply:ident, $rounded:expr;)*) => {$(
-        impl Number for $ty {
+    ($($ty:ident, $name:ident, $kernels:ident, $multiply:ident, $rounded:expr;)*) => {$(
+        // SAFETY: its one part is itself.
+        unsafe impl Number for $ty {
+            type Part = Self;
             const TYPE: DataType = DataType::$name;
 
             fn from_f64(x: f64) -> Self {
@@ -84,6 +112,10 @@ macro_rules! real {
 
             fn conjugate(self) -> Self {
                 self
+            }
+
+            fn kernels() -> Option<Kernels<Self>> {
+                vector::$kernels::kernels()
             }
 
             unsafe fn multiply(
@@ -123,8 +155,8 @@ macro_rules! real {
 }
 
 real! {
-    f32, F32, sgemm, rounded;
-    f64, F64, dgemm, exact;
+    f32, F32, single, sgemm, rounded;
+    f64, F64, double, dgemm, exact;
 }
 
 fn rounded(x: f32, inputs: Inputs) -> f32 {

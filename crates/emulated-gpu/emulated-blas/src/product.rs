@@ -1,15 +1,15 @@
 //! `d = alpha · a · b + beta · c`, on all cores, by the crate `gemm`, or as tensor cores do it.
+//!
+//! The result is computed panel by panel, some columns each, in memory of this library's own, and copied to `d`.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
-use gemm::{Parallelism, c32, c64};
-use rayon::prelude::*;
+use gemm::{c32, c64};
 
+use crate::scratch::Scratch;
 use crate::tensor_cores::Units;
-use crate::{Compute, Number, Order, Rejection, Scalar, Split, View, filled, room};
-
-/// Elements below which converting an operand on several threads costs more than it saves.
-const WORTH_SHARING: usize = 1 << 16;
+use crate::tiles::each_line;
+use crate::{Compute, Number, Rejection, Scalar, Split, View, room};
 
 /// A column of the result before it is stored, in the type it was computed in.
 #[derive(Debug)]
@@ -80,19 +80,14 @@ impl Product {
     /// When it has not.
     pub fn check_room(&self) -> Result<(), Rejection> {
         let ty = self.compute.sums_in(self.a.ty);
-        let operand = |view: View, elements: usize| {
-            if view.ty == ty && !view.is_conjugated { 0 } else { elements }
+        let (m, k, columns) = (self.m, self.k, self.panel_columns());
+        let copies = match Units::of(self) {
+            Some(_) => Units::elements([m, columns, k]),
+            None => self.tile_elements(),
         };
-        let count = |rows: usize, columns: usize| rows.saturating_mul(columns);
-        let (m, n, k) = (self.m, self.n, self.k);
-        let copies = if Units::of(self).is_some() {
-            Units::elements([m, n, k])
-        } else {
-            operand(self.a, count(m, k)).saturating_add(operand(self.b, count(k, n)))
-        };
-        // What finishes columns may need the result beside itself.
-        let result = if self.d.ty == ty && self.d.row == 1 { 0 } else { count(m, n) };
-        let elements = copies.saturating_add(result);
+        // Split sums take two more panels: of all parts so far, and of the next.
+        let panels = if self.split.parts > 1 { 3 } else { 1 };
+        let elements = copies.saturating_add(m.saturating_mul(columns).saturating_mul(panels));
         // The system's allocator answers at once; nothing is touched.
         room::<u8>(elements.saturating_mul(ty.size() as usize)).map(drop)
     }
@@ -167,129 +162,75 @@ impl Product {
         if m == 0 || n == 0 {
             return Ok(());
         }
-        // Straight into `d` where it is of the type that is computed in; what finishes columns
-        // needs them in one piece.
-        let direct = self.d.ty == T::TYPE && (finish.is_none() || self.d.row == 1);
-        let mut scratch =
-            if direct { Vec::new() } else { filled(T::default(), m.saturating_mul(n))? };
-        let target = if direct {
-            self.d
-        } else {
-            let address = scratch.as_mut_ptr() as u64;
-            View::new(address, T::TYPE, (1, m as isize))
-        };
-        // SAFETY: the caller's promise; `target` is `d`, or the scratch memory of `m · n` elements.
-        unsafe {
-            self.multiply::<T>(target, units)?;
-            for column in 0..n {
-                if let Some(finish) = &mut finish {
-                    let first = (target.address as *mut T).offset(column as isize * target.column);
-                    finish(column, std::slice::from_raw_parts_mut(first, m));
-                }
-                if !direct {
-                    for row in 0..m {
-                        self.d.set(row, column, target.get::<T>(row, column));
-                    }
-                }
+        // SAFETY: the caller's promise.
+        let scalars: (T, T) = unsafe { (self.alpha.get(), self.beta.get()) };
+        let columns = self.panel_columns();
+        let mut result = Scratch::new(m.saturating_mul(columns))?;
+        for first in (0..n).step_by(columns) {
+            let [b, c, d] = [self.b, self.c, self.d].map(|view| view.from(0, first));
+            let panel = Self { n: columns.min(n - first), b, c, d, ..*self };
+            let result = &mut result[..m * panel.n];
+            // SAFETY: the caller's promise: the columns are inside of the matrices.
+            unsafe { panel.multiply::<T>(result, units, scalars)? };
+            if let Some(finish) = &mut finish {
+                let all = result.chunks_exact_mut(m).enumerate();
+                all.for_each(|(column, values)| finish(first + column, values));
             }
+            let (d, length) = d.without_gaps(m);
+            each_line(result, length, true, |column, values| {
+                // SAFETY: as above.
+                unsafe { d.write_column(column, values) };
+            });
         }
         Ok(())
     }
 
-    /// `target = alpha · a · b + beta · c`, where `target` is of type `T`.
+    /// `result = alpha · a · b + beta · c`, in column order without gaps.
+    ///
+    /// # Errors
+    /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// As of `run`, with `target` for `d`.
+    /// As of `run`. `result` has `m · n` elements.
     pub(crate) unsafe fn multiply<T: Number>(
         &self,
-        target: View,
+        result: &mut [T],
         units: Option<Units>,
+        (alpha, beta): (T, T),
     ) -> Result<(), Rejection> {
-        let (m, n, k) = (self.m, self.n, self.k);
-        // SAFETY: the caller's promise.
-        let (alpha, beta): (T, T) = unsafe { (self.alpha.get(), self.beta.get()) };
         let zero = T::default();
-        let one = T::from_f32(1.0);
-        let no_product = k == 0 || alpha == zero;
-        // SAFETY: the caller's promise; indices stay below `m` and `n`. The operands handed to
-        // `gemm` are the views the caller vouches for, or packed copies with all their elements.
-        unsafe {
-            if beta != zero && self.c != target {
-                for column in 0..n {
-                    for row in 0..m {
-                        target.set(row, column, self.c.get::<T>(row, column));
-                    }
-                }
-            }
-            if no_product {
-                for column in 0..n {
-                    for row in 0..m {
-                        let kept = if beta == zero {
-                            zero
-                        } else if beta == one {
-                            continue;
-                        } else {
-                            beta * target.get::<T>(row, column)
-                        };
-                        target.set(row, column, kept);
-                    }
-                }
-                return Ok(());
-            }
-            if self.split.parts > 1 {
-                return self.multiply_in_parts(target, units, (alpha, beta));
-            }
-            if let Some(units) = units {
-                let scalars = (alpha.parts().0 as f32, beta.parts().0 as f32);
-                return units.multiply(self, target, scalars);
-            }
-            let a = Operand::new(self.a, m, k)?;
-            let b = Operand::new(self.b, k, n)?;
-            if !gemm_runs_here() {
-                let (a, b) = ((a.pointer(), a.row, a.column), (b.pointer(), b.row, b.column));
-                let c = (target.address as *mut T, target.row, target.column);
-                T::multiply([m, n, k], alpha, a, b, beta, c);
-                return Ok(());
-            }
-            gemm::gemm(
-                m,
-                n,
-                k,
-                target.address as *mut T,
-                target.column,
-                target.row,
-                beta != zero,
-                a.pointer(),
-                a.column,
-                a.row,
-                b.pointer(),
-                b.column,
-                b.row,
-                beta,
-                alpha,
-                false,
-                false,
-                false,
-                Parallelism::Rayon(0),
-            );
+        if beta != zero {
+            let (c, length) = self.c.without_gaps(self.m);
+            each_line(result, length, true, |column, values| {
+                // SAFETY: the caller's promise: all of the column is inside `c`.
+                unsafe { c.read_column(column, values) };
+            });
         }
-        Ok(())
+        if self.k == 0 || alpha == zero {
+            if beta == zero {
+                result.fill(zero);
+            } else if beta != T::from_f32(1.0) {
+                result.iter_mut().for_each(|value| *value = beta * *value);
+            }
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.split.parts > 1 {
+                return self.multiply_in_parts(result, units, (alpha, beta));
+            }
+            let Some(units) = units else {
+                // In column order without gaps, a row is a column.
+                let product = if self.m == 1 { self.transposed() } else { *self };
+                return match product.vector_kernels() {
+                    Some(kernels) => product.multiply_vector(kernels, result, (alpha, beta)),
+                    None => self.multiply_in_tiles(result, (alpha, beta)),
+                };
+            };
+            let target = View::new(result.as_mut_ptr() as u64, T::TYPE, (1, self.m as isize));
+            units.multiply(self, target, (alpha.parts().0 as f32, beta.parts().0 as f32))
+        }
     }
-}
-
-/// Whether `gemm` has code for this processor. Version 0.19 takes FMA for AVX2, and AVX-512's
-/// foundation for all of it; where one goes without the other (AMD's Piledriver, Intel's Knights
-/// Landing) it panics, and `matrixmultiply` takes its place.
-fn gemm_runs_here() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::is_x86_feature_detected as has;
-        let all_of_avx512 =
-            || has!("avx512bw") && has!("avx512cd") && has!("avx512dq") && has!("avx512vl");
-        (!has!("fma") || has!("avx2")) && (!has!("avx512f") || all_of_avx512())
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    true
 }
 
 fn no_finish<T>() -> Option<fn(usize, &mut [T])> {
@@ -299,52 +240,4 @@ fn no_finish<T>() -> Option<fn(usize, &mut [T])> {
 fn in_f32(finish: Option<Finish<'_>>) -> Option<impl FnMut(usize, &mut [f32])> {
     finish
         .map(|finish| move |column: usize, values: &mut [f32]| finish(column, Column::F32(values)))
-}
-
-/// `a` or `b` in the type that is computed in: where it lies, or a converted copy.
-struct Operand<T> {
-    address: u64,
-    row: isize,
-    column: isize,
-    /// The copy, kept for as long as its address is used.
-    copy: Option<Vec<T>>,
-}
-
-impl<T: Number> Operand<T> {
-    /// # Safety
-    /// The view's `rows · columns` elements have to be readable.
-    unsafe fn new(view: View, rows: usize, columns: usize) -> Result<Self, Rejection> {
-        if view.ty == T::TYPE && !view.is_conjugated {
-            let View { address, row, column, .. } = view;
-            return Ok(Self { address, row, column, copy: None });
-        }
-        // In the order in which it lies in memory, line by line.
-        let (lines, length, along) = match view.order() {
-            Order::Column => (columns, rows, view),
-            Order::Row => (rows, columns, view.transposed()),
-        };
-        let mut copy = filled(T::default(), rows.saturating_mul(columns))?;
-        let fill = |(line, values): (usize, &mut [T])| {
-            for (index, value) in values.iter_mut().enumerate() {
-                // SAFETY: the caller's promise: `index` and `line` are inside the view.
-                *value = unsafe { along.get::<T>(index, line) };
-            }
-        };
-        debug_assert_eq!(copy.len(), lines * length);
-        if copy.len() < WORTH_SHARING {
-            copy.chunks_mut(length.max(1)).enumerate().for_each(fill);
-        } else {
-            copy.par_chunks_mut(length).enumerate().for_each(fill);
-        }
-        let length = length as isize;
-        let (row, column) = match view.order() {
-            Order::Column => (1, length),
-            Order::Row => (length, 1),
-        };
-        Ok(Self { address: copy.as_ptr() as u64, row, column, copy: Some(copy) })
-    }
-
-    fn pointer(&self) -> *const T {
-        self.copy.as_ref().map_or(self.address as *const T, |copy| copy.as_ptr())
-    }
 }

@@ -34,7 +34,7 @@ impl Scalar {
     /// Takes `alpha` or `beta` from where the pointer mode says it is. `name` is its name.
     ///
     /// # Errors
-    /// When the pointer is null, not aligned, or of the other mode.
+    /// `INVALID_VALUE` if the pointer is null, of the other mode, or in device memory and not aligned.
     ///
     /// # Safety
     /// In host mode, a pointer that is not null has to be readable.
@@ -46,16 +46,19 @@ impl Scalar {
         name: &str,
     ) -> Result<Self, Rejection> {
         check_pointer(driver, pointer as u64, mode, ty, name)?;
-        Ok(match mode {
-            PointerMode::Host if ty.is_complex() => {
-                // SAFETY: the caller's promise, and the alignment was just checked.
-                let (real, imaginary) = unsafe { load::<c64>(pointer as u64, ty, 0) }.parts();
-                Self::Complex(real, imaginary)
-            }
-            // SAFETY: as above.
-            PointerMode::Host => Self::Value(unsafe { load(pointer as u64, ty, 0) }),
-            PointerMode::Device => Self::Device(pointer as u64, ty),
-        })
+        if mode == PointerMode::Device {
+            return Ok(Self::Device(pointer as u64, ty));
+        }
+        let mut number = [0u64; 2];
+        // SAFETY: the caller's promise; the largest number has 16 bytes. In the host's memory it may be at an odd
+        // address. Then the copy is read, which is aligned.
+        let number: c64 = unsafe {
+            let copy = number.as_mut_ptr();
+            copy.cast::<u8>().copy_from_nonoverlapping(pointer.cast(), ty.size() as usize);
+            load(copy as u64, ty, 0)
+        };
+        let (real, imaginary) = number.parts();
+        Ok(if ty.is_complex() { Self::Complex(real, imaginary) } else { Self::Value(real) })
     }
 
     /// What is read of it when the work runs.
@@ -76,7 +79,7 @@ impl Scalar {
         match self {
             Self::Value(value) => T::from_f64(value),
             Self::Complex(real, imaginary) => T::from_parts(real, imaginary),
-            // SAFETY: the caller's promise; alignment was checked by `read`.
+            // SAFETY: the caller's promise; alignment was checked by `take`.
             Self::Device(address, ty) => unsafe { load(address, ty, 0) },
         }
     }
@@ -88,10 +91,11 @@ impl Scalar {
     }
 }
 
-/// Requires that a pointer to one number is what the pointer mode says.
+/// Requires that a pointer to one number is what the pointer mode says. In the host's memory a number may be at
+/// any address, as with NVIDIA's library.
 ///
 /// # Errors
-/// When it is null, not aligned, or of the other mode.
+/// `INVALID_VALUE` if it is null, of the other mode, or in device memory and not aligned.
 pub fn check_pointer(
     driver: &Driver,
     address: u64,
@@ -103,9 +107,9 @@ pub fn check_pointer(
         return Err(Rejection::invalid(format!("{name} is a null pointer")));
     }
     let size = ty.size();
-    // The host's own complex numbers are aligned as their parts are.
+    // Complex numbers may be aligned as their parts are.
     let alignment = if ty.is_complex() { size / 2 } else { size };
-    if !address.is_multiple_of(alignment) {
+    if mode == PointerMode::Device && !address.is_multiple_of(alignment) {
         return Err(Rejection::invalid(format!(
             "{name} points to {address:#x}, which is not a multiple of {alignment}, as is due for a {}",
             ty.name()

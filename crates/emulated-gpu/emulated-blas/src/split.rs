@@ -1,24 +1,23 @@
 //! Split-K: sums that are computed in parts.
 
-#![allow(unsafe_code, reason = "parts are raw device memory")]
+#![allow(unsafe_code, reason = "operands are raw device memory")]
 
 use crate::product::Product;
+use crate::scratch::Scratch;
 use crate::tensor_cores::Units;
-use crate::{DataType, Number, Rejection, Scalar, View};
+use crate::{DataType, Number, Rejection};
 
-/// How a sum is split (split-K): into parts that are summed each by itself, and added up in the end.
+/// How a sum is split (split-K): into parts that are summed each by itself, and added up in the end. On a card
+/// the sums of the parts lie in a workspace; here they stay in the host's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// How many parts there are.
     pub parts: usize,
-    /// Where their sums go: memory of the device's, of [`workspace`](Self::workspace) bytes. Not used
-    /// with a single part.
-    pub address: u64,
 }
 
 impl Split {
     /// One sum.
-    pub const NONE: Self = Self { parts: 1, address: 0 };
+    pub const NONE: Self = Self { parts: 1 };
 
     /// The bytes that the sums of this many parts take, of a result of this many elements; `ty` is the type of
     /// the sums.
@@ -35,59 +34,42 @@ impl Split {
 }
 
 impl Product {
-    /// The same of sums that are split: each part into its place of the workspace, and then all of them
-    /// together, in order.
+    /// The same of sums that are split: part after part, in order.
+    ///
+    /// # Errors
+    /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// As of `multiply`; the workspace is as large as the parts ask for, and nobody else's meanwhile.
+    /// As of `multiply`.
     pub(crate) unsafe fn multiply_in_parts<T: Number>(
         &self,
-        target: View,
+        result: &mut [T],
         units: Option<Units>,
         (alpha, beta): (T, T),
     ) -> Result<(), Rejection> {
-        let (m, n, k) = (self.m, self.n, self.k);
-        let depth = self.split.depth(k);
-        let part = |index: usize| {
-            View::new(
-                self.split.address + (index * m * n * size_of::<T>()) as u64,
-                T::TYPE,
-                (1, m as isize),
-            )
-        };
-        let parts = k.div_ceil(depth);
-        for index in 0..parts {
-            let from = index * depth;
-            let view = part(index);
+        let depth = self.split.depth(self.k);
+        let (zero, one) = (T::default(), T::from_f32(1.0));
+        let mut sums = Scratch::new(result.len())?;
+        let mut part = Scratch::new(result.len())?;
+        for from in (0..self.k).step_by(depth) {
             let product = Self {
-                k: depth.min(k - from),
+                k: depth.min(self.k - from),
                 a: self.a.from(0, from),
                 b: self.b.from(from, 0),
-                c: view,
-                d: view,
-                alpha: Scalar::Value(1.0),
-                beta: Scalar::Value(0.0),
                 split: Split::NONE,
                 ..*self
             };
+            let is_first = from == 0;
+            let target = if is_first { &mut sums } else { &mut part };
             // SAFETY: the caller's promise, of a part of the sum.
-            unsafe { product.multiply::<T>(view, units)? };
-        }
-        for column in 0..n {
-            for row in 0..m {
-                // SAFETY: the parts were written just now, and `target` is the caller's promise.
-                unsafe {
-                    let mut sum = part(0).get::<T>(row, column);
-                    for index in 1..parts {
-                        sum += part(index).get::<T>(row, column);
-                    }
-                    let mut result = alpha * sum;
-                    if beta != T::default() {
-                        result += beta * target.get::<T>(row, column);
-                    }
-                    target.set(row, column, result);
-                }
+            unsafe { product.multiply(target, units, (one, zero))? };
+            if !is_first {
+                sums.iter_mut().zip(part.iter()).for_each(|(sum, &part)| *sum += part);
             }
+        }
+        for (value, &sum) in result.iter_mut().zip(sums.iter()) {
+            let scaled = alpha * sum;
+            *value = if beta == zero { scaled } else { scaled + beta * *value };
         }
         Ok(())
     }

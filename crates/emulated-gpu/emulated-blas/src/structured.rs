@@ -37,7 +37,9 @@ pub struct Triangle {
 /// A matrix in the host's memory, in column order without gaps.
 #[derive(Debug)]
 pub struct Dense {
-    elements: Vec<u128>,
+    /// Kept for as long as its address is used.
+    _elements: Vec<u128>,
+    address: u64,
     ty: DataType,
     rows: usize,
 }
@@ -106,7 +108,9 @@ impl Triangle {
 impl Dense {
     fn new(ty: DataType, rows: usize, columns: usize) -> Result<Self, Rejection> {
         let bytes = rows.saturating_mul(columns).saturating_mul(ty.size() as usize);
-        Ok(Self { elements: filled(0, bytes.div_ceil(size_of::<u128>()))?, ty, rows })
+        let mut elements = filled(0, bytes.div_ceil(size_of::<u128>()))?;
+        let address = elements.as_mut_ptr() as u64;
+        Ok(Self { _elements: elements, address, ty, rows })
     }
 
     /// A copy of a matrix.
@@ -129,8 +133,7 @@ impl Dense {
     /// Where it lies, for as long as it lives.
     #[must_use]
     pub fn view(&self) -> View {
-        let address = self.elements.as_ptr() as u64;
-        View::new(address, self.ty, (1, self.rows as isize))
+        View::new(self.address, self.ty, (1, self.rows as isize))
     }
 
     /// The same as an operation has it.

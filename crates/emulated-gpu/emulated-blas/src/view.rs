@@ -2,7 +2,12 @@
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
+use crate::number::{words_of, words_of_mut};
+use crate::words::{read_words, write_words};
 use crate::{DataType, Matrix, Number, Operation, Order, load, store};
+
+/// Elements of a matrix without gaps that are copied at once.
+const CHUNK: usize = 1 << 14;
 
 /// A matrix in memory, as a product reads or writes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +64,10 @@ impl View {
     /// Whether all its lines can be loaded 16 bytes at a time, as tensor cores are fed.
     pub(crate) fn suits_tensor_cores(self) -> bool {
         const WIDTH: u64 = 16;
-        let step = self.row.unsigned_abs().max(self.column.unsigned_abs()) as u64 * self.ty.size();
+        let step = self.row.unsigned_abs().max(self.column.unsigned_abs()) as u64;
+        // Of an operand that is not read nobody has asked whether its lines are inside of memory; what is left
+        // of a product beyond 64 bits is a multiple of 16 where all of it is.
+        let step = step.wrapping_mul(self.ty.size());
         self.address.is_multiple_of(WIDTH) && step.is_multiple_of(WIDTH)
     }
 
@@ -80,13 +88,92 @@ impl View {
         if self.is_conjugated { element.conjugate() } else { element }
     }
 
+    /// The same elements in columns of [`CHUNK`], and that length, if columns of as many rows follow each other
+    /// without a gap; else the view as it is.
+    pub(crate) fn without_gaps(self, rows: usize) -> (Self, usize) {
+        if self.row == 1 && self.column == rows as isize {
+            return (Self { column: CHUNK as isize, ..self }, CHUNK);
+        }
+        (self, rows)
+    }
+
+    /// Copies a column, or as much of its beginning as there is room for.
+    ///
+    /// # Safety
+    /// Its elements have to be readable.
+    pub(crate) unsafe fn read_column<T: Number>(self, column: usize, into: &mut [T]) {
+        if self.ty == T::TYPE && self.row == 1 && !self.is_conjugated {
+            let at = self.from(0, column).address as *const u8;
+            // SAFETY: the caller's promise: the elements lie next to each other.
+            return unsafe { read_words(at, words_of_mut(into)) };
+        }
+        for (row, value) in into.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *value = unsafe { self.get(row, column) };
+        }
+    }
+
+    /// Sets a column, or its beginning, rounded to its type.
+    ///
+    /// # Safety
+    /// Its elements have to be writable.
+    pub(crate) unsafe fn write_column<T: Number>(self, column: usize, values: &[T]) {
+        if self.ty == T::TYPE && self.row == 1 {
+            let at = self.from(0, column).address as *mut u8;
+            // SAFETY: the caller's promise: the elements lie next to each other.
+            return unsafe { write_words(at, words_of(values)) };
+        }
+        for (row, &value) in values.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { self.set(row, column, value) };
+        }
+    }
+
     /// Sets the element of a row and a column, rounded to its type.
     ///
     /// # Safety
-    /// It has to be writable, by nobody else meanwhile.
+    /// It has to be writable.
     pub unsafe fn set<T: Number>(self, row: usize, column: usize, value: T) {
         let index = row as isize * self.row + column as isize * self.column;
         // SAFETY: the caller's promise.
         unsafe { store(self.address, self.ty, index, value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Miri and ThreadSanitizer find, if an element is read or written by a plain access.
+    #[test]
+    fn a_kernel_may_be_writing_what_is_read_and_reading_what_is_written() {
+        let mut memory = [0_u64; 8];
+        let address = memory.as_mut_ptr() as u64;
+        let view = |ty| View::new(address, ty, (1, 4));
+        let strided = |ty| View::new(address, ty, (2, 1));
+        std::thread::scope(|threads| {
+            let kernel = threads.spawn(|| {
+                for round in 0..20 {
+                    let values = [f64::from(round); 4];
+                    // SAFETY: four numbers of 8 bytes are inside the array.
+                    unsafe { view(DataType::F64).write_column(0, &values) };
+                }
+            });
+            for _ in 0..20 {
+                let (mut whole, mut every_other) = ([0.0_f64; 4], [0.0_f64; 2]);
+                // SAFETY: as above; of two numbers the second is the third of them.
+                unsafe {
+                    view(DataType::F64).read_column(0, &mut whole);
+                    strided(DataType::F64).read_column(0, &mut every_other);
+                }
+                let all = whole.iter().chain(&every_other);
+                assert!(
+                    all.clone().all(|x| x.fract() == 0.0 && (0.0..20.0).contains(x)),
+                    "{whole:?}"
+                );
+            }
+            kernel.join().unwrap();
+        });
+        assert_eq!(memory[..5], [19.0, 19.0, 19.0, 19.0, 0.0].map(f64::to_bits));
     }
 }

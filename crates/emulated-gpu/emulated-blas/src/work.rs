@@ -63,7 +63,8 @@ impl Work {
 extern "C" fn run(data: *mut c_void, door: *const c_void) -> c_int {
     // SAFETY: `launch` made it, and it is freed only by `release`.
     let Carried { work, ask } = unsafe { &*data.cast::<Carried>() };
-    let door = Door { ask: *ask, door };
+    // SAFETY: the driver passes the door to the work that it runs now, and waits for this function.
+    let door = unsafe { Door::new(*ask, door) };
     let admitted = || door.admit(&work.accesses).and_then(|()| (work.run)(&door));
     match catch_unwind(AssertUnwindSafe(admitted)) {
         Ok(Ok(())) => 0,

@@ -100,12 +100,11 @@ fn check(case: &Case) {
     let b = Buffer::new(ab, rows, columns, case.pad + 1, order(case.rows_first.1));
     let c = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
     let before = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
-    let mut workspace = vec![0_u64; case.parts * m * n + 1];
     let views = [a.view(operation(ta)), b.view(operation(tb)), c.view(Operation::None)];
     let product = Product {
         alpha: Scalar::Value(case.alpha),
         beta: Scalar::Value(case.beta),
-        split: Split { parts: case.parts, address: workspace.as_mut_ptr() as u64 },
+        split: Split { parts: case.parts },
         ..Product::new([m, n, k], views, compute, case.capability)
     };
     // SAFETY: the buffers live, are large enough, and do not overlap.
@@ -224,5 +223,34 @@ fn large_enough_for_threads() {
             capability: 90,
             parts: 1,
         });
+    }
+}
+
+/// More rows than a tile has, longer sums, more columns than a panel, and matrices times vectors, with and without
+/// gaps between their lines.
+#[test]
+fn products_of_several_tiles_and_of_vectors() {
+    let both = [false, true];
+    let shapes =
+        [(260, 5, 1030), (2100, 130, 3), (1300, 1, 37), (37, 1, 1300), (1, 700, 19), (1, 1, 70)];
+    let orders = both.into_iter().flat_map(|a| both.map(|b| (a, b)));
+    for (shape, transposed) in orders.flat_map(|order| shapes.map(|shape| (shape, order))) {
+        for types in [TYPES[0], TYPES[4]] {
+            for (pad, beta) in [(0, 0.0), (3, -1.5)] {
+                let rows_first = (false, false, false);
+                let (alpha, capability, parts) = (0.5, 90, 1);
+                check(&Case {
+                    shape,
+                    transposed,
+                    rows_first,
+                    pad,
+                    types,
+                    alpha,
+                    beta,
+                    capability,
+                    parts,
+                });
+            }
+        }
     }
 }

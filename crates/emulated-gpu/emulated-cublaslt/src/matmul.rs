@@ -138,7 +138,7 @@ export! {
             Operands::check(driver, problem, addresses, scalars, algorithm.as_ref())?;
         check_workspace(driver, workspace, workspace_size)?;
         if let Some(algorithm) = &algorithm {
-            operands.place_parts(algorithm, (workspace as u64, workspace_size as u64))?;
+            operands.split_sums(algorithm, (workspace as u64, workspace_size as u64))?;
         }
         operands.product(0, scalars).check_room()?;
         let accesses = std::mem::take(&mut operands.accesses);

@@ -22,7 +22,7 @@ pub(crate) struct Operands {
     pub(crate) problem: Problem,
     /// Of the card.
     pub(crate) capability: u32,
-    /// How sums are split, and where in the workspace their parts go.
+    /// How sums are split.
     pub(crate) split: Split,
     pub(crate) accesses: Vec<Access>,
 }
@@ -75,8 +75,9 @@ impl Operands {
         Ok(operands)
     }
 
-    /// Gives the parts of split sums their place, which the algorithm asks for.
-    pub(crate) fn place_parts(
+    /// Splits the sums as the algorithm does. Their parts need a workspace, which is checked and asked for though
+    /// they are kept elsewhere here.
+    pub(crate) fn split_sums(
         &mut self,
         algorithm: &Algorithm,
         (workspace, size): (u64, u64),
@@ -93,7 +94,7 @@ impl Operands {
                 algorithm.parts()
             )));
         }
-        self.split = Split { parts: algorithm.parts() as usize, address: workspace };
+        self.split = Split { parts: algorithm.parts() as usize };
         Access::add_all(&mut self.accesses, [Access::write_bytes(workspace, needed)])
     }
 

@@ -1,0 +1,94 @@
+//! Memory for intermediate results, which is used again: fresh memory of the system costs more than what is
+//! copied there.
+
+#![allow(unsafe_code, reason = "one buffer holds numbers of any type")]
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, PoisonError};
+
+use crate::{Number, Rejection, filled};
+
+/// Bytes of buffers that are kept for later, at most: those of some products at the same time.
+const MAX_KEPT: usize = 64 << 20;
+
+/// Buffers that nobody uses now.
+static KEPT: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
+
+/// Numbers that hold anything at first.
+pub(crate) struct Scratch<T> {
+    /// At least as many bytes, aligned to more than any number is.
+    words: Vec<u128>,
+    count: usize,
+    numbers: PhantomData<T>,
+}
+
+impl<T: Number> Scratch<T> {
+    /// This many numbers.
+    ///
+    /// # Errors
+    /// `ALLOC_FAILED` if the host is out of memory.
+    pub(crate) fn new(count: usize) -> Result<Self, Rejection> {
+        let needed = count.saturating_mul(size_of::<T>()).div_ceil(size_of::<u128>());
+        let kept = {
+            let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+            let large = kept.iter().rposition(|words| words.len() >= needed);
+            large.map(|index| kept.swap_remove(index))
+        };
+        let words = kept.map_or_else(|| filled(0, needed), Ok)?;
+        Ok(Self { words, count, numbers: PhantomData })
+    }
+}
+
+impl<T> Drop for Scratch<T> {
+    fn drop(&mut self) {
+        let bytes = |words: &Vec<u128>| size_of_val(words.as_slice());
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.iter().map(bytes).sum::<usize>() + bytes(&self.words) <= MAX_KEPT {
+            kept.push(std::mem::take(&mut self.words));
+        }
+    }
+}
+
+impl<T: Number> Deref for Scratch<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `new` made room for as many, and any bits are numbers.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.count) }
+    }
+}
+
+impl<T: Number> DerefMut for Scratch<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.count) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::c64;
+
+    #[test]
+    fn a_buffer_is_used_again_by_numbers_of_another_type() {
+        let size = 1 << 17;
+        let mut doubles = Scratch::<f64>::new(size).unwrap();
+        doubles.fill(1.5);
+        drop(doubles);
+        let pairs = Scratch::<c64>::new(size / 2).unwrap();
+        assert_eq!(pairs.len(), size / 2);
+        let more = Scratch::<f32>::new(3).unwrap();
+        assert_eq!(more.len(), 3);
+    }
+
+    #[test]
+    fn more_than_is_kept_is_given_back() {
+        for _ in 0..3 {
+            drop(Scratch::<f64>::new(MAX_KEPT / 8 + 1).unwrap());
+        }
+        let all = KEPT.lock().unwrap();
+        assert!(all.iter().map(|words| size_of_val(words.as_slice())).sum::<usize>() <= MAX_KEPT);
+    }
+}

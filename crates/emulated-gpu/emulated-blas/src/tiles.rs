@@ -1,0 +1,213 @@
+//! Products tile by tile, from copies of the operands.
+//!
+//! `gemm` and `matrixmultiply` read and write by plain accesses, so they must not touch device memory: a kernel
+//! on another stream may be writing it. Each tile of `a` and `b` is copied out by [`words`](crate::words), and a
+//! core's cache holds it until it has been multiplied, so that a copy costs little more than the first read did.
+
+#![allow(unsafe_code, reason = "operands are raw device memory")]
+
+use gemm::Parallelism;
+use rayon::prelude::*;
+
+use crate::product::Product;
+use crate::scratch::Scratch;
+use crate::{Number, Order, Rejection, View};
+
+/// Elements of a tile of `a`: half a megabyte in single precision, which fits a core's second-level cache.
+const TILE: usize = 1 << 17;
+/// Rows of a tile of `a`, at least: with fewer, `gemm` works with half-empty registers.
+const MIN_ROWS: usize = 64;
+/// Products of a sum that are computed by one call. `gemm` cuts longer sums into pieces of about [`DEPTH`] itself.
+const MAX_DEPTH: usize = 1024;
+/// Products of a piece of a longer sum.
+const DEPTH: usize = 512;
+/// Elements of a panel, as many columns of the result as are computed together.
+const PANEL: usize = 1 << 18;
+/// Columns of a panel: `a` is copied once for each panel, which the lower bound makes cheap.
+const COLUMNS: std::ops::RangeInclusive<usize> = 128..=512;
+/// Elements below which copying a matrix on several threads costs more than it saves.
+const WORTH_SHARING: usize = 1 << 16;
+/// The same, in multiply-adds, of computing tiles.
+const WORTH_SHARING_TILES: usize = 1 << 19;
+
+impl Product {
+    /// Columns of the result that are computed together.
+    pub(crate) fn panel_columns(&self) -> usize {
+        (PANEL / self.m.max(1)).clamp(*COLUMNS.start(), *COLUMNS.end()).min(self.n)
+    }
+
+    /// Rows of a tile of `a`, and its columns, which are rows of one of `b`.
+    fn tile(&self) -> (usize, usize) {
+        let depth =
+            if self.k <= MAX_DEPTH { self.k } else { self.k.div_ceil(self.k.div_ceil(DEPTH)) };
+        ((TILE / depth.max(1)).max(MIN_ROWS).min(self.m), depth)
+    }
+
+    /// Elements of all tiles that there are at once.
+    pub(crate) fn tile_elements(&self) -> usize {
+        let (rows, depth) = self.tile();
+        let tiles = rows.saturating_mul(depth).saturating_mul(rayon::current_num_threads());
+        tiles.saturating_add(depth.saturating_mul(self.panel_columns()))
+    }
+
+    /// `result = alpha · a · b + beta · result`, in column order without gaps.
+    ///
+    /// # Errors
+    /// `ALLOC_FAILED` if the host is out of memory.
+    ///
+    /// # Safety
+    /// `a` and `b` have to be readable; `result` has `m · n` elements.
+    pub(crate) unsafe fn multiply_in_tiles<T: Number>(
+        &self,
+        result: &mut [T],
+        (alpha, beta): (T, T),
+    ) -> Result<(), Rejection> {
+        let (m, n, k) = (self.m, self.n, self.k);
+        debug_assert_eq!(result.len(), m * n);
+        let (rows, depth) = self.tile();
+        let blocks = m.div_ceil(rows);
+        let threads = rayon::current_num_threads();
+        let work = m.saturating_mul(n).saturating_mul(depth);
+        let is_shared = threads > 1 && work >= WORTH_SHARING_TILES;
+        // With fewer blocks than threads, several work on each.
+        let inner =
+            if is_shared && blocks < threads { Parallelism::Rayon(0) } else { Parallelism::None };
+        let target = View::new(result.as_mut_ptr() as u64, T::TYPE, (1, m as isize));
+        for from in (0..k).step_by(depth) {
+            let depth = depth.min(k - from);
+            let beta = if from == 0 { beta } else { T::from_f32(1.0) };
+            // SAFETY: the caller's promise: the rows are inside of `b`.
+            let b = unsafe { Tile::<T>::new(self.b.from(from, 0), (depth, n), is_shared)? };
+            let block = |index: usize| {
+                let first = index * rows;
+                let rows = rows.min(m - first);
+                let target = target.from(first, 0).address as *mut T;
+                // SAFETY: the caller's promise: the rows are inside of `a`, and of the result, of which
+                // every block has its own.
+                unsafe {
+                    let copy_shared = matches!(inner, Parallelism::Rayon(_));
+                    let a = Tile::new(self.a.from(first, from), (rows, depth), copy_shared)?;
+                    a.multiply(&b, target, m as isize, (alpha, beta), inner);
+                }
+                Ok(())
+            };
+            if is_shared && blocks > 1 {
+                (0..blocks).into_par_iter().try_for_each(block)?;
+            } else {
+                (0..blocks).try_for_each(block)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `gemm` has code for this processor. Version 0.19 takes FMA for AVX2, and AVX-512's
+/// foundation for all of it; where one goes without the other (AMD's Piledriver, Intel's Knights
+/// Landing) it panics, and `matrixmultiply` takes its place.
+fn gemm_runs_here() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        let all_of_avx512 =
+            || has!("avx512bw") && has!("avx512cd") && has!("avx512dq") && has!("avx512vl");
+        (!has!("fma") || has!("avx2")) && (!has!("avx512f") || all_of_avx512())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
+/// Calls a function with every line of that length, and its number; of many elements on all cores, if the work
+/// `is_shared` at all.
+pub(crate) fn each_line<T: Send>(
+    lines: &mut [T],
+    length: usize,
+    is_shared: bool,
+    work: impl Fn(usize, &mut [T]) + Sync,
+) {
+    if is_shared && lines.len() >= WORTH_SHARING && rayon::current_num_threads() > 1 {
+        lines.par_chunks_mut(length).enumerate().for_each(|(line, values)| work(line, values));
+    } else {
+        lines.chunks_mut(length.max(1)).enumerate().for_each(|(line, values)| work(line, values));
+    }
+}
+
+/// A copy of a part of an operand, in the type that is computed in, without gaps.
+struct Tile<T> {
+    elements: Scratch<T>,
+    rows: usize,
+    columns: usize,
+    /// Elements from a row, and from a column, to the next.
+    strides: (isize, isize),
+}
+
+impl<T: Number> Tile<T> {
+    /// # Errors
+    /// `ALLOC_FAILED` if the host is out of memory.
+    ///
+    /// # Safety
+    /// The view's `rows · columns` elements have to be readable.
+    unsafe fn new(
+        view: View,
+        (rows, columns): (usize, usize),
+        is_shared: bool,
+    ) -> Result<Self, Rejection> {
+        // In the order in which it lies in memory, line by line.
+        let (length, along, strides) = match view.order() {
+            Order::Column => (rows, view, (1, rows as isize)),
+            Order::Row => (columns, view.transposed(), (columns as isize, 1)),
+        };
+        let (along, length) = along.without_gaps(length);
+        let mut elements = Scratch::new(rows.saturating_mul(columns))?;
+        each_line(&mut elements, length, is_shared, |line, values| {
+            // SAFETY: the caller's promise: all of the line is inside the view.
+            unsafe { along.read_column(line, values) };
+        });
+        Ok(Self { elements, rows, columns, strides })
+    }
+
+    /// `target = alpha · self · b + beta · target`, where columns of `target` are `ld` elements apart.
+    ///
+    /// # Safety
+    /// `target` is writable by nobody else; with `beta` 0 it may hold anything.
+    unsafe fn multiply(
+        &self,
+        b: &Self,
+        target: *mut T,
+        ld: isize,
+        (alpha, beta): (T, T),
+        parallelism: Parallelism,
+    ) {
+        let (m, n, k) = (self.rows, b.columns, self.columns);
+        let (a, (a_row, a_column)) = (self.elements.as_ptr(), self.strides);
+        let (b, (b_row, b_column)) = (b.elements.as_ptr(), b.strides);
+        // SAFETY: both have all their elements, and the caller's promise.
+        unsafe {
+            if !gemm_runs_here() {
+                let (a, b) = ((a, a_row, a_column), (b, b_row, b_column));
+                return T::multiply([m, n, k], alpha, a, b, beta, (target, 1, ld));
+            }
+            let adds = beta != T::default();
+            gemm::gemm(
+                m,
+                n,
+                k,
+                target,
+                ld,
+                1,
+                adds,
+                a,
+                a_column,
+                a_row,
+                b,
+                b_column,
+                b_row,
+                beta,
+                alpha,
+                false,
+                false,
+                false,
+                parallelism,
+            );
+        }
+    }
+}
