@@ -2,12 +2,15 @@
 
 use std::fmt;
 
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
 use crate::source::{Sources, Span};
 
 /// As many are shown of one source; what follows is likely to be a consequence.
 const MOST: usize = 50;
+
+/// A longer line isn't shown with what is wrong in it.
+const MAX_LINE_BYTES: usize = 10_000;
 
 /// Whether a source can be compiled in spite of what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +35,7 @@ pub struct Diagnostic {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The line itself.
+    /// The line itself; empty if it is longer than anybody reads.
     pub text: String,
     /// How many characters are underlined, at least 1.
     pub width: usize,
@@ -56,11 +59,20 @@ impl fmt::Display for Diagnostic {
         if !self.label.is_empty() {
             place = place.label(self.label.as_str());
         }
+        let title = level.primary_title(self.message.as_str());
+        if self.text.is_empty() {
+            let origin = Origin::path(self.file.as_str()).line(self.line).char_column(self.column);
+            let mut report = title.element(origin);
+            if let Some(help) = &self.help {
+                report = report.element(Level::HELP.message(help.as_str()));
+            }
+            return writeln!(f, "{}", Renderer::plain().render(&[report]));
+        }
         let snippet = Snippet::source(self.text.as_str())
             .line_start(self.line)
             .path(self.file.as_str())
             .annotation(place);
-        let mut report = level.primary_title(self.message.as_str()).element(snippet);
+        let mut report = title.element(snippet);
         if let Some(help) = &self.help {
             report = report.element(Level::HELP.message(help.as_str()));
         }
@@ -149,15 +161,22 @@ fn locate(problem: Problem, sources: &Sources) -> Diagnostic {
     let characters = source.text[start..end].lines().next().map_or(0, |line| line.chars().count());
     let left = (text.chars().count() + 1).saturating_sub(column);
     let width = characters.min(left).max(1);
+    let text = if text.len() > MAX_LINE_BYTES { "" } else { text };
     let (file, text) = (source.name.clone(), text.to_owned());
     Diagnostic { severity, message, file, line, column, text, width, label, help }
 }
+
+/// Longer words aren't compared: that takes the product of their lengths.
+const MAX_COMPARED: usize = 100;
 
 /// The one of `candidates` that `word` was probably meant to be.
 pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    if word.len() > MAX_COMPARED {
+        return None;
+    }
     candidates
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(word.len()) <= 3)

@@ -8,7 +8,7 @@ use crate::syntax::{
 };
 
 /// Warns of the functions of a source; `library` is the file that isn't the reader's.
-pub(crate) fn check(items: &[Item], library: u16, problems: &mut Problems) {
+pub(crate) fn check(items: &[Item], library: u32, problems: &mut Problems) {
     for item in items {
         match item {
             Item::Function(function) => check_one(function, library, problems),
@@ -29,7 +29,7 @@ pub(crate) fn check(items: &[Item], library: u16, problems: &mut Problems) {
     }
 }
 
-fn check_one(function: &Rc<Function>, library: u16, problems: &mut Problems) {
+fn check_one(function: &Rc<Function>, library: u32, problems: &mut Problems) {
     let returns = !matches!(function.result, TypeExpr::Void) && !function.attributes.global;
     let Some(body) = &function.body else { return };
     if !returns || function.span.file == library || !ends(body) {

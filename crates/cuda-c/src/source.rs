@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Span {
     /// Which text, by its place in [`Sources`].
-    pub(crate) file: u16,
+    pub(crate) file: u32,
     /// The first byte.
     pub(crate) start: u32,
     /// The byte behind the last.
@@ -32,13 +32,18 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// Where each line begins.
     lines: Vec<u32>,
+    /// The bytes that continue a character, so that a column needs no count of a whole long line.
+    continued: Vec<u32>,
 }
 
 impl Source {
     fn new(name: &str, text: &str) -> Self {
         let mut lines = vec![0];
         lines.extend(text.match_indices('\n').map(|(at, _)| at as u32 + 1));
-        Self { name: name.to_owned(), text: text.to_owned(), lines }
+        let bytes = text.bytes().enumerate();
+        let continued =
+            bytes.filter(|(_, byte)| byte & 0xc0 == 0x80).map(|(at, _)| at as u32).collect();
+        Self { name: name.to_owned(), text: text.to_owned(), lines, continued }
     }
 
     /// Line and column of a byte, both from 1; the column counts characters.
@@ -46,8 +51,9 @@ impl Source {
     pub(crate) fn place(&self, at: u32) -> (usize, usize) {
         let line = self.lines.partition_point(|&start| start <= at).max(1);
         let start = self.lines[line - 1] as usize;
-        let end = self.text.floor_char_boundary((at as usize).min(self.text.len()));
-        (line, self.text[start..end.max(start)].chars().count() + 1)
+        let end = self.text.floor_char_boundary((at as usize).min(self.text.len())).max(start);
+        let before = |end: usize| self.continued.partition_point(|&at| (at as usize) < end);
+        (line, end - start - (before(end) - before(start)) + 1)
     }
 
     /// A line, from 1, without its end.
@@ -65,15 +71,15 @@ pub(crate) struct Sources(Vec<Source>);
 
 impl Sources {
     /// Adds a text; its number.
-    pub(crate) fn add(&mut self, name: &str, text: &str) -> u16 {
+    pub(crate) fn add(&mut self, name: &str, text: &str) -> u32 {
         self.0.push(Source::new(name, text));
-        (self.0.len() - 1) as u16
+        (self.0.len() - 1) as u32
     }
 
     /// The text of that number.
     #[must_use]
-    pub(crate) fn get(&self, file: u16) -> &Source {
-        &self.0[usize::from(file)]
+    pub(crate) fn get(&self, file: u32) -> &Source {
+        &self.0[file as usize]
     }
 
     /// Line and column of the beginning of a place.

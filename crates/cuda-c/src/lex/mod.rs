@@ -58,14 +58,18 @@ const PUNCTUATION: [&str; 50] = [
     "%", "&", "|", "^", "~", "!", "<", ">", "=", "?", ":", ";", ",", ".", "(", ")", "[", "]", "{",
 ];
 
+/// A text has at most as many tokens, and so have all texts of a compilation together: about 8 MB of
+/// source. A token takes some 80 bytes, and what is made of it several times as many.
+pub(crate) const MAX_TOKENS: usize = 2_000_000;
+
 struct Lexer<'a> {
     text: &'a str,
-    file: u16,
+    file: u32,
     at: usize,
 }
 
 /// All tokens of a text, the last of which is [`TokenKind::End`].
-pub(crate) fn lex(text: &str, file: u16, problems: &mut Problems) -> Vec<Token> {
+pub(crate) fn lex(text: &str, file: u32, problems: &mut Problems) -> Vec<Token> {
     let mut lexer = Lexer { text, file, at: 0 };
     let mut tokens = Vec::new();
     let (mut first, mut spaced) = (true, false);
@@ -95,6 +99,11 @@ pub(crate) fn lex(text: &str, file: u16, problems: &mut Problems) -> Vec<Token> 
             spaced = true;
             continue;
         }
+        if tokens.len() == MAX_TOKENS {
+            let span = lexer.span(start, start + character.len_utf8());
+            problems.push(too_many_tokens(span));
+            break;
+        }
         let (kind, own) = lexer.token(character, problems);
         let span = lexer.span(start, lexer.at);
         tokens.push(Token { kind, text: own.into(), span, first, spaced, hidden: None });
@@ -104,6 +113,11 @@ pub(crate) fn lex(text: &str, file: u16, problems: &mut Problems) -> Vec<Token> 
     let (kind, own) = (TokenKind::End, Rc::from(""));
     tokens.push(Token { kind, text: own, span, first: true, spaced: true, hidden: None });
     tokens
+}
+
+pub(crate) fn too_many_tokens(span: Span) -> Problem {
+    Problem::new(span, format!("the source has more than {MAX_TOKENS} tokens here"))
+        .help("copy large tables from the host, or read them from memory that the host fills")
 }
 
 impl Lexer<'_> {

@@ -117,7 +117,7 @@ pub(crate) fn tokens(
     arch: u32,
     sources: &mut Sources,
     problems: &mut Problems,
-) -> (u16, Vec<Token>) {
+) -> (u32, Vec<Token>) {
     let mut words: HashSet<&str> = HashSet::default();
     let mut called: HashSet<&str> = HashSet::default();
     for (at, token) in source.iter().enumerate().filter(|(_, token)| token.kind == TokenKind::Word)

@@ -56,6 +56,10 @@ const DEEPEST: usize = 320;
 /// A kernel has at most as many instructions before it is optimised.
 const LARGEST: usize = 400_000;
 
+/// All kernels and functions of a source have at most as many together: their memory and the time of the
+/// optimiser grow with it.
+const MAX_MODULE: usize = 1_500_000;
+
 /// A value and its type. For a struct or an array, the value is the address at which it lies.
 #[derive(Clone, Debug)]
 pub(crate) struct Typed {
@@ -128,7 +132,7 @@ pub(crate) struct Lowerer<'a> {
     pub(crate) module: Module,
     problems: &'a mut Problems,
     options: &'a crate::Options<'a>,
-    library: u16,
+    library: u32,
     functions: HashMap<Rc<str>, Vec<Rc<Function>>>,
     templates: HashMap<Rc<str>, Vec<Rc<StructTemplate>>>,
     /// All structs that were made of templates.
@@ -161,13 +165,17 @@ pub(crate) struct Lowerer<'a> {
     computed: Vec<expression::Any>,
     /// How many instructions of constant expressions were carried out.
     carried_out: u32,
+    /// The names of the kernels that have been made.
+    kernels: HashSet<String>,
+    /// Values of all functions that have been made.
+    made: usize,
 }
 
 /// Lowers all kernels of a source; what the names that the host asks for are in PTX. `library` is the
 /// number of the text that was read before it.
 pub(crate) fn lower(
     items: Vec<Item>,
-    library: u16,
+    library: u32,
     options: &crate::Options<'_>,
     problems: &mut Problems,
 ) -> (Module, Vec<String>) {
@@ -199,6 +207,8 @@ pub(crate) fn lower(
         apart: Vec::new(),
         computed: Vec::new(),
         carried_out: 0,
+        kernels: HashSet::default(),
+        made: 0,
     };
     lowerer.built_in_types();
     let mut kernels = Vec::new();
@@ -281,7 +291,17 @@ impl Lowerer<'_> {
                 "split it, or call fewer functions in each other",
             );
         }
-        if self.builder.function.values.len() > LARGEST {
+        let function = &self.builder.function;
+        let values = function.values.len() + function.blocks.len();
+        if self.made + values > MAX_MODULE {
+            return self.error(
+                span,
+                format!("the source becomes larger than {MAX_MODULE} instructions here"),
+                "calls of __device__ functions are written out in each kernel: make them `__noinline__`, or \
+                 compile the kernels separately",
+            );
+        }
+        if values > LARGEST {
             return self.error(
                 span,
                 format!("the kernel becomes larger than {LARGEST} instructions here"),

@@ -37,6 +37,9 @@ impl Preprocessor<'_> {
             }
         }
         let tokens = self.expand(tokens);
+        if self.stopped {
+            return false;
+        }
         let mut reader = Reader { tokens: &tokens, at: 0, depth: 0 };
         match reader.ternary() {
             Ok(value) if reader.at == tokens.len() => value.bits != 0,

@@ -3,10 +3,24 @@
 
 use std::rc::Rc;
 
-use super::{Hidden, MOST_TOKENS, Macro, Preprocessor};
+use rustc_hash::FxHashMap as HashMap;
+
+use super::{Hidden, Macro, Preprocessor};
 use crate::diagnostic::Problem;
-use crate::lex::{Token, TokenKind, lex};
+use crate::lex::{MAX_TOKENS, Token, TokenKind, lex};
 use crate::source::Span;
+
+/// As many bytes do all tokens that `#` and `##` make have at most: each of either may double them.
+const MAX_MADE_BYTES: usize = 1 << 24;
+/// As many names of macros are compared at most, to find out which tokens aren't expanded again: a
+/// second's work. The pairs to compare grow with the square of how deep macros use each other.
+const MAX_COMPARED: u64 = 1 << 28;
+/// Uses of macros in arguments of macros nest at most as deep.
+const MAX_NESTING: usize = 200;
+
+fn count(hidden: Option<&Rc<Hidden>>) -> u64 {
+    hidden.map_or(0, |node| node.count)
+}
 
 fn hides(hidden: Option<&Rc<Hidden>>, name: &str) -> bool {
     let mut hidden = hidden;
@@ -26,6 +40,10 @@ impl Preprocessor<'_> {
         input.reverse();
         let mut output = Vec::new();
         while let Some(token) = input.pop() {
+            if self.stopped {
+                return output;
+            }
+            self.spent.compared += count(token.hidden.as_ref());
             if token.kind != TokenKind::Word || hides(token.hidden.as_ref(), &token.text) {
                 output.push(token);
                 continue;
@@ -50,16 +68,35 @@ impl Preprocessor<'_> {
             } else {
                 Vec::new()
             };
+            self.spent.expanded += arguments.iter().map(Vec::len).sum::<usize>();
+            self.bound(token.span);
             let body = self.substitute(&own, &arguments, &token);
-            self.expanded += body.len() + 1;
-            if self.expanded > MOST_TOKENS {
-                let message = format!("macros expand to more than {MOST_TOKENS} tokens");
-                self.error(Problem::new(token.span, message));
-                return output;
-            }
+            self.spent.expanded += body.len() + 1;
+            self.bound(token.span);
             input.extend(body.into_iter().rev());
         }
         output
+    }
+
+    /// Stops when macros become too large, or take too long.
+    fn bound(&mut self, span: Span) {
+        let message = match () {
+            () if self.spent.expanded > MAX_TOKENS => {
+                format!("macros expand to more than {MAX_TOKENS} tokens")
+            }
+            () if self.spent.made > MAX_MADE_BYTES => {
+                format!("`#` and `##` make tokens of more than {MAX_MADE_BYTES} bytes")
+            }
+            () if self.spent.compared > MAX_COMPARED => {
+                "macros use each other too deep and too often".to_owned()
+            }
+            () if self.spent.depth > MAX_NESTING => {
+                format!("macros in arguments of macros nest more than {MAX_NESTING} deep")
+            }
+            () => return,
+        };
+        let help = "write a `__device__` function instead of the macro, or split it";
+        self.stop(Problem::new(span, message).help(help));
     }
 
     fn place(&self, token: &Token) -> Token {
@@ -128,21 +165,27 @@ impl Preprocessor<'_> {
     }
 
     fn substitute(&mut self, own: &Macro, arguments: &[Vec<Token>], name: &Token) -> Vec<Token> {
-        let hidden = Some(Rc::new(Hidden { name: name.text.clone(), more: name.hidden.clone() }));
+        let hidden = Some(Rc::new(Hidden {
+            name: name.text.clone(),
+            more: name.hidden.clone(),
+            count: count(name.hidden.as_ref()) + 1,
+        }));
         let parameters = own.parameters.as_deref().unwrap_or_default();
-        let index = |token: &Token| {
-            let is = |name: &Rc<str>| token.kind == TokenKind::Word && *name == token.text;
-            parameters.iter().position(is)
+        let places: HashMap<&str, usize> =
+            parameters.iter().enumerate().map(|(place, name)| (&**name, place)).collect();
+        let index = |token: &Token| match token.kind {
+            TokenKind::Word => places.get(&*token.text).copied(),
+            _ => None,
         };
         let mut output: Vec<Token> = Vec::new();
         let mut at = 0;
-        while at < own.body.len() {
+        while at < own.body.len() && !self.stopped {
             let token = &own.body[at];
             if token.is("#")
                 && own.parameters.is_some()
                 && let Some(parameter) = own.body.get(at + 1).and_then(&index)
             {
-                output.push(stringify(&arguments[parameter], name.span, token.spaced));
+                output.push(self.stringify(&arguments[parameter], name.span, token.spaced));
                 at += 2;
                 continue;
             }
@@ -166,7 +209,16 @@ impl Preprocessor<'_> {
                 Some(parameter) => {
                     let pasted = own.body.get(at + 1).is_some_and(|next| next.is("##"));
                     let argument = arguments[parameter].clone();
-                    let argument = if pasted { argument } else { self.expand(argument) };
+                    let argument = match pasted {
+                        true => argument,
+                        false => {
+                            self.spent.depth += 1;
+                            self.bound(name.span);
+                            let expanded = self.expand(argument);
+                            self.spent.depth -= 1;
+                            expanded
+                        }
+                    };
                     if pasted && argument.is_empty() {
                         // Nothing, pasted to what follows, is what follows.
                         at += 2;
@@ -183,12 +235,22 @@ impl Preprocessor<'_> {
             at += 1;
         }
         for token in &mut output {
+            self.spent.compared += count(token.hidden.as_ref()) * count(hidden.as_ref());
+            self.bound(name.span);
+            if self.stopped {
+                break;
+            }
             token.hidden = merge(token.hidden.as_ref(), hidden.as_ref());
         }
         output
     }
 
     fn paste(&mut self, left: &Token, right: &Token, span: Span) -> Vec<Token> {
+        self.spent.made += left.text.len() + right.text.len();
+        self.bound(span);
+        if self.stopped {
+            return Vec::new();
+        }
         let text = format!("{}{}", left.text, right.text);
         let mut tokens = lex(&text, span.file, self.problems);
         tokens.pop();
@@ -201,6 +263,26 @@ impl Preprocessor<'_> {
         }
         tokens
     }
+
+    fn stringify(&mut self, tokens: &[Token], span: Span, spaced: bool) -> Token {
+        self.spent.made += tokens.iter().map(|token| token.text.len() + 1).sum::<usize>();
+        self.bound(span);
+        let tokens = if self.stopped { &[] } else { tokens };
+        let mut text = String::from("\"");
+        for (index, token) in tokens.iter().enumerate() {
+            if index > 0 && token.spaced {
+                text.push(' ');
+            }
+            if matches!(token.kind, TokenKind::String | TokenKind::Character) {
+                text.push_str(&token.text.replace('\\', "\\\\").replace('"', "\\\""));
+            } else {
+                text.push_str(&token.text);
+            }
+        }
+        text.push('"');
+        let kind = TokenKind::String;
+        Token { kind, text: text.into(), span, first: false, spaced, hidden: None }
+    }
 }
 
 /// Those of both, where `second` is that of the macro that is being expanded.
@@ -209,25 +291,10 @@ fn merge(first: Option<&Rc<Hidden>>, second: Option<&Rc<Hidden>>) -> Option<Rc<H
     let mut node = first;
     while let Some(own) = node {
         if !hides(result.as_ref(), &own.name) {
-            result = Some(Rc::new(Hidden { name: own.name.clone(), more: result }));
+            let count = count(result.as_ref()) + 1;
+            result = Some(Rc::new(Hidden { name: own.name.clone(), more: result, count }));
         }
         node = own.more.as_ref();
     }
     result
-}
-
-fn stringify(tokens: &[Token], span: Span, spaced: bool) -> Token {
-    let mut text = String::from("\"");
-    for (index, token) in tokens.iter().enumerate() {
-        if index > 0 && token.spaced {
-            text.push(' ');
-        }
-        if matches!(token.kind, TokenKind::String | TokenKind::Character) {
-            text.push_str(&token.text.replace('\\', "\\\\").replace('"', "\\\""));
-        } else {
-            text.push_str(&token.text);
-        }
-    }
-    text.push('"');
-    Token { kind: TokenKind::String, text: text.into(), span, first: false, spaced, hidden: None }
 }

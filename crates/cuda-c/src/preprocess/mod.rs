@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub use folders::Folders;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::lex::{Token, TokenKind, lex};
+use crate::lex::{MAX_TOKENS, Token, TokenKind, lex, too_many_tokens};
 use crate::source::{Sources, Span};
 
 /// The macros that a token comes from.
@@ -21,6 +21,8 @@ use crate::source::{Sources, Span};
 pub(crate) struct Hidden {
     name: Rc<str>,
     more: Option<Rc<Hidden>>,
+    /// How many they are.
+    count: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -40,8 +42,10 @@ pub trait Resolver {
 
 /// Includes nest at most as deep.
 const DEEPEST: usize = 32;
-/// A source has at most as many tokens after preprocessing.
-const MOST_TOKENS: usize = 2_000_000;
+/// As many files are included at most: two includes in a file of itself would be 2^32.
+const MAX_INCLUDES: usize = 65_536;
+/// As many bytes do all files have together at most: as much as is read of one.
+const MAX_BYTES: usize = 1 << 26;
 
 /// Headers whose contents are built in.
 const BUILT_IN: [&str; 30] = [
@@ -97,7 +101,29 @@ pub(crate) struct Preprocessor<'a> {
     once: HashSet<String>,
     output: Vec<Token>,
     depth: usize,
+    /// What has been read and made so far.
+    spent: Spent,
+    /// Whether a limit was hit: nothing is read or expanded any more.
+    stopped: bool,
+}
+
+/// What preprocessing is bounded by.
+#[derive(Debug, Default)]
+struct Spent {
+    /// Files that were included.
+    includes: usize,
+    /// Bytes of all files.
+    bytes: usize,
+    /// Tokens of all files.
+    tokens: usize,
+    /// Tokens that macros were given and became.
     expanded: usize,
+    /// Bytes of tokens that `#` and `##` made.
+    made: usize,
+    /// Names that were compared with those of the macros that a token comes from.
+    compared: u64,
+    /// Arguments that are being expanded inside of each other.
+    depth: usize,
 }
 
 /// What is defined.
@@ -106,7 +132,7 @@ pub(crate) struct Macros(HashMap<Rc<str>, Macro>);
 
 /// The tokens of a text and of all that it includes, with macros expanded.
 pub(crate) fn preprocess(
-    file: u16,
+    file: u32,
     macros: Macros,
     defines: &[(String, String)],
     resolver: Option<&dyn Resolver>,
@@ -118,7 +144,7 @@ pub(crate) fn preprocess(
 
 /// The same, and what is defined behind it.
 pub(crate) fn preprocess_with(
-    file: u16,
+    file: u32,
     macros: Macros,
     defines: &[(String, String)],
     resolver: Option<&dyn Resolver>,
@@ -133,7 +159,8 @@ pub(crate) fn preprocess_with(
         once: HashSet::default(),
         output: Vec::new(),
         depth: 0,
-        expanded: 0,
+        spent: Spent::default(),
+        stopped: false,
     };
     for (name, value) in defines {
         let number = preprocessor.sources.add(&format!("the definition of {name}"), value);
@@ -156,14 +183,25 @@ impl Preprocessor<'_> {
         self.problems.push(problem);
     }
 
-    fn file(&mut self, file: u16) {
+    /// Reports a limit that was hit, and stops.
+    fn stop(&mut self, problem: Problem) {
+        if !std::mem::replace(&mut self.stopped, true) {
+            self.error(problem);
+        }
+    }
+
+    fn file(&mut self, file: u32) {
         let text = self.sources.get(file).text.clone();
         let mut tokens = lex(&text, file, self.problems);
         tokens.pop();
+        self.spent.tokens += tokens.len();
+        if let Some(token) = tokens.first().filter(|_| self.spent.tokens > MAX_TOKENS) {
+            return self.stop(too_many_tokens(token.span));
+        }
         let mut conditions: Vec<Condition> = Vec::new();
         let mut pending: Vec<Token> = Vec::new();
         let mut at = 0;
-        while at < tokens.len() {
+        while at < tokens.len() && !self.stopped {
             if tokens[at].first && tokens[at].is("#") {
                 let end = at + 1 + tokens[at + 1..].iter().take_while(|token| !token.first).count();
                 self.flush(&mut pending);
@@ -186,8 +224,12 @@ impl Preprocessor<'_> {
 
     fn flush(&mut self, pending: &mut Vec<Token>) {
         if !pending.is_empty() {
+            let span = pending[0].span;
             let expanded = self.expand(std::mem::take(pending));
             self.output.extend(expanded);
+            if self.output.len() > MAX_TOKENS {
+                self.stop(too_many_tokens(span));
+            }
         }
     }
 
@@ -317,12 +359,27 @@ impl Preprocessor<'_> {
         let place = rest[0].span.to(rest[rest.len() - 1].span);
         if self.depth >= DEEPEST {
             let problem = Problem::new(place, format!("files include each other {DEEPEST} deep"));
-            return self.error(problem.help("write `#pragma once` at the top of each"));
+            return self.stop(problem.help("write `#pragma once` at the top of each"));
         }
         let from = self.sources.get(span.file).name.clone();
         if let Some((path, text)) = self.resolver.and_then(|found| found.resolve(&name, &from)) {
             if self.once.contains(&path) {
                 return;
+            }
+            self.spent.includes += 1;
+            self.spent.bytes = self.spent.bytes.saturating_add(text.len());
+            let limit = match () {
+                () if self.spent.includes > MAX_INCLUDES => {
+                    format!("more than {MAX_INCLUDES} files are included")
+                }
+                () if self.spent.bytes > MAX_BYTES => {
+                    format!("the included files have more than {MAX_BYTES} bytes")
+                }
+                () => String::new(),
+            };
+            if !limit.is_empty() {
+                let problem = Problem::new(place, limit);
+                return self.stop(problem.help("write `#pragma once` at the top of each"));
             }
             let file = self.sources.add(&path, &text);
             self.depth += 1;

@@ -13,6 +13,8 @@ pub(super) trait Names {
     fn line(&mut self, text: &str);
     /// A register of its own, for a moment.
     fn moment(&mut self, ty: Ty) -> String;
+    /// Another result of a template, if something reads it.
+    fn output(&self, template: Value, index: u32) -> Option<Value>;
     /// What is added to the address of an access.
     fn offset(&self, value: Value) -> i64;
     /// Whether sums and products may still be contracted.
@@ -187,11 +189,13 @@ pub(super) fn place(
     (space.name(), address)
 }
 
-/// Whether the operands of a template may be constants.
+/// Whether the operands of a template may be constants: those of one instruction that isn't of half
+/// precision, for which PTX has no constants ("Operand Type Checking": `.f16`, `.bf16` and their pairs).
 fn takes_constants(own: &Template) -> bool {
     let plain =
         ["add", "sub", "mul", "fma", "mad", "shfl", "bar", "atom", "prmt", "shf", "sad", "vote"];
-    !own.text.contains("{{") && plain.iter().any(|name| own.text.starts_with(name))
+    let single = !own.text.contains("{{") && own.text.matches(';').count() == 1;
+    single && !own.text.contains("f16") && plain.iter().any(|name| own.text.starts_with(name))
 }
 
 fn template(
@@ -207,12 +211,8 @@ fn template(
     }
     for index in 1..own.results.len() {
         // The other results are values of their own.
-        let found = function
-            .values
-            .iter()
-            .position(|other| other.op == Op::Output(index as u32) && other.args == [value]);
-        let register = match found {
-            Some(output) => names.register(Value(output as u32)),
+        let register = match names.output(value, index as u32) {
+            Some(output) => names.register(output),
             None => names.moment(own.results[index]),
         };
         operands.push(register);

@@ -12,25 +12,26 @@ use crate::source::{Sources, Span};
 /// The files that `.loc` speaks of, and their numbers.
 #[derive(Debug)]
 pub(super) struct Files {
-    library: u16,
-    known: Vec<u16>,
+    library: u32,
+    known: Vec<u32>,
+    numbers: HashMap<u32, usize>,
 }
 
 impl Files {
-    pub(super) fn new(library: u16) -> Self {
-        Self { library, known: vec![0] }
+    pub(super) fn new(library: u32) -> Self {
+        Self { library, known: vec![0], numbers: HashMap::from_iter([(0, 1)]) }
     }
 
-    fn number(&mut self, file: u16) -> Option<usize> {
+    fn number(&mut self, file: u32) -> Option<usize> {
         if file == self.library {
             return None;
         }
-        let found = self.known.iter().position(|known| *known == file);
-        let index = found.unwrap_or_else(|| {
-            self.known.push(file);
-            self.known.len() - 1
+        let (known, count) = (&mut self.known, self.numbers.len() + 1);
+        let number = self.numbers.entry(file).or_insert_with(|| {
+            known.push(file);
+            count
         });
-        Some(index + 1)
+        Some(*number)
     }
 
     pub(super) fn write(&self, text: &mut String, sources: &Sources, options: &crate::Options<'_>) {
@@ -54,6 +55,8 @@ struct Writer<'a> {
     counts: HashMap<&'static str, u32>,
     used_slots: HashSet<u32>,
     spare: Vec<Value>,
+    /// The results of templates but for the first ones.
+    outputs: HashMap<(Value, u32), Value>,
     fmad: bool,
 }
 
@@ -78,7 +81,7 @@ impl Names for Writer<'_> {
 
     fn symbol(&self, value: Value) -> Option<String> {
         match self.function.inst(value).op {
-            Op::Slot(slot) => Some(format!("local_{slot}")),
+            Op::Slot(slot) => Some(format!("__local_{slot}")),
             Op::Global(number) => Some(self.globals[number as usize].name.clone()),
             Op::ParamAddress(index) => Some(format!("{}_param_{index}", self.function.name)),
             _ => None,
@@ -96,6 +99,10 @@ impl Names for Writer<'_> {
         let count = self.counts.entry(prefix).or_insert(0);
         *count += 1;
         format!("{prefix}{count}")
+    }
+
+    fn output(&self, template: Value, index: u32) -> Option<Value> {
+        self.outputs.get(&(template, index)).copied()
     }
 
     fn offset(&self, value: Value) -> i64 {
@@ -157,6 +164,7 @@ pub(super) fn kernel(
         counts: HashMap::default(),
         used_slots: HashSet::default(),
         spare: Vec::new(),
+        outputs: outputs(function),
         fmad: options.fmad,
     };
     body(&mut writer, index, files, sources, options);
@@ -184,7 +192,7 @@ pub(super) fn kernel(
     slots.sort_unstable();
     for slot in slots {
         let own = &function.slots[slot as usize];
-        let _ = writeln!(text, "\t.local .align {} .b8 local_{slot}[{}];", own.align, own.size);
+        let _ = writeln!(text, "\t.local .align {} .b8 __local_{slot}[{}];", own.align, own.size);
     }
     text.push_str(&writer.body);
     text.push_str("}\n\n");
@@ -215,6 +223,16 @@ fn head(
         let (line, _) = sources.place(function.span);
         let _ = writeln!(text, "\t.loc\t{file} {line} 0");
     }
+}
+
+fn outputs(function: &Function) -> HashMap<(Value, u32), Value> {
+    let mut outputs = HashMap::default();
+    for (number, inst) in function.values.iter().enumerate().rev() {
+        if let Op::Output(index) = inst.op {
+            outputs.insert((inst.args[0], index), Value(number as u32));
+        }
+    }
+    outputs
 }
 
 /// Values that are the address of a variable and that something else than an access needs.
