@@ -11,6 +11,9 @@ pub(crate) struct Graph {
     pub(crate) preds: Vec<Vec<BlockId>>,
     /// Those that can be reached, in reverse postorder.
     pub(crate) order: Vec<BlockId>,
+    /// The same in the order in which a depth-first search finds them, each with the place in it of the one
+    /// that it is found from.
+    found: Vec<(BlockId, u32)>,
 }
 
 impl Graph {
@@ -19,26 +22,28 @@ impl Graph {
         let mut preds = vec![Vec::new(); count];
         let mut order = Vec::with_capacity(count);
         let mut seen = vec![false; count];
-        // A stack of blocks and of how many of their successors have been visited.
-        let mut stack = vec![(Function::ENTRY, 0)];
+        let mut found = vec![(Function::ENTRY, 0)];
+        // A stack of blocks, their places in `found`, and how many of their successors have been visited.
+        let mut stack = vec![(Function::ENTRY, 0, 0)];
         seen[0] = true;
-        while let Some((block, next)) = stack.pop() {
+        while let Some((block, place, next)) = stack.pop() {
             let end = &function.block(block).end;
             // The last successor first, so that the first comes next in the order.
             let index = end.targets().count().checked_sub(next + 1);
             match index.and_then(|index| end.targets().nth(index)).map(|target| target.block) {
                 Some(successor) => {
-                    stack.push((block, next + 1));
+                    stack.push((block, place, next + 1));
                     preds[successor.0 as usize].push(block);
                     if !std::mem::replace(&mut seen[successor.0 as usize], true) {
-                        stack.push((successor, 0));
+                        stack.push((successor, found.len() as u32, 0));
+                        found.push((successor, place));
                     }
                 }
                 None => order.push(block),
             }
         }
         order.reverse();
-        Self { preds, order }
+        Self { preds, order, found }
     }
 
     pub(crate) fn preds(&self, block: BlockId) -> &[BlockId] {
@@ -46,15 +51,18 @@ impl Graph {
     }
 }
 
-/// Which block every way to a block leads through: Cooper, Harvey and Kennedy's algorithm.
+/// Which block every way to a block leads through.
 #[derive(Debug)]
 pub(crate) struct Dominators {
     /// The closest one; itself for the entry, and for what can't be reached.
     pub(crate) idom: Vec<BlockId>,
     /// Places in the reverse postorder; `usize::MAX` for what can't be reached.
     pub(crate) number: Vec<usize>,
-    /// How far each is from the entry.
-    depth: Vec<u32>,
+    /// The blocks that can be reached, each after the one that dominates it and followed by all that it
+    /// dominates itself.
+    pub(crate) preorder: Vec<BlockId>,
+    /// For each block its place in `preorder`, and the place after the last that it dominates.
+    within: Vec<(u32, u32)>,
 }
 
 impl Dominators {
@@ -64,64 +72,131 @@ impl Dominators {
         for (index, block) in graph.order.iter().enumerate() {
             number[block.0 as usize] = index;
         }
-        let mut idom: Vec<Option<BlockId>> = vec![None; count];
-        idom[0] = Some(Function::ENTRY);
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &block in &graph.order[1..] {
-                let mut found: Option<BlockId> = None;
-                for &pred in graph.preds(block) {
-                    if idom[pred.0 as usize].is_none() {
-                        continue;
-                    }
-                    found = Some(match found {
-                        None => pred,
-                        Some(other) => meet(&idom, &number, pred, other),
-                    });
-                }
-                if idom[block.0 as usize] != found {
-                    idom[block.0 as usize] = found;
-                    changed = true;
-                }
-            }
-        }
-        let idom: Vec<BlockId> = idom
-            .into_iter()
-            .enumerate()
-            .map(|(index, found)| found.unwrap_or(BlockId(index as u32)))
-            .collect();
-        let mut depth = vec![0; count];
+        let idom = immediate(graph);
+        let mut children = Lists::new(count);
         for &block in graph.order.iter().skip(1) {
-            depth[block.0 as usize] = depth[idom[block.0 as usize].0 as usize] + 1;
+            children.push(idom[block.0 as usize].0, block.0);
         }
-        Self { idom, number, depth }
+        let mut within = vec![(0, 0); count];
+        let mut preorder = Vec::with_capacity(graph.order.len());
+        // A block twice: before those that it dominates, and after them.
+        let mut stack = vec![(Function::ENTRY, false)];
+        while let Some((block, left)) = stack.pop() {
+            let place = preorder.len() as u32;
+            if left {
+                within[block.0 as usize].1 = place;
+                continue;
+            }
+            within[block.0 as usize].0 = place;
+            preorder.push(block);
+            stack.push((block, true));
+            stack.extend(children.take(block.0).map(|child| (BlockId(child), false)));
+        }
+        Self { idom, number, preorder, within }
     }
 
     pub(crate) fn idom(&self, block: BlockId) -> BlockId {
         self.idom[block.0 as usize]
     }
 
-    /// Whether every way to `b` leads through `a`.
+    /// The place of a block in `preorder`.
+    pub(crate) fn place(&self, block: BlockId) -> u32 {
+        self.within[block.0 as usize].0
+    }
+
+    /// Whether every way to `b` leads through `a`; both can be reached.
     pub(crate) fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let mut b = b;
-        while self.depth[b.0 as usize] > self.depth[a.0 as usize] {
-            b = self.idom(b);
-        }
-        a == b
+        let (start, end) = self.within[a.0 as usize];
+        a == b || (start..end).contains(&self.place(b))
     }
 }
 
-fn meet(idom: &[Option<BlockId>], number: &[usize], a: BlockId, b: BlockId) -> BlockId {
-    let (mut a, mut b) = (a, b);
-    while a != b {
-        let later = if number[a.0 as usize] > number[b.0 as usize] { &mut a } else { &mut b };
-        match idom[later.0 as usize] {
-            Some(up) => *later = up,
-            None => return a,
+/// The closest dominator of each block, by Lengauer and Tarjan's algorithm with path compression ("A fast
+/// algorithm for finding dominators in a flowgraph", 1979): it is near linear, however long the chain of
+/// conditions that leads to a block.
+fn immediate(graph: &Graph) -> Vec<BlockId> {
+    const NONE: u32 = u32::MAX;
+    let vertices = &graph.found;
+    let mut numbers = vec![NONE; graph.preds.len()];
+    for (number, (block, _)) in vertices.iter().enumerate() {
+        numbers[block.0 as usize] = number as u32;
+    }
+    let count = vertices.len();
+    let mut semi: Vec<u32> = (0..count as u32).collect();
+    let mut label = semi.clone();
+    let mut ancestor = vec![NONE; count];
+    let mut buckets = Lists::new(count);
+    let mut idom = vec![0u32; count];
+    let mut path = Vec::new();
+    // The vertex with the least semidominator on the way up from `v` through the trees linked so far.
+    let mut best = |v: u32, ancestor: &mut [u32], label: &mut [u32], semi: &[u32]| {
+        if ancestor[v as usize] == NONE {
+            return v;
+        }
+        let mut at = v;
+        while ancestor[ancestor[at as usize] as usize] != NONE {
+            path.push(at);
+            at = ancestor[at as usize];
+        }
+        while let Some(below) = path.pop() {
+            let above = ancestor[below as usize];
+            if semi[label[above as usize] as usize] < semi[label[below as usize] as usize] {
+                label[below as usize] = label[above as usize];
+            }
+            ancestor[below as usize] = ancestor[above as usize];
+        }
+        label[v as usize]
+    };
+    for w in (1..count as u32).rev() {
+        let (block, parent) = vertices[w as usize];
+        for pred in graph.preds(block) {
+            let from = best(numbers[pred.0 as usize], &mut ancestor, &mut label, &semi);
+            semi[w as usize] = semi[w as usize].min(semi[from as usize]);
+        }
+        buckets.push(semi[w as usize], w);
+        ancestor[w as usize] = parent;
+        for v in buckets.take(parent) {
+            let least = best(v, &mut ancestor, &mut label, &semi);
+            idom[v as usize] = if semi[least as usize] < semi[v as usize] { least } else { parent };
         }
     }
-    a
+    for w in 1..count {
+        if idom[w] != semi[w] {
+            idom[w] = idom[idom[w] as usize];
+        }
+    }
+    let mut found: Vec<BlockId> = (0..graph.preds.len() as u32).map(BlockId).collect();
+    for (number, (block, _)) in vertices.iter().enumerate().skip(1) {
+        found[block.0 as usize] = vertices[idom[number] as usize].0;
+    }
+    found
+}
+
+/// Lists of numbers, each of which is in one of them: the last of each list, and the one before each.
+struct Lists {
+    last: Vec<u32>,
+    before: Vec<u32>,
+}
+
+impl Lists {
+    fn new(count: usize) -> Self {
+        Self { last: vec![u32::MAX; count], before: vec![u32::MAX; count] }
+    }
+
+    fn push(&mut self, list: u32, number: u32) {
+        let last = std::mem::replace(&mut self.last[list as usize], number);
+        self.before[number as usize] = last;
+    }
+
+    /// Empties a list, from its last number on.
+    fn take(&mut self, list: u32) -> impl Iterator<Item = u32> {
+        let mut next = std::mem::replace(&mut self.last[list as usize], u32::MAX);
+        std::iter::from_fn(move || {
+            let number = next;
+            next = *self.before.get(number as usize)?;
+            Some(number)
+        })
+    }
 }
 
 /// A loop: all blocks from which its header is reached again.
@@ -133,6 +208,10 @@ pub(crate) struct NaturalLoop {
     pub(crate) blocks: HashSet<BlockId>,
 }
 
+/// All loops have at most as many blocks together, those of inner ones counted again: gotos can nest
+/// thousands of loops in each other. Loops beyond that are left as they are.
+const MAX_LOOP_BLOCKS: usize = 200_000;
+
 #[derive(Debug)]
 pub(crate) struct Loops;
 
@@ -140,6 +219,7 @@ impl Loops {
     /// All loops, inner ones before those around them.
     pub(crate) fn of(graph: &Graph, dominators: &Dominators) -> Vec<NaturalLoop> {
         let mut loops: Vec<NaturalLoop> = Vec::new();
+        let mut room = MAX_LOOP_BLOCKS;
         for &header in &graph.order {
             let mut latches: Vec<BlockId> = graph
                 .preds(header)
@@ -158,6 +238,10 @@ impl Loops {
                 if blocks.insert(block) {
                     stack.extend(graph.preds(block));
                 }
+            }
+            room = room.saturating_sub(blocks.len());
+            if room == 0 {
+                break;
             }
             loops.push(NaturalLoop { header, latches, blocks });
         }

@@ -2,13 +2,14 @@
 
 use rustc_hash::FxHashSet as HashSet;
 
+use super::Room;
 use super::rewrite::homes;
 use crate::ir::{
     BlockId, Dominators, Effect, Function, Graph, Loops, NaturalLoop, Op, Target, Terminator, Value,
 };
 
-pub(super) fn run(function: &mut Function) {
-    each_loop(function, |function, graph, dominators, own| {
+pub(super) fn run(function: &mut Function, room: &mut Room) {
+    each_loop(function, room, |function, graph, dominators, own| {
         let before = preheader(function, graph, own);
         hoist(function, graph, dominators, own, before);
     });
@@ -18,6 +19,7 @@ pub(super) fn run(function: &mut Function) {
 /// the next.
 pub(super) fn each_loop(
     function: &mut Function,
+    room: &mut Room,
     mut act: impl FnMut(&mut Function, &Graph, &Dominators, &NaturalLoop),
 ) {
     let count = {
@@ -28,6 +30,9 @@ pub(super) fn each_loop(
         let graph = Graph::of(function);
         let dominators = Dominators::of(&graph);
         let loops = Loops::of(&graph, &dominators);
+        if !room.look(function, &loops) {
+            return;
+        }
         let Some(own) = loops.get(index) else { return };
         act(function, &graph, &dominators, own);
     }

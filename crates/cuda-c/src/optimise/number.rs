@@ -1,7 +1,9 @@
 //! Values that are the same are computed once: simplification, global value numbering, loads of what
 //! is known, and what a branch has decided.
 
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 
 use rustc_hash::{FxHashMap as HashMap, FxHasher};
 
@@ -12,8 +14,31 @@ use crate::ir::{
 };
 use crate::source::Span;
 
-/// What is known to lie in memory: address and access.
-type Known = HashMap<(Value, Access), Value>;
+/// What is known to lie in memory: by address and access, where that is and what it is.
+type Known = HashMap<(Value, Access), (Place, Value)>;
+
+/// As many values in memory are remembered at most: each store is compared with all of them.
+const MAX_KNOWN: usize = 1000;
+/// As many are handed on from block to block, each of which may have its own.
+const MAX_HANDED_ON: usize = 250;
+/// As many sums of an address are followed at most to where it begins.
+const MAX_STEPS: usize = 64;
+
+/// What holds in a block and in those that it dominates, by a key and the block's place in the dominators'
+/// preorder. Of the blocks of one key none dominates another: there, nothing new is found.
+struct Below<T>(BTreeMap<(u64, u32), (BlockId, T)>);
+
+impl<T> Below<T> {
+    fn insert(&mut self, key: u64, (dominators, block): (&Dominators, BlockId), what: T) {
+        self.0.insert((key, dominators.place(block)), (block, what));
+    }
+
+    fn get(&self, key: u64, (dominators, block): (&Dominators, BlockId)) -> Option<&T> {
+        let (_, (root, what)) =
+            self.0.range((key, 0)..=(key, dominators.place(block))).next_back()?;
+        dominators.dominates(*root, block).then_some(what)
+    }
+}
 
 /// Whether anything changed.
 pub(super) fn run(function: &mut Function) -> bool {
@@ -22,18 +47,18 @@ pub(super) fn run(function: &mut Function) -> bool {
     let mut replaced = Replaced::new(function);
     let mut changed = needless_params(function, &graph, &mut replaced);
     // By the hash of what is computed.
-    let mut table: HashMap<u64, Vec<(Value, BlockId)>> = HashMap::default();
-    let mut facts: HashMap<Value, Vec<(BlockId, bool)>> = HashMap::default();
-    let mut memory: Vec<Known> = vec![HashMap::default(); function.blocks.len()];
+    let mut table: Below<Value> = Below(BTreeMap::new());
+    let mut facts: Facts = Below(BTreeMap::new());
+    let mut memory: Vec<Rc<Known>> = vec![Rc::default(); function.blocks.len()];
     for &id in &graph.order {
-        let mut known = Known::default();
+        let mut known = Rc::new(Known::default());
         if let [pred] = graph.preds(id) {
             known = memory[pred.0 as usize].clone();
             if let Terminator::Branch { condition, yes, no } = &function.block(*pred).end
                 && yes.block != no.block
             {
                 let condition = replaced.find(*condition);
-                facts.entry(condition).or_default().push((id, yes.block == id));
+                facts.insert(u64::from(condition.0), (&dominators, id), yes.block == id);
             }
         }
         let insts = std::mem::take(&mut function.block_mut(id).insts);
@@ -56,17 +81,15 @@ pub(super) fn run(function: &mut Function) -> bool {
                 continue;
             }
             if inst.op.effect() == Effect::None {
-                let entry = table.entry(hash(&inst)).or_default();
-                let found = entry.iter().find(|(other, block)| {
-                    same_result(&inst, function.inst(*other)) && dominators.dominates(*block, id)
-                });
-                if let Some((same, _)) = found {
+                let hash = hash(&inst);
+                let found = table.get(hash, (&dominators, id)).copied();
+                if let Some(same) = found.filter(|same| same_result(&inst, function.inst(*same))) {
                     *function.inst_mut(value) = inst;
-                    replaced.set(value, *same);
+                    replaced.set(value, same);
                     changed = true;
                     continue;
                 }
-                entry.push((value, id));
+                table.insert(hash, (&dominators, id), value);
             }
             let same = remember(function, &inst, value, &mut known);
             *function.inst_mut(value) = inst;
@@ -78,7 +101,9 @@ pub(super) fn run(function: &mut Function) -> bool {
             kept.push(value);
         }
         function.block_mut(id).insts = kept;
-        memory[id.0 as usize] = known;
+        if known.len() <= MAX_HANDED_ON {
+            memory[id.0 as usize] = known;
+        }
         let mut end = std::mem::replace(&mut function.block_mut(id).end, Terminator::Unreachable);
         for value in end.values_mut() {
             *value = replaced.find(*value);
@@ -123,22 +148,18 @@ fn same_result(a: &Inst, b: &Inst) -> bool {
     a.ty == b.ty && a.op == b.op && alike(a, b)
 }
 
+/// What branches have decided, by their conditions.
+type Facts = Below<bool>;
+
 /// What a branch that leads here has decided about a condition.
-fn fact(
-    facts: &HashMap<Value, Vec<(BlockId, bool)>>,
-    dominators: &Dominators,
-    condition: Value,
-    block: BlockId,
-) -> Option<bool> {
-    let found =
-        facts.get(&condition)?.iter().find(|(root, _)| dominators.dominates(*root, block))?;
-    Some(found.1)
+fn fact(facts: &Facts, dominators: &Dominators, condition: Value, block: BlockId) -> Option<bool> {
+    facts.get(u64::from(condition.0), (dominators, block)).copied()
 }
 
 fn decided(
     function: &mut Function,
     inst: &mut Inst,
-    facts: &HashMap<Value, Vec<(BlockId, bool)>>,
+    facts: &Facts,
     dominators: &Dominators,
     block: BlockId,
 ) -> bool {
@@ -173,36 +194,46 @@ fn reduce(function: &mut Function, inst: &mut Inst) -> (Option<Value>, bool) {
     (None, changed)
 }
 
-/// What an address is in: a variable, or a parameter that is `__restrict__`.
-fn root(function: &Function, address: Value) -> (Value, i64) {
-    let (mut at, mut offset) = (address, 0i64);
-    while function.inst(at).op == Op::PtrAdd {
-        let inst = function.inst(at);
-        offset = match function.constant_of(inst.args[1]) {
-            Some(bits) => offset.wrapping_add(bits as i64),
-            None => return (at, offset),
-        };
-        at = inst.args[0];
-    }
-    (at, offset)
+/// Where an address points.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// What a constant is added to, and the constant.
+    root: Value,
+    offset: i64,
+    /// What anything is added to: a variable or a parameter, if it can be followed that far.
+    object: Value,
 }
 
-fn object(function: &Function, address: Value) -> Value {
-    let mut at = address;
-    while function.inst(at).op == Op::PtrAdd {
-        at = function.inst(at).args[0];
+impl Place {
+    fn of(function: &Function, address: Value) -> Self {
+        let mut place = Self { root: address, offset: 0, object: address };
+        let mut constant = true;
+        for _ in 0..MAX_STEPS {
+            let inst = function.inst(place.object);
+            if inst.op != Op::PtrAdd {
+                break;
+            }
+            place.object = inst.args[0];
+            match function.constant_of(inst.args[1]).filter(|_| constant) {
+                Some(bits) => {
+                    place.offset = place.offset.wrapping_add(bits as i64);
+                    place.root = place.object;
+                }
+                None => constant = false,
+            }
+        }
+        place
     }
-    at
 }
 
 /// Whether two accesses can't touch the same byte.
-fn apart(function: &Function, a: (Value, Access), b: (Value, Access)) -> bool {
-    let ((root_a, at_a), (root_b, at_b)) = (root(function, a.0), root(function, b.0));
-    if root_a == root_b {
-        let (size_a, size_b) = (a.1.memory.bytes() as i64, b.1.memory.bytes() as i64);
-        return at_a.saturating_add(size_a) <= at_b || at_b.saturating_add(size_b) <= at_a;
+fn apart(function: &Function, (a, of_a): (Place, Access), (b, of_b): (Place, Access)) -> bool {
+    if a.root == b.root {
+        let (size_a, size_b) = (of_a.memory.bytes() as i64, of_b.memory.bytes() as i64);
+        return a.offset.saturating_add(size_a) <= b.offset
+            || b.offset.saturating_add(size_b) <= a.offset;
     }
-    let (x, y) = (object(function, a.0), object(function, b.0));
+    let (x, y) = (a.object, b.object);
     if x == y {
         return false;
     }
@@ -222,24 +253,39 @@ fn apart(function: &Function, a: (Value, Access), b: (Value, Access)) -> bool {
 }
 
 /// What is read is remembered, and what is written; the value of a load that is known.
-fn remember(function: &Function, inst: &Inst, value: Value, known: &mut Known) -> Option<Value> {
+fn remember(
+    function: &Function,
+    inst: &Inst,
+    value: Value,
+    known: &mut Rc<Known>,
+) -> Option<Value> {
+    let add = |known: &mut Known, key, what| {
+        if known.len() >= MAX_KNOWN {
+            known.clear();
+        }
+        known.insert(key, what);
+    };
     match &inst.op {
         Op::Load(access) if !access.volatile => {
-            let plain = Access::plain(access.memory);
-            if let Some(same) = known.get(&(inst.args[0], plain)) {
+            let own = (inst.args[0], Access::plain(access.memory));
+            if let Some((_, same)) = known.get(&own) {
                 return Some(*same);
             }
-            known.insert((inst.args[0], plain), value);
+            add(Rc::make_mut(known), own, (Place::of(function, inst.args[0]), value));
         }
         Op::Store(access) if !access.volatile => {
             let own = (inst.args[0], Access::plain(access.memory));
-            known.retain(|other, _| apart(function, *other, own));
+            let place = Place::of(function, inst.args[0]);
+            let known = Rc::make_mut(known);
+            known.retain(|(_, access), (other, _)| {
+                apart(function, (*other, *access), (place, own.1))
+            });
             // A narrow store keeps the low bits only.
             if access.memory.bytes() >= 4 && function.inst(inst.args[1]).ty == access.memory.ty() {
-                known.insert(own, inst.args[1]);
+                add(known, own, (place, inst.args[1]));
             }
         }
-        op if op.effect() == Effect::Acts => known.clear(),
+        op if op.effect() == Effect::Acts => *known = Rc::default(),
         _ => {}
     }
     None

@@ -15,18 +15,22 @@ use crate::source::Span;
 /// A piece of a slot: its number and the offset in it.
 type Piece = (u32, u64);
 
+/// The jumps of a function give at most as many values to parameters that are added at once: a `switch` of
+/// thousands of cases around thousands of variables would need millions.
+const MAX_ARGUMENTS: usize = 2_000_000;
+
 /// Whether there was anything.
 pub(super) fn run(function: &mut Function) -> bool {
     let places = places(function);
-    let pieces = promotable(function, &places);
+    let mut pieces = promotable(function, &places);
     if pieces.is_empty() {
         return false;
     }
     let graph = Graph::of(function);
     let dominators = Dominators::of(&graph);
-    let params = insert(function, &graph, &dominators, &places, &pieces);
-    rename(function, &graph, &dominators, &places, &pieces, &params);
-    true
+    let params = insert(function, &graph, &dominators, &places, &mut pieces);
+    rename(function, &dominators, &places, &pieces, &params);
+    !pieces.is_empty()
 }
 
 /// The addresses that are known to be in a slot.
@@ -119,10 +123,9 @@ fn frontiers(graph: &Graph, dominators: &Dominators) -> Vec<Vec<BlockId>> {
         }
         for &pred in graph.preds(block) {
             let mut at = pred;
-            while at != dominators.idom(block) {
-                if !frontiers[at.0 as usize].contains(&block) {
-                    frontiers[at.0 as usize].push(block);
-                }
+            // From a block that has been passed on the way from another one, the rest has been, too.
+            while at != dominators.idom(block) && frontiers[at.0 as usize].last() != Some(&block) {
+                frontiers[at.0 as usize].push(block);
                 at = dominators.idom(at);
             }
         }
@@ -130,13 +133,14 @@ fn frontiers(graph: &Graph, dominators: &Dominators) -> Vec<Vec<BlockId>> {
     frontiers
 }
 
-/// Gives each block in which definitions meet a parameter.
+/// Gives each block in which definitions meet a parameter. Pieces for which there would be too many are
+/// taken out of `pieces`, and stay in memory.
 fn insert(
     function: &mut Function,
     graph: &Graph,
     dominators: &Dominators,
     places: &HashMap<Value, Piece>,
-    pieces: &BTreeMap<Piece, Memory>,
+    pieces: &mut BTreeMap<Piece, Memory>,
 ) -> HashMap<(BlockId, Piece), Value> {
     let frontiers = frontiers(graph, dominators);
     let mut stored: BTreeMap<Piece, Vec<BlockId>> = BTreeMap::new();
@@ -164,47 +168,61 @@ fn insert(
         }
     }
     let mut params = HashMap::default();
+    let mut room = MAX_ARGUMENTS;
     for (piece, blocks) in stored {
         if !read_first.contains(&piece) {
             continue;
         }
+        let mut joins: Vec<BlockId> = Vec::new();
+        let mut seen: HashSet<BlockId> = HashSet::default();
         let mut work = blocks;
+        let mut arguments = 0;
         while let Some(block) = work.pop() {
             for &join in &frontiers[block.0 as usize] {
-                if let std::collections::hash_map::Entry::Vacant(e) = params.entry((join, piece)) {
-                    let param = function.block_param(join, pieces[&piece].ty());
-                    e.insert(param);
+                if seen.insert(join) {
+                    arguments += graph.preds(join).len();
+                    joins.push(join);
                     work.push(join);
                 }
             }
+        }
+        if arguments > room {
+            pieces.remove(&piece);
+            continue;
+        }
+        room -= arguments;
+        for join in joins {
+            params.insert((join, piece), function.block_param(join, pieces[&piece].ty()));
         }
     }
     params
 }
 
+/// Replaces loads by what was stored, on a walk down the dominator tree.
 fn rename(
     function: &mut Function,
-    graph: &Graph,
     dominators: &Dominators,
     places: &HashMap<Value, Piece>,
     pieces: &BTreeMap<Piece, Memory>,
     params: &HashMap<(BlockId, Piece), Value>,
 ) {
     let mut replaced = super::rewrite::Replaced::new(function);
-    // What each block leaves behind, of what it changes.
-    let mut left: Vec<HashMap<Piece, Value>> = vec![HashMap::default(); function.blocks.len()];
     let mut by_block: HashMap<BlockId, Vec<(Piece, Value)>> = HashMap::default();
     for (&(block, piece), &param) in params {
         by_block.entry(block).or_default().push((piece, param));
     }
-    for &id in &graph.order {
+    // In the order in which they were added to the block.
+    by_block.values_mut().for_each(|added| added.sort_by_key(|(_, param)| *param));
+    let mut held = Held::default();
+    for &id in &dominators.preorder {
+        held.enter(dominators, id);
         for (piece, param) in by_block.get(&id).into_iter().flatten() {
-            left[id.0 as usize].insert(*piece, *param);
+            held.set(*piece, *param);
         }
         let insts = std::mem::take(&mut function.block_mut(id).insts);
         let mut kept = Vec::with_capacity(insts.len());
         for value in insts {
-            let inst = function.inst(value).clone();
+            let inst = function.inst(value);
             let piece = match inst.op {
                 Op::Load(_) | Op::Store(_) => {
                     places.get(&inst.args[0]).filter(|piece| pieces.contains_key(piece))
@@ -215,36 +233,27 @@ fn rename(
                 kept.push(value);
                 continue;
             };
+            let inst = inst.clone();
+            let ty = pieces[&piece].ty();
             match inst.op {
                 Op::Load(access) => {
-                    let known =
-                        current(function, dominators, &left, id, piece, pieces[&piece].ty());
+                    let known = held.get(function, piece, ty);
                     let known = as_type(function, known, access.memory.ty(), inst.span, &mut kept);
                     replaced.set(value, known);
                 }
                 _ => {
                     let stored = replaced.find(inst.args[1]);
-                    let ty = pieces[&piece].ty();
-                    let stored = as_type(function, stored, ty, inst.span, &mut kept);
-                    left[id.0 as usize].insert(piece, stored);
+                    held.set(piece, as_type(function, stored, ty, inst.span, &mut kept));
                 }
             }
         }
         function.block_mut(id).insts = kept;
-    }
-    // What the jumps give to the new parameters, in the order in which they were added.
-    for &id in &graph.order {
+        // What the jumps give to the new parameters.
         let mut end = std::mem::replace(&mut function.block_mut(id).end, Terminator::Unreachable);
         for target in end.targets_mut() {
-            let own = function.block(target.block).params.clone();
-            for param in own.iter().skip(target.args.len()) {
-                let found =
-                    by_block.get(&target.block).into_iter().flatten().find(|(_, own)| own == param);
-                if let Some((piece, _)) = found {
-                    let ty = function.inst(*param).ty;
-                    let value = current(function, dominators, &left, id, *piece, ty);
-                    target.args.push(value);
-                }
+            for (piece, param) in by_block.get(&target.block).into_iter().flatten() {
+                let ty = function.inst(*param).ty;
+                target.args.push(held.get(function, *piece, ty));
             }
         }
         function.block_mut(id).end = end;
@@ -252,24 +261,40 @@ fn rename(
     replaced.apply(function);
 }
 
-/// What a piece holds behind a block; zero where nothing has been written.
-fn current(
-    function: &mut Function,
-    dominators: &Dominators,
-    left: &[HashMap<Piece, Value>],
-    block: BlockId,
-    piece: Piece,
-    ty: Ty,
-) -> Value {
-    let mut at = block;
-    loop {
-        if let Some(value) = left[at.0 as usize].get(&piece) {
-            return *value;
+/// What the pieces hold where the walk is.
+#[derive(Default)]
+struct Held {
+    now: HashMap<Piece, Value>,
+    /// What they held before, to be restored when the walk leaves what a block dominates.
+    before: Vec<(Piece, Option<Value>)>,
+    /// The blocks that the walk is in, and how much of `before` is from outside of each.
+    open: Vec<(BlockId, usize)>,
+}
+
+impl Held {
+    fn enter(&mut self, dominators: &Dominators, id: BlockId) {
+        while let Some(&(block, outside)) = self.open.last()
+            && !dominators.dominates(block, id)
+        {
+            for (piece, value) in self.before.drain(outside..).rev() {
+                match value {
+                    Some(value) => self.now.insert(piece, value),
+                    None => self.now.remove(&piece),
+                };
+            }
+            self.open.pop();
         }
-        if at == Function::ENTRY {
-            return function.constant(ty, 0);
-        }
-        at = dominators.idom(at);
+        self.open.push((id, self.before.len()));
+    }
+
+    fn set(&mut self, piece: Piece, value: Value) {
+        let before = self.now.insert(piece, value);
+        self.before.push((piece, before));
+    }
+
+    /// Zero where nothing has been written.
+    fn get(&self, function: &mut Function, piece: Piece, ty: Ty) -> Value {
+        self.now.get(&piece).copied().unwrap_or_else(|| function.constant(ty, 0))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Addresses that move by the same distance in every iteration are moved by an addition.
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
+use super::Room;
 use super::invariant::{each_loop, preheader};
 use super::rewrite::homes;
 use crate::ir::{
@@ -10,8 +11,8 @@ use crate::ir::{
 };
 use crate::source::Span;
 
-pub(super) fn run(function: &mut Function) {
-    each_loop(function, |function, graph, dominators, own| {
+pub(super) fn run(function: &mut Function, room: &mut Room) {
+    each_loop(function, room, |function, graph, dominators, own| {
         if own.latches.len() == 1 {
             reduce(function, graph, dominators, own);
         }
@@ -28,6 +29,7 @@ struct Look<'a> {
     bounded: Vec<Value>,
     before: BlockId,
     strides: HashMap<Value, Option<Value>>,
+    exact: HashMap<Value, bool>,
     span: Span,
 }
 
@@ -44,6 +46,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
         bounded: Vec::new(),
         before,
         strides: HashMap::default(),
+        exact: HashMap::default(),
         span,
     };
     look.find_counters(latch);
@@ -52,6 +55,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
     }
     // The addresses of accesses that happen in every iteration, without what is constant in them.
     let mut found: Vec<Value> = Vec::new();
+    let mut seen: HashSet<Value> = HashSet::default();
     for &id in graph.order.iter().filter(|id| own.blocks.contains(id)) {
         if !dominators.dominates(id, latch) {
             continue;
@@ -64,7 +68,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
             };
             let base = look.without_constant(address);
             let is_counter = look.counters.contains_key(&base);
-            if !found.contains(&base) && !is_counter && look.inside(base) {
+            if !is_counter && look.inside(base) && seen.insert(base) {
                 found.push(base);
             }
         }
@@ -212,26 +216,29 @@ impl Look<'_> {
     }
 
     /// Whether overflow can be ruled out in all of a sum that depends on the counter.
-    fn exact(&self, value: Value, depth: u32) -> bool {
+    fn exact(&mut self, value: Value, depth: u32) -> bool {
         if !self.inside(value) {
             return true;
         }
         if depth > 24 {
             return false;
         }
-        if let Some((_, step)) = self.counters.get(&value) {
+        if self.counters.contains_key(&value) {
             // Its own step was a signed sum, or it wouldn't be compared with a sign.
-            let _ = step;
             return self.signed_counter(value);
         }
-        match self.function.inst(value) {
-            crate::ir::Inst {
-                op: Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl, true),
-                args,
-                ..
-            } => args.iter().all(|arg| self.exact(*arg, depth + 1)),
-            _ => false,
+        if let Some(known) = self.exact.get(&value) {
+            return *known;
         }
+        let inst = self.function.inst(value).clone();
+        let found = match inst.op {
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl, true) => {
+                inst.args.iter().all(|arg| self.exact(*arg, depth + 1))
+            }
+            _ => false,
+        };
+        self.exact.insert(value, found);
+        found
     }
 
     fn signed_counter(&self, counter: Value) -> bool {

@@ -3,12 +3,12 @@
 //! What a loop computes and is read behind it goes through a slot of memory meanwhile, so that copies
 //! need no thought; `promote` makes values of it again.
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-use super::clean;
 use super::fold::fold;
 use super::invariant::preheader;
 use super::rewrite::homes;
+use super::{Room, clean};
 use crate::ir::{
     Access, BlockId, Dominators, Function, Graph, Inst, Loops, Memory, NaturalLoop, Op, Target,
     Terminator, Ty, Unrolling, Value,
@@ -19,19 +19,31 @@ const UNASKED: usize = 700;
 /// And where it is asked for.
 const ASKED: usize = 20_000;
 const MOST_ITERATIONS: usize = 1024;
+/// The condition of a loop whose count is looked for depends on at most as many values.
+const MAX_NEEDED: usize = 1000;
 
 /// Writes out the innermost loops that can be; whether there was one.
-pub(super) fn run(function: &mut Function) -> bool {
-    let mut open: Vec<BlockId> = innermost(function).iter().map(|own| own.header).collect();
+pub(super) fn run(function: &mut Function, room: &mut Room) -> bool {
+    let mut open: HashSet<BlockId> =
+        innermost(&Graph::of(function)).iter().map(|own| own.header).collect();
     let mut changed = false;
     // The graph is another one after each of them. A loop that now is an innermost one waits until what
     // is in it has been tidied.
-    while let Some((own, count)) = innermost(function)
-        .into_iter()
-        .filter(|own| open.contains(&own.header))
-        .find_map(|own| copies(function, &own).map(|count| (own, count)))
-    {
-        open.retain(|header| *header != own.header);
+    while !open.is_empty() {
+        let graph = Graph::of(function);
+        let loops = innermost(&graph);
+        if !room.look(function, &loops) {
+            break;
+        }
+        let mut loops = loops.into_iter();
+        let found = loops.find_map(|own| {
+            // One that can't be written out now can't be after the others, either.
+            if !open.remove(&own.header) {
+                return None;
+            }
+            copies(function, &graph, &own, room).map(|count| (own, count))
+        });
+        let Some((own, count)) = found.filter(|_| room.write_out(function)) else { break };
         write_out(function, &own, count);
         // What was the loop leads nowhere now, and would count as a way into the next one.
         clean::run(function);
@@ -43,33 +55,33 @@ pub(super) fn run(function: &mut Function) -> bool {
     changed
 }
 
-fn innermost(function: &Function) -> Vec<NaturalLoop> {
-    let graph = Graph::of(function);
-    let loops = Loops::of(&graph, &Dominators::of(&graph));
-    let holds = |own: &NaturalLoop, other: &NaturalLoop| {
-        other.header != own.header && own.blocks.contains(&other.header)
-    };
-    let is_innermost =
-        |own: &&NaturalLoop| own.latches.len() == 1 && !loops.iter().any(|other| holds(own, other));
-    loops.iter().filter(is_innermost).cloned().collect()
+fn innermost(graph: &Graph) -> Vec<NaturalLoop> {
+    let mut loops = Loops::of(graph, &Dominators::of(graph));
+    let headers: HashSet<BlockId> = loops.iter().map(|own| own.header).collect();
+    loops.retain(|own| {
+        let mut inner = own.blocks.iter().filter(|id| headers.contains(id));
+        own.latches.len() == 1 && inner.all(|id| *id == own.header)
+    });
+    loops
 }
 
 /// How many copies a loop becomes, where it is to be written out.
-fn copies(function: &mut Function, own: &NaturalLoop) -> Option<usize> {
+fn copies(function: &Function, graph: &Graph, own: &NaturalLoop, room: &mut Room) -> Option<usize> {
     let hint = function.unrolling.get(&own.header).copied();
     if matches!(hint, Some(Unrolling::By(1))) {
         return None;
     }
-    let count = iterations(function, own)?;
+    let count = iterations(function, graph, own)?;
     let size: usize = own.blocks.iter().map(|id| function.block(*id).insts.len() + 1).sum();
     let asked = matches!(hint, Some(Unrolling::Full))
         || matches!(hint, Some(Unrolling::By(n)) if n as usize >= count);
     let limit = if asked { ASKED } else { UNASKED };
-    (size * count <= limit && (hint.is_none() || asked)).then_some(count)
+    let fits = size * count <= limit && (hint.is_none() || asked);
+    (fits && room.copy(size * count)).then_some(count)
 }
 
 /// How often a loop runs, where its counter begins with a constant and its last branch asks about it.
-fn iterations(function: &mut Function, own: &NaturalLoop) -> Option<usize> {
+fn iterations(function: &Function, graph: &Graph, own: &NaturalLoop) -> Option<usize> {
     let latch = own.latches[0];
     let Terminator::Branch { condition, yes, no } = function.block(latch).end.clone() else {
         return None;
@@ -85,7 +97,6 @@ fn iterations(function: &mut Function, own: &NaturalLoop) -> Option<usize> {
     if again.block != own.header || !other_leaves {
         return None;
     }
-    let graph = Graph::of(function);
     let params = function.block(own.header).params.clone();
     // What every way into the loop begins with, where that is the same constant.
     let mut first: Option<Vec<Option<u64>>> = None;
@@ -103,21 +114,49 @@ fn iterations(function: &mut Function, own: &NaturalLoop) -> Option<usize> {
             });
         }
     }
-    let mut now: HashMap<Value, u64> =
-        params.iter().zip(first?).filter_map(|(param, bits)| Some((*param, bits?))).collect();
+    let needed = needed(function, condition, &params, &again.args)?;
+    let ways = || params.iter().zip(&again.args).filter(|(param, _)| needed.contains(param));
+    let mut now: HashMap<Value, u64> = params
+        .iter()
+        .zip(first?)
+        .filter(|(param, _)| needed.contains(param))
+        .filter_map(|(param, bits)| Some((*param, bits?)))
+        .collect();
     for count in 1..=MOST_ITERATIONS {
         let mut known = now.clone();
         let holds = evaluate(function, condition, &mut known, 0)? != 0;
         if holds != stays {
             return Some(count);
         }
-        now = params
-            .iter()
-            .zip(&again.args)
+        now = ways()
             .filter_map(|(param, next)| Some((*param, evaluate(function, *next, &mut known, 0)?)))
             .collect();
     }
     None
+}
+
+/// What a condition depends on, of this iteration or an earlier one; nothing if that is too much.
+fn needed(
+    function: &Function,
+    condition: Value,
+    params: &[Value],
+    again: &[Value],
+) -> Option<HashSet<Value>> {
+    let next: HashMap<Value, Value> = params.iter().copied().zip(again.iter().copied()).collect();
+    let mut seen = HashSet::default();
+    let mut open = vec![condition];
+    while let Some(value) = open.pop() {
+        if seen.len() > MAX_NEEDED {
+            return None;
+        }
+        if seen.insert(value) {
+            match next.get(&value) {
+                Some(next) => open.push(*next),
+                None => open.extend(&function.inst(value).args),
+            }
+        }
+    }
+    Some(seen)
 }
 
 /// The value of what depends on constants and on parameters that are known.
@@ -148,36 +187,98 @@ fn evaluate(
     Some(bits)
 }
 
+/// A value that goes through memory.
+struct Demoted {
+    memory: Memory,
+    address: Value,
+}
+
 /// Lets what is read behind the loop go through memory.
 pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
     let homes = homes(function);
     let inside = |value: Value| own.blocks.contains(&homes[value.0 as usize]);
     let mut outside: Vec<Value> = Vec::new();
-    let note = |value: Value, outside: &mut Vec<Value>| {
-        if inside(value) && !outside.contains(&value) {
-            outside.push(value);
-        }
-    };
-    for id in function.ids().filter(|id| !own.blocks.contains(id)) {
-        for value in &function.block(id).insts {
-            for arg in &function.inst(*value).args {
-                if !matches!(function.inst(*arg).op, Op::Const(_)) {
-                    note(*arg, &mut outside);
-                }
-            }
-        }
-        for value in function.block(id).end.values() {
-            if !matches!(function.inst(value).op, Op::Const(_)) {
-                note(value, &mut outside);
+    let mut seen: HashSet<Value> = HashSet::default();
+    let others: Vec<BlockId> = function.ids().filter(|id| !own.blocks.contains(id)).collect();
+    for id in &others {
+        let block = function.block(*id);
+        let args = block.insts.iter().flat_map(|value| function.inst(*value).args.iter().copied());
+        for value in args.chain(block.end.values()) {
+            let constant = matches!(function.inst(value).op, Op::Const(_));
+            if !constant && inside(value) && seen.insert(value) {
+                outside.push(value);
             }
         }
     }
-    for value in outside {
-        through_memory(function, own, value, homes[value.0 as usize]);
+    if outside.is_empty() {
+        return;
+    }
+    let mut demoted: HashMap<Value, Demoted> = HashMap::default();
+    let mut addresses = Vec::new();
+    let mut stores: HashMap<Value, Vec<Value>> = HashMap::default();
+    for &value in &outside {
+        let own = store(function, value, stores.entry(value).or_default());
+        addresses.push(own.address);
+        demoted.insert(value, own);
+    }
+    addresses.reverse();
+    function.block_mut(Function::ENTRY).insts.splice(0..0, addresses);
+    for id in own.blocks.iter().copied() {
+        let block = function.block(id);
+        if !block.params.iter().chain(&block.insts).any(|value| stores.contains_key(value)) {
+            continue;
+        }
+        let of = |value: &Value| stores.get(value).into_iter().flatten().copied();
+        let first = block.params.iter().rev().flat_map(of);
+        let rest = block.insts.iter().flat_map(|value| [*value].into_iter().chain(of(value)));
+        let insts = first.chain(rest).collect();
+        function.block_mut(id).insts = insts;
+    }
+    let order: HashMap<Value, usize> =
+        outside.iter().enumerate().map(|(place, value)| (*value, place)).collect();
+    for id in others {
+        let insts = std::mem::take(&mut function.block_mut(id).insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        for inst in insts {
+            let mut args = std::mem::take(&mut function.inst_mut(inst).args);
+            read_again(function, args.iter_mut(), &order, &demoted, &mut kept);
+            function.inst_mut(inst).args = args;
+            kept.push(inst);
+        }
+        let mut end = std::mem::replace(&mut function.block_mut(id).end, Terminator::Unreachable);
+        read_again(function, end.values_mut(), &order, &demoted, &mut kept);
+        let block = function.block_mut(id);
+        (block.insts, block.end) = (kept, end);
     }
 }
 
-fn through_memory(function: &mut Function, own: &NaturalLoop, value: Value, home: BlockId) {
+/// Reads from memory what was written there, each value once, and puts what was read in its place.
+fn read_again<'a>(
+    function: &mut Function,
+    places: impl Iterator<Item = &'a mut Value>,
+    order: &HashMap<Value, usize>,
+    demoted: &HashMap<Value, Demoted>,
+    kept: &mut Vec<Value>,
+) {
+    let mut places: Vec<&mut Value> = places.filter(|place| order.contains_key(place)).collect();
+    places.sort_by_key(|place| order[*place]);
+    let mut last: Option<(Value, Value)> = None;
+    for place in places {
+        let read = match last {
+            Some((value, read)) if value == *place => read,
+            _ => {
+                let ty = function.inst(*place).ty;
+                let span = function.inst(*place).span;
+                reload(function, &demoted[place], ty, span, kept)
+            }
+        };
+        last = Some((*place, read));
+        *place = read;
+    }
+}
+
+/// Memory for a value, and what writes it there.
+fn store(function: &mut Function, value: Value, added: &mut Vec<Value>) -> Demoted {
     let (ty, span) = (function.inst(value).ty, function.inst(value).span);
     let memory = match ty {
         Ty::F32 => Memory::F32,
@@ -188,53 +289,21 @@ fn through_memory(function: &mut Function, own: &NaturalLoop, value: Value, home
     };
     let slot = function.new_slot(8, 8);
     let address = function.value(Inst { op: Op::Slot(slot), ty: Ty::I64, args: Vec::new(), span });
-    function.block_mut(Function::ENTRY).insts.insert(0, address);
     let op = Op::Store(Access::plain(memory));
     let mut stored = value;
-    let mut added = Vec::new();
     if ty == Ty::Pred {
         let op = Op::Convert(crate::ir::Convert::FromBool);
         stored = function.value(Inst { op, ty: Ty::I32, args: vec![value], span });
         added.push(stored);
     }
     added.push(function.value(Inst { op, ty: Ty::None, args: vec![address, stored], span }));
-    let block = function.block_mut(home);
-    let at = match block.insts.iter().position(|inst| *inst == value) {
-        Some(at) => at + 1,
-        None => 0,
-    };
-    block.insts.splice(at..at, added);
-    for id in function.ids().filter(|id| !own.blocks.contains(id)).collect::<Vec<_>>() {
-        let insts = std::mem::take(&mut function.block_mut(id).insts);
-        let mut kept = Vec::with_capacity(insts.len());
-        for inst in insts {
-            if function.inst(inst).args.contains(&value) {
-                let read = reload(function, memory, ty, address, span, &mut kept);
-                for arg in &mut function.inst_mut(inst).args {
-                    if *arg == value {
-                        *arg = read;
-                    }
-                }
-            }
-            kept.push(inst);
-        }
-        if function.block(id).end.values().any(|read| read == value) {
-            let read = reload(function, memory, ty, address, span, &mut kept);
-            for arg in function.block_mut(id).end.values_mut() {
-                if *arg == value {
-                    *arg = read;
-                }
-            }
-        }
-        function.block_mut(id).insts = kept;
-    }
+    Demoted { memory, address }
 }
 
 fn reload(
     function: &mut Function,
-    memory: Memory,
+    &Demoted { memory, address }: &Demoted,
     ty: Ty,
-    address: Value,
     span: crate::source::Span,
     place: &mut Vec<Value>,
 ) -> Value {

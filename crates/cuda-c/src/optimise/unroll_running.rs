@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
+use super::Room;
 use super::invariant::preheader;
 use super::unroll::demote;
 use crate::ir::{
@@ -14,7 +15,8 @@ const USUAL: u64 = 4;
 /// A loop has at most as many instructions to be unrolled unasked.
 const LARGEST: usize = 40;
 
-pub(super) fn run(function: &mut Function) -> bool {
+pub(super) fn run(function: &mut Function, room: &mut Room) -> bool {
+    let mut len = function.len();
     let graph = Graph::of(function);
     let loops = Loops::of(&graph, &Dominators::of(&graph));
     let mut changed = false;
@@ -28,15 +30,23 @@ pub(super) fn run(function: &mut Function) -> bool {
             _ => USUAL,
         };
         let size = function.block(own.header).insts.len();
-        let lines_up = function.block(own.header).insts.iter().any(|value| {
-            matches!(function.inst(*value).op, Op::Call(_) | Op::Template(_))
-                && function.inst(*value).op.effect() == Effect::Acts
+        // Threads of one warp may run such a loop unequally often. Those with iterations left over would
+        // run them apart from the others, which barriers, shuffles and `activemask` would see.
+        let convergent = function.block(own.header).insts.iter().any(|value| {
+            let op = &function.inst(*value).op;
+            matches!(op, Op::Call(_) | Op::Template(_)) && op.effect() != Effect::None
         });
         let asked = function.unrolling.contains_key(&own.header);
-        if !asked && (size > LARGEST || lines_up) || size as u64 * by > 4000 {
+        if convergent || !asked && size > LARGEST || size as u64 * by > 4000 {
             continue;
         }
-        changed |= unroll(function, &own, by);
+        let more = size * by as usize;
+        if len + more > super::LARGEST || !room.write_out(function) || !room.copy(more) {
+            break;
+        }
+        if unroll(function, &own, by) {
+            (len, changed) = (len + more, true);
+        }
     }
     changed
 }

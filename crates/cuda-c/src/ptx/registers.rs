@@ -2,6 +2,8 @@
 //! block to block. Sreedhar's and Budimlić's way: a parameter and what it is given share one where
 //! they aren't alive at the same time.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::ir::{BlockId, Function, Graph, Op, Terminator, Ty, Value};
@@ -24,9 +26,15 @@ pub(super) struct Allocation {
     pub(super) order: Vec<BlockId>,
 }
 
+/// As many values are alive in all blocks together at most, and as many pairs of values are compared: beyond
+/// that, values get registers of their own, which costs copies and nothing else.
+const MAX_ALIVE: usize = 8_000_000;
+const MAX_COMPARED: usize = 20_000_000;
+
 struct Liveness {
     live_in: Vec<HashSet<Value>>,
-    live_out: Vec<HashSet<Value>>,
+    /// The blocks that each goes to.
+    successors: Vec<Vec<BlockId>>,
     /// Where a value is last read in a block; what jumps give counts as behind all instructions.
     last_use: HashMap<(BlockId, Value), usize>,
     /// The block and the place in it where each value is made; parameters at 0, instructions from 1.
@@ -38,6 +46,7 @@ struct Liveness {
 pub(super) fn allocate(function: &Function) -> Allocation {
     let graph = Graph::of(function);
     let liveness = liveness(function, &graph);
+    let mut room = MAX_COMPARED;
     let mut classes = Classes::new(function.values.len());
     // The innermost ways first: those back to where the text has been already.
     let mut number = vec![0; function.blocks.len()];
@@ -57,7 +66,9 @@ pub(super) fn allocate(function: &Function) -> Allocation {
     }
     ways.sort_by_key(|(forward, ..)| *forward);
     for (_, _, param, arg) in ways {
-        classes.merge(param, arg, &liveness);
+        if let Some(liveness) = &liveness {
+            classes.merge(param, arg, liveness, &mut room);
+        }
     }
     let mut allocation = Allocation {
         leader: (0..function.values.len() as u32).map(|value| classes.find(Value(value))).collect(),
@@ -92,61 +103,55 @@ pub(super) fn allocate(function: &Function) -> Allocation {
     allocation
 }
 
-fn liveness(function: &Function, graph: &Graph) -> Liveness {
+/// Which values are alive where: from each block that reads one, up to the block that makes it (Appel and
+/// Palsberg, "Modern Compiler Implementation", 19.6). Nothing if they are too many.
+fn liveness(function: &Function, graph: &Graph) -> Option<Liveness> {
     let count = function.blocks.len();
-    let mut live_in: Vec<HashSet<Value>> = vec![HashSet::default(); count];
-    let mut live_out: Vec<HashSet<Value>> = vec![HashSet::default(); count];
     let mut last_use = HashMap::default();
     let mut made = vec![None; function.values.len()];
+    let mut successors = vec![Vec::new(); count];
     let constant = |value: Value| matches!(function.inst(value).op, Op::Const(_));
-    // Read before it is made there, and made there, by block.
-    let mut reads: Vec<HashSet<Value>> = vec![HashSet::default(); count];
     let mut early = HashSet::default();
-    let mut makes: Vec<HashSet<Value>> = vec![HashSet::default(); count];
+    // What each block reads and doesn't make.
+    let mut reads: Vec<(BlockId, Value)> = Vec::new();
     for &id in &graph.order {
         let block = function.block(id);
-        let (reads, makes) = (&mut reads[id.0 as usize], &mut makes[id.0 as usize]);
         for param in &block.params {
             made[param.0 as usize] = Some((id, 0));
-            makes.insert(*param);
+        }
+        for (index, value) in block.insts.iter().enumerate() {
+            made[value.0 as usize] = Some((id, index + 1));
         }
         for (index, value) in block.insts.iter().enumerate() {
             written_early(function, *value, &block.insts[index + 1..], &mut early);
             for arg in function.inst(*value).args.iter().filter(|arg| !constant(**arg)) {
-                if !makes.contains(arg) {
-                    reads.insert(*arg);
+                if last_use.insert((id, *arg), index + 1).is_none() {
+                    reads.push((id, *arg));
                 }
-                last_use.insert((id, *arg), index + 1);
             }
-            made[value.0 as usize] = Some((id, index + 1));
-            makes.insert(*value);
         }
         for value in block.end.values().filter(|value| !constant(*value)) {
-            if !makes.contains(&value) {
-                reads.insert(value);
-            }
-            last_use.insert((id, value), block.insts.len() + 1);
-        }
-    }
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &id in graph.order.iter().rev() {
-            let index = id.0 as usize;
-            let mut out: HashSet<Value> = HashSet::default();
-            for target in function.block(id).end.targets() {
-                out.extend(&live_in[target.block.0 as usize]);
-            }
-            let mut into: HashSet<Value> = reads[index].clone();
-            into.extend(out.iter().filter(|value| !makes[index].contains(value)));
-            if into.len() != live_in[index].len() || out.len() != live_out[index].len() {
-                changed = true;
-                live_in[index] = into;
-                live_out[index] = out;
+            if last_use.insert((id, value), block.insts.len() + 1).is_none() {
+                reads.push((id, value));
             }
         }
+        successors[id.0 as usize].extend(block.end.targets().map(|target| target.block));
     }
-    Liveness { live_in, live_out, last_use, made, early }
+    let mut live_in: Vec<HashSet<Value>> = vec![HashSet::default(); count];
+    let mut room = MAX_ALIVE;
+    let mut open = Vec::new();
+    for (id, value) in reads {
+        open.push(id);
+        while let Some(block) = open.pop() {
+            let own = made[value.0 as usize].is_some_and(|(home, _)| home == block);
+            if own || !live_in[block.0 as usize].insert(value) {
+                continue;
+            }
+            room = room.checked_sub(1)?;
+            open.extend(graph.preds(block));
+        }
+    }
+    Some(Liveness { live_in, successors, last_use, made, early })
 }
 
 /// Adds the results of `asm` that share a register with none of its other operands: those that are moved
@@ -191,7 +196,8 @@ impl Liveness {
         if place == 0 && self.made[b.0 as usize] == Some((block, 0)) {
             return true;
         }
-        self.live_out[block.0 as usize].contains(&b)
+        let goes_on = |next: &BlockId| self.live_in[next.0 as usize].contains(&b);
+        self.successors[block.0 as usize].iter().any(goes_on)
             || self.last_use.get(&(block, b)).is_some_and(|last| *last > place)
     }
 
@@ -201,44 +207,42 @@ impl Liveness {
     }
 }
 
+/// Values that share a register: of each its class's leader, and of each leader its class.
 struct Classes {
-    parent: Vec<Value>,
+    leader: Vec<Value>,
     members: HashMap<Value, Vec<Value>>,
 }
 
 impl Classes {
     fn new(count: usize) -> Self {
-        Self { parent: (0..count as u32).map(Value).collect(), members: HashMap::default() }
+        Self { leader: (0..count as u32).map(Value).collect(), members: HashMap::default() }
     }
 
     fn find(&self, value: Value) -> Value {
-        let mut at = value;
-        while self.parent[at.0 as usize] != at {
-            at = self.parent[at.0 as usize];
-        }
-        at
+        self.leader[value.0 as usize]
     }
 
-    fn members(&self, leader: Value) -> Vec<Value> {
-        self.members.get(&leader).cloned().unwrap_or_else(|| vec![leader])
-    }
-
-    fn merge(&mut self, a: Value, b: Value, liveness: &Liveness) {
+    fn merge(&mut self, a: Value, b: Value, liveness: &Liveness, room: &mut usize) {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {
             return;
         }
-        let (mut first, second) = (self.members(a), self.members(b));
-        if first.len() * second.len() > 10_000 {
+        let (only_a, only_b) = ([a], [b]);
+        let first = self.members.get(&a).map_or(&only_a[..], Vec::as_slice);
+        let second = self.members.get(&b).map_or(&only_b[..], Vec::as_slice);
+        let pairs = first.len() * second.len();
+        if pairs > 10_000 || pairs > *room {
             return;
         }
+        *room -= pairs;
         if first.iter().any(|x| second.iter().any(|y| liveness.clash(*x, *y))) {
             return;
         }
-        self.parent[b.0 as usize] = a;
-        first.extend(second);
-        self.members.insert(a, first);
-        self.members.remove(&b);
+        let second = self.members.remove(&b).unwrap_or_else(|| vec![b]);
+        for value in &second {
+            self.leader[value.0 as usize] = a;
+        }
+        self.members.entry(a).or_insert_with(|| vec![a]).extend(second);
     }
 }
 
@@ -249,28 +253,53 @@ pub(super) fn in_order(
     same: impl Fn(Value) -> Value,
     mut spare: impl FnMut(Value) -> Value,
 ) -> Vec<Copy> {
-    let mut waiting: Vec<Copy> = copies.to_vec();
+    let mut from: Vec<Value> = copies.iter().map(|(_, from)| *from).collect();
+    // How many copies into other registers still read each register, and which copies write it.
+    let mut readers: HashMap<Value, usize> = HashMap::default();
+    let mut writers: HashMap<Value, Vec<usize>> = HashMap::default();
+    for (index, (to, from)) in copies.iter().enumerate() {
+        if same(*to) != same(*from) {
+            *readers.entry(same(*from)).or_default() += 1;
+        }
+        writers.entry(same(*to)).or_default().push(index);
+    }
+    let unread = |readers: &HashMap<Value, usize>, to: Value| {
+        readers.get(&same(to)).is_none_or(|count| *count == 0)
+    };
+    let mut waiting: BTreeSet<usize> = (0..copies.len()).collect();
+    let mut free: BTreeSet<usize> =
+        waiting.iter().copied().filter(|index| unread(&readers, copies[*index].0)).collect();
     let mut done = Vec::new();
-    while !waiting.is_empty() {
+    while let Some(&first) = waiting.first() {
         // A copy whose target nobody else still reads.
-        let free = waiting.iter().position(|(to, _)| {
-            !waiting
-                .iter()
-                .any(|(other, from)| same(*from) == same(*to) && same(*other) != same(*to))
-        });
-        match free {
-            Some(index) => done.push(waiting.remove(index)),
+        let read = match free.pop_first() {
+            Some(index) => {
+                waiting.remove(&index);
+                let (to, from) = (copies[index].0, from[index]);
+                done.push((to, from));
+                (same(to) != same(from)).then_some(from)
+            }
             None => {
                 // All wait for each other: one is put aside.
-                let (to, _) = waiting[0];
+                let (to, _) = copies[first];
                 let aside = spare(to);
                 done.push((aside, to));
-                for (_, from) in &mut waiting {
-                    if same(*from) == same(to) {
-                        *from = aside;
+                for &index in &waiting {
+                    if same(from[index]) == same(to) {
+                        from[index] = aside;
                     }
                 }
+                readers.remove(&same(to));
+                Some(to)
             }
+        };
+        let Some(read) = read.map(&same) else { continue };
+        if let Some(count) = readers.get_mut(&read) {
+            *count -= 1;
+        }
+        if unread(&readers, read) {
+            let own = writers.get(&read).into_iter().flatten();
+            free.extend(own.filter(|index| waiting.contains(index)));
         }
     }
     done

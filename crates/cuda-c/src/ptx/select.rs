@@ -1,6 +1,6 @@
 //! Instructions that do what several operations say: `mul.wide`, `mad`, addresses with an offset.
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 use crate::ir::{BinaryOp, Convert, Effect, Function, Op, Template, Ty, UnaryOp, Value};
@@ -93,6 +93,7 @@ fn multiply_and_add(function: &mut Function) {
     }
     for id in function.ids() {
         let insts = function.block(id).insts.clone();
+        let here: HashSet<Value> = insts.iter().copied().collect();
         for value in &insts {
             let inst = function.inst(*value).clone();
             if !matches!(inst.op, Op::Binary(BinaryOp::Add, _)) {
@@ -100,7 +101,7 @@ fn multiply_and_add(function: &mut Function) {
             }
             for (product, other) in [(inst.args[0], inst.args[1]), (inst.args[1], inst.args[0])] {
                 let factors = function.inst(product).clone();
-                let once = uses.get(&product) == Some(&1) && insts.contains(&product);
+                let once = uses.get(&product) == Some(&1) && here.contains(&product);
                 if !once || !matches!(factors.op, Op::Binary(BinaryOp::Mul, _)) {
                     continue;
                 }
