@@ -261,7 +261,8 @@ pub(crate) struct Callee {
 pub(crate) enum Effect {
     /// Nothing; the same operands give the same result.
     None,
-    /// Nothing, but the result depends on when it runs, or on which lanes run it.
+    /// Nothing that others see, but the result depends on when it runs, or on which lanes run it, or it
+    /// may fault, as inline PTX may: it may be dropped, but not moved out of its branch or merged.
     Varies,
     /// It reads memory.
     Reads,

@@ -76,8 +76,12 @@ impl Lowerer<'_> {
         let text = moves + &self.template(&text, &operands, span)?;
         let effect = if asm.volatile || asm.memory || results.is_empty() {
             Effect::Acts
-        } else {
+        } else if span.file == self.library {
+            // The library's own instructions compute, and nothing else.
             Effect::None
+        } else {
+            // It may load, count or shuffle: it may be dropped, but it stays in its branch.
+            Effect::Varies
         };
         let ty = results.first().copied().unwrap_or(Ty::None);
         let template = Template { text, results: results.clone(), effect };
