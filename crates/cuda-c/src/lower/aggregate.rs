@@ -4,17 +4,29 @@ use std::rc::Rc;
 
 use super::convert::memory_of;
 use super::{Lowered, Lowerer, Lvalue, Typed};
+use crate::diagnostic::Problem;
 use crate::ir::{Access, Op, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{Expr, StructDeclaration, TypeExpr};
 use crate::types::{QualifiedType, Type};
 
+/// A struct or an array is read and written at once if it has at most as many elements: each is an
+/// instruction.
+const MAX_PIECES: usize = 100_000;
+
+/// The local memory of a thread, in bytes (CUDA C++ Programming Guide, "Technical Specifications per
+/// Compute Capability").
+pub(super) const MAX_LOCAL_BYTES: u64 = 512 * 1024;
+
 /// A piece of a struct: its offset and its type.
 type Piece = (u64, Type);
 
 impl Lowerer<'_> {
-    /// All numbers and pointers that lie in a type, in order.
-    pub(super) fn pieces(&self, ty: &Type, offset: u64, pieces: &mut Vec<Piece>) {
+    /// All numbers and pointers that lie in a type, in order; [`MAX_PIECES`] and one if they are more.
+    fn pieces(&self, ty: &Type, offset: u64, pieces: &mut Vec<Piece>) {
+        if pieces.len() > MAX_PIECES {
+            return;
+        }
         match ty {
             Type::Struct(own) => {
                 let own = self.complete(own);
@@ -22,7 +34,7 @@ impl Lowerer<'_> {
                 if own.declaration.as_ref().is_some_and(bytes) {
                     // The bytes of a union or of what is packed, whatever they are.
                     let step = own.align.min(8);
-                    for at in (0..own.size).step_by(step as usize) {
+                    for at in (0..own.size).step_by(step as usize).take(MAX_PIECES + 1) {
                         let scalar = match step {
                             1 => crate::types::Scalar::UnsignedChar,
                             2 => crate::types::Scalar::UnsignedShort,
@@ -40,7 +52,7 @@ impl Lowerer<'_> {
             Type::Array(element, count) => {
                 let size = element.ty.size();
                 for index in 0..*count {
-                    if pieces.len() > 100_000 {
+                    if pieces.len() > MAX_PIECES {
                         return;
                     }
                     self.pieces(&element.ty, offset + index * size, pieces);
@@ -51,10 +63,27 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Copies a struct from one address to another.
-    pub(super) fn copy(&mut self, ty: &QualifiedType, to: Value, from: Value) {
+    /// The pieces of what is read or written as a whole, each by an instruction of its own; none, and an
+    /// error, if they are too many.
+    pub(super) fn whole(&mut self, ty: &QualifiedType) -> Vec<Piece> {
         let mut pieces = Vec::new();
         self.pieces(&ty.ty, 0, &mut pieces);
+        if pieces.len() > MAX_PIECES {
+            let message = format!(
+                "`{}` has more than {MAX_PIECES} elements, too many to be read or written at once",
+                ty.ty.name()
+            );
+            let span = self.place_of(self.builder.span);
+            let problem = Problem::new(span, message).help("write a loop over the elements");
+            self.problems.push(problem);
+            pieces.clear();
+        }
+        pieces
+    }
+
+    /// Copies a struct from one address to another.
+    pub(super) fn copy(&mut self, ty: &QualifiedType, to: Value, from: Value) {
+        let pieces = self.whole(ty);
         // A vector is read and written at once.
         let lanes = match &ty.ty {
             Type::Struct(own)
@@ -83,9 +112,7 @@ impl Lowerer<'_> {
 
     /// Zeros in all of a type.
     pub(super) fn clear(&mut self, ty: &QualifiedType, to: Value) {
-        let mut pieces = Vec::new();
-        self.pieces(&ty.ty, 0, &mut pieces);
-        for (offset, piece) in pieces {
+        for (offset, piece) in self.whole(ty) {
             let address = self.builder.offset(to, offset);
             let memory = memory_of(&piece);
             let zero = self.builder.function.constant(memory.ty(), 0);
@@ -99,6 +126,15 @@ impl Lowerer<'_> {
             Type::Struct(own) => Type::Struct(self.complete(own)),
             other => other.clone(),
         };
+        if ty.size() > MAX_LOCAL_BYTES {
+            let message = format!(
+                "a value of the type `{}` has {} bytes; a thread has 512 KiB of local memory",
+                ty.name(),
+                ty.size()
+            );
+            let problem = Problem::new(self.place_of(self.builder.span), message);
+            self.problems.push(problem.help("pass a pointer to it"));
+        }
         self.builder.slot(ty.size().max(1), ty.align())
     }
 

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::call::number_of;
 use super::convert::memory_of;
 use super::expression::Any;
+use super::mangle::ascii;
 use super::overload::Chosen;
 use super::template::Bound;
 use super::{Lowered, Lowerer, Lvalue, Symbol};
@@ -67,8 +68,8 @@ impl Lowerer<'_> {
         let plain =
             || function.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
         let mut name = match this {
-            None if function.attributes.extern_c => function.name.to_string(),
-            None => self.mangled(function, &chosen.template)?,
+            None if function.attributes.extern_c => ascii(&function.name),
+            None => ascii(&self.mangled(function, &chosen.template)?),
             Some(own) => {
                 let own = own.ty.name();
                 let own = own.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
@@ -158,8 +159,7 @@ impl Lowerer<'_> {
         if !ty.is_aggregate() {
             return Passed::Value(memory_of(&ty).ty());
         }
-        let mut pieces = Vec::new();
-        self.pieces(&ty, 0, &mut pieces);
+        let pieces = self.whole(&ty.clone().into());
         let pieces = pieces.iter().map(|(offset, piece)| (*offset, memory_of(piece))).collect();
         Passed::Struct { size: ty.size(), align: ty.align(), pieces }
     }
@@ -181,6 +181,7 @@ impl Lowerer<'_> {
             (self.frames, self.depth) = (frames, depth);
             let built = std::mem::replace(&mut self.builder, around);
             if result.is_ok() {
+                self.made += built.function.values.len();
                 self.module.functions.push(built.function);
             }
         }

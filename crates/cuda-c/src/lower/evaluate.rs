@@ -8,7 +8,7 @@ use crate::ir::{Access, BlockId, Function, Memory, Op, Passed, Target, Terminato
 use crate::optimise::fold;
 
 /// More instructions than that aren't carried out, of all of a source.
-const MOST: u32 = 2_000_000;
+pub(super) const MAX_CARRIED_OUT: u32 = 2_000_000;
 /// A constant expression has at most as many bytes of memory.
 const MOST_BYTES: usize = 1 << 20;
 /// Calls in each other.
@@ -213,7 +213,7 @@ impl Lowerer<'_> {
 
     fn one_more(&mut self) -> Option<()> {
         self.carried_out += 1;
-        (self.carried_out <= MOST).then_some(())
+        (self.carried_out <= MAX_CARRIED_OUT).then_some(())
     }
 
     fn address_of(&self, global: u32) -> Option<u64> {

@@ -62,7 +62,8 @@ impl Lowerer<'_> {
             true => function.name.to_string(),
             false => self.mangled(function, &own).ok()?,
         };
-        if self.module.functions.iter().any(|other| other.name == name) {
+        self.spelled_in_ptx(&name, function.span).ok()?;
+        if self.kernels.contains(&name) {
             if !own.is_empty() {
                 return Some(name);
             }
@@ -73,7 +74,7 @@ impl Lowerer<'_> {
         let span = function.span;
         loop {
             let (globals, known) = (self.module.globals.len(), self.apart.len());
-            let (problems, names) = (self.problems.len(), self.used_names.clone());
+            let problems = self.problems.len();
             let kernel = Kernel::new(name.clone(), span);
             self.builder = Builder { function: kernel, at: BlockId(0), span };
             let result = self.scoped(|lowerer| lowerer.kernel_body(function));
@@ -84,15 +85,18 @@ impl Lowerer<'_> {
             let built = std::mem::replace(&mut self.builder, empty);
             result.ok()?;
             if self.apart.len() == known {
+                self.made += built.function.values.len();
+                self.kernels.insert(name.clone());
                 self.module.functions.push(built.function);
                 return Some(name);
             }
             // A function turned out to call itself, and had been written out once by then.
-            self.module.globals.truncate(globals);
+            for global in self.module.globals.drain(globals..) {
+                self.used_names.remove(&global.name);
+            }
             self.constexpr_globals.retain(|number| (*number as usize) < globals);
             self.strings.retain(|_, number| (*number as usize) < globals);
             self.problems.truncate(problems);
-            self.used_names = names;
         }
     }
 

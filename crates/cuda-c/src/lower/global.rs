@@ -5,10 +5,15 @@ use std::rc::Rc;
 use super::convert::memory_of;
 use super::{Lowered, Lowerer, Symbol};
 use crate::diagnostic::Problem;
-use crate::ir::{Global, Space};
+use crate::ir::{Function, Global, Space};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Variable};
 use crate::types::{QualifiedType, Type};
+
+/// As many values are kept of constant expressions outside of functions.
+const MAX_SCRATCH: usize = 10_000;
+/// A variable with initial values has at most as many bytes: PTX spells out each of them.
+const MAX_INITIAL_BYTES: u64 = 1 << 24;
 
 /// `int a[] = {1, 2}` has as many elements as the list.
 pub(super) fn deduce_length(ty: &mut QualifiedType, init: &Expr) {
@@ -25,6 +30,7 @@ pub(super) fn deduce_length(ty: &mut QualifiedType, init: &Expr) {
 impl Lowerer<'_> {
     /// Adds a variable under a name that no other has.
     pub(super) fn add_global(&mut self, mut global: Global) -> u32 {
+        global.name = super::mangle::ascii(&global.name);
         let base = global.name.clone();
         let mut count = 1;
         while !self.used_names.insert(global.name.clone()) {
@@ -71,12 +77,11 @@ impl Lowerer<'_> {
                 "use a `const __restrict__` pointer to global memory",
             );
         }
+        if space != Space::Shared {
+            self.spelled_in_ptx(&variable.name, variable.span)?;
+        }
         let init = match &variable.init {
-            Some(init) if !attributes.shared => {
-                let mut bytes = vec![0; ty.ty.size() as usize];
-                self.bytes_of(&ty.ty, init, &mut bytes)?;
-                Some(bytes)
-            }
+            Some(init) if !attributes.shared => Some(self.initial_bytes(&ty.ty, init)?),
             Some(_) => {
                 return self.error(
                     variable.span,
@@ -111,6 +116,15 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// The host finds kernels and variables by their names, which are also their names in PTX.
+    pub(super) fn spelled_in_ptx(&mut self, name: &str, span: Span) -> Lowered<()> {
+        if name.is_ascii() {
+            return Ok(());
+        }
+        let message = format!("`{name}` has a letter that names in PTX don't have");
+        self.error(span, message, "write the name in ASCII letters, digits and `_`")
+    }
+
     /// A constant is one on the device too; any other variable of the host isn't there.
     fn host_variable(&mut self, variable: &Variable, ty: QualifiedType) -> Lowered<()> {
         let Some(init) = variable.init.as_ref().filter(|_| ty.is_const) else {
@@ -138,8 +152,7 @@ impl Lowerer<'_> {
         ty: QualifiedType,
         init: &Expr,
     ) -> Lowered<u32> {
-        let mut bytes = vec![0; ty.ty.size() as usize];
-        self.bytes_of(&ty.ty, init, &mut bytes)?;
+        let bytes = self.initial_bytes(&ty.ty, init)?;
         let number = self.add_global(Global {
             name: super::mangle::variable(whole),
             space: Space::Global,
@@ -211,6 +224,20 @@ impl Lowerer<'_> {
         }
     }
 
+    /// What a variable of this type begins with.
+    fn initial_bytes(&mut self, ty: &Type, init: &Expr) -> Lowered<Vec<u8>> {
+        if ty.size() > MAX_INITIAL_BYTES {
+            let message = format!(
+                "a variable of {} bytes has initial values; at most {MAX_INITIAL_BYTES} can have them",
+                ty.size()
+            );
+            return self.error(init.span, message, "let the host or a kernel fill it");
+        }
+        let mut bytes = vec![0; ty.size() as usize];
+        self.bytes_of(ty, init, &mut bytes)?;
+        Ok(bytes)
+    }
+
     fn bytes_of(&mut self, ty: &Type, init: &Expr, bytes: &mut [u8]) -> Lowered<()> {
         match (&init.kind, ty) {
             (ExprKind::List(elements), Type::Array(element, count)) => {
@@ -261,6 +288,11 @@ impl Lowerer<'_> {
             }
             _ => {
                 let value = self.constant_bits(ty, init)?;
+                // Nothing refers to what was computed for the elements before.
+                if self.frames.is_empty() && self.builder.function.values.len() > MAX_SCRATCH {
+                    self.builder.function = Function::new(String::new(), init.span);
+                    self.builder.at = Function::ENTRY;
+                }
                 let size = memory_of(ty).bytes() as usize;
                 if matches!(ty, Type::Pointer(_)) && value != 0 {
                     return self.error(

@@ -64,7 +64,7 @@ impl Lowerer<'_> {
             let help = "give it a length, or a type that has values";
             return self.error(variable.span, message, help);
         }
-        if ty.ty.size() > 512 * 1024 {
+        if ty.ty.size() > super::aggregate::MAX_LOCAL_BYTES {
             let message = format!(
                 "`{}` has {} bytes; a thread has 512 KiB of local memory",
                 variable.name,

@@ -15,39 +15,61 @@ enum Shape {
     Letters(String),
     /// The name of a struct or an enum, in its namespaces.
     Named(String),
+    /// One that has none, by its number in the source.
+    Unnamed(u32),
     /// A struct of a template: its name, and the arguments.
     Applied(String, Vec<Shape>),
-    /// A number as an argument of a template.
-    Number(String),
+    /// A number as an argument of a template: its type and its digits.
+    Number(Box<Shape>, String),
     /// A parameter of the template, by its place.
     Parameter(usize),
     /// Qualifiers of another type.
     Qualified(&'static str, Box<Shape>),
     /// A pointer.
     Pointer(Box<Shape>),
+    /// An array of as many elements.
+    Array(u64, Box<Shape>),
 }
 
 impl Shape {
     fn of(ty: &Type) -> Self {
         match ty {
             Type::Pointer(to) => Self::Pointer(Box::new(Self::of_qualified(to))),
+            Type::Array(element, count) => {
+                Self::Array(*count, Box::new(Self::of_qualified(element)))
+            }
             Type::Struct(own) => match own.template_arguments() {
-                None => Self::Named(own.name.to_string()),
+                None => Self::named(&own.name),
                 Some((name, arguments)) => Self::Applied(
                     name.to_string(),
                     arguments.iter().map(Self::of_argument).collect(),
                 ),
             },
-            Type::Enum(name, _) => Self::Named(name.to_string()),
-            other => Self::Letters(other.mangled()),
+            Type::Enum(name, _) => Self::named(name),
+            Type::Void => Self::Letters("v".into()),
+            Type::Null => Self::Letters("Dn".into()),
+            Type::Scalar(scalar) => Self::Letters(scalar.mangled().into()),
+        }
+    }
+
+    /// `(unnamed struct 1)` is what the parser calls a struct without a name.
+    fn named(name: &str) -> Self {
+        let number = name.strip_suffix(')').and_then(|rest| rest.rsplit(' ').next());
+        match number.and_then(|number| number.parse().ok()) {
+            Some(number) => Self::Unnamed(number),
+            None => Self::Named(name.to_owned()),
         }
     }
 
     fn of_argument(value: &TemplateValue) -> Self {
         match value {
             TemplateValue::Type(ty) => Self::of_qualified(ty),
-            TemplateValue::Number(ty, bits) => Self::Number(literal(ty, *bits)),
+            TemplateValue::Number(ty, bits) => Self::number(ty, *bits),
         }
+    }
+
+    fn number(ty: &Type, bits: u64) -> Self {
+        Self::Number(Box::new(Self::of(ty)), digits(ty, bits))
     }
 
     fn of_qualified(ty: &QualifiedType) -> Self {
@@ -67,8 +89,10 @@ impl Shape {
     /// The whole, without abbreviations.
     fn whole(&self) -> String {
         match self {
-            Self::Letters(text) | Self::Number(text) => text.clone(),
+            Self::Letters(text) => text.clone(),
+            Self::Number(ty, digits) => format!("L{}{digits}E", ty.whole()),
             Self::Named(name) => whole_name(name, ""),
+            Self::Unnamed(number) => format!("Ut{number}_"),
             Self::Applied(name, arguments) => {
                 let arguments: String = arguments.iter().map(Self::whole).collect();
                 whole_name(name, &format!("I{arguments}E"))
@@ -77,16 +101,22 @@ impl Shape {
             Self::Parameter(place) => format!("T{}_", base36(place - 1)),
             Self::Qualified(letters, inner) => format!("{letters}{}", inner.whole()),
             Self::Pointer(inner) => format!("P{}", inner.whole()),
+            Self::Array(count, inner) => format!("A{count}_{}", inner.whole()),
         }
     }
 
     /// Writes it; a compound that has come before is written by its number.
     fn write(&self, known: &mut Vec<String>, name: &mut String) {
-        let whole = self.whole();
-        if let Self::Letters(text) | Self::Number(text) = self {
-            name.push_str(text);
-            return;
+        match self {
+            Self::Letters(text) => return name.push_str(text),
+            Self::Number(ty, digits) => {
+                name.push('L');
+                ty.write(known, name);
+                return name.push_str(&format!("{digits}E"));
+            }
+            _ => {}
         }
+        let whole = self.whole();
         if abbreviate(&whole, known, name) {
             return;
         }
@@ -97,6 +127,10 @@ impl Shape {
             }
             Self::Qualified(letters, inner) => {
                 name.push_str(letters);
+                inner.write(known, name);
+            }
+            Self::Array(count, inner) => {
+                name.push_str(&format!("A{count}_"));
                 inner.write(known, name);
             }
             Self::Named(own) => return write_name(own, None, known, name),
@@ -162,6 +196,15 @@ fn write_name(own: &str, arguments: Option<&[Shape]>, known: &mut Vec<String>, n
     }
 }
 
+/// A name that only this compiler gives, in the letters that PTX has ("Identifiers").
+pub(super) fn ascii(name: &str) -> String {
+    let one = |c: char| match c {
+        c if c.is_ascii() => c.to_string(),
+        c => format!("_u{:x}_", u32::from(c)),
+    };
+    name.chars().map(one).collect()
+}
+
 /// A variable's name in PTX.
 pub(super) fn variable(name: &str) -> String {
     if name.contains("::") { format!("_Z{}", whole_name(name, "")) } else { name.to_owned() }
@@ -203,7 +246,9 @@ impl Lowerer<'_> {
                     Some(Symbol::Alias(ty)) => {
                         Shape::of_qualified(ty).write(&mut known, &mut name);
                     }
-                    Some(Symbol::Constant(ty, bits)) => name.push_str(&literal(ty, *bits)),
+                    Some(Symbol::Constant(ty, bits)) => {
+                        Shape::number(ty, *bits).write(&mut known, &mut name);
+                    }
                     _ => {}
                 }
             }
@@ -252,7 +297,7 @@ impl Lowerer<'_> {
                         TemplateArgument::Type(ty) => self.shape(ty, function, span)?,
                         TemplateArgument::Value(value) => {
                             let (ty, bits) = self.constant(value, "an argument of a template")?;
-                            Shape::Number(literal(&ty, bits))
+                            Shape::number(&ty, bits)
                         }
                     });
                 }
@@ -264,19 +309,25 @@ impl Lowerer<'_> {
             TypeExpr::Qualified { inner, is_const, is_volatile } => {
                 self.shape(inner, function, span)?.qualified(*is_const, *is_volatile)
             }
+            TypeExpr::Array(inner, _) => {
+                let count = match self.resolve(ty, span)?.0.ty {
+                    Type::Array(_, count) => count,
+                    _ => 0,
+                };
+                Shape::Array(count, Box::new(self.shape(inner, function, span)?))
+            }
             other => Shape::of_qualified(&self.resolve(other, span)?.0),
         })
     }
 }
 
-/// A number as an argument of a template: `Li4E`.
-fn literal(ty: &Type, bits: u64) -> String {
+/// A number as an argument of a template: in `Li4E` the 4.
+fn digits(ty: &Type, bits: u64) -> String {
     let signed = ty.scalar().is_some_and(crate::types::Scalar::is_signed);
     let bytes = ty.size().clamp(1, 8);
     let value = (bits << (64 - 8 * bytes)).cast_signed() >> (64 - 8 * bytes);
-    let digits = match value {
+    match value {
         ..0 if signed => format!("n{}", value.unsigned_abs()),
         _ => (bits & (u64::MAX >> (64 - 8 * bytes))).to_string(),
-    };
-    format!("L{}{digits}E", ty.mangled())
+    }
 }

@@ -9,6 +9,9 @@ use crate::source::Span;
 use crate::syntax::{EnumDeclaration, Expr, InnerName, StructDeclaration, TypeExpr};
 use crate::types::{Field, QualifiedType, Scalar, Struct, TemplateValue, Type};
 
+/// No type is larger: more than any memory has, and little enough that sums of two sizes don't overflow.
+const MAX_TYPE_BYTES: u64 = 1 << 40;
+
 /// A type, and whether it is a reference to it.
 pub(super) type Referred = (QualifiedType, bool);
 
@@ -123,7 +126,7 @@ impl Lowerer<'_> {
                     None => 0,
                 };
                 let ty = Type::Array(Rc::new(inner.clone()), length);
-                if ty.size() > 1 << 40 {
+                if ty.size() > MAX_TYPE_BYTES {
                     return self.error(span, "this array is larger than any memory", "");
                 }
                 (QualifiedType { ty, ..inner }, false)
@@ -280,6 +283,10 @@ impl Lowerer<'_> {
             }
             let offset = if own.is_union { 0 } else { size.next_multiple_of(wanted) };
             size = size.max(offset + ty.ty.size());
+            if size > MAX_TYPE_BYTES {
+                let message = format!("`{}` is larger than any memory with this member", own.name);
+                return self.error(*span, message, "use a pointer to what is that large");
+            }
             align = align.max(wanted);
             fields.push(Field { name: name.clone(), ty, offset });
         }

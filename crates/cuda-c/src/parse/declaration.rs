@@ -8,9 +8,29 @@ use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::lex::TokenKind;
 use crate::syntax::{
-    EnumDeclaration, Expr, ExprKind, Function, Layout, Parameter, StatementKind, TemplateArgument,
-    TypeExpr, Variable,
+    EnumDeclaration, Expr, ExprKind, Function, Layout, Parameter, StatementKind,
+    StructDeclaration, TemplateArgument, TypeExpr, Variable,
 };
+
+/// Whether a struct or an enum has only the name that [`Parser::unnamed`] made up.
+fn is_unnamed(name: &str) -> bool {
+    name.rsplit("::").next().is_some_and(|last| last.starts_with('('))
+}
+
+/// `typedef struct { … } name` names the struct, or the enum, as the linkage of functions sees it
+/// (C++, "The typedef specifier").
+pub(super) fn named_by_alias(ty: TypeExpr, name: &Rc<str>) -> TypeExpr {
+    match ty {
+        TypeExpr::Struct(own) if is_unnamed(&own.name) => {
+            let name = name.clone();
+            TypeExpr::Struct(Rc::new(StructDeclaration { name, ..(*own).clone() }))
+        }
+        TypeExpr::Enum(own) if is_unnamed(&own.name) => {
+            TypeExpr::Enum(Rc::new(EnumDeclaration { name: name.clone(), ..(*own).clone() }))
+        }
+        other => other,
+    }
+}
 
 impl Parser<'_> {
     /// `enum name { … }`, or `enum name`.
@@ -137,7 +157,13 @@ impl Parser<'_> {
                     return self.fail(problem.help(help));
                 }
                 let name = self.declare_here(&declarator.name, Name::Type);
-                aliases.push((name, declarator.ty));
+                let named = named_by_alias(declarator.ty, &name);
+                if let TypeExpr::Named(own, span) = &ty
+                    && is_unnamed(own)
+                {
+                    ty = TypeExpr::Named(name.clone(), *span);
+                }
+                aliases.push((name, named));
                 if self.accept(",") {
                     continue;
                 }

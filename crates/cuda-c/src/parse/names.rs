@@ -10,6 +10,9 @@ use crate::diagnostic::Problem;
 use crate::lex::{Token, TokenKind};
 use crate::syntax::{StatementKind, TypeExpr};
 
+/// As many namespaces can be named by `using namespace`: each name is looked for in all of them.
+const MAX_USING: usize = 64;
+
 /// A name as it is written.
 #[derive(Debug)]
 pub(super) struct Written {
@@ -268,8 +271,15 @@ impl Parser<'_> {
         if self.accept("namespace") {
             let path = self.namespace_path()?;
             self.expect(";", "behind the namespace")?;
-            if !path.is_empty() {
+            if !path.is_empty() && !self.using.contains(&path) {
                 self.using.push(path);
+            }
+            if self.using.len() > MAX_USING {
+                let problem = Problem::new(
+                    self.last(),
+                    format!("more than {MAX_USING} namespaces are named by `using namespace`"),
+                );
+                return self.fail(problem.help("write the namespaces before the names"));
             }
             return Ok(StatementKind::Empty);
         }
@@ -286,6 +296,7 @@ impl Parser<'_> {
         let ty = self.type_name()?;
         self.expect(";", "behind the type")?;
         let name = self.declare_here(&name, Name::Type);
+        let ty = super::declaration::named_by_alias(ty, &name);
         Ok(StatementKind::Aliases(vec![(name, ty)]))
     }
 }

@@ -212,7 +212,8 @@ impl Parser<'_> {
         let mut declarator = self.declarator(&base)?;
         if attributes.is_typedef {
             self.declare(&declarator.name, Name::Type);
-            own.names.push(InnerName::Alias(declarator.name, declarator.ty, span));
+            let ty = super::declaration::named_by_alias(declarator.ty, &declarator.name);
+            own.names.push(InnerName::Alias(declarator.name, ty, span));
             return self.expect(";", "behind the name");
         }
         if self.is("(") {

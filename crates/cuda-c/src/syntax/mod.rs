@@ -43,7 +43,7 @@ pub(crate) enum TypeExpr {
 }
 
 /// `struct name { … };`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StructDeclaration {
     /// Its name; made up where there is none.
     pub(crate) name: Rc<str>,
@@ -72,7 +72,7 @@ pub(crate) struct StructDeclaration {
 }
 
 /// What a struct names besides its members.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum InnerName {
     /// `using name = T;`
     Alias(Rc<str>, TypeExpr, Span),
@@ -109,7 +109,7 @@ pub(crate) struct StructTemplate {
 }
 
 /// `enum name { a, b = 2 };`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EnumDeclaration {
     /// Its name; made up where there is none.
     pub(crate) name: Rc<str>,

@@ -366,22 +366,6 @@ impl Type {
             Self::Enum(name, _) => name.to_string(),
         }
     }
-
-    /// Its letters in the names of the Itanium C++ ABI.
-    #[must_use]
-    pub(crate) fn mangled(&self) -> String {
-        match self {
-            Self::Void => "v".into(),
-            Self::Scalar(scalar) => scalar.mangled().into(),
-            Self::Null => "Dn".into(),
-            Self::Pointer(to) => {
-                format!("P{}{}", if to.is_const { "K" } else { "" }, to.ty.mangled())
-            }
-            Self::Array(element, count) => format!("A{count}_{}", element.ty.mangled()),
-            Self::Struct(own) => format!("{}{}", own.name.len(), own.name),
-            Self::Enum(name, _) => format!("{}{name}", name.len()),
-        }
-    }
 }
 
 impl QualifiedType {

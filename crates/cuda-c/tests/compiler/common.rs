@@ -51,9 +51,17 @@ pub(crate) fn compile(source: &str) -> String {
     compile_with(source, &Options::default())
 }
 
+/// What a source becomes, which the emulator accepts.
 pub(crate) fn compile_with(source: &str, options: &Options<'_>) -> String {
     match cuda_c::compile(source, options) {
-        Ok(ptx) => ptx.text,
+        Ok(ptx) => {
+            let made = Source { name: "made.ptx".into(), text: ptx.text.as_str().into() };
+            if let Err(errors) = ptx_emulator::parse(&made) {
+                let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                panic!("{}\n{source}\n{}", shown.join("\n"), ptx.text);
+            }
+            ptx.text
+        }
         Err(diagnostics) => {
             let shown: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
             panic!("{}", shown.join("\n"))

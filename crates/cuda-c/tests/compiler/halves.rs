@@ -167,3 +167,57 @@ fn operators() {
         same(bfloat, &["__low2float(p)".into(), "__high2float(p)".into()]);
     }
 }
+
+/// PTX has no constants of half precision: each is put into a register first.
+#[test]
+fn constants_as_operands() {
+    for bfloat in [false, true] {
+        let (of, pair) = match bfloat {
+            false => ("__float2half", "__float2half2_rn"),
+            true => ("__float2bfloat16", "__float2bfloat162_rn"),
+        };
+        let mut expressions = Vec::new();
+        for number in ["0.f", "1.5f", "-0.f"] {
+            let (one, two) = (format!("{of}({number})"), format!("{pair}({number})"));
+            for name in ["__hadd", "__hsub", "__hmul"] {
+                expressions.push(format!("{name}(a, {one})"));
+                expressions.push(format!("{name}({one}, a)"));
+                expressions.push(format!("{name}2(p, {two})"));
+                expressions.push(format!("{name}2({two}, p)"));
+            }
+            for at in 0..3 {
+                let operands = |names: [&str; 3], constant: &str| {
+                    let mut names = names;
+                    names[at] = constant;
+                    names.join(", ")
+                };
+                expressions.push(format!("__hfma({})", operands(["a", "b", "c"], &one)));
+                expressions.push(format!("__hfma2({})", operands(["p", "q", "r"], &two)));
+            }
+            expressions.push(format!("-a - {one}"));
+            expressions.push(format!("(u & 1) ? a : {one}"));
+            expressions.push(format!("a < {one}"));
+            expressions.push(format!("__hmax(a, {one})"));
+            expressions.push(format!("__habs({one})"));
+        }
+        same(bfloat, &expressions);
+    }
+    let zeros = "#include <cuda_fp16.h>
+        #include <cuda_bf16.h>
+        __global__ void k(const half *a, half *o) {
+            half s[4] = {}; s[0] = __hfma(a[0], a[1], s[1]);
+            half t = (half)0.0f; t = __hadd(t, a[2]); o[0] = s[0]; o[1] = t; half u{}; o[2] = u * a[3];
+        }
+        __global__ void p(const half2 *a, half2 *o) {
+            half2 r; r.x = 0; r.y = 0;
+            for (int i = 0; i < 4; i++) r = __hfma2(a[i], a[i + 1], r);
+            o[0] = r; half2 s = __float2half2_rn(0.f); s = __hadd2(s, a[0]); o[1] = s;
+        }
+        __global__ void b(const __nv_bfloat16 *a, __nv_bfloat16 *o) {
+            __nv_bfloat16 z = {}; o[0] = __hfma(a[0], a[1], z);
+        }";
+    for arch in [80, 90] {
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        crate::common::compile_with(zeros, &options);
+    }
+}
