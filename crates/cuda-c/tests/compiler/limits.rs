@@ -1,0 +1,258 @@
+//! Sources that are made to take for ever or all memory: each compiles, or names the limit that it hits.
+
+use std::fmt::Write as _;
+
+use cuda_c::{Options, Resolver};
+
+use crate::common::{as_words, compile, run, words};
+
+/// The first error of a source that doesn't compile.
+fn refused(source: &str) -> String {
+    refused_with(source, &Options::default())
+}
+
+fn refused_with(source: &str, options: &Options<'_>) -> String {
+    let found = cuda_c::compile(source, options).expect_err("it compiles");
+    found[0].message.clone()
+}
+
+/// Text that depends on a number, as often.
+fn repeated(count: usize, one: impl Fn(usize) -> String) -> String {
+    (0..count).fold(String::new(), |mut text, number| {
+        let _ = write!(text, "{}", one(number));
+        text
+    })
+}
+
+/// A kernel `k(int *x, int n)`.
+fn kernel(body: &str) -> String {
+    format!("extern \"C\" __global__ void k(int *x, int n) {{ {body} }}")
+}
+
+/// Files by their names.
+struct Files(Vec<(&'static str, String)>);
+
+impl Resolver for Files {
+    fn resolve(&self, include: &str, _: &str) -> Option<(String, String)> {
+        let found = self.0.iter().find(|(name, _)| *name == include);
+        found.map(|(name, text)| ((*name).to_owned(), text.clone()))
+    }
+}
+
+#[test]
+fn includes_are_counted() {
+    let twice = "#include \"own.h\"\n#include \"own.h\"\n".to_owned();
+    let long = format!("/*{}*/\n", " ".repeat(1 << 20));
+    let files = Files(vec![
+        ("own.h", twice),
+        ("empty.h", String::new()),
+        ("long.h", long),
+        ("many.h", "int a;".repeat(1000)),
+    ]);
+    let options = Options { resolver: Some(&files), ..Options::default() };
+    let included = |name: &str, count: usize| {
+        refused_with(&format!("#include \"{name}\"\n").repeat(count), &options)
+    };
+    assert_eq!(included("own.h", 1), "files include each other 32 deep");
+    assert_eq!(included("empty.h", 65_537), "more than 65536 files are included");
+    assert_eq!(included("long.h", 100), "the included files have more than 67108864 bytes");
+    assert_eq!(included("many.h", 1000), "the source has more than 2000000 tokens here");
+    // The number of a file isn't cut to 16 bits: this file is the 65,536th, and has the wrong line.
+    let source =
+        format!("{}__global__ void k() {{ wrong; }}", "#include \"empty.h\"\n".repeat(65_530));
+    let found = cuda_c::compile(&source, &options).unwrap_err();
+    assert_eq!((found[0].file.as_str(), found[0].line), ("kernel.cu", 65_531));
+}
+
+#[test]
+fn macros_are_bounded() {
+    let doubled = |one: &str| {
+        let define = |i: usize| match i {
+            0 => format!("#define L0(a) {one}\n"),
+            _ => format!("#define L{i}(a) L{}({one})\n", i - 1),
+        };
+        format!("#define S(a) #a\n{}", repeated(60, define))
+    };
+    let made = "`#` and `##` make tokens of more than 16777216 bytes";
+    assert_eq!(refused(&format!("{}int L59(x);", doubled("a##a"))), made);
+    assert_eq!(refused(&format!("{}const char *s = L59(x);", doubled("S(a) S(a)"))), made);
+    let deep = "macros use each other too deep and too often";
+    assert_eq!(refused(&format!("{}int L59(x);", doubled("a a"))), deep);
+    let wide = format!("#define W {}\n{}", "x ".repeat(1000), "W ".repeat(2000));
+    assert_eq!(refused(&wide), "macros expand to more than 2000000 tokens");
+    let nested = |count: usize| {
+        let (open, close) = ("F(".repeat(count), ")".repeat(count));
+        format!("#define F(a) a\n{}", kernel(&format!("x[0] = {open}n{close};")))
+    };
+    compile(&nested(100));
+    assert_eq!(refused(&nested(300)), "macros in arguments of macros nest more than 200 deep");
+    let chain =
+        |i: usize| format!("#define M{}(a) M{i}(a{})\n", i + 1, if i < 8 { "+a" } else { "" });
+    let chain = format!("#define M0(a) a\n{}{}", repeated(3000, chain), kernel("x[0] = M3000(n);"));
+    assert_eq!(refused(&chain), deep);
+    // What real sources have is far below.
+    let chain = |i: usize| format!("#define M{} M{i}\n", i + 1);
+    compile(&format!("#define M0 1\n{}{}", repeated(2000, chain), kernel("x[0] = M2000;")));
+}
+
+#[test]
+fn sizes_do_not_overflow() {
+    let structs = |count: usize| {
+        let one = |i: usize| format!("struct S{} {{ S{i} a, b, c, d; }};\n", i + 1);
+        format!("struct S0 {{ char a[1024]; }};\n{}", repeated(count, one))
+    };
+    let source = structs(40) + &kernel("x[0] = sizeof(S40);");
+    assert_eq!(refused(&source), "`S16` is larger than any memory with this member");
+    let source = structs(15) + &kernel("x[0] = sizeof(S15) >> 20;");
+    let (memory, _) =
+        run(&compile(&source), "k", ([1; 3], [1; 3]), &[words(&[0]), crate::common::word(0)]);
+    assert_eq!(as_words(&memory[0]), [1 << 20]);
+    let copied = structs(15) + "__global__ void k(S15 *p) { p[0] = p[1]; }";
+    let many = "has more than 100000 elements, too many to be read or written at once";
+    assert_eq!(refused(&copied), format!("`S15` {many}"));
+    let union = "union U { char a[1 << 30]; int b; }; __global__ void k(U *p) { p[0] = p[1]; }";
+    assert_eq!(refused(union), format!("`U` {many}"));
+    assert_eq!(
+        refused(&kernel("int a[120000] = {}; x[0] = a[n];")),
+        format!("`int [120000]` {many}")
+    );
+    let large = "__device__ char a[1l << 36] = {1}; __global__ void k(char *x) { x[0] = a[0]; }";
+    assert!(refused(large).contains("at most 16777216 can have them"));
+    let temporary = "struct S { double a[80000]; }; __device__ S make(); __device__ S make() { S *p = 0; return *p; }
+        __global__ void k(char *x) { x[0] = make().a[0] > 0; }";
+    assert!(refused(temporary).contains("a thread has 512 KiB of local memory"));
+    assert_eq!(
+        refused(&kernel("x[0] = sizeof(int[1l << 40]);")),
+        "this array is larger than any memory"
+    );
+}
+
+/// Every case, and every `if`, does what it says.
+#[test]
+fn thousands_of_cases_and_conditions() {
+    const COUNT: usize = 5000;
+    let one = |i: usize| format!("case {i}: x[t] = {} + n; break;\n", i * 7 % 1013);
+    let cases = kernel(&format!(
+        "int t = threadIdx.x; switch (x[t]) {{ {} default: x[t] = -1; }}",
+        repeated(COUNT, one)
+    ));
+    let asked: Vec<u32> = (0..64).map(|t| t * 79).collect();
+    let arguments = [words(&asked), crate::common::word(3)];
+    let (memory, _) = run(&compile(&cases), "k", ([1; 3], [64, 1, 1]), &arguments);
+    let expected = asked.iter().map(|&v| if v < 5000 { v * 7 % 1013 + 3 } else { u32::MAX });
+    assert_eq!(as_words(&memory[0]), expected.collect::<Vec<_>>());
+
+    let one = |i: usize| format!("if (x[t] > {i}) r += {};\n", i % 10);
+    let conditions =
+        kernel(&format!("int t = threadIdx.x, r = n; {} x[t] = r;", repeated(COUNT, one)));
+    let (memory, _) = run(&compile(&conditions), "k", ([1; 3], [64, 1, 1]), &arguments);
+    let expected = asked.iter().map(|&v| 3 + (0..5000.min(v)).map(|i| i % 10).sum::<u32>());
+    assert_eq!(as_words(&memory[0]), expected.collect::<Vec<_>>());
+}
+
+/// Of what was quadratic or worse, ten times as much as anybody writes.
+#[test]
+fn much_of_everything_compiles() {
+    const COUNT: usize = 2000;
+    let all = |one: &dyn Fn(usize) -> String| repeated(COUNT, one);
+    let variables = all(&|i| format!("int v{i} = x[{i}];"));
+    let written = all(&|i| format!("x[{i}] = v{i};"));
+    for body in [
+        // Conditions that lead out, that nest in loops, and that jump anywhere.
+        all(&|i| format!("if (x[n] == {i}) {{ x[n] = {}; return; }}", i + 1)),
+        format!(
+            "{} {}",
+            all(&|i| format!("L{i}: x[{i}]++;")),
+            all(&|i| format!("if (x[{i}] > n) goto L{};", COUNT - 1 - i))
+        ),
+        // Loops: as they are, to be written out, in each other.
+        all(&|i| format!("for (int j = 0; j < n + {i}; j++) x[j] += j * {i};")),
+        all(&|i| format!("for (int j = 0; j < {}; j++) x[j + {i}] += j;", i % 30 + 2)),
+        repeated(60, |i| format!("for (int i{i} = 0; i{i} < n; i{i}++)")) + "x[n]++;",
+        // Values that are alive all along, and that change places.
+        format!(
+            "{variables} switch (n) {{ {} }} {written}",
+            all(&|i| format!("case {i}: v{i} = n + {i}; break;"))
+        ),
+        format!(
+            "{variables} for (int j = 0; j < n; j++) {{ int t = v0; {} v{} = t; }} {written}",
+            repeated(COUNT - 1, |i| format!("v{i} = v{};", i + 1)),
+            COUNT - 1
+        ),
+        // Addresses that move on and on, stores, and sums of sums.
+        format!("int *p = x; {}", all(&|i| format!("p += x[{i}]; *p = {i};"))),
+        repeated(10 * COUNT, |i| format!("x[{i}] = n * {i};")),
+        format!(
+            "for (int i = 0; i < n; i++) {{ int a0 = i; {} {} }}",
+            repeated(40, |i| format!("int a{} = a{i} + a{i};", i + 1)),
+            repeated(20, |i| format!("x[a40 + {i} * n] = i;"))
+        ),
+        all(&|i| {
+            format!(
+                "{{ int a, b; asm volatile(\"mov.b64 {{%0, %1}}, %2;\" : \"=r\"(a), \"=r\"(b) : \"l\"(x + {i})); x[{i}] = a + b; }}"
+            )
+        }),
+    ] {
+        compile(&kernel(&body));
+    }
+    let functions =
+        all(&|i| format!("__device__ __noinline__ int f{i}(int a) {{ return a * {i}; }}\n"));
+    compile(&(functions + &kernel(&all(&|i| format!("x[{i}] = f{i}(n);")))));
+    let special = all(&|i| format!("template <> struct S<{i}> {{ static const int v = {i}; }};\n"));
+    let special = format!("template <int N> struct S {{}};\n{special}");
+    compile(&(special + &kernel(&all(&|i| format!("x[{i}] = S<{i}>::v;")))));
+    compile(&all(&|i| format!("__global__ void k{i}(int *x) {{ x[0] = {i}; }}\n")));
+}
+
+#[test]
+fn sources_and_kernels_have_a_size() {
+    let table = |count: usize| {
+        format!("__device__ int a[] = {{{}}};{}", "1,".repeat(count), kernel("x[0] = a[n];"))
+    };
+    compile(&table(100_000));
+    assert_eq!(refused(&table(2_000_000)), "the source has more than 2000000 tokens here");
+    let doubled = |count: usize| {
+        let one = |i: usize| {
+            format!("__device__ int f{}(int x) {{ return f{i}(x) + f{i}(x + 1); }}\n", i + 1)
+        };
+        format!("__device__ int f0(int x) {{ return x * x + 1; }}\n{}", repeated(count, one))
+    };
+    let source = doubled(20) + &kernel("x[0] = f20(n);");
+    assert_eq!(refused(&source), "the kernel becomes larger than 400000 instructions here");
+    let kernels =
+        repeated(100, |i| format!("__global__ void k{i}(int *x) {{ x[0] = f13(x[{i}]); }}\n"));
+    assert_eq!(
+        refused(&(doubled(13) + &kernels)),
+        "the source becomes larger than 1500000 instructions here"
+    );
+    // Loops in each of 4,096 copies of a function are written out as long as there is room.
+    let loops = doubled(12).replace(
+        "return x * x + 1;",
+        "int s = 0; for (int i = 0; i < 8; i++) s += i * x; return s;",
+    );
+    compile(&(loops + &kernel("x[0] = f12(n);")));
+    let using = repeated(65, |i| {
+        format!("namespace n{i} {{ __device__ int g{i}; }} using namespace n{i};")
+    });
+    assert_eq!(refused(&using), "more than 64 namespaces are named by `using namespace`");
+    let sums = "__device__ constexpr int f(int n) { int s = 0; for (int i = 0; i < n; i++) s += i; return s; }";
+    let sums = format!("{sums} __device__ int a[] = {{{}}};", "f(1000),".repeat(1000));
+    assert_eq!(refused(&sums), "constant expressions take more than 2000000 steps");
+}
+
+/// A line that nobody reads isn't shown, and finding a column doesn't count all of it.
+#[test]
+fn long_lines_and_long_names() {
+    let source =
+        kernel(&format!("/*{}*/ {} y = 1;", "é".repeat(10_000), "x[0] = n; ".repeat(5000)));
+    let found = cuda_c::compile(&source, &Options::default()).unwrap_err();
+    let shown = found[0].to_string();
+    assert_eq!(found[0].column, source[..source.find("y = 1").unwrap()].chars().count() + 1);
+    assert!(
+        shown.contains(&format!("kernel.cu:1:{}", found[0].column)) && shown.len() < 500,
+        "{shown}"
+    );
+    let names = repeated(20, |i| format!("__device__ int v{i}{};", "a".repeat(2000)));
+    let source = names + &kernel(&format!("w{} = 1;", "a".repeat(2000)));
+    assert!(refused(&source).starts_with("there is no variable `waaa"));
+}
