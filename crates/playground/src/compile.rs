@@ -39,6 +39,12 @@ pub(crate) fn compile(name: &str, text: &str) -> Value {
     let options = cuda_c::Options { name, ..cuda_c::Options::default() };
     match cuda_c::compile(text, &options) {
         Ok(ptx) => {
+            // Inline PTX is whatever somebody wrote.
+            debug_assert!(
+                text.contains("asm") || check(name, &ptx.text)["diagnostics"] == json!([]),
+                "cuda-c made PTX that the emulator rejects:\n{}",
+                ptx.text
+            );
             let list: Vec<Value> = ptx.warnings.iter().map(cuda_diagnostic).collect();
             json!({ "diagnostics": list, "kernels": ptx.kernels, "ptx": ptx.text })
         }

@@ -121,7 +121,14 @@ fn compile(
             let options = cuda_c::Options { name: &name, ..cuda_c::Options::default() };
             let marks = |list: Vec<_>| list.into_iter().map(of_cuda_c).collect();
             let ptx = cuda_c::compile(source, &options).map_err(marks)?;
-            Ok((Source { name, text: ptx.text }, marks(ptx.warnings)))
+            let made = Source { name, text: ptx.text };
+            // Inline PTX is whatever somebody wrote.
+            debug_assert!(
+                source.contains("asm") || ptx_emulator::parse(&made).is_ok(),
+                "cuda-c made PTX that the emulator rejects:\n{}",
+                made.text
+            );
+            Ok((made, marks(ptx.warnings)))
         }
     }
 }

@@ -38,5 +38,12 @@ pub(super) fn read_with(
     for warning in &ptx.warnings {
         told.complain(warning.to_string().trim_end());
     }
-    Ok((Source { name, text: ptx.text }, ptx.names.pop()))
+    let made = Source { name, text: ptx.text };
+    // Inline PTX is whatever somebody wrote.
+    debug_assert!(
+        text.contains("asm") || ptx_emulator::parse(&made).is_ok(),
+        "cuda-c made PTX that the emulator rejects:\n{}",
+        made.text
+    );
+    Ok((made, ptx.names.pop()))
 }
