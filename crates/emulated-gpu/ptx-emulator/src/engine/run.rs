@@ -17,9 +17,7 @@ use super::state_space::{LOCAL_WINDOW, in_window};
 use super::straight::{Progress, SPIN, straight, tick};
 use super::turn::{Rules, Stopped, Turn};
 use super::warp::{State, Warp, WarpSplit, push};
-use super::{
-    asynchronous, atomics, builtin, copy_async, matrix, recursion, texture, workspace,
-};
+use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion, texture, workspace};
 use crate::fault::FaultKind;
 use crate::program::Special;
 

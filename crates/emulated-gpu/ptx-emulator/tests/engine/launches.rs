@@ -53,6 +53,24 @@ fn a_grid_barrier_with_more_blocks_than_cores() {
     }
 }
 
+/// What `grid.sync()` compiles to: it traps where the launch has no workspace.
+#[test]
+fn a_trap_of_cooperative_groups_is_explained() {
+    let emulator = emulator();
+    let body = ".reg .b32 %h, %l;\n.reg .pred %q;\nmov.u32 %h, %envreg1;\nmov.u32 %l, %envreg2;\n\
+                or.b32 %h, %h, %l;\nsetp.ne.u32 %q, %h, 0;\n@%q bra END;\ntrap;\nEND: ret;";
+    let text = kernel(0, body);
+    let kernel = load(&emulator, &text).kernel("k").unwrap();
+    let plain = Launch { grid: [2, 1, 1], block: [32, 1, 1], ..Launch::default() };
+    let fault = emulator.launch(&kernel, &plain).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Trap);
+    assert!(fault.notes.iter().any(|note| note.contains("isn't cooperative")), "{fault}");
+    emulator.launch(&kernel, &Launch { cooperative: true, ..plain }).unwrap();
+    // Any other trap is one.
+    let fault = launch(&emulator, &super::bench::kernel(0, "trap;"), ([1; 3], [1; 3]), &[]);
+    assert!(fault.unwrap_err().notes.is_empty());
+}
+
 #[test]
 fn dynamic_shared_memory_follows_the_static_one() {
     let emulator = emulator();
