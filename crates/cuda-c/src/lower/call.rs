@@ -13,8 +13,8 @@ use crate::types::{QualifiedType, Type};
 
 impl Lowerer<'_> {
     pub(super) fn call(&mut self, callee: &Expr, arguments: &[Expr], span: Span) -> Lowered<Any> {
-        if let ExprKind::Member { base, name, arrow } = &callee.kind {
-            return self.method(base, name, *arrow, arguments, span);
+        if let ExprKind::Member { base, name, arrow, template } = &callee.kind {
+            return self.method(base, name, *arrow, (template, arguments), span);
         }
         if let ExprKind::Scoped(ty, name) = &callee.kind {
             return self.static_method(ty, name, arguments, span);

@@ -128,7 +128,9 @@ impl Lowerer<'_> {
                 self.any(second)
             }
             ExprKind::Index(base, index) => self.index(base, index, expr.span),
-            ExprKind::Member { base, name, arrow } => self.member(base, name, *arrow, expr.span),
+            ExprKind::Member { base, name, arrow, .. } => {
+                self.member(base, name, *arrow, expr.span)
+            }
             ExprKind::Call(callee, arguments) => self.call(callee, arguments, expr.span),
             ExprKind::Cast(style, ty, operand) => self.written_cast(*style, ty, operand, expr.span),
             ExprKind::Construct(ty, arguments) => {

@@ -29,7 +29,7 @@ impl Lowerer<'_> {
         base: &Expr,
         name: &Rc<str>,
         arrow: bool,
-        arguments: &[Expr],
+        (explicit, arguments): (&[TemplateArgument], &[Expr]),
         span: Span,
     ) -> Lowered<Any> {
         let (address, ty) = if arrow {
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
             let place = self.field(&own, name, &ty, address, span)?;
             return self.called(Any::Lvalue(place), arguments, span);
         }
-        self.call_method((address, ty), name, &[], arguments, span)
+        self.call_method((address, ty), name, explicit, arguments, span)
     }
 
     /// Calls a function of the struct at an address.

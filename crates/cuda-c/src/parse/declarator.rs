@@ -71,6 +71,10 @@ impl Parser<'_> {
             self.at = behind;
             return Ok(found);
         }
+        if self.is("[") && matches!(base, TypeExpr::Auto) {
+            let problem = Problem::new(self.span(), "structured bindings aren't built");
+            return self.fail(problem.help("name the struct, and read its members"));
+        }
         let (mut name, mut span) = (Rc::from(""), self.span());
         if self.is("operator") {
             (name, span) = self.operator_name()?;

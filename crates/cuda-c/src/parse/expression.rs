@@ -175,8 +175,11 @@ impl Parser<'_> {
                 ExprKind::Call(Box::new(left), arguments)
             } else if self.is(".") || self.is("->") {
                 let arrow = self.bump().is("->");
+                let said = self.accept("template");
                 let (name, _) = self.word("a member's name")?;
-                ExprKind::Member { base: Box::new(left), name, arrow }
+                let applied = self.is("<") && (said || self.template_methods.contains(&name));
+                let template = if applied { self.template_arguments()? } else { Vec::new() };
+                ExprKind::Member { base: Box::new(left), name, arrow, template }
             } else if self.accept("++") {
                 ExprKind::Unary(Unary::PostIncrement, Box::new(left))
             } else if self.accept("--") {

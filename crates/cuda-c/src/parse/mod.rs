@@ -63,7 +63,24 @@ pub(crate) struct Parser<'a> {
     aliases: HashMap<Rc<str>, Rc<str>>,
     /// Namespaces whose names need none before them.
     using: Vec<Rc<str>>,
+    /// Names of functions of structs that are templates: `<` behind them begins arguments.
+    template_methods: HashSet<Rc<str>>,
 }
+
+/// Operators that may be written as words.
+const WORDS: [(&str, &str); 11] = [
+    ("and", "&&"),
+    ("or", "||"),
+    ("not", "!"),
+    ("xor", "^"),
+    ("bitand", "&"),
+    ("bitor", "|"),
+    ("compl", "~"),
+    ("not_eq", "!="),
+    ("and_eq", "&="),
+    ("or_eq", "|="),
+    ("xor_eq", "^="),
+];
 
 /// Reads all tokens, and then those of each name that the host asks for.
 pub(crate) fn parse(
@@ -88,7 +105,9 @@ pub(crate) fn parse(
         namespaces: HashSet::default(),
         aliases: HashMap::default(),
         using: Vec::new(),
+        template_methods: HashSet::default(),
     };
+    parser.spell_operators();
     parser.all();
     for tokens in names {
         (parser.tokens, parser.at) = (tokens, 0);
@@ -98,6 +117,14 @@ pub(crate) fn parse(
 }
 
 impl Parser<'_> {
+    fn spell_operators(&mut self) {
+        for token in self.tokens.iter_mut().filter(|token| token.kind == TokenKind::Word) {
+            if let Some((_, text)) = WORDS.iter().find(|(word, _)| **word == *token.text) {
+                (token.kind, token.text) = (TokenKind::Punctuation, Rc::from(*text));
+            }
+        }
+    }
+
     fn peek(&self) -> &Token {
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }

@@ -220,6 +220,9 @@ impl Parser<'_> {
             if self.defaulted().is_some() {
                 return self.behind_default();
             }
+            if !template.is_empty() {
+                self.template_methods.insert(declarator.name.clone());
+            }
             let function = self.function(specifiers, declarator, template)?;
             own.methods.push(function);
             return Ok(());

@@ -140,8 +140,8 @@ pub(crate) enum ExprKind {
     Comma(Box<Expr>, Box<Expr>),
     /// `a[b]`
     Index(Box<Expr>, Box<Expr>),
-    /// `a.b`, `a->b`
-    Member { base: Box<Expr>, name: Rc<str>, arrow: bool },
+    /// `a.b`, `a->b`, and `a.b<4>` of a function that is a template.
+    Member { base: Box<Expr>, name: Rc<str>, arrow: bool, template: Vec<TemplateArgument> },
     /// `f(a, b)`
     Call(Box<Expr>, Vec<Expr>),
     /// A cast.

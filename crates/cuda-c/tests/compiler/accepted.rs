@@ -1,7 +1,7 @@
 //! What NVRTC accepts: small kernels that have to give its results, and the values that these are.
 
-use crate::against::both;
-use crate::common::{as_words, words};
+use crate::against::{both, nvrtc};
+use crate::common::{Argument, as_words, compile_with, run, words};
 
 /// What is in `x[0..]` after `k(unsigned *x)` has run in one block. It begins with 10, 20, …, 80, and zeros.
 fn check(source: &str, threads: u32, expected: &[u32]) {
@@ -290,6 +290,85 @@ fn halves_among_lanes_and_in_memory() {
              atomicMax(x + 5, (unsigned)old); if (old == 0) x[6] = *w == t + 1; }",
         32,
         &[0x5fc0_4c00, 0x5fc0_5000, 0x4200, 0x4100_4280],
+    );
+}
+
+/// 32,764 bytes are as many as a kernel takes; the address comes after the struct.
+#[test]
+fn parameters_of_many_bytes() {
+    let source = "struct S { unsigned v[8188]; };
+        extern \"C\" __global__ void k(S s, unsigned *x) { x[0] = s.v[0]; x[1] = s.v[8187]; x[2] = s.v[x[3]]; }";
+    let bytes = (0..8188u32).flat_map(|v| (v * 3).to_le_bytes()).collect();
+    let arguments = [Argument::Value(bytes), words(&[0, 0, 0, 5000])];
+    let found = both(source, "k", ([1; 3], [1; 3], 0), &arguments);
+    assert_eq!(as_words(&found[0])[..3], [0, 3 * 8187, 15_000]);
+}
+
+/// What there is of half precision before sm_53 is computed in float.
+#[test]
+fn halves_before_their_instructions() {
+    let source = "#include <cuda_fp16.h>
+        extern \"C\" __global__ void k(unsigned *x) {
+            half a = __float2half(1.5f), b = __float2half(0.25f); half2 c = __hadd2(__halves2half2(a, b), __half2half2(b));
+            x[0] = __half2float(__hadd(a, b)) * 100; x[1] = __half2float(__hmul(a, b)) * 1000; x[2] = __half2float(a * b - b) * 1000;
+            x[3] = __high2float(c) * 100 + __hlt(b, a) + __half2int_rz(a) * 10; }";
+    for arch in [50, 52, 53, 80] {
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let text = compile_with(source, &options);
+        assert_eq!(text.contains("add.f16"), arch >= 53, "{text}");
+        let (found, _) = run(&text, "k", ([1; 3], [1; 3]), &[words(&[0; 4])]);
+        assert_eq!(as_words(&found[0]), [175, 375, 125, 61], "{arch}");
+        let nvrtc = nvrtc().and_then(|nvrtc| {
+            let target = format!("--gpu-architecture=compute_{arch}");
+            nvrtc.compile(source, &[target.as_str(), "-w"]).ok()
+        });
+        if let Some(theirs) = nvrtc {
+            assert_eq!(run(&theirs, "k", ([1; 3], [1; 3]), &[words(&[0; 4])]).0, found, "{arch}");
+        }
+    }
+    // Sums of them in memory are for newer ones.
+    let atomic = "#include <cuda_fp16.h>
+        extern \"C\" __global__ void k(half *x, half2 *y) { atomicAdd(y, y[1]); atomicAdd(x, x[1]); }";
+    let options = cuda_c::Options { arch: 60, ..cuda_c::Options::default() };
+    let said = cuda_c::compile(atomic, &options).unwrap_err();
+    assert!(said[0].to_string().contains("`atomicAdd` of `__half` needs sm_70"), "{}", said[0]);
+    for (arch, wanted) in [(70, "atom.global.add.noftz.f16x2"), (90, "atom.add.noftz.bf16")] {
+        let source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>
+            extern \"C\" __global__ void k(half2 *x, __nv_bfloat16 *y) { atomicAdd(x, x[1]); atomicAdd(y, y[1]); }";
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let text = compile_with(source, &options);
+        let plain = wanted.replace(".global", "");
+        assert!(text.contains(wanted) || text.contains(&plain), "{wanted}\n{text}");
+    }
+}
+
+/// NVRTC has no math.h: the values are those of glibc's and of math_constants.h.
+#[test]
+fn constants_of_mathematics() {
+    let source = "#include <math.h>
+        #include <math_constants.h>
+        #include <stdint.h>
+        #include <float.h>
+        const float M_LN10 = 7;
+        extern \"C\" __global__ void k(unsigned *x) {
+            x[0] = (unsigned)(M_LOG2E * 1e6); x[1] = (unsigned)(M_2_SQRTPI * 1e6 + M_1_PI * 1e6); x[2] = (unsigned)M_LN10;
+            x[3] = __float_as_uint(CUDART_SQRT_TWO_F); x[4] = __double2hiint(CUDART_LN2_HI); x[5] = __float_as_uint(CUDART_NEG_ZERO_F);
+            x[6] = (unsigned)(UINT64_C(5) + INT8_MAX + FLT_DIG); bool b = x[0] > 1 and not (x[1] > 1u << 30) or false; x[7] = b; }";
+    let text = crate::common::compile(source);
+    let (found, _) = run(&text, "k", ([1; 3], [1; 3]), &[words(&[0; 8])]);
+    let expected = [1_442_695, 1_446_689, 7, 0x3fb5_04f3, 0x3fe6_2e42, 0x8000_0000, 138, 1];
+    assert_eq!(as_words(&found[0]), expected);
+}
+
+#[test]
+fn functions_of_structs_that_are_templates() {
+    one(
+        "template <int N> struct Mat { float d[N][N]; __device__ float &operator()(int i, int j) { return d[i][j]; }
+             template <int M> __device__ float tr() const { float s = 0; for (int i = 0; i < M; i++) s += d[i][i]; return s; }
+             template <class T> __device__ T as(int i) const { return (T)d[i][0]; } };",
+        "Mat<3> m = {}; for (int i = 0; i < 3; i++) m(i, i) = i + 1.5f; Mat<3> *p = &m;
+         x[0] = m.tr<3>() * 10; x[1] = p->template tr<2>() * 10; x[2] = m.as<int>(0) < 2; x[3] = m.as<float>(0) * 10;",
+        &[75, 40, 1, 15],
     );
 }
 

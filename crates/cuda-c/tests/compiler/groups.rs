@@ -136,6 +136,10 @@ fn a_grid_waits_for_all_its_blocks() {
         cooperative: true,
         ..Launch::default()
     };
+    // On a card, it stops a launch that isn't cooperative: its blocks might never be there together.
+    let plain = Launch { cooperative: false, ..launch.clone() };
+    let fault = emulator.launch(&kernel, &plain).unwrap_err();
+    assert!(fault.to_string().contains("the launch isn't cooperative"), "{fault}");
     emulator.launch(&kernel, &launch).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
     let mut bytes = vec![0; 256];
     emulator.memory().read(address + 256, &mut bytes).unwrap();

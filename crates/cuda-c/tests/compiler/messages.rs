@@ -174,6 +174,10 @@ const WRONG: &[(&str, &str)] = &[
         "__global__ void k(int *x) { asm goto(\"bra %l0;\" :::: out); out: ; }",
         "`asm goto` isn't built",
     ),
+    (
+        "struct P { int a, b; }; __global__ void k(P *p, int *x) { auto [a, b] = p[0]; x[0] = a + b; }",
+        "structured bindings aren't built",
+    ),
     ("asm(\".global .u32 g;\");", "`asm` outside of functions isn't built"),
     (
         "struct __attribute__((packed)) P { char c; int i; }; __global__ void k(P *p) { p->i = 1; }",
