@@ -91,13 +91,15 @@ impl Collective {
             .reserve_pieces(own.rank())
             .inspect_err(|_| own.seat.fail(crate::ffi::Code::System, own.rank()))?;
         self.agree(own, number)?;
-        // SAFETY: the factor was admitted.
-        let factor = unsafe { self.reduction.factor(self.agreed.data_type, own.ranks()) };
-        match self.agreed.kind {
-            NcclCollective::AllReduce | NcclCollective::Reduce => self.reduce(own, factor)?,
-            NcclCollective::Broadcast => self.broadcast(own)?,
-            NcclCollective::AllGather => self.gather(own)?,
-            NcclCollective::ReduceScatter => self.scatter(own, factor)?,
+        // SAFETY: both buffers and the factor were admitted.
+        unsafe {
+            let factor = self.reduction.factor(self.agreed.data_type, own.ranks());
+            match self.agreed.kind {
+                NcclCollective::AllReduce | NcclCollective::Reduce => self.reduce(own, factor)?,
+                NcclCollective::Broadcast => self.broadcast(own)?,
+                NcclCollective::AllGather => self.gather(own)?,
+                NcclCollective::ReduceScatter => self.scatter(own, factor)?,
+            }
         }
         Ok(())
     }
@@ -149,7 +151,9 @@ impl Collective {
         (self.receive + (element * self.agreed.data_type.size()) as u64) as *mut u8
     }
 
-    fn reduce(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
+    /// # Safety
+    /// The driver has admitted what this rank sends and receives.
+    unsafe fn reduce(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let Agreed { kind, data_type, count, root, .. } = self.agreed;
         let (region, ranks, rank) = (&own.seat.region, own.ranks(), own.rank());
         let (size, count, most) = (data_type.size(), count as usize, self.most(1));
@@ -162,7 +166,7 @@ impl Collective {
                 let from = (each * rank).min(len);
                 (from, (from + each).min(len) - from)
             };
-            // SAFETY: the elements were admitted; until the meeting nobody else looks at this rank's
+            // SAFETY: the caller's promise; until the meeting nobody else looks at this rank's
             // piece, and after it nobody writes there before the next; each rank has its own result.
             unsafe {
                 self.copy(self.sent(begin), region.offered(rank), len * size, factor);
@@ -183,7 +187,9 @@ impl Collective {
         Ok(())
     }
 
-    fn broadcast(&self, own: &Communicator) -> Result {
+    /// # Safety
+    /// The driver has admitted what this rank sends and receives.
+    unsafe fn broadcast(&self, own: &Communicator) -> Result {
         let Agreed { data_type, count, root, .. } = self.agreed;
         let region = &own.seat.region;
         let (size, count, most, root) =
@@ -205,7 +211,9 @@ impl Collective {
         Ok(())
     }
 
-    fn gather(&self, own: &Communicator) -> Result {
+    /// # Safety
+    /// The driver has admitted what this rank sends and receives.
+    unsafe fn gather(&self, own: &Communicator) -> Result {
         let Agreed { data_type, count, .. } = self.agreed;
         let region = &own.seat.region;
         let (size, count, most) = (data_type.size(), count as usize, self.most(1));
@@ -228,7 +236,9 @@ impl Collective {
         Ok(())
     }
 
-    fn scatter(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
+    /// # Safety
+    /// The driver has admitted what this rank sends and receives.
+    unsafe fn scatter(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let Agreed { data_type, count, .. } = self.agreed;
         let (region, ranks) = (&own.seat.region, own.ranks());
         let (size, count, most) = (data_type.size(), count as usize, self.most(ranks));

@@ -82,10 +82,12 @@ pub(crate) fn last_error() -> *const c_char {
     LAST.with_borrow(|text| text.as_ptr())
 }
 
-/// Says something on standard error.
+/// Reports something on standard error. It is written in one piece, so that lines of other libraries and
+/// ranks don't cut it.
 pub(crate) fn say(line: &str) {
-    // Where that is full or closed, there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "emulated NCCL: {line}");
+    let line = format!("emulated NCCL: {line}\n");
+    // If that is full or closed, nothing can be done about it.
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// Runs the body of an exported function, and makes a code of what comes of it; a panic never crosses

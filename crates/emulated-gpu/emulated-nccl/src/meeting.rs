@@ -147,6 +147,17 @@ impl Seat {
         Error::new(Code::Remote, format!("rank {rank} {how}, and rank {} waits for it", self.rank))
     }
 
+    /// What has ended the communicator, in full if this rank is part of a deadlock that another rank was
+    /// faster to find.
+    fn failure_while_waiting(&self) -> Option<Error> {
+        let failure = self.failure()?;
+        let circle = match failure.code {
+            Code::InvalidUsage => deadlock(&self.region, self.rank),
+            _ => None,
+        };
+        Some(circle.map_or(failure, |circle| self.stuck(&circle)))
+    }
+
     /// Waits until `missing` names nobody: the ranks that are waited for.
     ///
     /// # Errors
@@ -162,13 +173,8 @@ impl Seat {
             if self.aborted.load(Relaxed) {
                 return Err(Error::new(Code::Internal, "the communicator was aborted"));
             }
-            if let Some(failure) = self.failure() {
-                // Another rank of the same circle has been faster.
-                let circle = match failure.code {
-                    Code::InvalidUsage => deadlock(&self.region, self.rank),
-                    _ => None,
-                };
-                return Err(circle.map_or(failure, |circle| self.stuck(&circle)));
+            if let Some(failure) = self.failure_while_waiting() {
+                return Err(failure);
             }
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
@@ -177,7 +183,9 @@ impl Seat {
                     if let Some(how) = self.gone(rank)
                         && missing().contains(&rank)
                     {
-                        return Err(self.lost(rank, how));
+                        // It may have left because of a failure.
+                        let failure = self.failure_while_waiting();
+                        return Err(failure.unwrap_or_else(|| self.lost(rank, how)));
                     }
                 }
                 if begun.elapsed() > DEADLOCK

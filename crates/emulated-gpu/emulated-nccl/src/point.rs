@@ -55,8 +55,15 @@ impl Transfer {
     }
 
     /// Goes as far as it can: whether something moved.
-    fn go_on(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
-        if self.sends { self.send(own, progress) } else { self.receive(own, progress) }
+    ///
+    /// # Errors
+    /// When the other rank sends something else, or has damaged the mailbox.
+    ///
+    /// # Safety
+    /// The driver has admitted the buffer, as `access` has it.
+    unsafe fn go_on(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+        // SAFETY: the caller's promise.
+        unsafe { if self.sends { self.send(own, progress) } else { self.receive(own, progress) } }
     }
 
     /// Shows it to the other ranks, as what this one does.
@@ -96,7 +103,9 @@ impl Transfer {
         ))
     }
 
-    fn send(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+    /// # Safety
+    /// As of `go_on`.
+    unsafe fn send(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
         let (rank, peer, region) = (own.rank(), self.peer, &own.seat.region);
         let mailbox = self.mailbox(own);
         let (filled, put, _) = self.filled(own)?;
@@ -117,7 +126,7 @@ impl Transfer {
         }
         let room = MAILBOX as u64 - filled;
         let len = room.min(self.bytes() - progress.moved) as usize;
-        // SAFETY: the bytes were admitted; the room is this rank's until `put` says otherwise.
+        // SAFETY: the caller's promise; the room is this rank's until `put` says otherwise.
         unsafe {
             let from = (self.address + progress.moved) as *const u8;
             each_part(put, len, |at, begin, len| {
@@ -128,7 +137,9 @@ impl Transfer {
         Ok(progress.add(len, self.bytes()))
     }
 
-    fn receive(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+    /// # Safety
+    /// As of `go_on`.
+    unsafe fn receive(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
         let (rank, peer, region) = (own.rank(), self.peer, &own.seat.region);
         let mailbox = self.mailbox(own);
         if !progress.begun {
@@ -152,7 +163,7 @@ impl Transfer {
         }
         let (filled, _, taken) = self.filled(own)?;
         let len = filled.min(self.bytes() - progress.moved) as usize;
-        // SAFETY: the bytes were admitted; what was put in stays until `taken` says otherwise.
+        // SAFETY: the caller's promise; what was put in stays until `taken` says otherwise.
         unsafe {
             let to = (self.address + progress.moved) as *mut u8;
             each_part(taken, len, |at, begin, len| {
@@ -237,7 +248,8 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
                 !progress.done && (before.sends, before.peer) == (sends, peer)
             });
             if !progress[index].done && !waits {
-                moved |= all[index].go_on(own, &mut progress[index])?;
+                // SAFETY: all of them were admitted above.
+                moved |= unsafe { all[index].go_on(own, &mut progress[index]) }?;
             }
         }
         if !moved {
@@ -323,7 +335,8 @@ mod tests {
             for sends in [true, false] {
                 let mut progress = Progress { begun: true, ..Progress::default() };
                 assert!(one(sends).can_go(&own, &progress));
-                let error = one(sends).go_on(&own, &mut progress).unwrap_err();
+                // SAFETY: eight bytes, which live for the test.
+                let error = unsafe { one(sends).go_on(&own, &mut progress) }.unwrap_err();
                 assert!(error.why.contains("damaged"), "{}", error.why);
                 assert_eq!(error.code, Code::Internal);
             }
@@ -332,8 +345,11 @@ mod tests {
         mailbox.put.store(u64::MAX, Relaxed);
         mailbox.taken.store(u64::MAX, Relaxed);
         let (mut sent, mut received) = (Progress::default(), Progress::default());
-        assert!(one(true).go_on(&own, &mut sent).unwrap() && sent.done);
-        assert!(one(false).go_on(&own, &mut received).unwrap() && received.done);
+        // SAFETY: as above.
+        unsafe {
+            assert!(one(true).go_on(&own, &mut sent).unwrap() && sent.done);
+            assert!(one(false).go_on(&own, &mut received).unwrap() && received.done);
+        }
         assert_eq!(source, target);
         own.forget(false);
     }

@@ -45,8 +45,9 @@ fn acts(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm) {
         }
         _ => comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).map(|_| ()),
     };
-    done.unwrap();
-    assert!(stream.synchronize().is_err(), "rank {rank} has no result");
+    // A rank that comes after the others have ended is refused at once.
+    assert!(done.is_ok() || rank == 2 && part != "circle");
+    assert!(done.is_err() || stream.synchronize().is_err(), "rank {rank} has no result");
     // What is asked for later is refused at once.
     assert!(comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).is_err());
 }
@@ -85,7 +86,7 @@ fn ranks_that_wait_for_each_other_are_told() {
                 assert!(line.contains(&format!("rank {other} calls")), "{part}: {line}");
                 assert!(line.contains(does), "{part}: {line}");
             }
-            assert!(line.ends_with("(InvalidUsage)"), "{part}: {line}");
+            assert!(line.contains("(InvalidUsage)"), "{part}: {line}");
         }
     }
 }

@@ -111,9 +111,9 @@ fn killed(test: &str, part: &str) {
     comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
     assert_eq!(stream.clone_dtoh(&place).unwrap(), [3.0]);
     let part = std::env::var(PART).unwrap();
-    // SAFETY: the child only makes calls that are allowed after a fork of a process with threads: it
-    // lives for half a minute, and ends.
+    // SAFETY: the child only makes calls that are allowed after a fork of a process with threads.
     if part == "forks" && unsafe { libc::fork() } == 0 {
+        // SAFETY: as above; it lives for half a minute, and ends.
         unsafe {
             libc::alarm(30);
             libc::pause();
@@ -124,8 +124,9 @@ fn killed(test: &str, part: &str) {
         // SAFETY: ends this process as `kill -9` does.
         unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
     }
-    comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
-    assert!(stream.synchronize().is_err());
+    // Another rank may have found out before this one asks.
+    let asked = comm.all_reduce_in_place(&mut place, &ReduceOp::Sum);
+    assert!(asked.is_err() || stream.synchronize().is_err());
     // What is asked for later is refused at once.
     assert!(comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).is_err());
 }

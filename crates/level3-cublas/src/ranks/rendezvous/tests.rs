@@ -130,7 +130,8 @@ fn intrude(
 fn only_ranks_with_the_same_secret_are_let_in() {
     let port = port();
     let elsewhere = |environment: &mut Environment| environment.peer_of = |_| Peer::Elsewhere;
-    let guesses: [fn(&[u8], &[u8]) -> Vec<u8>; 3] = [
+    type Guess = fn(&[u8], &[u8]) -> Vec<u8>;
+    let guesses: [Guess; 3] = [
         |_, answer| answer.to_vec(),
         |hello, answer| secret("another one, and as long").proof(OTHER, &[hello, answer]).to_vec(),
         |hello, answer| secret(THEIRS).proof(RANK_0, &[hello, answer]).to_vec(),
