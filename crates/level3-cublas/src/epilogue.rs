@@ -87,9 +87,11 @@ impl EpilogueBuffers<'_> {
     }
 
     /// Its buffers, for a product of this shape: name, elements that there are, elements that are
-    /// needed. Those of the mask are its bits.
+    /// needed. Those of the mask are its bits, 32 to an element.
     pub(crate) fn buffers(&self, [m, n, _]: Shape) -> Vec<(&'static str, usize, Size)> {
-        let mask = |mask: &Mask| ("mask", mask.bits.len().saturating_mul(8), size([m, mask.ld]));
+        // Even a 32nd of a size that can't be counted is more than any buffer holds.
+        let words = |mask: &Mask| size([size([m, mask.ld]).get() / 32]);
+        let mask = |mask: &Mask| ("mask", mask.bits.len() / 4, words(mask));
         match self {
             Self::None => Vec::new(),
             Self::Bias(b) => vec![("b", b.len(), size([n]))],
