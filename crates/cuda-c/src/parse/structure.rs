@@ -149,7 +149,7 @@ impl Parser<'_> {
         if self.is("static_assert") {
             let span = self.span();
             let kind = self.static_assert()?;
-            own.names.push(InnerName::Assert(Statement { kind, span }));
+            own.names.push(InnerName::Assert(Rc::new(Statement { kind, span })));
             return Ok(());
         }
         if self.is("template") {

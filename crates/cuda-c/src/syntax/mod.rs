@@ -81,7 +81,7 @@ pub(crate) enum InnerName {
     /// A struct or an enum that is defined in it.
     Type(TypeExpr, Span),
     /// `static_assert(…);`
-    Assert(Statement),
+    Assert(Rc<Statement>),
 }
 
 /// What attributes say of where something lies in memory.
