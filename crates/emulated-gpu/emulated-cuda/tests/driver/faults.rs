@@ -24,6 +24,17 @@ const WRONG: &str = r"
     ret;
 }
 .visible .entry trapped() { trap; ret; }
+.visible .entry barrier()
+{
+    .reg .b32 %r<2>;
+    .reg .pred %p<1>;
+    mov.u32 %r0, %envreg1;
+    mov.u32 %r1, %envreg2;
+    or.b32 %r0, %r0, %r1;
+    setp.eq.u32 %p0, %r0, 0;
+    @%p0 trap;
+    ret;
+}
 .visible .entry endless()
 {
 LOOP:
@@ -129,6 +140,7 @@ fn each_fault_has_its_code() {
         for (kernel, part) in [
             ("misaligned", "misaligned address"),
             ("trapped", "trap"),
+            ("barrier", "the launch isn't cooperative"),
             ("endless", "runaway kernel"),
             ("freed", "freed"),
             ("null", "illegal address"),
@@ -145,6 +157,9 @@ fn each_fault_has_its_code() {
         assert_eq!(ends_with("misaligned", &[block]), code::MISALIGNED_ADDRESS);
     } else if child("trapped") {
         assert_eq!(ends_with("trapped", &[]), code::LAUNCH_FAILED);
+    } else if child("barrier") {
+        // What `grid.sync()` compiles to.
+        assert_eq!(ends_with("barrier", &[]), code::LAUNCH_FAILED);
     } else if child("endless") {
         assert_eq!(ends_with("endless", &[]), code::LAUNCH_TIMEOUT);
     } else if child("freed") {

@@ -43,6 +43,25 @@ fn images_that_are_no_ptx_are_refused() {
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
+/// As many bytes of parameters as a kernel takes since PTX 8.1: 32,764.
+#[test]
+fn parameters_of_many_bytes_are_passed() {
+    let context = context();
+    let text = ".version 8.1\n.target sm_80\n.address_size 64\n\
+        .visible .entry k(.param .u64 out, .param .align 4 .b8 many[32756])\n{\n.reg .b64 %a;\n.reg .b32 %v;\n\
+        ld.param.u64 %a, [out];\nld.param.u32 %v, [many+32752];\nst.global.u32 [%a], %v;\nret;\n}";
+    let k = function(module(text), "k");
+    let out = allocate(4);
+    let many: Vec<u32> = (0..8189).collect();
+    let parameters = [(&raw const out).cast::<c_void>(), many.as_ptr().cast()];
+    ok!(cuLaunchKernel(
+        k => usize, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 0 => u32, 0 => usize,
+        parameters.as_ptr() => *const *const c_void, std::ptr::null() => *const c_void,
+    ));
+    assert_eq!(read(out, 1), [8188]);
+    ok!(cuCtxDestroy_v2(context => usize));
+}
+
 #[test]
 fn a_text_for_a_newer_card_is_refused_as_by_the_driver() {
     let context = context();
