@@ -35,7 +35,7 @@ pub struct Arguments {
     #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES", default_value_t = 0))]
     pub shared: u32,
     /// An argument of the kernel, once for each of its parameters, in order. TYPE:VALUE is a
-    /// number, as u32:64 or f32:0.5. TYPE[N]:WHAT is a buffer of N elements, of which the kernel is
+    /// number, as u32:64 or f32:0.5; TYPE is u8 to u64, s8 to s64, f16, bf16, f32 or f64. TYPE[N]:WHAT is a buffer of N elements, of which the kernel is
     /// given the address; WHAT is a number (each element is that), a list (1,2,3), iota (0, 1,
     /// 2, …), random (from −1 to 1, the same at each run), or @FILE with its bytes. table:FIELD,… is a
     /// buffer that holds each FIELD behind the other, as a structure of C does: TYPE:VALUE, null, or

@@ -5,6 +5,37 @@ use ptx_emulator::{Emulator, FaultKind, Launch, Options};
 use super::bench::{emulator, kernel, launch, load, read, words};
 
 #[test]
+fn the_timer_never_runs_backwards() {
+    // Each block writes what it reads; a block waits for a while.
+    let body = "
+        .reg .b32 %i, %lane; .reg .b64 %a, %t, %until; .reg .pred %q;
+        mov.u32 %i, %ctaid.x; mul.wide.u32 %a, %i, 8; add.u64 %a, %a, %p0;
+        mov.u64 %t, %globaltimer; st.global.u64 [%a], %t;
+        setp.ne.u32 %q, %i, 1; @%q bra END; add.u64 %until, %t, 1000000;
+        WAIT: mov.u64 %t, %globaltimer; setp.lt.u64 %q, %t, %until; @%q bra WAIT;
+        st.global.u64 [%a], %t;
+        END: ret;";
+    let text = kernel(1, body);
+    for deterministic in [true, false] {
+        let options =
+            Options { deterministic, instruction_limit: Some(1 << 30), ..Options::default() };
+        let emulator = Emulator::new(options);
+        let out = words(&emulator, &[0; 8]);
+        let mut last = 0;
+        for _ in 0..3 {
+            launch(&emulator, &text, ([4, 1, 1], [1, 1, 1]), &[out]).unwrap();
+            let words = read(&emulator, out, 8);
+            let times: Vec<u64> =
+                words.chunks(2).map(|word| u64::from(word[0]) | u64::from(word[1]) << 32).collect();
+            assert!(times.iter().all(|time| *time >= last), "{times:?} after {last}");
+            // In order there, one block after the other.
+            assert!(!deterministic || times.is_sorted(), "{times:?}");
+            last = times.into_iter().max().unwrap();
+        }
+    }
+}
+
+#[test]
 fn threads_know_where_they_are() {
     let emulator = emulator();
     let out = words(&emulator, &[0; 2 * 3 * 2 * 24]);
