@@ -236,7 +236,10 @@ impl Core<'_> {
                     .address(address)
                     .note("parameters are read-only: copy what is to change");
             }
-            _ => ("local memory of the thread", self.thread_local_bytes()),
+            _ => {
+                let redzones = u64::from(self.image.padding);
+                ("local memory of the thread", self.thread_local_bytes() - redzones)
+            }
         };
         let offset = address & (WINDOW - 1);
         let is_local = !matches!(room, StateSpace::Shared) && !in_window(address, SHARED_WINDOW);
