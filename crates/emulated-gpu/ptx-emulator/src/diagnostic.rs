@@ -183,12 +183,12 @@ fn locate(problem: Problem, source: &Source) -> Diagnostic {
     }
 }
 
-/// The one of `candidates` that `word` was probably meant to be.
+/// The one of `candidates` that `word` was probably meant to be, and not the word itself.
 pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let close = |candidate: &&str| candidate.len().abs_diff(word.len()) <= 3;
+    let close = |candidate: &&str| *candidate != word && candidate.len().abs_diff(word.len()) <= 3;
     candidates
         .into_iter()
         .filter(close)

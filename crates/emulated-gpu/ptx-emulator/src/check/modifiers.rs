@@ -141,13 +141,13 @@ impl<'a> Modifiers<'a> {
             );
         }
         let help = match closest(text, self.known.iter().copied()) {
-            Some(close) if close != text => Some(format!("did you mean `.{close}`?")),
-            Some(_) => Some(format!(
-                "`.{text}` can't be combined with the other modifiers: remove one of them"
-            )),
-            None => Some(format!("remove `.{text}`")),
+            _ if self.known.contains(&text) => {
+                format!("`.{text}` can't be combined with the other modifiers: remove one of them")
+            }
+            Some(close) => format!("did you mean `.{close}`?"),
+            None => format!("remove `.{text}`"),
         };
-        Err(Problem::new(word.span, format!("`{name}` has no modifier `.{text}`")).maybe_help(help))
+        Err(Problem::new(word.span, format!("`{name}` has no modifier `.{text}`")).help(help))
     }
 }
 

@@ -51,3 +51,60 @@ fn every_diagnostic_says_what_to_do() {
         }
     }
 }
+
+/// Where a word of the vocabulary may be written, `@` being it.
+const PLACES: [&str; 9] = [
+    "@ .u32 x;",
+    ".entry k() @ 1 { ret; }",
+    ".func f() @ { ret; }",
+    ".global @ x;",
+    ".entry k() { .reg @ %r; ret; }",
+    ".global .texref t = { @ = @ };",
+    ".entry k() { @; }",
+    ".entry k() { .reg .b32 %r<4>; add@ %r1, %r2, %r3; ld@.b32 %r1, [%r2]; setp@.u32 %r1, %r2, %r3; }",
+    ".entry k() { .reg .b32 %r<4>; mov.u32 @, %r1; add.u32 %r1, @, 1; bra @; }",
+];
+
+/// Words that hints suggest: of directives, types, modifiers, fields, instructions, special registers, targets.
+fn vocabulary() -> Vec<String> {
+    let dotted = "version target address_size entry func global const shared local param reg visible extern \
+        weak common file pragma section alias maxntid reqntid minnctapersm maxnctapersm maxnreg noreturn \
+        reqnctapercluster maxclusterrank explicitcluster blocksareclusters abi_preserve \
+        abi_preserve_control align v2 v4 v8 pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 \
+        f16x2 bf16 bf16x2 tf32 f32 f64 texref surfref samplerref attribute managed unified ptr loc rn rz rm \
+        rp ftz sat lo hi wide cc eq ne lt le gt ge volatile relaxed acquire release sync aligned";
+    let plain = "wrap mirror clamp_ogl width height depth normalized_coords filter_mode addr_mode_0 k %r %r1 \
+        %tid %tid.x %ntid.y %laneid %clock64 %lanemask_eq %cluster_ctarank sm_80 sm_90 x y t";
+    let dotted = dotted.split_whitespace().map(|word| format!(".{word}"));
+    let plain = plain.split_whitespace().map(str::to_owned);
+    let instructions = ptx_emulator::instructions().map(str::to_owned);
+    dotted.chain(plain).chain(instructions).collect()
+}
+
+#[test]
+fn no_hint_suggests_the_word_that_is_refused() {
+    let mut refused = 0;
+    for word in vocabulary() {
+        for place in PLACES {
+            let text = format!(
+                ".version 8.0\n.target sm_90\n.address_size 64\n{}\n",
+                place.replace('@', &word)
+            );
+            for diagnostic in
+                parse(&Source { name: "a.ptx".into(), text }).err().unwrap_or_default()
+            {
+                refused += 1;
+                let help = diagnostic.help.clone().unwrap_or_default();
+                let Some(rest) = help.split("did you mean `").nth(1) else { continue };
+                let suggested = rest.split('`').next().unwrap_or_default();
+                let from = diagnostic.column - 1;
+                let written: String =
+                    diagnostic.text.chars().skip(from).take(diagnostic.width).collect();
+                let same =
+                    |name: &str| name.trim_start_matches('.') == written.trim_start_matches('.');
+                assert!(!same(suggested), "{diagnostic}");
+            }
+        }
+    }
+    assert!(refused > 1000, "{refused}");
+}
