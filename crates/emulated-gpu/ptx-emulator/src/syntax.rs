@@ -20,6 +20,8 @@ pub(crate) struct File<'a> {
     pub target: Option<Name<'a>>,
     /// `texmode_independent` among the others.
     pub independent: bool,
+    /// The words of directives and declarations that not every version and target has.
+    pub directives: Vec<Name<'a>>,
     /// The rest, in order.
     pub items: Vec<Item<'a>>,
     /// Where each of them stands.

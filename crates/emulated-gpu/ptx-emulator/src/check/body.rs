@@ -9,6 +9,7 @@ use crate::program::{
     Function, Guard, Instruction, Label, Limits, Op, Operand, Parameter, SourceLine, Space, Symbol,
     Type,
 };
+use crate::source::Span;
 use crate::syntax::{self, Block, Declaration, Name, Statement};
 
 use self::function::Body;
@@ -71,7 +72,35 @@ pub(super) fn header<'a>(
             to.extend(parameters);
         }
     }
+    if function.entry
+        && let Err(problem) = parameter_bytes(context, &body, function.name.span)
+    {
+        problems.push(problem);
+    }
     body
+}
+
+/// Bytes of parameters that an entry may have (PTX ISA, "Kernel Function Parameters").
+const MAX_PARAMETER_BYTES: u64 = 32_764;
+/// More than so many came later, as `ptxas` has it.
+const PARAMETER_BYTES: [(u64, u32, (u32, u32)); 2] = [(256, 10, (1, 5)), (4_352, 70, (8, 1))];
+
+fn parameter_bytes(context: &Context, body: &Body, span: Span) -> Result<()> {
+    let bytes = body.function.variables.iter().fold(0u64, |end, variable| {
+        end.next_multiple_of(variable.align.max(1)).saturating_add(variable.size)
+    });
+    if bytes > MAX_PARAMETER_BYTES {
+        return Err(Problem::new(
+            span,
+            format!("`{}` has {bytes} bytes of parameters", body.function.name),
+        )
+        .help(format!("pass at most {MAX_PARAMETER_BYTES}, and the rest through an address")));
+    }
+    for (least, target, version) in PARAMETER_BYTES.into_iter().filter(|row| bytes > row.0) {
+        let what = format!("a kernel with more than {least} bytes of parameters");
+        context.require(span, &what, target, version)?;
+    }
+    Ok(())
 }
 
 /// What a declaration declares.
@@ -110,9 +139,20 @@ impl<'a> Body<'a> {
             return Err(Problem::new(span, "a function takes no texture and no surface")
                 .help("pass the handle, in a .u64 parameter"));
         }
-        if entry && declaration.names[0].lengths.iter().any(|(length, _)| length.is_none()) {
+        let open = declaration.names[0].lengths.iter().any(|(length, _)| length.is_none());
+        if entry && open {
             return Err(Problem::new(span, "a parameter of an entry has a length")
                 .help("write one between the brackets"));
+        }
+        match declaration.space {
+            Space::Param if entry => {
+                context.require(span, "a parameter of an entry", 10, (1, 4))?
+            }
+            Space::Param => context.require(span, "a `.param` of a function", 20, (2, 0))?,
+            _ => {}
+        }
+        if open {
+            context.require(span, "an array without a length", 30, (6, 0))?;
         }
         let unnamed = declaration.names[0].name.text == "_";
         if unnamed {
@@ -193,7 +233,12 @@ impl<'a> Body<'a> {
                 }
                 Ok(())
             }
-            Statement::Declaration(declaration) => self.declare(context, declaration),
+            Statement::Declaration(declaration) => {
+                if declaration.space == Space::Param {
+                    context.require(declaration.ty_span, "a `.param` in a body", 10, (2, 0))?;
+                }
+                self.declare(context, declaration)
+            }
             Statement::Block(block) => {
                 self.scopes.push(Scope::default());
                 self.block(context, block, problems);

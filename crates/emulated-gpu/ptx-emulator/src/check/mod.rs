@@ -12,6 +12,7 @@ mod opaque;
 mod operands;
 mod scope;
 mod signature;
+mod since;
 mod special;
 mod target;
 mod types;
@@ -23,6 +24,7 @@ use crate::syntax::File;
 
 pub use instruction::instructions;
 pub(crate) use instruction::intrinsic;
+pub(crate) use since::is_directive;
 
 /// Checks a file, `alone` if nothing is linked with it. The module is whole only where `problems` stays
 /// empty.

@@ -44,6 +44,11 @@ pub(super) fn check(file: &File, alone: bool, problems: &mut Problems) -> Module
         context.module.target = u32::MAX;
         context.module.version = (u32::MAX, 0);
     }
+    for word in &file.directives {
+        if let Err(problem) = context.require_directive(*word) {
+            problems.push(problem);
+        }
+    }
     for item in &file.items {
         let (checked, names) = match item {
             Item::Variable(declaration) => {
@@ -109,7 +114,8 @@ fn header(file: &File, context: &mut Context) -> Result<()> {
         return Err(Problem::new(span, format!("there is no PTX {}.{}", version.0, version.1))
             .help("write a version from 6.0 to 9.x"));
     }
-    context.module.version = version;
+    // As ptxas has it, which never was one of its own.
+    context.module.version = if version == (5, 1) { (6, 0) } else { version };
     let Some(name) = file.target else {
         return Err(Problem::new(span, "the target is missing")
             .help("write .target sm_80, or another architecture, below .version"));
@@ -217,7 +223,7 @@ fn function<'a>(
     problems: &mut Problems,
 ) -> Result<()> {
     let name = function.name;
-    let limits = limits(function, problems);
+    let limits = limits(function, context.module.version, problems);
     if function.body.is_some() && function.linkage == Linkage::Extern {
         return Err(Problem::new(name.span, format!("`{}` is .extern and has a body", name.text))
             .help("write .visible in place of .extern, or remove the body"));
@@ -259,7 +265,6 @@ fn function<'a>(
 }
 
 fn alias<'a>(context: &mut Context<'a>, alias: Name<'a>, of: Name<'a>) -> Result<()> {
-    context.require(alias.span, "`.alias`", 30, (6, 3))?;
     let Some(Global::Function(target)) = context.names.get(of.text).copied() else {
         return Err(Problem::new(of.span, format!("undeclared function `{}`", of.text))
             .help("an alias names a .func that is defined above"));
@@ -285,7 +290,7 @@ fn alias<'a>(context: &mut Context<'a>, alias: Name<'a>, of: Name<'a>) -> Result
 }
 
 /// Performance-tuning directives: which bind a launch, and whether each is known at all.
-fn limits(function: &syntax::Function, problems: &mut Problems) -> Limits {
+fn limits(function: &syntax::Function, version: (u32, u32), problems: &mut Problems) -> Limits {
     let mut limits = Limits::default();
     for directive in &function.directives {
         let shape = || {
@@ -308,19 +313,28 @@ fn limits(function: &syntax::Function, problems: &mut Problems) -> Limits {
                 limits.required_cluster = Some(shape());
                 (1, 3)
             }
+            ".maxnctapersm" if version < (2, 1) => (1, 1),
             ".minnctapersm"
-            | ".maxnctapersm"
             | ".maxnreg"
             | ".maxclusterrank"
             | ".abi_preserve"
             | ".abi_preserve_control" => (1, 1),
-            ".noreturn" if !function.entry => (0, 0),
-            ".explicitcluster" | ".blocksareclusters" | ".unique" => (0, 0),
+            ".noreturn" | ".explicitcluster" | ".blocksareclusters" | ".unique" => (0, 0),
             _ => {
                 problems.push(unknown_directive(directive));
                 continue;
             }
         };
+        let of_function =
+            matches!(directive.name.text, ".noreturn" | ".abi_preserve" | ".abi_preserve_control");
+        if of_function == function.entry {
+            let (owner, other) =
+                if of_function { (".func", "entry") } else { (".entry", "function") };
+            let message = format!("`{}` is a directive of {owner} only", directive.name.text);
+            let help = format!("remove it from this {other}");
+            problems.push(Problem::new(directive.name.span, message).help(help));
+            continue;
+        }
         let wrong = !(least..=most).contains(&directive.values.len());
         if wrong || directive.values.iter().any(|(value, _)| *value == 0) {
             let name = directive.name;
@@ -347,13 +361,15 @@ fn unknown_directive(directive: &Directive) -> Problem {
         ".maxntid",
         ".reqntid",
         ".minnctapersm",
-        ".maxnctapersm",
         ".maxnreg",
         ".noreturn",
         ".pragma",
         ".reqnctapercluster",
         ".maxclusterrank",
         ".explicitcluster",
+        ".blocksareclusters",
+        ".abi_preserve",
+        ".abi_preserve_control",
     ];
     let help = crate::diagnostic::closest(name.text, known);
     Problem::new(name.span, format!("`{}` is not a directive of functions", name.text)).help(

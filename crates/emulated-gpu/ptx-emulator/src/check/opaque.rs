@@ -47,10 +47,7 @@ pub(super) fn of(
             }
             Opaque::Texture
         }
-        Some(Opacity::Type(kind)) => {
-            context.require(ty_span, "a variable of an opaque type", 0, (1, 5))?;
-            kind
-        }
+        Some(Opacity::Type(kind)) => kind,
     };
     if context.independent {
         return Err(Problem::new(span, "textures and samplers apart are not emulated")

@@ -9,7 +9,7 @@ mod vector;
 pub(super) use vector::Part;
 
 use crate::diagnostic::Problem;
-use crate::program::{Destination, Op, Operand, Space, Type};
+use crate::program::{Destination, IntBinary, Op, Operand, Space, Type};
 use crate::source::Span;
 use crate::syntax::{self, Binary, Expression, Instruction, Node, OperandKind, Unary};
 
@@ -215,8 +215,18 @@ impl<'c, 'a> Check<'c, 'a> {
         self.value(node, ty, width)
     }
 
-    /// A register, or a constant, as a value of a type.
+    /// A register, a constant, or, as `ptxas` has it, the sum of both, as a value of a type.
     pub(super) fn value(&mut self, node: &Node<'a>, ty: Type, width: Width) -> Result<Operand> {
+        if let Expression::Binary(Binary::Add | Binary::Subtract, ..) = node.expression {
+            let (base, offset) = self.base_and_offset(node)?;
+            if !std::ptr::eq(base, node) {
+                if let Some(address) = self.address_value(base, offset, ty) {
+                    return Ok(address);
+                }
+                let base = self.value(base, ty, width)?;
+                return self.sum(base, offset, node.span);
+            }
+        }
         if let Some(register) = self.read_register(node)? {
             let found = self.register_type(register);
             let fits = if width == Width::Exact {
@@ -231,6 +241,49 @@ impl<'c, 'a> Check<'c, 'a> {
             };
         }
         self.constant(node, ty).map(Operand::Immediate)
+    }
+
+    /// The address of a variable plus a constant, in a register of its own.
+    fn address_value(&mut self, base: &Node<'a>, offset: i64, ty: Type) -> Option<Operand> {
+        let Expression::Name(name) = base.expression else { return None };
+        let (symbol, space) = self.symbol(name)?;
+        let Operand::Address(place, _) = symbol else { return None };
+        let narrow = !matches!(space, Space::Global | Space::Generic);
+        let ty = match types::bits(ty) {
+            64 if !types::is_float(ty) => Type::U64,
+            32 if narrow && !types::is_float(ty) => Type::U32,
+            _ => return None,
+        };
+        if self.opaque(symbol).is_some() {
+            return None;
+        }
+        let d = self.body.register("", ty, base.span);
+        self.before.push(Op::Mov { ty, d: Some(d), a: Operand::Address(place, offset) });
+        Some(Operand::Register(d))
+    }
+
+    /// A register plus a constant, of which the register's width is kept.
+    fn sum(&mut self, base: Operand, offset: i64, span: Span) -> Result<Operand> {
+        let found = match base {
+            Operand::Register(register) => self.register_type(register),
+            _ => Type::Pred,
+        };
+        let ty = match types::bits(found) {
+            16 => Type::U16,
+            32 => Type::U32,
+            64 => Type::U64,
+            _ => Type::Pred,
+        };
+        if ty == Type::Pred || types::is_float(found) {
+            return Err(Problem::new(span, "a constant is added to integer registers only")
+                .label(format!("declared .{}", types::name(found)))
+                .help("add it first, with add, and name the register that holds the sum"));
+        }
+        let d = self.body.register("", found, span);
+        let b = Operand::Immediate(offset as u64 & (u64::MAX >> (64 - types::bits(ty))));
+        let op = IntBinary::Add { saturate: false };
+        self.before.push(Op::IntBinary { op, ty, d: Some(d), a: base, b });
+        Ok(Operand::Register(d))
     }
 
     /// A constant as the bits of a type.

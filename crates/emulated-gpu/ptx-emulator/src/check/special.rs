@@ -3,6 +3,8 @@
 use crate::limits::RESERVED_SHARED;
 use crate::program::{Special, Type};
 
+use super::since::Version;
+
 /// What a special register reads as.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reads {
@@ -13,55 +15,59 @@ pub(super) enum Reads {
     Nothing,
 }
 
-/// A special register, by its name with its component; its type.
-pub(super) fn named(name: &str, member: Option<&str>) -> Option<(Reads, Type)> {
+/// The first target and version of PTX that have a register.
+type Since = (u32, Version);
+
+/// A special register, by its name with its component; its type, and what it came with.
+pub(super) fn named(name: &str, member: Option<&str>) -> Option<(Reads, Type, Since)> {
     if let Some(member) = member {
         let axis = ["x", "y", "z", "w"].iter().position(|axis| *axis == member)? as u8;
-        let of: fn(u8) -> Special = match name {
-            "%tid" => Special::Tid,
-            "%ntid" => Special::Ntid,
-            "%ctaid" => Special::Ctaid,
-            "%nctaid" => Special::Nctaid,
-            "%clusterid" => Special::ClusterId,
-            "%nclusterid" => Special::NClusterId,
-            "%cluster_ctaid" => Special::ClusterCtaId,
-            "%cluster_nctaid" => Special::ClusterNCtaId,
+        let (of, since): (fn(u8) -> Special, Since) = match name {
+            "%tid" => (Special::Tid, (10, (1, 0))),
+            "%ntid" => (Special::Ntid, (10, (1, 0))),
+            "%ctaid" => (Special::Ctaid, (10, (1, 0))),
+            "%nctaid" => (Special::Nctaid, (10, (1, 0))),
+            "%clusterid" => (Special::ClusterId, (90, (7, 8))),
+            "%nclusterid" => (Special::NClusterId, (90, (7, 8))),
+            "%cluster_ctaid" => (Special::ClusterCtaId, (90, (7, 8))),
+            "%cluster_nctaid" => (Special::ClusterNCtaId, (90, (7, 8))),
             _ => return None,
         };
         let reads = if axis == 3 { Reads::Constant(0) } else { Reads::As(of(axis)) };
-        return Some((reads, Type::U32));
+        return Some((reads, Type::U32, since));
     }
-    let (special, ty) = match name {
-        "%laneid" => (Special::LaneId, Type::U32),
-        "%warpid" => (Special::WarpId, Type::U32),
-        "%nwarpid" => (Special::NWarpId, Type::U32),
-        "%smid" => (Special::SmId, Type::U32),
-        "%nsmid" => (Special::NSmId, Type::U32),
-        "%gridid" => (Special::GridId, Type::U64),
-        "%lanemask_eq" => (Special::LanemaskEq, Type::U32),
-        "%lanemask_le" => (Special::LanemaskLe, Type::U32),
-        "%lanemask_lt" => (Special::LanemaskLt, Type::U32),
-        "%lanemask_ge" => (Special::LanemaskGe, Type::U32),
-        "%lanemask_gt" => (Special::LanemaskGt, Type::U32),
-        "%clock" => (Special::Clock, Type::U32),
-        "%clock_hi" => (Special::ClockHi, Type::U32),
-        "%clock64" => (Special::Clock64, Type::U64),
-        "%globaltimer" => (Special::GlobalTimer, Type::U64),
-        "%globaltimer_lo" => (Special::GlobalTimerLo, Type::U32),
-        "%globaltimer_hi" => (Special::GlobalTimerHi, Type::U32),
-        "%dynamic_smem_size" => (Special::DynamicSharedSize, Type::U32),
-        "%total_smem_size" | "%aggr_smem_size" => (Special::TotalSharedSize, Type::U32),
-        "%cluster_ctarank" => (Special::ClusterCtaRank, Type::U32),
-        "%cluster_nctarank" => (Special::ClusterNCtaRank, Type::U32),
-        "%is_explicit_cluster" => (Special::IsExplicitCluster, Type::Pred),
+    let (special, ty, since) = match name {
+        "%laneid" => (Special::LaneId, Type::U32, (10, (1, 3))),
+        "%warpid" => (Special::WarpId, Type::U32, (10, (1, 3))),
+        "%nwarpid" => (Special::NWarpId, Type::U32, (20, (2, 0))),
+        "%smid" => (Special::SmId, Type::U32, (10, (1, 3))),
+        "%nsmid" => (Special::NSmId, Type::U32, (20, (2, 0))),
+        "%gridid" => (Special::GridId, Type::U64, (10, (1, 0))),
+        "%lanemask_eq" => (Special::LanemaskEq, Type::U32, (20, (2, 0))),
+        "%lanemask_le" => (Special::LanemaskLe, Type::U32, (20, (2, 0))),
+        "%lanemask_lt" => (Special::LanemaskLt, Type::U32, (20, (2, 0))),
+        "%lanemask_ge" => (Special::LanemaskGe, Type::U32, (20, (2, 0))),
+        "%lanemask_gt" => (Special::LanemaskGt, Type::U32, (20, (2, 0))),
+        "%clock" => (Special::Clock, Type::U32, (10, (1, 0))),
+        "%clock_hi" => (Special::ClockHi, Type::U32, (20, (5, 0))),
+        "%clock64" => (Special::Clock64, Type::U64, (20, (2, 0))),
+        "%globaltimer" => (Special::GlobalTimer, Type::U64, (30, (3, 1))),
+        "%globaltimer_lo" => (Special::GlobalTimerLo, Type::U32, (30, (3, 1))),
+        "%globaltimer_hi" => (Special::GlobalTimerHi, Type::U32, (30, (3, 1))),
+        "%dynamic_smem_size" => (Special::DynamicSharedSize, Type::U32, (20, (4, 1))),
+        "%total_smem_size" => (Special::TotalSharedSize, Type::U32, (20, (4, 1))),
+        "%aggr_smem_size" => (Special::TotalSharedSize, Type::U32, (90, (8, 1))),
+        "%cluster_ctarank" => (Special::ClusterCtaRank, Type::U32, (90, (7, 8))),
+        "%cluster_nctarank" => (Special::ClusterNCtaRank, Type::U32, (90, (7, 8))),
+        "%is_explicit_cluster" => (Special::IsExplicitCluster, Type::Pred, (90, (7, 8))),
         // The driver's, of which this is what compilers ask for.
-        "%envreg1" => (Special::Workspace { high: true }, Type::U32),
-        "%envreg2" => (Special::Workspace { high: false }, Type::U32),
-        "%current_graph_exec" => return Some((Reads::Constant(0), Type::U64)),
+        "%envreg1" => (Special::Workspace { high: true }, Type::U32, (10, (1, 0))),
+        "%envreg2" => (Special::Workspace { high: false }, Type::U32, (10, (1, 0))),
+        "%current_graph_exec" => return Some((Reads::Constant(0), Type::U64, (50, (8, 0)))),
         _ => {
-            let number = |prefix: &str, below: u32| {
+            let number = |prefix: &str, from: u32, below: u32, since: Since| {
                 let number = name.strip_prefix(prefix)?.parse::<u32>().ok()?;
-                (number < below).then_some((Reads::Nothing, Type::U32))
+                (from..below).contains(&number).then_some((Reads::Nothing, Type::U32, since))
             };
             // Two parts, of which cooperative groups use the second.
             let reserved = || {
@@ -72,19 +78,24 @@ pub(super) fn named(name: &str, member: Option<&str>) -> Option<(Reads, Type)> {
                     "cap" => Special::ReservedSharedSize,
                     _ => return None,
                 };
-                Some((Reads::As(special), Type::U32))
+                Some((Reads::As(special), Type::U32, (80, (7, 6))))
             };
             let wide = || {
                 let middle = name.strip_prefix("%pm")?.strip_suffix("_64")?;
-                (middle.parse::<u32>().ok()? < 8).then_some((Reads::Nothing, Type::U64))
+                (middle.parse::<u32>().ok()? < 8).then_some((
+                    Reads::Nothing,
+                    Type::U64,
+                    (50, (4, 0)),
+                ))
             };
-            return number("%envreg", 32)
-                .or_else(|| number("%pm", 8))
+            return number("%envreg", 0, 32, (10, (1, 0)))
+                .or_else(|| number("%pm", 0, 4, (10, (1, 3))))
+                .or_else(|| number("%pm", 4, 8, (20, (3, 0))))
                 .or_else(wide)
                 .or_else(reserved);
         }
     };
-    Some((Reads::As(special), ty))
+    Some((Reads::As(special), ty, since))
 }
 
 /// Whether it is the name of a special register with components.

@@ -58,6 +58,7 @@ pub(super) fn parse(target: Name, version: (u32, u32)) -> Result<(u32, bool)> {
     let since = match number {
         Some(101) => Some((8, 6)),
         Some(121) => Some((8, 8)),
+        Some(90) if letter => Some((8, 0)),
         _ => TARGETS.iter().find(|(known, _)| Some(*known) == number).map(|(_, since)| *since),
     };
     let (Some(number), Some(since)) = (number, since) else {

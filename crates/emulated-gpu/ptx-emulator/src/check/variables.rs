@@ -29,9 +29,6 @@ pub(super) fn variable(
         return Err(Problem::new(ty_span, "a predicate can't be kept in memory")
             .help("declare it .reg, or store 0 or 1 as .u8 (selp makes a number of a predicate)"));
     }
-    if ty == Type::B128 {
-        context.require(ty_span, "`.b128`", 70, (8, 3))?;
-    }
     let element = types::bytes(ty) * u64::from(lanes);
     if element > 16 && !(element == 32 && context.module.target >= 100) {
         return Err(Problem::new(ty_span, "a vector has at most 128 bits")
@@ -176,6 +173,11 @@ impl Filler<'_, '_> {
                     .help("declare the variable .u64 or .b64"));
             }
             let of = self.addressed(name, generic || offset != 0)?;
+            let (target, version) = match of {
+                Addressed::Function(_) => (20, (2, 1)),
+                Addressed::Variable(_) => (10, if generic { (3, 1) } else { (2, 1) }),
+            };
+            self.context.require(node.span, "an address as an initial value", target, version)?;
             self.initial.addresses.push(AddressOf { at, of, offset, generic, byte: None });
             self.bytes(at, &0u64.to_le_bytes());
             return Ok(());
@@ -209,6 +211,7 @@ impl Filler<'_, '_> {
                 .help("name a variable between the parentheses"));
         };
         let of = self.addressed(name, generic || offset != 0)?;
+        self.context.require(span, "a byte of an address", 10, (7, 1))?;
         let byte = Some((shift / 8) as u8);
         self.initial.addresses.push(AddressOf { at, of, offset, generic, byte });
         self.bytes(at, &0u64.to_le_bytes()[..types::bytes(self.ty) as usize]);

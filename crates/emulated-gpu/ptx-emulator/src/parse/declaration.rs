@@ -95,14 +95,10 @@ impl<'a> Parser<'a, '_> {
                     self.advance();
                     align = Some((u64::from(self.number("an alignment")?), self.since(span)));
                 }
-                ".attribute" => {
-                    self.advance();
-                    self.expect("(")?;
-                    self.list(")", Self::attribute)?;
-                }
+                ".attribute" if space == Space::Global && ty.is_none() => self.attributes()?,
                 // `.ptr .global .align 16`: tells the compiler what a parameter points to. Its
                 // alignment is that of what it points to, not the parameter's.
-                ".ptr" if space == Space::Param => self.pointer()?,
+                ".ptr" if space == Space::Param && ty.is_some() => self.pointer()?,
                 ".v2" | ".v4" | ".v8" if lanes == 1 && ty.is_none() => {
                     lanes = u32::from(self.word().as_bytes()[2] - b'0');
                     self.advance();
@@ -135,6 +131,16 @@ impl<'a> Parser<'a, '_> {
         Ok(Declaration { linkage, space, align, lanes, ty, ty_span, opaque, names: Vec::new() })
     }
 
+    /// `.attribute(.managed, .unified(1, 2))`
+    pub(super) fn attributes(&mut self) -> Result<()> {
+        self.advance();
+        self.expect("(")?;
+        if self.is(")") {
+            return Err(self.expected("`.managed` or `.unified(…)`"));
+        }
+        self.list(")", Self::attribute).map(drop)
+    }
+
     fn attribute(&mut self) -> Result<()> {
         match (self.kind(), self.word()) {
             (TokenKind::Dotted, ".managed") => {
@@ -144,7 +150,10 @@ impl<'a> Parser<'a, '_> {
             (TokenKind::Dotted, ".unified") => {
                 self.advance();
                 self.expect("(")?;
-                self.list(")", |parser| parser.expression().map(drop)).map(drop)
+                self.expression()?;
+                self.expect(",")?;
+                self.expression()?;
+                self.expect(")")
             }
             _ => Err(self.expected("`.managed` or `.unified(…)`")),
         }
@@ -152,7 +161,10 @@ impl<'a> Parser<'a, '_> {
 
     fn pointer(&mut self) -> Result<()> {
         self.advance();
-        if matches!(self.word(), ".const" | ".global" | ".local" | ".shared") {
+        if matches!(self.word(), ".texref" | ".surfref" | ".samplerref") {
+            self.note(".ptr .texref");
+            self.advance();
+        } else if matches!(self.word(), ".const" | ".global" | ".local" | ".shared") {
             self.advance();
         }
         let span = self.span();
@@ -178,6 +190,8 @@ impl<'a> Parser<'a, '_> {
                 "samplers apart from their textures belong to .target texmode_independent, which is \
                  not emulated: a .texref has a sampler of its own",
             ),
+            ".attribute" => Problem::new(self.span(), "`.attribute` has no place here")
+                .help("it describes a .global variable, in front of the type"),
             _ => {
                 if [".align", ".v2", ".v4", ".v8"].contains(&word) {
                     return Problem::new(self.span(), format!("`{word}` has no place here"))
@@ -236,7 +250,7 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn modifiers(&mut self) -> Vec<Name<'a>> {
         let mut modifiers = Vec::new();
         while self.kind() == TokenKind::Dotted {
-            let Span { start, end } = self.advance().span;
+            let Span { start, end } = self.step().span;
             let span = Span { start: start + 1, end };
             modifiers.push(Name { text: self.text_of(span), span });
         }

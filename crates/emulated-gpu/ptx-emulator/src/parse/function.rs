@@ -11,9 +11,20 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn function(&mut self, linkage: Linkage) -> Result<Function<'a>> {
         let entry = self.word() == ".entry";
         self.advance();
+        if !entry && self.is_word(".attribute") {
+            self.attributes()?;
+        }
+        let directives = self.directives.len();
         let results = if !entry && self.is("(") { self.parameters()? } else { Vec::new() };
         let name = self.name("the name of a function")?;
         let parameters = if self.is("(") { self.parameters()? } else { Vec::new() };
+        let pointer = self.directives[directives..].iter().find(|word| word.text == ".ptr");
+        if let Some(pointer) = pointer.filter(|_| !entry) {
+            self.problems.push(
+                Problem::new(pointer.span, "`.ptr` describes a parameter of an entry")
+                    .help("remove it: a function takes the address as a number"),
+            );
+        }
         let mut function =
             Function { linkage, entry, name, results, parameters, directives: vec![], body: None };
         while self.kind() == TokenKind::Dotted && !self.at_item() {
@@ -183,7 +194,9 @@ impl<'a> Parser<'a, '_> {
                 self.number("a column")?;
                 // `, function_name $L__info_string0+4, inlined_at 1 20 3`
                 while self.take(",") {
-                    if self.take_word("function_name") {
+                    if self.is_word("function_name") {
+                        self.note("function_name");
+                        self.advance();
                         self.name("a label of .debug_str")?;
                         if self.take("+") {
                             self.number("an offset")?;
@@ -201,7 +214,12 @@ impl<'a> Parser<'a, '_> {
             }
             ".pragma" => {
                 self.advance();
-                statements.extend(self.pragmas()?.iter().filter_map(|text| used_bytes(text)));
+                self.note("used_bytes_mask");
+                let used = self.pragmas()?.iter().filter_map(|text| used_bytes(text)).next_back();
+                if used.is_none() {
+                    self.directives.pop();
+                }
+                statements.extend(used);
                 Ok(())
             }
             word => Err(Problem::new(self.span(), format!("`{word}` has no place in a function"))

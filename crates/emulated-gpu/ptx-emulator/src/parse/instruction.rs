@@ -4,7 +4,7 @@ use super::{Parser, Result};
 use crate::check::intrinsic;
 use crate::diagnostic::Problem;
 use crate::lexer::TokenKind;
-use crate::syntax::{Expression, Instruction, Name, Operand, OperandKind};
+use crate::syntax::{Binary, Expression, Instruction, Name, Node, Operand, OperandKind};
 
 impl<'a> Parser<'a, '_> {
     /// `@p opcode.modifiers operands;`
@@ -43,7 +43,7 @@ impl<'a> Parser<'a, '_> {
         let kind = match self.kind() {
             TokenKind::Mark("{") => {
                 self.advance();
-                let parts = self.nested(|p| p.list("}", |p| p.operand(false)))?;
+                let parts = self.nested(|p| p.list("}", Self::element))?;
                 if self.take("|") {
                     OperandKind::VectorPair(parts, self.expression()?)
                 } else {
@@ -52,7 +52,7 @@ impl<'a> Parser<'a, '_> {
             }
             TokenKind::Mark("(") if call => {
                 self.advance();
-                OperandKind::List(self.nested(|p| p.list(")", |p| p.operand(false)))?)
+                OperandKind::List(self.nested(|p| p.list(")", Self::element))?)
             }
             TokenKind::Mark("[") => {
                 self.advance();
@@ -68,6 +68,22 @@ impl<'a> Parser<'a, '_> {
             _ => self.plain(call)?,
         };
         Ok(Operand { kind, span: self.since(start) })
+    }
+
+    /// An element of a vector or a list, which no sum of a register and a constant can be.
+    fn element(&mut self) -> Result<Operand<'a>> {
+        let operand = self.operand(false)?;
+        if let OperandKind::Plain(Node {
+            expression: Expression::Binary(Binary::Add, left, _), ..
+        }) = &operand.kind
+            && matches!(left.expression, Expression::Name(name) if name != "WARP_SZ")
+        {
+            self.problems.push(
+                Problem::new(operand.span, "a sum has no place in braces or parentheses")
+                    .help("add first, with add, and name the register that holds the sum"),
+            );
+        }
+        Ok(operand)
     }
 
     fn plain(&mut self, call: bool) -> Result<OperandKind<'a>> {

@@ -26,7 +26,8 @@ type Result<T> = std::result::Result<T, Problem>;
 /// Reads a text, and says whether all that it declares is in the tree.
 pub(crate) fn file<'a>(text: &'a str, problems: &mut Problems) -> (File<'a>, bool) {
     let tokens = lexer::tokens(text, problems);
-    let mut parser = Parser { text, tokens, at: 0, depth: 0, lost: false, problems };
+    let directives = Vec::new();
+    let mut parser = Parser { text, tokens, at: 0, depth: 0, lost: false, directives, problems };
     let file = parser.file();
     (file, !parser.lost)
 }
@@ -38,6 +39,8 @@ struct Parser<'a, 'p> {
     depth: u32,
     /// Whether a declaration could not be read.
     lost: bool,
+    /// What has been read for [`File::directives`].
+    directives: Vec<Name<'a>>,
     problems: &'p mut Problems,
 }
 
@@ -77,11 +80,25 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn advance(&mut self) -> Token {
+        if self.kind() == TokenKind::Dotted && check::is_directive(self.word()) {
+            self.note(self.word());
+        }
+        self.step()
+    }
+
+    /// Goes on behind a token that is no word of a directive.
+    fn step(&mut self) -> Token {
         let token = self.token();
         if self.at + 1 < self.tokens.len() {
             self.at += 1;
         }
         token
+    }
+
+    /// Records that something which not every version and target has is here.
+    fn note(&mut self, text: &'a str) {
+        let span = self.span();
+        self.directives.push(Name { text, span });
     }
 
     fn is(&self, mark: &str) -> bool {

@@ -21,6 +21,7 @@ impl<'a> Parser<'a, '_> {
                 self.advance();
             }
         }
+        file.directives = std::mem::take(&mut self.directives);
         file
     }
 
@@ -86,6 +87,9 @@ impl<'a> Parser<'a, '_> {
                 "at module scope stand .version, .target, variables and functions (.entry, .func)",
             ));
         }
+        if linkage == Linkage::Common && !self.is_word(".global") {
+            return Err(self.expected("`.global`").help("only .global variables are .common"));
+        }
         if self.space().is_some() {
             file.items.push(Item::Variable(self.declaration(linkage)?));
             return Ok(());
@@ -138,7 +142,9 @@ impl<'a> Parser<'a, '_> {
                 self.advance();
                 let index = self.number("the number of a file")?;
                 let name = self.string()?;
-                if self.take(",") {
+                if self.is(",") {
+                    self.note("timestamp");
+                    self.advance();
                     self.expression()?;
                     self.expect(",")?;
                     self.expression()?;

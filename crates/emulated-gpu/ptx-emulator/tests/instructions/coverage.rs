@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ptx_emulator::source::Source;
 
 use super::matrix;
-use super::table::{self, HEADER};
+use super::table::{self, HEADER, VECTORS};
 
 /// Every type that PTX has a name for here.
 const TYPES: [(&str, u32); 25] = [
@@ -124,7 +124,9 @@ pub(crate) fn kernel() -> (String, usize) {
         "{HEADER}.entry k(.param .align 16 .b8 bytes[16])\n{{\n\
          .reg .pred %p<10>; .reg .b8 %b<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n\
          .reg .b128 %q<10>; .reg .b32 %s; .reg .b64 %g, %l; .shared .align 16 .b8 box[64];\n\
-         .param .b32 in; .param .b32 out;\n\
+         .reg .u16 %hu<10>; .reg .f16 %hf<10>; .reg .u32 %ru<10>; .reg .f32 %rf<10>;\n\
+         .reg .u64 %du<10>; .reg .f64 %df<10>;\n\
+         {VECTORS}.param .b32 in; .param .b32 out;\n\
          LIST: .branchtargets AGAIN;\nFORM: .callprototype (.reg .b32 _) _ (.reg .b32 _);\n\
          AGAIN: SKIP: OVER: ONE: TWO: THREE:\n"
     );
@@ -134,9 +136,14 @@ pub(crate) fn kernel() -> (String, usize) {
 
 /// Which of these statements are accepted, each by itself.
 pub(crate) fn accepted(statements: &[String]) -> Vec<bool> {
+    accepted_in(&kernel(), statements)
+}
+
+/// The same in this kernel.
+pub(crate) fn accepted_in(kernel: &(String, usize), statements: &[String]) -> Vec<bool> {
     let mut verdicts = vec![true; statements.len()];
     for (chunk, verdicts) in statements.chunks(AT_ONCE).zip(verdicts.chunks_mut(AT_ONCE)) {
-        let (mut text, first) = kernel();
+        let (mut text, first) = kernel.clone();
         text.push_str(&chunk.join("\n"));
         text.push_str("\n}\n");
         let source = Source { name: "coverage.ptx".into(), text };
@@ -268,6 +275,37 @@ pub(crate) fn neighbours() -> BTreeSet<String> {
         }
     }
     found.iter().map(InstructionForm::text).collect()
+}
+
+/// The forms with one untyped register of each replaced by an integer and by a float of its width. Of the
+/// products of matrices every tenth.
+pub(crate) fn with_typed_registers() -> Vec<String> {
+    let typed = |class: char| match class {
+        'h' => &["hu", "hf"][..],
+        'r' => &["ru", "rf"],
+        'd' => &["du", "df"],
+        _ => &[],
+    };
+    let mut found = BTreeSet::new();
+    let all = by_opcode();
+    // Only a call gives something to read in `out`.
+    let forms = all.values().flat_map(|forms| tried(forms));
+    for form in forms.filter(|form| !form.operands.contains("[out]")) {
+        for (at, _) in form.operands.match_indices('%') {
+            let name = &form.operands[at + 1..];
+            // A vector with an untyped register has no type: ptxas doesn't look at the others.
+            let before = &form.operands[..at];
+            let braces = before.matches('{').count() > before.matches('}').count();
+            let register = name.chars().nth(1).is_some_and(|digit| digit.is_ascii_digit());
+            let register = register && !braces;
+            for other in name.chars().next().filter(|_| register).map_or(&[][..], typed) {
+                let mut typed = form.clone();
+                typed.operands.replace_range(at + 1..at + 2, other);
+                found.insert(typed.text());
+            }
+        }
+    }
+    found.into_iter().collect()
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod coverage;
 pub(crate) mod matrix;
 mod page;
 mod ptxas;
+mod since;
 mod table;
 mod textures;
 

@@ -218,6 +218,12 @@ pub(crate) const HEADER: &str = "\
 }
 ";
 
+/// Vector registers.
+pub(crate) const VECTORS: &str = "\
+.reg .v2 .b8 pair8; .reg .v2 .b16 pair16; .reg .v2 .b32 pair32; .reg .v2 .b64 pair64;
+.reg .v4 .b8 quad8; .reg .v4 .b16 quad16; .reg .v4 .b32 quad32;
+";
+
 impl Case {
     /// An entry of that name that reads the operands of each thread, runs the instructions, and
     /// writes the results. `%g`, `%s`, `%l` are addresses of 64 bytes of each thread's own in global
@@ -229,7 +235,7 @@ impl Case {
              .param .align 16 .b8 bytes[16])\n{{\n\
              .reg .pred %p<10>; .reg .b8 %b<10>; .reg .b16 %h<10>; .reg .b32 %r<10>; .reg .b64 %d<10>;\n\
              .reg .b128 %q<10>; .reg .b32 %s, %i<4>; .reg .b64 %g, %l, %a<9>;\n\
-             .shared .align 16 .b8 box[{}]; .local .align 16 .b8 own[64];\n\
+             {VECTORS}.shared .align 16 .b8 box[{}]; .local .align 16 .b8 own[64];\n\
              mov.u32 %i0, %tid.x;\n\
              ld.param.u64 %a0, [from]; ld.param.u64 %a1, [to]; ld.param.u64 %g, [scratch];\n\
              mul.wide.u32 %a2, %i0, {}; add.u64 %a0, %a0, %a2;\n\

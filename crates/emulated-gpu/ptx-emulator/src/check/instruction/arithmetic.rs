@@ -38,9 +38,6 @@ fn add_or_sub(check: &mut Check<'_, '_>, subtract: bool) -> Result<Op> {
 
 fn binary(check: &mut Check<'_, '_>, op: IntBinary, ty: Type) -> Result<Op> {
     check.shape("d, a, b")?;
-    if matches!(ty, Type::U16x2 | Type::S16x2) {
-        check.require(90, (8, 0))?;
-    }
     let to = if op == IntBinary::MulWide { ty.doubled() } else { ty };
     let d = check.destination(0, to)?;
     Ok(Op::IntBinary { op, ty, d, a: check.source(1, ty)?, b: check.source(2, ty)? })
@@ -199,7 +196,6 @@ fn extreme(check: &mut Check<'_, '_>, max: bool) -> Result<Op> {
     }
     // Clamped at 0: the greater of 0 and that.
     let ty = check.modifiers.ty(&[Type::S32, Type::S16x2])?;
-    check.require(90, (8, 0))?;
     check.shape("d, a, b")?;
     let d = check.destination(0, ty)?;
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);

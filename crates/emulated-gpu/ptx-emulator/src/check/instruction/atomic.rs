@@ -96,7 +96,6 @@ fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
         problem.help(format!("this operation exists for {}", dotted(&names)))
     })?;
     if lanes > 1 {
-        check.require(90, (8, 1))?;
         if !matches!(space, Space::Global | Space::Generic) {
             return Err(Problem::new(check.name_span(), "vectors are for global memory only")
                 .help("write one instruction for each element"));
@@ -108,12 +107,8 @@ fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
         return Err(Problem::new(check.name_span(), format!("`{}` needs `.noftz`", check.title()))
             .help("add .noftz: additions in half precision keep subnormal numbers"));
     }
-    requirements(check, op, ty, ordering, scope)?;
     let policy =
         matches!(space, Space::Global | Space::Generic) && check.modifiers.flag("L2::cache_hint");
-    if policy {
-        check.require(80, (7, 4))?;
-    }
     let modifiers = AtomicModifiers {
         reduction,
         op,
@@ -139,33 +134,6 @@ struct AtomicModifiers {
     space: Space,
     ordering: Ordering,
     scope: Scope,
-}
-
-fn requirements(
-    check: &Check<'_, '_>,
-    op: Atomic,
-    ty: Type,
-    ordering: Option<Ordering>,
-    scope: Option<Scope>,
-) -> Result<()> {
-    match ty {
-        Type::F64 => check.require(60, (5, 0))?,
-        Type::F16x2 => check.require(60, (6, 2))?,
-        Type::F16 => check.require(70, (6, 3))?,
-        Type::Bf16 | Type::Bf16x2 => check.require(90, (7, 8))?,
-        Type::B128 => check.require(90, (8, 3))?,
-        Type::B16 if op == Atomic::CompareAndSwap => check.require(70, (6, 3))?,
-        _ => {}
-    }
-    if ordering.is_some() {
-        check.require(70, (6, 0))?;
-    }
-    // ptxas takes .gpu where no scope is given, with or without an order.
-    match scope {
-        Some(Scope::Cluster) => check.require(90, (7, 8)),
-        Some(_) => check.require(60, (5, 0)),
-        None => Ok(()),
-    }
 }
 
 fn operands(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op> {
@@ -209,7 +177,7 @@ fn operands(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op
         (false, true, true) => "d, [a], b, c, policy",
     })?;
     if policy {
-        check.source(check.count() - 1, Type::B64)?;
+        check.source(check.count() - 1, Type::U64)?;
     }
     if lanes > 1 {
         return elements(check, modifiers);

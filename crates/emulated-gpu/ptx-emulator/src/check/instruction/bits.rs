@@ -83,7 +83,6 @@ pub(super) fn shf(check: &mut Check<'_, '_>) -> Result<Op> {
     let right = check.modifiers.need("a direction", &[("l", false), ("r", true)])?;
     let wrap = check.modifiers.need("a mode", &[("clamp", false), ("wrap", true)])?;
     let ty = check.modifiers.ty(&[Type::B32])?;
-    check.require(32, (3, 1))?;
     check.shape("d, a, b, c")?;
     let d = check.destination(0, ty)?;
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
@@ -142,9 +141,8 @@ pub(super) fn bfi(check: &mut Check<'_, '_>) -> Result<Op> {
 pub(super) fn bmsk(check: &mut Check<'_, '_>) -> Result<Op> {
     let wrap = check.modifiers.need("a mode", &[("clamp", false), ("wrap", true)])?;
     let ty = check.modifiers.ty(&[Type::B32])?;
-    check.require(70, (7, 6))?;
     check.shape("d, a, b")?;
-    let d = check.destination(0, ty)?;
+    let d = check.destination(0, Type::U32)?;
     let (position, length) = (check.source(1, Type::U32)?, check.source(2, Type::U32)?);
     let (position, length) = (amount(check, wrap, position), amount(check, wrap, length));
     let (a, b) = (Operand::Immediate(0xffff_ffff), Operand::Immediate(0));
@@ -155,7 +153,6 @@ pub(super) fn bmsk(check: &mut Check<'_, '_>) -> Result<Op> {
 pub(super) fn szext(check: &mut Check<'_, '_>) -> Result<Op> {
     let wrap = check.modifiers.need("a mode", &[("clamp", false), ("wrap", true)])?;
     let ty = check.modifiers.ty(&[Type::U32, Type::S32])?;
-    check.require(70, (7, 6))?;
     check.shape("d, a, b")?;
     let d = check.destination(0, ty)?;
     let (a, length) = (check.source(1, ty)?, check.source(2, Type::U32)?);
@@ -175,7 +172,6 @@ fn amount(check: &mut Check<'_, '_>, wrap: bool, a: Operand) -> Operand {
 
 pub(super) fn fns(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty(&[Type::B32])?;
-    check.require(30, (6, 0))?;
     check.shape("d, mask, base, offset")?;
     let d = check.destination(0, ty)?;
     let (mask, base) = (check.source(1, ty)?, check.source(2, ty)?);
@@ -185,9 +181,7 @@ pub(super) fn fns(check: &mut Check<'_, '_>) -> Result<Op> {
 pub(super) fn lop3(check: &mut Check<'_, '_>) -> Result<Op> {
     let combine = check.modifiers.pick(&[("or", Combine::Or), ("and", Combine::And)]);
     let ty = check.modifiers.ty(&[Type::B32])?;
-    check.require(50, (4, 3))?;
     if combine.is_some() {
-        check.require(70, (8, 2))?;
         check.shape("d|p, a, b, c, table, q")?;
     } else {
         check.shape("d, a, b, c, table")?;
@@ -246,7 +240,6 @@ pub(super) fn dp2a(check: &mut Check<'_, '_>) -> Result<Op> {
 fn dot(check: &mut Check<'_, '_>, high: Option<bool>) -> Result<Op> {
     let types = [Type::U32, Type::S32];
     let (a_type, b_type) = (check.modifiers.ty(&types)?, check.modifiers.ty(&types)?);
-    check.require(61, (5, 0))?;
     check.shape("d, a, b, c")?;
     let (a_signed, b_signed) = (a_type == Type::S32, b_type == Type::S32);
     let sum = if a_signed || b_signed { Type::S32 } else { Type::U32 };

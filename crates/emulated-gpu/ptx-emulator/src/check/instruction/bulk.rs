@@ -8,7 +8,6 @@ use crate::check::operands::Check;
 
 pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.need("`.bulk`", &[("bulk", ())])?;
-    check.require(90, (8, 0))?;
     if check.modifiers.flag("commit_group") {
         check.shape("")?;
         return Ok(Op::Asynchronous(Box::new(Asynchronous::Commit { bulk: true })));
@@ -51,9 +50,6 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
         Some(BulkSpace::Global) => Space::Global,
         _ => Space::Shared,
     };
-    if to == Some(BulkSpace::Block) {
-        check.require(90, (8, 6))?;
-    }
     let complete = [("mbarrier::complete_tx::bytes", ())];
     check
         .modifiers
@@ -71,7 +67,7 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
     let bytes = size(check, 2)?;
     let barrier = if group { None } else { Some(check.address(3, Space::Shared)?) };
     if hinted {
-        check.source(check.count() - 1, Type::B64)?;
+        check.source(check.count() - 1, Type::U64)?;
     }
     Ok(Op::Asynchronous(Box::new(Asynchronous::Bulk { to, from, bytes, barrier })))
 }
@@ -92,7 +88,7 @@ fn prefetch(check: &mut Check<'_, '_>) -> Result<Op> {
     let address = check.address(0, Space::Global)?;
     size(check, 1)?;
     if hinted {
-        check.source(2, Type::B64)?;
+        check.source(2, Type::U64)?;
     }
     Ok(Op::Hint { space: Space::Global, address })
 }

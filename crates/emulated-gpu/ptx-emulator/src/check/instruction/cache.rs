@@ -32,12 +32,10 @@ pub(super) fn hint(check: &mut Check<'_, '_>) -> Result<Op> {
         }
         "discard" => {
             check.modifiers.need("a cache level", &[("L2", ())])?;
-            check.require(80, (7, 4))?;
             Some(())
         }
         _ => {
             check.modifiers.need("a priority", &[("L2::evict_normal", ())])?;
-            check.require(80, (7, 4))?;
             Some(())
         }
     };
@@ -79,13 +77,12 @@ pub(super) fn createpolicy(check: &mut Check<'_, '_>) -> Result<Op> {
         check.modifiers.pick(&priorities[..2]);
     }
     let ty = check.modifiers.ty(&[Type::B64])?;
-    check.require(80, (7, 4))?;
     check.shape(match kind {
         Policy::Fractional => "d, {fraction}",
         Policy::Range => "d, [a], size, total",
         Policy::Convert => "d, a",
     })?;
-    let d = check.destination(0, ty)?;
+    let d = check.destination(0, Type::U64)?;
     for index in 1..check.count() {
         let operand = &check.written.operands[index];
         if let OperandKind::Plain(Node { expression: Expression::Name(name), .. }) = &operand.kind {

@@ -4,7 +4,7 @@
 use crate::diagnostic::Problem;
 use crate::program::{Combine, Comparison, Op, Operand, Type};
 
-use super::{HALVES, require_half};
+use super::HALVES;
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::check::types::{self, Class};
@@ -49,7 +49,6 @@ fn compared(check: &mut Check<'_, '_>, result: Option<Type>) -> Result<Compared>
     let ty = check.modifiers.ty(&[&types::SIZED[..], &HALVES].concat())?;
     let flushes = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && result != Some(Type::Bf16);
     let flush = flushes && check.flushes();
-    require_half(check, ty, 53, 90)?;
     let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
     let ordered =
         matches!(comparison, Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge);

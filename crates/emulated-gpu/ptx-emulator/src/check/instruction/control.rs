@@ -36,7 +36,6 @@ pub(super) fn bra(check: &mut Check<'_, '_>) -> Result<Op> {
 pub(super) fn brx(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.need("`.idx`", &[("idx", ())])?;
     let uniform = check.modifiers.flag("uni");
-    check.require(30, (6, 0))?;
     check.shape("index, list")?;
     let index = check.source(0, Type::U32)?;
     let list = name(check, 1, "a list of labels")?;
@@ -317,7 +316,6 @@ pub(super) fn brkpt(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn nanosleep(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.ty(&[Type::U32])?;
-    check.require(70, (6, 3))?;
     check.shape("t")?;
     check.source(0, Type::U32)?;
     Ok(Op::Nothing)
@@ -333,7 +331,6 @@ pub(super) fn pmevent(check: &mut Check<'_, '_>) -> Result<Op> {
 pub(super) fn griddepcontrol(check: &mut Check<'_, '_>) -> Result<Op> {
     let actions = [("launch_dependents", ()), ("wait", ())];
     check.modifiers.need("an action", &actions)?;
-    check.require(90, (7, 8))?;
     check.shape("")?;
     Ok(Op::Nothing)
 }
@@ -343,7 +340,6 @@ pub(super) fn setmaxnreg(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.need("`.sync`", &[("sync", ())])?;
     check.modifiers.need("`.aligned`", &[("aligned", ())])?;
     check.modifiers.ty(&[Type::U32])?;
-    check.require(90, (8, 0))?;
     if !check.context.specific {
         return Err(Problem::new(
             check.name_span(),
@@ -365,7 +361,6 @@ pub(super) fn setmaxnreg(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn alloca(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
-    check.require(52, (7, 3))?;
     check.shape("d, size, {align}")?;
     let d = check.destination(0, ty)?;
     let size = check.source(1, ty)?;
@@ -382,14 +377,12 @@ pub(super) fn alloca(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn stacksave(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
-    check.require(52, (7, 3))?;
     check.shape("d")?;
     Ok(Op::StackSave { d: check.destination(0, ty)? })
 }
 
 pub(super) fn stackrestore(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
-    check.require(52, (7, 3))?;
     check.shape("a")?;
     let a = check.source(0, ty)?;
     if !matches!(a, Operand::Register(_)) {

@@ -76,7 +76,6 @@ fn need(to: Type, from: Type) -> Need {
 
 fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let from = check.modifiers.ty(&CONVERTED)?;
-    requirements(check, to, from)?;
     let need = need(to, from);
     let (rounding, integer) = match need {
         // Widening a bf16 is exact, but may be said to round.
@@ -100,9 +99,6 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let flush = flush && if double { check.modifiers.flag("ftz") } else { check.flushes() };
     // Between integers it clamps to the range of the result; floats clamp to [0, 1].
     let saturate = can_saturate(to, from) && !finite && !relu && check.modifiers.flag("sat");
-    if relu || finite {
-        check.require(80, if finite { (8, 1) } else { (7, 0) })?;
-    }
     check.shape("d, a")?;
     // Conversions of the alternate format know no wider registers, on either side.
     let exact = to == Type::Bf16 || from == Type::Bf16;
@@ -195,21 +191,6 @@ fn source(check: &mut Check<'_, '_>, index: usize, from: Type, width: Width) -> 
     check.source_as(index, from, width)
 }
 
-fn requirements(check: &Check<'_, '_>, to: Type, from: Type) -> Result<()> {
-    let half = |ty| ty == Type::Bf16;
-    if half(to) && from == Type::F32 {
-        check.require(80, (7, 0))
-    } else if half(to) || half(from) {
-        if half(from) && to == Type::F32 {
-            // Widening a bf16 is exact, and came earlier than the rest.
-            return check.require(80, (7, 1));
-        }
-        check.require(90, (7, 8))
-    } else {
-        Ok(())
-    }
-}
-
 /// Two floats into one register, tf32, and the eight-bit formats.
 fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let eight = matches!(to, Type::E4m3x2 | Type::E5m2x2);
@@ -240,20 +221,13 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     if to == Type::Tf32 && saturate && !away {
         check.require(100, (8, 6))?;
     }
-    if (eight || wide) && check.context.module.target >= 90 {
-        check.require(90, (7, 8))?;
-    } else if eight || wide {
+    // sm_90 came with them, sm_89 got them later.
+    if (eight || wide) && check.context.module.target == 89 {
         check.require(89, (8, 1))?;
-    } else if to == Type::Tf32 && !away {
-        check.require(90, (7, 8))?;
-    } else if saturate {
-        check.require(80, (8, 1))?;
-    } else {
-        check.require(80, (7, 0))?;
     }
     let two = from == Type::F32 && to != Type::Tf32;
     check.shape(if two { "d, a, b" } else { "d, a" })?;
-    let d = check.destination(0, if to == Type::Tf32 { Type::B32 } else { to })?;
+    let d = check.destination(0, to)?;
     let a = check.source(1, from)?;
     let b = if two { Some(check.source(2, from)?) } else { None };
     let mode = FloatMode { rounding, flush: false, saturate, relu };
@@ -275,12 +249,11 @@ fn pack(check: &mut Check<'_, '_>) -> Result<Op> {
     ];
     let (bits, signed) = check.modifiers.need("the type of the parts", &types)?;
     check.modifiers.need("the type of a and b", &[("s32", ())])?;
-    check.require(if bits < 8 { 75 } else { 72 }, (6, 5))?;
     if bits < 16 {
         check.modifiers.need("the type of c", &[("b32", ())])?;
     }
     check.shape(if bits < 16 { "d, a, b, c" } else { "d, a, b" })?;
-    let d = check.destination(0, Type::B32)?;
+    let d = check.destination(0, Type::U32)?;
     let (a, b) = (check.source(1, Type::S32)?, check.source(2, Type::S32)?);
     let c = if bits < 16 { Some(check.source(3, Type::B32)?) } else { None };
     Ok(Op::Video { form: Video::Pack { bits, signed }, d, a, b, c })

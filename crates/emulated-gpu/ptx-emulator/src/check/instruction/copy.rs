@@ -17,7 +17,6 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
     if bulk {
         return super::bulk::bulk(check);
     }
-    check.require(80, (7, 0))?;
     let done = |op: Asynchronous| Ok(Op::Asynchronous(Box::new(op)));
     if check.modifiers.flag("mbarrier") {
         return arrive(check);
@@ -61,13 +60,14 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
     let last = check.count() - usize::from(policy);
     if last == 4 {
         if is_predicate(check, 3) {
+            check.require(80, (7, 5))?;
             ignore_source = Some(check.predicate(3)?);
         } else {
             source = Some(check.source(3, Type::U32)?);
         }
     }
     if policy {
-        check.source(last, Type::B64)?;
+        check.source(last, Type::U64)?;
     }
     done(Asynchronous::Copy { to, from, copy: copy as u32, source, ignore_source })
 }

@@ -6,7 +6,7 @@ use crate::program::{
     Approximate, FloatBinary, FloatMode, FloatProperty, FloatUnary, Op, Rounding, Type,
 };
 
-use super::{HALVES, require_half};
+use super::HALVES;
 use crate::check::context::Result;
 use crate::check::modifiers::ROUNDINGS;
 use crate::check::operands::Check;
@@ -47,7 +47,6 @@ pub(super) fn mul(check: &mut Check<'_, '_>) -> Result<Op> {
 fn arithmetic(check: &mut Check<'_, '_>, op: FloatBinary) -> Result<Op> {
     let ty = check.modifiers.ty(&FLOATS)?;
     let (mode, _) = mode(check, ty)?;
-    require_half(check, ty, 53, 90)?;
     binary(check, op, mode, ty)
 }
 
@@ -87,7 +86,6 @@ fn fused(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     if check.modifiers.has("oob") {
         return Err(super::not_emulated(check));
     }
-    require_half(check, ty, if mode.relu { 80 } else { 53 }, 80)?;
     if mode.relu && mode.saturate {
         return Err(Problem::new(check.name_span(), "`.relu` and `.sat` exclude each other")
             .help("remove one of them"));
@@ -137,12 +135,6 @@ pub(super) fn extreme(check: &mut Check<'_, '_>, max: bool) -> Result<Op> {
     } else {
         ty != Type::F64 && check.modifiers.flag("xorsign.abs")
     };
-    if xorsign_abs {
-        check.require(86, (7, 2))?;
-    } else if nan && ty == Type::F32 {
-        check.require(80, (7, 0))?;
-    }
-    require_half(check, ty, 80, 80)?;
     if check.count() == 4 {
         // Three operands came with sm_100.
         return Err(super::not_emulated(check));
@@ -182,7 +174,6 @@ pub(super) fn abs(check: &mut Check<'_, '_>) -> Result<Op> {
 fn sign(check: &mut Check<'_, '_>, op: FloatUnary) -> Result<Op> {
     let ty = check.modifiers.ty(&FLOATS)?;
     let flush = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && check.flushes();
-    require_half(check, ty, 53, 80)?;
     unary(check, op, FloatMode { flush, ..PLAIN }, ty)
 }
 
@@ -240,7 +231,6 @@ fn fast(check: &mut Check<'_, '_>, op: FloatUnary) -> Result<Op> {
 
 pub(super) fn ex2(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty(&[Type::F32, Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2])?;
-    require_half(check, ty, 75, 90)?;
     if is_bf16(ty) {
         check.modifiers.need("`.approx`", &[("approx", ())])?;
         check.modifiers.need("`.ftz`", &[("ftz", ())])?;
@@ -251,8 +241,6 @@ pub(super) fn ex2(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn tanh(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty(&[Type::F32, Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2])?;
-    require_half(check, ty, 75, 90)?;
-    check.require(75, (7, 0))?;
     approximate(check, FloatUnary::Tanh, ty, false)
 }
 

@@ -265,7 +265,6 @@ fn matrices(check: &mut Check<'_, '_>) -> Result<(usize, bool, Space)> {
 
 pub(super) fn ldmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
     let (count, transposed, space) = matrices(check)?;
-    check.require(75, (6, 5))?;
     check.shape("d, [a]")?;
     let d = registers_written(check, 0, count, Type::B32)?;
     let address = check.address(1, space)?;
@@ -274,7 +273,6 @@ pub(super) fn ldmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn stmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
     let (count, transposed, space) = matrices(check)?;
-    check.require(90, (7, 8))?;
     check.shape("[a], b")?;
     let address = check.address(0, space)?;
     let a = registers_read(check, 1, count, Type::B32)?;
@@ -287,7 +285,6 @@ pub(super) fn movmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.need("a shape", &[("m8n8", ())])?;
     check.modifiers.need("`.trans`", &[("trans", ())])?;
     check.modifiers.ty(&[Type::B16])?;
-    check.require(75, (7, 8))?;
     check.shape("d, a")?;
     let d = check.destination(0, Type::B32)?;
     Ok(Op::Matrix(Matrix::Transpose { d, a: check.source(1, Type::B32)? }))

@@ -33,7 +33,6 @@ pub(super) fn mbarrier(check: &mut Check<'_, '_>) -> Result<Op> {
         ("pending_count", MbarrierOperation::PendingCount),
     ];
     let operation = check.modifiers.pick(&operations).unwrap_or(MbarrierOperation::Transactions);
-    check.require(80, (7, 0))?;
     match operation {
         MbarrierOperation::Initialise => {
             let space = own_space(check)?;
@@ -56,7 +55,7 @@ pub(super) fn mbarrier(check: &mut Check<'_, '_>) -> Result<Op> {
         MbarrierOperation::PendingCount => {
             finish(check, "count, state")?;
             let d = check.destination(0, Type::U32)?;
-            let a = check.source(1, Type::B64)?;
+            let a = check.source(1, Type::U64)?;
             Ok(Op::Asynchronous(Box::new(Asynchronous::PendingCount { d, a })))
         }
         MbarrierOperation::Transactions => transactions(check),
@@ -76,17 +75,12 @@ fn finish(check: &mut Check<'_, '_>, shape: &str) -> Result<()> {
 /// That of the block: `.shared`, `.shared::cta`, or a generic address.
 pub(super) fn own_space(check: &mut Check<'_, '_>) -> Result<Space> {
     let spaces = [("shared", false), ("shared::cta", true)];
-    let picked = check.modifiers.pick(&spaces);
-    if picked == Some(true) {
-        check.require(80, (7, 8))?;
-    }
-    Ok(picked.map_or(Space::Generic, |_| Space::Shared))
+    Ok(check.modifiers.pick(&spaces).map_or(Space::Generic, |_| Space::Shared))
 }
 
 /// The same, and `.shared::cluster`: the block is the whole of its cluster.
 fn any_space(check: &mut Check<'_, '_>) -> Result<(Space, bool)> {
     if check.modifiers.flag("shared::cluster") {
-        check.require(90, (8, 0))?;
         return Ok((Space::Shared, true));
     }
     Ok((own_space(check)?, false))
@@ -101,17 +95,12 @@ fn order(check: &mut Check<'_, '_>, strict: Option<&'static str>) -> Result<bool
     let scope = check.modifiers.pick(&[("cta", false), ("cluster", true)]);
     match (order, scope) {
         (None, None) => return Ok(strict.is_some()),
-        (Some(true), Some(_)) => check.require(80, (8, 0))?,
-        // ptxas has it since 8.6 where there is another order.
-        (Some(false), Some(_)) => check.require(90, (8, if strict.is_some() { 6 } else { 0 }))?,
+        (Some(_), Some(_)) => {}
         _ => {
             let problem =
                 Problem::new(check.name_span(), "an order and a scope are given together");
             return Err(problem.help("write both, such as .release.cta, or neither"));
         }
-    }
-    if scope == Some(true) {
-        check.require(90, (8, 0))?;
     }
     Ok(order.unwrap_or(true))
 }
@@ -135,11 +124,8 @@ fn arrive(check: &mut Check<'_, '_>, drop: bool) -> Result<Op> {
             _ => "state, [object], {count}",
         },
     )?;
-    if expects {
-        check.require(90, (8, 0))?;
-    }
     let written = check.written;
-    let d = check.destination_or_sink(&written.operands[0], Type::B64, Width::Exact)?;
+    let d = check.destination_or_sink(&written.operands[0], Type::U64, Width::Exact)?;
     if d.is_none() {
         check.require(80, (7, 1))?;
     } else if remote {
@@ -180,7 +166,6 @@ fn transactions(check: &mut Check<'_, '_>) -> Result<Op> {
     let (space, _) = any_space(check)?;
     order(check, None)?;
     finish(check, "[object], transactions")?;
-    check.require(90, (8, 0))?;
     let address = check.address(0, space)?;
     let transactions = check.source(1, Type::U32)?;
     let action = if completes {
@@ -192,19 +177,13 @@ fn transactions(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 fn test(check: &mut Check<'_, '_>, suspends: bool) -> Result<Op> {
-    if suspends {
-        check.require(90, (7, 8))?;
-    }
     let parity = check.modifiers.flag("parity");
-    if parity {
-        check.require(80, (7, 1))?;
-    }
     let space = own_space(check)?;
     let acquires = order(check, Some("acquire"))?;
     finish(check, if suspends { "p, [object], phase, {hint}" } else { "p, [object], phase" })?;
     let d = check.destination(0, Type::Pred)?;
     let address = check.address(1, space)?;
-    let phase = check.source(2, if parity { Type::U32 } else { Type::B64 })?;
+    let phase = check.source(2, if parity { Type::U32 } else { Type::U64 })?;
     if let Operand::Immediate(2..) = phase
         && parity
     {

@@ -43,9 +43,6 @@ fn hints(
         )
         .help("remove the cache modifier"));
     }
-    if first || second {
-        check.require(if second { 75 } else { 70 }, (7, 4))?;
-    }
     let volatile = matches!(ordering, Ordering::Volatile | Ordering::Mmio);
     if cache && (first || ordering != Ordering::Weak) || first && volatile {
         return Err(Problem::new(check.name_span(), "two ways to cache exclude each other")
@@ -76,7 +73,6 @@ fn ordering(
     }
     let scope = check.modifiers.pick(&SCOPES);
     match (ordering, scope) {
-        (Ordering::Weak | Ordering::Volatile, None) => {}
         (Ordering::Weak | Ordering::Volatile, Some(_)) => {
             return Err(Problem::new(
                 check.name_span(),
@@ -84,6 +80,7 @@ fn ordering(
             )
             .help("remove the scope, or name the order it is for"));
         }
+        (Ordering::Weak | Ordering::Volatile, None) => {}
         (_, None) => {
             return Err(Problem::new(
                 check.name_span(),
@@ -95,12 +92,7 @@ fn ordering(
             return Err(Problem::new(check.name_span(), "`.mmio` goes with `.sys` only")
                 .help("write .mmio.relaxed.sys"));
         }
-        (_, Some(scope)) => {
-            check.require(70, (6, 0))?;
-            if scope == Scope::Cluster {
-                check.require(90, (7, 8))?;
-            }
-        }
+        _ => {}
     }
     Ok((ordering, scope))
 }
@@ -134,9 +126,6 @@ const SPACES: [(&str, Space); 7] = [
 
 /// The state space of a load or store; none means generic. `own` are those that are only read.
 fn space(check: &mut Check<'_, '_>, own: &[(&'static str, Space)]) -> Result<Space> {
-    if check.modifiers.has("shared::cluster") {
-        check.require(90, (7, 8))?;
-    }
     let space = check.modifiers.pick(&[&SPACES[..], own].concat());
     Ok(space.unwrap_or(Space::Generic))
 }
@@ -161,7 +150,7 @@ fn check_lanes(check: &Check<'_, '_>, ty: Type, lanes: usize, space: Space) -> R
             return Err(Problem::new(check.name_span(), "a vector of .b128 does not exist")
                 .help("remove the .v2 or .v4"));
         }
-        return check.require(70, (8, 3));
+        return Ok(());
     }
     if lanes == 8 && bits != 256 || bits > 256 {
         return Err(Problem::new(
@@ -240,6 +229,13 @@ fn load(
         .collect::<Result<_>>()?;
     let address = check.address(1, space)?;
     if let Operand::Address(crate::program::Symbol::Local(id), _) = address.base
+        && space == Space::Param
+        && !is_input(check, id)
+    {
+        // What a call gave.
+        check.require(20, (2, 0))?;
+    }
+    if let Operand::Address(crate::program::Symbol::Local(id), _) = address.base
         && check.body.function.results.contains(&crate::program::Parameter::Variable(id))
     {
         return Err(Problem::new(check.operand(1)?.span, "a function can't read its result")
@@ -298,8 +294,7 @@ fn used_parts(load: &Op, mask: u32) -> Option<Vec<Op>> {
 /// The operand of `.L2::cache_hint`, which has to be a register.
 fn cache_policy(check: &mut Check<'_, '_>, policy: bool, index: usize) -> Result<()> {
     if policy {
-        check.require(80, (7, 4))?;
-        check.source(index, Type::B64)?;
+        check.source(index, Type::U64)?;
     }
     Ok(())
 }

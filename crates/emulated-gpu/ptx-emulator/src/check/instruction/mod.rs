@@ -30,6 +30,7 @@ use super::body::function::Body;
 use super::context::{Context, Result};
 use super::modifiers::Modifiers;
 use super::operands::Check;
+use super::since::{self, Version};
 use super::types;
 
 /// Checks one instruction and says what it does; what it takes several steps to do is several.
@@ -75,118 +76,118 @@ const VIDEO: [&str; 23] = [
     "vsub4",
 ];
 
-/// The instructions that are emulated.
-const RULES: [(&str, Rule); 105] = [
-    ("abs", arithmetic::abs),
-    ("activemask", warp::activemask),
-    ("add", arithmetic::add),
-    ("addc", arithmetic::addc),
-    ("alloca", control::alloca),
-    ("and", bits::and),
-    ("applypriority", cache::hint),
-    ("atom", atomic::atom),
-    ("bar", sync::bar),
-    ("barrier", sync::bar),
-    ("bfe", bits::bfe),
-    ("bfi", bits::bfi),
-    ("bfind", bits::bfind),
-    ("bmsk", bits::bmsk),
-    ("bra", control::bra),
-    ("brev", bits::brev),
-    ("brkpt", control::brkpt),
-    ("brx", control::brx),
-    ("call", control::call),
-    ("clz", bits::clz),
-    ("cnot", bits::cnot),
-    ("copysign", float::copysign),
-    ("cos", float::cos),
-    ("cp", copy::cp),
-    ("createpolicy", cache::createpolicy),
-    ("cvt", convert::cvt),
-    ("cvta", moves::cvta),
-    ("discard", cache::hint),
-    ("div", arithmetic::div),
-    ("dp2a", bits::dp2a),
-    ("dp4a", bits::dp4a),
-    ("elect", warp::elect),
-    ("ex2", float::ex2),
-    ("exit", control::exit),
-    ("fence", sync::fence),
-    ("fma", float::fma),
-    ("fns", bits::fns),
-    ("griddepcontrol", control::griddepcontrol),
-    ("isspacep", moves::isspacep),
-    ("istypep", texture::istypep),
-    ("ld", memory::ld),
-    ("ldmatrix", matrix::ldmatrix),
-    ("ldu", memory::ldu),
-    ("lg2", float::lg2),
-    ("lop3", bits::lop3),
-    ("mad", arithmetic::mad),
-    ("mad24", arithmetic::mad24),
-    ("madc", arithmetic::madc),
-    ("match", warp::matches),
-    ("max", arithmetic::max),
-    ("mbarrier", mbarrier::mbarrier),
-    ("membar", sync::membar),
-    ("min", arithmetic::min),
-    ("mma", matrix::mma),
-    ("mov", moves::mov),
-    ("movmatrix", matrix::movmatrix),
-    ("mul", arithmetic::mul),
-    ("mul24", arithmetic::mul24),
-    ("nanosleep", control::nanosleep),
-    ("neg", arithmetic::neg),
-    ("not", bits::not),
-    ("or", bits::or),
-    ("pmevent", control::pmevent),
-    ("popc", bits::popc),
-    ("prefetch", cache::hint),
-    ("prefetchu", cache::hint),
-    ("prmt", bits::prmt),
-    ("rcp", float::rcp),
-    ("red", atomic::red),
-    ("redux", warp::redux),
-    ("rem", arithmetic::rem),
-    ("ret", control::ret),
-    ("rsqrt", float::rsqrt),
-    ("sad", arithmetic::sad),
-    ("selp", compare::selp),
-    ("set", compare::set),
-    ("setmaxnreg", control::setmaxnreg),
-    ("setp", compare::setp),
-    ("shf", bits::shf),
-    ("shfl", warp::shfl),
-    ("shl", bits::shl),
-    ("shr", bits::shr),
-    ("sin", float::sin),
-    ("slct", compare::slct),
-    ("sqrt", float::sqrt),
-    ("st", memory::st),
-    ("stackrestore", control::stackrestore),
-    ("stacksave", control::stacksave),
-    ("stmatrix", matrix::stmatrix),
-    ("sub", arithmetic::sub),
-    ("subc", arithmetic::subc),
-    ("suld", surface::suld),
-    ("suq", texture::suq),
-    ("sured", surface::sured),
-    ("sust", surface::sust),
-    ("szext", bits::szext),
-    ("tanh", float::tanh),
-    ("testp", float::testp),
-    ("tex", texture::tex),
-    ("tld4", texture::tld4),
-    ("trap", control::trap),
-    ("txq", texture::txq),
-    ("vote", warp::vote),
-    ("wmma", wmma::wmma),
-    ("xor", bits::xor),
+/// The instructions that are emulated, and the first target and version of PTX that have them.
+const RULES: [(&str, Rule, u32, Version); 105] = [
+    ("abs", arithmetic::abs, 10, (1, 0)),
+    ("activemask", warp::activemask, 30, (6, 2)),
+    ("add", arithmetic::add, 10, (1, 0)),
+    ("addc", arithmetic::addc, 10, (1, 2)),
+    ("alloca", control::alloca, 52, (7, 3)),
+    ("and", bits::and, 10, (1, 0)),
+    ("applypriority", cache::hint, 80, (7, 4)),
+    ("atom", atomic::atom, 11, (1, 0)),
+    ("bar", sync::bar, 10, (1, 0)),
+    ("barrier", sync::bar, 30, (6, 0)),
+    ("bfe", bits::bfe, 20, (2, 0)),
+    ("bfi", bits::bfi, 20, (2, 0)),
+    ("bfind", bits::bfind, 20, (2, 0)),
+    ("bmsk", bits::bmsk, 70, (7, 6)),
+    ("bra", control::bra, 10, (1, 0)),
+    ("brev", bits::brev, 20, (2, 0)),
+    ("brkpt", control::brkpt, 11, (1, 0)),
+    ("brx", control::brx, 30, (6, 0)),
+    ("call", control::call, 10, (1, 0)),
+    ("clz", bits::clz, 20, (2, 0)),
+    ("cnot", bits::cnot, 10, (1, 0)),
+    ("copysign", float::copysign, 20, (2, 0)),
+    ("cos", float::cos, 10, (1, 4)),
+    ("cp", copy::cp, 80, (7, 0)),
+    ("createpolicy", cache::createpolicy, 80, (7, 4)),
+    ("cvt", convert::cvt, 10, (1, 0)),
+    ("cvta", moves::cvta, 20, (2, 0)),
+    ("discard", cache::hint, 80, (7, 4)),
+    ("div", arithmetic::div, 10, (1, 0)),
+    ("dp2a", bits::dp2a, 61, (5, 0)),
+    ("dp4a", bits::dp4a, 61, (5, 0)),
+    ("elect", warp::elect, 90, (8, 0)),
+    ("ex2", float::ex2, 10, (1, 4)),
+    ("exit", control::exit, 10, (1, 0)),
+    ("fence", sync::fence, 70, (6, 0)),
+    ("fma", float::fma, 10, (1, 4)),
+    ("fns", bits::fns, 30, (6, 0)),
+    ("griddepcontrol", control::griddepcontrol, 90, (7, 8)),
+    ("isspacep", moves::isspacep, 20, (2, 0)),
+    ("istypep", texture::istypep, 30, (4, 0)),
+    ("ld", memory::ld, 10, (1, 0)),
+    ("ldmatrix", matrix::ldmatrix, 75, (6, 5)),
+    ("ldu", memory::ldu, 20, (2, 0)),
+    ("lg2", float::lg2, 10, (1, 4)),
+    ("lop3", bits::lop3, 50, (4, 3)),
+    ("mad", arithmetic::mad, 10, (1, 0)),
+    ("mad24", arithmetic::mad24, 10, (1, 0)),
+    ("madc", arithmetic::madc, 20, (3, 0)),
+    ("match", warp::matches, 70, (6, 0)),
+    ("max", arithmetic::max, 10, (1, 0)),
+    ("mbarrier", mbarrier::mbarrier, 80, (7, 0)),
+    ("membar", sync::membar, 10, (1, 4)),
+    ("min", arithmetic::min, 10, (1, 0)),
+    ("mma", matrix::mma, 70, (6, 4)),
+    ("mov", moves::mov, 10, (1, 0)),
+    ("movmatrix", matrix::movmatrix, 75, (7, 8)),
+    ("mul", arithmetic::mul, 10, (1, 0)),
+    ("mul24", arithmetic::mul24, 10, (1, 0)),
+    ("nanosleep", control::nanosleep, 70, (6, 2)),
+    ("neg", arithmetic::neg, 10, (1, 0)),
+    ("not", bits::not, 10, (1, 0)),
+    ("or", bits::or, 10, (1, 0)),
+    ("pmevent", control::pmevent, 10, (1, 4)),
+    ("popc", bits::popc, 20, (2, 0)),
+    ("prefetch", cache::hint, 20, (2, 0)),
+    ("prefetchu", cache::hint, 20, (2, 0)),
+    ("prmt", bits::prmt, 20, (2, 0)),
+    ("rcp", float::rcp, 10, (1, 4)),
+    ("red", atomic::red, 11, (1, 2)),
+    ("redux", warp::redux, 80, (7, 0)),
+    ("rem", arithmetic::rem, 10, (1, 0)),
+    ("ret", control::ret, 10, (1, 0)),
+    ("rsqrt", float::rsqrt, 10, (1, 4)),
+    ("sad", arithmetic::sad, 10, (1, 0)),
+    ("selp", compare::selp, 10, (1, 0)),
+    ("set", compare::set, 10, (1, 0)),
+    ("setmaxnreg", control::setmaxnreg, 90, (8, 0)),
+    ("setp", compare::setp, 10, (1, 0)),
+    ("shf", bits::shf, 32, (3, 1)),
+    ("shfl", warp::shfl, 30, (3, 0)),
+    ("shl", bits::shl, 10, (1, 0)),
+    ("shr", bits::shr, 10, (1, 0)),
+    ("sin", float::sin, 10, (1, 4)),
+    ("slct", compare::slct, 10, (1, 0)),
+    ("sqrt", float::sqrt, 10, (1, 0)),
+    ("st", memory::st, 10, (1, 0)),
+    ("stackrestore", control::stackrestore, 52, (7, 3)),
+    ("stacksave", control::stacksave, 52, (7, 3)),
+    ("stmatrix", matrix::stmatrix, 90, (7, 8)),
+    ("sub", arithmetic::sub, 10, (1, 0)),
+    ("subc", arithmetic::subc, 10, (1, 3)),
+    ("suld", surface::suld, 10, (1, 5)),
+    ("suq", texture::suq, 10, (1, 5)),
+    ("sured", surface::sured, 20, (2, 0)),
+    ("sust", surface::sust, 10, (1, 5)),
+    ("szext", bits::szext, 70, (7, 6)),
+    ("tanh", float::tanh, 75, (7, 0)),
+    ("testp", float::testp, 20, (2, 0)),
+    ("tex", texture::tex, 10, (1, 0)),
+    ("tld4", texture::tld4, 20, (2, 2)),
+    ("trap", control::trap, 10, (1, 0)),
+    ("txq", texture::txq, 10, (1, 5)),
+    ("vote", warp::vote, 12, (1, 2)),
+    ("wmma", wmma::wmma, 70, (6, 0)),
+    ("xor", bits::xor, 10, (1, 0)),
 ];
 
 /// The names of the instructions that are emulated, without modifiers.
 pub fn instructions() -> impl Iterator<Item = &'static str> {
-    RULES.iter().map(|(name, _)| *name).chain(VIDEO)
+    RULES.iter().map(|(name, ..)| *name).chain(VIDEO)
 }
 
 /// Instructions that PTX has and the emulator has not.
@@ -206,11 +207,14 @@ fn operation(check: &mut Check<'_, '_>) -> Result<Op> {
              instruction for each element"
         )));
     }
-    if let Some((_, rule)) = RULES.iter().find(|(name, _)| *name == opcode) {
-        return rule(check);
-    }
-    if VIDEO.contains(&opcode) {
-        return video::video(check);
+    let video = || VIDEO.contains(&opcode).then(|| (video::video as Rule, video::since(opcode)));
+    let rule = RULES.iter().find(|(name, ..)| *name == opcode);
+    let rule = rule.map(|&(_, rule, target, version)| (rule, (target, version))).or_else(video);
+    if let Some((rule, base)) = rule {
+        let op = rule(check)?;
+        let (target, version) = since::form(&check.context.module, check.written, base);
+        check.require(target, version)?;
+        return Ok(op);
     }
     if UNSUPPORTED.contains(&opcode) {
         return unsupported(check);
@@ -257,7 +261,8 @@ fn unknown(check: &Check<'_, '_>) -> Problem {
         ));
     }
     let lower = opcode.to_ascii_lowercase();
-    match closest(&lower, instructions()) {
+    let known = instructions().find(|name| *name == lower);
+    match known.or_else(|| closest(&lower, instructions())) {
         Some(close) => problem.help(format!("did you mean `{close}`?")),
         None => problem.help("the instructions are listed in the PTX ISA, \"Instruction Set\""),
     }
@@ -334,21 +339,6 @@ pub(super) const INTEGERS: [Type; 6] =
 
 /// The packed and alternate floating-point types of half precision.
 pub(super) const HALVES: [Type; 4] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2];
-
-/// Where the half-precision types came in, for an instruction that has both.
-pub(super) fn require_half(check: &Check<'_, '_>, ty: Type, f16: u32, bf16: u32) -> Result<()> {
-    match ty {
-        Type::F16 | Type::F16x2 => {
-            let version = if f16 >= 75 { (7, 0) } else { (4, 2) };
-            check.require(f16, version)
-        }
-        Type::Bf16 | Type::Bf16x2 => {
-            let version = if bf16 >= 90 { (7, 8) } else { (7, 0) };
-            check.require(bf16, version)
-        }
-        _ => Ok(()),
-    }
-}
 
 /// An untyped type of that many bits.
 pub(super) fn untyped(bits: u32) -> Type {

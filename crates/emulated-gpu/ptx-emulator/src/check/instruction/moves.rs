@@ -1,13 +1,14 @@
 //! `mov`, `cvta`, `isspacep` (PTX ISA, "Data Movement and Conversion Instructions").
 
 use crate::diagnostic::Problem;
-use crate::program::{Destination, IntBinary, Op, Operand, Space, Symbol, Type};
+use crate::program::{Destination, Op, Operand, Space, Symbol, Type};
 use crate::source::Span;
 use crate::syntax::{Expression, Node, OperandKind, Unary};
 
 use super::untyped;
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width, space_name};
+use crate::check::scope::Binding;
 use crate::check::special::{self, Reads};
 use crate::check::types;
 
@@ -19,8 +20,11 @@ pub(super) fn mov(check: &mut Check<'_, '_>) -> Result<Op> {
         return vector(check, ty, lanes);
     }
     let written = check.written;
-    let is_vector = |index: usize| match &written.operands[index].kind {
+    let mut is_vector = |index: usize| match &written.operands[index].kind {
         OperandKind::Vector(parts) => parts.len() > 1,
+        OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => {
+            matches!(check.body.find(name), Some(Binding::Vector(_)))
+        }
         _ => false,
     };
     match (is_vector(0), is_vector(1)) {
@@ -30,26 +34,12 @@ pub(super) fn mov(check: &mut Check<'_, '_>) -> Result<Op> {
         (false, true) => pack(check, ty),
         (false, false) => {
             let d = check.destination(0, ty)?;
-            let a = source(check, ty)?;
-            Ok(match a {
-                Source::Operand(a) => Op::Mov { ty, d, a },
-                Source::Sum(a, b) => {
-                    let op = IntBinary::Add { saturate: false };
-                    Op::IntBinary { op, ty, d, a, b }
-                }
-            })
+            Ok(Op::Mov { ty, d, a: source(check, ty)? })
         }
     }
 }
 
-/// What `mov` reads.
-enum Source {
-    Operand(Operand),
-    /// A register plus a constant, which ptxas takes as well.
-    Sum(Operand, Operand),
-}
-
-fn source(check: &mut Check<'_, '_>, ty: Type) -> Result<Source> {
+fn source(check: &mut Check<'_, '_>, ty: Type) -> Result<Operand> {
     let written = check.written;
     let operand = &written.operands[1];
     if let OperandKind::Element(name, index) = &operand.kind {
@@ -62,11 +52,11 @@ fn source(check: &mut Check<'_, '_>, ty: Type) -> Result<Source> {
         };
         address_type(check, ty, space, operand.span)?;
         let size = types::bytes(element_type(check, symbol)) as i64;
-        return Ok(Source::Operand(Operand::Address(symbol, (value as i64).wrapping_mul(size))));
+        return Ok(Operand::Address(symbol, (value as i64).wrapping_mul(size)));
     }
     let node = check.plain_of(operand)?;
     if let Some(special) = special_register(check, node, ty)? {
-        return Ok(Source::Operand(special));
+        return Ok(special);
     }
     let (base, offset) = check.base_and_offset(node)?;
     if let Expression::Name(name) = base.expression
@@ -75,29 +65,26 @@ fn source(check: &mut Check<'_, '_>, ty: Type) -> Result<Source> {
         if check.opaque(symbol).is_some() {
             check.context.require(base.span, "the handle of a texture", 20, (3, 1))?;
             if offset == 0 && ty.bytes() == 8 {
-                return Ok(Source::Operand(check.handle_of(symbol)));
+                return Ok(check.handle_of(symbol));
             }
         }
         address_type(check, ty, space, base.span)?;
         return match symbol {
-            Operand::Address(symbol, _) => Ok(Source::Operand(Operand::Address(symbol, offset))),
-            other if offset == 0 => Ok(Source::Operand(other)),
+            Operand::Address(symbol, _) => Ok(Operand::Address(symbol, offset)),
+            Operand::Function(id) if offset == 0 => {
+                let entry = check.context.module.functions[id.0 as usize].entry;
+                let (target, version) = if entry { (35, (3, 1)) } else { (10, (2, 1)) };
+                check.require(target, version)?;
+                Ok(symbol)
+            }
             _ => Err(Problem::new(node.span, "there is nothing behind the address of a function")
                 .help("leave the offset away")),
         };
     }
-    if offset != 0 && !std::ptr::eq(base, node) && types::class(ty) != types::Class::Float {
-        let a = check.value(base, ty, Width::Exact)?;
-        return Ok(Source::Sum(a, Operand::Immediate(mask(offset as u64, ty))));
-    }
     if ty == Type::Pred {
-        return check.predicate_of(node).map(Source::Operand);
+        return check.predicate_of(node);
     }
-    check.value(node, ty, Width::Exact).map(Source::Operand)
-}
-
-fn mask(value: u64, ty: Type) -> u64 {
-    if types::bits(ty) < 64 { value & ((1 << types::bits(ty)) - 1) } else { value }
+    check.value(node, ty, Width::Exact)
 }
 
 fn element_type(check: &Check<'_, '_>, symbol: Symbol) -> Type {
@@ -131,7 +118,9 @@ pub(super) fn special_register<'a>(
         Expression::Member(name, member) => (name, Some(member)),
         _ => return Ok(None),
     };
-    let Some((reads, found)) = special::named(name, member) else { return Ok(None) };
+    let Some((reads, found, (target, version))) = special::named(name, member) else {
+        return Ok(None);
+    };
     // A register of that name, declared here, hides it.
     if check.body.find(name).is_some() {
         return Ok(None);
@@ -144,7 +133,7 @@ pub(super) fn special_register<'a>(
         _ => {
             integer
                 && (have == want
-                    || member.is_some() && want == 16
+                    || member.is_some() && want == 16 && target < 90
                     || name == "%gridid" && want == 32)
         }
     };
@@ -161,6 +150,7 @@ pub(super) fn special_register<'a>(
         )
         .help(format!("write mov.{0} into a register of type .{0}", types::name(found))));
     }
+    check.context.require(node.span, &format!("`{name}`"), target, version)?;
     match reads {
         Reads::As(special) => Ok(Some(Operand::Special(special))),
         Reads::Constant(value) => Ok(Some(Operand::Immediate(value))),
@@ -171,6 +161,7 @@ pub(super) fn special_register<'a>(
 
 fn unpack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     let (parts, part) = part_type(check, ty, 0)?;
+    check.same_parts(&parts)?;
     let parts: Vec<Destination> = parts
         .iter()
         .map(|operand| check.part_destination(operand, part, Width::Exact))
@@ -179,12 +170,19 @@ fn unpack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
         return Err(Problem::new(check.operand(0)?.span, "every part is thrown away")
             .help("name a register for one of them"));
     }
-    Ok(Op::Unpack { ty, parts, part, a: check.source(1, ty)? })
+    let mut a = source(check, ty)?;
+    if !matches!(a, Operand::Register(_) | Operand::Immediate(_)) {
+        let whole = check.body.register("", ty, check.written.span);
+        check.before.push(Op::Mov { ty, d: Some(whole), a });
+        a = Operand::Register(whole);
+    }
+    Ok(Op::Unpack { ty, parts, part, a })
 }
 
 fn pack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     let d = check.destination(0, ty)?;
     let (parts, part) = part_type(check, ty, 1)?;
+    check.same_parts(&parts)?;
     let parts = parts
         .iter()
         .map(|operand| check.part_source(operand, part, Width::Exact))
@@ -229,10 +227,12 @@ fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
         )
         .help("write {a, b} = two, {a, b, c, d} = four registers"));
     }
+    check.same_parts(&to)?;
     let sources = match from {
         Some(sources) => sources,
         None => {
             let parts = check.parts(1)?;
+            check.same_parts(&parts)?;
             parts
                 .iter()
                 .map(|part| check.part_source(part, ty, Width::Exact))
@@ -263,8 +263,11 @@ fn all_of(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Operand>>> {
         return Err(Problem::new(node.span, format!("the elements of `{name}` have 32 bits"))
             .help("write mov.v4.u32, and widen what it gives with cvt"));
     }
+    if let Some((_, _, (target, version))) = special::named(name, Some("x")) {
+        check.context.require(node.span, &format!("`{name}`"), target, version)?;
+    }
     let components = ["x", "y", "z", "w"].map(|member| match special::named(name, Some(member)) {
-        Some((Reads::As(special), _)) => Operand::Special(special),
+        Some((Reads::As(special), ..)) => Operand::Special(special),
         _ => Operand::Immediate(0),
     });
     Ok(Some(components.to_vec()))
@@ -283,7 +286,6 @@ const SPACES: [(&str, Space); 7] = [
 /// One of them; a block is the whole of its cluster.
 fn space(check: &mut Check<'_, '_>) -> Result<Space> {
     if check.modifiers.flag("shared::cluster") {
-        check.require(90, (7, 8))?;
         return Ok(Space::Shared);
     }
     check.modifiers.need("a state space", &SPACES)
@@ -293,9 +295,6 @@ pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
     let to_space = check.modifiers.flag("to");
     let space = space(check)?;
     let ty = check.modifiers.ty(&[Type::U64])?;
-    if space == Space::Param {
-        check.require(70, (7, 7))?;
-    }
     check.shape("d, a")?;
     let d = check.destination(0, ty)?;
     let written = check.written;
@@ -326,11 +325,6 @@ pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn isspacep(check: &mut Check<'_, '_>) -> Result<Op> {
     let space = space(check)?;
-    match space {
-        Space::Const => check.require(20, (3, 1))?,
-        Space::Param => check.require(70, (7, 7))?,
-        _ => {}
-    }
     check.shape("p, a")?;
     let d = check.destination(0, Type::Pred)?;
     Ok(Op::IsSpace { space, d, a: check.source(1, Type::U64)? })

@@ -75,7 +75,7 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
     };
     // Half of the elements of `a` are there.
     let fragments = [fragment(Role::A, a, k / 2), fragment(Role::B, b, k), fragment(Role::C, c, k)];
-    let metadata = check.source(4, Type::B32)?;
+    let metadata = check.source(4, Type::U32)?;
     let selector = check.number(5)?;
     if selector >= selectors {
         let problem =

@@ -13,22 +13,7 @@ const BITS: [Type; 4] = [Type::B8, Type::B16, Type::B32, Type::B64];
 /// `.trap`, `.clamp`, `.zero`
 fn outside(check: &mut Check<'_, '_>) -> Result<Outside> {
     let modes = [("trap", Outside::Trap), ("clamp", Outside::Clamp), ("zero", Outside::Zero)];
-    let outside = check.modifiers.need("what to do outside", &modes)?;
-    if outside != Outside::Trap {
-        check.require(0, (2, 0))?;
-    }
-    Ok(outside)
-}
-
-/// What came after the first surfaces.
-fn require(check: &Check<'_, '_>, geometry: Geometry, cached: bool, formatted: bool) -> Result<()> {
-    if geometry.layered || geometry.axes == 3 {
-        return check.require(20, (3, 0));
-    }
-    if cached || formatted {
-        return check.require(20, (2, 0));
-    }
-    check.require(0, (1, 5))
+    check.modifiers.need("what to do outside", &modes)
 }
 
 fn vector(check: &mut Check<'_, '_>, ty: Type) -> Result<usize> {
@@ -64,11 +49,10 @@ fn counted(check: &Check<'_, '_>, index: usize, found: usize, wanted: usize) -> 
 pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.need("`.b`", &[("b", ())])?;
     let geometry = check.modifiers.need("a geometry", &FLAT)?;
-    let cached = check.modifiers.pick(&[("ca", ()), ("cg", ()), ("cs", ()), ("cv", ())]).is_some();
+    check.modifiers.pick(&[("ca", ()), ("cg", ()), ("cs", ()), ("cv", ())]);
     let ty = check.modifiers.ty(&BITS)?;
     let count = vector(check, ty)?;
     let outside = outside(check)?;
-    require(check, geometry, cached, false)?;
     check.shape("d, a")?;
     let parts = check.parts(0)?;
     counted(check, 0, parts.len(), count)?;
@@ -84,11 +68,10 @@ pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
 pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
     let formatted = check.modifiers.need("`.b` or `.p`", &[("b", false), ("p", true)])?;
     let geometry = check.modifiers.need("a geometry", &FLAT)?;
-    let cached = check.modifiers.pick(&[("wb", ()), ("cg", ()), ("cs", ()), ("wt", ())]).is_some();
+    check.modifiers.pick(&[("wb", ()), ("cg", ()), ("cs", ()), ("wt", ())]);
     let ty = check.modifiers.ty(if formatted { &BITS[2..3] } else { &BITS })?;
     let count = vector(check, ty)?;
     let outside = outside(check)?;
-    require(check, geometry, cached, formatted)?;
     check.shape("a, c")?;
     let address = address(check, 0, (geometry, outside, formatted))?;
     let parts = check.parts(1)?;
@@ -120,10 +103,6 @@ pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
     };
     let ty = check.modifiers.ty(types)?;
     let outside = outside(check)?;
-    if ty.bytes() == 8 && op != Atomic::Add {
-        check.require(50, (8, 1))?;
-    }
-    require(check, geometry, false, true)?;
     check.shape("a, c")?;
     let address = address(check, 0, (geometry, outside, formatted))?;
     // It may be wider, as that of a store may be.

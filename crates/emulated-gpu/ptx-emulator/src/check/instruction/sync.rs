@@ -11,7 +11,6 @@ pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {
     let barrier = check.opcode() == "barrier";
     if !barrier && check.modifiers.flag("warp") {
         check.modifiers.need("`.sync`", &[("sync", ())])?;
-        check.require(30, (6, 0))?;
         check.shape("mask")?;
         return Ok(Op::WarpBarrier { mask: check.source(0, Type::B32)? });
     }
@@ -21,9 +20,6 @@ pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.flag("cta");
     // `bar` is `barrier.aligned`.
     let aligned = !barrier || check.modifiers.flag("aligned");
-    if barrier {
-        check.require(30, (6, 0))?;
-    }
     match check.modifiers.need(
         "to know what it does",
         &[
@@ -124,11 +120,8 @@ fn proxy(check: &mut Check<'_, '_>) -> Result<Op> {
     let membar = check.opcode() == "membar";
     let kinds = [("alias", true), ("async", false)];
     let kind = &kinds[..if membar { 1 } else { 2 }];
-    if check.modifiers.need("the kind of proxy", kind)? {
-        check.require(70, (7, 5))?;
-    } else {
+    if !check.modifiers.need("the kind of proxy", kind)? {
         check.modifiers.pick(&[("global", ()), ("shared::cta", ()), ("shared::cluster", ())]);
-        check.require(90, (8, 0))?;
     }
     check.shape("")?;
     Ok(Op::Fence { scope: Scope::System })
@@ -142,7 +135,6 @@ pub(super) fn fence(check: &mut Check<'_, '_>) -> Result<Op> {
         // What makes an object known to other blocks of a cluster, of which there are none.
         check.modifiers.need("`.release`", &[("release", ())])?;
         check.modifiers.need("`.cluster`", &[("cluster", ())])?;
-        check.require(90, (8, 0))?;
         check.shape("")?;
         return Ok(Op::Fence { scope: Scope::Cluster });
     }
@@ -150,13 +142,9 @@ pub(super) fn fence(check: &mut Check<'_, '_>) -> Result<Op> {
     if words.iter().any(|word| word.text.starts_with("sync_restrict")) {
         return Err(super::not_emulated(check));
     }
-    check.require(70, (6, 0))?;
     let orders = [("sc", ()), ("acq_rel", ()), ("acquire", ()), ("release", ())];
     check.modifiers.pick(&orders);
     let scope = check.modifiers.need("a scope", &SCOPES)?;
-    if scope == Scope::Cluster {
-        check.require(90, (7, 8))?;
-    }
     check.shape("")?;
     Ok(Op::Fence { scope })
 }

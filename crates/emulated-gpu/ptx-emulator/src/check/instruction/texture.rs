@@ -168,20 +168,6 @@ pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
         )
         .help("write .v2.f16x2, or .v4 with another type"));
     }
-    if mipmap.is_some() {
-        check.require(20, (3, 1))?;
-    }
-    match geometry {
-        Geometry { cube: true, .. } if mipmap == Some(Mipmap::Gradient) => {
-            check.require(20, (4, 3))?
-        }
-        Geometry { cube: true, .. } => check.require(20, (3, 0))?,
-        Geometry { layered: true, .. } => check.require(0, (2, 3))?,
-        _ => {}
-    }
-    if matches!(ty, Type::F16 | Type::F16x2) {
-        check.require(53, (4, 2))?;
-    }
     let behind = match mipmap {
         Some(Mipmap::Level) => 3,
         Some(Mipmap::Gradient) => 4,
@@ -213,11 +199,6 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.need("`.v4`", &[("v4", ())])?;
     let ty = check.modifiers.ty(&[Type::U32, Type::S32, Type::F32])?;
     let coordinates = check.modifiers.ty(&[Type::F32])?;
-    if geometry.layered || geometry.cube {
-        check.require(30, (4, 3))?;
-    } else {
-        check.require(20, (2, 2))?;
-    }
     check.shape("d, a, {e}, {f}")?;
     let d = destinations(check, ty, 4)?;
     let p = resident(check)?;
@@ -245,14 +226,6 @@ pub(super) fn txq(check: &mut Check<'_, '_>) -> Result<Op> {
     ];
     let queries: Vec<_> = sizes.into_iter().chain(others.into_iter().filter(|_| !level)).collect();
     let query = check.modifiers.need("a query", &queries)?;
-    match query {
-        _ if level => check.require(30, (4, 3))?,
-        Query::NumMipmapLevels => check.require(20, (4, 1))?,
-        Query::NumSamples => check.require(30, (4, 1))?,
-        Query::ArraySize => check.require(0, (4, 1))?,
-        Query::ChannelDataType | Query::ChannelOrder => check.require(0, (2, 1))?,
-        _ => check.require(0, (1, 5))?,
-    }
     check.modifiers.ty(&[Type::B32])?;
     check.shape(if level { "d, a, lod" } else { "d, a" })?;
     self::query(check, Opaque::Texture, query, level)
@@ -271,12 +244,6 @@ pub(super) fn suq(check: &mut Check<'_, '_>) -> Result<Op> {
             ("memory_layout", Query::MemoryLayout),
         ],
     )?;
-    match query {
-        Query::MemoryLayout => check.require(0, (4, 2))?,
-        Query::ArraySize => check.require(0, (4, 1))?,
-        Query::ChannelDataType | Query::ChannelOrder => check.require(0, (2, 1))?,
-        _ => check.require(0, (1, 5))?,
-    }
     check.modifiers.ty(&[Type::B32])?;
     check.shape("d, a")?;
     self::query(check, Opaque::Surface, query, false)
@@ -300,7 +267,6 @@ pub(super) fn istypep(check: &mut Check<'_, '_>) -> Result<Op> {
         ("samplerref", None),
     ];
     let kind = check.modifiers.need("a type", &kinds)?;
-    check.require(30, (4, 0))?;
     check.shape("p, a")?;
     let d = check.destination(0, Type::Pred)?;
     let a = check.source(1, Type::U64)?;

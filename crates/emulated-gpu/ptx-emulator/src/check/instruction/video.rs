@@ -9,6 +9,7 @@ use crate::syntax::{self, Expression, Node, OperandKind, Unary};
 
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
+use crate::check::since::Version;
 
 const WHOLE: VideoPart = VideoPart { bits: 32, index: 0 };
 
@@ -33,6 +34,11 @@ pub(super) fn video(check: &mut Check<'_, '_>) -> Result<Op> {
         (_, 32) => scalar(check, name),
         _ => simd(check, name, bits),
     }
+}
+
+/// The first target and version of PTX that have an instruction of that name.
+pub(super) fn since(opcode: &str) -> (u32, Version) {
+    if opcode.ends_with(['2', '4']) { (30, (3, 0)) } else { (20, (2, 0)) }
 }
 
 /// `.s32`, not `.u32`.
@@ -70,7 +76,6 @@ fn scalar(check: &mut Check<'_, '_>, name: &str) -> Result<Op> {
     let saturate = name != "vset" && check.modifiers.flag("sat");
     let seconds = [("add", VideoSecond::Add), ("min", VideoSecond::Min), ("max", VideoSecond::Max)];
     let second = check.modifiers.pick(&seconds).unwrap_or(VideoSecond::None);
-    check.require(20, (2, 0))?;
     check.shape(if second == VideoSecond::None { "d, a, b, {c}" } else { "d, a, b, c" })?;
     let (d_node, d_selector) = selected(check, 0)?;
     let d = match d_selector {
@@ -86,7 +91,7 @@ fn scalar(check: &mut Check<'_, '_>, name: &str) -> Result<Op> {
     };
     let (a, a_part) = source(check, 1)?;
     let (b, b_part) = source(check, 2)?;
-    let c = if check.count() == 4 { Some(check.source(3, Type::B32)?) } else { None };
+    let c = if check.count() == 4 { Some(check.source(3, Type::U32)?) } else { None };
     let d_register = destination(check, d_node)?;
     let form = ScalarVideo { operation, signed, saturate, a: a_part, b: b_part, d, second };
     Ok(Op::Video { form: Video::Scalar(form), d: d_register, a, b, c })
@@ -99,7 +104,6 @@ fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
     let plus_one = check.modifiers.flag("po");
     let saturate = check.modifiers.flag("sat");
     let shift = check.modifiers.pick(&[("shr7", 7), ("shr15", 15)]).unwrap_or(0);
-    check.require(20, (2, 0))?;
     check.shape("d, a, b, c")?;
     let mut negated = [false; 3];
     let mut sources = [Operand::Immediate(0); 3];
@@ -115,7 +119,7 @@ fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
             Problem::new(check.name_span(), "`vmad` negates the product or c, and not with .po");
         return Err(problem.help("negate one of them, and take c whole"));
     }
-    let d = check.destination(0, Type::B32)?;
+    let d = check.destination(0, Type::U32)?;
     let form = VideoMad { signed, a: parts[0], b: parts[1], negate, plus_one, shift, saturate };
     let [a, b, c] = sources;
     Ok(Op::Video { form: Video::Mad(form), d, a, b, c: Some(c) })
@@ -129,7 +133,6 @@ fn simd(check: &mut Check<'_, '_>, name: &str, bits: u32) -> Result<Op> {
         let problem = Problem::new(check.name_span(), ".sat and .add don't go together");
         return Err(problem.help("leave one of them away"));
     }
-    check.require(30, (3, 0))?;
     check.shape("d, a, b, c")?;
     let count = (32 / bits) as u8;
     let (node, mask) = selected(check, 0)?;
@@ -184,11 +187,11 @@ fn selected<'a>(check: &Check<'_, 'a>, index: usize) -> Result<(Node<'a>, Option
 
 fn destination<'a>(check: &mut Check<'_, 'a>, node: Node<'a>) -> Result<Destination> {
     if matches!(node.expression, Expression::Name("_")) {
-        return check.destination(0, Type::B32);
+        return check.destination(0, Type::U32);
     }
     let span = node.span;
     let operand = syntax::Operand { kind: OperandKind::Plain(node), span };
-    check.destination_or_sink(&operand, Type::B32, Width::Exact)
+    check.destination_or_sink(&operand, Type::U32, Width::Exact)
 }
 
 fn no_selector(check: &Check<'_, '_>, index: usize, selector: &str, help: &str) -> Problem {
@@ -225,11 +228,11 @@ fn source(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoPart
         _ => true,
     };
     if constant {
-        return Ok((check.source(index, Type::B32)?, WHOLE));
+        return Ok((check.source(index, Type::U32)?, WHOLE));
     }
     let (node, selector) = selected(check, index)?;
     let part = selector.map_or(Ok(WHOLE), |selector| scalar_part(check, index, selector))?;
-    Ok((check.value(&node, Type::B32, Width::Exact)?, part))
+    Ok((check.value(&node, Type::U32, Width::Exact)?, part))
 }
 
 /// The same, and whether it is negated.
@@ -241,11 +244,11 @@ fn negatable(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoP
         let (name, selector) = match of.expression {
             Expression::Name(name) => (name, None),
             Expression::Member(name, selector) => (name, Some(selector)),
-            _ => return Ok((check.source(index, Type::B32)?, WHOLE, false)),
+            _ => return Ok((check.source(index, Type::U32)?, WHOLE, false)),
         };
         let part = selector.map_or(Ok(WHOLE), |selector| scalar_part(check, index, selector))?;
         let node = Node { expression: Expression::Name(name), span: of.span };
-        return Ok((check.value(&node, Type::B32, Width::Exact)?, part, true));
+        return Ok((check.value(&node, Type::U32, Width::Exact)?, part, true));
     }
     let (operand, part) = source(check, index)?;
     Ok((operand, part, false))
@@ -255,7 +258,7 @@ fn negatable(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoP
 fn register(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     let (node, selector) = selected(check, index)?;
     match selector {
-        None => check.value(&node, Type::B32, Width::Exact),
+        None => check.value(&node, Type::U32, Width::Exact),
         Some(selector) => Err(no_selector(check, index, selector, "c is taken whole")),
     }
 }
@@ -309,5 +312,5 @@ fn elements(
             found[at] = *digit;
         }
     }
-    Ok((check.value(&node, Type::B32, Width::Exact)?, found))
+    Ok((check.value(&node, Type::U32, Width::Exact)?, found))
 }

@@ -30,10 +30,8 @@ pub(super) fn shfl(check: &mut Check<'_, '_>) -> Result<Op> {
     let mode = check.modifiers.need("a mode", &modes)?;
     let ty = check.modifiers.ty(&[Type::B32])?;
     if sync {
-        check.require(30, (6, 0))?;
         check.shape("d|p, a, lane, clamp, mask")?;
     } else {
-        check.require(30, (3, 0))?;
         without_sync(check)?;
         check.shape("d|p, a, lane, clamp")?;
     }
@@ -56,7 +54,6 @@ pub(super) fn vote(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = if mode == Vote::Ballot { Type::B32 } else { Type::Pred };
     check.modifiers.ty(&[ty])?;
     if sync {
-        check.require(30, (6, 0))?;
         check.shape("d, a, mask")?;
     } else {
         without_sync(check)?;
@@ -72,19 +69,17 @@ pub(super) fn matches(check: &mut Check<'_, '_>) -> Result<Op> {
     let all = check.modifiers.need("a mode", &[("any", false), ("all", true)])?;
     check.modifiers.need("`.sync`", &[("sync", ())])?;
     let ty = check.modifiers.ty(&[Type::B32, Type::B64])?;
-    check.require(70, (6, 0))?;
     check.shape(if all { "d|p, a, mask" } else { "d, a, mask" })?;
     let (d, p) = if all {
-        check.destination_pair(0, Type::B32)?
+        check.destination_pair(0, Type::U32)?
     } else {
-        (check.destination(0, Type::B32)?, None)
+        (check.destination(0, Type::U32)?, None)
     };
     Ok(Op::Match { all, ty, d, p, a: check.source(1, ty)?, mask: check.source(2, Type::B32)? })
 }
 
 pub(super) fn activemask(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty(&[Type::B32])?;
-    check.require(30, (6, 2))?;
     check.shape("d")?;
     Ok(Op::ActiveMask { d: check.destination(0, ty)? })
 }
@@ -108,20 +103,19 @@ pub(super) fn redux(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     let bits = matches!(op, Atomic::And | Atomic::Or | Atomic::Xor);
     let ty = check.modifiers.ty(if bits { &[Type::B32] } else { &[Type::U32, Type::S32] })?;
-    check.require(80, (7, 0))?;
     check.shape("d, a, mask")?;
-    let d = check.destination(0, ty)?;
-    Ok(Op::Reduce { op, ty, d, a: check.source(1, ty)?, mask: check.source(2, Type::B32)? })
+    let held = if bits { Type::U32 } else { ty };
+    let d = check.destination(0, held)?;
+    Ok(Op::Reduce { op, ty, d, a: check.source(1, held)?, mask: check.source(2, Type::B32)? })
 }
 
 pub(super) fn elect(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.need("`.sync`", &[("sync", ())])?;
-    check.require(90, (8, 0))?;
     check.shape("d|p, mask")?;
     if !check.is_pair(0) {
         return Err(Problem::new(check.operand(0)?.span, "a predicate is missing")
             .help("write d|p, or _|p: which lane is elected, and whether it is this one"));
     }
-    let (d, p) = check.destination_pair(0, Type::B32)?;
+    let (d, p) = check.destination_pair(0, Type::U32)?;
     Ok(Op::Elect { d, p, mask: check.source(1, Type::B32)? })
 }

@@ -42,7 +42,14 @@ impl<'a> Check<'_, 'a> {
     ) -> Result<(&'n Node<'a>, i64)> {
         let (mut node, mut offset) = (node, 0i64);
         // The tree leans to the left: `a + 4 + 4` is `(a + 4) + 4`.
-        while let Expression::Binary(Binary::Add, left, right) = &node.expression {
+        while let Expression::Binary(operator @ (Binary::Add | Binary::Subtract), left, right) =
+            &node.expression
+        {
+            // What is added may be a difference: `a + 5 - 1`.
+            let bare = !matches!(left.expression, Expression::Binary(..));
+            if *operator == Binary::Subtract && bare {
+                break;
+            }
             if !self.has_name(left) {
                 if self.has_name(right) {
                     return Err(Problem::new(
@@ -63,7 +70,10 @@ impl<'a> Check<'_, 'a> {
                     return Err(problem);
                 }
             };
-            offset = offset.wrapping_add(value as i64);
+            offset = match operator {
+                Binary::Add => offset.wrapping_add(value as i64),
+                _ => offset.wrapping_sub(value as i64),
+            };
             node = left;
         }
         if let Expression::Binary(_, left, _) = &node.expression

@@ -65,12 +65,13 @@ impl<'c, 'a> Check<'c, 'a> {
             };
             let Some(register) = found else { continue };
             let ty = self.register_type(register);
-            let known = *first.get_or_insert(ty);
             let untyped = |ty| types::class(ty) == types::Class::Bits;
-            let mixed =
-                types::is_float(ty) != types::is_float(known) && !untyped(ty) && !untyped(known);
-            if types::bits(ty) != types::bits(known) || mixed {
-                let (one, other) = (types::name(known), types::name(ty));
+            let known = first.filter(|first| untyped(ty) || !untyped(*first)).unwrap_or(ty);
+            let one = first.replace(known).unwrap_or(ty);
+            let float = |ty| Some(ty).filter(|ty| types::is_float(*ty));
+            let mixed = float(ty) != float(known) && !untyped(ty) && !untyped(known);
+            if types::bits(one) != types::bits(ty) || mixed {
+                let (one, other) = (types::name(one), types::name(ty));
                 return Err(Problem::new(
                     span,
                     format!("a vector of .{one} and .{other} registers"),
