@@ -246,7 +246,7 @@ impl Parser<'_> {
                 self.expect(")", "behind the attributes")?;
                 self.expect(")", "behind the attributes")?;
             } else if self.is("[") && self.ahead(1).is("[") {
-                while !(self.is("]") && self.ahead(1).is("]")) && !self.ended() {
+                while !(self.ended() || self.is("]") && self.ahead(1).is("]")) {
                     self.bump();
                 }
                 self.bump();
