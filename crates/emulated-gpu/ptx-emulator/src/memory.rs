@@ -28,6 +28,7 @@ mod shared;
 mod shared_memory;
 mod space;
 mod table;
+mod transfers;
 mod virtual_memory;
 
 use std::sync::RwLock;
@@ -196,140 +197,6 @@ impl Memory {
     fn shrink_quarantine(&self, table: &mut Table) {
         let is_full = table.shrink_quarantine(self.leases.oldest());
         self.is_full.store(is_full, Ordering::Relaxed);
-    }
-
-    /// Copies from the device to the host.
-    ///
-    /// # Errors
-    /// When the range is not inside one allocation.
-    pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), AccessError> {
-        let table = self.read_table();
-        table.require(address, into.len() as u64, false, None)?;
-        // SAFETY: the range is inside an allocation, which lives as long as the lock is held.
-        unsafe { words::read(address as *const u8, into) };
-        Ok(())
-    }
-
-    /// Copies from the host to the device.
-    ///
-    /// # Errors
-    /// When the range is not inside one allocation.
-    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
-        let table = self.read_table();
-        table.require(address, bytes.len() as u64, true, None)?;
-        table.set_initialised(address, bytes.len() as u64);
-        // SAFETY: as in `read`.
-        unsafe { words::write(address as *mut u8, bytes) };
-        Ok(())
-    }
-
-    /// Copies from the device to memory of the host's that other threads may use meanwhile.
-    ///
-    /// # Safety
-    /// `to` is writable for `len` bytes.
-    ///
-    /// # Errors
-    /// When the range of the device is not inside one allocation.
-    pub unsafe fn read_to(&self, address: u64, to: *mut u8, len: usize) -> Result<(), AccessError> {
-        let table = self.read_table();
-        table.require(address, len as u64, false, None)?;
-        // SAFETY: one range as in `read`, the other as the caller promises.
-        unsafe { words::copy(to, address as *const u8, len) };
-        Ok(())
-    }
-
-    /// Copies from memory of the host's that other threads may use meanwhile to the device.
-    ///
-    /// # Safety
-    /// `from` is readable for `len` bytes.
-    ///
-    /// # Errors
-    /// When the range of the device is not inside one allocation.
-    pub unsafe fn write_from(
-        &self,
-        address: u64,
-        from: *const u8,
-        len: usize,
-    ) -> Result<(), AccessError> {
-        let table = self.read_table();
-        table.require(address, len as u64, true, None)?;
-        table.set_initialised(address, len as u64);
-        // SAFETY: one range as in `read`, the other as the caller promises.
-        unsafe { words::copy(address as *mut u8, from, len) };
-        Ok(())
-    }
-
-    /// Copies inside memory of the host's that other threads may use meanwhile, word by word as device memory
-    /// is copied; the ranges may overlap.
-    ///
-    /// # Safety
-    /// `from` is readable and `to` writable for `len` bytes.
-    pub unsafe fn copy_of_host(to: *mut u8, from: *const u8, len: usize) {
-        // SAFETY: as the caller promises.
-        unsafe { words::copy(to, from, len) };
-    }
-
-    /// Reads a word of 4 bytes, or of 8: by one access where it is aligned, so that who writes it meanwhile
-    /// writes all of it or nothing.
-    ///
-    /// # Errors
-    /// When it is not inside one allocation.
-    pub fn load(&self, address: u64, is_wide: bool) -> Result<u64, AccessError> {
-        let bytes = if is_wide { 8 } else { 4 };
-        if !address.is_multiple_of(bytes) {
-            let mut word = [0; 8];
-            self.read(address, &mut word[..bytes as usize])?;
-            return Ok(u64::from_le_bytes(word));
-        }
-        let table = self.read_table();
-        table.require(address, bytes, false, None)?;
-        // SAFETY: as in `read`, and it is aligned.
-        Ok(unsafe { words::read_bits(address as *const u8, bytes) })
-    }
-
-    /// Writes a word of 4 bytes, or of 8: by one access where it is aligned.
-    ///
-    /// # Errors
-    /// When it is not inside one allocation.
-    pub fn store(&self, address: u64, value: u64, is_wide: bool) -> Result<(), AccessError> {
-        let bytes = if is_wide { 8 } else { 4 };
-        if !address.is_multiple_of(bytes) {
-            return self.write(address, &value.to_le_bytes()[..bytes as usize]);
-        }
-        let table = self.read_table();
-        table.require(address, bytes, true, None)?;
-        table.set_initialised(address, bytes);
-        // SAFETY: as in `read`, and it is aligned.
-        unsafe { words::write_bits(address as *mut u8, bytes, value) };
-        Ok(())
-    }
-
-    /// Writes `pattern` (of 1, 2 or 4 bytes) `count` times.
-    ///
-    /// # Errors
-    /// When the range is not inside one allocation.
-    pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), AccessError> {
-        let table = self.read_table();
-        let len = (pattern.len() as u64).saturating_mul(count);
-        table.require(address, len, true, None)?;
-        table.set_initialised(address, len);
-        // SAFETY: as in `read`.
-        unsafe { words::fill(address as *mut u8, pattern, count as usize) };
-        Ok(())
-    }
-
-    /// Copies inside the device; the ranges may overlap.
-    ///
-    /// # Errors
-    /// When a range is not inside one allocation.
-    pub fn copy(&self, to: u64, from: u64, len: u64) -> Result<(), AccessError> {
-        let table = self.read_table();
-        table.require(to, len, true, None)?;
-        table.require(from, len, false, None)?;
-        table.copy_initialised(to, from, len);
-        // SAFETY: both ranges are inside allocations, which live as long as the lock is held.
-        unsafe { words::copy(to as *mut u8, from as *const u8, len as usize) };
-        Ok(())
     }
 
     /// Makes memory of the host's accessible to kernels, at the same address; they may write to it
