@@ -115,6 +115,30 @@ mod tests {
             .unwrap()
     }
 
+    /// Asked for in the environment: more threads than the system has mappings for.
+    #[test]
+    fn more_threads_than_make_sense_are_not_started() {
+        if std::env::var_os(LIMITED).is_some() {
+            share_work();
+            println!("\nthreads: {}", rayon::current_num_threads());
+            return;
+        }
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "threads::tests::more_threads_than_make_sense_are_not_started"])
+            .args(["--nocapture", "--test-threads=1"])
+            .env(LIMITED, "")
+            .env("RAYON_NUM_THREADS", "100000")
+            .output()
+            .unwrap();
+        let count = threads_of(&output).unwrap_or_else(|| panic!("{output:?}"));
+        assert!((1..=MAX_THREADS).contains(&count), "{count}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            said.contains("RAYON_NUM_THREADS is 100000, and 1024 threads are the most"),
+            "{said}"
+        );
+    }
+
     fn threads_of(output: &Output) -> Option<usize> {
         let said = String::from_utf8_lossy(&output.stdout);
         let count = said.lines().find_map(|line| line.strip_prefix("threads: "))?;
