@@ -1,5 +1,6 @@
 //! NVIDIA's own runtime library on the emulated driver, which it speaks to by undocumented tables too: the
-//! programs of `runtime.rs` in processes of their own, so that both libraries are held to the same.
+//! programs of `runtime.rs`, `addresses.rs` and `graphs.rs` in processes of their own, so that both libraries
+//! are held to the same.
 //!
 //! `CUDA_WHEELS` names the folder in which NVIDIA's wheel `nvidia-cuda-runtime-cu12` is installed, and `NVCC`
 //! the compiler of its CUDA 13, beside which the runtime library of that stands.
@@ -58,6 +59,7 @@ fn run(library: &Path, tests: &str) {
 fn programs_run_on_nvidias_runtime_as_on_the_emulated_one() {
     for library in libraries() {
         run(&library, "runtime::");
+        run(&library, "addresses::");
         run(&library, "graphs::");
     }
 }

@@ -256,66 +256,6 @@ fn rows_and_slices() {
     assert_eq!(download::<u8>(to, 8), [5, 6, 9, 10, 17, 18, 21, 22]);
 }
 
-/// `cudaPitchedPtr`, and `cudaExtent`.
-type Words<const N: usize> = [usize; N];
-
-#[test]
-fn fills_of_slices_are_done_or_refused_and_never_half_done() {
-    #[repr(C)]
-    #[derive(Clone, Copy)]
-    struct Pitched(Words<4>);
-    #[repr(C)]
-    #[derive(Clone, Copy)]
-    struct Extent(Words<3>);
-    // Four slices of three rows of eight bytes.
-    let block = allocate(96);
-    let fill = |[pitch, rows]: Words<2>, value: i32, extent| {
-        rt!(cudaMemset3D(
-            Pitched([block, pitch, pitch, rows]) => Pitched, value => i32, Extent(extent) => Extent
-        ))
-    };
-    ok!(cudaMemset(block => usize, 0 => i32, 96 => usize));
-    let mut expected = [0u8; 96];
-    let mut check = |shape: Words<2>, value: u8, [width, height, depth]: Words<3>| {
-        assert_eq!(fill(shape, value.into(), [width, height, depth]), 0);
-        for (z, y) in (0..depth).flat_map(|z| (0..height).map(move |y| (z, y))) {
-            let at = (z * shape[1] + y) * shape[0];
-            expected[at..at + width].fill(value);
-        }
-        assert_eq!(download::<u8>(block, 96), expected, "{shape:?} {width} {height} {depth}");
-    };
-    check([8, 3], 1, [8, 3, 4]);
-    check([8, 3], 2, [5, 3, 4]);
-    check([8, 3], 3, [5, 2, 4]);
-    check([8, 6], 4, [3, 1, 2]);
-    check([96, 1], 5, [7, 1, 1]);
-    for nothing in [[0, 3, 4], [8, 0, 4], [8, 3, 0], [0, 0, 0]] {
-        check([8, 3], 6, nothing);
-        check([0, 0], 6, [nothing[0], nothing[1], 0]);
-    }
-    // Slices or rows on top of each other, as many as there are numbers; beyond the end, at the last slice.
-    let huge = usize::MAX;
-    for (shape, extent) in [
-        ([8, 0], [8, 3, 1 << 40]),
-        ([0, 3], [8, 3, 1 << 40]),
-        ([0, 0], [1, 1, huge]),
-        ([8, 2], [8, 3, 2]),
-        ([4, 3], [8, 1, 2]),
-        ([8, 4], [8, 3, 4]),
-        ([8, 4], [8, 3, 1 << 59]),
-        ([huge, huge], [8, 3, 4]),
-        ([8, huge], [8, 3, 4]),
-    ] {
-        assert_eq!(fill(shape, 7, extent), 1, "{shape:?} {extent:?}");
-        rt!(cudaGetLastError());
-    }
-    // NVIDIA's has filled the slices before the one that it fails at.
-    if nvidias().is_none() {
-        assert_eq!(download::<u8>(block, 96), expected);
-    }
-    ok!(cudaFree(block => usize));
-}
-
 #[test]
 fn work_in_streams_is_captured_and_repeated() {
     let program = program();
