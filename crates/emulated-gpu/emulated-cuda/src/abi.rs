@@ -14,7 +14,7 @@ pub(crate) mod texture;
 mod virtual_memory;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::fmt;
+use std::marker::PhantomData;
 
 use ptx_emulator::room::vector;
 
@@ -30,25 +30,27 @@ pub(crate) type Pointer = u64;
 /// `CUhostFn`
 pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 /// The value of an option of `CUjit_option`: a pointer, or a number passed as if it were one.
-pub(crate) type JitValue = Out<u8>;
+pub(crate) type JitValue<'a> = Out<'a, u8>;
 /// `CUstreamCallback`
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(Handle, Code, *mut c_void)>;
 /// `CUoccupancyB2DSize`
 pub(crate) type SharedBytesOf = Option<unsafe extern "C" fn(c_int) -> usize>;
 
-/// A pointer to which a result is written.
+/// A pointer of the program's to which a result is written: null, or at room for a `T`, aligned or not, while `'a`
+/// lasts. That is the call that it was passed to, since the program alone makes such pointers, in its call of
+/// an exported function, whose caller vouches for them; and functions here that are `unsafe`.
 #[repr(transparent)]
-pub(crate) struct Out<T>(*mut T);
+pub(crate) struct Out<'a, T>(*mut T, PhantomData<&'a ()>);
 
-impl<T> Clone for Out<T> {
+impl<T> Clone for Out<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Out<T> {}
+impl<T> Copy for Out<'_, T> {}
 
-impl<T> Out<T> {
+impl<'a, T> Out<'a, T> {
     /// A null pointer is an error; to be asked before anything is done that would need undoing.
     pub(crate) fn required(self) -> Result {
         if self.0.is_null() {
@@ -70,15 +72,18 @@ impl<T> Out<T> {
     /// Writes the result, unless the pointer is null.
     pub(crate) fn set_if_wanted(self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: the caller of the C function vouches for a pointer that is not null.
+            // SAFETY: it is not null, so there is room for a `T`.
             unsafe { self.0.write_unaligned(value) };
         }
     }
 
     /// Writes the results one after another, as many as there are.
-    pub(crate) fn set_all(self, values: impl IntoIterator<Item = T>) {
+    ///
+    /// # Safety
+    /// There is room for as many.
+    pub(crate) unsafe fn set_all(self, values: impl IntoIterator<Item = T>) {
         for (index, value) in values.into_iter().enumerate() {
-            // SAFETY: as above; the caller also said how many there is space for.
+            // SAFETY: the caller's promise.
             unsafe { self.0.add(index).write_unaligned(value) };
         }
     }
@@ -89,12 +94,18 @@ impl<T> Out<T> {
     }
 
     /// What stands there now.
-    pub(crate) fn get(self) -> Result<T>
+    ///
+    /// # Safety
+    /// Unless it is null, the program has written a `T` there.
+    ///
+    /// # Errors
+    /// When the pointer is null.
+    pub(crate) unsafe fn get(self) -> Result<T>
     where
         T: Copy,
     {
         self.required()?;
-        // SAFETY: as above.
+        // SAFETY: the caller's promise.
         Ok(unsafe { self.0.read_unaligned() })
     }
 
@@ -104,56 +115,49 @@ impl<T> Out<T> {
     }
 
     /// The same place, for something of another type.
-    pub(crate) fn cast<U>(self) -> Out<U> {
-        Out(self.0.cast())
+    ///
+    /// # Safety
+    /// Unless it is null, there is room for a `U`.
+    pub(crate) unsafe fn cast<U>(self) -> Out<'a, U> {
+        Out(self.0.cast(), PhantomData)
     }
 
     /// The place `count` elements further.
-    pub(crate) fn offset(self, count: usize) -> Self {
-        Self(self.0.wrapping_add(count))
+    ///
+    /// # Safety
+    /// Unless it is null, there is room for as many, and one more.
+    pub(crate) unsafe fn offset(self, count: usize) -> Self {
+        Self(self.0.wrapping_add(count), PhantomData)
     }
 
     /// The same place, to read there.
-    pub(crate) fn read_only(self) -> In<T> {
-        In(self.0)
+    ///
+    /// # Safety
+    /// As of [`get`](Self::get).
+    pub(crate) unsafe fn read_only(self) -> In<'a, T> {
+        In(self.0, PhantomData)
     }
 
     /// A null pointer.
     pub(crate) const fn null() -> Self {
-        Self(std::ptr::null_mut())
+        Self(std::ptr::null_mut(), PhantomData)
     }
 }
 
-impl<T> Default for Out<T> {
-    fn default() -> Self {
-        Self::null()
-    }
-}
-
-impl<T> fmt::Debug for Out<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-// SAFETY: an address may go anywhere; whoever gave it vouches for what is written there, and until when.
-unsafe impl<T> Send for Out<T> {}
-// SAFETY: as above: it is no more than an address.
-unsafe impl<T> Sync for Out<T> {}
-
-/// A pointer to something that is read.
+/// A pointer of the program's to something that is read: null, or at a `T`, aligned or not, while `'a` lasts. Made
+/// as an [`Out`] is.
 #[repr(transparent)]
-pub(crate) struct In<T>(*const T);
+pub(crate) struct In<'a, T>(*const T, PhantomData<&'a ()>);
 
-impl<T> Clone for In<T> {
+impl<T> Clone for In<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for In<T> {}
+impl<T> Copy for In<'_, T> {}
 
-impl<T: Copy> In<T> {
+impl<T: Copy> In<'_, T> {
     /// What stands there.
     ///
     /// # Errors
@@ -162,15 +166,18 @@ impl<T: Copy> In<T> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE.because("a pointer to an argument is null"));
         }
-        // SAFETY: the caller of the C function vouches for a pointer that is not null.
+        // SAFETY: it is not null, so there is a `T`.
         Ok(unsafe { self.0.read_unaligned() })
     }
 
     /// What stands there, `count` times.
     ///
+    /// # Safety
+    /// Unless it is null, there are as many, or the system knows that nothing is there.
+    ///
     /// # Errors
     /// When the pointer is null although there is something, or nothing can be read there.
-    pub(crate) fn list(self, count: usize) -> Result<Vec<T>> {
+    pub(crate) unsafe fn list(self, count: usize) -> Result<Vec<T>> {
         if count == 0 {
             return Ok(Vec::new());
         }
@@ -178,21 +185,24 @@ impl<T: Copy> In<T> {
         // Said of memory that is not there, the count is wrong.
         crate::host::check(self.address(), count.saturating_mul(size_of::<T>()))?;
         let mut list = vector(count)?;
-        // SAFETY: as above; the caller also said how many there are.
+        // SAFETY: the caller's promise.
         list.extend((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }));
         Ok(list)
     }
 }
 
-impl<T> In<T> {
+impl<T> In<'_, T> {
     /// A null pointer.
     pub(crate) fn null() -> Self {
-        Self(std::ptr::null())
+        Self(std::ptr::null(), PhantomData)
     }
 
-    /// A list of the driver's own, for a caller to read while it stands.
-    pub(crate) fn of(list: &[T]) -> Self {
-        Self(list.as_ptr())
+    /// A list of the driver's own, for the program to read.
+    ///
+    /// # Safety
+    /// The list stays where it is as long as the program may read it, by what the documentation says.
+    pub(crate) unsafe fn of(list: &[T]) -> Self {
+        Self(list.as_ptr(), PhantomData)
     }
 
     /// Whether it is null.
@@ -206,12 +216,12 @@ impl<T> In<T> {
     }
 }
 
-/// A text that ends in NUL.
+/// A text of the program's that ends in NUL, or null, while `'a` lasts. Made as an [`Out`] is.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
-pub(crate) struct Text(*const c_char);
+pub(crate) struct Text<'a>(*const c_char, PhantomData<&'a ()>);
 
-impl Text {
+impl<'a> Text<'a> {
     /// The text.
     ///
     /// # Errors
@@ -224,11 +234,11 @@ impl Text {
     ///
     /// # Errors
     /// When the pointer is null.
-    pub(crate) fn bytes(&self) -> Result<&[u8]> {
+    pub(crate) fn bytes(self) -> Result<&'a [u8]> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE.because("a text is null"));
         }
-        // SAFETY: the caller of the C function vouches that it ends in NUL.
+        // SAFETY: it is not null, so it ends in NUL.
         Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
     }
 }
@@ -292,12 +302,12 @@ pub(crate) struct AccessDescription {
 /// `CUlaunchConfig`
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct LaunchConfig {
+pub(crate) struct LaunchConfig<'a> {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
     pub(crate) stream: Handle,
-    pub(crate) attributes: In<LaunchAttribute>,
+    pub(crate) attributes: In<'a, LaunchAttribute>,
     pub(crate) attribute_count: u32,
 }
 
@@ -314,13 +324,13 @@ pub(crate) struct LaunchAttribute {
 /// `CUDA_KERNEL_NODE_PARAMS` in its second form; the first ends before `kernel`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct KernelNode {
+pub(crate) struct KernelNode<'a> {
     pub(crate) function: Handle,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
-    pub(crate) parameters: In<usize>,
-    pub(crate) extra: In<usize>,
+    pub(crate) parameters: In<'a, usize>,
+    pub(crate) extra: In<'a, usize>,
     pub(crate) kernel: Handle,
     pub(crate) context: Handle,
 }
@@ -328,13 +338,13 @@ pub(crate) struct KernelNode {
 /// `CUDA_KERNEL_NODE_PARAMS` in its first form.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct KernelNodeV1 {
+pub(crate) struct KernelNodeV1<'a> {
     pub(crate) function: Handle,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
-    pub(crate) parameters: In<usize>,
-    pub(crate) extra: In<usize>,
+    pub(crate) parameters: In<'a, usize>,
+    pub(crate) extra: In<'a, usize>,
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS`

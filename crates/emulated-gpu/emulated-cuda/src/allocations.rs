@@ -223,9 +223,12 @@ impl Allocations {
     /// The program's own memory, made accessible to the device, to be written where it is
     /// `writable`.
     ///
+    /// # Safety
+    /// The memory stays where it is until the program unregisters it.
+    ///
     /// # Errors
     /// `INVALID_VALUE` for what can't be accessed like that, `HOST_MEMORY_ALREADY_REGISTERED`.
-    pub(crate) fn register(
+    pub(crate) unsafe fn register(
         &self,
         address: usize,
         size: u64,
@@ -235,7 +238,7 @@ impl Allocations {
     ) -> Result {
         host::check(address, size as usize)?;
         let made = self.allocate(size, owner, flags, false, || {
-            // SAFETY: the program vouches that its memory stays until it unregisters it.
+            // SAFETY: the caller's promise.
             let registered = unsafe { self.memory().register(address as u64, size, writable) };
             registered.map_err(|error| {
                 let code = match error {

@@ -4,6 +4,11 @@
     unsafe_code,
     reason = "functions of a C ABI: whoever calls one vouches for the pointers that he passes"
 )]
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "what the caller of an exported function vouches for holds for all of its body, and for the \
+              functions that it hands the pointers on to"
+)]
 #![allow(non_snake_case, reason = "the names are CUDA's")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]
 

@@ -1,6 +1,8 @@
 //! Fatbins in the program's memory, and what is wrong with one as CUDA's codes. What is in them is read by
 //! `device_image::fatbin`.
 
+#![allow(unsafe_code, reason = "reads what a program has in its memory")]
+
 use device_image::fatbin::{self, HEADER, Wrong};
 use ptx_emulator::room::filled;
 
@@ -32,23 +34,29 @@ pub(crate) fn is_fatbin(magic: [u8; 4]) -> bool {
 
 /// The bytes of a fatbin in the program's memory, or of the one that a structure there names.
 ///
+/// # Safety
+/// Where the system can't tell that it is not there, it is.
+///
 /// # Errors
 /// When it can't be read, or says that it is longer than any text that is loaded.
-pub(crate) fn read(address: usize) -> Result<Vec<u8>, Refusal> {
+pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
+    // SAFETY: the caller's promise.
+    let gather = |at, len, bytes: &mut [u8]| unsafe { host::gather(&[(at, len)], bytes) };
     let mut magic = [0; 4];
     let mut address = address;
-    if host::gather(&[(address, 4)], &mut magic) && magic == WRAPPER {
-        let inner = address.checked_add(8).and_then(|at| host::words(at, 1).ok());
+    if gather(address, 4, &mut magic) && magic == WRAPPER {
+        // SAFETY: the caller's promise.
+        let inner = address.checked_add(8).and_then(|at| unsafe { host::words(at, 1) }.ok());
         address = inner.ok_or_else(|| broken("the structure around it can't be read"))?[0];
     }
     let mut header = [0; HEADER];
-    if !host::gather(&[(address, HEADER)], &mut header) || !fatbin::is_fatbin(&header) {
+    if !gather(address, HEADER, &mut header) || !fatbin::is_fatbin(&header) {
         return Err(broken("there is none at the address that the structure around it names"));
     }
     let whole = fatbin::length(&header)?;
     let mut bytes =
         filled(0, whole).map_err(|_| Refusal::from(Wrong::OutOfMemory(whole as u64)))?;
-    if !host::gather(&[(address, whole)], &mut bytes) {
+    if !gather(address, whole, &mut bytes) {
         return Err(broken(&format!("it says that it has {whole} bytes, which can't be read")));
     }
     Ok(bytes)
@@ -63,10 +71,12 @@ mod tests {
         let whole = fatbin::of_ptx(b".version 8.0", 80);
         let magic = u64::from(u32::from_le_bytes(WRAPPER)) | 1 << 32;
         let around = [magic, whole.as_ptr() as u64, 0];
-        assert_eq!(read(around.as_ptr() as usize).unwrap(), whole);
+        // SAFETY: both are there.
+        assert_eq!(unsafe { read(around.as_ptr() as usize) }.unwrap(), whole);
         for nowhere in [0, 8, 0xdead_0000_0000, u64::MAX] {
             let around = [magic, nowhere, 0];
-            let refusal = read(around.as_ptr() as usize).unwrap_err();
+            // SAFETY: the system tells that the inner one is not there.
+            let refusal = unsafe { read(around.as_ptr() as usize) }.unwrap_err();
             assert_eq!(refusal.code, Code::INVALID_IMAGE);
         }
     }
@@ -75,7 +85,8 @@ mod tests {
     fn one_that_says_it_is_huge_takes_no_memory() {
         let mut header = fatbin::of_ptx(b".version 8.0", 80);
         header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
-        let refusal = read(header.as_ptr() as usize).unwrap_err();
+        // SAFETY: its header is there, and no more of it is asked for.
+        let refusal = unsafe { read(header.as_ptr() as usize) }.unwrap_err();
         assert!(refusal.log.contains("at most"), "{}", refusal.log);
     }
 }

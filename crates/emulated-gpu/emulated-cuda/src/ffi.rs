@@ -129,8 +129,10 @@ macro_rules! export {
             $(#[$meta])*
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::error::Code {
-                fn body($($argument: $type),*) -> $crate::error::Result $body
-                $crate::ffi::export!(@call $($how)?)(stringify!($name), || body($($argument),*))
+                unsafe fn body($($argument: $type),*) -> $crate::error::Result $body
+                // SAFETY: the caller vouches for the same here.
+                let body = || unsafe { body($($argument),*) };
+                $crate::ffi::export!(@call $($how)?)(stringify!($name), body)
             }
             $crate::ffi::export! { @alias $name ($($argument: $type),*) $($how $($alias)?)? }
         )*

@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 pub(crate) use self::conditional::Conditional;
 pub(crate) use self::nested::Child;
-pub(crate) use self::nodes::{Node, Nodes};
 
 use self::kept::Reserved;
 use crate::abi::{Handle, Pointer};
@@ -69,6 +68,11 @@ impl Content {
         }
     }
 }
+
+/// A node of a graph.
+pub(crate) type Node = nodes::Node<Content>;
+/// The nodes of a graph.
+pub(crate) type Nodes = nodes::Nodes<Content>;
 
 /// A graph.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use ptx_emulator::room::filled;
 
 use crate::error::{Code, Error, Result};
 
-/// Whether the first and the last byte of a range can be read.
+/// Whether the first and the last byte of a range can be read, as far as the system tells.
 pub(crate) fn is_readable(address: usize, len: usize) -> bool {
     if len == 0 {
         return true;
@@ -16,7 +16,7 @@ pub(crate) fn is_readable(address: usize, len: usize) -> bool {
         return false;
     }
     let mut bytes = [0; 2];
-    gather(&[(address, 1), (address + (len - 1), 1)], &mut bytes)
+    ask_kernel(&[(address, 1), (address + (len - 1), 1)], &mut bytes).unwrap_or(true)
 }
 
 /// A range that can't be read is an error of the caller's.
@@ -29,23 +29,31 @@ fn wild(address: usize, len: usize) -> Error {
         .because(format!("{len} bytes at host address {address:#x} can't be accessed"))
 }
 
-/// Copies `count` words of 8 bytes.
+/// Copies `count` words of 8 bytes, aligned or not.
+///
+/// # Safety
+/// As of [`gather`].
 ///
 /// # Errors
 /// `INVALID_VALUE` when they can't be read.
-pub(crate) fn words(address: usize, count: usize) -> Result<Vec<usize>> {
+pub(crate) unsafe fn words(address: usize, count: usize) -> Result<Vec<usize>> {
     let len = count.checked_mul(8).ok_or_else(|| wild(address, usize::MAX))?;
     check(address, len)?;
     let mut bytes = filled(0, len)?;
-    if count > 0 && !gather(&[(address, len)], &mut bytes) {
+    // SAFETY: the caller's promise.
+    if count > 0 && !unsafe { gather(&[(address, len)], &mut bytes) } {
         return Err(wild(address, len));
     }
     let word = |chunk: &[u8]| usize::from_ne_bytes(chunk.try_into().unwrap_or_default());
     Ok(bytes.chunks_exact(8).map(word).collect())
 }
 
-/// Copies ranges one behind another; false when one of them can't be read.
-pub(crate) fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
+/// Copies ranges one after another; false when one of them can't be read.
+///
+/// # Safety
+/// The system can tell of each range that it can't be read, or it can be, unless its address is 0: in a sandbox
+/// that forbids `process_vm_readv`, only the program knows.
+pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
     debug_assert_eq!(ranges.iter().map(|(_, len)| len).sum::<usize>(), into.len());
     let mut rest = into;
     // The kernel takes at most 1024 ranges at once (IOV_MAX).
@@ -57,7 +65,8 @@ pub(crate) fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
             Some(true) => {}
             Some(false) => return false,
             None => {
-                if !trust(ranges, target) {
+                // SAFETY: the caller's promise.
+                if !unsafe { trust(ranges, target) } {
                     return false;
                 }
             }
@@ -92,14 +101,17 @@ fn ask_kernel(_: &[(usize, usize)], _: &mut [u8]) -> Option<bool> {
 }
 
 /// Copies what the program vouches for, as NVIDIA's driver does; only null is found out.
-fn trust(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
+///
+/// # Safety
+/// Each range can be read, unless its address is 0.
+unsafe fn trust(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
     let mut rest = into;
     for &(address, len) in ranges {
         let Some((target, after)) = rest.split_at_mut_checked(len) else { return false };
         if address == 0 {
             return false;
         }
-        // SAFETY: the caller of the C function vouches for what it passes.
+        // SAFETY: the caller's promise.
         unsafe { std::ptr::copy(address as *const u8, target.as_mut_ptr(), len) };
         rest = after;
     }
@@ -124,8 +136,13 @@ mod tests {
     fn ranges_come_one_behind_another() {
         let (a, b) = ([1u8, 2], [3u8; 3]);
         let mut into = [0; 5];
-        assert!(gather(&[(a.as_ptr() as usize, 2), (b.as_ptr() as usize, 3)], &mut into));
+        let ranges = [(a.as_ptr() as usize, 2), (b.as_ptr() as usize, 3)];
+        // SAFETY: both are there.
+        assert!(unsafe { gather(&ranges, &mut into) });
         assert_eq!(into, [1, 2, 3, 3, 3]);
-        assert!(!gather(&[(a.as_ptr() as usize, 2), (8, 3)], &mut into));
+        if ask_kernel(&ranges, &mut into).is_some() {
+            // SAFETY: the system tells of the second that it is not.
+            assert!(!unsafe { gather(&[(a.as_ptr() as usize, 2), (8, 3)], &mut into) });
+        }
     }
 }

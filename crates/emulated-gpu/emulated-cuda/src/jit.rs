@@ -1,5 +1,7 @@
 //! What programs say of loading and linking code: `CUjit_option`.
 
+#![allow(unsafe_code, reason = "writes to the buffers that a program named")]
+
 use crate::abi::{In, JitValue, Out};
 use crate::error::Result;
 
@@ -14,7 +16,8 @@ const ERROR_LOG_SIZE: u32 = 6;
 /// Where the caller wants the log of loading, and how much space there is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Log {
-    buffer: Out<u8>,
+    /// Its address, or 0.
+    buffer: usize,
     size: usize,
     /// Where in the list the size stands: it is overwritten with what was used.
     size_at: Option<usize>,
@@ -25,19 +28,24 @@ struct Log {
 pub(crate) struct JitOptions {
     info: Log,
     error: Log,
-    values: Out<JitValue>,
+    /// The address of the values.
+    values: usize,
     max_registers: Option<u32>,
 }
 
 impl JitOptions {
     /// Reads the options; others than those about logs and registers have no effect here.
     ///
+    /// # Safety
+    /// Unless they are null, there are as many names and values.
+    ///
     /// # Errors
     /// `INVALID_VALUE` for options that are null.
-    pub(crate) fn of(count: u32, options: In<u32>, values: Out<JitValue>) -> Result<Self> {
-        let mut logs = Self { values, ..Self::default() };
+    pub(crate) unsafe fn of(count: u32, options: In<u32>, values: Out<JitValue>) -> Result<Self> {
+        let mut logs = Self { values: values.address(), ..Self::default() };
+        // SAFETY: the caller's promise.
         let (names, values) =
-            (options.list(count as usize)?, values.read_only().list(count as usize)?);
+            unsafe { (options.list(count as usize)?, values.read_only().list(count as usize)?) };
         for (at, (name, value)) in names.into_iter().zip(values).enumerate() {
             let number = value.address() & 0xffff_ffff;
             match name {
@@ -45,8 +53,8 @@ impl JitOptions {
                 MAX_REGISTERS => {
                     logs.max_registers = Some(number as u32).filter(|&most| most > 0);
                 }
-                INFO_LOG => logs.info.buffer = value,
-                ERROR_LOG => logs.error.buffer = value,
+                INFO_LOG => logs.info.buffer = value.address(),
+                ERROR_LOG => logs.error.buffer = value.address(),
                 // The size is a number, passed as if it were a pointer.
                 INFO_LOG_SIZE => (logs.info.size, logs.info.size_at) = (number, Some(at)),
                 ERROR_LOG_SIZE => (logs.error.size, logs.error.size_at) = (number, Some(at)),
@@ -63,18 +71,28 @@ impl JitOptions {
 
     /// Whether somebody will read what went wrong.
     pub(crate) fn has_error_log(&self) -> bool {
-        !self.error.buffer.is_null() && self.error.size > 1
+        self.error.buffer != 0 && self.error.size > 1
     }
 
     /// Writes both logs.
-    pub(crate) fn write(&self, info: &str, error: &str) {
+    ///
+    /// # Safety
+    /// The program's buffers and values are still there: during the call that it passed them to, and of a linker
+    /// until that is destroyed (`cuLinkCreate`).
+    pub(crate) unsafe fn write(&self, info: &str, error: &str) {
         for (log, text) in [(self.info, info), (self.error, error)] {
             let fits = text.len().min(log.size.saturating_sub(1));
-            if !log.buffer.is_null() && log.size > 0 {
-                log.buffer.set_all(text.bytes().take(fits).chain([0]));
+            if log.buffer != 0 && log.size > 0 {
+                let buffer = log.buffer as *mut u8;
+                // SAFETY: there is room for `size` bytes, by what the program says, which is more than `fits`.
+                unsafe {
+                    buffer.copy_from_nonoverlapping(text.as_ptr(), fits);
+                    buffer.add(fits).write(0);
+                }
             }
             if let Some(at) = log.size_at {
-                self.values.cast::<usize>().offset(at).set_if_wanted(fits);
+                // SAFETY: it is one of the values, which are as wide as pointers.
+                unsafe { (self.values as *mut usize).add(at).write_unaligned(fits) };
             }
         }
     }

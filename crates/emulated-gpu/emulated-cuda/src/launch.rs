@@ -1,5 +1,7 @@
 //! Launches: what a caller asks for, checked as the driver checks it before anything runs.
 
+#![allow(unsafe_code, reason = "reads the parameters that a program passed")]
+
 use std::sync::Arc;
 
 use ptx_emulator::Launch;
@@ -37,9 +39,12 @@ pub(crate) struct Shape {
 
 /// The launch of a kernel. `current` is the context that a library's kernel runs in.
 ///
+/// # Safety
+/// `parameters` and `extra` are what the program passed for this kernel (`cuLaunchKernel`).
+///
 /// # Errors
 /// `INVALID_VALUE`, `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
-pub(crate) fn prepare(
+pub(crate) unsafe fn prepare(
     function: &Function,
     shape: Shape,
     parameters: In<usize>,
@@ -51,8 +56,10 @@ pub(crate) fn prepare(
         (false, false) => {
             return Err(Code::INVALID_VALUE.because("a launch has kernelParams or extra, not both"));
         }
-        (_, true) => from_pointers(function, parameters)?,
-        (true, false) => from_extra(function, extra)?,
+        // SAFETY: the caller's promise.
+        (_, true) => unsafe { from_pointers(function, parameters)? },
+        // SAFETY: the same.
+        (true, false) => unsafe { from_extra(function, extra)? },
     };
     let Shape { grid, block, shared, cooperative } = shape;
     let context = function.own_context().map_or_else(current, Ok)?;
@@ -152,7 +159,10 @@ fn check_room(function: &Function, launch: &Launch) -> Result {
 }
 
 /// One pointer for each parameter, to its value.
-fn from_pointers(function: &Function, parameters: In<usize>) -> Result<Vec<u8>> {
+///
+/// # Safety
+/// Where the system can't tell that they are not there, they are.
+unsafe fn from_pointers(function: &Function, parameters: In<usize>) -> Result<Vec<u8>> {
     let layouts = function.kernel.parameters();
     let mut packed = vec![0; function.kernel.parameter_bytes() as usize];
     if layouts.is_empty() {
@@ -165,15 +175,17 @@ fn from_pointers(function: &Function, parameters: In<usize>) -> Result<Vec<u8>> 
     if parameters.is_null() {
         return Err(missing("none were passed"));
     }
-    let pointers = host::words(parameters.address(), layouts.len())
-        .map_err(|_| missing("their pointers can't be read"))?;
+    // SAFETY: the caller's promise.
+    let pointers = unsafe { host::words(parameters.address(), layouts.len()) };
+    let pointers = pointers.map_err(|_| missing("their pointers can't be read"))?;
     let ranges: Vec<(usize, usize)> = pointers
         .iter()
         .zip(layouts)
         .map(|(&pointer, layout)| (pointer, layout.size as usize))
         .collect();
     let mut values = vec![0; ranges.iter().map(|(_, size)| size).sum()];
-    if !host::gather(&ranges, &mut values) {
+    // SAFETY: the caller's promise.
+    if !unsafe { host::gather(&ranges, &mut values) } {
         return Err(missing("the values can't be read; were as many passed?"));
     }
     let mut rest = &values[..];
@@ -190,18 +202,23 @@ fn from_pointers(function: &Function, parameters: In<usize>) -> Result<Vec<u8>> 
 }
 
 /// All parameters in one buffer, as `CU_LAUNCH_PARAM_BUFFER_POINTER` has it.
-fn from_extra(function: &Function, extra: In<usize>) -> Result<Vec<u8>> {
+///
+/// # Safety
+/// As of [`from_pointers`].
+unsafe fn from_extra(function: &Function, extra: In<usize>) -> Result<Vec<u8>> {
     let wrong = |why: &str| Code::INVALID_VALUE.because(format!("extra parameters: {why}"));
+    // SAFETY: the caller's promise.
+    let words = |at, count| unsafe { host::words(at, count) };
     let (mut buffer, mut size) = (None, None);
     // The driver's list is of pairs and ends by itself; no driver knows more than two of them.
     for pair in 0..3 {
         let at = extra.address() + pair * 16;
-        if host::words(at, 1)? == [EXTRA_END] {
+        if words(at, 1)? == [EXTRA_END] {
             break;
         }
-        match host::words(at, 2)?[..] {
+        match words(at, 2)?[..] {
             [EXTRA_POINTER, pointer] => buffer = Some(pointer),
-            [EXTRA_SIZE, pointer] => size = host::words(pointer, 1)?.first().copied(),
+            [EXTRA_SIZE, pointer] => size = words(pointer, 1)?.first().copied(),
             _ => return Err(wrong("the list does not end with CU_LAUNCH_PARAM_END")),
         }
     }
@@ -217,7 +234,8 @@ fn from_extra(function: &Function, extra: In<usize>) -> Result<Vec<u8>> {
         )));
     }
     let mut packed = vec![0; wanted];
-    if wanted > 0 && !host::gather(&[(buffer, wanted)], &mut packed) {
+    // SAFETY: the caller's promise.
+    if wanted > 0 && !unsafe { host::gather(&[(buffer, wanted)], &mut packed) } {
         return Err(wrong("the buffer can't be read"));
     }
     Ok(packed)

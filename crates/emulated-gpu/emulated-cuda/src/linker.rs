@@ -1,5 +1,7 @@
 //! What is linked at run time (`cuLinkCreate`).
 
+#![allow(unsafe_code, reason = "writes to the log that a program named")]
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptx_emulator::source::Source;
@@ -32,7 +34,8 @@ impl Linker {
 
     /// An error of a text, which goes to the log that was asked for.
     pub(crate) fn refuse(&self, Refusal { code, log }: Refusal) -> Error {
-        self.logs.write("", &log);
+        // SAFETY: the linker is there, and with it the buffers.
+        unsafe { self.logs.write("", &log) };
         if !self.logs.has_error_log() {
             say(&log);
         }

@@ -34,12 +34,17 @@ pub(crate) struct Module {
 
 /// The text of an image, for a card of this compute capability.
 ///
+/// # Safety
+/// Where the system can't tell that it is not there, it is, up to its end: a text's NUL.
+///
 /// # Errors
 /// What it is instead.
-pub(crate) fn text_of(image: usize, card: u32) -> std::result::Result<String, Refusal> {
+#[allow(unsafe_code, reason = "reads an image of the program's")]
+pub(crate) unsafe fn text_of(image: usize, card: u32) -> std::result::Result<String, Refusal> {
     let refuse = |code, log: &str| Err(Refusal { code, log: log.to_owned() });
     let mut magic = [0u8; 4];
-    if !host::gather(&[(image, 4)], &mut magic) {
+    // SAFETY: the caller's promise.
+    if !unsafe { host::gather(&[(image, 4)], &mut magic) } {
         return refuse(Code::INVALID_VALUE, "the image is null, or no address that can be read");
     }
     if magic == *b"\x7fELF" {
@@ -51,9 +56,11 @@ pub(crate) fn text_of(image: usize, card: u32) -> std::result::Result<String, Re
         );
     }
     if fatbin::is_fatbin(magic) {
-        return Ok(ptx_of(&fatbin::read(image)?, card)?);
+        // SAFETY: the caller's promise.
+        return Ok(ptx_of(&unsafe { fatbin::read(image) }?, card)?);
     }
-    let bytes = c_text(image);
+    // SAFETY: the caller's promise, and it begins at an address that can be read.
+    let bytes = unsafe { CStr::from_ptr(image as *const _) }.to_bytes().to_vec();
     match String::from_utf8(bytes) {
         Ok(text) if text.contains(".version") => Ok(text),
         Ok(_) => refuse(
@@ -63,13 +70,6 @@ pub(crate) fn text_of(image: usize, card: u32) -> std::result::Result<String, Re
         // The parser points at the first character that is not ASCII.
         Err(error) => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
     }
-}
-
-#[allow(unsafe_code, reason = "reads a text of C's")]
-fn c_text(image: usize) -> Vec<u8> {
-    // SAFETY: the caller of the C function vouches for a text that ends in NUL; that it begins at an
-    // address that can be read has been checked.
-    unsafe { CStr::from_ptr(image as *const _) }.to_bytes().to_vec()
 }
 
 impl Module {

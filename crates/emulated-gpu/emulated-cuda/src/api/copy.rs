@@ -110,19 +110,22 @@ const DURING_CALL: i32 = 2;
 
 /// `cuMemcpyBatchAsync`: copies of which each has an attribute (six numbers, the first of which is when
 /// its source is read).
-struct Batch {
-    to: In<Pointer>,
-    from: In<Pointer>,
-    sizes: In<usize>,
+struct Batch<'a> {
+    to: In<'a, Pointer>,
+    from: In<'a, Pointer>,
+    sizes: In<'a, usize>,
     count: usize,
-    attributes: In<[i32; 6]>,
-    firsts: In<usize>,
+    attributes: In<'a, [i32; 6]>,
+    firsts: In<'a, usize>,
     attribute_count: usize,
 }
 
-impl Batch {
+impl Batch<'_> {
     /// Has them done in their order, which is one of those that they may be done in.
-    fn run(self, stream: Handle) -> Result {
+    ///
+    /// # Safety
+    /// There are as many elements of each list as the counts say.
+    unsafe fn run(self, stream: Handle) -> Result {
         let invalid = |why: &str| Err(Code::INVALID_VALUE.because(why));
         if stream == 0 && !is_per_thread() {
             return invalid("batches of copies are not for the legacy default stream");

@@ -8,7 +8,10 @@ use crate::error::{Code, Result};
 use crate::ffi::export;
 
 /// Writes the size that a value needs, where nobody wants the value itself; whether that was so.
-fn tell_size(attribute: Attribute, value: Out<u8>, size: Out<usize>) -> Result<bool> {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn tell_size(attribute: Attribute, value: Out<u8>, size: Out<usize>) -> Result<bool> {
     size.required()?;
     if value.is_null() {
         size.set(attribute.size())?;
@@ -20,7 +23,9 @@ fn too_small(size: usize, wanted: usize) -> crate::error::Error {
     Code::INVALID_VALUE.because(format!("{size} bytes for a value of {wanted}"))
 }
 
-fn get(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Result {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn get(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Result {
     let attribute = Attribute::of(attribute)?;
     if tell_size(attribute, value, size)? {
         return Ok(());
@@ -39,7 +44,9 @@ fn get(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Res
     Ok(())
 }
 
-fn set(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Result {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn set(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Result {
     let attribute = Attribute::of(attribute)?;
     if tell_size(attribute, value, size)? {
         return Ok(());

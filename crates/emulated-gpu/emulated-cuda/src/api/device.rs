@@ -34,7 +34,10 @@ fn capability() -> Result<(i32, i32)> {
 }
 
 /// Writes a text that ends in NUL, cut where there is no more space.
-fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
+///
+/// # Safety
+/// There is room for as many bytes as the program says.
+unsafe fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
     into.required()?;
     let space = usize::try_from(len).ok().filter(|&len| len > 0).ok_or(Code::INVALID_VALUE)?;
     let bytes = text.bytes().take(space - 1).chain([0]);

@@ -15,7 +15,10 @@ use crate::operation::Operation;
 use crate::stream;
 
 /// Ranges as they came, each to be read, written, or both.
-fn ranges(ranges: In<Range>, count: usize) -> Result<Vec<Range>> {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn ranges(ranges: In<Range>, count: usize) -> Result<Vec<Range>> {
     let ranges = ranges.list(count)?;
     match ranges.iter().position(|range| !(1..=READ | WRITE).contains(&range.access)) {
         Some(index) => Err(Code::INVALID_VALUE

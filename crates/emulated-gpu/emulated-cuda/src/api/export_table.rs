@@ -153,7 +153,7 @@ macro_rules! entries {
     ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         $(#[$meta])*
         unsafe extern "C" fn $name($($argument: $type),*) -> Code {
-            fn body($($argument: $type),*) -> Result $body
+            unsafe fn body($($argument: $type),*) -> Result $body
             crate::ffi::call(stringify!($name), || body($($argument),*))
         }
     )*};

@@ -18,7 +18,9 @@ use crate::stream;
 const COOPERATIVE: i32 = 2;
 const CLUSTER: i32 = 4;
 
-fn launch(
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn launch(
     function: Handle,
     shape: Shape,
     stream: Handle,

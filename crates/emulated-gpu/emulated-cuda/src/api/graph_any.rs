@@ -57,11 +57,11 @@ struct ChildNode {
 /// `CUDA_CONDITIONAL_NODE_PARAMS`
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct ConditionalNode {
+struct ConditionalNode<'a> {
     condition: u64,
     kind: u32,
     size: u32,
-    graphs: In<Handle>,
+    graphs: In<'a, Handle>,
     context: Handle,
 }
 
@@ -75,12 +75,15 @@ fn refuse(node_type: u32) -> Error {
     }
 }
 
-impl Out<AnyNode> {
+impl<'a> Out<'a, AnyNode> {
     /// The type.
+    ///
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
     ///
     /// # Errors
     /// `INVALID_VALUE` where what has to be 0 isn't.
-    fn node_type(self) -> Result<u32> {
+    unsafe fn node_type(self) -> Result<u32> {
         let AnyNode { node_type, reserved, reserved_behind, .. } = self.get()?;
         if reserved != [0; 3] || reserved_behind != 0 {
             return Err(
@@ -91,16 +94,24 @@ impl Out<AnyNode> {
     }
 
     /// The member of the union for the type.
-    fn of_type<T>(self) -> Out<T> {
+    ///
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
+    unsafe fn of_type<T>(self) -> Out<'a, T> {
         self.cast::<u8>().offset(std::mem::offset_of!(AnyNode, of_type)).cast()
     }
 
-    fn read<T>(self) -> In<T> {
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
+    unsafe fn read<T>(self) -> In<'a, T> {
         self.of_type().read_only()
     }
 
     /// The graph for a node that has one inside.
-    fn child(self) -> Result<Option<Handle>> {
+    ///
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
+    unsafe fn child(self) -> Result<Option<Handle>> {
         if self.node_type()? != 4 {
             return Ok(None);
         }
@@ -114,7 +125,10 @@ impl Out<AnyNode> {
 }
 
 /// The work of a node whose parameters may change.
-fn operation(node: Out<AnyNode>) -> Result<Operation> {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
     let event = || driver()?.event(node.read::<Handle>().get()?);
     Ok(match node.node_type()? {
         0 => kernel_v2(&node.read::<KernelNode>().get()?)?,
@@ -134,7 +148,9 @@ fn operation(node: Out<AnyNode>) -> Result<Operation> {
     })
 }
 
-fn add_any(
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn add_any(
     out: Out<Handle>,
     graph: Handle,
     after: In<Handle>,
@@ -162,7 +178,9 @@ fn context_of(handle: Handle) -> Result<Handle> {
     driver()?.contexts.get(handle).map(|context| context.handle).ok_or_else(missing)
 }
 
-fn add_conditional(
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn add_conditional(
     out: Out<Handle>,
     graph: Handle,
     after: In<Handle>,
@@ -190,12 +208,15 @@ fn add_conditional(
         // Nobody has its handles.
         node.forget();
     })?;
-    parameters.set(ConditionalNode { graphs: node.handles(), ..given })?;
+    parameters.set(ConditionalNode { graphs: In::of(node.handles()), ..given })?;
     out.set(added)
 }
 
 /// Says what a node is, and its parameters, by pointers that are good as long as the node is.
-fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
     let graph = graph_of(handle)?;
     let content = graph.with(handle, |node| Ok(node.content.clone()))?;
     let node_type = content.node_type();
@@ -215,7 +236,7 @@ fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
                 condition: node.condition.handle,
                 kind: node.kind as u32,
                 size: node.bodies.len() as u32,
-                graphs: node.handles(),
+                graphs: In::of(node.handles()),
                 context: node.condition.context,
             });
         }

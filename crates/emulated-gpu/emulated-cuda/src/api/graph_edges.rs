@@ -8,7 +8,10 @@ use crate::ffi::export;
 use super::graph_nodes::graph_of;
 
 /// Writes as many as there is space for, and says how many there are when nobody asks for them.
-fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
     if out.is_null() {
         return count.set(all.len());
     }
@@ -18,7 +21,9 @@ fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
     count.set(all.len().min(space))
 }
 
-fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Result {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Result {
     let graph = driver()?.graph(graph)?;
     let nodes = graph.nodes();
     let all =
@@ -37,18 +42,31 @@ fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -
     list(&behind, to, count)
 }
 
-fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
     let after = graph_of(node)?.with(node, |node| Ok(node.after().to_vec()))?;
     list(&after, out, count)
 }
 
-fn dependents(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn dependents(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
     let behind: Vec<Handle> = graph_of(node)?.with(node, |node| Ok(node.dependents().collect()))?;
     list(&behind, out, count)
 }
 
 /// Adds or removes edges: all of them, or none where one can't be.
-fn change(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize, add: bool) -> Result {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn change(
+    graph: Handle,
+    from: In<Handle>,
+    to: In<Handle>,
+    count: usize,
+    add: bool,
+) -> Result {
     let graph = driver()?.graph(graph)?;
     let edges: Vec<_> = from.list(count)?.into_iter().zip(to.list(count)?).collect();
     let mut nodes = graph.nodes();
@@ -139,7 +157,10 @@ export! {
 }
 
 /// All edges are plain ones: their data (`CUgraphEdgeData`, 8 bytes) is 0.
-fn clear(asked: Out<Handle>, data: Out<u64>, count: Out<usize>) -> Result {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn clear(asked: Out<Handle>, data: Out<u64>, count: Out<usize>) -> Result {
     if !asked.is_null() && !data.is_null() {
         data.set_all((0..count.get()?).map(|_| 0));
     }

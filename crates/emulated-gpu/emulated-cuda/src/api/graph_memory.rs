@@ -22,9 +22,12 @@ fn of(node: Handle) -> Result<GraphMemory> {
 
 /// Adds a node that allocates memory, and says where.
 ///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
 /// # Errors
 /// `INVALID_VALUE`, `OUT_OF_MEMORY`, `NOT_SUPPORTED` of memory for other processes.
-pub(super) fn add_allocation(
+pub(super) unsafe fn add_allocation(
     out: Out<Handle>,
     graph: Handle,
     after: In<Handle>,
@@ -49,9 +52,12 @@ pub(super) fn add_allocation(
 
 /// Adds a node that frees what a graph allocated.
 ///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
 /// # Errors
 /// `INVALID_VALUE`
-pub(super) fn add_free(
+pub(super) unsafe fn add_free(
     out: Out<Handle>,
     graph: Handle,
     after: In<Handle>,

@@ -18,9 +18,12 @@ use super::graph::executable;
 
 /// Adds a node behind others of a graph.
 ///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
 /// # Errors
 /// `INVALID_VALUE`
-pub(super) fn add(
+pub(super) unsafe fn add(
     out: Out<Handle>,
     graph: Handle,
     after: In<Handle>,
@@ -69,7 +72,9 @@ fn wrong_type() -> crate::error::Error {
     Code::INVALID_VALUE.because("the node is of another type")
 }
 
-fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
     let KernelNodeV1 { function, grid, block, shared, parameters, extra } = *parameters;
     let function = driver()?.function(function)?;
     let shape = Shape { grid, block, shared, cooperative: false };
@@ -79,13 +84,16 @@ fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
 }
 
 /// The second form names a function, or a kernel of a library.
-pub(super) fn kernel_v2(given: &KernelNode) -> Result<Operation> {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+pub(super) unsafe fn kernel_v2(given: &KernelNode) -> Result<Operation> {
     let KernelNode { function, grid, block, shared, parameters, extra, kernel: other, .. } = *given;
     let function = if function == 0 { other } else { function };
     kernel(&KernelNodeV1 { function, grid, block, shared, parameters, extra })
 }
 
-pub(super) fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
+pub(super) fn parameters_of(node: Handle) -> Result<KernelNodeV1<'static>> {
     with(node, |node| {
         let Content::Work(Operation::Launch { function, launch }) = &node.content else {
             return Err(wrong_type());
@@ -98,7 +106,8 @@ pub(super) fn parameters_of(node: Handle) -> Result<KernelNodeV1> {
             grid: launch.grid,
             block: launch.block,
             shared: launch.dynamic_shared,
-            parameters: In::of(&node.pointers),
+            // SAFETY: the program may read them until the node changes, or it is asked for them again.
+            parameters: unsafe { In::of(&node.pointers) },
             extra: In::null(),
         })
     })
@@ -163,9 +172,12 @@ pub(super) fn host(parameters: In<HostNode>) -> Result<Operation> {
 
 /// Adds a node with a copy of a graph.
 ///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
 /// # Errors
 /// `INVALID_VALUE`, `OUT_OF_MEMORY`.
-pub(super) fn add_child(
+pub(super) unsafe fn add_child(
     out: Out<Handle>,
     graph: Handle,
     after: In<Handle>,
@@ -173,8 +185,7 @@ pub(super) fn add_child(
     child: Handle,
 ) -> Result {
     let (outer, child) = (driver()?.graph(graph)?, driver()?.graph(child)?);
-    let child = Child::copy_of(&child, &outer)?;
-    add(out, graph, after, count, Content::Child(child))
+    add(out, graph, after, count, Content::Child(Child::copy_of(&child, &outer)?))
 }
 
 export! {

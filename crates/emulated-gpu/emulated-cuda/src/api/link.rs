@@ -60,7 +60,8 @@ fn ptx(mut bytes: Vec<u8>, card: u32) -> std::result::Result<String, Refusal> {
     bytes.try_reserve(4).map_err(room)?;
     // It ends in NUL, as it would in memory; at least four bytes are looked at.
     bytes.extend([0; 4]);
-    text_of(bytes.as_ptr() as usize, card)
+    // SAFETY: the text ends in NUL, and a fatbin it is not.
+    unsafe { text_of(bytes.as_ptr() as usize, card) }
 }
 
 fn add(
@@ -101,7 +102,8 @@ fn add(
         return Err(Code::INVALID_VALUE
             .because(format!("more than {MOST_TEXT_BYTES} bytes of texts are not linked")));
     }
-    linker.logs.write("", "");
+    // SAFETY: the linker is there, and with it the buffers.
+    unsafe { linker.logs.write("", "") };
     work.max_registers = options.max_registers().or(work.max_registers);
     work.texts.push(source);
     Ok(())

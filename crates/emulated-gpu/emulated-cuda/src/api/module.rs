@@ -20,7 +20,10 @@ use crate::module::{Module, text_of};
 
 /// Loads a text, and tells whoever wants to know what is wrong with it. A library belongs to no context,
 /// may be loaded without one, and stays when contexts go.
-fn load(
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn load(
     text: impl FnOnce(u32) -> std::result::Result<String, Refusal>,
     name: Option<String>,
     logs: JitOptions,
@@ -53,7 +56,10 @@ fn load(
 }
 
 /// Loads a text in memory.
-fn load_image(
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn load_image(
     image: In<u8>,
     options: JitOptions,
     context: Option<&Arc<Context>>,
@@ -61,7 +67,13 @@ fn load_image(
     load(|card| text_of(image.address(), card), None, options, context)
 }
 
-fn load_file(path: Text, logs: JitOptions, context: Option<&Arc<Context>>) -> Result<Handle> {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn load_file(
+    path: Text,
+    logs: JitOptions,
+    context: Option<&Arc<Context>>,
+) -> Result<Handle> {
     let path = path.get()?;
     let mut image = read_file(&path)?;
     if image.first_chunk().is_some_and(|magic| fatbin::is_fatbin(*magic)) {
@@ -87,9 +99,12 @@ pub(super) fn read_file(path: &str) -> Result<Vec<u8>> {
 
 /// Loads a fatbin, or whatever else an image is, for the calling thread's context; gives the module.
 ///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
 /// # Errors
 /// As `cuModuleLoadData`.
-pub(super) fn load_from_memory(image: In<u8>) -> Result<Handle> {
+pub(super) unsafe fn load_from_memory(image: In<u8>) -> Result<Handle> {
     load_image(image, JitOptions::default(), Some(&current::context()?))
 }
 

@@ -91,7 +91,10 @@ fn known(address: Pointer) -> Result<Option<Known>> {
 }
 
 /// Writes an attribute in the width that it has.
-fn write(attribute: u32, address: Pointer, known: &Known, data: Out<u8>) -> Result {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn write(attribute: u32, address: Pointer, known: &Known, data: Out<u8>) -> Result {
     let (narrow, wide) = (data.cast::<u32>(), data.cast::<u64>());
     match attribute {
         1 => wide.set(known.context as u64),
@@ -140,7 +143,10 @@ fn of_reservation(attribute: u32, address: Pointer) -> Result<Option<u64>> {
 
 /// What is written for an address that nothing is known of: as hardware does it, the address itself
 /// for the host's, since it may be some, and 0 for the others.
-fn write_unknown(attribute: u32, address: Pointer, data: Out<u8>) -> Result {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn write_unknown(attribute: u32, address: Pointer, data: Out<u8>) -> Result {
     if let Some(value) = of_reservation(attribute, address)? {
         return if attribute == 13 {
             data.cast::<u32>().set(0)
@@ -168,7 +174,9 @@ pub(super) fn device_of(location: Option<Location>) -> i32 {
     }
 }
 
-fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &Advice) -> Result {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &Advice) -> Result {
     let narrow = |value: i32| {
         if size < 4 || !size.is_multiple_of(4) {
             return Err(Code::INVALID_VALUE.because("the data has 4 bytes for each number"));

@@ -89,7 +89,9 @@ fn dependencies(capture: &Capture, stream: &Stream, list: Out<*const Handle>, co
     list.set_if_wanted(nodes);
 }
 
-fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result {
     let stream = current::stream(stream)?;
     let capture = stream.capture().ok_or(Code::ILLEGAL_STATE)?;
     let mut new = nodes.list(count)?;

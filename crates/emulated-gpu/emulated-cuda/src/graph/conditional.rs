@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::Graph;
 use super::nested::{DEEPEST, MOST_NODES, too_large};
-use crate::abi::{Handle, In};
+use crate::abi::Handle;
 use crate::condition::Condition;
 use crate::decision::{Decision, Kind};
 use crate::error::{Code, Error, Result};
@@ -56,9 +56,9 @@ impl Conditional {
         Ok(Self { kind, condition, bodies, handles, instance: Mutex::default() })
     }
 
-    /// The list of its bodies.
-    pub(crate) fn handles(&self) -> In<Handle> {
-        In::of(&self.handles)
+    /// The list of its bodies, which is there as long as the node is.
+    pub(crate) fn handles(&self) -> &[Handle] {
+        &self.handles
     }
 
     /// What a launch does at it.

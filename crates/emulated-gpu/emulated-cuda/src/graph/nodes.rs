@@ -3,16 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
-use super::Content;
 use crate::abi::Handle;
 use crate::error::{Code, Result};
 use crate::registry::fresh;
 
-/// A node of a graph.
+/// A node of a graph: `C` is what it does.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct Node<C> {
     pub(crate) handle: Handle,
-    pub(crate) content: Content,
+    pub(crate) content: C,
     /// The nodes that come before it.
     after: Vec<Handle>,
     /// The nodes that come after it.
@@ -23,8 +22,8 @@ pub(crate) struct Node {
     pub(crate) hints: HashMap<u32, [u64; 8]>,
 }
 
-impl Node {
-    fn new(handle: Handle, content: Content, after: Vec<Handle>) -> Self {
+impl<C> Node<C> {
+    fn new(handle: Handle, content: C, after: Vec<Handle>) -> Self {
         let (dependents, pointers, hints) = (BTreeSet::new(), Vec::new(), HashMap::new());
         Self { handle, content, after, dependents, pointers, hints }
     }
@@ -42,36 +41,36 @@ impl Node {
 
 /// The nodes of a graph, in the order in which they were added: that of their handles.
 #[derive(Debug)]
-pub(crate) struct Nodes {
-    nodes: BTreeMap<Handle, Node>,
+pub(crate) struct Nodes<C> {
+    nodes: BTreeMap<Handle, Node<C>>,
     /// Every edge leads from an older node to a newer one, so that one more of that kind closes no circle.
     is_ascending: bool,
 }
 
-impl Default for Nodes {
+impl<C> Default for Nodes<C> {
     fn default() -> Self {
         Self { nodes: BTreeMap::new(), is_ascending: true }
     }
 }
 
-impl Nodes {
+impl<C: Clone> Nodes<C> {
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Node> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Node<C>> {
         self.nodes.values().inspect(|_| count_step())
     }
 
     /// # Errors
     /// `INVALID_VALUE` when it is not in this graph.
-    pub(crate) fn get(&self, node: Handle) -> Result<&Node> {
+    pub(crate) fn get(&self, node: Handle) -> Result<&Node<C>> {
         self.nodes.get(&node).ok_or_else(gone)
     }
 
     /// # Errors
     /// `INVALID_VALUE` when it is not in this graph.
-    pub(crate) fn get_mut(&mut self, node: Handle) -> Result<&mut Node> {
+    pub(crate) fn get_mut(&mut self, node: Handle) -> Result<&mut Node<C>> {
         self.nodes.get_mut(&node).ok_or_else(gone)
     }
 
@@ -84,7 +83,7 @@ impl Nodes {
     ///
     /// # Errors
     /// `INVALID_VALUE` when one of those is not in this graph.
-    pub(crate) fn add(&mut self, content: Content, after: &[Handle]) -> Result<Handle> {
+    pub(crate) fn add(&mut self, content: C, after: &[Handle]) -> Result<Handle> {
         if !self.have(after) {
             return Err(Code::INVALID_VALUE.because("a dependency is not a node of this graph"));
         }
@@ -99,7 +98,7 @@ impl Nodes {
     }
 
     /// Takes a node out, with its edges.
-    pub(crate) fn remove(&mut self, node: Handle) -> Option<Node> {
+    pub(crate) fn remove(&mut self, node: Handle) -> Option<Node<C>> {
         let gone = self.nodes.remove(&node)?;
         for before in &gone.after {
             if let Some(before) = self.nodes.get_mut(before) {
@@ -181,10 +180,11 @@ impl Nodes {
     ///
     /// # Errors
     /// `INVALID_VALUE` when dependencies run in a circle.
-    pub(crate) fn ordered(&self) -> Result<Vec<Node>> {
+    pub(crate) fn ordered(&self) -> Result<Vec<Node<C>>> {
         let mut waiting: HashMap<Handle, usize> =
             self.iter().map(|node| (node.handle, node.after.len())).collect();
-        let mut ready: VecDeque<&Node> = self.iter().filter(|node| node.after.is_empty()).collect();
+        let mut ready: VecDeque<&Node<C>> =
+            self.iter().filter(|node| node.after.is_empty()).collect();
         let mut ordered = Vec::with_capacity(self.len());
         while let Some(node) = ready.pop_front() {
             ordered.push(node.clone());
@@ -211,12 +211,12 @@ impl Nodes {
     /// Those of `copied`.
     pub(super) fn copy(
         &self,
-        copied: impl Fn(&Content) -> Result<Content>,
+        copied: impl Fn(&C) -> Result<C>,
     ) -> Result<(Self, HashMap<Handle, Handle>)> {
         let origin: HashMap<Handle, Handle> =
             self.iter().map(|node| (node.handle, fresh())).collect();
         let renamed = |handle: &Handle| origin.get(handle).copied().unwrap_or(*handle);
-        let copy = |node: &Node| {
+        let copy = |node: &Node<C>| {
             let handle = renamed(&node.handle);
             let copy = Node {
                 handle,
@@ -256,22 +256,20 @@ fn count_step() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operation::Operation;
-
     const COUNT: usize = 50_000;
 
-    fn add(nodes: &mut Nodes, after: &[Handle]) -> Handle {
-        nodes.add(Operation::Nothing.into(), after).unwrap()
+    fn add(nodes: &mut Nodes<()>, after: &[Handle]) -> Handle {
+        nodes.add((), after).unwrap()
     }
 
     /// A graph of nodes without edges.
-    fn loose(count: usize) -> (Nodes, Vec<Handle>) {
+    fn loose(count: usize) -> (Nodes<()>, Vec<Handle>) {
         let mut nodes = Nodes::default();
         let handles = (0..count).map(|_| add(&mut nodes, &[])).collect();
         (nodes, handles)
     }
 
-    fn positions(nodes: &Nodes) -> HashMap<Handle, usize> {
+    fn positions(nodes: &Nodes<()>) -> HashMap<Handle, usize> {
         let ordered = nodes.ordered().unwrap();
         ordered.iter().enumerate().map(|(at, node)| (node.handle, at)).collect()
     }
@@ -293,7 +291,7 @@ mod tests {
             nodes.connect(pair[0], pair[1]).unwrap();
         }
         assert_eq!(STEPS.get(), 0, "none of this looks at other nodes");
-        let (copy, origin) = nodes.copy(|content| Ok(content.clone())).unwrap();
+        let (copy, origin) = nodes.copy(|()| Ok(())).unwrap();
         assert_eq!(copy.ancestors(&[origin[&last]]).len(), COUNT + 1);
         assert_eq!(copy.ordered().unwrap().len(), COUNT + 1);
         for handle in chain.iter().rev() {

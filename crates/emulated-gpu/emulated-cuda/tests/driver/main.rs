@@ -41,4 +41,5 @@ mod streams;
 mod support;
 mod textures;
 mod thread_ends;
+mod unaligned;
 mod virtual_memory;
