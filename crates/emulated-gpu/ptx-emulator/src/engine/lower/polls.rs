@@ -4,13 +4,16 @@
 
 mod loops;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use self::loops::{Loop, landing, loops, successors};
 use crate::program::{
     Address, CallArgument, FunctionId, Instruction, IntBinary, Module, Op, Operand, Ordering,
     Parameter, Register, Space,
 };
+
+/// An address is followed through as many copies against the order of the text, which compilers don't make.
+const MAX_PASSES: u32 = 8;
 
 /// The polling loads of a module: their functions, and their indices there.
 pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
@@ -121,9 +124,7 @@ struct Slice {
 
 impl Slice {
     fn add(&mut self, operand: Operand) {
-        if let Operand::Register(register) | Operand::Not(register) = operand {
-            self.registers.insert(register);
-        }
+        self.registers.extend(register(operand));
     }
 
     /// Whether an instruction gives such a value to a register, or through a call's result.
@@ -141,36 +142,70 @@ impl Slice {
     /// Adds what the values come from in these instructions.
     fn grow<'b>(
         &mut self,
-        instructions: impl DoubleEndedIterator<Item = &'b Instruction> + Clone,
+        instructions: impl Iterator<Item = &'b Instruction>,
         own: &HashSet<Register>,
     ) {
-        loop {
-            let before = (self.registers.len(), self.memory);
-            for instruction in instructions.clone().rev() {
-                let op = &instruction.op;
-                let kept = self.memory
-                    && matches!(op, Op::Store { space, address, .. } if is_own(*space, *address, own));
-                if !kept && !self.given_by(instruction) {
-                    continue;
-                }
-                self.registers.extend(instruction.guard.map(|guard| guard.register));
-                match op {
-                    Op::Load { space, address, .. } => self.memory |= is_own(*space, *address, own),
-                    Op::Store { a, .. } => a.iter().for_each(|&a| self.add(a)),
-                    Op::Atomic { .. } => {}
-                    op => {
-                        op.reads().iter().for_each(|&(operand, _)| self.add(operand));
-                        if let Op::Call { arguments, .. } = op {
-                            let variable = |given: &_| matches!(given, CallArgument::Variable(_));
-                            self.memory |= arguments.iter().any(variable);
-                        }
-                    }
-                }
+        let mut writers: HashMap<Register, Vec<&Instruction>> = HashMap::new();
+        // What writes to the thread's own memory.
+        let mut keepers = Vec::new();
+        for instruction in instructions {
+            for (register, _) in instruction.op.writes() {
+                writers.entry(register).or_default().push(instruction);
             }
-            if before == (self.registers.len(), self.memory) {
-                return;
+            match &instruction.op {
+                Op::Store { space, address, .. } if is_own(*space, *address, own) => {
+                    keepers.push(instruction);
+                }
+                Op::Call { .. } => keepers.push(instruction),
+                _ => {}
             }
         }
+        let mut open: Vec<Register> = self.registers.iter().copied().collect();
+        let mut kept = false;
+        loop {
+            let next = if self.memory && !kept {
+                kept = true;
+                &keepers
+            } else if let Some(register) = open.pop() {
+                let Some(list) = writers.get(&register) else { continue };
+                list
+            } else {
+                return;
+            };
+            for instruction in next {
+                let sources = self.sources(instruction, own);
+                open.extend(sources.into_iter().filter(|&source| self.registers.insert(source)));
+            }
+        }
+    }
+
+    /// The registers that what an instruction writes comes from; notes whether it comes from memory.
+    fn sources(&mut self, instruction: &Instruction, own: &HashSet<Register>) -> Vec<Register> {
+        let operands = match &instruction.op {
+            Op::Load { space, address, .. } => {
+                self.memory |= is_own(*space, *address, own);
+                Vec::new()
+            }
+            Op::Store { a, .. } => a.clone(),
+            Op::Atomic { .. } => Vec::new(),
+            op => {
+                if let Op::Call { arguments, .. } = op {
+                    let variable = |given: &_| matches!(given, CallArgument::Variable(_));
+                    self.memory |= arguments.iter().any(variable);
+                }
+                op.reads().iter().map(|&(operand, _)| operand).collect()
+            }
+        };
+        let registers = operands.into_iter().filter_map(register);
+        registers.chain(instruction.guard.map(|guard| guard.register)).collect()
+    }
+}
+
+/// The register that an operand is.
+fn register(operand: Operand) -> Option<Register> {
+    match operand {
+        Operand::Register(register) | Operand::Not(register) => Some(register),
+        _ => None,
     }
 }
 
@@ -187,19 +222,17 @@ fn is_own(space: Space, address: Address, own: &HashSet<Register>) -> bool {
 /// Registers that hold generic addresses of the thread's own memory.
 fn own_pointers(body: &[Instruction]) -> HashSet<Register> {
     let mut found = HashSet::new();
-    loop {
+    for _ in 0..MAX_PASSES {
         let before = found.len();
         for Instruction { op, .. } in body {
             match op {
                 Op::ConvertAddress { space: Space::Local, to_space: false, d, .. } => {
-                    found.extend(*d)
+                    found.extend(*d);
                 }
                 Op::Mov { d, .. } | Op::IntBinary { op: IntBinary::Add { .. }, d, .. } => {
-                    let holds = |&(operand, _): &(Operand, _)| match operand {
-                        Operand::Register(register) => found.contains(&register),
-                        _ => false,
-                    };
-                    if op.reads().iter().any(holds) {
+                    let registers =
+                        op.reads().into_iter().filter_map(|(operand, _)| register(operand));
+                    if registers.into_iter().any(|register| found.contains(&register)) {
                         found.extend(*d);
                     }
                 }
@@ -207,9 +240,10 @@ fn own_pointers(body: &[Instruction]) -> HashSet<Register> {
             }
         }
         if found.len() == before {
-            return found;
+            break;
         }
     }
+    found
 }
 
 /// What decides whether it goes on, and what it stores where others see it.

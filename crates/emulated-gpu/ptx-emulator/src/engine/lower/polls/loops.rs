@@ -6,6 +6,9 @@ use crate::program::{Instruction, Op};
 /// the function.
 const MAX_NESTING: u32 = 64;
 
+/// Branches without a condition, one after the other, that are followed.
+const MAX_HOPS: u32 = 64;
+
 /// A loop of a body.
 pub(super) struct Loop {
     /// Its instructions, those of the loops inside it too, in order.
@@ -132,7 +135,7 @@ fn finished(members: &[usize], after: &[Vec<usize>], part: &mut [usize]) -> Vec<
 
 /// Where one gets from an instruction by branches without a condition.
 pub(super) fn landing(body: &[Instruction], mut index: usize) -> usize {
-    for _ in 0..body.len() {
+    for _ in 0..MAX_HOPS {
         match body.get(index) {
             Some(Instruction { guard: None, op: Op::Branch { target, .. }, .. }) => {
                 index = target.0 as usize;
