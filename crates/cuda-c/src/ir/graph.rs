@@ -7,8 +7,11 @@ use super::{BlockId, Function};
 /// Predecessors and an order in which a block comes behind those that dominate it.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    /// By block; a predecessor comes twice where both ways of a branch go there.
-    pub(crate) preds: Vec<Vec<BlockId>>,
+    /// Those of the first block, of the second and so on; a predecessor comes twice where both ways of a
+    /// branch go there.
+    preds: Vec<BlockId>,
+    /// Where in `preds` those of each block begin, and the end.
+    starts: Vec<u32>,
     /// Those that can be reached, in reverse postorder.
     pub(crate) order: Vec<BlockId>,
     /// The same in the order in which a depth-first search finds them, each with the place in it of the one
@@ -19,7 +22,8 @@ pub(crate) struct Graph {
 impl Graph {
     pub(crate) fn of(function: &Function) -> Self {
         let count = function.blocks.len();
-        let mut preds = vec![Vec::new(); count];
+        // From which block to which.
+        let mut edges: Vec<(BlockId, BlockId)> = Vec::with_capacity(2 * count);
         let mut order = Vec::with_capacity(count);
         let mut seen = vec![false; count];
         let mut found = vec![(Function::ENTRY, 0)];
@@ -33,7 +37,7 @@ impl Graph {
             match index.and_then(|index| end.targets().nth(index)).map(|target| target.block) {
                 Some(successor) => {
                     stack.push((block, place, next + 1));
-                    preds[successor.0 as usize].push(block);
+                    edges.push((block, successor));
                     if !std::mem::replace(&mut seen[successor.0 as usize], true) {
                         stack.push((successor, found.len() as u32, 0));
                         found.push((successor, place));
@@ -43,11 +47,31 @@ impl Graph {
             }
         }
         order.reverse();
-        Self { preds, order, found }
+        let mut starts = vec![0; count + 1];
+        for (_, to) in &edges {
+            starts[to.0 as usize + 1] += 1;
+        }
+        for block in 0..count {
+            starts[block + 1] += starts[block];
+        }
+        let mut preds = vec![Function::ENTRY; edges.len()];
+        let mut next = starts.clone();
+        for (from, to) in edges {
+            let place = &mut next[to.0 as usize];
+            preds[*place as usize] = from;
+            *place += 1;
+        }
+        Self { preds, starts, order, found }
+    }
+
+    /// How many blocks the function has.
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
     }
 
     pub(crate) fn preds(&self, block: BlockId) -> &[BlockId] {
-        &self.preds[block.0 as usize]
+        let block = block.0 as usize;
+        &self.preds[self.starts[block] as usize..self.starts[block + 1] as usize]
     }
 }
 
@@ -67,7 +91,7 @@ pub(crate) struct Dominators {
 
 impl Dominators {
     pub(crate) fn of(graph: &Graph) -> Self {
-        let count = graph.preds.len();
+        let count = graph.len();
         let mut number = vec![usize::MAX; count];
         for (index, block) in graph.order.iter().enumerate() {
             number[block.0 as usize] = index;
@@ -117,7 +141,7 @@ impl Dominators {
 fn immediate(graph: &Graph) -> Vec<BlockId> {
     const NONE: u32 = u32::MAX;
     let vertices = &graph.found;
-    let mut numbers = vec![NONE; graph.preds.len()];
+    let mut numbers = vec![NONE; graph.len()];
     for (number, (block, _)) in vertices.iter().enumerate() {
         numbers[block.0 as usize] = number as u32;
     }
@@ -165,7 +189,7 @@ fn immediate(graph: &Graph) -> Vec<BlockId> {
             idom[w] = idom[idom[w] as usize];
         }
     }
-    let mut found: Vec<BlockId> = (0..graph.preds.len() as u32).map(BlockId).collect();
+    let mut found: Vec<BlockId> = (0..graph.len() as u32).map(BlockId).collect();
     for (number, (block, _)) in vertices.iter().enumerate().skip(1) {
         found[block.0 as usize] = vertices[idom[number] as usize].0;
     }

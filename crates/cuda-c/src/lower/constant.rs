@@ -4,17 +4,13 @@ use super::evaluate::MAX_CARRIED_OUT;
 use super::expression::Any;
 use super::{Lowered, Lowerer, Lvalue};
 use crate::ir::{BlockId, Op, Value};
-use crate::syntax::{Expr, ExprKind};
+use crate::syntax::Expr;
 use crate::types::Type;
 
 impl Lowerer<'_> {
     /// The value of an integer that has to be constant. What is computed from constants is one as
     /// soon as it is lowered, so it is lowered where nothing runs.
     pub(super) fn constant(&mut self, expr: &Expr, what: &str) -> Lowered<(Type, u64)> {
-        // A block for each of the numbers of thousands of special templates would be too many.
-        if let ExprKind::Integer(number, scalar) = expr.kind {
-            return Ok((Type::Scalar(scalar), number));
-        }
         let (found, bits) = self.evaluated(|lowerer| lowerer.rvalue(expr), |found| found.value)?;
         match (bits, found.ty.is_integer()) {
             (Some(bits), true) => {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Symbol};
 use crate::source::Span;
-use crate::syntax::{StructTemplate, TemplateArgument, TemplateParameter, TypeExpr};
+use crate::syntax::{ExprKind, StructTemplate, TemplateArgument, TemplateParameter, TypeExpr};
 use crate::types::{QualifiedType, Struct, TemplateValue, Type};
 
 /// What names stand for.
@@ -180,7 +180,11 @@ impl Lowerer<'_> {
                         lowerer.plain_type(ty, span)? == *own
                     }
                     (TemplateArgument::Value(number), TemplateValue::Number(_, bits)) => {
-                        lowerer.constant(number, "an argument of a template")?.1 == *bits
+                        match number.kind {
+                            // Without a block for each of thousands of special templates.
+                            ExprKind::Integer(number, _) => number == *bits,
+                            _ => lowerer.constant(number, "an argument of a template")?.1 == *bits,
+                        }
                     }
                     _ => false,
                 };

@@ -12,6 +12,9 @@ use crate::types::{Field, QualifiedType, Scalar, Struct, TemplateValue, Type};
 /// No type is larger: more than any memory has, and little enough that sums of two sizes don't overflow.
 const MAX_TYPE_BYTES: u64 = 1 << 40;
 
+/// A type of templates has a name of at most as many bytes: with two arguments of its own kind, it doubles.
+const MAX_NAME_BYTES: usize = 1 << 16;
+
 /// A type, and whether it is a reference to it.
 pub(super) type Referred = (QualifiedType, bool);
 
@@ -180,6 +183,11 @@ impl Lowerer<'_> {
                 format!("{name}<{}>", arguments.join(", ")).into()
             }
         };
+        if name.len() > MAX_NAME_BYTES {
+            let help = "give a part of it a name of its own: `struct name { … };`";
+            let message = format!("this type's name has more than {MAX_NAME_BYTES} bytes");
+            return self.error(own.span, message, help);
+        }
         // A struct that refers to itself by a pointer has no members yet while it is read.
         let declaration = Some(own.clone());
         let empty = Rc::new(Struct {

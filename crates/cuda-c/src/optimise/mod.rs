@@ -35,8 +35,10 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Two seconds' work.
-    const MAX_LOOKS: usize = 100_000_000;
+    /// Of all functions together, a few seconds' work.
+    const MAX_LOOKS: usize = 200_000_000;
+    /// Of one function.
+    const MAX_LOOKS_OF_ONE: usize = 50_000_000;
     /// As much as a module may have before it is optimised.
     const MAX_COPIES: usize = 1_000_000;
 
@@ -66,9 +68,13 @@ fn spend(room: &mut usize, count: usize) -> bool {
 
 /// Runs all passes over all kernels.
 pub(crate) fn optimise(module: &mut Module, options: &crate::Options<'_>) {
-    let mut room = Room { looks: Room::MAX_LOOKS, copies: Room::MAX_COPIES };
+    let mut room = Room { looks: 0, copies: Room::MAX_COPIES };
+    let mut looks = Room::MAX_LOOKS;
     for function in &mut module.functions {
+        room.looks = looks.min(Room::MAX_LOOKS_OF_ONE);
+        looks -= room.looks;
         kernel(function, &mut room, options);
+        looks += room.looks;
     }
     drop_uncalled(module);
 }

@@ -116,7 +116,7 @@ fn compatible(a: Memory, b: Memory) -> bool {
 
 /// The blocks where the definitions of two ways meet.
 fn frontiers(graph: &Graph, dominators: &Dominators) -> Vec<Vec<BlockId>> {
-    let mut frontiers = vec![Vec::new(); graph.preds.len()];
+    let mut frontiers = vec![Vec::new(); graph.len()];
     for &block in &graph.order {
         if graph.preds(block).len() < 2 {
             continue;

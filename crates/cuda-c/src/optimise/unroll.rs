@@ -199,13 +199,18 @@ pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
     let inside = |value: Value| own.blocks.contains(&homes[value.0 as usize]);
     let mut outside: Vec<Value> = Vec::new();
     let mut seen: HashSet<Value> = HashSet::default();
-    let others: Vec<BlockId> = function.ids().filter(|id| !own.blocks.contains(id)).collect();
-    for id in &others {
-        let block = function.block(*id);
+    let mut readers: Vec<BlockId> = Vec::new();
+    for id in function.ids().filter(|id| !own.blocks.contains(id)) {
+        let block = function.block(id);
         let args = block.insts.iter().flat_map(|value| function.inst(*value).args.iter().copied());
         for value in args.chain(block.end.values()) {
-            let constant = matches!(function.inst(value).op, Op::Const(_));
-            if !constant && inside(value) && seen.insert(value) {
+            if matches!(function.inst(value).op, Op::Const(_)) || !inside(value) {
+                continue;
+            }
+            if readers.last() != Some(&id) {
+                readers.push(id);
+            }
+            if seen.insert(value) {
                 outside.push(value);
             }
         }
@@ -236,7 +241,7 @@ pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
     }
     let order: HashMap<Value, usize> =
         outside.iter().enumerate().map(|(place, value)| (*value, place)).collect();
-    for id in others {
+    for id in readers {
         let insts = std::mem::take(&mut function.block_mut(id).insts);
         let mut kept = Vec::with_capacity(insts.len());
         for inst in insts {

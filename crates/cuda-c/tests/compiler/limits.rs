@@ -256,3 +256,18 @@ fn long_lines_and_long_names() {
     let source = names + &kernel(&format!("w{} = 1;", "a".repeat(2000)));
     assert!(refused(&source).starts_with("there is no variable `waaa"));
 }
+
+/// A type's name holds those of its arguments, and doubles with each of two.
+#[test]
+fn names_of_types_are_bounded() {
+    let pairs = |count: usize| {
+        let one = |i: usize| format!("using T{} = P<T{i}, T{i}>;\n", i + 1);
+        format!(
+            "template <class A, class B> struct P {{ A *a; B *b; }}; using T0 = int;\n{}
+             __global__ void k(T{count} *p) {{}}",
+            repeated(count, one)
+        )
+    };
+    compile(&pairs(8));
+    assert_eq!(refused(&pairs(40)), "this type's name has more than 65536 bytes");
+}
