@@ -24,9 +24,9 @@
 //!   arguments, namespaces, `extern "C"` and C++'s names, `__launch_bounds__`;
 //!   `__shared__` (static and dynamic), `__constant__` and `__device__` variables with initial values;
 //!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), `__half2`, `__nv_bfloat16`, enums, structs
-//!   with constructors, functions, operators, and types and constants that are named in them, unions, arrays, pointers, vector types with `make_*`, `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
+//!   with constructors, functions, operators, conversions, members without a name, and types and constants that are named in them, unions, arrays, pointers, vector types with `make_*`, `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
 //!   `if constexpr`; all statements, `goto` too; `#define`, `#if`, `#include`, `#pragma unroll`; `asm`.
-//! - *Built in*: indices, barriers and their variants, fences, shuffles, votes, `__match_*_sync`,
+//! - *Built in* (a source may add overloads of the same names): indices, barriers and their variants, fences, shuffles, votes, `__match_*_sync`,
 //!   `__reduce_*_sync`, atomics, `__ldg`, clocks, `printf`, `assert`, `__trap`, operations on bits,
 //!   on the halves and bytes of words, arithmetic with a rounding of its own, conversions, the hardware's
 //!   approximations.
@@ -51,7 +51,7 @@
 //!
 //! Each by name, with what to write instead: host code and launches, classes, destructors, inheritance, virtual functions, templates of aliases and of any number of
 //! parameters, lambdas, exceptions, `new`, the C++ library, pointers to functions, bit fields, static
-//! variables in functions, variables in conditions, loops over ranges, textures.
+//! variables in functions, variables in conditions, range-based `for`, structured bindings, textures.
 //!
 //! A call is written out where it stands; of a function that comes to call itself, and of a `__noinline__`
 //! one, it is a call in PTX, too.

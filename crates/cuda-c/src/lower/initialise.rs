@@ -300,58 +300,6 @@ impl Lowerer<'_> {
         }
     }
 
-    /// What the members of a struct begin with where nothing else is said: as `struct { int x = 3; }` says, or
-    /// as their own structs do.
-    pub(super) fn default_members(&mut self, place: &Lvalue) -> Lowered<()> {
-        let place = Lvalue { ty: self.completed(&place.ty), address: place.address };
-        let open = |ty: &QualifiedType| QualifiedType { is_const: false, ..ty.clone() };
-        let own = match &place.ty.ty {
-            Type::Struct(own) => own.clone(),
-            Type::Array(element, count) if self.has_defaults(&element.ty) => {
-                for index in 0..*count {
-                    let address = self.builder.offset(place.address, index * element.ty.size());
-                    self.default_value(&Lvalue { ty: open(element), address })?;
-                }
-                return Ok(());
-            }
-            _ => return Ok(()),
-        };
-        let Some(declaration) = own.declaration.clone() else { return Ok(()) };
-        for (index, field) in own.fields.iter().enumerate() {
-            let value = declaration.defaults.iter().find(|(own, _)| *own == index);
-            let address = self.builder.offset(place.address, field.offset);
-            let field = Lvalue { ty: open(&field.ty), address };
-            match value {
-                Some((_, value)) => self.initialise(&field, value)?,
-                None if !declaration.is_union => self.default_value(&field)?,
-                None => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// What a variable or a member begins with where nothing is said.
-    fn default_value(&mut self, place: &Lvalue) -> Lowered<()> {
-        if Self::has_plain_constructor(&place.ty.ty) {
-            return self.construct_by(place, &[], self.builder.span);
-        }
-        self.default_members(place)
-    }
-
-    /// Whether a type begins with anything where nothing is said.
-    fn has_defaults(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Array(element, _) => self.has_defaults(&element.ty),
-            Type::Struct(own) => {
-                let own = self.complete(own);
-                let says = own.declaration.as_ref().is_some_and(|own| !own.defaults.is_empty());
-                says || Self::has_plain_constructor(ty)
-                    || own.fields.iter().any(|field| self.has_defaults(&field.ty.ty))
-            }
-            _ => false,
-        }
-    }
-
     fn shared_variable(&mut self, variable: &Variable) -> Lowered<()> {
         let (mut ty, reference) = self.resolve(&variable.ty, variable.span)?;
         let dynamic = variable.attributes.is_extern;

@@ -117,7 +117,7 @@ impl Lowerer<'_> {
     fn unnamed_union(&mut self, ty: &Type) {
         let Type::Struct(own) = ty else { return };
         let is_union = own.declaration.as_ref().is_some_and(|own| own.is_union);
-        if !is_union || !crate::types::is_unnamed(&own.name) || self.frames.is_empty() {
+        if !is_union || !crate::syntax::is_unnamed(&own.name) || self.frames.is_empty() {
             return;
         }
         let address = self.temporary(ty);

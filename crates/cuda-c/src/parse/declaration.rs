@@ -115,7 +115,7 @@ impl Parser<'_> {
                 self.problems.push(problem.help("write it before the struct's name"));
             }
             if let TypeExpr::Struct(own) = &specifiers.ty
-                && crate::types::is_unnamed(&own.name)
+                && crate::syntax::is_unnamed(&own.name)
             {
                 // The members of an unnamed union are variables here.
                 for (_, name, _) in &own.fields {

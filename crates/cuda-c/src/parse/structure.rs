@@ -200,7 +200,7 @@ impl Parser<'_> {
         let specifiers = self.specifiers()?;
         let (attributes, base) = (specifiers.attributes, specifiers.ty.clone());
         if let (true, TypeExpr::Struct(inner)) = (self.is(";"), &base)
-            && crate::types::is_unnamed(&inner.name)
+            && crate::syntax::is_unnamed(&inner.name)
         {
             own.fields.push((base.clone(), inner.name.clone(), inner.span));
             return self.expect(";", "behind the members");

@@ -71,6 +71,12 @@ pub(crate) struct StructDeclaration {
     pub(crate) span: Span,
 }
 
+/// Whether this is the name of a struct or an enum that was written without one.
+#[must_use]
+pub(crate) fn is_unnamed(name: &str) -> bool {
+    name.starts_with('(')
+}
+
 /// What a struct names besides its members.
 #[derive(Clone, Debug)]
 pub(crate) enum InnerName {

@@ -164,12 +164,6 @@ pub(crate) struct Field {
     pub(crate) offset: u64,
 }
 
-/// Whether this is the name of a struct or an enum that was written without one.
-#[must_use]
-pub(crate) fn is_unnamed(name: &str) -> bool {
-    name.starts_with('(')
-}
-
 /// A struct, a union or a vector type. Two are the same if they are the same definition.
 #[derive(Debug)]
 pub(crate) struct Struct {
@@ -195,7 +189,7 @@ impl Struct {
     #[must_use]
     pub(crate) fn member(&self, name: &str) -> Option<Field> {
         let inner = |field: &Field| match &field.ty.ty {
-            Type::Struct(inner) if is_unnamed(&field.name) => {
+            Type::Struct(inner) if crate::syntax::is_unnamed(&field.name) => {
                 let found = inner.member(name)?;
                 Some(Field { offset: field.offset + found.offset, ..found })
             }

@@ -389,10 +389,7 @@ fn attributes_pragmas_and_characters() {
          _Pragma(\"unroll\") for (int i = 0; i < 3; i++) x[1] += i;
          #pragma unroll(2)
          for (int i = 0; i < 3; i++) x[2] += i;
-         switch (x[3]) { case 40: x[3] = 1; [[fallthrough]]; default: x[3] += 9; } x[4] = f(2);"
-            .replace("         #", "\n#")
-            .replace("(2)\n", "(2)\n")
-            .as_str(),
+         switch (x[3]) { case 40: x[3] = 1; [[fallthrough]]; default: x[3] += 9; } x[4] = f(2);",
         &[46, 23, 33, 10, 1],
     );
 }

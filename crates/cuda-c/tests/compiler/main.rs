@@ -23,4 +23,5 @@ mod numbers;
 mod nvrtc;
 mod odd;
 mod recursion;
+mod refused;
 mod templates;
