@@ -52,9 +52,13 @@ impl Picture {
         // Ink may touch the border.
         let even = self.border().filter(|&i| distance(colour(i), paper) < 1e-3).count();
         let is_clean = 4 * even >= 3 * self.border().count();
-        let strongest = (0..self.len())
-            .map(colour)
-            .max_by(|&a, &b| distance(a, paper).total_cmp(&distance(b, paper)))?;
+        let (mut strongest, mut most) = (paper, 0.0);
+        for i in 0..self.len() {
+            let way = difference(colour(i), paper);
+            if dot(way, way) > most {
+                (strongest, most) = (colour(i), dot(way, way));
+            }
+        }
         let contrast = distance(strongest, paper);
         if contrast < MIN_CONTRAST {
             return None;
@@ -65,7 +69,8 @@ impl Picture {
             _ => strongest,
         };
         let way = difference(whole, paper);
-        let share = |i| dot(difference(colour(i), paper), way) / dot(way, way);
+        let whole = dot(way, way);
+        let share = |i| dot(difference(colour(i), paper), way) / whole;
         let amounts = (0..self.len()).map(|i| share(i).clamp(0.0, 1.0)).collect();
         Some(Ink { amounts, is_clean })
     }
@@ -99,7 +104,9 @@ impl Picture {
         let opaque = || (0..self.len()).filter(|&i| self.pixel(i).1 > 0.5);
         let (mut left, mut right, mut top, mut bottom) = (self.width, 0, self.height, 0);
         let (mut least, mut most) = (f32::INFINITY, f32::NEG_INFINITY);
+        let mut count = 0;
         for i in opaque() {
+            count += 1;
             let (x, y) = (i % self.width, i / self.width);
             (left, right, top, bottom) = (left.min(x), right.max(x), top.min(y), bottom.max(y));
             let brightness = brightness(self.pixel(i).0);
@@ -107,7 +114,7 @@ impl Picture {
         }
         // Nothing at all leaves `right` and `bottom` before `left` and `top`.
         let (columns, rows) = ((right + 1).checked_sub(left)?, (bottom + 1).checked_sub(top)?);
-        let covered = opaque().count() as f32 / (columns * rows).max(1) as f32;
+        let covered = count as f32 / (columns * rows).max(1) as f32;
         let is_card = covered >= CARD && most - least >= CARD_CONTRAST;
         is_card.then(|| median(opaque().map(|i| self.pixel(i).0)))
     }
@@ -123,8 +130,8 @@ impl Picture {
         match *pixel {
             [grey] => ([level(grey); 3], 1.0),
             [grey, opacity] => ([level(grey); 3], level(opacity)),
-            [r, g, b] => ([r, g, b].map(level), 1.0),
-            [r, g, b, opacity, ..] => ([r, g, b].map(level), level(opacity)),
+            [r, g, b] => ([level(r), level(g), level(b)], 1.0),
+            [r, g, b, opacity, ..] => ([level(r), level(g), level(b)], level(opacity)),
             [] => (WHITE, 0.0),
         }
     }
@@ -166,11 +173,12 @@ fn median(colours: impl Iterator<Item = Colour>) -> Colour {
 
 /// A colour with this opacity over another.
 fn mix(under: Colour, over: Colour, opacity: f32) -> Colour {
-    std::array::from_fn(|c| over[c] * opacity + under[c] * (1.0 - opacity))
+    let channel = |c: usize| over[c] * opacity + under[c] * (1.0 - opacity);
+    [channel(0), channel(1), channel(2)]
 }
 
 fn difference(a: Colour, b: Colour) -> Colour {
-    std::array::from_fn(|c| a[c] - b[c])
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
 fn dot(a: Colour, b: Colour) -> f32 {

@@ -102,7 +102,7 @@ fn disagreements(
     let mut found = Vec::new();
     for (&(at, version), texts) in firsts {
         let (target, since) = TARGETS[at];
-        let before = versions(since).into_iter().filter(|before| *before < version).next_back();
+        let before = versions(since).into_iter().rfind(|before| *before < version);
         let mut places = vec![(version, target, true)];
         places.extend(before.map(|before| (before, target, false)));
         places.extend(at.checked_sub(1).map(|at| (NEWEST, TARGETS[at].0, false)));
@@ -118,8 +118,12 @@ fn disagreements(
     found
 }
 
-fn agree(texts: &[String], accepts: [&dyn Fn(Version, &str, &[String]) -> Vec<bool>; 2]) {
-    let found = disagreements(&firsts(texts, accepts[0]), accepts[1]);
+fn agree(
+    texts: &[String],
+    own: impl Fn(Version, &str, &[String]) -> Vec<bool>,
+    theirs: impl Fn(Version, &str, &[String]) -> Vec<bool>,
+) {
+    let found = disagreements(&firsts(texts, own), theirs);
     let shown: Vec<&str> = found.iter().take(80).map(String::as_str).collect();
     assert!(found.is_empty(), "{} of {}:\n{}", found.len(), texts.len(), shown.join("\n"));
 }
@@ -306,7 +310,7 @@ fn ptxas_agrees_on_what_every_row_came_with() {
             verdicts.iter().map(Result::is_ok).collect()
         })
     };
-    agree(&statements(), [&own, &theirs]);
+    agree(&statements(), own, theirs);
 }
 
 /// Whole modules, without their first lines.
@@ -340,7 +344,7 @@ fn ptxas_agrees_on_what_every_directive_came_with() {
     let theirs = |version: Version, target: &str, texts: &[String]| {
         their_module(&ptxas, version, target, texts)
     };
-    agree(&module_texts('+'), [&own_module, &theirs]);
+    agree(&module_texts('+'), own_module, theirs);
 }
 
 #[test]

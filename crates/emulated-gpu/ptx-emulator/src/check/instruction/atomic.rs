@@ -95,11 +95,9 @@ fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
         let names: Vec<&str> = list.iter().map(|ty| types::name(*ty)).collect();
         problem.help(format!("this operation exists for {}", dotted(&names)))
     })?;
-    if lanes > 1 {
-        if !matches!(space, Space::Global | Space::Generic) {
-            return Err(Problem::new(check.name_span(), "vectors are for global memory only")
-                .help("write one instruction for each element"));
-        }
+    if lanes > 1 && !matches!(space, Space::Global | Space::Generic) {
+        return Err(Problem::new(check.name_span(), "vectors are for global memory only")
+            .help("write one instruction for each element"));
     }
     let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
     let noftz = half && check.modifiers.flag("noftz");
