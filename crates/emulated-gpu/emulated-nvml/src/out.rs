@@ -1,22 +1,33 @@
-//! Places in the caller's memory.
+//! Places in the caller's memory, for as long as the caller's call lasts.
+//!
+//! The values are arguments of C functions, whose caller vouches for what they lead to.
 
 use std::ffi::{CStr, c_char, c_uint};
+use std::marker::PhantomData;
 
 use crate::status::{Result, Status};
 
-/// Where a result is written to.
+/// Where a result is written to, at any address: null, or readable and writable.
 #[repr(transparent)]
-pub(crate) struct Out<T>(*mut T);
+pub(crate) struct Out<'call, T>(*mut T, PhantomData<&'call mut T>);
 
-impl<T> Clone for Out<T> {
+impl<T> Clone for Out<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Out<T> {}
+impl<T> Copy for Out<'_, T> {}
 
-impl<T> Out<T> {
+impl<T> Out<'_, T> {
+    /// A place at an address.
+    ///
+    /// # Safety
+    /// It is null, or readable and writable for as long as the value is used.
+    unsafe fn new(to: *mut T) -> Self {
+        Self(to, PhantomData)
+    }
+
     /// A null pointer is an error; to be asked before anything is written.
     pub(crate) fn required(self) -> Result {
         if self.0.is_null() { Err(Status::InvalidArgument) } else { Ok(()) }
@@ -28,7 +39,7 @@ impl<T> Out<T> {
     /// When the pointer is null.
     pub(crate) fn set(self, value: T) -> Result {
         self.required()?;
-        // SAFETY: the caller of the C function vouches for a pointer that is not null.
+        // SAFETY: it is not null.
         unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
@@ -46,9 +57,13 @@ impl<T> Out<T> {
         Ok(unsafe { self.0.read_unaligned() })
     }
 
-    /// One of several that lie behind each other; the caller has said how many there are.
-    pub(crate) fn at(self, index: usize) -> Self {
-        Self(self.0.wrapping_add(index))
+    /// One of several that follow each other.
+    ///
+    /// # Safety
+    /// It is null, or there are more than `index`: the caller of the C function has said how many.
+    pub(crate) unsafe fn at(self, index: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::new(self.0.wrapping_add(index)) }
     }
 }
 
@@ -64,9 +79,9 @@ pub(crate) trait Versioned: Copy {
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for a null pointer, `ARGUMENT_VERSION_MISMATCH` for another version.
-pub(crate) fn versioned<T: Versioned>(out: Out<T>) -> Result<T> {
-    // The first field alone may be read before it is known what this is.
-    let version = Out(out.0.cast::<c_uint>()).get()?;
+pub(crate) fn versioned<T: Versioned>(out: Out<'_, T>) -> Result<T> {
+    // SAFETY: only the first field may be read before it is known what this is; all such structures have it.
+    let version = unsafe { Out::new(out.0.cast::<c_uint>()) }.get()?;
     if version != size_of::<T>() as c_uint | T::VERSION << 24 {
         return Err(Status::ArgumentVersionMismatch);
     }
@@ -77,13 +92,21 @@ pub(crate) fn versioned<T: Versioned>(out: Out<T>) -> Result<T> {
 
 /// The caller's place for a text.
 #[derive(Clone, Copy)]
-pub(crate) struct TextOut {
-    pub(crate) to: Out<u8>,
+pub(crate) struct TextOut<'call> {
+    to: Out<'call, u8>,
     /// Its bytes.
-    pub(crate) len: c_uint,
+    len: c_uint,
 }
 
-impl TextOut {
+impl<'call> TextOut<'call> {
+    /// A place of so many bytes.
+    ///
+    /// # Safety
+    /// It is null, or has as many.
+    pub(crate) unsafe fn new(to: Out<'call, u8>, len: c_uint) -> Self {
+        Self { to, len }
+    }
+
     /// Writes a text that ends in NUL.
     ///
     /// # Errors
@@ -107,16 +130,19 @@ impl TextOut {
     }
 
     fn write(self, text: impl Iterator<Item = u8>) -> Result {
-        text.chain([0]).enumerate().try_for_each(|(index, byte)| self.to.at(index).set(byte))
+        // SAFETY: both callers have asked whether it has place for all of the text.
+        text.chain([0])
+            .enumerate()
+            .try_for_each(|(index, byte)| unsafe { self.to.at(index) }.set(byte))
     }
 }
 
-/// A text of the caller's.
+/// A text of the caller's: null, or it ends in NUL.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Text(*const c_char);
+pub(crate) struct Text<'call>(*const c_char, PhantomData<&'call c_char>);
 
-impl Text {
+impl Text<'_> {
     /// Its characters.
     ///
     /// # Errors
@@ -125,7 +151,7 @@ impl Text {
         if self.0.is_null() {
             return Err(Status::InvalidArgument);
         }
-        // SAFETY: the caller of the C function vouches for a text that ends in NUL.
+        // SAFETY: it is not null.
         Ok(unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
     }
 }
@@ -141,8 +167,9 @@ pub(crate) fn field<const N: usize>(text: &str) -> [u8; N] {
 mod tests {
     use super::*;
 
-    fn place(bytes: &mut [u8]) -> TextOut {
-        TextOut { to: Out(bytes.as_mut_ptr()), len: bytes.len() as c_uint }
+    fn place(bytes: &mut [u8]) -> TextOut<'_> {
+        // SAFETY: the slice has as many bytes, and is borrowed for as long.
+        unsafe { TextOut::new(Out::new(bytes.as_mut_ptr()), bytes.len() as c_uint) }
     }
 
     #[test]

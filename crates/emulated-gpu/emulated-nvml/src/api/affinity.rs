@@ -11,13 +11,19 @@ use crate::status::{Result, Status, export};
 const SCOPES: [c_uint; 2] = [0, 1];
 
 /// Writes a set into this many words; those that it hasn't are 0.
-fn write(set: &[c_ulong], len: c_uint, to: Out<c_ulong>) -> Result {
+///
+/// # Safety
+/// The place is null, or has as many words.
+unsafe fn write(set: &[c_ulong], len: c_uint, to: Out<'_, c_ulong>) -> Result {
     to.required()?;
     if len == 0 {
         return Err(Status::InvalidArgument);
     }
     let words = set.iter().copied().chain(std::iter::repeat(0)).take(len as usize);
-    words.enumerate().try_for_each(|(index, word)| to.at(index).set(word))
+    words.enumerate().try_for_each(|(index, word)| {
+        // SAFETY: the caller's promise: no more than `len` words are taken.
+        unsafe { to.at(index) }.set(word)
+    })
 }
 
 fn check(scope: c_uint) -> Result {
@@ -26,27 +32,30 @@ fn check(scope: c_uint) -> Result {
 
 export! {
     /// The processors near a card, a bit each.
-    fn nvmlDeviceGetCpuAffinity(device: Handle, len: c_uint, to: Out<c_ulong>) {
+    fn nvmlDeviceGetCpuAffinity(device: Handle, len: c_uint, to: Out<'_, c_ulong>) {
         device.number()?;
-        write(&host::processors()?, len, to)
+        // SAFETY: the caller vouches for as many words.
+        unsafe { write(&host::processors()?, len, to) }
     }
 
     /// The same.
     fn nvmlDeviceGetCpuAffinityWithinScope(
-        device: Handle, len: c_uint, to: Out<c_ulong>, scope: c_uint,
+        device: Handle, len: c_uint, to: Out<'_, c_ulong>, scope: c_uint,
     ) {
         device.number()?;
         check(scope)?;
-        write(&host::processors()?, len, to)
+        // SAFETY: the caller vouches for as many words.
+        unsafe { write(&host::processors()?, len, to) }
     }
 
     /// The nodes of memory near a card, a bit each.
     fn nvmlDeviceGetMemoryAffinity(
-        device: Handle, len: c_uint, to: Out<c_ulong>, scope: c_uint,
+        device: Handle, len: c_uint, to: Out<'_, c_ulong>, scope: c_uint,
     ) {
         device.number()?;
         check(scope)?;
-        write(&host::nodes()?, len, to)
+        // SAFETY: the caller vouches for as many words.
+        unsafe { write(&host::nodes()?, len, to) }
     }
 
     /// Has the calling thread run near the card.
@@ -62,7 +71,7 @@ export! {
     }
 
     /// The cards near a processor: all of them, or how many those are where there is no place for any.
-    fn nvmlSystemGetTopologyGpuSet(processor: c_uint, count: Out<c_uint>, to: Out<Handle>) {
+    fn nvmlSystemGetTopologyGpuSet(processor: c_uint, count: Out<'_, c_uint>, to: Out<'_, Handle>) {
         let cards = initialised()?.count()?;
         let place = count.get()?;
         let set = host::processors()?;
@@ -75,7 +84,9 @@ export! {
         }
         to.required()?;
         let written = place.min(cards);
-        (0..written).try_for_each(|card| to.at(card as usize).set(Handle::of(card)?))?;
+        // SAFETY: the caller vouches for `place` of them.
+        let at = |card: c_uint| unsafe { to.at(card as usize) };
+        (0..written).try_for_each(|card| at(card).set(Handle::of(card)?))?;
         count.set(written)
     }
 }

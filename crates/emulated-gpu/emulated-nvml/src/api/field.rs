@@ -24,17 +24,20 @@ const LINKS: c_uint = 91;
 /// `NVML_VALUE_TYPE_UNSIGNED_INT`
 const UNSIGNED: c_uint = 1;
 
-fn each(
+/// # Safety
+/// The place is null, or has as many fields.
+unsafe fn each(
     device: Handle,
     count: c_int,
-    fields: Out<Field>,
+    fields: Out<'_, Field>,
     status: impl Fn(c_uint) -> Status,
 ) -> Result {
     device.number()?;
     fields.required()?;
     let count = usize::try_from(count).ok().filter(|count| *count > 0);
     for index in 0..count.ok_or(Status::InvalidArgument)? {
-        let place = fields.at(index);
+        // SAFETY: the caller's promise.
+        let place = unsafe { fields.at(index) };
         let asked = place.get()?;
         let status = status(asked.which) as c_uint;
         let (time, latency) = (0, 0);
@@ -45,15 +48,18 @@ fn each(
 
 export! {
     /// Values of a card: the number of its links, 0, is the only one there is.
-    fn nvmlDeviceGetFieldValues(device: Handle, count: c_int, fields: Out<Field>) {
-        each(device, count, fields, |which| match which {
+    fn nvmlDeviceGetFieldValues(device: Handle, count: c_int, fields: Out<'_, Field>) {
+        let status = |which| match which {
             LINKS => Status::Success,
             _ => Status::NotSupported,
-        })
+        };
+        // SAFETY: the caller vouches for as many fields.
+        unsafe { each(device, count, fields, status) }
     }
 
     /// Sets values back to 0, of which there is none that counts.
-    fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<Field>) {
-        each(device, count, fields, |_| Status::NotSupported)
+    fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<'_, Field>) {
+        // SAFETY: the caller vouches for as many fields.
+        unsafe { each(device, count, fields, |_| Status::NotSupported) }
     }
 }

@@ -28,14 +28,14 @@ const BINARY: c_uint = 2;
 
 export! {
     /// How many cards there are.
-    fn nvmlDeviceGetCount / nvmlDeviceGetCount_v2(out: Out<c_uint>) {
+    fn nvmlDeviceGetCount / nvmlDeviceGetCount_v2(out: Out<'_, c_uint>) {
         let count = initialised()?.count()?;
         out.set(count)
     }
 
     /// A card by its number.
     fn nvmlDeviceGetHandleByIndex / nvmlDeviceGetHandleByIndex_v2(
-        index: c_uint, out: Out<Handle>
+        index: c_uint, out: Out<'_, Handle>
     ) {
         initialised()?;
         out.required()?;
@@ -44,7 +44,7 @@ export! {
 
     /// A card by its address on the bus.
     fn nvmlDeviceGetHandleByPciBusId / nvmlDeviceGetHandleByPciBusId_v2(
-        address: Text, out: Out<Handle>
+        address: Text<'_>, out: Out<'_, Handle>
     ) {
         initialised()?;
         out.required()?;
@@ -54,7 +54,7 @@ export! {
     }
 
     /// A card by its identifier, with or without "GPU-".
-    fn nvmlDeviceGetHandleByUUID(uuid: Text, out: Out<Handle>) {
+    fn nvmlDeviceGetHandleByUUID(uuid: Text<'_>, out: Out<'_, Handle>) {
         initialised()?;
         out.required()?;
         let uuid = uuid.get()?;
@@ -62,7 +62,7 @@ export! {
     }
 
     /// A card by its identifier, as text or as bytes.
-    fn nvmlDeviceGetHandleByUUIDV(uuid: Out<Uuid>, out: Out<Handle>) {
+    fn nvmlDeviceGetHandleByUUIDV(uuid: Out<'_, Uuid>, out: Out<'_, Handle>) {
         initialised()?;
         out.required()?;
         let uuid = versioned(uuid)?;
@@ -76,7 +76,7 @@ export! {
     }
 
     /// A card by its serial number, which none has.
-    fn nvmlDeviceGetHandleBySerial(serial: Text, out: Out<Handle>) {
+    fn nvmlDeviceGetHandleBySerial(serial: Text<'_>, out: Out<'_, Handle>) {
         initialised()?;
         out.required()?;
         serial.get()?;

@@ -49,49 +49,51 @@ fn legacy(card: &Card) -> LegacyPciInfo {
     LegacyPciInfo { bus: field(&card.bus_legacy()), place: card.place, ids: [0; 2] }
 }
 
-fn number(device: Handle, out: Out<c_uint>) -> Result {
+fn number(device: Handle, out: Out<'_, c_uint>) -> Result {
     let number = device.number()?;
     out.set(number)
 }
 
 export! {
     /// "Emulated GPU (…)", as the driver names it.
-    fn nvmlDeviceGetName(device: Handle, to: Out<u8>, len: c_uint) {
+    fn nvmlDeviceGetName(device: Handle, to: Out<'_, u8>, len: c_uint) {
         let card = device.card()?;
-        TextOut { to, len }.set(&card.name())
+        // SAFETY: the caller vouches for as many bytes.
+        unsafe { TextOut::new(to, len) }.set(&card.name())
     }
 
     /// No brand: `NVML_BRAND_UNKNOWN`.
-    fn nvmlDeviceGetBrand(device: Handle, out: Out<c_uint>) {
+    fn nvmlDeviceGetBrand(device: Handle, out: Out<'_, c_uint>) {
         device.number()?;
         out.set(0)
     }
 
     /// Its number.
-    fn nvmlDeviceGetIndex(device: Handle, out: Out<c_uint>) {
+    fn nvmlDeviceGetIndex(device: Handle, out: Out<'_, c_uint>) {
         number(device, out)
     }
 
     /// "GPU-" and the digits of its identifier.
-    fn nvmlDeviceGetUUID(device: Handle, to: Out<u8>, len: c_uint) {
+    fn nvmlDeviceGetUUID(device: Handle, to: Out<'_, u8>, len: c_uint) {
         let card = device.card()?;
-        TextOut { to, len }.set(&card.uuid())
+        // SAFETY: the caller vouches for as many bytes.
+        unsafe { TextOut::new(to, len) }.set(&card.uuid())
     }
 
     /// Where it would be on the bus. What it would be there is not known: 0.
-    fn nvmlDeviceGetPciInfo / nvmlDeviceGetPciInfo_v2(device: Handle, out: Out<LegacyPciInfo>) {
+    fn nvmlDeviceGetPciInfo / nvmlDeviceGetPciInfo_v2(device: Handle, out: Out<'_, LegacyPciInfo>) {
         let card = device.card()?;
         out.set(legacy(&card))
     }
 
     /// The same, with a domain of eight digits besides.
-    fn nvmlDeviceGetPciInfo_v3(device: Handle, out: Out<PciInfo>) {
+    fn nvmlDeviceGetPciInfo_v3(device: Handle, out: Out<'_, PciInfo>) {
         let card = device.card()?;
         out.set(PciInfo { first: legacy(&card), bus: field(&card.bus()) })
     }
 
     /// The same.
-    fn nvmlDeviceGetPciInfoExt(device: Handle, out: Out<PciInfoExt>) {
+    fn nvmlDeviceGetPciInfoExt(device: Handle, out: Out<'_, PciInfoExt>) {
         let card = device.card()?;
         let PciInfoExt { version, .. } = versioned(out)?;
         out.set(PciInfoExt {
@@ -104,7 +106,7 @@ export! {
     }
 
     /// Its compute capability.
-    fn nvmlDeviceGetCudaComputeCapability(device: Handle, major: Out<c_int>, minor: Out<c_int>) {
+    fn nvmlDeviceGetCudaComputeCapability(device: Handle, major: Out<'_, c_int>, minor: Out<'_, c_int>) {
         let [first, second] = device.card()?.capability;
         major.required()?;
         minor.set(second as c_int)?;
@@ -112,7 +114,7 @@ export! {
     }
 
     /// The architecture that has this compute capability.
-    fn nvmlDeviceGetArchitecture(device: Handle, out: Out<c_uint>) {
+    fn nvmlDeviceGetArchitecture(device: Handle, out: Out<'_, c_uint>) {
         let card = device.card()?;
         out.set(card.architecture())
     }

@@ -38,13 +38,13 @@ impl Versioned for Memory2 {
 
 export! {
     /// Its memory, and what the process uses of it.
-    fn nvmlDeviceGetMemoryInfo(device: Handle, out: Out<Memory>) {
+    fn nvmlDeviceGetMemoryInfo(device: Handle, out: Out<'_, Memory>) {
         let card = device.card()?;
         out.set(Memory { total: card.memory, free: card.free(), used: card.used })
     }
 
     /// The same; nothing is reserved.
-    fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<Memory2>) {
+    fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<'_, Memory2>) {
         let card = device.card()?;
         let Memory2 { version, .. } = versioned(out)?;
         out.set(Memory2 {

@@ -19,7 +19,7 @@ const NOT_SUPPORTED: c_uint = 5;
 export! {
     /// Any card reads and writes any other's memory, also by atomics (`cuDeviceGetP2PAttribute`), over no link
     /// and no bus. A card is no peer of its own.
-    fn nvmlDeviceGetP2PStatus(device: Handle, other: Handle, which: c_uint, out: Out<c_uint>) {
+    fn nvmlDeviceGetP2PStatus(device: Handle, other: Handle, which: c_uint, out: Out<'_, c_uint>) {
         if device.number()? == other.number()? {
             return Err(Status::InvalidArgument);
         }

@@ -76,7 +76,7 @@ fn computing(device: Handle) -> Result<Option<Process2>> {
 }
 
 /// Writes a list of one process or none.
-fn list<T>(process: Option<T>, count: Out<c_uint>, to: Out<T>) -> Result {
+fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
     let place = count.get()?;
     count.set(c_uint::from(process.is_some()))?;
     match process {
@@ -92,47 +92,47 @@ fn first_version(process: Process2) -> Process1 {
 
 export! {
     /// Who computes on a card.
-    fn nvmlDeviceGetComputeRunningProcesses(device: Handle, count: Out<c_uint>, to: Out<Process1>) {
+    fn nvmlDeviceGetComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
         list(computing(device)?.map(first_version), count, to)
     }
 
     /// The same.
     fn nvmlDeviceGetComputeRunningProcesses_v2 / nvmlDeviceGetComputeRunningProcesses_v3(
-        device: Handle, count: Out<c_uint>, to: Out<Process2>
+        device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
         list(computing(device)?, count, to)
     }
 
     /// Who draws: nobody.
-    fn nvmlDeviceGetGraphicsRunningProcesses(device: Handle, count: Out<c_uint>, to: Out<Process1>) {
+    fn nvmlDeviceGetGraphicsRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
         device.number()?;
         list(None, count, to)
     }
 
     /// The same.
     fn nvmlDeviceGetGraphicsRunningProcesses_v2 / nvmlDeviceGetGraphicsRunningProcesses_v3(
-        device: Handle, count: Out<c_uint>, to: Out<Process2>
+        device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
         device.number()?;
         list(None, count, to)
     }
 
     /// Who computes through another process: nobody.
-    fn nvmlDeviceGetMPSComputeRunningProcesses(device: Handle, count: Out<c_uint>, to: Out<Process1>) {
+    fn nvmlDeviceGetMPSComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
         device.number()?;
         list(None, count, to)
     }
 
     /// The same.
     fn nvmlDeviceGetMPSComputeRunningProcesses_v2 / nvmlDeviceGetMPSComputeRunningProcesses_v3(
-        device: Handle, count: Out<c_uint>, to: Out<Process2>
+        device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
         device.number()?;
         list(None, count, to)
     }
 
     /// Who does what is asked for on a card.
-    fn nvmlDeviceGetRunningProcessDetailList(device: Handle, out: Out<Details>) {
+    fn nvmlDeviceGetRunningProcessDetailList(device: Handle, out: Out<'_, Details>) {
         device.number()?;
         let details = versioned(out)?;
         let process = match details.mode {

@@ -31,40 +31,43 @@ export! {
     }
 
     /// The version of the driver, which has none but CUDA's: "13.5".
-    fn nvmlSystemGetDriverVersion(to: Out<u8>, len: c_uint) {
+    fn nvmlSystemGetDriverVersion(to: Out<'_, u8>, len: c_uint) {
         let driver = initialised()?;
-        TextOut { to, len }.set(&driver.version_text()?)
+        // SAFETY: the caller vouches for as many bytes.
+        unsafe { TextOut::new(to, len) }.set(&driver.version_text()?)
     }
 
     /// The version of NVML, which NVIDIA's makes of the first number of CUDA's and of the driver's:
     /// "13.13.5". Needs no beginning.
-    fn nvmlSystemGetNVMLVersion(to: Out<u8>, len: c_uint) {
+    fn nvmlSystemGetNVMLVersion(to: Out<'_, u8>, len: c_uint) {
         let driver = driver()?;
         let version = format!("{}.{}", driver.version()? / 1000, driver.version_text()?);
-        TextOut { to, len }.set(&version)
+        // SAFETY: the caller vouches for as many bytes.
+        unsafe { TextOut::new(to, len) }.set(&version)
     }
 
     /// CUDA's version, as 13050 for 13.5. Needs no beginning.
-    fn nvmlSystemGetCudaDriverVersion / nvmlSystemGetCudaDriverVersion_v2(version: Out<c_int>) {
+    fn nvmlSystemGetCudaDriverVersion / nvmlSystemGetCudaDriverVersion_v2(version: Out<'_, c_int>) {
         version.required()?;
         version.set(driver()?.version()?)
     }
 
     /// The name of a process, as much of it as there is place for.
-    fn nvmlSystemGetProcessName(process: c_uint, to: Out<u8>, len: c_uint) {
+    fn nvmlSystemGetProcessName(process: c_uint, to: Out<'_, u8>, len: c_uint) {
         initialised()?;
         to.required()?;
-        TextOut { to, len }.set_cropped(&host::process_name(process)?)
+        // SAFETY: the caller vouches for as many bytes.
+        unsafe { TextOut::new(to, len) }.set_cropped(&host::process_name(process)?)
     }
 
     /// How many units of an S-class system there are: none.
-    fn nvmlUnitGetCount(count: Out<c_uint>) {
+    fn nvmlUnitGetCount(count: Out<'_, c_uint>) {
         initialised()?;
         count.set(0)
     }
 
     /// How many cards the driver leaves out: none.
-    fn nvmlGetExcludedDeviceCount(count: Out<c_uint>) {
+    fn nvmlGetExcludedDeviceCount(count: Out<'_, c_uint>) {
         count.set(0)
     }
 }

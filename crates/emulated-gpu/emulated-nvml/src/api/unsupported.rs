@@ -49,14 +49,14 @@ impl Versioned for Branch {
 
 export! {
     /// The branch of the driver's releases, of which there is none.
-    fn nvmlSystemGetDriverBranch(branch: Out<Branch>, _len: c_uint) {
+    fn nvmlSystemGetDriverBranch(branch: Out<'_, Branch>, _len: c_uint) {
         initialised()?;
         versioned(branch)?;
         Err(Status::NotSupported)
     }
 
     /// A set of events to wait for, of which there are none.
-    fn nvmlEventSetCreate(set: Out<usize>) {
+    fn nvmlEventSetCreate(set: Out<'_, usize>) {
         initialised()?;
         set.required()?;
         Err(Status::NotSupported)

@@ -36,7 +36,7 @@ fn functions() -> Vec<(&'static str, Vec<Argument>)> {
             let of = |name: &str| match name {
                 "Handle" => Argument::Handle,
                 "c_uint" | "c_int" => Argument::Number,
-                name if name == "Text" || name.starts_with("Out<") => Argument::Pointer,
+                name if name.starts_with("Text<") || name.starts_with("Out<") => Argument::Pointer,
                 other => panic!("what is {other}?"),
             };
             let types: Vec<Argument> = types.map(of).collect();
