@@ -84,7 +84,7 @@ use source::Sources;
 pub struct Options<'a> {
     /// What messages and `.file` call the source.
     pub name: &'a str,
-    /// The architecture, as 80 for `sm_80`.
+    /// The architecture, as 80 for `sm_80`: one of [`ARCHITECTURES`].
     pub arch: u32,
     /// Whether a product that is added becomes `fma`, which rounds once.
     pub fmad: bool,
@@ -151,20 +151,28 @@ pub fn written(kernel: &str) -> &str {
     plain().filter(|name| !name.is_empty()).unwrap_or(kernel)
 }
 
-/// The oldest architecture that is known.
-pub const OLDEST: u32 = 50;
-/// The newest one.
-pub const NEWEST: u32 = 90;
+/// The architectures that kernels can be compiled for, as NVRTC 12.0 lists them: 80 is `sm_80`.
+pub const ARCHITECTURES: [u32; 14] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90];
 
 /// Compiles CUDA C to PTX.
 ///
 /// # Errors
 ///
-/// What is wrong with the source, in the order of its text, with warnings behind the errors.
+/// What is wrong with the source, in the order of its text, with warnings behind the errors. An architecture that
+/// isn't one of [`ARCHITECTURES`] is an error at the beginning of the text.
 pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnostic>> {
     let mut problems = Problems::default();
     let mut sources = Sources::default();
     let file = sources.add(options.name, source);
+    if !ARCHITECTURES.contains(&options.arch) {
+        let message = format!("there is no architecture sm_{}", options.arch);
+        let known = ARCHITECTURES.map(|arch| arch.to_string()).join(", ");
+        let start = source::Span { file, ..source::Span::default() };
+        problems.push(
+            diagnostic::Problem::new(start, message).help(format!("compile for one of {known}")),
+        );
+        return Err(problems.into_diagnostics(&sources));
+    }
     let macros = library::macros(&mut sources, &mut problems);
     let mut defines = vec![
         ("__CUDACC__".to_owned(), "1".to_owned()),

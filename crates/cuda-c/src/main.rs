@@ -21,7 +21,7 @@ struct Arguments {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The architecture to compile for, as 80 for sm_80.
-    #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u32).range(i64::from(cuda_c::OLDEST)..=i64::from(cuda_c::NEWEST)))]
+    #[arg(long, default_value_t = 80, value_parser = architecture)]
     arch: u32,
     /// Whether a product that is added becomes fma, which rounds once.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
@@ -42,6 +42,14 @@ struct Arguments {
     /// Shows each line of the source, and behind it the instructions that come of it.
     #[arg(long, conflicts_with_all = ["no_lines", "out"])]
     beside: bool,
+}
+
+/// One of the architectures.
+fn architecture(text: &str) -> Result<u32, String> {
+    let known = cuda_c::ARCHITECTURES;
+    known.into_iter().find(|arch| arch.to_string() == text).ok_or_else(|| {
+        format!("it has to be one of {}", known.map(|arch| arch.to_string()).join(", "))
+    })
 }
 
 fn main() -> ExitCode {

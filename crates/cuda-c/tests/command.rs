@@ -48,7 +48,8 @@ fn what_is_wrong_decides_the_exit_code() {
     for (arguments, code, words) in [
         (&["wrong.cu"][..], 1, "wrong.cu:1:"),
         (&["nowhere.cu"], 2, "error: can't read nowhere.cu: "),
-        (&["twice.cu", "--arch", "20"], 2, "20 is not in"),
+        (&["twice.cu", "--arch", "20"], 2, "it has to be one of 50, 52, 53, "),
+        (&["twice.cu", "--arch", "79"], 2, "it has to be one of 50, 52, 53, "),
         (
             &["twice.cu", "--out", "no/such/folder/k.ptx"],
             1,

@@ -258,3 +258,19 @@ fn of_cudarc() {
     assert!(compiled >= 20 && ran >= 12, "{compiled} kernels, of which {ran} ran");
     println!("{compiled} kernels of cudarc, {ran} launches beside NVRTC's");
 }
+
+/// A library's caller may ask for anything; the command line asks before.
+#[test]
+fn an_architecture_that_is_none_is_an_error() {
+    for arch in [0, 20, 49, 79, 91, 429_496_730, u32::MAX] {
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let refused = cuda_c::compile("__global__ void nothing() {}", &options).unwrap_err();
+        assert_eq!(refused[0].message, format!("there is no architecture sm_{arch}"));
+        assert!(refused[0].to_string().contains("compile for one of 50, 52, "), "{}", refused[0]);
+    }
+    for arch in cuda_c::ARCHITECTURES {
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let made = cuda_c::compile("__global__ void nothing() {}", &options).unwrap();
+        assert!(made.text.contains(&format!(".target sm_{arch}\n")), "{}", made.text);
+    }
+}

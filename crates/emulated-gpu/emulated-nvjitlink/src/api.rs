@@ -25,7 +25,8 @@ macro_rules! versions {
         const _: () = {
             #[unsafe(export_name = $name)]
             unsafe extern "C" fn exported($($argument: $type),*) -> c_int {
-                guard($header, move || $body($($argument),*))
+                // SAFETY: the caller of the C function vouches for its arguments.
+                guard($header, move || unsafe { $body($($argument),*) })
             }
         };
     };
@@ -39,7 +40,15 @@ macro_rules! export {
         fn $name:ident = $body:ident($($argument:ident: $type:ty),* $(,)?) $since:ident $work:block
     )*) => {$(
         $(#[$meta])*
-        fn $body($($argument: $type),*) -> Result<(), Status> $work
+        ///
+        /// # Safety
+        /// As NVIDIA's documentation of the function has it: pointers lead to what they are said to lead to, or
+        /// are null.
+        #[allow(unused_unsafe, reason = "not every function has pointers")]
+        unsafe fn $body($($argument: $type),*) -> Result<(), Status> {
+            // SAFETY: the caller's promise.
+            unsafe { $work }
+        }
 
         versions!(@one $body, ($($argument: $type,)*), Header::Twelve, stringify!($name));
         export!(@$since $name, $body, ($($argument: $type,)*));
@@ -56,34 +65,43 @@ macro_rules! export {
     (@plain $name:ident, $body:ident, $arguments:tt) => {};
 }
 
-/// Writes to where the caller wants a result.
-fn put<T>(to: *mut T, value: T) -> Result<(), Status> {
+/// Writes to where the caller wants a result, at any address.
+///
+/// # Safety
+/// A place that is not null is writable.
+unsafe fn put<T>(to: *mut T, value: T) -> Result<(), Status> {
     if to.is_null() {
         return Err(Status::NullInput);
     }
-    // SAFETY: a pointer to a T, as the caller promises.
-    unsafe { to.write(value) };
+    // SAFETY: the caller's promise.
+    unsafe { to.write_unaligned(value) };
     Ok(())
 }
 
 /// A C string of the caller.
-fn string(from: *const c_char) -> Result<String, Status> {
+///
+/// # Safety
+/// A pointer that is not null leads to a text that ends in a zero.
+unsafe fn string(from: *const c_char) -> Result<String, Status> {
     if from.is_null() {
         return Err(Status::NullInput);
     }
-    // SAFETY: a C string, as the caller promises.
+    // SAFETY: the caller's promise.
     Ok(unsafe { CStr::from_ptr(from) }.to_string_lossy().into_owned())
 }
 
 /// Copies bytes to where the caller has room for them.
-fn copy(bytes: &[u8], to: *mut u8) -> Result<(), Status> {
+///
+/// # Safety
+/// A place that is not null has room for as many bytes as the function for the size says.
+unsafe fn copy(bytes: &[u8], to: *mut u8) -> Result<(), Status> {
     if bytes.is_empty() {
         return Ok(());
     }
     if to.is_null() {
         return Err(Status::NullInput);
     }
-    // SAFETY: room for as many bytes as the function for the size says, as the caller promises.
+    // SAFETY: the caller's promise.
     unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(())
 }
@@ -128,8 +146,8 @@ export! {
         if handle.is_null() || (count > 0 && options.is_null()) {
             return Err(Status::NullInput);
         }
-        // SAFETY: an array of that many C strings, as the caller promises.
-        let options = (0..count as usize).map(|index| string(unsafe { *options.add(index) }));
+        let options =
+            (0..count as usize).map(|index| string(options.add(index).read_unaligned()));
         let (link, status) = Link::new(&options.collect::<Result<Vec<_>, _>>()?);
         put(handle, registry::keep(link) as Handle)?;
         status
@@ -140,8 +158,7 @@ export! {
         if handle.is_null() {
             return Err(Status::NullInput);
         }
-        // SAFETY: a pointer to a handle, as the caller promises.
-        registry::forget(unsafe { *handle } as usize)?;
+        registry::forget(handle.read_unaligned() as usize)?;
         put(handle, std::ptr::null_mut())
     }
 
@@ -158,8 +175,7 @@ export! {
             let bytes = if size == 0 || data.is_null() || isize::try_from(size).is_err() {
                 &[]
             } else {
-                // SAFETY: that many bytes, as the caller promises.
-                unsafe { std::slice::from_raw_parts(data, size) }
+                std::slice::from_raw_parts(data, size)
             };
             link.add(kind, bytes, &name)
         })
@@ -223,5 +239,32 @@ export! {
     /// What else was said.
     fn nvJitLinkGetInfoLog = info_log(handle: Handle, text: *mut u8) always {
         copy(&log(handle, Link::infos)?, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As NVIDIA's library on x86 takes them.
+    #[test]
+    fn arrays_and_results_may_be_at_odd_addresses() {
+        let options = [c"-arch=sm_80".as_ptr(), c"-O3".as_ptr()];
+        let (mut list, mut bytes) = ([0u8; 17], [0u8; 9]);
+        let (list, odd) = (list.as_mut_ptr().wrapping_add(1), bytes.as_mut_ptr().wrapping_add(1));
+        let place: *mut Handle = odd.cast();
+        // SAFETY: two pointers are inside of the list from its second byte on, and a pointer or a number inside
+        // of the other array.
+        unsafe {
+            list.cast::<[*const c_char; 2]>().write_unaligned(options);
+            create(place, 2, list.cast()).unwrap();
+            let handle = place.read_unaligned();
+            complete(handle).unwrap();
+            cubin_size(handle, odd.cast()).unwrap();
+            assert!(odd.cast::<usize>().read_unaligned() > 0);
+            place.write_unaligned(handle);
+            destroy(place).unwrap();
+            assert!(place.read_unaligned().is_null());
+        }
     }
 }

@@ -114,7 +114,12 @@ fn unrecognized(option: &str) -> Wrong {
 /// `sm_80` or `compute_80`, or with a letter behind it: what PTX calls it, and the number.
 fn architecture(option: &str, value: &str) -> Result<(String, u32), Wrong> {
     let number = value.strip_prefix("sm_").or_else(|| value.strip_prefix("compute_"));
-    let number = number.filter(|number| number.starts_with(|first: char| first.is_ascii_digit()));
+    // It becomes a part of a text in PTX, where anything else could follow it.
+    let is_name = |name: &&str| {
+        name.starts_with(|first| matches!(first, '1'..='9'))
+            && name.chars().all(|each| each.is_ascii_alphanumeric())
+    };
+    let number = number.filter(is_name);
     let Some(number) = number else {
         let log = format!("{option}: write an architecture, as -arch=sm_80");
         return Err((Status::UnrecognizedOption, log));
@@ -204,7 +209,9 @@ mod tests {
             (&["-arch=80"], Status::UnrecognizedOption, "-arch=80: write"),
             (&["-arch=sm_85x"], Status::UnrecognizedArch, "no such architecture"),
             (&["-arch=sm_130"], Status::UnrecognizedArch, "no such architecture"),
-            (&["-arch=sm_80\n.version 8.0"], Status::UnrecognizedArch, "no such architecture"),
+            (&["-arch=sm_80\n.version 8.0"], Status::UnrecognizedOption, "write an architecture"),
+            (&["-arch=sm_80, debug"], Status::UnrecognizedOption, "write an architecture"),
+            (&["-arch=sm_080"], Status::UnrecognizedOption, "write an architecture"),
             (&["-arch=compute_80"], Status::IncompatibleOptions, "write -arch=sm_"),
             (&["-arch=sm_80", "-ptx"], Status::IncompatibleOptions, "with -lto"),
             (&["-arch=sm_80", "-O2"], Status::UnrecognizedOption, "unrecognized option: -O2"),

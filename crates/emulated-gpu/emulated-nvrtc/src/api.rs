@@ -2,8 +2,9 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
+use cuda_c::ARCHITECTURES;
+
 use crate::nvidia;
-use crate::options::ARCHITECTURES;
 use crate::program::{self, Flow, Outcome, Program};
 use crate::status::{Status, guard, name};
 
@@ -25,54 +26,73 @@ macro_rules! export {
         /// As NVIDIA's documentation of the function has it: pointers lead to what they are said to
         /// lead to, or are null.
         #[unsafe(no_mangle)]
+        #[allow(unused_unsafe, reason = "not every function has pointers")]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            guard(move || $body)
+            guard(move || {
+                // SAFETY: the caller of the C function vouches for its arguments, as its documentation has it.
+                unsafe { $body }
+            })
         }
     )*};
 }
 
-/// Writes to where the caller wants a result.
-fn put<T>(to: *mut T, value: T) -> Result<(), Status> {
+/// Writes to where the caller wants a result, at any address.
+///
+/// # Safety
+/// A place that is not null is writable.
+unsafe fn put<T>(to: *mut T, value: T) -> Result<(), Status> {
     if to.is_null() {
         return Err(Status::InvalidInput);
     }
-    // SAFETY: a pointer to a T, as the caller promises.
-    unsafe { to.write(value) };
+    // SAFETY: the caller's promise.
+    unsafe { to.write_unaligned(value) };
     Ok(())
 }
 
 /// A C string of the caller.
-fn string(from: *const c_char) -> Result<CString, Status> {
+///
+/// # Safety
+/// A pointer that is not null leads to a text that ends in a zero.
+unsafe fn string(from: *const c_char) -> Result<CString, Status> {
     if from.is_null() {
         return Err(Status::InvalidInput);
     }
-    // SAFETY: a C string, as the caller promises.
+    // SAFETY: the caller's promise.
     Ok(unsafe { CStr::from_ptr(from) }.to_owned())
 }
 
-/// As many C strings of the caller.
-fn strings(from: *const *const c_char, count: c_int) -> Result<Vec<CString>, Status> {
+/// As many C strings of the caller, from an array at any address.
+///
+/// # Safety
+/// An array that is not null has as many pointers, each as of [`string`].
+unsafe fn strings(from: *const *const c_char, count: c_int) -> Result<Vec<CString>, Status> {
     let count = usize::try_from(count).map_err(|_| Status::InvalidInput)?;
     if count > 0 && from.is_null() {
         return Err(Status::InvalidInput);
     }
-    // SAFETY: an array of that many C strings, as the caller promises.
-    (0..count).map(|index| string(unsafe { *from.add(index) })).collect()
+    // SAFETY: the caller's promise.
+    (0..count).map(|index| unsafe { string(from.add(index).read_unaligned()) }).collect()
 }
 
 /// Copies a text with its zero to where the caller has room for it.
-fn copy(text: &CStr, to: *mut c_char) -> Result<(), Status> {
+///
+/// # Safety
+/// A place that is not null has room for as many bytes as the function for the size says.
+unsafe fn copy(text: &CStr, to: *mut c_char) -> Result<(), Status> {
     if to.is_null() {
         return Err(Status::InvalidInput);
     }
     let bytes = text.to_bytes_with_nul();
-    // SAFETY: room for as many bytes as the function for the size says, as the caller promises.
+    // SAFETY: the caller's promise.
     unsafe { to.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len()) };
     Ok(())
 }
 
 /// Copies bytes to where the caller has room for them.
-fn copy_bytes(
+///
+/// # Safety
+/// As of [`copy`].
+unsafe fn copy_bytes(
     handle: Handle,
     to: *mut c_char,
     part: fn(&Outcome) -> &Vec<u8>,
@@ -81,7 +101,7 @@ fn copy_bytes(
         [] => Err(Status::InvalidProgram),
         _ if to.is_null() => Err(Status::InvalidInput),
         bytes => {
-            // SAFETY: room for as many bytes as the function for the size says, as the caller promises.
+            // SAFETY: the caller's promise.
             unsafe { to.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len()) };
             Ok(())
         }
@@ -130,8 +150,7 @@ export! {
             return Err(Status::InvalidInput);
         }
         if let Some(nvidia) = nvidia::library()? {
-            // SAFETY: pointers to numbers, as the caller promises.
-            return Status::check(unsafe { (nvidia.version)(major, minor) });
+            return Status::check((nvidia.version)(major, minor));
         }
         put(major, VERSION.0)?;
         put(minor, VERSION.1)
@@ -141,8 +160,7 @@ export! {
     fn nvrtcGetNumSupportedArchs(count: *mut c_int) {
         match nvidia::library()? {
             _ if count.is_null() => Err(Status::InvalidInput),
-            // SAFETY: a pointer to a number, as the caller promises.
-            Some(nvidia) => Status::check(unsafe { (nvidia.architecture_count)(count) }),
+            Some(nvidia) => Status::check((nvidia.architecture_count)(count)),
             None => put(count, ARCHITECTURES.len() as c_int),
         }
     }
@@ -153,12 +171,10 @@ export! {
             return Err(Status::InvalidInput);
         }
         if let Some(nvidia) = nvidia::library()? {
-            // SAFETY: an array of as many as nvrtcGetNumSupportedArchs says.
-            return Status::check(unsafe { (nvidia.architectures)(list) });
+            return Status::check((nvidia.architectures)(list));
         }
         for (index, architecture) in ARCHITECTURES.iter().enumerate() {
-            // SAFETY: an array of as many as nvrtcGetNumSupportedArchs says.
-            unsafe { list.add(index).write(*architecture as c_int) };
+            list.add(index).write_unaligned(*architecture as c_int);
         }
         Ok(())
     }
@@ -192,8 +208,7 @@ export! {
         if handle.is_null() {
             return Err(Status::InvalidProgram);
         }
-        // SAFETY: a pointer to a handle, as the caller promises.
-        program::forget(unsafe { *handle } as usize)?;
+        program::forget(handle.read_unaligned() as usize)?;
         put(handle, std::ptr::null_mut())
     }
 
@@ -317,8 +332,7 @@ export! {
     fn nvrtcGetPCHHeapSize(size: *mut usize) {
         match nvidia::library()?.and_then(|nvidia| nvidia.pch_heap_size) {
             _ if size.is_null() => Err(Status::InvalidInput),
-            // SAFETY: a pointer to a number, as the caller promises.
-            Some(get) => Status::check(unsafe { get(size) }),
+            Some(get) => Status::check(get(size)),
             None => put(size, 0),
         }
     }
@@ -326,10 +340,40 @@ export! {
     /// Has another heap for precompiled headers.
     fn nvrtcSetPCHHeapSize(size: usize) {
         match nvidia::library()?.and_then(|nvidia| nvidia.set_pch_heap_size) {
-            // SAFETY: it takes any number.
-            Some(set) => Status::check(unsafe { set(size) }),
+            Some(set) => Status::check(set(size)),
             None if size == 0 => Ok(()),
             None => Err(Status::OutOfMemory),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As NVIDIA's library on x86 takes them.
+    #[test]
+    fn arrays_and_results_may_be_at_odd_addresses() {
+        let option = c"--gpu-architecture=compute_80";
+        let mut bytes = [0u8; 9];
+        let odd = bytes.as_mut_ptr().wrapping_add(1);
+        let (source, name) = (c"__global__ void nothing() {}", c"nothing.cu");
+        // SAFETY: a pointer, or a number, is inside of the array from its second byte on.
+        unsafe {
+            let place: *mut Handle = odd.cast();
+            let none = std::ptr::null();
+            assert_eq!(nvrtcCreateProgram(place, source.as_ptr(), name.as_ptr(), 0, none, none), 0);
+            let handle = place.read_unaligned();
+            odd.cast::<*const c_char>().write_unaligned(option.as_ptr());
+            assert_eq!(nvrtcCompileProgram(handle, 1, odd.cast()), 0);
+            assert_eq!(nvrtcGetPTXSize(handle, odd.cast()), 0);
+            assert!(odd.cast::<usize>().read_unaligned() > 1);
+            place.write_unaligned(handle);
+            assert_eq!(nvrtcDestroyProgram(place), 0);
+            assert!(place.read_unaligned().is_null());
+            let mut list = [0u8; 4 * ARCHITECTURES.len() + 1];
+            assert_eq!(nvrtcGetSupportedArchs(list.as_mut_ptr().add(1).cast()), 0);
+            assert_eq!(list[1..5], 50_i32.to_ne_bytes());
         }
     }
 }

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The architectures, as NVRTC 12.0 lists them.
-pub(crate) const ARCHITECTURES: [u32; 14] =
-    [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90];
+use cuda_c::ARCHITECTURES;
 
 /// What a program is compiled for where nothing is said.
 const DEFAULT: u32 = 52;
@@ -165,14 +163,12 @@ fn boolean(name: &str, value: &str) -> Result<bool, String> {
         .map_err(|_| format!("invalid value for {name}: {value} is neither true nor false"))
 }
 
-/// `compute_80`, `sm_80`, or with a letter behind it.
+/// `compute_80`, `sm_80`, or `compute_90a`, whose features no other architecture has.
 fn architecture(value: &str) -> Result<u32, String> {
-    let number = value.strip_prefix("compute_").or_else(|| value.strip_prefix("sm_"));
-    let number = number.map(|number| number.trim_end_matches(['a', 'f']));
-    number
-        .and_then(|number| number.parse().ok())
-        .filter(|number| ARCHITECTURES.contains(number))
-        .ok_or_else(|| format!("invalid value for --gpu-architecture (-arch): {value}"))
+    let name = value.strip_prefix("compute_").or_else(|| value.strip_prefix("sm_"));
+    let name = name.map(|name| if name == "90a" { "90" } else { name });
+    let known = ARCHITECTURES.into_iter().find(|number| name == Some(&number.to_string()));
+    known.ok_or_else(|| format!("invalid value for --gpu-architecture (-arch): {value}"))
 }
 
 #[cfg(test)]
@@ -228,6 +224,13 @@ mod tests {
                 "invalid value for --gpu-architecture (-arch): compute_20",
             ),
             ("-arch=", "invalid value for --gpu-architecture"),
+            ("-arch=80", "invalid value for --gpu-architecture"),
+            ("-arch=sm_79", "invalid value for --gpu-architecture (-arch): sm_79"),
+            ("-arch=sm_+80", "invalid value for --gpu-architecture (-arch): sm_+80"),
+            ("-arch=sm_080", "invalid value for --gpu-architecture (-arch): sm_080"),
+            ("-arch=sm_80a", "invalid value for --gpu-architecture (-arch): sm_80a"),
+            ("-arch=sm_90aa", "invalid value for --gpu-architecture (-arch): sm_90aa"),
+            ("-arch=sm_42949672960", "invalid value for --gpu-architecture"),
             ("--fmad=perhaps", "perhaps is neither true nor false"),
             ("-I", "-I has no value"),
             ("-rdc=true", "-rdc=true isn't built"),
