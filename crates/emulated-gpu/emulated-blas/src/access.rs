@@ -38,6 +38,26 @@ impl Access {
         Self { alignment: u32::try_from(bytes).unwrap_or(u32::MAX), ..self }
     }
 
+    /// A batch of matrices, of whose columns the first begins at an address and each has some bytes: how many
+    /// columns there are, and matrices, and how far they are apart in bytes. Matrix by matrix, or, where there are
+    /// more of these than columns, the first columns of all, then the second ones, and so on. Either way there are
+    /// no more accesses than the root of all columns.
+    pub fn batch(
+        access: fn(u64, u64, u64, u64) -> Self,
+        (first, bytes): (u64, u64),
+        (columns, column): (u64, u64),
+        (matrices, matrix): (u64, u64),
+    ) -> impl Iterator<Item = Self> {
+        let by_column = matrices > columns;
+        (0..if by_column { columns } else { matrices }).map(move |index| {
+            if by_column {
+                access(first.wrapping_add(index.wrapping_mul(column)), bytes, matrices, matrix)
+            } else {
+                access(first.wrapping_add(index.wrapping_mul(matrix)), bytes, columns, column)
+            }
+        })
+    }
+
     /// Bytes in one piece that are read.
     #[must_use]
     pub fn read_bytes(address: u64, len: u64) -> Self {

@@ -48,6 +48,7 @@ pub use device_memory::words;
 pub use door::{Door, Refused};
 pub use driver::{Driver, Range, StreamHandle, driver, driver_library};
 pub use element::{load, store};
+pub use export::put;
 pub use gemm::{c32, c64};
 pub use host::library::{NotFound, beside_program as library_beside_program};
 pub use matrix::{Matrix, Operation, Order};

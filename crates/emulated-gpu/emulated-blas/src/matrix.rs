@@ -153,9 +153,7 @@ impl Matrix {
         Some((first, reach.checked_add(length)?.checked_mul(size)?))
     }
 
-    /// Every matrix of the batch, as something that is read or written: matrix by matrix, or, where
-    /// the batch is larger than a matrix has columns (rows, in row order), the first columns of all,
-    /// then the second ones, and so on. Either way there are no more than the root of all columns.
+    /// Every matrix of the batch, as something that is read or written.
     pub fn accesses(
         &self,
         access: fn(u64, u64, u64, u64) -> Access,
@@ -165,19 +163,12 @@ impl Matrix {
         let size = self.ty.size();
         // The same matrix again and again is one.
         let batch = if self.batch_stride == 0 { self.batch.min(1) } else { self.batch };
-        let by_column = batch > apart;
         let column = self.ld.unsigned_abs().wrapping_mul(size);
         let matrix = self.batch_stride.unsigned_abs().wrapping_mul(size);
         // Where the matrices lie backwards, the last is the lowest.
         let back = if self.batch_stride < 0 { batch.saturating_sub(1) } else { 0 };
         let first = self.address.wrapping_sub(back.wrapping_mul(matrix));
-        (0..if by_column { apart } else { batch }).map(move |index| {
-            if by_column {
-                access(first.wrapping_add(index.wrapping_mul(column)), beside * size, batch, matrix)
-            } else {
-                access(first.wrapping_add(index.wrapping_mul(matrix)), beside * size, apart, column)
-            }
-        })
+        Access::batch(access, (first, beside * size), (apart, column), (batch, matrix))
     }
 
     /// Requires an address for a matrix that has elements.

@@ -56,8 +56,10 @@ impl View {
 
     /// The same from a row and a column on.
     pub(crate) fn from(self, row: usize, column: usize) -> Self {
-        let elements = row as isize * self.row + column as isize * self.column;
-        let bytes = elements as i64 * self.ty.size() as i64;
+        // Of an operand that is not read nobody has asked whether its lines are inside of memory.
+        let rows = (row as i64).wrapping_mul(self.row as i64);
+        let columns = (column as i64).wrapping_mul(self.column as i64);
+        let bytes = rows.wrapping_add(columns).wrapping_mul(self.ty.size() as i64);
         Self { address: self.address.wrapping_add_signed(bytes), ..self }
     }
 

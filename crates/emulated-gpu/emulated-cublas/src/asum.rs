@@ -14,7 +14,9 @@ use crate::vector::Vector;
 /// that the error grows with the logarithm of the length.
 const PIECE: usize = 128;
 
-fn submit<T: Real>(
+/// # Safety
+/// In host pointer mode a result that is not null is writable.
+unsafe fn submit<T: Real>(
     name: &'static str,
     handle: Handle,
     len: i64,
@@ -45,9 +47,12 @@ fn submit<T: Real>(
     let view = vector.view();
     let len = if empty { 0 } else { len as usize };
     let run: Run = Box::new(move |_| {
-        // SAFETY: `x` is among the accesses, as is `result` where it is device memory; for the host's
-        // the caller vouches until the function returns, which waits.
-        unsafe { store(result, ty, 0, sum::<T>(view, 0, len)) };
+        // SAFETY: `x` is among the accesses, as is `result` where it is device memory; for the host's, which may
+        // be at any address, the caller vouches until the function returns, which waits.
+        unsafe {
+            let sum = sum::<T>(view, 0, len);
+            if waits { (result as *mut T).write_unaligned(sum) } else { store(result, ty, 0, sum) }
+        }
         Ok(())
     });
     // SAFETY: as above.

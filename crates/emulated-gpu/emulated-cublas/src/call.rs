@@ -40,7 +40,10 @@ impl<I: Copy + Into<i64>> Call<c_int, I> {
     }
 
     /// Checks and queues it, with what the forms of the function find out each in its own way.
-    pub(crate) fn submit(
+    ///
+    /// # Safety
+    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    pub(crate) unsafe fn submit(
         &self,
         types: [DataType; 3],
         scale: DataType,
@@ -61,7 +64,8 @@ impl<I: Copy + Into<i64>> Call<c_int, I> {
             batch: batch.into(),
             compute,
         };
-        gemm.submit(self.name, self.handle)
+        // SAFETY: the caller's promise.
+        unsafe { gemm.submit(self.name, self.handle) }
     }
 }
 

@@ -22,14 +22,17 @@ pub(crate) const COMPLEX: Typed = Typed { ty: DataType::C32, compute: Settings::
 pub(crate) const DOUBLE_COMPLEX: Typed = Typed { ty: DataType::C64, compute: |_| Compute::F64 };
 pub(crate) const HALF: Typed = Typed { ty: DataType::F16, compute: |_| Compute::F16 };
 
-fn submit<I: Copy + Into<i64>>(
+/// # Safety
+/// As of [`Call::submit`].
+unsafe fn submit<I: Copy + Into<i64>>(
     call: &Call<c_int, I>,
     typed: Typed,
     places: [BatchLocation; 3],
     batch: impl Into<i64>,
 ) -> Result<(), Rejection> {
     let compute = (typed.compute)(&settings(call.handle)?);
-    call.submit([typed.ty; 3], typed.ty, compute, places, batch)
+    // SAFETY: the caller's promise.
+    unsafe { call.submit([typed.ty; 3], typed.ty, compute, places, batch) }
 }
 
 macro_rules! gemm {

@@ -24,7 +24,14 @@ struct Gemv {
 }
 
 impl Gemv {
-    fn submit(&self, name: &'static str, handle: Handle, typed: Typed) -> Result<(), Rejection> {
+    /// # Safety
+    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    unsafe fn submit(
+        &self,
+        name: &'static str,
+        handle: Handle,
+        typed: Typed,
+    ) -> Result<(), Rejection> {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
         let operation = Operation::from_code(self.operation, "trans")?;
@@ -42,7 +49,7 @@ impl Gemv {
         };
         operand.matrix(m, n, 1).check_leading_dimension()?;
         let mode = settings.pointer_mode;
-        // SAFETY: the caller of the C function vouches for `alpha` and `beta`.
+        // SAFETY: the caller's promise.
         let (alpha, beta) = unsafe {
             (
                 Scalar::take(driver, self.scalars.0, mode, ty, "alpha")?,

@@ -28,14 +28,17 @@ unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec
         return Err(Rejection::invalid(format!("{what} is a null pointer")));
     }
     let mut list = room(count)?;
-    // SAFETY: the caller's promise.
-    list.extend((0..count).map(|index| unsafe { *array.add(index) }));
+    // SAFETY: the caller's promise. The host's arrays may be at any address.
+    list.extend((0..count).map(|index| unsafe { array.add(index).read_unaligned() }));
     Ok(list)
 }
 
 impl<I: Copy + Into<i64>> Grouped<I> {
     /// Checks every group before any of them is queued, as the real library does.
-    fn submit(self) -> Result<(), Rejection> {
+    ///
+    /// # Safety
+    /// Of arrays that are not null, as many numbers as there are groups are readable.
+    unsafe fn submit(self) -> Result<(), Rejection> {
         let call = &self.call;
         let (settings, driver) = open(call.handle)?;
         check_size(self.group_count, "group_count")?;
@@ -51,7 +54,7 @@ impl<I: Copy + Into<i64>> Grouped<I> {
             return Ok(());
         }
         let scale = scale_type(self.compute, self.types[0]);
-        // SAFETY: the caller of the C function vouches for arrays of `group_count` numbers.
+        // SAFETY: the caller's promise.
         let (transa, transb, m, n, k, lda, ldb, ldc, sizes) = unsafe {
             (
                 read(call.operations.0, groups, "transa_array")?,
@@ -107,7 +110,7 @@ impl<I: Copy + Into<i64>> Grouped<I> {
                 batch: size,
                 compute: self.compute,
             };
-            // SAFETY: the caller of the C function vouches for the scalars.
+            // SAFETY: the caller's promise.
             let product = unsafe { gemm.prepare(&settings, driver) }.map_err(|rejection| {
                 let message = format!("group {group}: {}", rejection.message);
                 Rejection { message, ..rejection }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, StreamHandle, driver};
+use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, StreamHandle, driver, put};
 
 use crate::ffi::export;
 
@@ -67,16 +67,6 @@ pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Reject
 /// Changes the settings of a handle.
 pub(crate) fn change(handle: Handle, change: impl FnOnce(&mut Settings)) -> Result<(), Rejection> {
     handles().get_mut(&(handle as usize)).map(change).ok_or_else(|| unknown(handle))
-}
-
-/// Writes what a function hands out.
-pub(crate) fn put<T>(place: *mut T, value: T, name: &str) -> Result<(), Rejection> {
-    if place.is_null() {
-        return Err(Rejection::invalid(format!("{name} is a null pointer")));
-    }
-    // SAFETY: the caller of the C function vouches for a place that is not null.
-    unsafe { place.write(value) };
-    Ok(())
 }
 
 export! {

@@ -36,9 +36,16 @@ pub(crate) struct Prepared {
 
 impl Gemm {
     /// Checks and queues it.
-    pub(crate) fn submit(&self, name: &'static str, handle: Handle) -> Result<(), Rejection> {
+    ///
+    /// # Safety
+    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    pub(crate) unsafe fn submit(
+        &self,
+        name: &'static str,
+        handle: Handle,
+    ) -> Result<(), Rejection> {
         let (settings, driver) = open(handle)?;
-        // SAFETY: the caller of the C function vouches for `alpha` and `beta`.
+        // SAFETY: the caller's promise.
         let prepared = unsafe { self.prepare(&settings, driver)? };
         prepared.map_or(Ok(()), |prepared| launch(name, driver, settings.stream, vec![prepared]))
     }

@@ -5,10 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emulated_blas::Rejection;
+use emulated_blas::{Rejection, put};
 
 use crate::ffi::{REPORT, export};
-use crate::handle::put;
 
 type LogCallback = Option<unsafe extern "C" fn(*const c_char)>;
 
@@ -45,8 +44,7 @@ export! {
             REPORT.set_file(None);
             return Ok(());
         }
-        // SAFETY: the caller vouches for a text that ends with 0.
-        let name = unsafe { CStr::from_ptr(file_name) };
+        let name = CStr::from_ptr(file_name);
         let path = Path::new(OsStr::from_bytes(name.to_bytes()));
         REPORT.open_file(path).map_err(|error| {
             Rejection::invalid(format!("logFileName {}: {error}", path.display()))

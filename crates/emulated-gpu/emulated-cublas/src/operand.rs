@@ -104,13 +104,14 @@ impl Operand {
             }
         };
         let name = self.name;
-        if array == 0 || !array.is_multiple_of(8) {
+        let in_host = array != 0 && anywhere && driver.range_of(array)?.is_none();
+        if array == 0 || !in_host && !array.is_multiple_of(8) {
             return Err(Rejection::invalid(format!(
                 "the array of pointers to {name} is at {array:#x}, which can't be one"
             )));
         }
         let count = matrix.batch;
-        let addresses = if anywhere && driver.range_of(array)?.is_none() {
+        let addresses = if in_host {
             // SAFETY: it is in the host's memory, for which the caller of the C function vouches.
             unsafe { driver.addresses_of_host(array, count as usize) }?
         } else {

@@ -2,10 +2,10 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range};
+use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range, put};
 
 use crate::ffi::export;
-use crate::handle::{Handle, change, open, put, settings};
+use crate::handle::{Handle, change, open, settings};
 
 /// The release that is imitated: cuBLAS 12.9.1.
 const VERSION: [c_int; 3] = [12, 9, 1];

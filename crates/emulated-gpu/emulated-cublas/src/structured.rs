@@ -52,7 +52,14 @@ fn triangular(diag: c_int) -> Result<Structure, Rejection> {
 }
 
 impl Structured {
-    fn submit(&self, name: &'static str, handle: Handle, typed: Typed) -> Result<(), Rejection> {
+    /// # Safety
+    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    unsafe fn submit(
+        &self,
+        name: &'static str,
+        handle: Handle,
+        typed: Typed,
+    ) -> Result<(), Rejection> {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
         let is_left = is_left(self.side, "side")?;
@@ -74,7 +81,7 @@ impl Structured {
             matrix.check_leading_dimension()?;
         }
         let mode = settings.pointer_mode;
-        // SAFETY: the caller of the C function vouches for `alpha` and `beta`.
+        // SAFETY: the caller's promise.
         let alpha = unsafe { Scalar::take(driver, self.alpha, mode, typed.ty, "alpha")? };
         let beta = if self.beta.is_null() && self.is_triangular() {
             Scalar::Value(0.0)

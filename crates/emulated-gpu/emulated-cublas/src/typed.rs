@@ -16,7 +16,9 @@ pub(crate) fn types(codes: [c_int; 3]) -> Result<[DataType; 3], Rejection> {
     ])
 }
 
-fn submit<I: Copy + Into<i64>>(
+/// # Safety
+/// As of [`Call::submit`].
+unsafe fn submit<I: Copy + Into<i64>>(
     call: &Call<c_int, I>,
     codes: [c_int; 3],
     (compute_type, algo): (c_int, c_int),
@@ -29,7 +31,8 @@ fn submit<I: Copy + Into<i64>>(
     }
     let compute = Compute::from_code(compute_type)?;
     let types = types(codes)?;
-    call.submit(types, scale_type(compute, types[0]), compute, places, batch)
+    // SAFETY: the caller's promise.
+    unsafe { call.submit(types, scale_type(compute, types[0]), compute, places, batch) }
 }
 
 macro_rules! gemm_ex {

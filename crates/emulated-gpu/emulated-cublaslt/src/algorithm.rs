@@ -138,9 +138,10 @@ impl Algorithm {
                     matrix.name
                 )));
             }
-            let step = matrix.ld.unsigned_abs() * size;
-            let stride = matrix.batch_stride.unsigned_abs() * size;
-            let width = alignment::of(promised).min(alignment::of(step)).min(alignment::of(stride));
+            // What 64 bits hold of a product has the same alignment as all of it.
+            let apart = |elements: i64| alignment::of(elements.unsigned_abs().wrapping_mul(size));
+            let width =
+                alignment::of(promised).min(apart(matrix.ld)).min(apart(matrix.batch_stride));
             alignments[index] = width.max(size) as u8;
         }
         let size = problem.d.ty.size();
@@ -201,7 +202,10 @@ fn list(attribute: c_int) -> Option<Vec<u32>> {
 }
 
 /// Puts as much of a list as there is room for: as many numbers as `size` bytes hold.
-fn put_list(
+///
+/// # Safety
+/// As of [`put`], of `size` bytes at `buf`.
+unsafe fn put_list(
     list: &[u32],
     buf: *mut c_void,
     size: usize,
@@ -209,13 +213,16 @@ fn put_list(
 ) -> Result<(), Rejection> {
     let width = size_of::<u32>();
     if size == 0 {
-        return put(written, size_of_val(list), "sizeWritten");
+        // SAFETY: the caller's promise.
+        return unsafe { put(written, size_of_val(list), "sizeWritten") };
     }
     let count = list.len().min(size / width);
     for (index, &value) in list.iter().take(count).enumerate() {
-        put(buf.cast::<u32>().wrapping_add(index), value, "buf")?;
+        // SAFETY: the caller's promise: `count` numbers are in `size` bytes.
+        unsafe { put(buf.cast::<u32>().wrapping_add(index), value, "buf")? };
     }
-    if written.is_null() { Ok(()) } else { put(written, count * width, "sizeWritten") }
+    // SAFETY: the caller's promise.
+    if written.is_null() { Ok(()) } else { unsafe { put(written, count * width, "sizeWritten") } }
 }
 
 fn check_types(

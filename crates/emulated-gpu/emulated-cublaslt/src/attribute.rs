@@ -1,6 +1,8 @@
 //! Attributes of opaque structures, by number, as bytes.
 
+use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use emulated_blas::Rejection;
 
@@ -46,18 +48,25 @@ pub(crate) unsafe trait Opaque: Copy {
     fn field(&mut self, attribute: c_int) -> Option<Field<'_>>;
 }
 
-/// A copy of the structure that a program passes.
-pub(crate) fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T, Rejection> {
-    check(pointer, name)?;
-    // SAFETY: the mark was just found; the caller of the C function vouches for the rest.
-    Ok(unsafe { *pointer })
+/// A copy of the structure that a program passes, which may be at any address.
+///
+/// # Safety
+/// A pointer that is not null leads to as many bytes as the structure has.
+pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T, Rejection> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        check(pointer, name)?;
+        Ok(pointer.read_unaligned())
+    }
 }
 
-fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejection> {
+/// # Safety
+/// As of [`read`], of the mark.
+unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejection> {
     if pointer.is_null() {
         return Err(Rejection::invalid(format!("{name} is a null pointer")));
     }
-    // SAFETY: the caller of the C function vouches for what is not null, by mistake or not.
+    // SAFETY: the caller's promise.
     if unsafe { pointer.cast::<u32>().read_unaligned() } != T::MARK {
         return Err(Rejection::invalid(format!(
             "{name} is no {}: it was destroyed, or never made",
@@ -67,16 +76,35 @@ fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejection> {
     Ok(())
 }
 
+/// The addresses of the structures that [`create`] made: a program may pass others, with the same mark.
+fn created() -> MutexGuard<'static, BTreeSet<usize>> {
+    static CREATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+    CREATED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Hands out a new structure.
-pub(crate) fn create<T: Opaque>(place: *mut *mut T, value: T, name: &str) -> Result<(), Rejection> {
+///
+/// # Safety
+/// As of [`put`].
+pub(crate) unsafe fn create<T: Opaque>(
+    place: *mut *mut T,
+    value: T,
+    name: &str,
+) -> Result<(), Rejection> {
     if place.is_null() {
         return Err(Rejection::invalid(format!("{name} is a null pointer")));
     }
-    put(place, Box::into_raw(Box::new(value)), name)
+    let structure = Box::into_raw(Box::new(value));
+    created().insert(structure as usize);
+    // SAFETY: the caller's promise.
+    unsafe { put(place, structure, name) }
 }
 
 /// Writes a new structure into memory of the program's.
-pub(crate) fn initialise<T: Opaque>(
+///
+/// # Safety
+/// As of [`put`], of `size` bytes.
+pub(crate) unsafe fn initialise<T: Opaque>(
     place: *mut T,
     size: usize,
     value: T,
@@ -89,39 +117,58 @@ pub(crate) fn initialise<T: Opaque>(
             size_of::<T>()
         )));
     }
-    put(place, value, name)
+    // SAFETY: the caller's promise, and `size` was just checked.
+    unsafe { put(place, value, name) }
 }
 
 /// Frees what [`create`] made.
-pub(crate) fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(), Rejection> {
-    check(pointer, name)?;
-    // SAFETY: it has the mark, so `create` made it, and has not been freed.
+///
+/// # Safety
+/// As of [`read`]; nothing else uses the structure.
+pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(), Rejection> {
+    // SAFETY: the caller's promise.
+    unsafe { check(pointer, name)? };
+    if !created().remove(&(pointer as usize)) {
+        return Err(Rejection::invalid(format!(
+            "{name} is memory of the program's, which is not to be destroyed: forget it"
+        )));
+    }
+    // SAFETY: it has the mark of its type, `create` made it, and it has not been freed.
     unsafe {
-        pointer.cast::<u32>().write_unaligned(0);
+        pointer.cast::<u32>().write(0);
         drop(Box::from_raw(pointer));
     }
     Ok(())
 }
 
 /// Sets an attribute.
-pub(crate) fn set<T: Opaque>(
+///
+/// # Safety
+/// As of [`read`]; the structure is writable, and the buffer, if it is not null, readable for `size` bytes.
+pub(crate) unsafe fn set<T: Opaque>(
     pointer: *mut T,
     attribute: c_int,
     buffer: *const c_void,
     size: usize,
     name: &str,
 ) -> Result<(), Rejection> {
-    check(pointer, name)?;
-    // SAFETY: it has the mark; the caller of the C function lets nobody else use it meanwhile.
-    let (field, own) = place::<T>(unsafe { &mut *pointer }, attribute)?;
+    // SAFETY: the caller's promise.
+    let mut copy = unsafe { read(pointer, name)? };
+    let (field, own) = place(&mut copy, attribute)?;
     check_buffer::<T>(attribute, buffer.is_null(), size, own)?;
-    // SAFETY: both sides have `size` bytes; the caller of the C function vouches for the buffer.
-    unsafe { std::ptr::copy(buffer.cast::<u8>(), field, size) };
+    // SAFETY: both sides have `size` bytes, and the caller's promise.
+    unsafe {
+        field.copy_from(buffer.cast::<u8>(), size);
+        pointer.write_unaligned(copy);
+    }
     Ok(())
 }
 
 /// Hands out an attribute, or with a size of 0 how many bytes it has.
-pub(crate) fn get<T: Opaque>(
+///
+/// # Safety
+/// As of [`read`], and of [`put`] for `size` bytes at `buffer`, and for `written`.
+pub(crate) unsafe fn get<T: Opaque>(
     pointer: *const T,
     attribute: c_int,
     buffer: *mut c_void,
@@ -129,15 +176,19 @@ pub(crate) fn get<T: Opaque>(
     written: *mut usize,
     name: &str,
 ) -> Result<(), Rejection> {
-    let mut copy = read(pointer, name)?;
+    // SAFETY: the caller's promise.
+    let mut copy = unsafe { read(pointer, name)? };
     let (field, own) = place(&mut copy, attribute)?;
     if size == 0 {
-        return put(written, own, "sizeWritten");
+        // SAFETY: the caller's promise.
+        return unsafe { put(written, own, "sizeWritten") };
     }
     check_buffer::<T>(attribute, buffer.is_null(), size, own)?;
-    // SAFETY: both sides have `size` bytes; the caller of the C function vouches for the buffer.
-    unsafe { std::ptr::copy(field, buffer.cast::<u8>(), size) };
-    if written.is_null() { Ok(()) } else { put(written, own, "sizeWritten") }
+    // SAFETY: both sides have `size` bytes, and the caller's promise.
+    unsafe {
+        buffer.cast::<u8>().copy_from(field, size);
+        if written.is_null() { Ok(()) } else { put(written, own, "sizeWritten") }
+    }
 }
 
 fn check_buffer<T: Opaque>(

@@ -47,17 +47,25 @@ pub(crate) struct ProblemPointers {
 
 impl ProblemPointers {
     /// Reads and understands it.
-    pub(crate) fn read(&self) -> Result<Problem, Rejection> {
-        let descriptor = attribute::read(self.descriptor, "operationDesc")?;
-        let a = attribute::read(self.a, "Adesc")?;
-        let b = attribute::read(self.b, "Bdesc")?;
-        let c = attribute::read(self.c, "Cdesc")?;
-        let d = attribute::read(self.d, "Ddesc")?;
-        Problem::new(descriptor, (&a, &b, &c, &d))
+    ///
+    /// # Safety
+    /// As of [`attribute::read`], of each.
+    pub(crate) unsafe fn read(&self) -> Result<Problem, Rejection> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let descriptor = attribute::read(self.descriptor, "operationDesc")?;
+            let a = attribute::read(self.a, "Adesc")?;
+            let b = attribute::read(self.b, "Bdesc")?;
+            let c = attribute::read(self.c, "Cdesc")?;
+            let d = attribute::read(self.d, "Ddesc")?;
+            Problem::new(descriptor, (&a, &b, &c, &d))
+        }
     }
 }
 
-fn ask(
+/// # Safety
+/// What is asked is as [`ProblemPointers::read`] has it, and what is handed out as [`put`] has it.
+unsafe fn ask(
     handle: Handle,
     pointers: &ProblemPointers,
     preference: *const Preference,
@@ -65,34 +73,43 @@ fn ask(
     answers: *mut Answer,
     returned: *mut c_int,
 ) -> Result<(), Rejection> {
-    put(returned, 0, "returnAlgoCount")?;
+    // SAFETY: the caller's promise, here and below.
+    unsafe { put(returned, 0, "returnAlgoCount")? };
     let driver = open(handle)?;
     if requested < 1 {
         return Err(Rejection::invalid(format!(
             "requestedAlgoCount is {requested}: it has to be at least 1"
         )));
     }
-    let preference = attribute::read(preference, "preference")?;
-    let problem = pointers.read()?;
+    // SAFETY: as above.
+    let (preference, problem) =
+        unsafe { (attribute::read(preference, "preference")?, pointers.read()?) };
     let mut algorithms = Algorithm::choose(&problem, &preference)?;
     algorithms.truncate(requested.unsigned_abs() as usize);
     for (index, &algorithm) in algorithms.iter().enumerate() {
         let answer = Answer::new(algorithm, &problem, driver.multiprocessors);
-        put(answers.wrapping_add(index), answer, "heuristicResultsArray")?;
+        // SAFETY: as above; the array has as many places as were requested.
+        unsafe { put(answers.wrapping_add(index), answer, "heuristicResultsArray")? };
     }
-    put(returned, algorithms.len() as c_int, "returnAlgoCount")
+    // SAFETY: as above.
+    unsafe { put(returned, algorithms.len() as c_int, "returnAlgoCount") }
 }
 
-fn check(
+/// # Safety
+/// As of [`ask`].
+unsafe fn check(
     handle: Handle,
     pointers: &ProblemPointers,
     algorithm: *const Algorithm,
     answer: *mut Answer,
 ) -> Result<(), Rejection> {
     let driver = open(handle)?;
-    let algorithm: Algorithm = attribute::read(algorithm, "algo")?;
-    let problem = pointers.read()?;
-    put(answer, Answer::new(algorithm, &problem, driver.multiprocessors), "result")
+    // SAFETY: the caller's promise.
+    unsafe {
+        let algorithm: Algorithm = attribute::read(algorithm, "algo")?;
+        let problem = pointers.read()?;
+        put(answer, Answer::new(algorithm, &problem, driver.multiprocessors), "result")
+    }
 }
 
 /// Declares exported functions that ask about a problem: what they take behind it, and what answers. Each is

@@ -32,8 +32,7 @@ export! {
         if log_file.is_null() {
             return Err(Rejection::invalid("logFile is a null pointer"));
         }
-        // SAFETY: the caller vouches for a text that ends with 0.
-        let name = unsafe { CStr::from_ptr(log_file) };
+        let name = CStr::from_ptr(log_file);
         let path = Path::new(OsStr::from_bytes(name.to_bytes()));
         REPORT.open_file(path).map_err(|error| {
             Rejection::invalid(format!("logFile {}: {error}", path.display()))

@@ -126,13 +126,10 @@ export! {
             PointerMode::Device
         };
         let scale = scale_type(problem.compute, problem.a.ty);
-        // SAFETY: the caller of the C function vouches for `alpha` and `beta`.
-        let scalars = unsafe {
-            (
-                Scalar::take(driver, alpha, mode, scale, "alpha")?,
-                Scalar::take(driver, beta, mode, scale, "beta")?,
-            )
-        };
+        let scalars = (
+            Scalar::take(driver, alpha, mode, scale, "alpha")?,
+            Scalar::take(driver, beta, mode, scale, "beta")?,
+        );
         let addresses = Addresses { a: a as u64, b: b as u64, c: c as u64, d: d as u64 };
         let mut operands =
             Operands::check(driver, problem, addresses, scalars, algorithm.as_ref())?;
@@ -149,7 +146,6 @@ export! {
             }
             Ok(())
         });
-        // SAFETY: as above.
-        unsafe { Work { name: NAME, accesses, run }.launch(driver, stream) }
+        Work { name: NAME, accesses, run }.launch(driver, stream)
     }
 }

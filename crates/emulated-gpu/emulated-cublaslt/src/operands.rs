@@ -117,17 +117,10 @@ impl Operands {
                 "{name} is at {address:#x}: elements have {size} bytes"
             )));
         }
-        let stride = problem.descriptor.bias_batch_stride;
-        for index in 0..distinct(problem.d.batch, stride) {
-            let at = step(address, stride, index, size);
-            check_range(driver, name, at, len * size)?;
-            let access = match bias {
-                Bias::Added => Access::read_bytes(at, len * size),
-                _ => Access::write_bytes(at, len * size),
-            };
-            Access::add_all(accesses, [access])?;
-        }
-        Ok(())
+        let stride = i128::from(problem.descriptor.bias_batch_stride) * i128::from(size);
+        let batch = (problem.d.batch, stride);
+        let make = if bias == Bias::Added { Access::read } else { Access::write };
+        Access::add_all(accesses, batched(driver, name, make, address, (len * size, 1, 0), batch)?)
     }
 
     fn check_aux(&mut self, driver: &Driver) -> Result<(), Rejection> {
@@ -152,8 +145,8 @@ impl Operands {
         }
         let (m, n, _) = problem.sizes;
         let size = problem.d.ty.size();
-        let bytes = |elements: u64| {
-            if epilogue.has_mask() { elements.div_ceil(8) } else { elements * size }
+        let bytes = |elements: u128| {
+            if epilogue.has_mask() { elements.div_ceil(8) } else { elements * u128::from(size) }
         };
         let name = "the matrix at CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER";
         if !epilogue.has_mask() && !address.is_multiple_of(size) {
@@ -161,15 +154,13 @@ impl Operands {
                 "{name} is at {address:#x}: elements have {size} bytes"
             )));
         }
-        let pitch = bytes(descriptor.aux_ld.cast_unsigned());
-        for index in 0..distinct(problem.d.batch, descriptor.aux_batch_stride) {
-            let stride = bytes(descriptor.aux_batch_stride.cast_unsigned());
-            let at = address.wrapping_add(stride.wrapping_mul(index));
-            check_range(driver, name, at, pitch * (n - 1) + bytes(m))?;
-            let access = if epilogue.writes_aux { Access::write } else { Access::read };
-            Access::add_all(accesses, [access(at, bytes(m), n, pitch)])?;
-        }
-        Ok(())
+        // The problem was checked: columns are apart, and so are matrices where there are several.
+        let pitch = bytes(descriptor.aux_ld.unsigned_abs().into());
+        let stride = bytes(descriptor.aux_batch_stride.unsigned_abs().into()).cast_signed();
+        let shape = (bytes(m.into()) as u64, n, pitch);
+        let make = if epilogue.writes_aux { Access::write } else { Access::read };
+        let batch = (problem.d.batch, stride);
+        Access::add_all(accesses, batched(driver, name, make, address, shape, batch)?)
     }
 
     /// What was promised to the heuristic has to hold.
@@ -267,7 +258,30 @@ fn check_aliases(problem: &Problem, reads_c: bool) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// How many of a batch are not the same as the first.
-fn distinct(batch: u64, stride: i64) -> u64 {
-    if stride == 0 { batch.min(1) } else { batch }
+/// What is accessed of a batch of matrices: of one, how many bytes a column has, how many columns there are, and how
+/// many bytes they are apart; how many matrices there are, and how many bytes those are apart.
+///
+/// # Errors
+/// `INVALID_VALUE` if they are not all inside one allocation.
+fn batched(
+    driver: &Driver,
+    name: &str,
+    make: fn(u64, u64, u64, u64) -> Access,
+    address: u64,
+    (bytes, columns, pitch): (u64, u64, u128),
+    (batch, stride): (u64, i128),
+) -> Result<impl Iterator<Item = Access>, Rejection> {
+    // The same matrix again and again is one.
+    let batch = if stride == 0 { batch.min(1) } else { batch };
+    let reach = stride.unsigned_abs() * u128::from(batch.saturating_sub(1));
+    let before = if stride < 0 { reach } else { 0 };
+    let all = reach + pitch * u128::from(columns - 1) + u128::from(bytes);
+    let first = u128::from(address).checked_sub(before).map(|first| first as u64);
+    let (Some(first), Ok(all)) = (first, u64::try_from(all)) else {
+        return Err(Rejection::invalid(format!("{name} is larger than memory")));
+    };
+    check_range(driver, name, first, all)?;
+    // What is inside of an allocation has fewer bytes than 64 bits count.
+    let stride = stride.unsigned_abs() as u64;
+    Ok(Access::batch(make, (first, bytes), (columns, pitch as u64), (batch, stride)))
 }

@@ -238,7 +238,8 @@ impl Problem {
                  its columns are padded to a multiple of {padding} elements: {least} or more"
             )));
         }
-        if self.d.batch > 1 && (stride % padding != 0 || stride < ld * n.cast_signed()) {
+        let least = i128::from(ld) * i128::from(n);
+        if self.d.batch > 1 && (stride % padding != 0 || i128::from(stride) < least) {
             return Err(Rejection::invalid(format!(
                 "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE is {stride}: it has to be a multiple \
                  of {padding}, and at least {ld} · {n} elements"

@@ -114,3 +114,50 @@ fn arrays_that_go_beyond_the_last_address_are_refused() {
     let status = unsafe { groups.run(&blas) };
     assert_eq!(status, sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE as i32);
 }
+
+/// The bytes of an array, of which the second is the first of its numbers.
+fn odd<T: Copy, const N: usize>(numbers: [T; N]) -> Vec<u8> {
+    let mut bytes = vec![0; 1 + size_of_val(&numbers)];
+    // SAFETY: there is room for them after the first byte.
+    unsafe { bytes.as_mut_ptr().add(1).cast::<[T; N]>().write_unaligned(numbers) };
+    bytes
+}
+
+/// As NVIDIA's library on x86 reads them.
+#[test]
+fn arrays_of_the_host_may_be_at_odd_addresses() {
+    let blas = Blas::new();
+    let a = blas.put(&[2.0f32, 3.0]);
+    let result = blas.put(&[0.0f32; 2]);
+    let (pa, pc) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&result));
+    let operations = odd([cublasOperation_t::CUBLAS_OP_N; 2]);
+    let (ones, scalars) = (odd([1i32; 2]), odd([10.0f32, 100.0]));
+    let (a, c) = (odd([pa, pa.wrapping_add(1)]), odd([pc, pc.wrapping_add(1)]));
+    let at = |bytes: &Vec<u8>| bytes.as_ptr().wrapping_add(1);
+    let (operations, ones, scalars) =
+        (at(&operations).cast(), at(&ones).cast(), at(&scalars).cast());
+    let (a, c) = (at(&a).cast(), at(&c).cast());
+    // SAFETY: two groups of one product of one number each, whose arrays have two of everything.
+    let status = unsafe {
+        function()(
+            blas.handle,
+            operations,
+            operations,
+            ones,
+            ones,
+            ones,
+            scalars,
+            a,
+            ones,
+            a,
+            ones,
+            scalars,
+            c,
+            ones,
+            2,
+            ones,
+        )
+    };
+    assert_eq!(status, 0);
+    assert_eq!(blas.get(&result), [40.0, 900.0]);
+}

@@ -121,3 +121,24 @@ fn of_no_elements_the_sum_is_zero_however_far_they_are_apart() {
         assert_eq!((status as u32, result), (0, 0.0), "{len} elements, {inc} apart");
     }
 }
+
+#[test]
+fn scalars_and_results_of_the_host_may_be_at_odd_addresses() {
+    let blas = Blas::new();
+    let x = blas.put(&[3.0f32, -4.0]);
+    let y = blas.put(&[1.0f32, 2.0]);
+    let (px, py) = (blas.address::<_, f32>(&x), blas.address::<_, f32>(&y));
+    let mut bytes = [0u8; 9];
+    // SAFETY: two scalars, and then a result, are inside of the array; every operand has its elements.
+    unsafe {
+        let [alpha, beta]: [*mut f32; 2] = [1, 5].map(|at| bytes.as_mut_ptr().add(at).cast());
+        alpha.write_unaligned(2.0);
+        beta.write_unaligned(10.0);
+        let n = cublasOperation_t::CUBLAS_OP_N;
+        let vectors = [(px.wrapping_add(1), 1), (py, 1)];
+        assert_eq!(blas.sgemv(n, [2, 1], [alpha, beta], (px, 2), vectors) as u32, 0);
+        assert_eq!(blas.get(&y), [-14.0, 52.0]);
+        assert_eq!(sys::cublasSasum_v2(blas.handle, 2, px, 1, alpha) as u32, 0);
+        assert_eq!(alpha.read_unaligned(), 7.0);
+    }
+}

@@ -97,6 +97,37 @@ fn structures_live_in_memory_of_the_programs_too() {
 }
 
 #[test]
+fn memory_of_the_programs_may_be_at_an_odd_address_and_is_not_freed() {
+    let messages = Messages::listen();
+    let mut bytes = [0u64; 9];
+    // SAFETY: all of the layout's 64 bytes are inside of the array, also from its second byte on.
+    unsafe {
+        let place: sys::cublasLtMatrixLayout_t = bytes.as_mut_ptr().cast::<u8>().add(1).cast();
+        let ty = sys::cudaDataType_t::CUDA_R_32F;
+        assert_eq!(sys::cublasLtMatrixLayoutInit_internal(place, 64, ty, 7, 5, 9) as u32, 0);
+        let rows = sys::cublasLtMatrixLayoutAttribute_t::CUBLASLT_MATRIX_LAYOUT_ROWS;
+        let value = 6u64;
+        let set = sys::cublasLtMatrixLayoutSetAttribute(place, rows, (&raw const value).cast(), 8);
+        assert_eq!(set as u32, 0);
+        let mut back = [0u8; 9];
+        let mut written = [0u8; 9];
+        let status = sys::cublasLtMatrixLayoutGetAttribute(
+            place,
+            rows,
+            back.as_mut_ptr().add(1).cast(),
+            8,
+            written.as_mut_ptr().add(1).cast(),
+        );
+        assert_eq!(
+            (status as u32, back, written),
+            (0, [0, 6, 0, 0, 0, 0, 0, 0, 0], [0, 8, 0, 0, 0, 0, 0, 0, 0])
+        );
+        assert_eq!(sys::cublasLtMatrixLayoutDestroy(place) as u32, 7);
+        messages.expect(&["matLayout is memory of the program's"]);
+    }
+}
+
+#[test]
 fn structures_of_the_wrong_kind_are_named() {
     let lt = Lt::new();
     let messages = Messages::listen();

@@ -245,3 +245,48 @@ fn bias_and_mask_that_moved_after_the_heuristic() {
     assert_eq!(mask.run_with(&fixture.lt, |call| call.aux += 1), (0, INVALID));
     fixture.messages.expect(&["the auxiliary matrix is at", "EPILOGUE_AUX_POINTER before"]);
 }
+
+/// Sizes that no address reaches are told, whether the operand is read or not.
+#[test]
+fn sizes_beyond_memory() {
+    let fixture = Fixture::new();
+    let spare = fixture.spare();
+    for ld in [i64::MAX as usize, 1 << 62, (1 << 61) + 3] {
+        for index in 0..3 {
+            let mut call = Call { scalars: (1.0, 1.0), alignment: Some(4), ..fixture.call() };
+            call.shapes[index].ld = ld;
+            // C and D are the same memory, laid out the same.
+            call.shapes[3].ld = call.shapes[2].ld;
+            fixture.expect(&call, (0, INVALID), &["is larger than memory"]);
+        }
+        let mut unread = Call { scalars: (0.0, 0.0), alignment: Some(4), ..fixture.call() };
+        unread.shapes[0].ld = ld;
+        unread.shapes[1].ld = ld;
+        assert_eq!(unread.run(&fixture.lt), (0, 0), "{ld}");
+    }
+    for stride in [i64::MAX, i64::MIN, -(1 << 61)] {
+        let mut batch = Call { alignment: Some(4), ..fixture.call() };
+        for shape in &mut batch.shapes {
+            (shape.batch, shape.stride) = (2, stride);
+        }
+        fixture.expect(&batch, (0, INVALID), &["is larger than memory"]);
+        let mut bias = Call { epilogue: 4, bias_stride: stride, ..fixture.call() };
+        (bias.bias, bias.addresses[2], bias.addresses[3]) = (bias.addresses[0], spare, spare);
+        for (shape, apart) in bias.shapes.iter_mut().zip([0, 0, 32, 32]) {
+            (shape.batch, shape.stride) = (2, apart);
+        }
+        fixture.expect(&bias, (0, INVALID), &["BIAS_POINTER is larger than memory"]);
+    }
+    let mask = Call { epilogue: 130, aux: spare, aux_ld: i64::MAX & !127, ..fixture.call() };
+    fixture.expect(
+        &mask,
+        (0, INVALID),
+        &["the matrix at CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER"],
+    );
+    let sums =
+        Call { epilogue: 164, aux: spare, aux_ld: i64::MAX & !7, bias: spare, ..fixture.call() };
+    fixture.expect(&sums, (0, INVALID), &["AUX_POINTER is larger than memory"]);
+    let mut batch = Call { aux_stride: i64::MAX & !127, ..mask.clone() };
+    batch.shapes.iter_mut().for_each(|shape| (shape.batch, shape.stride) = (2, 32));
+    fixture.expect(&batch, (INVALID, INVALID), &["EPILOGUE_AUX_BATCH_STRIDE is"]);
+}
