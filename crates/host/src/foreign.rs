@@ -10,7 +10,7 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// The format that these bytes begin as, if it is one of [`FORMATS`] or an HTML page.
+    /// The format that these bytes begin as, if it is one that is often found in the wrong place.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         // A page may begin with a byte order mark and blank lines.
