@@ -8,8 +8,8 @@ use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::lex::TokenKind;
 use crate::syntax::{
-    EnumDeclaration, Expr, ExprKind, Function, Layout, Parameter, StatementKind,
-    StructDeclaration, TemplateArgument, TypeExpr, Variable,
+    EnumDeclaration, Expr, ExprKind, Function, Layout, Parameter, StatementKind, StructDeclaration,
+    TemplateArgument, TypeExpr, Variable,
 };
 
 /// Whether a struct or an enum has only the name that [`Parser::unnamed`] made up.
