@@ -5,6 +5,7 @@ mod against;
 mod bessel;
 mod common;
 mod contraction;
+mod corpus;
 mod everywhere;
 mod fp8;
 mod fragments;
