@@ -221,7 +221,8 @@ impl Product {
             }
             let Some(units) = units else {
                 // In column order without gaps, a row is a column.
-                let product = if self.m == 1 { self.transposed() } else { *self };
+                let transposed = (self.m == 1 && self.n > 1).then(|| self.transposed());
+                let product = transposed.as_ref().unwrap_or(self);
                 return match product.vector_kernels() {
                     Some(kernels) => product.multiply_vector(kernels, result, (alpha, beta)),
                     None => self.multiply_in_tiles(result, (alpha, beta)),

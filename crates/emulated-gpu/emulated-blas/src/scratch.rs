@@ -12,12 +12,16 @@ use crate::{Number, Rejection, filled};
 /// Bytes of buffers that are kept for later, at most: those of some products at the same time.
 const MAX_KEPT: usize = 64 << 20;
 
+/// Words that a value has within itself: a batch of a hundred million small products takes no lock for each.
+const FEW: usize = 4;
+
 /// Buffers that nobody uses now.
 static KEPT: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
 
 /// Numbers that hold anything at first.
 pub(crate) struct Scratch<T> {
-    /// At least as many bytes, aligned to more than any number is.
+    /// At least as many bytes, aligned to more than any number is: here, or in `words` if there are any.
+    few: [u128; FEW],
     words: Vec<u128>,
     count: usize,
     numbers: PhantomData<T>,
@@ -30,18 +34,25 @@ impl<T: Number> Scratch<T> {
     /// `ALLOC_FAILED` if the host is out of memory.
     pub(crate) fn new(count: usize) -> Result<Self, Rejection> {
         let needed = count.saturating_mul(size_of::<T>()).div_ceil(size_of::<u128>());
+        let numbers = PhantomData;
+        if needed <= FEW {
+            return Ok(Self { few: [0; FEW], words: Vec::new(), count, numbers });
+        }
         let kept = {
             let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
             let large = kept.iter().rposition(|words| words.len() >= needed);
             large.map(|index| kept.swap_remove(index))
         };
         let words = kept.map_or_else(|| filled(0, needed), Ok)?;
-        Ok(Self { words, count, numbers: PhantomData })
+        Ok(Self { few: [0; FEW], words, count, numbers })
     }
 }
 
 impl<T> Drop for Scratch<T> {
     fn drop(&mut self) {
+        if self.words.is_empty() {
+            return;
+        }
         let bytes = |words: &Vec<u128>| size_of_val(words.as_slice());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.iter().map(bytes).sum::<usize>() + bytes(&self.words) <= MAX_KEPT {
@@ -54,15 +65,17 @@ impl<T: Number> Deref for Scratch<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
+        let words = if self.words.is_empty() { &self.few[..] } else { &self.words };
         // SAFETY: `new` made room for as many, and any bits are numbers.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.count) }
+        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), self.count) }
     }
 }
 
 impl<T: Number> DerefMut for Scratch<T> {
     fn deref_mut(&mut self) -> &mut [T] {
+        let words = if self.words.is_empty() { &mut self.few[..] } else { &mut self.words };
         // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.count) }
+        unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), self.count) }
     }
 }
 
@@ -79,8 +92,11 @@ mod tests {
         drop(doubles);
         let pairs = Scratch::<c64>::new(size / 2).unwrap();
         assert_eq!(pairs.len(), size / 2);
-        let more = Scratch::<f32>::new(3).unwrap();
-        assert_eq!(more.len(), 3);
+        for count in [0, 3, 16, 17] {
+            let mut more = Scratch::<f32>::new(count).unwrap();
+            more.fill(2.5);
+            assert_eq!(*more, vec![2.5; count]);
+        }
     }
 
     #[test]
