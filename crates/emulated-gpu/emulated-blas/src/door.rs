@@ -38,12 +38,17 @@ impl From<Rejection> for Refused {
 /// let run: emulated_blas::Run = Box::new(|door| door.admit(&[]));
 /// ```
 ///
-/// ```compile_fail,E0521
-/// let kept = std::sync::Mutex::new(None);
-/// let run: emulated_blas::Run = Box::new(move |door| {
-///     *kept.lock().unwrap() = Some(door);
-///     Ok(())
+/// ```compile_fail,E0507
+/// let run: emulated_blas::Run = Box::new(|door| {
+///     let copy: emulated_blas::Door = *door;
+///     copy.admit(&[])
 /// });
+/// ```
+///
+/// ```compile_fail,E0521
+/// fn keep(door: &emulated_blas::Door) {
+///     let kept: &'static emulated_blas::Door = door;
+/// }
 /// ```
 #[derive(Debug)]
 pub struct Door {
