@@ -3,6 +3,7 @@
 
 mod clean;
 mod contract;
+mod demote;
 mod flatten;
 mod fold;
 mod invariant;

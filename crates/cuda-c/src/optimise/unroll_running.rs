@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::Room;
+use super::demote::demote;
 use super::invariant::preheader;
-use super::unroll::demote;
 use crate::ir::{
     BinaryOp, BlockId, Compare, CompareKind, Dominators, Effect, Function, Graph, Inst, Loops,
     NaturalLoop, Op, Target, Terminator, Ty, Unrolling, Value,

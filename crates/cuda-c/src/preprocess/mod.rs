@@ -6,6 +6,7 @@
 mod condition;
 mod expand;
 mod folders;
+mod include;
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
@@ -39,47 +40,6 @@ pub trait Resolver {
     /// file that includes it.
     fn resolve(&self, include: &str, from: &str) -> Option<(String, String)>;
 }
-
-/// Includes nest at most as deep.
-const DEEPEST: usize = 32;
-/// As many files are included at most: two includes in a file of itself would be 2^32.
-const MAX_INCLUDES: usize = 65_536;
-/// As many bytes do all files have together at most: as much as is read of one.
-const MAX_BYTES: usize = 1 << 26;
-
-/// Headers whose contents are built in.
-const BUILT_IN: [&str; 30] = [
-    "cuda_runtime.h",
-    "cuda_runtime_api.h",
-    "cuda.h",
-    "device_launch_parameters.h",
-    "device_functions.h",
-    "math_functions.h",
-    "math_constants.h",
-    "vector_types.h",
-    "math.h",
-    "cmath",
-    "stdio.h",
-    "cstdio",
-    "assert.h",
-    "cassert",
-    "stdint.h",
-    "cstdint",
-    "stddef.h",
-    "cstddef",
-    "float.h",
-    "cfloat",
-    "limits.h",
-    "climits",
-    "stdbool.h",
-    "cuda_fp16.h",
-    "cuda_bf16.h",
-    "cuda_fp8.h",
-    "mma.h",
-    "cooperative_groups.h",
-    "cooperative_groups/reduce.h",
-    "cooperative_groups/scan.h",
-];
 
 struct Condition {
     /// Whether the lines here are read.
@@ -339,70 +299,6 @@ impl Preprocessor<'_> {
             own.body = rest[end + 1..].to_vec();
         }
         self.macros.insert(name.text.clone(), own);
-    }
-
-    fn include(&mut self, rest: &[Token], span: Span) {
-        let name: String = match rest.first() {
-            Some(token) if token.kind == TokenKind::String => {
-                token.text.trim_matches('"').to_owned()
-            }
-            Some(token) if token.is("<") => rest[1..]
-                .iter()
-                .take_while(|token| !token.is(">"))
-                .map(|token| &*token.text)
-                .collect(),
-            _ => {
-                let problem = Problem::new(span, "`#include` needs a file");
-                return self.error(problem.help("write `#include \"file.cuh\"`"));
-            }
-        };
-        let place = rest[0].span.to(rest[rest.len() - 1].span);
-        if self.depth >= DEEPEST {
-            let problem = Problem::new(place, format!("files include each other {DEEPEST} deep"));
-            return self.stop(problem.help("write `#pragma once` at the top of each"));
-        }
-        let from = self.sources.get(span.file).name.clone();
-        if let Some((path, text)) = self.resolver.and_then(|found| found.resolve(&name, &from)) {
-            if self.once.contains(&path) {
-                return;
-            }
-            self.spent.includes += 1;
-            self.spent.bytes = self.spent.bytes.saturating_add(text.len());
-            let limit = match () {
-                () if self.spent.includes > MAX_INCLUDES => {
-                    format!("more than {MAX_INCLUDES} files are included")
-                }
-                () if self.spent.bytes > MAX_BYTES => {
-                    format!("the included files have more than {MAX_BYTES} bytes")
-                }
-                () => String::new(),
-            };
-            if !limit.is_empty() {
-                let problem = Problem::new(place, limit);
-                return self.stop(problem.help("write `#pragma once` at the top of each"));
-            }
-            let file = self.sources.add(&path, &text);
-            self.depth += 1;
-            self.file(file);
-            self.depth -= 1;
-            return;
-        }
-        if BUILT_IN.contains(&name.as_str()) {
-            return;
-        }
-        let problem = Problem::new(place, format!("`{name}` isn't found"));
-        self.error(match name.split('/').next().unwrap_or_default() {
-            "thrust" | "cub" | "cuda" | "cuda_bf16.h" => {
-                Problem::new(place, format!("`{name}` isn't built in")).help(
-                    "write what is needed of it with __shfl_*_sync, atomics and shared memory",
-                )
-            }
-            "iostream" | "vector" | "string" | "algorithm" | "memory" | "map" | "array"
-            | "tuple" | "type_traits" | "utility" | "functional" | "stdlib.h" | "cstdlib"
-            | "chrono" => Problem::new(place, format!("the C++ library isn't there: `{name}`"))
-                .help("kernels use arrays, pointers and printf; host code goes into another file"),
-            _ => problem.help("give the folder that it is in as an include folder"),
-        });
     }
 
     fn pragma(&mut self, rest: &[Token], hash: Span) {

@@ -1,0 +1,145 @@
+//! Values that are read behind a loop go through memory, so that its copies need no thought; `promote`
+//! makes values of it again.
+
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+use super::rewrite::homes;
+use crate::ir::{Access, BlockId, Function, Inst, Memory, NaturalLoop, Op, Terminator, Ty, Value};
+
+/// A value that goes through memory.
+struct Demoted {
+    memory: Memory,
+    address: Value,
+}
+
+/// Lets what is read behind the loop go through memory.
+pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
+    let homes = homes(function);
+    let inside = |value: Value| own.blocks.contains(&homes[value.0 as usize]);
+    let mut outside: Vec<Value> = Vec::new();
+    let mut seen: HashSet<Value> = HashSet::default();
+    let mut readers: Vec<BlockId> = Vec::new();
+    for id in function.ids().filter(|id| !own.blocks.contains(id)) {
+        let block = function.block(id);
+        let args = block.insts.iter().flat_map(|value| function.inst(*value).args.iter().copied());
+        for value in args.chain(block.end.values()) {
+            if matches!(function.inst(value).op, Op::Const(_)) || !inside(value) {
+                continue;
+            }
+            if readers.last() != Some(&id) {
+                readers.push(id);
+            }
+            if seen.insert(value) {
+                outside.push(value);
+            }
+        }
+    }
+    if outside.is_empty() {
+        return;
+    }
+    let mut demoted: HashMap<Value, Demoted> = HashMap::default();
+    let mut addresses = Vec::new();
+    let mut stores: HashMap<Value, Vec<Value>> = HashMap::default();
+    for &value in &outside {
+        let own = store(function, value, stores.entry(value).or_default());
+        addresses.push(own.address);
+        demoted.insert(value, own);
+    }
+    addresses.reverse();
+    function.block_mut(Function::ENTRY).insts.splice(0..0, addresses);
+    for id in own.blocks.iter().copied() {
+        let block = function.block(id);
+        if !block.params.iter().chain(&block.insts).any(|value| stores.contains_key(value)) {
+            continue;
+        }
+        let of = |value: &Value| stores.get(value).into_iter().flatten().copied();
+        let first = block.params.iter().rev().flat_map(of);
+        let rest = block.insts.iter().flat_map(|value| [*value].into_iter().chain(of(value)));
+        let insts = first.chain(rest).collect();
+        function.block_mut(id).insts = insts;
+    }
+    let order: HashMap<Value, usize> =
+        outside.iter().enumerate().map(|(place, value)| (*value, place)).collect();
+    for id in readers {
+        let insts = std::mem::take(&mut function.block_mut(id).insts);
+        let mut kept = Vec::with_capacity(insts.len());
+        for inst in insts {
+            let mut args = std::mem::take(&mut function.inst_mut(inst).args);
+            read_again(function, args.iter_mut(), &order, &demoted, &mut kept);
+            function.inst_mut(inst).args = args;
+            kept.push(inst);
+        }
+        let mut end = std::mem::replace(&mut function.block_mut(id).end, Terminator::Unreachable);
+        read_again(function, end.values_mut(), &order, &demoted, &mut kept);
+        let block = function.block_mut(id);
+        (block.insts, block.end) = (kept, end);
+    }
+}
+
+/// Reads from memory what was written there, each value once, and puts what was read in its place.
+fn read_again<'a>(
+    function: &mut Function,
+    places: impl Iterator<Item = &'a mut Value>,
+    order: &HashMap<Value, usize>,
+    demoted: &HashMap<Value, Demoted>,
+    kept: &mut Vec<Value>,
+) {
+    let mut places: Vec<&mut Value> = places.filter(|place| order.contains_key(place)).collect();
+    places.sort_by_key(|place| order[*place]);
+    let mut last: Option<(Value, Value)> = None;
+    for place in places {
+        let read = match last {
+            Some((value, read)) if value == *place => read,
+            _ => {
+                let ty = function.inst(*place).ty;
+                let span = function.inst(*place).span;
+                reload(function, &demoted[place], ty, span, kept)
+            }
+        };
+        last = Some((*place, read));
+        *place = read;
+    }
+}
+
+/// Memory for a value, and what writes it there.
+fn store(function: &mut Function, value: Value, added: &mut Vec<Value>) -> Demoted {
+    let (ty, span) = (function.inst(value).ty, function.inst(value).span);
+    let memory = match ty {
+        Ty::F32 => Memory::F32,
+        Ty::F64 => Memory::F64,
+        Ty::I64 => Memory::B64,
+        Ty::B16 => Memory::B16,
+        _ => Memory::B32,
+    };
+    let slot = function.new_slot(8, 8);
+    let address = function.value(Inst { op: Op::Slot(slot), ty: Ty::I64, args: Vec::new(), span });
+    let op = Op::Store(Access::plain(memory));
+    let mut stored = value;
+    if ty == Ty::Pred {
+        let op = Op::Convert(crate::ir::Convert::FromBool);
+        stored = function.value(Inst { op, ty: Ty::I32, args: vec![value], span });
+        added.push(stored);
+    }
+    added.push(function.value(Inst { op, ty: Ty::None, args: vec![address, stored], span }));
+    Demoted { memory, address }
+}
+
+fn reload(
+    function: &mut Function,
+    &Demoted { memory, address }: &Demoted,
+    ty: Ty,
+    span: crate::source::Span,
+    place: &mut Vec<Value>,
+) -> Value {
+    let op = Op::Load(Access::plain(memory));
+    let read = function.value(Inst { op, ty: memory.ty(), args: vec![address], span });
+    place.push(read);
+    if ty != Ty::Pred {
+        return read;
+    }
+    let zero = function.constant(Ty::I32, 0);
+    let op = Op::Compare(crate::ir::Compare::Ne, crate::ir::CompareKind::Signed);
+    let truth = function.value(Inst { op, ty, args: vec![read, zero], span });
+    place.push(truth);
+    truth
+}
