@@ -6,7 +6,7 @@ use super::{Lowered, Lowerer};
 use crate::ir::{Effect, Op, Template, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{self, Expr};
-use crate::types::{Scalar, TemplateValue, Type};
+use crate::types::{Scalar, Type};
 
 fn scalar_of(constraint: &str) -> Option<Scalar> {
     Some(match constraint {
@@ -55,7 +55,9 @@ impl Lowerer<'_> {
             let constraint = String::from_utf8_lossy(constraint).into_owned();
             if constraint == "n" {
                 let (ty, bits) = self.constant(expr, "an operand \"n\" of asm")?;
-                operands.push(TemplateValue::Number(ty, bits).name());
+                let signed = ty.scalar().is_some_and(Scalar::is_signed);
+                let number = bits.cast_signed();
+                operands.push(if signed { number.to_string() } else { bits.to_string() });
                 continue;
             }
             operands.push(format!("{{{}}}", results.len() + args.len()));
