@@ -74,7 +74,7 @@ impl Preprocessor<'_> {
             inner.map(|token| &*token.text).collect()
         };
         let from = &self.sources.get(first.span.file).name;
-        super::BUILT_IN.contains(&name.as_str())
+        super::include::BUILT_IN.contains(&name.as_str())
             || self.resolver.is_some_and(|found| found.resolve(&name, from).is_some())
     }
 }

@@ -13,7 +13,7 @@ const MAX_INCLUDES: usize = 65_536;
 const MAX_BYTES: usize = 1 << 26;
 
 /// Headers whose contents are built in.
-const BUILT_IN: [&str; 30] = [
+pub(super) const BUILT_IN: [&str; 30] = [
     "cuda_runtime.h",
     "cuda_runtime_api.h",
     "cuda.h",
