@@ -5,4 +5,3 @@ mod pages;
 mod pictures;
 mod presets;
 mod puzzles;
-mod sources;
