@@ -223,6 +223,15 @@ pub(crate) struct Template {
 }
 
 impl Template {
+    /// Whether the first argument is the address of an atomic operation and nothing else, so that a variable's name
+    /// and an offset can stand for it.
+    pub(crate) fn begins_with_address(&self) -> bool {
+        let operand = format!("{{{}}}", self.results.len());
+        self.text.starts_with("atom")
+            && self.text.contains(&format!("[{operand}]"))
+            && self.text.matches(&operand).count() == 1
+    }
+
     /// Results that are written before all arguments have been read, each with the operand that is moved
     /// to it before the text, if there is one; and the text. `asm` writes them as `@move {result}, {operand};`.
     pub(crate) fn moves(&self) -> (Vec<(usize, Option<usize>)>, &str) {

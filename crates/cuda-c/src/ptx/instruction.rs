@@ -219,7 +219,7 @@ fn template(
     }
     let constants = takes_constants(own);
     for (index, arg) in inst.args.iter().enumerate() {
-        let is_address = index == 0 && own.text.starts_with("atom{s}");
+        let is_address = index == 0 && own.begins_with_address();
         operands.push(if is_address {
             place(function, names, value, inst).1
         } else if constants {

@@ -127,7 +127,7 @@ pub(super) fn offsets(function: &mut Function) -> super::Offsets {
             let inst = function.inst(value);
             let accesses = match &inst.op {
                 Op::Load(_) | Op::Store(_) => true,
-                Op::Template(template) => template.text.starts_with("atom{s}"),
+                Op::Template(template) => template.begins_with_address(),
                 _ => false,
             };
             if !accesses {

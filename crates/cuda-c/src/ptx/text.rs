@@ -247,7 +247,7 @@ fn addresses(function: &Function) -> HashSet<Value> {
             let inst = function.inst(*value);
             let accesses = match &inst.op {
                 Op::Load(_) | Op::Store(_) => true,
-                Op::Template(template) => template.text.starts_with("atom{s}"),
+                Op::Template(template) => template.begins_with_address(),
                 _ => false,
             };
             for (index, arg) in inst.args.iter().enumerate() {
