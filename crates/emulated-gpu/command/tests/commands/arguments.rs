@@ -150,7 +150,7 @@ fn writing_past_a_local_array_is_a_fault() {
     let (code, text) = launch("s32:3");
     assert_eq!(code, 1, "{text}");
     assert!(
-        text.contains("outside of the variable `local_") && text.contains("kernel.cu:3"),
+        text.contains("outside of the variable `__local_") && text.contains("kernel.cu:3"),
         "{text}"
     );
 }

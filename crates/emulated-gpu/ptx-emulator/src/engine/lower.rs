@@ -29,8 +29,7 @@ use std::sync::Arc;
 
 use self::carried::Carried;
 use self::guesses::Guesses;
-use self::locals::Locals;
-use self::places::aligned;
+use self::locals::{Locals, aligned};
 use super::access::choose::Host;
 use super::code::{Action, Executable, Step, ends};
 use super::defined::Uses;

@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code, reason = "a range of raw memory is viewed as atomic bytes and words")]
 
-use super::words::Word;
 use crate::room::{OutOfMemory, Zeroed};
+use device_memory::words::Word;
 
 /// Each byte of a word of which all is known.
 const ONES: u64 = 0x0101_0101_0101_0101;

@@ -1,10 +1,14 @@
 //! Variables in a thread's own memory, with redzones around them: memory that belongs to none of them, so that an
 //! access past one of them does not reach its neighbour.
 
-use super::places::aligned;
 use crate::engine::image::LocalVariable;
 use crate::limits::{MAX_REDZONES, REDZONE};
 use crate::program::Variable;
+
+/// The next multiple of an alignment, or as far as it goes.
+pub(super) fn aligned(at: u64, align: u64) -> u64 {
+    at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
+}
 
 /// See the module's comment.
 #[derive(Default)]

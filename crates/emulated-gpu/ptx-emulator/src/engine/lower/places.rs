@@ -1,5 +1,6 @@
 //! Where a function's registers and variables go.
 
+use super::locals::aligned;
 use super::{Lowering, slots};
 use crate::engine::image::{FunctionLayout, Home, ParameterLayout};
 use crate::engine::registers::Width;
@@ -161,9 +162,4 @@ impl Lowering<'_> {
             }
         }
     }
-}
-
-/// The next multiple of an alignment, or as far as it goes.
-pub(super) fn aligned(at: u64, align: u64) -> u64 {
-    at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }

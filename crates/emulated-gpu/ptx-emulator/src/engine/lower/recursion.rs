@@ -205,7 +205,7 @@ impl Lowering<'_> {
             Parameter::Register(_) => Spot::Register(self.new_slot(width(ty)), ty),
             Parameter::Variable(local) => {
                 let size = self.function(id).variables[local.0 as usize].size;
-                let at = super::places::aligned(self.local, 16);
+                let at = super::locals::aligned(self.local, 16);
                 self.local = at.saturating_add(size);
                 Spot::Memory(at, size)
             }
