@@ -21,7 +21,7 @@ pub struct Arguments {
     /// The file: PTX, or CUDA C where it is called `.cu`, which is compiled.
     #[cfg_attr(feature = "cli", arg(value_name = "FILE"))]
     pub file: PathBuf,
-    /// The entry to launch, by its name in PTX or in CUDA C, such as "reverse<double>"; not needed
+    /// The entry to launch, by its name in PTX or in CUDA C, such as `reverse<double>`; not needed
     /// when the file has only one.
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub entry: Option<String>,

@@ -258,7 +258,7 @@ pub(super) use system::{clear, create, duplicate, has_room, identity, is_there, 
 
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
-    use super::*;
+    use crate::memory::shared::*;
 
     #[test]
     fn only_reserved_addresses_are_mapped() {
