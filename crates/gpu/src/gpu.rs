@@ -187,7 +187,7 @@ impl Gpu {
 
     /// Loads a kernel of the folder `kernels`: the PTX that is kept beside the source, or, where
     /// the source was edited or the built-in compiler was chosen, what a compiler makes of it now.
-    /// Whoever may write to that folder is trusted like the author of the program.
+    /// Anyone who may write to that folder is trusted like the author of the program.
     ///
     /// # Errors
     /// When there is no such kernel, when an edited source can't be compiled, and what the driver

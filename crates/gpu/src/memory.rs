@@ -23,7 +23,7 @@ unsafe impl AnyBits for f32 {}
 // SAFETY: every pattern is an integer.
 unsafe impl AnyBits for u8 {}
 
-/// Fails if the bytes of this many elements can't be counted: cudarc multiplies without a check.
+/// Fails if the size in bytes of these elements overflows: cudarc multiplies without a check.
 fn countable<T>(elements: usize) -> Result<()> {
     let bytes = elements.checked_mul(size_of::<T>());
     bytes.map(|_| ()).ok_or(GpuError::TooLarge { elements })

@@ -39,7 +39,7 @@ pub(crate) fn compile(name: &str, text: &str) -> Value {
     let options = cuda_c::Options { name, ..cuda_c::Options::default() };
     match cuda_c::compile(text, &options) {
         Ok(ptx) => {
-            // Inline PTX is whatever somebody wrote.
+            // Inline PTX is the user's, and may be wrong.
             debug_assert!(
                 text.contains("asm") || check("made.ptx", &ptx.text)["diagnostics"] == json!([]),
                 "cuda-c made PTX that the emulator rejects:\n{}",

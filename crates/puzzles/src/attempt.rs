@@ -122,7 +122,7 @@ fn compile(
             let marks = |list: Vec<_>| list.into_iter().map(of_cuda_c).collect();
             let ptx = cuda_c::compile(source, &options).map_err(marks)?;
             let made = Source { name, text: ptx.text };
-            // Inline PTX is whatever somebody wrote.
+            // Inline PTX is the user's, and may be wrong.
             debug_assert!(
                 source.contains("asm") || ptx_emulator::parse(&made).is_ok(),
                 "cuda-c made PTX that the emulator rejects:\n{}",

@@ -1,4 +1,4 @@
-//! Examples print as every program here does: no panic if nobody reads on, or if the disk is full.
+//! Examples print like every program here: no panic on a closed pipe or a full disk.
 
 use std::fs::File;
 use std::process::{Command, Stdio};

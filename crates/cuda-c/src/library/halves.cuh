@@ -87,7 +87,7 @@ __device__ __half __half_of_bits(unsigned a) { return __word_as_half(a); }
 __WORDS(__half, half)
 __WORDS(__nv_bfloat16, bfloat16)
 __SHUFFLES(__nv_bfloat16, __bfloat16_bits, __bfloat16_of_bits)
-// Where no instruction adds them, a loop does until nobody else has written.
+// Without an instruction for it, a compare-and-swap loop adds them.
 #define __ADDED(U, add, to, from) \
     U old = *(U *)address, seen; \
     do { \

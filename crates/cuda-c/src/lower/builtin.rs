@@ -123,7 +123,7 @@ pub(super) fn refused(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The operator of a function of halves, nothing of which stands for a product that is added.
+/// The operator of a function of halves; it is never contracted into a fused multiply-add.
 fn of_halves(name: &str) -> Option<Option<Binary>> {
     Some(match name {
         "__hadd" => Some(Binary::Add),

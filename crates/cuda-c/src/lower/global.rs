@@ -10,9 +10,9 @@ use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Variable};
 use crate::types::{QualifiedType, Type};
 
-/// As many values are kept of constant expressions outside of functions.
+/// Limit of values that are kept of constant expressions outside of functions.
 const MAX_SCRATCH: usize = 10_000;
-/// A variable with initial values has at most as many bytes: PTX spells out each of them.
+/// Limit of bytes of a variable with initial values: PTX spells out each of them.
 const MAX_INITIAL_BYTES: u64 = 1 << 24;
 
 /// `int a[] = {1, 2}` has as many elements as the list.

@@ -12,7 +12,7 @@ use crate::types::{Field, QualifiedType, Scalar, Struct, TemplateValue, Type};
 /// No type is larger: more than any memory has, and little enough that sums of two sizes don't overflow.
 const MAX_TYPE_BYTES: u64 = 1 << 40;
 
-/// A type of templates has a name of at most as many bytes: with two arguments of its own kind, it doubles.
+/// Limit of bytes of the name of a template's instance: with two arguments that are instances, it doubles.
 const MAX_NAME_BYTES: usize = 1 << 16;
 
 /// A type, and whether it is a reference to it.

@@ -240,7 +240,7 @@ fn sources_and_kernels_have_a_size() {
     assert_eq!(refused(&sums), "constant expressions take more than 2000000 steps");
 }
 
-/// A line that nobody reads isn't shown, and finding a column doesn't count all of it.
+/// A message shows only part of a very long line, and finding a column doesn't count all of it.
 #[test]
 fn long_lines_and_long_names() {
     let source =

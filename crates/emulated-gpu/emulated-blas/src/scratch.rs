@@ -15,7 +15,7 @@ const MAX_KEPT: usize = 64 << 20;
 /// Words that a value has within itself: a batch of a hundred million small products takes no lock for each.
 const FEW: usize = 4;
 
-/// Buffers that nobody uses now.
+/// Idle buffers, kept for reuse.
 static KEPT: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
 
 /// Numbers that hold anything at first.

@@ -168,7 +168,7 @@ impl<T: Number> Tile<T> {
     /// `target = alpha · self · b + beta · target`, where columns of `target` are `ld` elements apart.
     ///
     /// # Safety
-    /// `target` is writable by nobody else; with `beta` 0 it may hold anything.
+    /// No other thread accesses `target` meanwhile; with `beta` 0 its values are ignored.
     unsafe fn multiply(
         &self,
         b: &Self,

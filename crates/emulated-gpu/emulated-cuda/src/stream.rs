@@ -69,7 +69,7 @@ struct List {
     all: Vec<Weak<Stream>>,
 }
 
-/// The contexts in which a thread has a default stream of its own, which end with the thread.
+/// The contexts in which a thread has a per-thread default stream, which is destroyed when the thread exits.
 struct OfThread {
     thread: ThreadId,
     contexts: RefCell<Vec<Weak<Streams>>>,

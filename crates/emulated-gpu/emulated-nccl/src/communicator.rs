@@ -39,7 +39,7 @@ pub(crate) struct Communicator {
     /// What has gone wrong.
     error: Mutex<Option<Error>>,
     finalized: AtomicBool,
-    /// Pieces of work that stand in streams or graphs.
+    /// Pieces of work that are pending in streams or graphs.
     pieces: AtomicU64,
 }
 
@@ -161,7 +161,7 @@ impl Communicator {
         }
     }
 
-    /// A piece of work begins to stand in a stream or a graph.
+    /// Records that a piece of work is pending in a stream or a graph.
     pub(crate) fn add_piece(&self) {
         self.pieces.fetch_add(1, SeqCst);
     }

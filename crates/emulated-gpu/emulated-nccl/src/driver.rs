@@ -128,7 +128,7 @@ impl Contexts {
         done
     }
 
-    /// Has what is put into the stream `to` from now on wait for what stands in the stream `from`.
+    /// Makes later work in the stream `to` wait for the work that is pending in the stream `from`.
     ///
     /// # Errors
     /// `ncclUnhandledCudaError` if one of them is no stream of the current context.

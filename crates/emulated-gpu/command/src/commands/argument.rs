@@ -86,7 +86,7 @@ impl FromStr for Argument {
 }
 
 impl Buffer {
-    /// Of this many elements, and what is to be in it.
+    /// A buffer: its number of elements, and their initial values.
     fn parse(element: Element, count: usize, what: &str) -> Result<Self, String> {
         let size = count.checked_mul(element.bytes()).filter(|&size| size <= MOST_BYTES);
         let size = size.ok_or("a buffer of more than 2 GiB")?;

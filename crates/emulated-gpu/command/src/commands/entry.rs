@@ -12,7 +12,7 @@ const MAX_LENGTH: usize = 4096;
 /// Finds the kernel of a name, or the only one.
 ///
 /// # Errors
-/// When there is none, or the name stands for several.
+/// If no entry has the name, or several have it.
 pub(super) fn find(loaded: &Loaded, name: Option<&str>) -> Result<Kernel, Failure> {
     let names = loaded.kernels();
     let list = || names.iter().map(|kernel| shown(kernel)).collect::<Vec<_>>().join(", ");

@@ -39,7 +39,7 @@ pub(super) fn read_with(
         told.complain(warning.to_string().trim_end());
     }
     let made = Source { name, text: ptx.text };
-    // Inline PTX is whatever somebody wrote.
+    // Inline PTX is the user's, and may be wrong.
     debug_assert!(
         text.contains("asm") || ptx_emulator::parse(&made).is_ok(),
         "cuda-c made PTX that the emulator rejects:\n{}",

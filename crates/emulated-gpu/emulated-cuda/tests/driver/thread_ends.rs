@@ -12,7 +12,7 @@ use crate::support::{allocate, alone, code, context, cu, gate, is_child, ok, pin
 const PER_THREAD: usize = 2;
 const THREADS: usize = 1000;
 
-/// Runs a test in a process of its own, where no other test has streams.
+/// Runs a test in a separate process, where no other test has streams.
 fn in_own_process(test: &str) -> bool {
     if !is_child() {
         let output = alone(module_path!(), test, &[]);
@@ -25,7 +25,7 @@ fn set(word: u64, value: u32) -> u32 {
     cu!(cuMemsetD32Async(word => u64, value => u32, 1 => usize, PER_THREAD => usize))
 }
 
-/// Waits until no more than this many threads of this process do the work of streams.
+/// Waits until at most this number of threads of this process are stream workers.
 #[cfg(target_os = "linux")]
 fn wait_for_workers(most: usize) {
     let mut left = usize::MAX;

@@ -257,7 +257,7 @@ fn a_rank_that_has_finalized_is_not_waited_for() {
                 let (float, queue) = (ncclDataType_t::ncclFloat32, stream.cu_stream().cast());
                 // SAFETY: the memory lives until the stream is done.
                 unsafe {
-                    // What stands in the stream is done before.
+                    // The pending work of the stream is done first.
                     let sum = ncclRedOp_t::ncclSum;
                     let asked = sys::ncclAllReduce(at, at, COUNT, float, sum, comm, queue);
                     assert_eq!(asked, ncclResult_t::ncclSuccess);

@@ -243,7 +243,7 @@ impl<'c, 'a> Check<'c, 'a> {
         self.constant(node, ty).map(Operand::Immediate)
     }
 
-    /// The address of a variable plus a constant, in a register of its own.
+    /// The address of a variable plus a constant, in a new register.
     fn address_value(&mut self, base: &Node<'a>, offset: i64, ty: Type) -> Option<Operand> {
         let Expression::Name(name) = base.expression else { return None };
         let (symbol, space) = self.symbol(name)?;

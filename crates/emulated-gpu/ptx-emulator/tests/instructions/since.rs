@@ -56,7 +56,7 @@ fn versions(from: Version) -> Vec<Version> {
 }
 
 fn head((major, minor): Version, target: &str) -> String {
-    // Addresses have 64 bits; before PTX 2.3 nothing says so.
+    // Addresses have 64 bits; before PTX 2.3 there is no `.address_size`.
     let size = if (major, minor) >= (2, 3) { ".address_size 64" } else { "" };
     format!(".version {major}.{minor}\n.target {target}\n{size}")
 }

@@ -107,7 +107,7 @@ fn a_process_that_ends_leaves_nobody_waiting() {
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-/// A killed process is there until somebody asks for its exit status, which here nobody does.
+/// A killed process stays a zombie until its parent waits for it, which this parent doesn't.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_process_that_nobody_has_waited_for_leaves_nobody_waiting() {
