@@ -1,5 +1,5 @@
 //! Access to memory that kernels, copies or other ranks may be writing: by words, each of them one
-//! relaxed atomic access. Plain accesses would be undefined there; the emulator's `memory/words.rs`
+//! relaxed atomic access. Plain accesses would be undefined there; `device-memory/src/words.rs`
 //! explains it.
 
 use std::sync::atomic::Ordering::Relaxed;
